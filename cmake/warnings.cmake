@@ -1,0 +1,3 @@
+add_library(crossdock_warnings INTERFACE)
+target_compile_options(crossdock_warnings INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion
+  $<$<BOOL:${CROSSDOCK_WARNINGS_AS_ERRORS}>:-Werror>)

@@ -1,0 +1,74 @@
+/// @file
+/// @brief What the library throws: one exception type with a code, a rank, and a sentence.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace crossdock {
+
+/// @brief What went wrong, as a fixed number; the C API returns the same numbers.
+enum class errc : int {
+    success = 0,             ///< nothing; never thrown
+    invalid_argument = 1,    ///< a value is outside what the function accepts
+    invalid_topology = 2,    ///< a topology string is malformed or does not fit the ranks
+    unknown_route = 3,       ///< no registered route has this name
+    invalid_route = 4,       ///< a route's parameters are malformed or do not fit the ranks
+    size_mismatch = 5,       ///< two arguments that must agree in length do not
+    rank_out_of_range = 6,   ///< a source or destination is not a rank
+    index_out_of_range = 7,  ///< an item, slot or global index is outside its array
+    count_mismatch = 8,      ///< a sender and its receiver disagree about the count
+    count_overflow = 9,      ///< a number does not fit the type MPI or the plan needs
+    file_error = 10,         ///< a file is missing or unreadable
+    parse_error = 11,        ///< a file or text is malformed or truncated
+    invalid_state = 12,      ///< the call is not legal in the object's present state
+    invalid_plan = 13,       ///< a plan does not do what its pattern asks
+    mpi_failure = 14,        ///< an MPI call failed
+    out_of_memory = 15,      ///< an allocation failed
+    internal = 16,           ///< a fault of the library itself
+};
+
+/// @brief The enumerator's name, e.g. "count_mismatch".
+const char* to_string(errc code) noexcept;
+
+/// @brief A caller's mistake or a failure of the surroundings, with the values in the sentence.
+class error : public std::runtime_error {
+  public:
+    /// @param code     what kind of fault
+    /// @param message  a sentence with the offending values
+    /// @param rank     the rank that found it, or -1 where no rank is involved
+    error(errc code, const std::string& message, int rank = -1)
+        : std::runtime_error(message), code_(code), rank_(rank) {}
+
+    errc code() const noexcept { return code_; }
+
+    /// @brief The rank that found the fault, or -1.
+    int rank() const noexcept { return rank_; }
+
+  private:
+    errc code_;
+    int rank_;
+};
+
+/// @brief How costly a contract check is; a build keeps all levels up to `CROSSDOCK_ASSERT_LEVEL`.
+enum assert_level : int {
+    light = 1,          ///< a comparison or two
+    normal = 2,         ///< linear in a small argument
+    communication = 3,  ///< the check itself communicates
+    heavy = 4,          ///< linear in the data
+};
+
+}  // namespace crossdock
+
+#ifndef CROSSDOCK_ASSERT_LEVEL
+#define CROSSDOCK_ASSERT_LEVEL 1
+#endif
+
+/// Throws errc::invalid_state with `message` if `condition` is false and `level` is compiled in.
+#define CROSSDOCK_ASSERT(level, condition, message)                                                \
+    do {                                                                                           \
+        if constexpr (static_cast<int>(::crossdock::assert_level::level) <=                        \
+                      CROSSDOCK_ASSERT_LEVEL) {                                                    \
+            if (!(condition)) throw ::crossdock::error(::crossdock::errc::invalid_state, message); \
+        }                                                                                          \
+    } while (false)
