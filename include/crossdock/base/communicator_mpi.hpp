@@ -1,0 +1,141 @@
+/// @file
+/// @brief The library's own communicator, the check around every MPI call, and agreement on errors.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "crossdock/base/types.hpp"
+
+namespace crossdock {
+
+/// @brief An MPI call failed; the message is MPI's text and names the call.
+class mpi_error : public error {
+  public:
+    mpi_error(int mpi_code, const char* call);
+
+    /// @brief MPI's own error code.
+    int mpi_code() const noexcept { return mpi_code_; }
+
+  private:
+    int mpi_code_;
+};
+
+/// Calls MPI and throws mpi_error where it does not return MPI_SUCCESS.
+#define CROSSDOCK_MPI(call)                                                             \
+    do {                                                                                \
+        if (const int crossdock_mpi_code = (call); crossdock_mpi_code != MPI_SUCCESS) { \
+            throw ::crossdock::mpi_error(crossdock_mpi_code, #call);                    \
+        }                                                                               \
+    } while (false)
+
+/// @brief A private duplicate of the user's communicator; all messages of the library travel on it.
+///
+/// A user's wildcard receive therefore never sees the library's messages. Everything built on it
+/// shares it; copies of the handle are cheap.
+///
+/// | state | legal calls | next |
+/// |---|---|---|
+/// | open | all | closed by `close()` |
+/// | closed | destruction, `close()` | |
+///
+/// The destructor does not communicate: a communicator that was not closed is left to MPI_Finalize.
+class communicator {
+  public:
+    /// @brief Duplicates `user`.
+    /// @par Collective
+    /// Yes, over `user`; may block.
+    /// @throws error(errc::invalid_argument)  `user` is MPI_COMM_NULL or an intercommunicator
+    explicit communicator(MPI_Comm user);
+
+    rank_t rank() const noexcept { return rank_; }
+    rank_t num_ranks() const noexcept { return num_ranks_; }
+
+    /// @brief The duplicate, with MPI_ERRORS_RETURN.
+    MPI_Comm get() const noexcept { return state_->duplicate; }
+
+    /// @brief Reserves consecutive message tags that nothing else on this communicator uses.
+    /// @param count  how many
+    /// @return the first of them
+    /// @par Collective
+    /// Logically: every rank must call it in the same order with the same count. Does not
+    /// communicate.
+    /// @throws error(errc::count_overflow)  MPI_TAG_UB is reached (on all ranks alike)
+    int reserve_tags(int count) const;
+
+    /// @brief Frees the duplicate. Everything built on it must be gone or idle.
+    /// @par Collective
+    /// Yes; may block.
+    void close();
+
+    bool is_open() const noexcept { return state_->duplicate != MPI_COMM_NULL; }
+
+  private:
+    struct state {
+        MPI_Comm duplicate = MPI_COMM_NULL;
+        int next_tag = 0;
+        int tag_limit = 0;
+    };
+    std::shared_ptr<state> state_;
+    rank_t rank_ = 0;
+    rank_t num_ranks_ = 1;
+};
+
+/// @brief Throws on every rank if any rank brings an error, or if `same` differs between ranks.
+///
+/// The error of the lowest failing rank is thrown everywhere, with its code, rank and sentence.
+/// @param comm   all of its ranks call
+/// @param fault  this rank's error, if any
+/// @param same   a value, usually a hash of arguments, that must be equal on all ranks
+/// @param what   names those arguments in the error text
+/// @par Collective
+/// Yes; blocks. One MPI_Allreduce of three words, and on error one broadcast.
+/// @throws error  as brought; or error(errc::invalid_argument) where `same` differs
+void agree(const communicator& comm, const std::optional<error>& fault, std::int64_t same = 0,
+           const char* what = "the arguments");
+
+/// @brief Runs `local()`, which must not communicate, and agrees on whether it threw.
+/// @return what `local` returned
+/// @par Collective
+/// Yes; blocks.
+/// @throws error  the error of the lowest rank where `local` threw, on all ranks
+template <class Local>
+auto on_all_or_none(const communicator& comm, Local&& local, std::int64_t same = 0,
+                    const char* what = "the arguments") -> decltype(local());
+
+/// @brief The current exception as an `error`: a crossdock error itself, others wrapped by kind.
+error current_error();
+
+/// @brief A hash for `agree`: equal texts, equal numbers (FNV-1a).
+std::int64_t agreement_hash(std::string_view text) noexcept;
+
+template <class Local>
+auto on_all_or_none(const communicator& comm, Local&& local, std::int64_t same, const char* what)
+    -> decltype(local()) {
+    using result = decltype(local());
+    std::optional<error> fault;
+    if constexpr (std::is_void_v<result>) {
+        try {
+            local();
+        } catch (...) {
+            fault = current_error();
+        }
+        agree(comm, fault, same, what);
+    } else {
+        std::optional<result> value;
+        try {
+            value.emplace(local());
+        } catch (...) {
+            fault = current_error();
+        }
+        agree(comm, fault, same, what);
+        return std::move(*value);
+    }
+}
+
+}  // namespace crossdock

@@ -1,0 +1,101 @@
+#include "crossdock/base/communicator_mpi.hpp"
+
+#include <array>
+#include <new>
+
+namespace crossdock {
+
+namespace {
+
+std::string mpi_text(int mpi_code) {
+    std::array<char, MPI_MAX_ERROR_STRING> text{};
+    int length = 0;
+    if (MPI_Error_string(mpi_code, text.data(), &length) != MPI_SUCCESS) return "unknown MPI error";
+    return {text.data(), static_cast<std::size_t>(length)};
+}
+
+}  // namespace
+
+mpi_error::mpi_error(int mpi_code, const char* call)
+    : error(errc::mpi_failure, std::string(call) + ": " + mpi_text(mpi_code)),
+      mpi_code_(mpi_code) {}
+
+communicator::communicator(MPI_Comm user) : state_(std::make_shared<state>()) {
+    if (user == MPI_COMM_NULL)
+        throw error(errc::invalid_argument, "the communicator is MPI_COMM_NULL");
+    int is_inter = 0;
+    CROSSDOCK_MPI(MPI_Comm_test_inter(user, &is_inter));
+    if (is_inter) throw error(errc::invalid_argument, "the communicator is an intercommunicator");
+    CROSSDOCK_MPI(MPI_Comm_dup(user, &state_->duplicate));
+    CROSSDOCK_MPI(MPI_Comm_set_errhandler(state_->duplicate, MPI_ERRORS_RETURN));
+    CROSSDOCK_MPI(MPI_Comm_rank(state_->duplicate, &rank_));
+    CROSSDOCK_MPI(MPI_Comm_size(state_->duplicate, &num_ranks_));
+    int* tag_limit = nullptr;
+    int is_set = 0;
+    CROSSDOCK_MPI(
+        MPI_Comm_get_attr(state_->duplicate, MPI_TAG_UB, static_cast<void*>(&tag_limit), &is_set));
+    state_->tag_limit = is_set ? *tag_limit : 32767;
+}
+
+int communicator::reserve_tags(int count) const {
+    if (count > state_->tag_limit - state_->next_tag) {
+        throw error(errc::count_overflow, "no message tags left on this communicator: " +
+                                              std::to_string(state_->next_tag) + " of " +
+                                              std::to_string(state_->tag_limit) + " are taken");
+    }
+    return std::exchange(state_->next_tag, state_->next_tag + count);
+}
+
+void communicator::close() {
+    if (is_open()) CROSSDOCK_MPI(MPI_Comm_free(&state_->duplicate));
+}
+
+error current_error() {
+    try {
+        throw;
+    } catch (const error& known) {
+        return known;
+    } catch (const std::bad_alloc&) {
+        return {errc::out_of_memory, "out of memory"};
+    } catch (const std::exception& other) {
+        return {errc::internal, other.what()};
+    } catch (...) {
+        return {errc::internal, "an exception of unknown type"};
+    }
+}
+
+std::int64_t agreement_hash(std::string_view text) noexcept {
+    std::uint64_t hash = 14695981039346656037ULL;
+    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+    return static_cast<std::int64_t>(hash >> 1);  // never negative, so that its negation exists
+}
+
+void agree(const communicator& comm, const std::optional<error>& fault, std::int64_t same,
+           const char* what) {
+    // The least failing rank, the least `same`, and the largest (as the least of the negated).
+    std::array<std::int64_t, 3> verdict{fault ? comm.rank() : comm.num_ranks(), same, -same};
+    CROSSDOCK_MPI(MPI_Allreduce(MPI_IN_PLACE, verdict.data(), 3, MPI_INT64_T, MPI_MIN, comm.get()));
+    const auto failing_rank = static_cast<rank_t>(verdict[0]);
+    if (failing_rank == comm.num_ranks()) {
+        if (verdict[1] != -verdict[2]) {
+            throw error(errc::invalid_argument, std::string(what) + " differ between ranks");
+        }
+        return;
+    }
+    struct {
+        std::int64_t code, rank, length;
+    } head{};
+    std::string text;
+    if (failing_rank == comm.rank()) {
+        text = fault->what();
+        head = {static_cast<int>(fault->code()), fault->rank() < 0 ? failing_rank : fault->rank(),
+                static_cast<std::int64_t>(text.size())};
+    }
+    CROSSDOCK_MPI(MPI_Bcast(&head, 3, MPI_INT64_T, failing_rank, comm.get()));
+    text.resize(static_cast<std::size_t>(head.length));
+    CROSSDOCK_MPI(
+        MPI_Bcast(text.data(), static_cast<int>(head.length), MPI_CHAR, failing_rank, comm.get()));
+    throw error(static_cast<errc>(head.code), text, static_cast<rank_t>(head.rank));
+}
+
+}  // namespace crossdock

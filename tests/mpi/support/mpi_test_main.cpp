@@ -1,0 +1,35 @@
+// Every rank runs every test; the program fails on all ranks if a test failed on any. Only rank 0
+// prints the list of tests, the other ranks print their failures.
+#include <gtest/gtest.h>
+#include <mpi.h>
+
+namespace {
+
+class failures_only : public testing::EmptyTestEventListener {
+    void OnTestPartResult(const testing::TestPartResult& result) override {
+        if (!result.failed()) return;
+        int rank = 0;
+        MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+        std::fprintf(stderr, "[rank %d] %s:%d: %s\n", rank,
+                     result.file_name() ? result.file_name() : "?", result.line_number(),
+                     result.message());
+    }
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    MPI_Init(&argc, &argv);
+    testing::InitGoogleTest(&argc, argv);
+    int rank = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank != 0) {
+        auto& listeners = testing::UnitTest::GetInstance()->listeners();
+        delete listeners.Release(listeners.default_result_printer());
+        listeners.Append(new failures_only);
+    }
+    int failed = RUN_ALL_TESTS();
+    MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    MPI_Finalize();
+    return failed;
+}
