@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+"""Shows that check_layers finds each kind of fault, and none where there is none."""
+import tempfile
+import unittest
+from pathlib import Path
+
+from check_layers import find_faults
+
+
+class CheckLayers(unittest.TestCase):
+    def faults(self, files):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in files.items():
+                path = Path(folder) / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text)
+            return find_faults(Path(folder))
+
+    def test_arrows_to_the_left_pass(self):
+        files = {
+            "include/crossdock/base/types.hpp": "#include <vector>\n",
+            "include/crossdock/topology/topology.hpp": '#include "crossdock/base/types.hpp"\n',
+            "include/crossdock/plan/plan.hpp": '#include "crossdock/topology/topology.hpp"\n',
+            "src/plan/plan.cpp": '#include "crossdock/plan/plan.hpp"\n#include "detail.hpp"\n',
+            "src/plan/detail.hpp": "",
+        }
+        self.assertEqual(self.faults(files), [])
+
+    def test_a_backward_arrow_is_found(self):
+        files = {
+            "include/crossdock/plan/plan.hpp": "",
+            "include/crossdock/route/route.hpp": '#  include "crossdock/plan/plan.hpp"\n',
+        }
+        self.assertEqual(
+            self.faults(files),
+            ["include/crossdock/route/route.hpp: crossdock/plan/plan.hpp: room route may not use plan"],
+        )
+
+    def test_a_backward_arrow_by_a_relative_path_is_found(self):
+        files = {"src/plan/detail.hpp": "", "src/base/error.cpp": '#include "../plan/detail.hpp"\n'}
+        self.assertEqual(
+            self.faults(files),
+            ["src/base/error.cpp: ../plan/detail.hpp: room base may not use plan"],
+        )
+
+    def test_rooms_side_by_side_may_not_use_each_other(self):
+        files = {
+            "include/crossdock/topology/topology.hpp": "",
+            "src/pattern/pattern.cpp": '#include "crossdock/topology/topology.hpp"\n',
+        }
+        self.assertEqual(len(self.faults(files)), 1)
+
+    def test_mpi_is_found_outside_its_rooms(self):
+        files = {
+            "include/crossdock/base/communicator_mpi.hpp": "#include <mpi.h>\n",
+            "src/plan/plan.cpp": "#include <mpi.h>\n",
+            "src/plan/verify.cpp": '#include "crossdock/base/communicator_mpi.hpp"\n',
+        }
+        self.assertEqual(
+            self.faults(files),
+            [
+                "src/plan/plan.cpp: mpi.h outside the MPI rooms and *_mpi files",
+                "src/plan/verify.cpp: crossdock/base/communicator_mpi.hpp"
+                " outside the MPI rooms and *_mpi files",
+            ],
+        )
+
+    def test_mpi_rooms_and_mpi_files_may_use_mpi_and_the_exchange(self):
+        files = {
+            "include/crossdock/exchange/exchange.hpp": "#include <mpi.h>\n",
+            "src/topology/discover_mpi.cpp": '#include "crossdock/exchange/exchange.hpp"\n',
+            "src/plan/compile_mpi.cpp": '#include <mpi.h>\n#include "crossdock/exchange/exchange.hpp"\n',
+        }
+        self.assertEqual(self.faults(files), [])
+
+    def test_a_plain_file_may_not_use_the_exchange(self):
+        files = {
+            "include/crossdock/exchange/exchange.hpp": "",
+            "src/plan/compile.cpp": '#include "crossdock/exchange/exchange.hpp"\n',
+        }
+        self.assertEqual(len(self.faults(files)), 1)
+
+    def test_an_unknown_room_is_found(self):
+        self.assertEqual(len(self.faults({"src/attic/old.cpp": ""})), 1)
+
+    def test_an_include_that_names_no_file_is_found(self):
+        files = {"src/base/error.cpp": '#include "crossdock/base/eror.hpp"\n'}
+        self.assertEqual(
+            self.faults(files),
+            ["src/base/error.cpp: crossdock/base/eror.hpp does not exist"],
+        )
+
+
+if __name__ == "__main__":
+    unittest.main()
