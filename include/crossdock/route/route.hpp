@@ -1,0 +1,86 @@
+/// @file
+/// @brief How an item travels: the interface of all routes, and the registry that makes them by
+/// name.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "crossdock/topology/topology.hpp"
+
+namespace crossdock {
+
+/// @brief For each region this rank's region sends to: the members of both regions that speak.
+///
+/// Agreed inside the regions when a plan is compiled, and only for the regions this rank has items
+/// for. Read by balanced routes.
+struct speaker_table {
+    std::unordered_map<region_t, rank_t> senders;  ///< the own region's member that sends there
+    std::unordered_map<region_t, rank_t>
+        receivers;  ///< the member there that receives; known to the sender
+};
+
+/// @brief A way from every rank to every other in a fixed number of stages.
+///
+/// A route is a pure function of (topology, here, destination, stage): it holds the topology it was
+/// made for, sends nothing and keeps nothing. An item from s to d is at h(0) = s before the first
+/// stage and at h(t+1) = next_hop(h(t), d, t) after stage t; h(num_stages()) is d.
+///
+/// @par Thread safety
+/// All members are const and may be called concurrently.
+class route {
+  public:
+    virtual ~route() = default;
+
+    /// @brief The text that `make_route` makes this route from.
+    const std::string& name() const noexcept { return name_; }
+
+    /// @brief The largest number of hops; fixed for a topology.
+    virtual int num_stages() const = 0;
+
+    /// @brief Where an item for `destination` that is at `here` before `stage` goes in it.
+    /// @param speakers  what the regions agreed on; empty unless `is_balanced()`
+    /// @return the next rank, or `here` if the item stays
+    virtual rank_t next_hop(rank_t here, rank_t destination, int stage,
+                            const speaker_table& speakers) const = 0;
+
+    /// @brief Whether `next_hop` reads the speaker table.
+    virtual bool is_balanced() const { return false; }
+
+    /// @brief No rank sends more messages than this in one exchange, whatever the pattern.
+    virtual count_t max_messages_per_rank() const = 0;
+
+  protected:
+    route(std::string name, topology regions)
+        : regions_(std::move(regions)), name_(std::move(name)) {}
+
+    const topology& regions() const noexcept { return regions_; }
+
+  private:
+    topology regions_;
+    std::string name_;
+};
+
+/// @brief Makes a route from its name, e.g. "three_step" or "grid:4x4"; `docs/routes.md` lists
+/// them.
+/// @param name     a registered name, with parameters after a colon where the route takes them
+/// @param regions  copied into the route
+/// @throws error(errc::unknown_route)  no such name; the text lists the registered ones
+/// @throws error(errc::invalid_route)  the parameters are malformed or do not fit the ranks
+std::unique_ptr<route> make_route(std::string_view name, const topology& regions);
+
+/// @brief One line of the registry.
+struct route_description {
+    std::string name;     ///< as `make_route` takes it, without parameters
+    std::string example;  ///< a complete text for `make_route` that fits any topology
+    std::string summary;
+    std::unique_ptr<route> (*make)(std::string_view parameters, const topology& regions);
+};
+
+/// @brief Every route there is, in the order of the documentation.
+const std::vector<route_description>& registered_routes();
+
+}  // namespace crossdock

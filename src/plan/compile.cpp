@@ -1,0 +1,57 @@
+#include "crossdock/plan/compile.hpp"
+
+#include <fmt/format.h>
+
+#include "crossdock/plan/plan_compiler.hpp"
+
+namespace crossdock {
+
+namespace {
+
+void check_patterns(const topology& regions, std::span<const pattern> patterns) {
+    if (patterns.size() != static_cast<std::size_t>(regions.num_ranks())) {
+        throw error(errc::size_mismatch,
+                    fmt::format("{} patterns for {} ranks", patterns.size(), regions.num_ranks()));
+    }
+    for (std::size_t p = 0; p < patterns.size(); ++p) {
+        validate(patterns[p]);
+        if (patterns[p].rank != static_cast<rank_t>(p) ||
+            patterns[p].num_ranks != regions.num_ranks()) {
+            throw error(
+                errc::size_mismatch,
+                fmt::format("pattern {} is of rank {} of {}, expected rank {} of {}", p,
+                            patterns[p].rank, patterns[p].num_ranks, p, regions.num_ranks()));
+        }
+    }
+}
+
+}  // namespace
+
+std::vector<plan> compile(const topology& regions, std::span<const pattern> patterns,
+                          const route& r, const compile_options& options) {
+    check_patterns(regions, patterns);
+    std::vector<plan_compiler> ranks;
+    ranks.reserve(patterns.size());
+    for (const auto& p : patterns) ranks.emplace_back(regions, p, r, options);
+
+    std::vector<std::vector<word_message>> inboxes(ranks.size());
+    for (int round = 0; round < ranks.front().num_rounds(); ++round) {
+        for (std::size_t source = 0; source < ranks.size(); ++source) {
+            for (auto& message : ranks[source].send()) {
+                inboxes[static_cast<std::size_t>(message.peer)].push_back(
+                    {static_cast<rank_t>(source), std::move(message.words)});
+            }
+        }
+        for (std::size_t p = 0; p < ranks.size(); ++p) {
+            ranks[p].receive(inboxes[p]);
+            inboxes[p].clear();
+        }
+    }
+
+    std::vector<plan> plans;
+    plans.reserve(ranks.size());
+    for (auto& rank : ranks) plans.push_back(rank.finish());
+    return plans;
+}
+
+}  // namespace crossdock

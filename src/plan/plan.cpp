@@ -1,0 +1,94 @@
+#include "crossdock/plan/plan.hpp"
+
+#include <fmt/format.h>
+
+namespace crossdock {
+
+namespace {
+
+[[noreturn]] void reject(rank_t rank, const std::string& message) {
+    throw error(errc::invalid_plan, fmt::format("plan of rank {}: {}", rank, message), rank);
+}
+
+void check_rank(const plan::contents& data, rank_t peer) {
+    if (peer >= 0 && peer < data.num_ranks && peer != data.rank) return;
+    reject(data.rank, fmt::format("rank {} is no other rank in [0, {})", peer, data.num_ranks));
+}
+
+void check_position(const plan::contents& data, count_t position, count_t num_positions) {
+    if (position >= 0 && position < num_positions) return;
+    reject(data.rank, fmt::format("position {} is outside [0, {})", position, num_positions));
+}
+
+void check_slot(const plan::contents& data, count_t slot) {
+    if (slot >= 0 && slot < data.num_slots) return;
+    reject(data.rank, fmt::format("slot {} is outside [0, {})", slot, data.num_slots));
+}
+
+// Returns the number of positions after the stage.
+count_t check_stage(const plan::contents& data, const plan_stage& stage, count_t num_positions) {
+    for (const auto& message : stage.sends) {
+        check_rank(data, message.destination);
+        for (const count_t position : message.positions)
+            check_position(data, position, num_positions);
+    }
+    for (const auto& message : stage.receives) {
+        check_rank(data, message.source);
+        if (message.first_position != num_positions || message.num_items < 0) {
+            reject(data.rank,
+                   fmt::format("the message from {} takes {} positions from {}, expected from {}",
+                               message.source, message.num_items, message.first_position,
+                               num_positions));
+        }
+        num_positions += message.num_items;
+    }
+    return num_positions;
+}
+
+}  // namespace
+
+plan::plan(contents data) : data_(std::move(data)) {
+    if (data_.rank < 0 || data_.rank >= data_.num_ranks || data_.num_items < 0 ||
+        data_.num_slots < 0) {
+        reject(data_.rank, fmt::format("{} ranks, {} items, {} slots", data_.num_ranks,
+                                       data_.num_items, data_.num_slots));
+    }
+    count_t num_positions = data_.num_items;
+    for (const auto& stage : data_.stages) num_positions = check_stage(data_, stage, num_positions);
+    for (const auto& [position, slot] : data_.deliveries) {
+        check_position(data_, position, num_positions);
+        check_slot(data_, slot);
+    }
+}
+
+count_t plan::num_positions() const noexcept {
+    count_t result = data_.num_items;
+    for (const auto& stage : data_.stages) {
+        for (const auto& message : stage.receives) result += message.num_items;
+    }
+    return result;
+}
+
+std::string to_string(const plan& p) {
+    std::string text = fmt::format(
+        "rank {} of {}: {}{}, {} items, {} slots\n", p.rank(), p.num_ranks(), p.route_name(),
+        p.is_deduplicated() ? "+dedup" : "", p.num_items(), p.num_slots());
+    for (std::size_t t = 0; t < p.stages().size(); ++t) {
+        text += fmt::format("  stage {}\n", t);
+        for (const auto& message : p.stages()[t].sends) {
+            text += fmt::format("    to {}: {} items, positions {}\n", message.destination,
+                                message.positions.size(), fmt::join(message.positions, " "));
+        }
+        for (const auto& message : p.stages()[t].receives) {
+            text += fmt::format("    from {}: {} items, positions {}...{}\n", message.source,
+                                message.num_items, message.first_position,
+                                message.first_position + message.num_items - 1);
+        }
+    }
+    text += fmt::format("  deliver {} (position>slot):", p.deliveries().size());
+    for (const auto& [position, slot] : p.deliveries())
+        text += fmt::format(" {}>{}", position, slot);
+    return text + "\n";
+}
+
+}  // namespace crossdock

@@ -1,0 +1,161 @@
+#include "crossdock/plan/verify.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace crossdock {
+
+namespace {
+
+// What a position holds: an item of its source.
+struct identity {
+    rank_t source = -1;
+    count_t item = -1;
+
+    friend bool operator==(const identity&, const identity&) = default;
+};
+
+using identities = std::vector<identity>;
+
+template <class... Values>
+[[noreturn]] void refuse(fmt::format_string<Values...> text, Values&&... values) {
+    throw error(errc::invalid_plan, fmt::format(text, std::forward<Values>(values)...));
+}
+
+identities own_items(const plan& p) {
+    identities result;
+    result.reserve(static_cast<std::size_t>(p.num_positions()));
+    for (count_t item = 0; item < p.num_items(); ++item) result.push_back({p.rank(), item});
+    return result;
+}
+
+const outgoing_message& message_to(const plan& sender, std::size_t stage, rank_t receiver) {
+    const auto& sends = sender.stages()[stage].sends;
+    const auto found =
+        std::lower_bound(sends.begin(), sends.end(), receiver,
+                         [](const auto& m, rank_t rank) { return m.destination < rank; });
+    if (found == sends.end() || found->destination != receiver) {
+        refuse("rank {} expects a message from {} in stage {} that is not sent", receiver,
+               sender.rank(), stage);
+    }
+    return *found;
+}
+
+void check_sorted(const plan& p, std::size_t stage) {
+    const auto& [sends, receives] = p.stages()[stage];
+    for (std::size_t i = 1; i < sends.size(); ++i) {
+        if (sends[i - 1].destination >= sends[i].destination) {
+            refuse("rank {} stage {}: two messages to {}, or not sorted", p.rank(), stage,
+                   sends[i].destination);
+        }
+    }
+    for (std::size_t i = 1; i < receives.size(); ++i) {
+        if (receives[i - 1].source >= receives[i].source) {
+            refuse("rank {} stage {}: two messages from {}, or not sorted", p.rank(), stage,
+                   receives[i].source);
+        }
+    }
+}
+
+// Every receive finds its send; that every send is received follows from the equal numbers.
+void run_stage(std::span<const plan> plans, std::size_t stage, std::vector<identities>& held) {
+    std::size_t num_sent = 0;
+    std::size_t num_received = 0;
+    for (const auto& p : plans) {
+        if (stage >= p.stages().size()) refuse("rank {} has no stage {}", p.rank(), stage);
+        check_sorted(p, stage);
+        num_sent += p.stages()[stage].sends.size();
+        num_received += p.stages()[stage].receives.size();
+    }
+    for (const auto& p : plans) {
+        auto& positions = held[static_cast<std::size_t>(p.rank())];
+        for (const auto& received : p.stages()[stage].receives) {
+            const auto source = static_cast<std::size_t>(received.source);
+            const auto& sent = message_to(plans[source], stage, p.rank());
+            if (static_cast<count_t>(sent.positions.size()) != received.num_items) {
+                refuse("stage {}: rank {} sends {} items to rank {}, which expects {}", stage,
+                       source, sent.positions.size(), p.rank(), received.num_items);
+            }
+            for (const count_t position : sent.positions) {
+                positions.push_back(held[source][static_cast<std::size_t>(position)]);
+            }
+        }
+    }
+    if (num_sent != num_received) {
+        refuse("stage {}: {} messages are sent, but {} received", stage, num_sent, num_received);
+    }
+}
+
+// The item every slot must hold; {-1, -1} where the pattern receives nothing.
+identities wanted_slots(std::span<const pattern> patterns, const pattern& p) {
+    identities wanted(static_cast<std::size_t>(p.num_slots));
+    std::unordered_map<rank_t, std::vector<count_t>> items_from;
+    for (std::size_t e = 0; e < p.receives.size(); ++e) items_from[p.receives.ranks[e]];
+    for (auto& [source, items] : items_from) {
+        const auto& sends = patterns[static_cast<std::size_t>(source)].sends;
+        for (std::size_t e = 0; e < sends.size(); ++e) {
+            if (sends.ranks[e] == p.rank)
+                items.insert(items.end(), sends[e].begin(), sends[e].end());
+        }
+    }
+    std::unordered_map<rank_t, std::size_t> next;
+    for (std::size_t e = 0; e < p.receives.size(); ++e) {
+        const rank_t source = p.receives.ranks[e];
+        for (const count_t slot : p.receives[e]) {
+            const auto k = next[source]++;
+            if (k >= items_from[source].size())
+                refuse("rank {} lists fewer items for {} than expected", source, p.rank);
+            wanted[static_cast<std::size_t>(slot)] = {source, items_from[source][k]};
+        }
+    }
+    return wanted;
+}
+
+void check_deliveries(const plan& p, const identities& held, const identities& wanted) {
+    std::vector<bool> is_filled(wanted.size());
+    for (const auto& [position, slot] : p.deliveries()) {
+        const auto& found = held[static_cast<std::size_t>(position)];
+        const auto& expected = wanted[static_cast<std::size_t>(slot)];
+        if (found != expected) {
+            refuse("rank {} slot {} gets item {} of rank {}, but needs item {} of rank {}",
+                   p.rank(), slot, found.item, found.source, expected.item, expected.source);
+        }
+        if (is_filled[static_cast<std::size_t>(slot)])
+            refuse("rank {} slot {} is filled twice", p.rank(), slot);
+        is_filled[static_cast<std::size_t>(slot)] = true;
+    }
+    for (std::size_t slot = 0; slot < wanted.size(); ++slot) {
+        if (wanted[slot].source >= 0 && !is_filled[slot])
+            refuse("rank {} slot {} is never filled", p.rank(), slot);
+    }
+}
+
+}  // namespace
+
+void verify(std::span<const plan> plans, std::span<const pattern> patterns) {
+    if (plans.size() != patterns.size()) {
+        throw error(errc::size_mismatch,
+                    fmt::format("{} plans for {} patterns", plans.size(), patterns.size()));
+    }
+    std::vector<identities> held;
+    for (std::size_t p = 0; p < plans.size(); ++p) {
+        if (plans[p].rank() != static_cast<rank_t>(p) ||
+            plans[p].num_ranks() != static_cast<rank_t>(plans.size())) {
+            refuse("plan {} is of rank {} of {}", p, plans[p].rank(), plans[p].num_ranks());
+        }
+        if (plans[p].num_items() != patterns[p].num_items ||
+            plans[p].num_slots() != patterns[p].num_slots) {
+            refuse("rank {}: plan and pattern differ in the number of items or slots", p);
+        }
+        held.push_back(own_items(plans[p]));
+    }
+    const std::size_t num_stages = plans.empty() ? 0 : plans.front().stages().size();
+    for (std::size_t stage = 0; stage < num_stages; ++stage) run_stage(plans, stage, held);
+    for (std::size_t p = 0; p < plans.size(); ++p) {
+        check_deliveries(plans[p], held[p], wanted_slots(patterns, patterns[p]));
+    }
+}
+
+}  // namespace crossdock

@@ -1,0 +1,23 @@
+#include "crossdock/route/direct.hpp"
+
+namespace crossdock {
+
+void reject_parameters(std::string_view name, std::string_view parameters) {
+    if (parameters.empty()) return;
+    throw error(errc::invalid_route, "route " + std::string(name) +
+                                         " takes no parameters, but got \"" +
+                                         std::string(parameters) + "\"");
+}
+
+std::unique_ptr<route> direct_route::make(std::string_view parameters, const topology& regions) {
+    reject_parameters("direct", parameters);
+    return std::unique_ptr<route>(new direct_route("direct", regions));
+}
+
+rank_t direct_route::next_hop(rank_t, rank_t destination, int, const speaker_table&) const {
+    return destination;
+}
+
+count_t direct_route::max_messages_per_rank() const { return regions().num_ranks() - 1; }
+
+}  // namespace crossdock

@@ -1,0 +1,39 @@
+#include <algorithm>
+
+#include "crossdock/route/direct.hpp"
+#include "crossdock/route/grid.hpp"
+#include "crossdock/route/route.hpp"
+#include "crossdock/route/three_step.hpp"
+#include "crossdock/route/two_step.hpp"
+
+namespace crossdock {
+
+const std::vector<route_description>& registered_routes() {
+    static const std::vector<route_description> routes{
+        {"direct", "direct", "one message to every destination", &direct_route::make},
+        {"two_step", "two_step", "to the counterpart in the destination region, then inside it",
+         &two_step_route::make},
+        {"three_step", "three_step", "one message between two regions, shared out inside both",
+         &three_step_route::make},
+        {"grid", "grid:2",
+         "one dimension of a virtual grid after the other; grid:K1xK2x… or grid:n",
+         &grid_route::make_grid},
+        {"hypercube", "hypercube", "halves of halves: a grid whose dimensions are all 2",
+         &grid_route::make_hypercube},
+    };
+    return routes;
+}
+
+std::unique_ptr<route> make_route(std::string_view name, const topology& regions) {
+    const auto colon = std::min(name.find(':'), name.size());
+    const auto key = name.substr(0, colon);
+    for (const auto& entry : registered_routes()) {
+        if (entry.name == key) return entry.make(name.substr(colon), regions);
+    }
+    std::string known;
+    for (const auto& entry : registered_routes()) known += (known.empty() ? "" : ", ") + entry.name;
+    throw error(errc::unknown_route,
+                "no route is called \"" + std::string(name) + "\"; there are " + known);
+}
+
+}  // namespace crossdock

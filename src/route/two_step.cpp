@@ -1,0 +1,31 @@
+#include "crossdock/route/two_step.hpp"
+
+#include <algorithm>
+
+#include "crossdock/route/direct.hpp"
+
+namespace crossdock {
+
+count_t max_messages_by_region(const topology& regions) {
+    rank_t largest = 0;
+    for (region_t region = 0; region < regions.num_regions(); ++region) {
+        largest = std::max(largest, regions.region_size(region));
+    }
+    return (regions.num_regions() - 1) + count_t{2} * (largest - 1);
+}
+
+std::unique_ptr<route> two_step_route::make(std::string_view parameters, const topology& regions) {
+    reject_parameters("two_step", parameters);
+    return std::unique_ptr<route>(new two_step_route("two_step", regions));
+}
+
+rank_t two_step_route::next_hop(rank_t here, rank_t destination, int stage,
+                                const speaker_table&) const {
+    const region_t region = regions().region_of(destination);
+    if (stage == 1 || regions().region_of(here) == region) return destination;
+    return regions().rank_at(region, regions().local_rank(here) % regions().region_size(region));
+}
+
+count_t two_step_route::max_messages_per_rank() const { return max_messages_by_region(regions()); }
+
+}  // namespace crossdock
