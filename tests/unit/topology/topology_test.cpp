@@ -1,0 +1,284 @@
+#include "crossdock/topology/topology.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <random>
+
+namespace {
+
+using crossdock::errc;
+using crossdock::error;
+using crossdock::placement;
+using crossdock::rank_t;
+using crossdock::region_t;
+using crossdock::topology;
+
+constexpr int int_max = std::numeric_limits<int>::max();
+
+std::vector<region_t> regions_of(const topology& topo) {
+    std::vector<region_t> regions;
+    for (rank_t rank = 0; rank < topo.num_ranks(); ++rank) regions.push_back(topo.region_of(rank));
+    return regions;
+}
+
+template <class Call>
+void expect_error(Call call, errc code, const std::string& message) {
+    try {
+        call();
+        ADD_FAILURE() << "nothing was thrown instead of: " << message;
+    } catch (const error& caught) {
+        EXPECT_EQ(caught.code(), code) << caught.what();
+        EXPECT_EQ(caught.what(), message);
+    }
+}
+
+void expect_rejected(std::string_view text, const std::string& message) {
+    expect_error([&] { topology::from_string(text); }, errc::invalid_topology, message);
+}
+
+// Counts ranks one by one, and checks every query and both codes against that.
+void expect_consistent(const topology& topo, const std::vector<region_t>& regions) {
+    ASSERT_EQ(regions_of(topo), regions);
+    std::vector<rank_t> sizes(static_cast<std::size_t>(topo.num_regions()));
+    for (rank_t rank = 0; rank < topo.num_ranks(); ++rank) {
+        const region_t region = regions[rank];
+        ASSERT_EQ(topo.local_rank(rank), sizes[region]);
+        ASSERT_EQ(topo.rank_at(region, sizes[region]), rank);
+        ++sizes[region];
+    }
+    for (region_t region = 0; region < topo.num_regions(); ++region) {
+        ASSERT_EQ(topo.region_size(region), sizes[region]);
+        ASSERT_GE(sizes[region], 1);
+    }
+    EXPECT_EQ(topology::from_placements(topo.placements()), topo);
+    EXPECT_EQ(topology::from_string(topo.to_string(), topo.num_ranks()), topo);
+    EXPECT_EQ(topology::from_regions(regions), topo);
+}
+
+std::vector<region_t> renumbered(std::vector<region_t> regions) {
+    std::vector<region_t> numbers = regions;
+    std::sort(numbers.begin(), numbers.end());
+    numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+    for (region_t& region : regions)
+        region = static_cast<region_t>(std::lower_bound(numbers.begin(), numbers.end(), region) -
+                                       numbers.begin());
+    return regions;
+}
+
+TEST(Topology, ReadsEveryForm) {
+    EXPECT_EQ(regions_of(topology::from_string("2x3")), (std::vector{0, 0, 0, 1, 1, 1}));
+    EXPECT_EQ(regions_of(topology::from_string("2,3")), (std::vector{0, 0, 1, 1, 1}));
+    EXPECT_EQ(regions_of(topology::from_string("2x1,3,1x2")), (std::vector{0, 1, 2, 2, 2, 3, 3}));
+    EXPECT_EQ(regions_of(topology::from_string("cyclic:2x3")), (std::vector{0, 1, 0, 1, 0, 1}));
+    EXPECT_EQ(regions_of(topology::from_string("list:7,2,7,9")), (std::vector{1, 0, 1, 2}));
+    EXPECT_EQ(regions_of(topology::from_string("4")), (std::vector{0, 0, 0, 0}));
+    EXPECT_EQ(regions_of(topology::one_region(3)), (std::vector{0, 0, 0}));
+}
+
+TEST(Topology, WritesTheShortestText) {
+    const auto rewritten = [](std::string_view text) {
+        return topology::from_string(text).to_string();
+    };
+
+    EXPECT_EQ(rewritten("4x16"), "4x16");
+    EXPECT_EQ(rewritten("1x8"), "8");
+    EXPECT_EQ(rewritten("16,16,8"), "2x16,8");
+    EXPECT_EQ(rewritten("8,1x16,2x16,3"), "8,3x16,3");
+    EXPECT_EQ(rewritten("cyclic:4x16"), "cyclic:4x16");
+    EXPECT_EQ(rewritten("cyclic:4x1"), "4x1");
+    EXPECT_EQ(rewritten("cyclic:1x4"), "4");
+    EXPECT_EQ(rewritten("list:0,1,0,1"), "cyclic:2x2");
+    EXPECT_EQ(rewritten("list:3,3,5"), "2,1");
+    EXPECT_EQ(rewritten("list:1,0"), "list:1,0");
+    EXPECT_EQ(rewritten("list:9,4,4,100,9"), "list:1,0,0,2,1");
+    EXPECT_EQ(rewritten("list:0,1,0"), "list:0,1,0");
+    EXPECT_EQ(rewritten("list:6"), "1");
+}
+
+TEST(Topology, TellsHowManyRanksAreMissing) {
+    const auto read_for_8 = [](std::string_view text) {
+        return [text] { topology::from_string(text, 8); };
+    };
+
+    EXPECT_EQ(topology::from_string("2x4", 8).num_regions(), 2);
+    expect_error(read_for_8("4x16"), errc::invalid_topology,
+                 "topology \"4x16\" describes 64 ranks, but there are 8");
+    expect_error(read_for_8("cyclic:2x3"), errc::invalid_topology,
+                 "topology \"cyclic:2x3\" describes 6 ranks, but there are 8");
+    expect_error(read_for_8("list:0,1"), errc::invalid_topology,
+                 "topology \"list:0,1\" describes 2 ranks, but there are 8");
+}
+
+TEST(Topology, RejectsMalformedText) {
+    expect_rejected("", "topology \"\": it is empty");
+    expect_rejected("4x0", "topology \"4x0\": 0 is below 1");
+    expect_rejected("0x4", "topology \"0x4\": 0 is below 1");
+    expect_rejected("4,0", "topology \"4,0\": 0 is below 1");
+    expect_rejected("-4", "topology \"-4\": \"-4\" is not a number");
+    expect_rejected("-0", "topology \"-0\": \"-0\" is not a number");
+    expect_rejected("+4", "topology \"+4\": \"+4\" is not a number");
+    expect_rejected("4,", "topology \"4,\": \"\" is not a number");
+    expect_rejected(",4", "topology \",4\": \"\" is not a number");
+    expect_rejected("x4", "topology \"x4\": \"\" is not a number");
+    expect_rejected("4x", "topology \"4x\": \"\" is not a number");
+    expect_rejected("4x4x4", "topology \"4x4x4\": \"4x4\" is not a number");
+    expect_rejected(" 4", "topology \" 4\": \" 4\" is not a number");
+    expect_rejected("4x16\n", "topology \"4x16\n\": \"16\n\" is not a number");
+    expect_rejected("0x10", "topology \"0x10\": 0 is below 1");
+    expect_rejected("block:4x4", "topology \"block:4x4\": \"block:4\" is not a number");
+    expect_rejected("cyclic:", "topology \"cyclic:\": expected REGIONSxSIZE after \"cyclic:\"");
+    expect_rejected("cyclic:8", "topology \"cyclic:8\": expected REGIONSxSIZE after \"cyclic:\"");
+    expect_rejected("cyclic:2x4,8", "topology \"cyclic:2x4,8\": \"4,8\" is not a number");
+    expect_rejected("list:", "topology \"list:\": \"\" is not a number");
+    expect_rejected("list:0,-1", "topology \"list:0,-1\": \"-1\" is not a number");
+}
+
+TEST(Topology, RejectsNumbersThatOverflow) {
+    expect_rejected("2147483648", "topology \"2147483648\": 2147483648 is above 2147483647");
+    expect_rejected("65536x32768",
+                    "topology \"65536x32768\": it describes more than 2147483647 ranks");
+    expect_rejected("cyclic:2147483647x2147483647",
+                    "topology \"cyclic:2147483647x2147483647\": "
+                    "it describes more than 2147483647 ranks");
+    expect_rejected("2147483647,1",
+                    "topology \"2147483647,1\": it describes more than 2147483647 ranks");
+    expect_rejected("-99999999999", "topology \"-99999999999\": \"-99999999999\" is not a number");
+    expect_rejected("list:99999999999",
+                    "topology \"list:99999999999\": 99999999999 is above 2147483647");
+    EXPECT_EQ(topology::from_string("2147483647").region_size(0), int_max);
+    EXPECT_EQ(topology::from_string("2x1000000000,147483647").rank_at(2, 0), 2000000000);
+}
+
+TEST(Topology, RejectsRegionsThatAreNone) {
+    const std::vector<region_t> negative{0, 2, -1, -5};
+
+    expect_error([] { topology::one_region(0); }, errc::invalid_topology,
+                 "a region has 0 ranks; the least is 1");
+    expect_error([] { topology::from_regions({}); }, errc::invalid_topology,
+                 "a topology of no ranks");
+    expect_error([&] { topology::from_regions(negative); }, errc::invalid_topology,
+                 "rank 2 is in region -1; the least is 0");
+}
+
+TEST(Topology, RejectsPlacementsThatAreNone) {
+    const auto read = [](std::vector<placement> code) {
+        return [code] { topology::from_placements(code); };
+    };
+
+    expect_error(read({}), errc::invalid_topology, "a topology of no ranks");
+    expect_error(read({{0, 4, 0, 1, 4}, {5, 4, 1, 1, 4}}), errc::invalid_topology,
+                 "a placement begins at rank 5, but the one before it ends at 4");
+    expect_error(read({{0, 4, 0, 1, 0}}), errc::invalid_topology,
+                 "the placement at rank 0 has 4 ranks, 1 regions and runs of 0; "
+                 "none may be below 1");
+    expect_error(read({{0, 4, int_max, 1, 1}}), errc::invalid_topology,
+                 "the placement at rank 0 has 1 regions from 2147483647 on; "
+                 "regions are [0, 2147483647)");
+    expect_error(read({{0, 4, 0, 2, 2}, {4, 1, 3, 1, 1}}), errc::invalid_topology,
+                 "region 2 has no rank");
+    expect_error(read({{0, int_max, 0, 1, int_max}, {int_max, 1, 0, 1, 1}}), errc::invalid_topology,
+                 "a topology of 2147483648 ranks: at most 2147483647 can be numbered");
+}
+
+TEST(Topology, RejectsQueriesOutsideItsRanks) {
+    const topology topo = topology::from_string("3,2");
+
+    expect_error([&] { topo.region_of(5); }, errc::rank_out_of_range, "rank 5 is outside [0, 5)");
+    expect_error([&] { topo.local_rank(-1); }, errc::rank_out_of_range,
+                 "rank -1 is outside [0, 5)");
+    expect_error([&] { topo.region_size(2); }, errc::invalid_argument,
+                 "region 2 is outside [0, 2)");
+    expect_error([&] { topo.rank_at(-1, 0); }, errc::invalid_argument,
+                 "region -1 is outside [0, 2)");
+    expect_error([&] { topo.rank_at(1, 2); }, errc::rank_out_of_range,
+                 "local rank 2 of region 1 is outside [0, 2)");
+}
+
+TEST(Topology, EncodesOrdinaryPlacementsInAFewWords) {
+    const auto code_of = [](std::string_view text) {
+        return topology::from_string(text).placements();
+    };
+
+    EXPECT_EQ(code_of("1024x16"), (std::vector<placement>{{0, 16384, 0, 1024, 16}}));
+    EXPECT_EQ(code_of("cyclic:1024x16"), (std::vector<placement>{{0, 16384, 0, 1024, 1}}));
+    EXPECT_EQ(code_of("1023x16,5"), (std::vector<placement>{{0, 16373, 0, 1024, 16}}));
+    EXPECT_EQ(code_of("8,1023x16"),
+              (std::vector<placement>{{0, 8, 0, 1, 8}, {8, 16368, 1, 1023, 16}}));
+    EXPECT_EQ(code_of("2x16,8,3x4"),
+              (std::vector<placement>{{0, 40, 0, 3, 16}, {40, 12, 3, 3, 4}}));
+    EXPECT_EQ(code_of("list:0,1,2,0,1,2,0,1,0,1"),
+              (std::vector<placement>{{0, 8, 0, 3, 1}, {8, 2, 0, 2, 1}}));
+    EXPECT_EQ(code_of("list:0,0,1,1,0,0,1"), (std::vector<placement>{{0, 7, 0, 2, 2}}));
+}
+
+TEST(Topology, EqualPlacementsHaveEqualCodes) {
+    const std::vector<placement> ranks_one_by_one{
+        {0, 1, 0, 1, 1}, {1, 1, 0, 1, 5}, {2, 1, 1, 7, 9}, {3, 1, 1, 1, 1}};
+    const std::vector<placement> shifted{{0, 3, 0, 2, 2}, {3, 1, 1, 3, 1}};
+
+    EXPECT_EQ(topology::from_placements(ranks_one_by_one), topology::from_string("2x2"));
+    EXPECT_EQ(topology::from_placements(shifted), topology::from_string("2x2"));
+    EXPECT_EQ(topology::from_string("list:0,0,1,1"), topology::from_string("2,2"));
+    EXPECT_NE(topology::from_string("2x4"), topology::from_string("4x2"));
+    EXPECT_NE(topology::from_string("2x4"), topology::from_string("cyclic:2x4"));
+    EXPECT_NE(topology::from_string("2x4"), topology::from_string("2x4,1"));
+}
+
+TEST(Topology, QueriesAreMutuallyInverse) {
+    for (const char* text :
+         {"1", "7", "4x16", "16x1", "1,1,1,5", "5,1,1,1", "2x16,8", "8,1023x16", "9,8,7,6,5,4,3",
+          "cyclic:4x16", "cyclic:16384x1", "cyclic:1024x16", "1024x16", "list:1,0", "list:0,1,0",
+          "list:5,9,5,5,0,77,0,9", "list:0,0,1,1,0,0,1", "list:0,1,2,0,1,2,0,1,0,1",
+          "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20"}) {
+        SCOPED_TRACE(text);
+        const topology topo = topology::from_string(text);
+
+        expect_consistent(topo, regions_of(topo));
+    }
+}
+
+TEST(Topology, SixteenPlacementsAndSeventeenAnswerAlike) {
+    for (const rank_t num_placements : {15, 16, 17, 18}) {
+        std::vector<region_t> regions;
+        for (rank_t size = 1; size <= num_placements; ++size)
+            regions.insert(regions.end(), static_cast<std::size_t>(size), size - 1);
+
+        const topology topo = topology::from_regions(regions);
+
+        EXPECT_EQ(topo.placements().size(), static_cast<std::size_t>(num_placements));
+        expect_consistent(topo, regions);
+    }
+}
+
+TEST(Topology, QueriesAreMutuallyInverseOnRandomRegions) {
+    std::mt19937 random(20240229);
+    for (int round = 0; round < 300; ++round) {
+        SCOPED_TRACE(round);
+        std::vector<region_t> regions(1 + random() % 200);
+        const auto num_regions = 1 + random() % 20;
+        for (region_t& region : regions)
+            region = static_cast<region_t>(3 * (random() % num_regions));
+
+        expect_consistent(topology::from_regions(regions), renumbered(regions));
+    }
+}
+
+TEST(Topology, QueriesAreMutuallyInverseOnRandomRuns) {
+    std::mt19937 random(31415);
+    for (int round = 0; round < 300; ++round) {
+        SCOPED_TRACE(round);
+        std::vector<region_t> regions;
+        while (regions.size() < 150) {
+            const rank_t run_length = 1 + static_cast<rank_t>(random() % 4);
+            const region_t num_regions = 1 + static_cast<region_t>(random() % 5);
+            const rank_t num_ranks = 1 + static_cast<rank_t>(random() % 60);
+            for (rank_t i = 0; i < num_ranks; ++i) regions.push_back(i / run_length % num_regions);
+        }
+
+        expect_consistent(topology::from_regions(regions), renumbered(regions));
+    }
+}
+
+}  // namespace
