@@ -1,0 +1,180 @@
+#include "crossdock/topology/discover_mpi.hpp"
+
+#include <fmt/format.h>
+#include <hwloc.h>
+
+#include <array>
+#include <memory>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include "placement_builder.hpp"
+
+namespace crossdock {
+
+namespace {
+
+constexpr std::array all_localities{locality::node, locality::socket, locality::numa, locality::l3};
+
+// This process's place in its node.
+
+struct hwloc_deleter {
+    void operator()(hwloc_topology_t machine) const noexcept { hwloc_topology_destroy(machine); }
+    void operator()(hwloc_bitmap_t cpus) const noexcept { hwloc_bitmap_free(cpus); }
+};
+using machine_ptr = std::unique_ptr<hwloc_topology, hwloc_deleter>;
+using cpus_ptr = std::unique_ptr<hwloc_bitmap_s, hwloc_deleter>;
+
+machine_ptr inspect_machine() {
+    hwloc_topology_t machine = nullptr;
+    if (hwloc_topology_init(&machine) != 0) throw std::bad_alloc();
+    machine_ptr owner(machine);
+    // Processes of a node may be allowed different cores, but must number its objects alike.
+    hwloc_topology_set_flags(machine, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
+    if (hwloc_topology_load(machine) != 0)
+        throw error(errc::invalid_topology, "hwloc cannot inspect this machine");
+    return owner;
+}
+
+hwloc_obj_type_t object_type(locality level) {
+    switch (level) {
+        case locality::socket: return HWLOC_OBJ_PACKAGE;
+        case locality::numa: return HWLOC_OBJ_NUMANODE;
+        case locality::l3: return HWLOC_OBJ_L3CACHE;
+        case locality::node: break;
+    }
+    return HWLOC_OBJ_MACHINE;
+}
+
+// The number from 1 of the object that includes this thread's binding, or 0 for the remainder. Not
+// the process's: MPI's own threads are often free to run anywhere.
+int find_own_object(locality level) {
+    const machine_ptr machine = inspect_machine();
+    const cpus_ptr binding(hwloc_bitmap_alloc());
+    if (!binding) throw std::bad_alloc();
+    if (hwloc_get_cpubind(machine.get(), binding.get(), HWLOC_CPUBIND_THREAD) != 0) return 0;
+    const hwloc_obj_type_t type = object_type(level);
+    for (hwloc_obj_t object = nullptr;
+         (object = hwloc_get_next_obj_by_type(machine.get(), type, object));) {
+        if (hwloc_bitmap_isincluded(binding.get(), object->cpuset))
+            return checked_cast<int>(object->logical_index) + 1;
+    }
+    return 0;
+}
+
+// From each rank's region to the topology.
+
+MPI_Comm split(MPI_Comm comm, int key, rank_t rank) {
+    MPI_Comm part = MPI_COMM_NULL;
+    CROSSDOCK_MPI(MPI_Comm_split(comm, key, rank, &part));
+    return part;
+}
+
+MPI_Comm split_by_node(const communicator& comm) {
+    MPI_Comm node = MPI_COMM_NULL;
+    CROSSDOCK_MPI(
+        MPI_Comm_split_type(comm.get(), MPI_COMM_TYPE_SHARED, comm.rank(), MPI_INFO_NULL, &node));
+    return node;
+}
+
+// How many regions have a smaller smallest rank; `members` are in rank order.
+region_t number_region(const communicator& comm, MPI_Comm members) {
+    rank_t local_rank = 0;
+    CROSSDOCK_MPI(MPI_Comm_rank(members, &local_rank));
+    const int is_smallest = local_rank == 0;
+    region_t region = 0;  // rank 0 keeps it: a scan that excludes the own value gives it none
+    CROSSDOCK_MPI(MPI_Exscan(&is_smallest, &region, 1, MPI_INT, MPI_SUM, comm.get()));
+    CROSSDOCK_MPI(MPI_Bcast(&region, 1, MPI_INT, 0, members));
+    return region;
+}
+
+constexpr int placement_ints = 5;
+static_assert(sizeof(placement) == placement_ints * sizeof(int) && std::is_same_v<rank_t, int> &&
+              std::is_same_v<region_t, int>);
+
+std::vector<placement> receive_placements(MPI_Comm comm, rank_t source, int tag) {
+    MPI_Status status;
+    CROSSDOCK_MPI(MPI_Probe(source, tag, comm, &status));
+    int num_ints = 0;
+    CROSSDOCK_MPI(MPI_Get_count(&status, MPI_INT, &num_ints));
+    std::vector<placement> code(static_cast<std::size_t>(num_ints / placement_ints));
+    CROSSDOCK_MPI(MPI_Recv(code.data(), num_ints, MPI_INT, source, tag, comm, MPI_STATUS_IGNORE));
+    return code;
+}
+
+// Up a binomial tree: a rank speaks for the 1, 2, 4, … ranks from itself on, until it is the upper
+// half of the next power of two. Rank 0 returns the code of all ranks, the others nothing.
+std::vector<placement> gather_placements(const communicator& comm, region_t own_region) {
+    const int tag = comm.reserve_tags(1);
+    placement_builder builder;
+    builder.append(own_region, 1);
+    for (rank_t step = 1; step < comm.num_ranks(); step *= 2) {
+        if (comm.rank() & step) {
+            const auto code = std::move(builder).finish();
+            CROSSDOCK_MPI(MPI_Send(code.data(), checked_cast<int>(code.size() * placement_ints),
+                                   MPI_INT, comm.rank() - step, tag, comm.get()));
+            return {};
+        }
+        if (step >= comm.num_ranks() - comm.rank()) continue;
+        for (const placement& part : receive_placements(comm.get(), comm.rank() + step, tag))
+            builder.append(part);
+    }
+    return std::move(builder).finish();
+}
+
+topology share_topology(const communicator& comm, region_t own_region) {
+    std::vector<placement> code = gather_placements(comm, own_region);
+    int num_ints = checked_cast<int>(code.size() * placement_ints);
+    CROSSDOCK_MPI(MPI_Bcast(&num_ints, 1, MPI_INT, 0, comm.get()));
+    code.resize(static_cast<std::size_t>(num_ints / placement_ints));
+    CROSSDOCK_MPI(MPI_Bcast(code.data(), num_ints, MPI_INT, 0, comm.get()));
+    return topology::from_placements(code);
+}
+
+}  // namespace
+
+const char* to_string(locality level) noexcept {
+    switch (level) {
+        case locality::node: return "node";
+        case locality::socket: return "socket";
+        case locality::numa: return "numa";
+        case locality::l3: return "l3";
+    }
+    return "unknown";
+}
+
+locality parse_locality(std::string_view name) {
+    for (const locality level : all_localities) {
+        if (name == to_string(level)) return level;
+    }
+    throw error(errc::invalid_topology,
+                fmt::format("locality \"{}\" is none of node, socket, numa, l3", name));
+}
+
+topology discover_topology(const communicator& comm, locality level) {
+    const int object = on_all_or_none(
+        comm, [level] { return level == locality::node ? 0 : find_own_object(level); },
+        static_cast<std::int64_t>(level), "the localities");
+    MPI_Comm node = split_by_node(comm);
+    MPI_Comm members = split(node, object, comm.rank());
+    CROSSDOCK_MPI(MPI_Comm_free(&node));
+    const region_t region = number_region(comm, members);
+    CROSSDOCK_MPI(MPI_Comm_free(&members));
+    return share_topology(comm, region);
+}
+
+topology gather_topology(const communicator& comm, region_t key) {
+    on_all_or_none(comm, [&] {
+        if (key < 0)
+            throw error(errc::invalid_argument,
+                        fmt::format("the key of rank {} is {}; the least is 0", comm.rank(), key),
+                        comm.rank());
+    });
+    MPI_Comm members = split(comm.get(), key, comm.rank());
+    const region_t region = number_region(comm, members);
+    CROSSDOCK_MPI(MPI_Comm_free(&members));
+    return share_topology(comm, region);
+}
+
+}  // namespace crossdock
