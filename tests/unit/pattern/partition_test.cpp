@@ -1,0 +1,221 @@
+#include "crossdock/pattern/partition.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "support.hpp"
+
+namespace crossdock {
+namespace {
+
+using test::read_data;
+using test::temporary_file;
+using test::thrown_by;
+using ranks = std::vector<rank_t>;
+
+sparse_matrix empty_matrix(count_t num_rows, count_t num_columns) {
+    sparse_matrix m;
+    m.num_rows = num_rows;
+    m.num_columns = num_columns;
+    m.row_offsets.assign(static_cast<std::size_t>(num_rows) + 1, 0);
+    return m;
+}
+
+/// Two rings of `length` vertices, joined by one entry in the upper triangle.
+sparse_matrix two_rings(count_t length) {
+    sparse_matrix m = empty_matrix(2 * length, 2 * length);
+    for (count_t row = 0; row < m.num_rows; ++row) {
+        const count_t first = row / length * length;
+        m.columns.push_back(first + (row - first + 1) % length);
+        if (row == 0) m.columns.push_back(length);
+        m.row_offsets[static_cast<std::size_t>(row) + 1] = static_cast<count_t>(m.columns.size());
+    }
+    m.values.assign(m.columns.size(), 1.0);
+    return m;
+}
+
+void expect_covers(const partition& owners, const sparse_matrix& m, rank_t num_ranks) {
+    EXPECT_EQ(owners.num_ranks, num_ranks);
+    EXPECT_EQ(static_cast<count_t>(owners.row_owner.size()), m.num_rows);
+    EXPECT_EQ(static_cast<count_t>(owners.column_owner.size()), m.num_columns);
+    for (const ranks* list : {&owners.row_owner, &owners.column_owner}) {
+        EXPECT_TRUE(std::all_of(list->begin(), list->end(),
+                                [&](rank_t rank) { return rank >= 0 && rank < num_ranks; }));
+    }
+}
+
+TEST(BlockPartition, TheFirstBlocksAreTheLargerOnes) {
+    const partition owners = make_partition(empty_matrix(8, 8), "block", 3);
+
+    EXPECT_EQ(owners.row_owner, (ranks{0, 0, 0, 1, 1, 1, 2, 2}));
+    EXPECT_EQ(owners.column_owner, owners.row_owner);
+}
+
+TEST(BlockPartition, RowsAndColumnsOfARectangleAreDividedApart) {
+    const partition owners = make_partition(empty_matrix(3, 5), "block", 2);
+
+    EXPECT_EQ(owners.row_owner, (ranks{0, 0, 1}));
+    EXPECT_EQ(owners.column_owner, (ranks{0, 0, 0, 1, 1}));
+}
+
+TEST(BlockPartition, RanksBeyondTheRowsOwnNothing) {
+    const partition owners = make_partition(empty_matrix(2, 2), "block", 5);
+
+    EXPECT_EQ(owners.row_owner, (ranks{0, 1}));
+}
+
+TEST(MetisPartition, CutsTheGraphWhereItIsThin) {
+    const sparse_matrix m = two_rings(50);
+
+    const partition owners = make_partition(m, "metis", 2);
+
+    EXPECT_EQ(std::set(owners.row_owner.begin(), owners.row_owner.begin() + 50).size(), 1U);
+    EXPECT_EQ(std::set(owners.row_owner.begin() + 50, owners.row_owner.end()).size(), 1U);
+    EXPECT_NE(owners.row_owner.front(), owners.row_owner.back());
+    EXPECT_EQ(owners.column_owner, owners.row_owner);
+}
+
+TEST(MetisPartition, IsTheSameEveryTime) {
+    const sparse_matrix m = read_data("bcspwr10");
+
+    EXPECT_EQ(make_partition(m, "metis", 16), make_partition(m, "metis", 16));
+}
+
+TEST(MetisPartition, WorksForAnyNumberOfRanks) {
+    for (const count_t length : {3, 8}) {
+        const sparse_matrix m = two_rings(length);
+        for (rank_t num_ranks = 1; num_ranks <= 20; ++num_ranks) {
+            expect_covers(make_partition(m, "metis", num_ranks), m, num_ranks);
+        }
+    }
+}
+
+TEST(MetisPartition, GivesEveryRowARankWhereThereAreEnough) {
+    const partition owners = make_partition(two_rings(2), "metis", 7);
+
+    EXPECT_EQ(owners.row_owner, (ranks{0, 1, 2, 3}));
+}
+
+TEST(MetisPartition, DividesRowsAndColumnsOfARectangle) {
+    for (const char* name : {"D_10", "lp_woodw"}) {
+        const sparse_matrix m = read_data(name);
+        for (const rank_t num_ranks : {1, 3, 64}) {
+            expect_covers(make_partition(m, "metis", num_ranks), m, num_ranks);
+        }
+    }
+}
+
+TEST(MetisPartition, WorksWithoutEntriesOrRows) {
+    for (const count_t length : {0, 1, 40}) {
+        const sparse_matrix m = empty_matrix(length, length);
+
+        expect_covers(make_partition(m, "metis", 3), m, 3);
+    }
+}
+
+TEST(MetisPartition, NamesAGraphThatIsTooLarge) {
+    sparse_matrix m = empty_matrix(1, 1);
+    m.num_columns = count_t{1} << 40;
+
+    EXPECT_EQ(thrown_by([&] { make_partition(m, "metis", 2); }).code(), errc::count_overflow);
+}
+
+TEST(RandomPartition, IsTheSameOnAllPlatforms) {
+    const partition owners = make_partition(empty_matrix(3, 5), "random:1", 7);
+
+    EXPECT_EQ(owners.row_owner, (ranks{2, 2, 4}));
+    EXPECT_EQ(owners.column_owner, (ranks{5, 2, 0, 6, 4}));
+}
+
+TEST(RandomPartition, DependsOnTheSeed) {
+    const sparse_matrix m = empty_matrix(100, 100);
+
+    EXPECT_NE(make_partition(m, "random:1", 7), make_partition(m, "random:2", 7));
+    EXPECT_EQ(make_partition(m, "random:2", 7), make_partition(m, "random:2", 7));
+}
+
+TEST(RandomPartition, NamesASeedThatIsNoNumber) {
+    for (const std::string seed : {"", "x", "1x", "-1", "99999999999999999999"}) {
+        const error fault =
+            thrown_by([&] { make_partition(empty_matrix(1, 1), "random:" + seed, 2); });
+
+        EXPECT_EQ(fault.code(), errc::invalid_argument);
+        EXPECT_EQ(fault.what(), "the seed '" + seed + "' is not a number");
+    }
+}
+
+TEST(FilePartition, ReadsOneOwnerPerRow) {
+    const temporary_file file("1\n0\n 2\t1");
+
+    const partition owners = make_partition(empty_matrix(4, 4), "file:" + file.path(), 3);
+
+    EXPECT_EQ(owners.row_owner, (ranks{1, 0, 2, 1}));
+    EXPECT_EQ(owners.column_owner, owners.row_owner);
+}
+
+TEST(FilePartition, ReadsRowsThenColumnsOfARectangle) {
+    const temporary_file file("1\n0\n2\n1\n1\n");
+
+    const partition owners = make_partition(empty_matrix(2, 3), file.path(), 3);
+
+    EXPECT_EQ(owners.row_owner, (ranks{1, 0}));
+    EXPECT_EQ(owners.column_owner, (ranks{2, 1, 1}));
+}
+
+TEST(FilePartition, NamesAMissingFile) {
+    const error fault = thrown_by([] { make_partition(empty_matrix(1, 1), "file:/nowhere", 1); });
+
+    EXPECT_EQ(fault.code(), errc::file_error);
+    EXPECT_STREQ(fault.what(), "cannot open /nowhere");
+}
+
+TEST(FilePartition, NamesTheWrongLength) {
+    const temporary_file file("0 0 0");
+
+    const error fault = thrown_by([&] { make_partition(empty_matrix(2, 3), file.path(), 1); });
+
+    EXPECT_EQ(fault.code(), errc::size_mismatch);
+    EXPECT_EQ(fault.what(), file.path() +
+                                " has 3 owners, but a matrix of 2 rows and 3 columns "
+                                "needs 5");
+}
+
+TEST(FilePartition, NamesAnOwnerThatIsNoNumber) {
+    const temporary_file file("0 1.5");
+
+    const error fault = thrown_by([&] { make_partition(empty_matrix(2, 2), file.path(), 2); });
+
+    EXPECT_EQ(fault.code(), errc::parse_error);
+    EXPECT_EQ(fault.what(), file.path() + ": owner 1 is '1.5', not a number");
+}
+
+TEST(FilePartition, NamesAnOwnerThatIsNoRank) {
+    const temporary_file file("0 8");
+
+    const error fault = thrown_by([&] { make_partition(empty_matrix(2, 2), file.path(), 8); });
+
+    EXPECT_EQ(fault.code(), errc::rank_out_of_range);
+    EXPECT_EQ(fault.what(), file.path() + ": owner 1 is 8, outside [0, 8)");
+}
+
+TEST(MakePartition, ListsTheChoices) {
+    const error fault = thrown_by([] { make_partition(empty_matrix(1, 1), "scotch", 1); });
+
+    EXPECT_EQ(fault.code(), errc::invalid_argument);
+    EXPECT_STREQ(
+        fault.what(),
+        "'scotch' is no partition; choose block, metis, random:SEED, file:PATH or the path "
+        "of a file");
+}
+
+TEST(MakePartition, NamesANumberOfRanksBelowOne) {
+    const error fault = thrown_by([] { make_partition(empty_matrix(1, 1), "block", 0); });
+
+    EXPECT_EQ(fault.code(), errc::invalid_argument);
+    EXPECT_STREQ(fault.what(), "a matrix cannot be divided among 0 ranks");
+}
+
+}  // namespace
+}  // namespace crossdock
