@@ -54,6 +54,7 @@ class topology {
     /// | `list:0,1,0,1` | the region of every rank; regions are renumbered 0, 1, … by number |
     ///
     /// Numbers are plain decimal digits; there is no white space.
+    ///
     /// @param text       as above
     /// @param num_ranks  what the text must describe
     /// @throws error(errc::invalid_topology)  malformed, or describes another number of ranks
