@@ -1,0 +1,28 @@
+/// @file
+/// @brief Circuit set-up over MPI.
+#pragma once
+
+#include "crossdock/base/communicator_mpi.hpp"
+#include "crossdock/plan/compile.hpp"
+
+namespace crossdock {
+
+/// @brief Compiles this rank's plan together with all other ranks; the collective twin of
+/// `compile`.
+///
+/// @param regions  equal on all ranks
+/// @param p        this rank's pattern
+/// @param route_name  as `make_route` takes it; equal on all ranks
+/// @return this rank's plan, identical to the one `compile` gives
+/// @par Collective
+/// Yes; blocks. One sparse exchange per stage, two more for balanced routes, and two agreements.
+/// @throws error  on all ranks, as `compile`; or error(errc::invalid_argument) if topologies,
+/// routes or
+///         options differ between ranks; or error(errc::size_mismatch) if the topology, the pattern
+///         and the communicator disagree about the number of ranks
+/// @par Complexity
+/// Time, memory and messages follow what passes through this rank; nothing is of size P.
+plan compile_mpi(const communicator& comm, const topology& regions, const pattern& p,
+                 std::string_view route_name, const compile_options& options = {});
+
+}  // namespace crossdock

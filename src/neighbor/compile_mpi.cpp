@@ -1,0 +1,47 @@
+#include "crossdock/neighbor/compile_mpi.hpp"
+
+#include <fmt/format.h>
+
+#include "crossdock/exchange/sparse_exchange.hpp"
+#include "crossdock/plan/plan_compiler.hpp"
+
+namespace crossdock {
+
+namespace {
+
+void check_sizes(const communicator& comm, const topology& regions, const pattern& p) {
+    if (regions.num_ranks() != comm.num_ranks()) {
+        throw error(errc::size_mismatch,
+                    fmt::format("the topology \"{}\" has {} ranks, but the communicator {}",
+                                regions.to_string(), regions.num_ranks(), comm.num_ranks()));
+    }
+    if (p.rank != comm.rank() || p.num_ranks != comm.num_ranks()) {
+        throw error(errc::size_mismatch,
+                    fmt::format("the pattern is of rank {} of {}, but this is rank {} of {}",
+                                p.rank, p.num_ranks, comm.rank(), comm.num_ranks()));
+    }
+    validate(p);
+}
+
+}  // namespace
+
+plan compile_mpi(const communicator& comm, const topology& regions, const pattern& p,
+                 std::string_view route_name, const compile_options& options) {
+    const auto r = on_all_or_none(
+        comm,
+        [&] {
+            check_sizes(comm, regions, p);
+            return make_route(route_name, regions);
+        },
+        agreement_hash(
+            fmt::format("{} {} {}", regions.to_string(), route_name, options.deduplicate)),
+        "topologies, routes or options");
+    plan_compiler compiler(regions, p, *r, options);
+    const int first_tag = comm.reserve_tags(compiler.num_rounds());
+    for (int round = 0; round < compiler.num_rounds(); ++round) {
+        compiler.receive(sparse_exchange(comm, first_tag + round, compiler.send()));
+    }
+    return on_all_or_none(comm, [&] { return compiler.finish(); });
+}
+
+}  // namespace crossdock
