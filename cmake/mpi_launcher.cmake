@@ -1,0 +1,34 @@
+# How tests start programs under MPI: crossdock_add_mpirun_test(NAME name RANKS n COMMAND program args...)
+# More ranks than cores is normal: the launcher is told so, and waiting ranks give their core away.
+set(CROSSDOCK_MPIRUN_FLAGS "" CACHE STRING "More flags for mpirun in the tests")
+execute_process(COMMAND ${MPIEXEC_EXECUTABLE} --version OUTPUT_VARIABLE launcher_version ERROR_QUIET)
+if(launcher_version MATCHES "Open MPI|OpenRTE|PRRTE|prte")
+  set(crossdock_mpirun_flags --oversubscribe --bind-to none)
+  set(crossdock_mpirun_environment OMPI_MCA_mpi_yield_when_idle=1 OMPI_ALLOW_RUN_AS_ROOT=1
+    OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1)
+else()
+  set(crossdock_mpirun_flags "")
+  set(crossdock_mpirun_environment MPIR_CVAR_CH4_PROGRESS_THROTTLE=1 MPIR_CVAR_POLLS_BEFORE_YIELD=1)
+endif()
+list(APPEND crossdock_mpirun_flags ${CROSSDOCK_MPIRUN_FLAGS})
+
+# What MPI itself leaks must not hide what we leak.
+set(mpi_test_support ${PROJECT_SOURCE_DIR}/tests/mpi/support)
+list(APPEND crossdock_mpirun_environment
+  "LSAN_OPTIONS=suppressions=${mpi_test_support}/lsan.supp:print_suppressions=0")
+if(CMAKE_CXX_FLAGS MATCHES "fsanitize=address")
+  add_library(mpi_leaks MODULE ${mpi_test_support}/mpi_leaks.c)
+  target_link_libraries(mpi_leaks PRIVATE MPI::MPI_C)
+  target_compile_options(mpi_leaks PRIVATE -fno-sanitize=all)
+  target_link_options(mpi_leaks PRIVATE -fno-sanitize=all)
+  list(APPEND crossdock_mpirun_environment
+    LD_PRELOAD=$<TARGET_FILE:mpi_leaks> ASAN_OPTIONS=verify_asan_link_order=0)
+endif()
+
+function(crossdock_add_mpirun_test)
+  cmake_parse_arguments(arg "" "NAME;RANKS" "COMMAND" ${ARGN})
+  add_test(NAME ${arg_NAME} COMMAND timeout 240 ${MPIEXEC_EXECUTABLE} ${crossdock_mpirun_flags}
+    ${MPIEXEC_NUMPROC_FLAG} ${arg_RANKS} ${arg_COMMAND})
+  set_tests_properties(${arg_NAME} PROPERTIES
+    TIMEOUT 300 PROCESSORS 2 ENVIRONMENT "${crossdock_mpirun_environment}")
+endfunction()

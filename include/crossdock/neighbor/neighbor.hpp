@@ -1,0 +1,184 @@
+/// @file
+/// @brief The persistent neighbor collective a user holds.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <type_traits>
+
+#include "crossdock/base/communicator_mpi.hpp"
+#include "crossdock/executor/moves.hpp"
+#include "crossdock/executor/persistent_executor.hpp"
+#include "crossdock/pattern/pattern.hpp"
+#include "crossdock/plan/plan.hpp"
+#include "crossdock/topology/topology.hpp"
+
+namespace crossdock {
+
+/// @brief How a neighbor collective is set up; equal on all ranks.
+struct neighbor_options {
+    /// An item whose destinations share the next hop is sent there once.
+    bool deduplicate = true;
+    /// Longer messages are sent in parts of at most this many bytes, but at least one item.
+    std::size_t max_message_bytes = std::size_t{1} << 30;
+};
+
+/// @brief What travels: any type that may be copied byte by byte.
+template <class T>
+concept item_type = std::is_trivially_copyable_v<T> && alignof(T) <= alignof(std::max_align_t);
+
+/// @brief An associative, commutative operation on items.
+template <class Op, class T>
+concept combine_operation = requires(Op op, const T& a, const T& b) {
+    { op(a, b) } -> std::convertible_to<T>;
+};
+
+/// @brief a + b.
+struct sum {
+    template <class T>
+    T operator()(const T& a, const T& b) const {
+        return static_cast<T>(a + b);
+    }
+};
+/// @brief The lesser by <.
+struct minimum {
+    template <class T>
+    T operator()(const T& a, const T& b) const {
+        return b < a ? b : a;
+    }
+};
+/// @brief The greater by <.
+struct maximum {
+    template <class T>
+    T operator()(const T& a, const T& b) const {
+        return a < b ? b : a;
+    }
+};
+
+/// @brief A pattern compiled along a route and ready to be exchanged again and again.
+///
+/// `items` is the rank's local array (the plan's num_items values), `slots` its output array
+/// (num_slots values). Forward copies items into the slots that need them; reverse brings what is in
+/// the slots home and combines it into the items.
+///
+/// | state | legal calls | next |
+/// |---|---|---|
+/// | idle | `start`, `start_reverse`, `exchange`, `reverse`, `duplicate` | `start…`: active; others: idle |
+/// | active | `test`, `wait` | `test` that returns true, `wait`: idle |
+///
+/// While active, the input must not change and the output must not be read; the library needs no call
+/// in between. Every rank starts the same exchanges of one object in the same order; different objects
+/// (also duplicates, which share the plan) are independent, and any number may be active at once.
+/// Arrays that stay the same from one start to the next save a little set-up.
+///
+/// The destructor does not communicate. An object must be idle when it is destroyed; one that is not
+/// leaves its buffers to the messages under way.
+/// @par Thread safety
+/// One thread at a time per object; several threads on different objects need MPI_THREAD_MULTIPLE.
+class neighbor {
+  public:
+    /// @brief Compiles the plan.
+    /// @param comm     stays open for the life of this object
+    /// @param regions  equal on all ranks
+    /// @param p        this rank's pattern; not kept
+    /// @param route    as `make_route` takes it; equal on all ranks
+    /// @par Collective
+    /// Yes; blocks.
+    /// @throws error  on all ranks or none, as `compile_mpi`
+    neighbor(const communicator& comm, const topology& regions, const pattern& p, std::string_view route,
+             const neighbor_options& options = {});
+    ~neighbor();
+    neighbor(neighbor&&) noexcept;
+    neighbor& operator=(neighbor&&) noexcept;
+
+    /// @brief A second object on the same plan, which may be active at the same time.
+    /// @par Collective
+    /// Logically: every rank must duplicate in the same order. Does not communicate.
+    neighbor duplicate() const;
+
+    /// @brief The compiled plan of this rank.
+    const plan& compiled_plan() const noexcept;
+
+    /// @brief Starts a forward exchange; returns without waiting for anyone.
+    /// @param items  `num_items` values or more; must stay unchanged until the exchange is complete
+    /// @param slots  `num_slots` values or more; those no item comes to stay as they are
+    /// @throws error(errc::size_mismatch)  an array is too short
+    /// @throws error(errc::invalid_state)  an exchange is active
+    /// @par Collective
+    /// Yes, with every rank of the communicator; does not block.
+    template <item_type T>
+    void start(std::span<const T> items, std::span<T> slots) {
+        check_lengths(items.size(), slots.size());
+        start_forward(items.data(), slots.data(), sizeof(T));
+    }
+
+    /// @brief As above, with values of an MPI datatype, one per item, `extent` apart.
+    ///
+    /// Contiguous types travel as bytes, others are packed by MPI.
+    /// @param datatype  committed; may be freed once the exchange is complete
+    void start(const void* items, void* slots, MPI_Datatype datatype);
+
+    /// @brief Starts a reverse exchange: items[i] = op(items[i], all slots that item i is sent to).
+    ///
+    /// Values combine on the way, in an order that depends on the plan alone, not on timing.
+    /// @param slots  `num_slots` values or more; only those that receive an item are read
+    /// @param items  `num_items` values or more; combined into
+    /// @param op     associative and commutative; copied; must not throw
+    /// @throws as `start`
+    /// @par Collective
+    /// Yes; does not block.
+    template <item_type T, combine_operation<T> Op>
+    void start_reverse(std::span<const T> slots, std::span<T> items, Op op) {
+        check_lengths(items.size(), slots.size());
+        start_backward(slots.data(), items.data(), sizeof(T),
+                       [op](std::byte* to, const std::byte* from, const moves& list) mutable {
+                           combine_items(reinterpret_cast<T*>(to), reinterpret_cast<const T*>(from), list, op);
+                       });
+    }
+
+    /// @brief As above, with values of an MPI datatype and an MPI operation.
+    /// @param datatype   committed, lower bound 0 and true extent at most its extent; every array is
+    ///                   readable in full extents
+    /// @param operation  predefined for `datatype`, or from MPI_Op_create; must be commutative
+    /// @throws error(errc::invalid_argument)  the datatype or the operation is not as said
+    void start_reverse(const void* slots, void* items, MPI_Datatype datatype, MPI_Op operation);
+
+    /// @brief Makes progress without waiting; true if the exchange is complete and its output valid.
+    /// @throws error(errc::invalid_state)  no exchange is active
+    bool test();
+
+    /// @brief Completes the exchange.
+    /// @throws error(errc::invalid_state)  no exchange is active
+    void wait();
+
+    /// @brief `start` and `wait`.
+    template <item_type T>
+    void exchange(std::span<const T> items, std::span<T> slots) {
+        start(items, slots);
+        wait();
+    }
+
+    /// @brief `start_reverse` and `wait`.
+    template <item_type T, combine_operation<T> Op>
+    void reverse(std::span<const T> slots, std::span<T> items, Op op) {
+        start_reverse(slots, items, std::move(op));
+        wait();
+    }
+
+    bool is_active() const noexcept;
+
+  private:
+    struct implementation;
+    explicit neighbor(std::unique_ptr<implementation> state);
+
+    void check_lengths(std::size_t num_items, std::size_t num_slots) const;
+    void start_forward(const void* items, void* slots, std::size_t item_bytes);
+    void start_backward(const void* slots, void* items, std::size_t item_bytes, combine_function combine);
+
+    std::unique_ptr<implementation> state_;
+};
+
+}  // namespace crossdock
