@@ -49,11 +49,13 @@ class flow_builder {
     std::size_t message_of(count_t arrived) {
         const auto holds = [&](std::size_t m) {
             const auto& message = result_.incoming[m];
-            return arrived >= message.first_item && arrived < message.first_item + message.num_items;
+            return arrived >= message.first_item &&
+                   arrived < message.first_item + message.num_items;
         };
         if (last_message_ < result_.incoming.size() && holds(last_message_)) return last_message_;
-        const auto next = std::upper_bound(result_.incoming.begin(), result_.incoming.end(), arrived,
-                                           [](count_t a, const auto& m) { return a < m.first_item; });
+        const auto next =
+            std::upper_bound(result_.incoming.begin(), result_.incoming.end(), arrived,
+                             [](count_t a, const auto& m) { return a < m.first_item; });
         last_message_ = static_cast<std::size_t>(next - result_.incoming.begin()) - 1;
         return last_message_;
     }
@@ -84,7 +86,8 @@ class flow_builder {
             auto& task = result_.tasks[task_index];
             auto& list = task.copy_arrived;
             if (task_index < result_.outgoing.size() || task.num_dependencies != 1) continue;
-            if (!is_only(task, list) || !list.is_one_run() || list.size() != message.num_items) continue;
+            if (!is_only(task, list) || !list.is_one_run() || list.size() != message.num_items)
+                continue;
             message.in_place_index = list.to.first();
             list = {};
         }
@@ -92,9 +95,9 @@ class flow_builder {
 
     void put_feeding_first() {
         const auto feeds = [&](std::size_t m) {
-            return std::any_of(result_.successors[m].begin(), result_.successors[m].end(), [&](int task) {
-                return static_cast<std::size_t>(task) < result_.outgoing.size();
-            });
+            return std::any_of(
+                result_.successors[m].begin(), result_.successors[m].end(),
+                [&](int task) { return static_cast<std::size_t>(task) < result_.outgoing.size(); });
         };
         std::vector<std::size_t> order;
         for (const bool wanted : {true, false}) {
@@ -124,7 +127,8 @@ flow forward_flow(const plan& p) {
     std::size_t num_incoming = 0;
     for (std::size_t t = 0; t < p.stages().size(); ++t) {
         const int stage = static_cast<int>(t);
-        for (const auto& m : p.stages()[t].receives) builder.add_incoming(m.source, stage, m.num_items);
+        for (const auto& m : p.stages()[t].receives)
+            builder.add_incoming(m.source, stage, m.num_items);
         for (const auto& m : p.stages()[t].sends) {
             builder.add_outgoing(m.destination, stage, static_cast<count_t>(m.positions.size()));
         }
@@ -178,7 +182,8 @@ flow reverse_flow(const plan& p) {
     std::size_t num_outgoing = 0;
     for (const auto& stage : p.stages()) {
         for (const auto& m : stage.receives) {
-            task_of_arrived.insert(task_of_arrived.end(), static_cast<std::size_t>(m.num_items), num_outgoing);
+            task_of_arrived.insert(task_of_arrived.end(), static_cast<std::size_t>(m.num_items),
+                                   num_outgoing);
             ++num_outgoing;
         }
     }
@@ -186,7 +191,8 @@ flow reverse_flow(const plan& p) {
 
     // A position that was received departs from the place it arrived at; own items are the output.
     std::vector<bool> has_value(static_cast<std::size_t>(p.num_positions()));
-    const auto place = [&](count_t position, count_t from, moves flow_task::*copies, moves flow_task::*combines) {
+    const auto place = [&](count_t position, count_t from, moves flow_task::*copies,
+                           moves flow_task::*combines) {
         if (position < p.num_items()) {
             (builder.output_task(0).*combines).append(from, position);
             return builder.output_task_index(0);
@@ -206,8 +212,8 @@ flow reverse_flow(const plan& p) {
     for (const auto& stage : p.stages()) {
         for (const auto& sent : stage.sends) {
             for (const count_t position : sent.positions) {
-                const auto task_index =
-                    place(position, arrived++, &flow_task::copy_arrived, &flow_task::combine_arrived);
+                const auto task_index = place(position, arrived++, &flow_task::copy_arrived,
+                                              &flow_task::combine_arrived);
                 builder.add_dependency(task_index, message);
             }
             ++message;

@@ -4,14 +4,16 @@ namespace crossdock {
 
 namespace {
 
-// The size is a compile-time constant for the usual ones, so that an item is one load and one store.
+// The size is a compile-time constant for the usual ones, so that an item is one load and one
+// store.
 template <class Bytes>
 void copy_each(std::byte* to, const std::byte* from, const moves& list, Bytes item_bytes) {
     list.from.with_lookup([&](auto from_index) {
         list.to.with_lookup([&](auto to_index) {
             for (count_t k = 0; k < list.size(); ++k) {
                 std::memcpy(to + static_cast<std::size_t>(to_index(k)) * item_bytes,
-                            from + static_cast<std::size_t>(from_index(k)) * item_bytes, item_bytes);
+                            from + static_cast<std::size_t>(from_index(k)) * item_bytes,
+                            item_bytes);
             }
         });
     });

@@ -1,5 +1,6 @@
 /// @file
-/// @brief A plan turned into what an executor runs: messages, what fills them, and what that waits for.
+/// @brief A plan turned into what an executor runs: messages, what fills them, and what that waits
+/// for.
 #pragma once
 
 #include <vector>
@@ -38,8 +39,8 @@ struct flow_task {
 ///     input --tasks--> departing ==messages==> arrived --tasks--> departing or output
 ///
 /// Task i fills outgoing message i; the tasks after those fill the output. `successors[m]` are the
-/// tasks that wait for incoming message m. The incoming messages that an outgoing one waits for come
-/// first: there are `num_feeding` of them.
+/// tasks that wait for incoming message m. The incoming messages that an outgoing one waits for
+/// come first: there are `num_feeding` of them.
 struct flow {
     std::vector<flow_message> incoming;
     std::vector<flow_message> outgoing;
@@ -56,8 +57,8 @@ struct flow {
 /// Linear in the plan, but for a binary search per item that is forwarded.
 flow forward_flow(const plan& p);
 
-/// @brief Slots to items: every message travels back, and what was sent to several destinations comes
-/// back combined. Input is the slots, output the local array, which is combined into.
+/// @brief Slots to items: every message travels back, and what was sent to several destinations
+/// comes back combined. Input is the slots, output the local array, which is combined into.
 /// @par Complexity
 /// As `forward_flow`.
 flow reverse_flow(const plan& p);

@@ -13,12 +13,14 @@
 namespace crossdock {
 
 /// @brief Combines values of one array into another, as a list of moves says.
-using combine_function = std::function<void(std::byte* to, const std::byte* from, const moves& list)>;
+using combine_function =
+    std::function<void(std::byte* to, const std::byte* from, const moves& list)>;
 
 /// @brief One direction of a plan, with its buffers and requests, for items of one size.
 ///
-/// Driven by data flow: a message leaves as soon as the messages that feed it have arrived, whatever
-/// its stage. A message whose items lie in one run of the user's array is sent from or received there.
+/// Driven by data flow: a message leaves as soon as the messages that feed it have arrived,
+/// whatever its stage. A message whose items lie in one run of the user's array is sent from or
+/// received there.
 ///
 /// | state | legal calls | next |
 /// |---|---|---|

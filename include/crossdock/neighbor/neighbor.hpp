@@ -61,21 +61,21 @@ struct maximum {
 /// @brief A pattern compiled along a route and ready to be exchanged again and again.
 ///
 /// `items` is the rank's local array (the plan's num_items values), `slots` its output array
-/// (num_slots values). Forward copies items into the slots that need them; reverse brings what is in
-/// the slots home and combines it into the items.
+/// (num_slots values). Forward copies items into the slots that need them; reverse brings what is
+/// in the slots home and combines it into the items.
 ///
 /// | state | legal calls | next |
 /// |---|---|---|
-/// | idle | `start`, `start_reverse`, `exchange`, `reverse`, `duplicate` | `start…`: active; others: idle |
-/// | active | `test`, `wait` | `test` that returns true, `wait`: idle |
+/// | idle | `start`, `start_reverse`, `exchange`, `reverse`, `duplicate` | `start…`: active;
+/// others: idle | | active | `test`, `wait` | `test` that returns true, `wait`: idle |
 ///
-/// While active, the input must not change and the output must not be read; the library needs no call
-/// in between. Every rank starts the same exchanges of one object in the same order; different objects
-/// (also duplicates, which share the plan) are independent, and any number may be active at once.
-/// Arrays that stay the same from one start to the next save a little set-up.
+/// While active, the input must not change and the output must not be read; the library needs no
+/// call in between. Every rank starts the same exchanges of one object in the same order; different
+/// objects (also duplicates, which share the plan) are independent, and any number may be active at
+/// once. Arrays that stay the same from one start to the next save a little set-up.
 ///
-/// The destructor does not communicate. An object must be idle when it is destroyed; one that is not
-/// leaves its buffers to the messages under way.
+/// The destructor does not communicate. An object must be idle when it is destroyed; one that is
+/// not leaves its buffers to the messages under way.
 /// @par Thread safety
 /// One thread at a time per object; several threads on different objects need MPI_THREAD_MULTIPLE.
 class neighbor {
@@ -88,8 +88,8 @@ class neighbor {
     /// @par Collective
     /// Yes; blocks.
     /// @throws error  on all ranks or none, as `compile_mpi`
-    neighbor(const communicator& comm, const topology& regions, const pattern& p, std::string_view route,
-             const neighbor_options& options = {});
+    neighbor(const communicator& comm, const topology& regions, const pattern& p,
+             std::string_view route, const neighbor_options& options = {});
     ~neighbor();
     neighbor(neighbor&&) noexcept;
     neighbor& operator=(neighbor&&) noexcept;
@@ -135,18 +135,21 @@ class neighbor {
         check_lengths(items.size(), slots.size());
         start_backward(slots.data(), items.data(), sizeof(T),
                        [op](std::byte* to, const std::byte* from, const moves& list) mutable {
-                           combine_items(reinterpret_cast<T*>(to), reinterpret_cast<const T*>(from), list, op);
+                           combine_items(reinterpret_cast<T*>(to), reinterpret_cast<const T*>(from),
+                                         list, op);
                        });
     }
 
     /// @brief As above, with values of an MPI datatype and an MPI operation.
-    /// @param datatype   committed, lower bound 0 and true extent at most its extent; every array is
+    /// @param datatype   committed, lower bound 0 and true extent at most its extent; every array
+    /// is
     ///                   readable in full extents
     /// @param operation  predefined for `datatype`, or from MPI_Op_create; must be commutative
     /// @throws error(errc::invalid_argument)  the datatype or the operation is not as said
     void start_reverse(const void* slots, void* items, MPI_Datatype datatype, MPI_Op operation);
 
-    /// @brief Makes progress without waiting; true if the exchange is complete and its output valid.
+    /// @brief Makes progress without waiting; true if the exchange is complete and its output
+    /// valid.
     /// @throws error(errc::invalid_state)  no exchange is active
     bool test();
 
@@ -176,7 +179,8 @@ class neighbor {
 
     void check_lengths(std::size_t num_items, std::size_t num_slots) const;
     void start_forward(const void* items, void* slots, std::size_t item_bytes);
-    void start_backward(const void* slots, void* items, std::size_t item_bytes, combine_function combine);
+    void start_backward(const void* slots, void* items, std::size_t item_bytes,
+                        combine_function combine);
 
     std::unique_ptr<implementation> state_;
 };

@@ -11,7 +11,8 @@ namespace crossdock {
 
 /// @brief A pattern from the global indices that a rank needs; who owns them is found out.
 ///
-/// Item i is `owned[i]`, slot j is `needed[j]`. An index may be needed repeatedly, on its owner too.
+/// Item i is `owned[i]`, slot j is `needed[j]`. An index may be needed repeatedly, on its owner
+/// too.
 ///
 ///     rank 0 owns {0 1}, needs {3 2}      rank 0 sends {1} to 1, receives {slot 1, slot 0} from 1
 ///     rank 1 owns {2 3}, needs {1}        rank 1 sends {0 1} to 0, receives {slot 0} from 0
@@ -34,7 +35,8 @@ pattern from_needed(const communicator& comm, std::span<const count_t> owned,
 pattern from_needed(const communicator& comm, count_t first_owned, count_t num_owned,
                     std::span<const count_t> needed);
 
-/// @brief Counts and displacements for `from_dist_graph`, in items, as MPI_Neighbor_alltoallv takes them.
+/// @brief Counts and displacements for `from_dist_graph`, in items, as MPI_Neighbor_alltoallv takes
+/// them.
 struct neighbor_counts {
     std::span<const count_t> send_counts;
     std::span<const count_t> send_displacements;
