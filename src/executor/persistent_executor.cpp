@@ -121,7 +121,7 @@ void persistent_executor::start(const void* input, void* output, combine_functio
     missing_dependencies_.clear();
     for (const auto& task : work_->tasks) missing_dependencies_.push_back(task.num_dependencies);
     missing_parts_.assign(work_->incoming.size(), 0);
-    for (const auto& part : receives_) ++missing_parts_[part.message];
+    for (const auto& receive : receives_) ++missing_parts_[receive.message];
     std::fill(has_arrived_.begin(), has_arrived_.end(), char{0});
 
     if (!receives_.empty())

@@ -69,8 +69,8 @@ struct neighbor::implementation {
         MPI_Datatype datatype;
         MPI_Aint extent;
         int item_bytes;
-        std::vector<std::byte> packed_items;
-        std::vector<std::byte> packed_slots;
+        std::unique_ptr<std::byte[]> packed_items;
+        std::unique_ptr<std::byte[]> packed_slots;
     };
 
     implementation(const communicator& c, std::shared_ptr<const plan> compiled,
@@ -79,6 +79,13 @@ struct neighbor::implementation {
           p(std::move(compiled)),
           options(o),
           first_tag(comm.reserve_tags(2 * num_stages())) {}
+
+    ~implementation() {
+        if (active && packed) {  // as the executor does with its own buffers
+            static_cast<void>(packed->packed_items.release());
+            static_cast<void>(packed->packed_slots.release());
+        }
+    }
 
     int num_stages() const { return static_cast<int>(p->stages().size()); }
 
@@ -129,10 +136,10 @@ struct neighbor::implementation {
             int position = 0;
             CROSSDOCK_MPI(
                 MPI_Pack(static_cast<const std::byte*>(items) + item * layout.extent, 1, datatype,
-                         exchange.packed_items.data() + static_cast<std::size_t>(item) * bytes,
+                         exchange.packed_items.get() + static_cast<std::size_t>(item) * bytes,
                          item_bytes, &position, comm.get()));
         }
-        start_forward(exchange.packed_items.data(), exchange.packed_slots.data(), bytes);
+        start_forward(exchange.packed_items.get(), exchange.packed_slots.get(), bytes);
     }
 
     void unpack() {
@@ -140,7 +147,7 @@ struct neighbor::implementation {
         for (const count_t slot : filled_slots(*p)) {
             int position = 0;
             CROSSDOCK_MPI(
-                MPI_Unpack(packed->packed_slots.data() + static_cast<std::size_t>(slot) * bytes,
+                MPI_Unpack(packed->packed_slots.get() + static_cast<std::size_t>(slot) * bytes,
                            packed->item_bytes, &position,
                            static_cast<std::byte*>(packed->slots) + slot * packed->extent, 1,
                            packed->datatype, comm.get()));
