@@ -128,10 +128,13 @@ struct neighbor::implementation {
         int item_bytes = 0;
         CROSSDOCK_MPI(MPI_Pack_size(1, datatype, comm.get(), &item_bytes));
         const auto bytes = static_cast<std::size_t>(item_bytes);
+        const auto room_for = [&](count_t num_values) {
+            return std::make_unique_for_overwrite<std::byte[]>(
+                static_cast<std::size_t>(num_values) * bytes);
+        };
         auto& exchange =
-            packed.emplace(packed_exchange{slots, datatype, layout.extent, item_bytes, {}, {}});
-        exchange.packed_items.resize(static_cast<std::size_t>(p->num_items()) * bytes);
-        exchange.packed_slots.resize(static_cast<std::size_t>(p->num_slots()) * bytes);
+            packed.emplace(packed_exchange{slots, datatype, layout.extent, item_bytes,
+                                           room_for(p->num_items()), room_for(p->num_slots())});
         for (const count_t item : used_items(*p)) {
             int position = 0;
             CROSSDOCK_MPI(
