@@ -1,0 +1,329 @@
+#include "crossdock/pattern/pattern_mpi.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "crossdock/exchange/sparse_exchange.hpp"
+
+namespace crossdock {
+
+namespace {
+
+/// Consecutive indices that are consecutive items of their owner. Ends are inclusive, so that the
+/// greatest index needs no successor.
+struct index_run {
+    count_t first = 0;
+    count_t last = 0;
+    count_t first_item = 0;
+    rank_t owner = 0;
+
+    friend auto operator<=>(const index_run&, const index_run&) = default;
+};
+
+/// One slot, and whose item belongs there.
+struct need {
+    rank_t owner = 0;
+    count_t item = 0;
+    count_t slot = 0;
+
+    friend auto operator<=>(const need&, const need&) = default;
+};
+
+/// Which rank keeps the entry of an index: equal blocks of [0, greatest].
+class directory_layout {
+  public:
+    directory_layout(count_t greatest, rank_t num_ranks)
+        : block_(static_cast<std::uint64_t>(greatest) / static_cast<std::uint64_t>(num_ranks) + 1) {
+    }
+
+    rank_t keeper(count_t index) const {
+        return static_cast<rank_t>(static_cast<std::uint64_t>(index) / block_);
+    }
+
+    /// The last index up to `last` that the keeper of `index` keeps.
+    count_t last_kept(count_t index, count_t last) const {
+        const auto block_last = (static_cast<std::uint64_t>(keeper(index)) + 1) * block_ - 1;
+        return static_cast<count_t>(std::min(block_last, static_cast<std::uint64_t>(last)));
+    }
+
+  private:
+    std::uint64_t block_;
+};
+
+std::size_t as_size(count_t n) { return static_cast<std::size_t>(n); }
+
+/// Numbers from 0 in the order of `values`; equal ones in their own order.
+std::vector<count_t> ascending(std::span<const count_t> values) {
+    std::vector<count_t> order(values.size());
+    std::iota(order.begin(), order.end(), count_t{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [&](count_t a, count_t b) { return values[as_size(a)] < values[as_size(b)]; });
+    return order;
+}
+
+void check_indices(rank_t rank, const char* verb, std::span<const count_t> indices) {
+    const auto negative =
+        std::find_if(indices.begin(), indices.end(), [](count_t index) { return index < 0; });
+    if (negative != indices.end()) {
+        throw error(errc::index_out_of_range,
+                    fmt::format("rank {} {} index {}; the least is 0", rank, verb, *negative),
+                    rank);
+    }
+}
+
+std::vector<index_run> runs_of(rank_t rank, std::span<const count_t> owned) {
+    check_indices(rank, "owns", owned);
+    std::vector<index_run> runs;
+    for (const count_t item : ascending(owned)) {
+        const count_t index = owned[as_size(item)];
+        if (!runs.empty() && index - runs.back().last == 1 &&
+            item - runs.back().first_item == index - runs.back().first) {
+            runs.back().last = index;
+        } else {
+            runs.push_back({index, index, item, rank});
+        }
+    }
+    return runs;
+}
+
+std::vector<index_run> run_of_range(rank_t rank, count_t first, count_t length) {
+    if (length < 0) {
+        throw error(errc::invalid_argument, fmt::format("rank {} owns {} indices", rank, length),
+                    rank);
+    }
+    if (length == 0) return {};
+    if (first < 0 || length - 1 > std::numeric_limits<count_t>::max() - first) {
+        throw error(errc::index_out_of_range,
+                    fmt::format("the {} indices of rank {} from {} on leave [0, 2^63)", length,
+                                rank, first),
+                    rank);
+    }
+    return {{first, first + (length - 1), 0, rank}};
+}
+
+/// The words for `peer`, where peers come in ascending order.
+std::vector<std::int64_t>& words_for(std::vector<word_message>& outbox, rank_t peer) {
+    if (outbox.empty() || outbox.back().peer != peer) outbox.push_back({peer, {}});
+    return outbox.back().words;
+}
+
+std::vector<word_message> registrations(const directory_layout& layout,
+                                        std::span<const index_run> runs) {
+    std::vector<word_message> outbox;
+    for (const index_run& run : runs) {
+        for (count_t first = run.first;;) {
+            const count_t last = layout.last_kept(first, run.last);
+            auto& words = words_for(outbox, layout.keeper(first));
+            words.insert(words.end(), {first, last, run.first_item + (first - run.first)});
+            if (last == run.last) break;
+            first = last + 1;
+        }
+    }
+    return outbox;
+}
+
+/// What the directory keeps on this rank, ascending by index.
+std::vector<index_run> directory_entries(const std::vector<word_message>& inbox) {
+    std::vector<index_run> entries;
+    for (const auto& [owner, words] : inbox) {
+        for (std::size_t i = 0; i < words.size(); i += 3) {
+            entries.push_back({words[i], words[i + 1], words[i + 2], owner});
+        }
+    }
+    std::sort(entries.begin(), entries.end());
+    const auto twice = std::adjacent_find(
+        entries.begin(), entries.end(),
+        [](const index_run& a, const index_run& b) { return b.first <= a.last; });
+    if (twice != entries.end()) {
+        throw error(errc::invalid_argument,
+                    fmt::format("index {} is owned twice, by ranks {} and {}", twice[1].first,
+                                twice[0].owner, twice[1].owner),
+                    twice[1].owner);
+    }
+    return entries;
+}
+
+/// Every needed index once, to its keeper.
+std::vector<word_message> questions(const directory_layout& layout, std::span<const count_t> needed,
+                                    std::span<const count_t> slots) {
+    std::vector<word_message> outbox;
+    for (const count_t slot : slots) {
+        const count_t index = needed[as_size(slot)];
+        auto& words = words_for(outbox, layout.keeper(index));
+        if (words.empty() || words.back() != index) words.push_back(index);
+    }
+    return outbox;
+}
+
+const index_run& run_with(std::span<const index_run> entries, count_t index, rank_t reader) {
+    const auto next =
+        std::upper_bound(entries.begin(), entries.end(), index,
+                         [](count_t value, const index_run& entry) { return value < entry.first; });
+    if (next == entries.begin() || next[-1].last < index) {
+        throw error(
+            errc::index_out_of_range,
+            fmt::format("index {}, which rank {} needs, is owned by no rank", index, reader),
+            reader);
+    }
+    return next[-1];
+}
+
+/// Owner and item of every index asked for, in the order asked.
+std::vector<word_message> answers(std::span<const index_run> entries,
+                                  const std::vector<word_message>& inbox) {
+    std::vector<word_message> outbox;
+    for (const auto& [reader, indices] : inbox) {
+        auto& words = words_for(outbox, reader);
+        for (const count_t index : indices) {
+            const index_run& run = run_with(entries, index, reader);
+            words.insert(words.end(), {run.owner, run.first_item + (index - run.first)});
+        }
+    }
+    return outbox;
+}
+
+/// Sorted by owner, item and slot.
+std::vector<need> needs_from_answers(std::span<const count_t> needed,
+                                     std::span<const count_t> slots,
+                                     const std::vector<word_message>& inbox) {
+    std::vector<std::int64_t> words;
+    for (const auto& message : inbox) {
+        words.insert(words.end(), message.words.begin(), message.words.end());
+    }
+    std::vector<need> needs;
+    needs.reserve(slots.size());
+    std::size_t answer = 0;
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+        if (i > 0 && needed[as_size(slots[i])] != needed[as_size(slots[i - 1])]) answer += 2;
+        needs.push_back({static_cast<rank_t>(words[answer]), words[answer + 1], slots[i]});
+    }
+    std::sort(needs.begin(), needs.end());
+    return needs;
+}
+
+std::vector<word_message> requests(std::span<const need> needs) {
+    std::vector<word_message> outbox;
+    for (const need& n : needs) words_for(outbox, n.owner).push_back(n.item);
+    return outbox;
+}
+
+/// Agrees that every rank has its outbox before any message leaves.
+template <class MakeOutbox>
+std::vector<word_message> agreed_exchange(const communicator& comm, int tag,
+                                          MakeOutbox&& make_outbox) {
+    return sparse_exchange(comm, tag, on_all_or_none(comm, [&] {
+                               std::vector<word_message> outbox = make_outbox();
+                               for (const auto& m : outbox) checked_cast<int>(m.words.size());
+                               return outbox;
+                           }));
+}
+
+count_t greatest_index(const communicator& comm, std::span<const index_run> runs,
+                       std::span<const count_t> needed) {
+    count_t greatest = runs.empty() ? 0 : runs.back().last;
+    for (const count_t index : needed) greatest = std::max(greatest, index);
+    CROSSDOCK_MPI(MPI_Allreduce(MPI_IN_PLACE, &greatest, 1, MPI_INT64_T, MPI_MAX, comm.get()));
+    return greatest;
+}
+
+neighbor_list receives_from(std::span<const need> needs) {
+    neighbor_list receives;
+    std::vector<count_t> slots;
+    for (std::size_t i = 0; i < needs.size(); ++i) {
+        slots.push_back(needs[i].slot);
+        if (i + 1 < needs.size() && needs[i + 1].owner == needs[i].owner) continue;
+        receives.append(needs[i].owner, slots);
+        slots.clear();
+    }
+    return receives;
+}
+
+pattern connect(const communicator& comm, std::span<const index_run> runs, count_t num_items,
+                std::span<const count_t> needed) {
+    const int tag = comm.reserve_tags(4);
+    const directory_layout layout(greatest_index(comm, runs, needed), comm.num_ranks());
+    std::vector<count_t> slots;
+    std::vector<need> needs;
+
+    const auto registered = agreed_exchange(comm, tag, [&] { return registrations(layout, runs); });
+    const auto asked = agreed_exchange(comm, tag + 1, [&] {
+        slots = ascending(needed);
+        return questions(layout, needed, slots);
+    });
+    const auto answered = agreed_exchange(
+        comm, tag + 2, [&] { return answers(directory_entries(registered), asked); });
+    const auto requested = agreed_exchange(comm, tag + 3, [&] {
+        needs = needs_from_answers(needed, slots, answered);
+        return requests(needs);
+    });
+
+    pattern result{.rank = comm.rank(),
+                   .num_ranks = comm.num_ranks(),
+                   .num_items = num_items,
+                   .num_slots = static_cast<count_t>(needed.size()),
+                   .sends = {},
+                   .receives = receives_from(needs)};
+    for (const auto& [reader, items] : requested) result.sends.append(reader, items);
+    return result;
+}
+
+}  // namespace
+
+pattern from_needed(const communicator& comm, std::span<const count_t> owned,
+                    std::span<const count_t> needed) {
+    const auto runs = on_all_or_none(comm, [&] {
+        check_indices(comm.rank(), "needs", needed);
+        return runs_of(comm.rank(), owned);
+    });
+    return connect(comm, runs, static_cast<count_t>(owned.size()), needed);
+}
+
+pattern from_needed(const communicator& comm, count_t first_owned, count_t num_owned,
+                    std::span<const count_t> needed) {
+    const auto runs = on_all_or_none(comm, [&] {
+        check_indices(comm.rank(), "needs", needed);
+        return run_of_range(comm.rank(), first_owned, num_owned);
+    });
+    return connect(comm, runs, num_owned, needed);
+}
+
+pattern from_dist_graph(MPI_Comm graph, const neighbor_counts& counts) {
+    int kind = MPI_UNDEFINED;
+    if (graph != MPI_COMM_NULL) CROSSDOCK_MPI(MPI_Topo_test(graph, &kind));
+    if (kind != MPI_DIST_GRAPH) {
+        throw error(errc::invalid_argument, "the communicator has no distributed graph");
+    }
+    rank_t rank = 0;
+    rank_t num_ranks = 0;
+    int num_sources = 0;
+    int num_destinations = 0;
+    int is_weighted = 0;
+    CROSSDOCK_MPI(MPI_Comm_rank(graph, &rank));
+    CROSSDOCK_MPI(MPI_Comm_size(graph, &num_ranks));
+    CROSSDOCK_MPI(
+        MPI_Dist_graph_neighbors_count(graph, &num_sources, &num_destinations, &is_weighted));
+    // One more than needed: MPI gets no null pointer for an empty array.
+    std::vector<rank_t> sources(as_size(num_sources) + 1);
+    std::vector<rank_t> destinations(as_size(num_destinations) + 1);
+    std::vector<int> source_weights(sources.size());
+    std::vector<int> destination_weights(destinations.size());
+    CROSSDOCK_MPI(MPI_Dist_graph_neighbors(graph, num_sources, sources.data(),
+                                           source_weights.data(), num_destinations,
+                                           destinations.data(), destination_weights.data()));
+    sources.pop_back();
+    destinations.pop_back();
+    return from_neighbor_alltoallv(rank, num_ranks,
+                                   {.destinations = destinations,
+                                    .send_counts = counts.send_counts,
+                                    .send_displacements = counts.send_displacements,
+                                    .sources = sources,
+                                    .receive_counts = counts.receive_counts,
+                                    .receive_displacements = counts.receive_displacements,
+                                    .send_ids = counts.send_ids});
+}
+
+}  // namespace crossdock
