@@ -1,0 +1,52 @@
+#include "crossdock/exchange/sparse_exchange.hpp"
+
+#include <gtest/gtest.h>
+
+namespace crossdock {
+namespace {
+
+class SparseExchange : public testing::Test {
+  protected:
+    void TearDown() override { comm.close(); }
+
+    std::vector<word_message> exchange(std::vector<word_message> outbox) {
+        return sparse_exchange(comm, comm.reserve_tags(1), std::move(outbox));
+    }
+
+    communicator comm{MPI_COMM_WORLD};
+};
+
+TEST_F(SparseExchange, DeliversNothingWhereNothingIsSent) { EXPECT_TRUE(exchange({}).empty()); }
+
+TEST_F(SparseExchange, SortsBySourceAndDeliversEmptyAndOwnMessages) {
+    std::vector<word_message> outbox;
+    for (rank_t peer = comm.num_ranks() - 1; peer >= 0; --peer) {
+        outbox.push_back(
+            {peer, std::vector<std::int64_t>(static_cast<std::size_t>(peer), comm.rank())});
+    }
+    std::vector<word_message> expected;
+    for (rank_t source = 0; source < comm.num_ranks(); ++source) {
+        expected.push_back(
+            {source, std::vector<std::int64_t>(static_cast<std::size_t>(comm.rank()), source)});
+    }
+
+    EXPECT_EQ(exchange(outbox), expected);
+}
+
+TEST_F(SparseExchange, KeepsExchangesThatFollowEachOtherApart) {
+    for (int round = 0; round < 200; ++round) {
+        const rank_t to = (comm.rank() + round) % comm.num_ranks();
+        const rank_t from =
+            (comm.rank() - round % comm.num_ranks() + comm.num_ranks()) % comm.num_ranks();
+        // Every third rank is silent, so that ranks leave the rounds at different times.
+        std::vector<word_message> outbox;
+        if ((comm.rank() + round) % 3 != 0) outbox.push_back({to, {round, comm.rank()}});
+        std::vector<word_message> expected;
+        if ((from + round) % 3 != 0) expected.push_back({from, {round, from}});
+
+        ASSERT_EQ(exchange(outbox), expected) << round;
+    }
+}
+
+}  // namespace
+}  // namespace crossdock

@@ -1,0 +1,492 @@
+#include "crossdock/neighbor/neighbor.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <functional>
+#include <limits>
+#include <map>
+
+#include "crossdock/neighbor/compile_mpi.hpp"
+#include "crossdock/plan/verify.hpp"
+#include "support/patterns.hpp"
+#include "support/thrown_by.hpp"
+
+namespace crossdock {
+namespace {
+
+using test::conformance_patterns;
+using test::thrown_by;
+
+// A slot that gets item `item` of rank `source`.
+struct arrival {
+    count_t slot;
+    rank_t source;
+    count_t item;
+};
+
+// What `receiver` gets, from the patterns of all ranks alone.
+std::vector<arrival> arrivals(const std::vector<pattern>& patterns, rank_t receiver) {
+    std::map<rank_t, std::vector<count_t>> items;
+    for (const auto& p : patterns) {
+        for (std::size_t e = 0; e < p.sends.size(); ++e) {
+            if (p.sends.ranks[e] != receiver) continue;
+            items[p.rank].insert(items[p.rank].end(), p.sends[e].begin(), p.sends[e].end());
+        }
+    }
+    std::map<rank_t, std::size_t> next;
+    std::vector<arrival> result;
+    const auto& receives = patterns[static_cast<std::size_t>(receiver)].receives;
+    for (std::size_t e = 0; e < receives.size(); ++e) {
+        const rank_t source = receives.ranks[e];
+        for (const count_t slot : receives[e])
+            result.push_back({slot, source, items[source].at(next[source]++)});
+    }
+    return result;
+}
+
+template <class T>
+T value_of(rank_t source, count_t item, int round) {
+    return static_cast<T>(1 + round + 7 * source + 3 * item);
+}
+
+template <class T>
+std::vector<T> items_of(const pattern& p, int round) {
+    std::vector<T> items;
+    for (count_t i = 0; i < p.num_items; ++i) items.push_back(value_of<T>(p.rank, i, round));
+    return items;
+}
+
+template <class T>
+std::vector<T> expected_slots(const std::vector<pattern>& patterns, rank_t rank, int round,
+                              T untouched) {
+    std::vector<T> slots(
+        static_cast<std::size_t>(patterns[static_cast<std::size_t>(rank)].num_slots), untouched);
+    for (const auto& a : arrivals(patterns, rank)) {
+        slots[static_cast<std::size_t>(a.slot)] = value_of<T>(a.source, a.item, round);
+    }
+    return slots;
+}
+
+double slot_value(rank_t rank, count_t slot) { return 2.0 + 5 * rank + static_cast<double>(slot); }
+
+// items[i] = op(items[i], every slot that item i of `rank` is sent to).
+template <class Op>
+std::vector<double> expected_items(const std::vector<pattern>& patterns, rank_t rank, Op op) {
+    auto items = items_of<double>(patterns[static_cast<std::size_t>(rank)], 0);
+    for (const auto& p : patterns) {
+        for (const auto& a : arrivals(patterns, p.rank)) {
+            if (a.source != rank) continue;
+            auto& item = items[static_cast<std::size_t>(a.item)];
+            item = op(item, slot_value(p.rank, a.slot));
+        }
+    }
+    return items;
+}
+
+// A type whose size has no loop of its own.
+struct odd_item {
+    std::array<std::int8_t, 3> bytes;
+    odd_item() = default;
+    explicit odd_item(count_t v)
+        : bytes{static_cast<std::int8_t>(v), static_cast<std::int8_t>(v / 3), 1} {}
+    friend bool operator==(const odd_item&, const odd_item&) = default;
+};
+
+std::vector<topology> topologies(rank_t num_ranks) {
+    std::vector<topology> result{topology::one_region(num_ranks)};
+    std::vector<region_t> round_robin, uneven;
+    for (rank_t rank = 0; rank < num_ranks; ++rank) {
+        round_robin.push_back(rank % 3);
+        uneven.push_back(rank * rank % 5 > 1 ? 4 : rank % 2);
+    }
+    result.push_back(topology::from_regions(round_robin));
+    result.push_back(topology::from_regions(uneven));
+    if (num_ranks % 2 == 0 && num_ranks > 2) {
+        result.push_back(topology::from_string("2x" + std::to_string(num_ranks / 2)));
+    }
+    return result;
+}
+
+std::vector<std::string> route_names() {
+    std::vector<std::string> names{"grid:3"};
+    for (const auto& entry : registered_routes()) names.push_back(entry.example);
+    return names;
+}
+
+class Neighbor : public testing::Test {
+  protected:
+    void TearDown() override {
+        int is_there = 0;
+        MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &is_there, MPI_STATUS_IGNORE);
+        EXPECT_FALSE(is_there) << "a message of the library is on the user's communicator";
+        comm.close();
+    }
+
+    rank_t rank() const { return comm.rank(); }
+    rank_t num_ranks() const { return comm.num_ranks(); }
+    rank_t next() const { return (rank() + 1) % num_ranks(); }
+    rank_t previous() const { return (rank() + num_ranks() - 1) % num_ranks(); }
+    const pattern& mine(const std::vector<pattern>& patterns) const {
+        return patterns[static_cast<std::size_t>(rank())];
+    }
+
+    template <class T>
+    void expect_forward(neighbor& halo, const std::vector<pattern>& patterns, int round) {
+        const auto items = items_of<T>(mine(patterns), round);
+        std::vector<T> slots(static_cast<std::size_t>(mine(patterns).num_slots), T(99));
+        halo.exchange<T>(items, slots);
+        EXPECT_EQ(slots, expected_slots<T>(patterns, rank(), round, T(99)));
+    }
+
+    template <class Op>
+    void expect_reverse(neighbor& halo, const std::vector<pattern>& patterns, Op op) {
+        auto items = items_of<double>(mine(patterns), 0);
+        std::vector<double> slots;
+        for (count_t j = 0; j < mine(patterns).num_slots; ++j)
+            slots.push_back(slot_value(rank(), j));
+        halo.reverse<double>(slots, items, op);
+        EXPECT_EQ(items, expected_items(patterns, rank(), op));
+    }
+
+    communicator comm{MPI_COMM_WORLD};
+};
+
+TEST_F(Neighbor, EveryRouteDeliversEveryPatternBothWays) {
+    for (const auto& regions : topologies(num_ranks())) {
+        for (const auto& [name, patterns] : conformance_patterns(num_ranks())) {
+            for (const auto& route : route_names()) {
+                for (const bool deduplicate : {true, false}) {
+                    SCOPED_TRACE(route + "/" + name + "/" + regions.to_string() +
+                                 (deduplicate ? "+dedup" : ""));
+                    const neighbor_options options{deduplicate, std::size_t{1} << 30};
+                    neighbor halo(comm, regions, mine(patterns), route, options);
+
+                    expect_forward<double>(halo, patterns, 0);
+                    expect_forward<double>(halo, patterns, 1);
+                    expect_forward<std::int32_t>(halo, patterns, 2);
+                    expect_forward<odd_item>(halo, patterns, 0);
+                    expect_reverse(halo, patterns, sum{});
+                    expect_reverse(halo, patterns,
+                                   [](double a, double b) { return a > b ? a : b; });
+                }
+            }
+        }
+    }
+}
+
+TEST_F(Neighbor, ThePlanIsTheOneThatIsCompiledOffline) {
+    for (const auto& regions : topologies(num_ranks())) {
+        for (const auto& [name, patterns] : conformance_patterns(num_ranks())) {
+            for (const auto& route : route_names()) {
+                for (const bool deduplicate : {true, false}) {
+                    SCOPED_TRACE(route + "/" + name + "/" + regions.to_string());
+                    const auto offline =
+                        compile(regions, patterns, *make_route(route, regions), {deduplicate});
+                    verify(offline, patterns);
+
+                    const plan online =
+                        compile_mpi(comm, regions, mine(patterns), route, {deduplicate});
+
+                    EXPECT_EQ(online, offline[static_cast<std::size_t>(rank())]);
+                }
+            }
+        }
+    }
+}
+
+TEST_F(Neighbor, LongMessagesAreSentInParts) {
+    const auto regions = topology::one_region(num_ranks());
+    const auto patterns = test::one_heavy_row_pattern(num_ranks());
+    for (const auto& route : route_names()) {
+        SCOPED_TRACE(route);
+        neighbor halo(comm, regions, mine(patterns), route,
+                      {.deduplicate = true, .max_message_bytes = 9});
+
+        expect_forward<double>(halo, patterns, 0);
+        expect_forward<std::int32_t>(halo, patterns, 1);
+        expect_reverse(halo, patterns, sum{});
+    }
+}
+
+TEST_F(Neighbor, ReverseTakesMinimumAndMaximum) {
+    const auto patterns = test::random_pattern(num_ranks());
+    neighbor halo(comm, topology::one_region(num_ranks()), mine(patterns), "three_step");
+
+    expect_reverse(halo, patterns, minimum{});
+    expect_reverse(halo, patterns, maximum{});
+}
+
+TEST_F(Neighbor, ReverseCombinesInAnOrderThatTimingDoesNotChange) {
+    const auto patterns = test::one_heavy_row_pattern(num_ranks());
+    neighbor halo(comm, topology::one_region(num_ranks()), mine(patterns), "hypercube");
+    std::vector<double> slots;
+    for (count_t j = 0; j < mine(patterns).num_slots; ++j)
+        slots.push_back(0.1 * (rank() + 1) + 1e-3 * double(j));
+    std::vector<double> first;
+    for (int round = 0; round < 20; ++round) {
+        auto items = items_of<double>(mine(patterns), 0);
+        halo.reverse<double>(slots, items, sum{});
+        if (round == 0) first = items;
+        EXPECT_EQ(items, first);
+    }
+}
+
+TEST_F(Neighbor, TestCompletesAnExchange) {
+    const auto patterns = test::all_to_all_pattern(num_ranks());
+    for (const auto& route : route_names()) {
+        SCOPED_TRACE(route);
+        neighbor halo(comm, topology::one_region(num_ranks()), mine(patterns), route);
+        const auto items = items_of<double>(mine(patterns), 0);
+        std::vector<double> slots(static_cast<std::size_t>(mine(patterns).num_slots));
+
+        halo.start<double>(items, slots);
+        while (!halo.test()) sched_yield();
+
+        EXPECT_FALSE(halo.is_active());
+        EXPECT_EQ(slots, expected_slots<double>(patterns, rank(), 0, 0.0));
+    }
+}
+
+TEST_F(Neighbor, DuplicatesAndOtherPlansAreActiveAtOnceInAnyOrder) {
+    const auto patterns = test::all_to_all_pattern(num_ranks());
+    const auto ring = test::ring_pattern(num_ranks());
+    const auto regions = topology::one_region(num_ranks());
+    std::vector<neighbor> active;
+    active.emplace_back(comm, regions, mine(patterns), "grid:2");
+    active.push_back(active[0].duplicate());
+    active.push_back(active[0].duplicate());
+    active.emplace_back(comm, regions, mine(patterns), "three_step");
+    active.emplace_back(comm, regions, mine(ring), "direct");
+    const auto patterns_of = [&](std::size_t i) -> const std::vector<pattern>& {
+        return i == 4 ? ring : patterns;
+    };
+
+    std::vector<std::vector<double>> items(5), slots(5);
+    for (std::size_t k = 0; k < 5; ++k) {
+        const std::size_t i = (k + static_cast<std::size_t>(rank())) % 5;
+        items[i] = items_of<double>(mine(patterns_of(i)), static_cast<int>(10 * i));
+        slots[i].resize(static_cast<std::size_t>(mine(patterns_of(i)).num_slots));
+        active[i].start<double>(items[i], slots[i]);
+    }
+    // Waiting for one also needs the others' forwarding, so everybody makes progress on all.
+    for (std::size_t num_active = 5; num_active > 0;) {
+        num_active = 0;
+        for (auto& halo : active) {
+            if (halo.is_active() && !halo.test()) ++num_active;
+        }
+        sched_yield();
+    }
+
+    for (std::size_t i = 0; i < 5; ++i) {
+        EXPECT_EQ(slots[i],
+                  expected_slots<double>(patterns_of(i), rank(), static_cast<int>(10 * i), 0.0))
+            << i;
+    }
+}
+
+TEST_F(Neighbor, StartWaitsForNobody) {
+    const auto patterns = test::all_to_all_pattern(num_ranks());
+    const rank_t last = num_ranks() - 1;
+    for (const auto& route : route_names()) {
+        SCOPED_TRACE(route);
+        neighbor halo(comm, topology::one_region(num_ranks()), mine(patterns), route);
+        const auto items = items_of<double>(mine(patterns), 0);
+        std::vector<double> slots(static_cast<std::size_t>(mine(patterns).num_slots));
+
+        // The last rank starts only after the first one has returned from start.
+        if (rank() == last && last > 0)
+            MPI_Recv(nullptr, 0, MPI_INT, 0, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        halo.start<double>(items, slots);
+        if (rank() == 0 && last > 0) MPI_Send(nullptr, 0, MPI_INT, last, 5, MPI_COMM_WORLD);
+        halo.wait();
+
+        EXPECT_EQ(slots, expected_slots<double>(patterns, rank(), 0, 0.0));
+    }
+}
+
+TEST_F(Neighbor, ArraysMayChangeFromOneExchangeToTheNext) {
+    const auto patterns = test::ring_pattern(num_ranks());
+    neighbor halo(comm, topology::one_region(num_ranks()), mine(patterns), "direct");
+    std::vector<std::vector<double>> items(3), slots(3, std::vector<double>(1));
+    for (int round = 0; round < 9; ++round) {
+        const auto i = static_cast<std::size_t>(round % 3);
+        items[i] = items_of<double>(mine(patterns), round);
+        halo.exchange<double>(items[i], slots[i]);
+        EXPECT_EQ(slots[i], expected_slots<double>(patterns, rank(), round, 0.0));
+    }
+}
+
+TEST_F(Neighbor, DatatypesTravelPackedOrNot) {
+    MPI_Datatype every_other = MPI_DATATYPE_NULL;  // 2 of 3 integers, 4 integers apart
+    MPI_Datatype parts = MPI_DATATYPE_NULL;
+    MPI_Type_vector(2, 1, 2, MPI_INT, &parts);
+    MPI_Type_create_resized(parts, 0, 4 * sizeof(int), &every_other);
+    MPI_Type_commit(&every_other);
+    const auto patterns = test::random_pattern(num_ranks());
+    for (const auto& route : route_names()) {
+        SCOPED_TRACE(route);
+        neighbor halo(comm, topology::one_region(num_ranks()), mine(patterns), route);
+        std::vector<int> items(4 * static_cast<std::size_t>(mine(patterns).num_items), -5);
+        for (count_t i = 0; i < mine(patterns).num_items; ++i) {
+            items[static_cast<std::size_t>(4 * i)] = value_of<int>(rank(), i, 0);
+            items[static_cast<std::size_t>(4 * i + 2)] = value_of<int>(rank(), i, 1000);
+        }
+        std::vector<int> slots(4 * static_cast<std::size_t>(mine(patterns).num_slots), -1);
+        std::vector<int> expected = slots;
+        for (const auto& a : arrivals(patterns, rank())) {
+            expected[static_cast<std::size_t>(4 * a.slot)] = value_of<int>(a.source, a.item, 0);
+            expected[static_cast<std::size_t>(4 * a.slot + 2)] =
+                value_of<int>(a.source, a.item, 1000);
+        }
+
+        halo.start(items.data(), slots.data(), every_other);
+        halo.wait();
+        EXPECT_EQ(slots, expected);
+
+        const auto numbers = items_of<double>(mine(patterns), 4);
+        std::vector<double> number_slots(static_cast<std::size_t>(mine(patterns).num_slots), 0.0);
+        halo.start(numbers.data(), number_slots.data(), MPI_DOUBLE);
+        halo.wait();
+        EXPECT_EQ(number_slots, expected_slots<double>(patterns, rank(), 4, 0.0));
+    }
+    MPI_Type_free(&every_other);
+    MPI_Type_free(&parts);
+}
+
+void multiply_doubles(void* in, void* inout, int* length, MPI_Datatype*) {
+    for (int i = 0; i < *length; ++i) static_cast<double*>(inout)[i] *= static_cast<double*>(in)[i];
+}
+
+TEST_F(Neighbor, ReverseTakesMpiOperations) {
+    MPI_Op product = MPI_OP_NULL;
+    MPI_Op_create(&multiply_doubles, 1, &product);
+    const auto patterns = test::random_pattern(num_ranks());
+    neighbor halo(comm, topology::one_region(num_ranks()), mine(patterns), "two_step");
+    std::vector<double> slots;
+    for (count_t j = 0; j < mine(patterns).num_slots; ++j) slots.push_back(slot_value(rank(), j));
+    auto sums = items_of<double>(mine(patterns), 0);
+    auto products = sums;
+
+    halo.start_reverse(slots.data(), sums.data(), MPI_DOUBLE, MPI_SUM);
+    halo.wait();
+    halo.start_reverse(slots.data(), products.data(), MPI_DOUBLE, product);
+    halo.wait();
+
+    EXPECT_EQ(sums, expected_items(patterns, rank(), sum{}));
+    EXPECT_EQ(products, expected_items(patterns, rank(), std::multiplies<>{}));
+    MPI_Op_free(&product);
+}
+
+TEST_F(Neighbor, ReverseTakesPairsWithGaps) {
+    struct pair {
+        double value;
+        int index;
+    };
+    const auto patterns = test::ring_pattern(num_ranks());
+    neighbor halo(comm, topology::one_region(num_ranks()), mine(patterns), "direct");
+    const std::vector<pair> slots{{-1.0 - rank(), rank()}};
+    std::vector<pair> items{{0.0, 77}};
+
+    halo.start_reverse(slots.data(), items.data(), MPI_DOUBLE_INT, MPI_MINLOC);
+    halo.wait();
+
+    EXPECT_EQ(items[0].value, -1.0 - next());
+    EXPECT_EQ(items[0].index, next());
+}
+
+TEST_F(Neighbor, ReverseRefusesWhatItCannotCombine) {
+    const auto patterns = test::ring_pattern(num_ranks());
+    neighbor halo(comm, topology::one_region(num_ranks()), mine(patterns), "direct");
+    MPI_Op ordered = MPI_OP_NULL;
+    MPI_Op_create(&multiply_doubles, 0, &ordered);
+    MPI_Datatype overlapping = MPI_DATATYPE_NULL;
+    MPI_Type_create_resized(MPI_DOUBLE, 0, 4, &overlapping);
+    MPI_Type_commit(&overlapping);
+    double slot = 0, item = 0;
+
+    EXPECT_EQ(thrown_by([&] { halo.start_reverse(&slot, &item, MPI_DOUBLE, ordered); }).code(),
+              errc::invalid_argument);
+    EXPECT_STREQ(thrown_by([&] { halo.start_reverse(&slot, &item, overlapping, MPI_SUM); }).what(),
+                 "a value of the datatype lies in [0, 8), outside its extent [0, 4)");
+    MPI_Op_free(&ordered);
+    MPI_Type_free(&overlapping);
+}
+
+TEST_F(Neighbor, MismatchedCountsNameBothRanksOnAllRanks) {
+    if (num_ranks() < 2) GTEST_SKIP() << "needs two ranks";
+    auto patterns = test::ring_pattern(num_ranks());
+    for (const auto& route : route_names()) {
+        SCOPED_TRACE(route);
+        pattern p = mine(patterns);
+        if (rank() == 1) {  // expects two items of rank 0, which sends one
+            p.num_slots = 2;
+            p.receives = {};
+            p.receives.append(0, std::vector<count_t>{0, 1});
+        }
+        const error fault =
+            thrown_by([&] { neighbor(comm, topology::one_region(num_ranks()), p, route); });
+        EXPECT_EQ(fault.code(), errc::count_mismatch);
+        EXPECT_EQ(fault.rank(), 1);
+        EXPECT_STREQ(fault.what(), "rank 0 sends 1 items to rank 1, which expects 2");
+
+        neighbor halo(comm, topology::one_region(num_ranks()), mine(patterns), route);
+        expect_forward<double>(halo, patterns, 0);
+    }
+}
+
+TEST_F(Neighbor, ADestinationOutOfRangeIsAnErrorOnAllRanks) {
+    pattern p = mine(test::ring_pattern(num_ranks()));
+    if (rank() == num_ranks() - 1) p.sends.ranks[0] = num_ranks() + 3;
+    const error fault =
+        thrown_by([&] { neighbor(comm, topology::one_region(num_ranks()), p, "direct"); });
+    EXPECT_EQ(fault.code(), errc::rank_out_of_range);
+    EXPECT_EQ(std::string(fault.what()), "destination " + std::to_string(num_ranks() + 3) +
+                                             " of source " + std::to_string(num_ranks() - 1) +
+                                             " is outside [0, " + std::to_string(num_ranks()) +
+                                             ")");
+}
+
+TEST_F(Neighbor, ArgumentsThatDifferBetweenRanksAreRefused) {
+    if (num_ranks() < 2) GTEST_SKIP() << "needs two ranks";
+    const auto patterns = test::ring_pattern(num_ranks());
+    const auto regions = topology::one_region(num_ranks());
+    const error routes = thrown_by(
+        [&] { neighbor(comm, regions, mine(patterns), rank() == 0 ? "direct" : "two_step"); });
+    EXPECT_STREQ(routes.what(), "topologies, routes or options differ between ranks");
+    const error options = thrown_by(
+        [&] { neighbor(comm, regions, mine(patterns), "direct", {.deduplicate = rank() == 0}); });
+    EXPECT_EQ(options.code(), errc::invalid_argument);
+    const error unknown = thrown_by(
+        [&] { neighbor(comm, regions, mine(patterns), rank() == 1 ? "teleport" : "direct"); });
+    EXPECT_EQ(unknown.code(), errc::unknown_route);
+    EXPECT_EQ(unknown.rank(), 1);
+}
+
+TEST_F(Neighbor, ATopologyOfAnotherSizeIsRefused) {
+    const auto patterns = test::ring_pattern(num_ranks());
+    const error fault =
+        thrown_by([&] { neighbor(comm, topology::from_string("3x7"), mine(patterns), "direct"); });
+    EXPECT_EQ(fault.code(), errc::size_mismatch);
+    EXPECT_EQ(
+        std::string(fault.what()),
+        "the topology \"3x7\" has 21 ranks, but the communicator " + std::to_string(num_ranks()));
+}
+
+TEST_F(Neighbor, CallsOutOfStateAreRefused) {
+    const auto patterns = test::ring_pattern(num_ranks());
+    neighbor halo(comm, topology::one_region(num_ranks()), mine(patterns), "direct");
+    const std::vector<double> items(1, 1.0);
+    std::vector<double> slots(1);
+    EXPECT_EQ(thrown_by([&] { halo.wait(); }).code(), errc::invalid_state);
+    EXPECT_EQ(thrown_by([&] { halo.test(); }).code(), errc::invalid_state);
+    EXPECT_EQ(thrown_by([&] { halo.start<double>(items, std::span<double>()); }).code(),
+              errc::size_mismatch);
+    halo.start<double>(items, slots);
+    EXPECT_EQ(thrown_by([&] { halo.start<double>(items, slots); }).code(), errc::invalid_state);
+    halo.wait();
+    EXPECT_EQ(slots[0], 1.0);
+}
+
+}  // namespace
+}  // namespace crossdock
