@@ -7,6 +7,14 @@ namespace crossdock {
 
 namespace {
 
+std::vector<std::size_t> descending(std::span<const count_t> volumes) {
+    std::vector<std::size_t> order(volumes.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [&](auto a, auto b) { return volumes[a] > volumes[b]; });
+    return order;
+}
+
 // A change to the fullest bin: volume `move` leaves it, and `back` (or nothing, -1) comes in
 // return.
 struct exchange_step {
@@ -21,34 +29,43 @@ class bins {
         : volumes_(volumes), bin_of_(volumes.size()), loads_(static_cast<std::size_t>(num_bins)) {}
 
     void place_largest_first() {
-        std::vector<std::size_t> order(volumes_.size());
-        std::iota(order.begin(), order.end(), std::size_t{0});
-        std::stable_sort(order.begin(), order.end(),
-                         [&](auto a, auto b) { return volumes_[a] > volumes_[b]; });
-        for (const auto i : order) {
+        for (const auto i : descending(volumes_)) {
             put(i, std::min_element(loads_.begin(), loads_.end()) - loads_.begin());
         }
     }
 
-    // The best way to lower the fullest bin by trading one volume with the emptiest bin.
+    // Lowers the fullest bin by a trade with another, the emptiest that it can be lowered with.
     bool improve() {
-        const auto [emptiest, fullest] = std::minmax_element(loads_.begin(), loads_.end());
-        const int low = static_cast<int>(emptiest - loads_.begin());
-        const int high = static_cast<int>(fullest - loads_.begin());
-        const exchange_step best = best_exchange(high, low);
-        if (best.move < 0) return false;
-        const auto move_to = [&](std::ptrdiff_t i, int from, int to) {
-            loads_[static_cast<std::size_t>(from)] -= volumes_[static_cast<std::size_t>(i)];
-            put(static_cast<std::size_t>(i), to);
-        };
-        move_to(best.move, high, low);
-        if (best.back >= 0) move_to(best.back, low, high);
-        return true;
+        std::vector<int> order(loads_.size());
+        std::iota(order.begin(), order.end(), 0);
+        std::stable_sort(order.begin(), order.end(),
+                         [&](int a, int b) { return load(a) < load(b); });
+        const int high = order.back();
+        for (const int low : order) {
+            const exchange_step best = best_exchange(high, low);
+            if (best.move < 0) continue;
+            trade(high, low, best);
+            return true;
+        }
+        return false;
     }
+
+    count_t fullest() const { return *std::max_element(loads_.begin(), loads_.end()); }
 
     std::vector<int> take() { return std::move(bin_of_); }
 
   private:
+    count_t load(int bin) const { return loads_[static_cast<std::size_t>(bin)]; }
+
+    void trade(int high, int low, const exchange_step& step) {
+        const auto move_to = [&](std::ptrdiff_t i, int from, int to) {
+            loads_[static_cast<std::size_t>(from)] -= volumes_[static_cast<std::size_t>(i)];
+            put(static_cast<std::size_t>(i), to);
+        };
+        move_to(step.move, high, low);
+        if (step.back >= 0) move_to(step.back, low, high);
+    }
+
     void put(std::size_t i, std::ptrdiff_t bin) {
         bin_of_[i] = static_cast<int>(bin);
         loads_[static_cast<std::size_t>(bin)] += volumes_[i];
@@ -64,8 +81,8 @@ class bins {
         std::sort(lows.begin(), lows.end(), [&](auto a, auto b) {
             return std::pair(volumes_[a], a) < std::pair(volumes_[b], b);
         });
-        const count_t high_load = loads_[static_cast<std::size_t>(high)];
-        const count_t low_load = loads_[static_cast<std::size_t>(low)];
+        const count_t high_load = load(high);
+        const count_t low_load = load(low);
         exchange_step best{-1, -1, high_load};
         const auto consider = [&](std::size_t move, std::ptrdiff_t back, count_t returned) {
             const count_t shift = volumes_[move] - returned;
@@ -93,12 +110,75 @@ class bins {
     std::vector<count_t> loads_;
 };
 
+// Looks for an assignment within a limit: larger volumes before smaller ones, emptier bins before
+// fuller ones, and back where that leads nowhere. Gives up after `max_steps`.
+class bounded_search {
+  public:
+    bounded_search(std::span<const count_t> volumes, int num_bins, count_t limit)
+        : volumes_(volumes),
+          order_(descending(volumes)),
+          bin_of_(volumes.size()),
+          loads_(static_cast<std::size_t>(num_bins)),
+          limit_(limit) {}
+
+    bool succeeds() { return is_possible() && place(0); }
+
+    std::vector<int> take() { return std::move(bin_of_); }
+
+  private:
+    static constexpr int max_steps = 20'000;
+
+    // Of the k b + 1 largest volumes, some bin of b gets k + 1.
+    bool is_possible() const {
+        const auto b = loads_.size();
+        for (std::size_t k = 0; k * b < order_.size(); ++k) {
+            count_t least = 0;
+            for (std::size_t i = k * b - k; i <= k * b; ++i) least += volumes_[order_[i]];
+            if (least > limit_) return false;
+        }
+        return true;
+    }
+
+    bool place(std::size_t next) {
+        if (next == order_.size()) return true;
+        const std::size_t i = order_[next];
+        std::vector<std::size_t> bins_by_load(loads_.size());
+        std::iota(bins_by_load.begin(), bins_by_load.end(), std::size_t{0});
+        std::stable_sort(bins_by_load.begin(), bins_by_load.end(),
+                         [&](auto a, auto b) { return loads_[a] < loads_[b]; });
+        count_t last_tried = -1;  // bins that are equally full are alike
+        for (const auto bin : bins_by_load) {
+            if (loads_[bin] + volumes_[i] > limit_ || ++num_steps_ > max_steps) return false;
+            if (loads_[bin] == last_tried) continue;
+            last_tried = loads_[bin];
+            bin_of_[i] = static_cast<int>(bin);
+            loads_[bin] += volumes_[i];
+            if (place(next + 1)) return true;
+            loads_[bin] -= volumes_[i];
+        }
+        return false;
+    }
+
+    std::span<const count_t> volumes_;
+    std::vector<std::size_t> order_;
+    std::vector<int> bin_of_;
+    std::vector<count_t> loads_;
+    count_t limit_;
+    int num_steps_ = 0;
+};
+
 }  // namespace
 
 std::vector<int> balance(std::span<const count_t> volumes, int num_bins) {
     bins result(volumes, num_bins);
     result.place_largest_first();
     for (std::size_t step = 0; step < volumes.size() && result.improve(); ++step) {
+    }
+    const count_t sum = std::accumulate(volumes.begin(), volumes.end(), count_t{0});
+    const count_t limit = (sum + sum / 4) / num_bins;
+    if (result.fullest() > limit) {
+        bounded_search search(volumes, num_bins, limit);
+        if (search.succeeds()) return search.take();
     }
     return result.take();
 }

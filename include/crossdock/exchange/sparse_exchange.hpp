@@ -12,7 +12,8 @@ namespace crossdock {
 /// @brief Delivers messages to ranks that do not expect them.
 ///
 /// Nonblocking consensus: synchronous sends are complete when they are matched, and a nonblocking
-/// barrier that every rank enters once its own are complete tells that no message is under way.
+/// barrier that every rank enters once its own are complete tells that no message is under way. Up
+/// to 16 ranks, every rank sends every other a message, empty or not, and needs no consensus.
 /// @param comm    all of its ranks take part
 /// @param tag     from `comm.reserve_tags`; two exchanges that follow each other need different
 /// tags
