@@ -1,0 +1,99 @@
+/// @file
+/// @brief What competes in the neighbor benchmark.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "crossdock/base/communicator_mpi.hpp"
+#include "crossdock/pattern/pattern.hpp"
+#include "crossdock/plan/statistics.hpp"
+#include "crossdock/topology/topology.hpp"
+
+namespace crossdock::bench {
+
+/// @brief An exchange of items of any size between two arrays that stay where they are.
+struct exchange_task {
+    const communicator& comm;
+    const topology& regions;
+    const pattern& what;  ///< of a halo: a source's slots are consecutive, no rank repeats
+    std::size_t item_bytes;
+    std::span<const std::byte> items;
+    std::span<std::byte> slots;
+};
+
+/// @brief An exchange that is set up; the arrays of its task outlive it.
+class contender {
+  public:
+    contender() = default;
+    virtual ~contender() = default;
+    contender(const contender&) = delete;
+    contender& operator=(const contender&) = delete;
+
+    /// @brief Brings every needed item into its slots.
+    virtual void exchange() = 0;
+
+    /// @brief What this rank sends in one exchange.
+    virtual traffic sent() const = 0;
+};
+
+/// @brief A contender that can be set up, again and again.
+struct entrant {
+    std::string name;
+    bool is_deduplicated;
+    /// Collective over the task's communicator, as are the result's destructor and `exchange`.
+    std::function<std::unique_ptr<contender>(const exchange_task&)> set_up;
+};
+
+/// @brief Written by hand: persistent requests, a loop that packs, slots received in place.
+entrant mpi_persistent();
+
+/// @brief Packs, and calls MPI_Neighbor_alltoallv on a distributed graph.
+entrant mpi_neighbor_alltoallv();
+
+/// @brief The library, over one of its routes.
+entrant crossdock_route(const std::string& route, bool deduplicate);
+
+/// @brief Items of `item_bytes` bytes as an MPI datatype.
+class item_datatype {
+  public:
+    explicit item_datatype(std::size_t item_bytes);
+    ~item_datatype() { MPI_Type_free(&type_); }
+    item_datatype(const item_datatype&) = delete;
+    item_datatype& operator=(const item_datatype&) = delete;
+
+    MPI_Datatype get() const noexcept { return type_; }
+
+  private:
+    MPI_Datatype type_ = MPI_DATATYPE_NULL;
+};
+
+/// @brief The items that all messages of a pattern carry, message by message, packed.
+class packed_items {
+  public:
+    explicit packed_items(const exchange_task& task)
+        : task_(task), bytes_(task.what.sends.indices.size() * task.item_bytes) {}
+
+    void pack();
+
+    const std::byte* data() const noexcept { return bytes_.data(); }
+
+    /// @brief Where the message of a pattern's entry starts.
+    const std::byte* message(std::size_t entry) const {
+        return bytes_.data() +
+               static_cast<std::size_t>(task_.what.sends.offsets[entry]) * task_.item_bytes;
+    }
+
+  private:
+    exchange_task task_;
+    std::vector<std::byte> bytes_;
+};
+
+/// @brief What a rank sends if every entry of its pattern is one message.
+traffic direct_traffic(const topology& regions, const pattern& what);
+
+}  // namespace crossdock::bench

@@ -1,0 +1,161 @@
+#include "bench/neighbor/contest.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace crossdock::bench {
+
+namespace {
+
+// The bytes of an item tell its column and their place in the item.
+void fill_item(count_t column, std::span<std::byte> item) {
+    auto state = static_cast<std::uint64_t>(column) * 0x9E3779B97F4A7C15U + 1;
+    for (auto& byte : item) {
+        state = state * 6364136223846793005U + 1442695040888963407U;
+        byte = static_cast<std::byte>(state >> 56U);
+    }
+}
+
+std::vector<std::byte> item_pattern(const std::vector<count_t>& columns, std::size_t item_bytes) {
+    std::vector<std::byte> bytes(columns.size() * item_bytes);
+    for (std::size_t i = 0; i < columns.size(); ++i)
+        fill_item(columns[i], std::span(bytes).subspan(i * item_bytes, item_bytes));
+    return bytes;
+}
+
+bool is_true_on_all(const communicator& comm, bool is_true) {
+    int all = is_true ? 1 : 0;
+    CROSSDOCK_MPI(MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_LAND, comm.get()));
+    return all != 0;
+}
+
+verdict delivers_bytes(const communicator& comm, const topology& regions, const share& part,
+                       const entrant& candidate, std::size_t item_bytes) {
+    const auto items = item_pattern(part.item_columns, item_bytes);
+    std::vector<std::byte> slots(part.slot_columns.size() * item_bytes);
+    const auto tried = candidate.set_up({comm, regions, part.exchange, item_bytes, items, slots});
+    tried->exchange();
+    return {slots == item_pattern(part.slot_columns, item_bytes), tried->sent()};
+}
+
+bool delivers_product(const communicator& comm, const topology& regions, const share& part,
+                      const entrant& candidate) {
+    std::vector<double> items(part.item_columns.size());
+    std::transform(part.item_columns.begin(), part.item_columns.end(), items.begin(), column_value);
+    std::vector<double> slots(part.slot_columns.size());
+    candidate
+        .set_up({comm, regions, part.exchange, sizeof(double), std::as_bytes(std::span(items)),
+                 std::as_writable_bytes(std::span(slots))})
+        ->exchange();
+    const auto y = product(part, items, slots);
+    return y.empty() || std::memcmp(y.data(), part.expected.data(), y.size() * sizeof(double)) == 0;
+}
+
+traffic sum_over_ranks(const communicator& comm, const traffic& sent) {
+    std::array<count_t, 4> sums{sent.messages, sent.items, sent.inter_region_messages,
+                                sent.inter_region_items};
+    CROSSDOCK_MPI(MPI_Allreduce(MPI_IN_PLACE, sums.data(), 4, MPI_INT64_T, MPI_SUM, comm.get()));
+    return {sums[0], sums[1], sums[2], sums[3]};
+}
+
+timing summarize(std::vector<double> seconds) {
+    std::sort(seconds.begin(), seconds.end());
+    const auto n = seconds.size();
+    return {seconds.front(), seconds[n / 4], (seconds[(n - 1) / 2] + seconds[n / 2]) / 2,
+            seconds.back()};
+}
+
+// The seconds of every round, contender by contender.
+class stopwatch {
+  public:
+    stopwatch(const communicator& comm, std::size_t num_contenders, int num_rounds)
+        : comm_(comm),
+          num_rounds_(static_cast<std::size_t>(num_rounds)),
+          num_contenders_(num_contenders),
+          seconds_(num_contenders * num_rounds_) {}
+
+    // Times `piece` once per round and contender, after an untimed `prepare`; each round starts
+    // with another contender.
+    template <class Prepare, class Piece>
+    void time_in_turn(Prepare&& prepare, Piece&& piece) {
+        for (std::size_t round = 0; round < num_rounds_; ++round) {
+            for (std::size_t turn = 0; turn < num_contenders_; ++turn) {
+                const std::size_t c = (round + turn) % num_contenders_;
+                prepare(c);
+                CROSSDOCK_MPI(MPI_Barrier(comm_.get()));
+                const double start_seconds = MPI_Wtime();
+                piece(c);
+                seconds_[c * num_rounds_ + round] = MPI_Wtime() - start_seconds;
+            }
+        }
+    }
+
+    // The slowest rank's, for each contender; means nothing but on rank 0.
+    std::vector<timing> slowest() const {
+        std::vector<double> most(seconds_.size());
+        CROSSDOCK_MPI(MPI_Reduce(seconds_.data(), most.data(), checked_cast<int>(most.size()),
+                                 MPI_DOUBLE, MPI_MAX, 0, comm_.get()));
+        std::vector<timing> timings;
+        for (auto first = most.begin(); first != most.end();
+             first += static_cast<count_t>(num_rounds_)) {
+            timings.push_back(summarize({first, first + static_cast<count_t>(num_rounds_)}));
+        }
+        return timings;
+    }
+
+  private:
+    const communicator& comm_;
+    std::size_t num_rounds_;
+    std::size_t num_contenders_;
+    std::vector<double> seconds_;
+};
+
+}  // namespace
+
+verdict check(const communicator& comm, const topology& regions, const share& part,
+              const entrant& candidate, std::size_t item_bytes) {
+    const auto [has_bytes, sent] = delivers_bytes(comm, regions, part, candidate, item_bytes);
+    const bool has_product = delivers_product(comm, regions, part, candidate);
+    return {is_true_on_all(comm, has_bytes && has_product), sum_over_ranks(comm, sent)};
+}
+
+std::vector<standing> contest(const communicator& comm, const topology& regions, const share& part,
+                              const std::vector<entrant>& entrants,
+                              const contest_options& options) {
+    std::vector<standing> standings;
+    for (const auto& entry : entrants) {
+        standings.push_back({entry.name,
+                             entry.is_deduplicated,
+                             check(comm, regions, part, entry, options.item_bytes),
+                             {},
+                             {}});
+    }
+
+    const auto items = item_pattern(part.item_columns, options.item_bytes);
+    std::vector<std::byte> slots(part.slot_columns.size() * options.item_bytes);
+    const exchange_task task{comm, regions, part.exchange, options.item_bytes, items, slots};
+    std::vector<std::unique_ptr<contender>> contenders(entrants.size());
+    const auto clear = [&](std::size_t c) { contenders[c].reset(); };
+    const auto set_up = [&](std::size_t c) {
+        contenders[c] = entrants[c].set_up(task);
+        contenders[c]->exchange();
+    };
+    const auto keep = [](std::size_t) {};
+    const auto exchange = [&](std::size_t c) { contenders[c]->exchange(); };
+    stopwatch setups(comm, entrants.size(), options.setups);
+    setups.time_in_turn(clear, set_up);
+    stopwatch(comm, entrants.size(), options.warm_ups).time_in_turn(keep, exchange);
+    stopwatch exchanges(comm, entrants.size(), options.iterations);
+    exchanges.time_in_turn(keep, exchange);
+
+    const auto setup_seconds = setups.slowest();
+    const auto exchange_seconds = exchanges.slowest();
+    for (std::size_t c = 0; c < standings.size(); ++c) {
+        standings[c].setup_seconds = setup_seconds[c];
+        standings[c].exchange_seconds = exchange_seconds[c];
+    }
+    return standings;
+}
+
+}  // namespace crossdock::bench

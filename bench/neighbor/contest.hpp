@@ -1,0 +1,58 @@
+/// @file
+/// @brief Contenders checked, and then timed against each other.
+#pragma once
+
+#include "bench/neighbor/contender.hpp"
+#include "bench/neighbor/share.hpp"
+
+namespace crossdock::bench {
+
+/// @brief How long a contest lasts; equal on all ranks.
+struct contest_options {
+    std::size_t item_bytes = 8;
+    int warm_ups = 10;
+    int iterations = 100;
+    int setups = 5;
+};
+
+/// @brief Seconds of the slowest rank, over iterations.
+struct timing {
+    double min = 0;
+    double lower_quartile = 0;
+    double median = 0;
+    double max = 0;
+};
+
+/// @brief What a contender's check found.
+struct verdict {
+    bool is_verified = false;
+    traffic sent;  ///< by all ranks together
+};
+
+/// @brief How one contender did.
+struct standing {
+    std::string name;
+    bool is_deduplicated = false;
+    verdict found;
+    timing setup_seconds;  ///< until the first exchange is complete, which pays for what is lazy
+    timing exchange_seconds;
+};
+
+/// @brief Whether every rank gets every byte of every slot, and y = A x is bitwise the serial one.
+/// @par Collective
+/// Yes; blocks.
+verdict check(const communicator& comm, const topology& regions, const share& part,
+              const entrant& candidate, std::size_t item_bytes);
+
+/// @brief Checks every contender, then times them in turn.
+///
+/// Every round runs each contender once and the next round starts with another one, so that what
+/// disturbs the machine disturbs all alike. A barrier precedes each timed piece.
+/// @return on rank 0; the times mean nothing on others
+/// @par Collective
+/// Yes; blocks.
+/// @throws error  as the contenders' set-up, on all ranks
+std::vector<standing> contest(const communicator& comm, const topology& regions, const share& part,
+                              const std::vector<entrant>& entrants, const contest_options& options);
+
+}  // namespace crossdock::bench

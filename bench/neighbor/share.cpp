@@ -1,0 +1,108 @@
+#include "bench/neighbor/share.hpp"
+
+#include <unordered_map>
+
+namespace crossdock::bench {
+
+namespace {
+
+share cut_one(const sparse_matrix& matrix, const std::vector<double>& serial, halo&& rank) {
+    share part;
+    std::unordered_map<count_t, count_t> place_of;
+    count_t place = 0;
+    for (const count_t column : rank.owned_columns) place_of[column] = place++;
+    for (const count_t column : rank.ghost_columns) place_of[column] = place++;
+    part.row_offsets.push_back(0);
+    for (const count_t row : rank.owned_rows) {
+        for (const count_t column : matrix.row(row)) part.entries.push_back(place_of.at(column));
+        const auto first =
+            matrix.values.begin() + matrix.row_offsets[static_cast<std::size_t>(row)];
+        part.values.insert(part.values.end(), first,
+                           first + static_cast<count_t>(matrix.row(row).size()));
+        part.row_offsets.push_back(static_cast<count_t>(part.entries.size()));
+        part.expected.push_back(serial[static_cast<std::size_t>(row)]);
+    }
+    part.exchange = std::move(rank.exchange);
+    part.item_columns = std::move(rank.owned_columns);
+    part.slot_columns = std::move(rank.ghost_columns);
+    return part;
+}
+
+// Applies `use` to every array of a share, in the order in which they travel.
+template <class Share, class Use>
+void for_each_array(Share& part, Use&& use) {
+    for (auto* list : {&part.exchange.sends, &part.exchange.receives}) {
+        use(list->ranks, MPI_INT);
+        use(list->offsets, MPI_INT64_T);
+        use(list->indices, MPI_INT64_T);
+    }
+    use(part.item_columns, MPI_INT64_T);
+    use(part.slot_columns, MPI_INT64_T);
+    use(part.row_offsets, MPI_INT64_T);
+    use(part.entries, MPI_INT64_T);
+    use(part.values, MPI_DOUBLE);
+    use(part.expected, MPI_DOUBLE);
+}
+
+void send(const communicator& comm, const share& part, rank_t destination, int tag) {
+    for_each_array(part, [&](const auto& array, MPI_Datatype type) {
+        CROSSDOCK_MPI(MPI_Send(array.data(), checked_cast<int>(array.size()), type, destination,
+                               tag, comm.get()));
+    });
+}
+
+share receive(const communicator& comm, int tag) {
+    share part;
+    for_each_array(part, [&](auto& array, MPI_Datatype type) {
+        MPI_Status status;
+        int size = 0;
+        CROSSDOCK_MPI(MPI_Probe(0, tag, comm.get(), &status));
+        CROSSDOCK_MPI(MPI_Get_count(&status, type, &size));
+        array.resize(static_cast<std::size_t>(size));
+        CROSSDOCK_MPI(MPI_Recv(array.data(), size, type, 0, tag, comm.get(), MPI_STATUS_IGNORE));
+    });
+    part.exchange.rank = comm.rank();
+    part.exchange.num_ranks = comm.num_ranks();
+    part.exchange.num_items = static_cast<count_t>(part.item_columns.size());
+    part.exchange.num_slots = static_cast<count_t>(part.slot_columns.size());
+    return part;
+}
+
+}  // namespace
+
+std::vector<share> cut(const workload& work) {
+    const auto serial = serial_product(work.matrix);
+    std::vector<share> parts;
+    for (auto& rank : halos_from_matrix(work.matrix, work.owners))
+        parts.push_back(cut_one(work.matrix, serial, std::move(rank)));
+    return parts;
+}
+
+share distribute(const communicator& comm, const std::string& file,
+                 const std::string& partition_spec, const topology& regions) {
+    const int tag = comm.reserve_tags(1);
+    auto parts = on_all_or_none(comm, [&] {
+        return comm.rank() == 0 ? cut(load_workload(file, partition_spec, regions))
+                                : std::vector<share>();
+    });
+    if (comm.rank() != 0) return receive(comm, tag);
+    for (rank_t rank = 1; rank < comm.num_ranks(); ++rank)
+        send(comm, parts[static_cast<std::size_t>(rank)], rank, tag);
+    return std::move(parts.front());
+}
+
+std::vector<double> product(const share& part, std::span<const double> items,
+                            std::span<const double> slots) {
+    std::vector<double> y(part.row_offsets.size() - 1, 0.0);
+    for (std::size_t row = 0; row < y.size(); ++row) {
+        const auto end = static_cast<std::size_t>(part.row_offsets[row + 1]);
+        for (auto k = static_cast<std::size_t>(part.row_offsets[row]); k < end; ++k) {
+            const auto place = static_cast<std::size_t>(part.entries[k]);
+            y[row] += part.values[k] *
+                      (place < items.size() ? items[place] : slots[place - items.size()]);
+        }
+    }
+    return y;
+}
+
+}  // namespace crossdock::bench

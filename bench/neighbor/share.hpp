@@ -1,0 +1,43 @@
+/// @file
+/// @brief One rank's part of the neighbor benchmark, and how it gets it.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "bench/neighbor/workload.hpp"
+#include "crossdock/base/communicator_mpi.hpp"
+
+namespace crossdock::bench {
+
+/// @brief What one rank exchanges, and the rows of y = A x that it computes with it.
+///
+///     rank 1 of [ 1 1 . . ]    item_columns  2 3    row_offsets  0 1 3
+///               [ . 1 . . ]    slot_columns  1      entries      0 | 2 1   (items, then slots)
+///               [ . . 1 . ]
+///               [ . 1 . 1 ]
+struct share {
+    pattern exchange;
+    std::vector<count_t> item_columns;  ///< the global column of every item
+    std::vector<count_t> slot_columns;  ///< the global column of every slot
+    std::vector<count_t> row_offsets;   ///< of this rank's rows
+    std::vector<count_t> entries;       ///< the item, or the number of items + the slot
+    std::vector<double> values;
+    std::vector<double> expected;  ///< this rank's rows of the serial product
+};
+
+/// @brief Cuts a workload into the shares of all ranks.
+std::vector<share> cut(const workload& work);
+
+/// @brief Rank 0 loads the workload, cuts it, and sends every rank its share.
+/// @par Collective
+/// Yes; blocks. Only rank 0 ever holds more than one share.
+/// @throws error  as `load_workload`, on all ranks
+share distribute(const communicator& comm, const std::string& file,
+                 const std::string& partition_spec, const topology& regions);
+
+/// @brief This rank's rows of y = A x; the entries of x are those of its items, then of its slots.
+std::vector<double> product(const share& part, std::span<const double> items,
+                            std::span<const double> slots);
+
+}  // namespace crossdock::bench

@@ -1,0 +1,78 @@
+#include "bench/neighbor/workload.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+namespace crossdock::bench {
+
+namespace {
+
+constexpr std::string_view dense_prefix = "dense:";
+
+count_t parse_items_per_message(const std::string& file) {
+    count_t value = 0;
+    const char* const end = file.data() + file.size();
+    const auto [stop, fault] = std::from_chars(file.data() + dense_prefix.size(), end, value);
+    if (fault != std::errc() || stop != end || value < 1) {
+        throw error(errc::invalid_argument,
+                    fmt::format("\"{}\": dense:K needs a positive number of items K", file));
+    }
+    return value;
+}
+
+// Row p is rank p's; its entries are the columns that rank p needs of every rank.
+workload dense_workload(count_t items_per_message, const topology& regions) {
+    const rank_t num_ranks = regions.num_ranks();
+    const count_t columns_per_rank = items_per_message * regions.num_regions();
+    workload result;
+    auto& matrix = result.matrix;
+    matrix.num_rows = num_ranks;
+    matrix.num_columns = num_ranks * columns_per_rank;
+    result.owners.num_ranks = num_ranks;
+    for (rank_t rank = 0; rank < num_ranks; ++rank) {
+        for (rank_t owner = 0; owner < num_ranks; ++owner) {
+            const count_t first =
+                owner * columns_per_rank + regions.region_of(rank) * items_per_message;
+            for (count_t k = 0; k < items_per_message; ++k) matrix.columns.push_back(first + k);
+        }
+        matrix.row_offsets.push_back(static_cast<count_t>(matrix.columns.size()));
+        result.owners.row_owner.push_back(rank);
+        result.owners.column_owner.insert(result.owners.column_owner.end(),
+                                          static_cast<std::size_t>(columns_per_rank), rank);
+    }
+    matrix.values.assign(matrix.columns.size(), 1.0);
+    return result;
+}
+
+}  // namespace
+
+workload load_workload(const std::string& file, const std::string& partition_spec,
+                       const topology& regions) {
+    if (!file.starts_with(dense_prefix)) {
+        workload result{read_matrix_market(file), {}};
+        result.owners = make_partition(result.matrix, partition_spec, regions.num_ranks());
+        return result;
+    }
+    if (partition_spec != "block") {
+        throw error(errc::invalid_argument,
+                    fmt::format("\"{}\" has its own partition, \"{}\" does not apply", file,
+                                partition_spec));
+    }
+    return dense_workload(parse_items_per_message(file), regions);
+}
+
+double column_value(count_t column) noexcept {
+    // Any value does whose sums round: a wrong term or order then shows.
+    return 1.0 / static_cast<double>(column + 3);
+}
+
+std::vector<double> serial_product(const sparse_matrix& matrix) {
+    std::vector<double> x(static_cast<std::size_t>(matrix.num_columns));
+    for (std::size_t column = 0; column < x.size(); ++column) {
+        x[column] = column_value(static_cast<count_t>(column));
+    }
+    return multiply(matrix, x);
+}
+
+}  // namespace crossdock::bench

@@ -1,0 +1,40 @@
+/// @file
+/// @brief What the neighbor benchmark exchanges, as the one rank that reads it sees it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "crossdock/pattern/halo.hpp"
+#include "crossdock/topology/topology.hpp"
+
+namespace crossdock::bench {
+
+/// @brief A matrix and its owners: the exchange is the halo of y = A x.
+struct workload {
+    sparse_matrix matrix;
+    partition owners;
+};
+
+/// @brief Reads a matrix, or makes a dense pattern of small messages.
+///
+/// `dense:K`: every rank sends K items to every other rank. A rank has K items for each region; all
+/// the ranks of the region need them, each of another region K others.
+///
+///     dense:1, "2x2"    rank 0 owns items 0 (for ranks 0 1) and 1 (for ranks 2 3); rank 1: 2 and 3
+///     …
+/// @param file            a Matrix Market file, or `dense:K`
+/// @param partition_spec  as `make_partition`; a dense pattern has its own and takes only "block"
+/// @throws as `read_matrix_market` and `make_partition`
+/// @throws error(errc::invalid_argument)  K is not a positive number, or a dense pattern gets a
+/// partition
+workload load_workload(const std::string& file, const std::string& partition_spec,
+                       const topology& regions);
+
+/// @brief The value of x that belongs to a column.
+double column_value(count_t column) noexcept;
+
+/// @brief y = A x with `column_value`, serially.
+std::vector<double> serial_product(const sparse_matrix& matrix);
+
+}  // namespace crossdock::bench

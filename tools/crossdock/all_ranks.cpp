@@ -1,0 +1,60 @@
+#include "tools/crossdock/all_ranks.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+#include "crossdock/topology/discover_mpi.hpp"
+
+namespace crossdock::tool {
+
+using namespace std::string_literals;
+
+bool is_first_process() {
+    for (const char* variable : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"}) {
+        if (const char* const rank = std::getenv(variable)) return std::string_view(rank) == "0";
+    }
+    return true;
+}
+
+void report(const std::string& fault) {
+    fmt::print(stderr, "crossdock: {}\n", fault);
+    std::fflush(stderr);
+}
+
+int on_all_ranks(const std::function<int(const communicator&)>& body) {
+    CROSSDOCK_MPI(MPI_Init(nullptr, nullptr));
+    communicator world(MPI_COMM_WORLD);
+    int exit_code = bad_input;
+    try {
+        exit_code = body(world);
+    } catch (const mpi_error& fault) {
+        // The other ranks know nothing of it and would wait forever.
+        report(fault.what());
+        MPI_Abort(MPI_COMM_WORLD, bad_input);
+    } catch (const error& fault) {
+        if (world.rank() == 0) report(fault.what());
+    }
+    // Once a rank exits with an error the launcher may end the others.
+    std::fflush(stdout);
+    world.close();
+    CROSSDOCK_MPI(MPI_Finalize());
+    return exit_code;
+}
+
+topology topology_of(const communicator& comm, const std::string& text) {
+    if (text.empty()) return discover_topology(comm);
+    return on_all_or_none(comm, [&] { return topology::from_string(text, comm.num_ranks()); });
+}
+
+std::string mpi_version() {
+    std::string text(MPI_MAX_LIBRARY_VERSION_STRING, '\0');
+    int length = 0;
+    CROSSDOCK_MPI(MPI_Get_library_version(text.data(), &length));
+    text.resize(static_cast<std::size_t>(length));
+    return text.substr(0, text.find_first_of(",\r\n\0"s));
+}
+
+}  // namespace crossdock::tool

@@ -1,0 +1,137 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "bench/neighbor/workload.hpp"
+#include "crossdock/plan/compile.hpp"
+#include "crossdock/plan/verify.hpp"
+#include "tools/crossdock/all_ranks.hpp"
+#include "tools/crossdock/route_names.hpp"
+#include "tools/crossdock/statistics_json.hpp"
+#include "tools/crossdock/table.hpp"
+#include "tools/crossdock/verbs.hpp"
+
+namespace crossdock::tool {
+
+namespace {
+
+struct analyze_options {
+    std::string file;
+    rank_t num_ranks = 0;
+    std::string topology_text;
+    std::string partition = "block";
+    std::vector<std::string> routes{"all"};
+    bool without_dedup_only = false;
+    bool skip_verify = false;
+    bool as_json = false;
+};
+
+struct route_report {
+    std::string route;
+    bool is_deduplicated;
+    plan_statistics statistics;
+};
+
+std::vector<pattern> load_patterns(const analyze_options& options, const topology& regions) {
+    const auto work = bench::load_workload(options.file, options.partition, regions);
+    std::vector<pattern> patterns;
+    for (auto& rank : halos_from_matrix(work.matrix, work.owners))
+        patterns.push_back(std::move(rank.exchange));
+    return patterns;
+}
+
+route_report count(const analyze_options& options, const topology& regions,
+                   std::span<const pattern> patterns, const route& r, bool deduplicate) {
+    const auto plans = compile(regions, patterns, r, {.deduplicate = deduplicate});
+    if (!options.skip_verify) verify(plans, patterns);
+    return {r.name(), deduplicate, analyze(regions, plans)};
+}
+
+std::vector<route_report> count_all(const analyze_options& options, const topology& regions) {
+    const auto routes = make_routes(expand_routes(options.routes), regions);
+    const auto patterns = load_patterns(options, regions);
+    std::vector<route_report> reports;
+    for (const auto& r : routes) {
+        reports.push_back(count(options, regions, patterns, *r, false));
+        if (!options.without_dedup_only)
+            reports.push_back(count(options, regions, patterns, *r, true));
+    }
+    return reports;
+}
+
+void print_json(const analyze_options& options, const topology& regions,
+                const std::vector<route_report>& reports) {
+    json document{{"schema", "crossdock.analyze/1"},     {"file", options.file},
+                  {"ranks", regions.num_ranks()},        {"regions", regions.num_regions()},
+                  {"topology", regions.to_string()},     {"partition", options.partition},
+                  {"is_verified", !options.skip_verify}, {"routes", json::array()}};
+    for (const auto& [route, is_deduplicated, statistics] : reports) {
+        json stages = json::array();
+        for (const auto& stage : statistics.stages) stages.push_back(traffic_json(stage));
+        document["routes"].push_back({{"route", route},
+                                      {"dedup", is_deduplicated},
+                                      {"stages", std::move(stages)},
+                                      {"total", traffic_json(statistics.total)},
+                                      {"buffer_items", spread_json(statistics.buffer_items)}});
+    }
+    fmt::print("{}\n", document.dump(2));
+}
+
+void print_table(const analyze_options& options, const topology& regions,
+                 const std::vector<route_report>& reports) {
+    fmt::print("{}: {} ranks in {} regions, partition {}; max: the rank that sends most\n\n",
+               options.file, regions.num_ranks(), regions.num_regions(), options.partition);
+    table lines({"route", "dedup", "stages", "messages", "max", "items", "max",
+                 "inter-region messages", "max", "inter-region items", "max", "buffer max"});
+    for (const auto& [route, is_deduplicated, statistics] : reports) {
+        table::row cells{route, is_deduplicated ? "yes" : "no",
+                         fmt::to_string(statistics.stages.size())};
+        const auto& total = statistics.total;
+        for (const summary& numbers :
+             {total.messages, total.items, total.inter_region_messages, total.inter_region_items}) {
+            cells.push_back(fmt::to_string(numbers.total));
+            cells.push_back(fmt::to_string(numbers.max));
+        }
+        cells.push_back(fmt::to_string(statistics.buffer_items.max));
+        lines.add(std::move(cells));
+    }
+    fmt::print("{}", lines.to_string());
+}
+
+int run(const analyze_options& options) {
+    if (!is_first_process()) return 0;
+    const auto regions = topology::from_string(options.topology_text, options.num_ranks);
+    const auto reports = count_all(options, regions);
+    (options.as_json ? print_json : print_table)(options, regions, reports);
+    return 0;
+}
+
+}  // namespace
+
+void add_analyze(CLI::App& app, action& chosen) {
+    auto options = std::make_shared<analyze_options>();
+    auto* verb = app.add_subcommand(
+        "analyze", "Count what every route sends for the halo of y = A x; needs no MPI");
+    verb->add_option("FILE", options->file,
+                     "Matrix Market file, plain or gzip; or dense:K, K items between any two ranks")
+        ->required();
+    verb->add_option("--ranks", options->num_ranks, "Number of ranks")
+        ->required()
+        ->check(CLI::PositiveNumber);
+    verb->add_option("--topology", options->topology_text,
+                     "Regions: 4x16 | 16,16,8 | cyclic:4x16 | list:0,1,0,1")
+        ->required();
+    verb->add_option("--partition", options->partition, "block | metis | random:SEED | FILE")
+        ->capture_default_str();
+    verb->add_option("--routes", options->routes, routes_help())->delimiter(',');
+    verb->add_flag("--no-dedup", options->without_dedup_only, "Leave out the deduplicated plans");
+    verb->add_flag("--no-verify", options->skip_verify, "Do not prove the plans right first");
+    verb->add_flag("--json", options->as_json, "Print JSON");
+    verb->callback([options, &chosen] { chosen = [options] { return run(*options); }; });
+}
+
+}  // namespace crossdock::tool

@@ -1,0 +1,91 @@
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+
+#include "crossdock/route/route.hpp"
+#include "crossdock/topology/discover_mpi.hpp"
+#include "tools/crossdock/all_ranks.hpp"
+#include "tools/crossdock/statistics_json.hpp"
+#include "tools/crossdock/table.hpp"
+#include "tools/crossdock/verbs.hpp"
+
+namespace crossdock::tool {
+
+namespace {
+
+struct info_options {
+    std::string level = "node";
+    std::string topology_text;
+    bool as_json = false;
+};
+
+topology find_topology(const info_options& options, const communicator& comm) {
+    // A lone process may look at the topology of any machine.
+    if (!options.topology_text.empty() && comm.num_ranks() == 1)
+        return topology::from_string(options.topology_text);
+    if (!options.topology_text.empty()) return topology_of(comm, options.topology_text);
+    const auto level = on_all_or_none(comm, [&] { return parse_locality(options.level); });
+    return discover_topology(comm, level);
+}
+
+void print_json(const info_options& options, const topology& regions, rank_t num_processes) {
+    json routes = json::array();
+    for (const auto& entry : registered_routes()) {
+        routes.push_back(
+            {{"name", entry.name}, {"example", entry.example}, {"summary", entry.summary}});
+    }
+    json sizes = json::array();
+    for (region_t region = 0; region < regions.num_regions(); ++region)
+        sizes.push_back(regions.region_size(region));
+    const json document{
+        {"schema", "crossdock.info/1"},
+        {"version", CROSSDOCK_VERSION},
+        {"mpi", {{"library", mpi_version()}, {"ranks", num_processes}}},
+        {"topology",
+         {{"text", regions.to_string()},
+          {"level", options.topology_text.empty() ? json(options.level) : json(nullptr)},
+          {"ranks", regions.num_ranks()},
+          {"regions", regions.num_regions()},
+          {"region_sizes", std::move(sizes)}}},
+        {"routes", std::move(routes)}};
+    fmt::print("{}\n", document.dump(2));
+}
+
+void print_table(const info_options& options, const topology& regions, rank_t num_processes) {
+    fmt::print("crossdock  {}\n", CROSSDOCK_VERSION);
+    fmt::print("MPI        {}, ranks: {}\n", mpi_version(), num_processes);
+    fmt::print("topology   {} ({}), ranks: {}, regions: {}\n\n", regions.to_string(),
+               options.topology_text.empty() ? "by " + options.level : "as given",
+               regions.num_ranks(), regions.num_regions());
+    table lines({"route", "for example"});
+    for (const auto& entry : registered_routes()) lines.add({entry.name, entry.example});
+    fmt::print("{}\n", lines.to_string());
+    for (const auto& entry : registered_routes()) fmt::print("{}: {}\n", entry.name, entry.summary);
+}
+
+int run(const info_options& options) {
+    return on_all_ranks([&](const communicator& comm) {
+        const auto regions = find_topology(options, comm);
+        if (comm.rank() == 0)
+            (options.as_json ? print_json : print_table)(options, regions, comm.num_ranks());
+        return 0;
+    });
+}
+
+}  // namespace
+
+void add_info(CLI::App& app, action& chosen) {
+    auto options = std::make_shared<info_options>();
+    auto* verb = app.add_subcommand("info", "Show MPI, the topology and the routes there are");
+    auto* level = verb->add_option("--level", options->level,
+                                   "What a region is to be: node | socket | numa | l3")
+                      ->capture_default_str();
+    verb->add_option("--topology", options->topology_text,
+                     "Show this topology instead: 4x16 | 16,16,8 | cyclic:4x16 | list:0,1,0,1")
+        ->excludes(level);
+    verb->add_flag("--json", options->as_json, "Print JSON");
+    verb->callback([options, &chosen] { chosen = [options] { return run(*options); }; });
+}
+
+}  // namespace crossdock::tool

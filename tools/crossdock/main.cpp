@@ -1,0 +1,55 @@
+#include <cstdio>
+#include <iostream>
+#include <sstream>
+
+#include "crossdock/base/error.hpp"
+#include "tools/crossdock/all_ranks.hpp"
+#include "tools/crossdock/verbs.hpp"
+
+namespace {
+
+using namespace crossdock;
+
+// Help, or what is wrong with the arguments; said once, without MPI.
+int explain(const CLI::App& app, const CLI::ParseError& why) {
+    std::ostringstream nowhere;
+    if (!tool::is_first_process()) {
+        // The launcher ends all processes at the first error: it must be the one that says why.
+        app.exit(why, nowhere, nowhere);
+        return 0;
+    }
+    return app.exit(why, std::cout, std::cerr);
+}
+
+int run(const tool::action& chosen) {
+    try {
+        return chosen();
+    } catch (const std::exception& fault) {
+        tool::report(fault.what());
+        return tool::bad_input;
+    }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    CLI::App app("Irregular MPI communication, re-sorted on the way", "crossdock");
+    app.set_version_flag("--version", CROSSDOCK_VERSION);
+    app.require_subcommand(1);
+    tool::action chosen;
+    tool::add_info(app, chosen);
+    tool::add_analyze(app, chosen);
+    tool::add_bench(app, chosen);
+    tool::add_demo(app, chosen);
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& why) {
+        return explain(app, why);
+    }
+    const int exit_code = run(chosen);
+    if (std::fflush(stdout) != 0) {
+        tool::report("cannot write to standard output");
+        return tool::bad_input;
+    }
+    return exit_code;
+}

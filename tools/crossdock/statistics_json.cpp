@@ -1,0 +1,23 @@
+#include "tools/crossdock/statistics_json.hpp"
+
+namespace crossdock::tool {
+
+namespace {
+
+json summary_json(const summary& numbers) {
+    return {{"total", numbers.total}, {"max", numbers.max}, {"mean", numbers.mean}};
+}
+
+}  // namespace
+
+json spread_json(const summary& numbers) { return {{"max", numbers.max}, {"mean", numbers.mean}}; }
+
+json traffic_json(const traffic_summary& counted) {
+    return {{"messages", summary_json(counted.messages)},
+            {"items", summary_json(counted.items)},
+            {"inter_region",
+             {{"messages", summary_json(counted.inter_region_messages)},
+              {"items", summary_json(counted.inter_region_items)}}}};
+}
+
+}  // namespace crossdock::tool
