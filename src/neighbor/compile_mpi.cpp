@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
 #include "crossdock/exchange/sparse_exchange.hpp"
 #include "crossdock/plan/plan_compiler.hpp"
 
@@ -27,21 +29,23 @@ void check_sizes(const communicator& comm, const topology& regions, const patter
 
 plan compile_mpi(const communicator& comm, const topology& regions, const pattern& p,
                  std::string_view route_name, const compile_options& options) {
-    const auto r = on_all_or_none(
+    std::unique_ptr<route> r;
+    std::optional<plan_compiler> compiler;
+    on_all_or_none(
         comm,
         [&] {
             check_sizes(comm, regions, p);
-            return make_route(route_name, regions);
+            r = make_route(route_name, regions);
+            compiler.emplace(regions, p, *r, options);
         },
         agreement_hash(
             fmt::format("{} {} {}", regions.to_string(), route_name, options.deduplicate)),
         "topologies, routes or options");
-    plan_compiler compiler(regions, p, *r, options);
-    const int first_tag = comm.reserve_tags(compiler.num_rounds());
-    for (int round = 0; round < compiler.num_rounds(); ++round) {
-        compiler.receive(sparse_exchange(comm, first_tag + round, compiler.send()));
+    const int first_tag = comm.reserve_tags(compiler->num_rounds());
+    for (int round = 0; round < compiler->num_rounds(); ++round) {
+        compiler->receive(sparse_exchange(comm, first_tag + round, compiler->send()));
     }
-    return on_all_or_none(comm, [&] { return compiler.finish(); });
+    return on_all_or_none(comm, [&] { return compiler->finish(); });
 }
 
 }  // namespace crossdock

@@ -3,12 +3,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <tuple>
 
 namespace crossdock {
 
-// A header is the number of receivers, the receivers, and then for every item its source, the
-// number of its targets, and each target's destination and ordinal.
+// A header is the number of receivers, the receivers, and then for every item a word with its
+// source and the number of its targets, and a word for each target with its destination and
+// ordinal.
+
+namespace {
+
+// A rank and a number below 2^32 in one word.
+std::int64_t pack(rank_t rank, std::uint32_t number) { return (std::int64_t{rank} << 32) | number; }
+rank_t packed_rank(std::int64_t word) { return static_cast<rank_t>(word >> 32); }
+std::uint32_t packed_number(std::int64_t word) { return static_cast<std::uint32_t>(word); }
+
+}  // namespace
 
 void plan_compiler::held_items::append(count_t position, rank_t source,
                                        std::span<const target> item_targets) {
@@ -28,12 +37,9 @@ class plan_compiler::stage_outbox {
     void add_item(rank_t next_hop, const held_item& item, std::span<const target> targets) {
         auto& [positions, header] = entry_for(next_hop);
         positions.push_back(item.position);
-        header.push_back(item.source);
-        header.push_back(static_cast<std::int64_t>(targets.size()));
-        for (const auto& [destination, ordinal] : targets) {
-            header.push_back(destination);
-            header.push_back(ordinal);
-        }
+        header.push_back(pack(item.source, static_cast<std::uint32_t>(targets.size())));
+        for (const auto& [destination, ordinal] : targets)
+            header.push_back(pack(destination, ordinal));
     }
 
     // Sorted by rank; a header without items announces no message.
@@ -108,17 +114,16 @@ void plan_compiler::hold_own_items() {
     };
     std::vector<own_item> own;
     own.reserve(pattern_.sends.indices.size());
-    std::unordered_map<rank_t, count_t> next_ordinal;
+    std::unordered_map<rank_t, std::uint32_t> next_ordinal;
     for (std::size_t e = 0; e < pattern_.sends.size(); ++e) {
         const rank_t destination = pattern_.sends.ranks[e];
-        count_t& ordinal = next_ordinal[destination];
+        std::uint32_t& ordinal = next_ordinal[destination];
+        checked_cast<std::uint32_t>(ordinal + pattern_.sends[e].size());
         for (const count_t item : pattern_.sends[e])
             own.push_back({item, {destination, ordinal++}});
     }
-    std::sort(own.begin(), own.end(), [](const auto& a, const auto& b) {
-        return std::tie(a.item, a.where.destination, a.where.ordinal) <
-               std::tie(b.item, b.where.destination, b.where.ordinal);
-    });
+    std::stable_sort(own.begin(), own.end(),
+                     [](const auto& a, const auto& b) { return a.item < b.item; });
 
     std::vector<target> away;
     for (std::size_t i = 0; i < own.size();) {
@@ -195,8 +200,10 @@ std::vector<word_message> plan_compiler::send_stage(int stage) {
                 {route_.next_hop(pattern_.rank, where.destination, stage, agreement_.speakers()),
                  where});
         }
-        std::stable_sort(hops.begin(), hops.end(),
-                         [](const auto& a, const auto& b) { return a.next < b.next; });
+        const auto by_next = [](const auto& a, const auto& b) { return a.next < b.next; };
+        if (!std::is_sorted(hops.begin(), hops.end(), by_next)) {
+            std::stable_sort(hops.begin(), hops.end(), by_next);
+        }
         for (std::size_t i = 0; i < hops.size();) {
             const rank_t next = hops[i].next;
             together.clear();
@@ -223,13 +230,13 @@ void plan_compiler::receive_stage(const std::vector<word_message>& inbox) {
         }
         const count_t first_position = num_positions_;
         while (word != words.end()) {
-            const auto source = static_cast<rank_t>(*word++);
-            targets.resize(static_cast<std::size_t>(*word++));
-            for (auto& [destination, ordinal] : targets) {
-                destination = static_cast<rank_t>(*word++);
-                ordinal = *word++;
+            const auto item = *word++;
+            targets.resize(packed_number(item));
+            for (auto& where : targets) {
+                where = {packed_rank(*word), packed_number(*word)};
+                ++word;
             }
-            receive_item(source, targets);
+            receive_item(packed_rank(item), targets);
         }
         if (num_positions_ > first_position) {
             receives.push_back(
@@ -252,12 +259,14 @@ void plan_compiler::receive_item(rank_t source, std::span<const target> targets)
     if (num_away > 0) held_.items.push_back({position, source, first_away, num_away});
 }
 
-void plan_compiler::deliver(count_t position, rank_t source, count_t ordinal) {
-    auto& [slots, num_arrived] = expected_[source];
-    ++num_arrived;
-    if (ordinal < static_cast<count_t>(slots.size())) {
-        plan_.deliveries.push_back({position, slots[static_cast<std::size_t>(ordinal)]});
+void plan_compiler::deliver(count_t position, rank_t source, std::uint32_t ordinal) {
+    if (source != last_source_) {
+        last_source_ = source;
+        last_expected_ = &expected_[source];  // stays valid: map entries do not move
     }
+    auto& [slots, num_arrived] = *last_expected_;
+    ++num_arrived;
+    if (ordinal < slots.size()) plan_.deliveries.push_back({position, slots[ordinal]});
 }
 
 void plan_compiler::check_counts() const {

@@ -33,8 +33,10 @@ class plan_compiler {
   public:
     /// @param regions  borrowed until `finish()`, as are `p` and `r`
     /// @pre `validate(p)` passes
+    /// @throws error(errc::count_overflow)  2^32 items or more for one destination
     plan_compiler(const topology& regions, const pattern& p, const route& r,
                   const compile_options& options);
+    plan_compiler(plan_compiler&&) = default;
 
     /// @brief How many rounds there are; equal on all ranks.
     int num_rounds() const noexcept;
@@ -53,7 +55,7 @@ class plan_compiler {
     // Where an item has to go, and which of the items from its source to there it is.
     struct target {
         rank_t destination;
-        count_t ordinal;
+        std::uint32_t ordinal;
     };
     // An item on its way through this rank; its targets are consecutive in a list.
     struct held_item {
@@ -85,7 +87,7 @@ class plan_compiler {
     std::vector<word_message> send_stage(int stage);
     void receive_stage(const std::vector<word_message>& inbox);
     void receive_item(rank_t source, std::span<const target> targets);
-    void deliver(count_t position, rank_t source, count_t ordinal);
+    void deliver(count_t position, rank_t source, std::uint32_t ordinal);
     void check_counts() const;
 
     const topology& regions_;
@@ -97,6 +99,8 @@ class plan_compiler {
     count_t num_positions_;
     held_items held_;
     std::unordered_map<rank_t, expected_source> expected_;
+    rank_t last_source_ = -1;  // the source of the last delivery, and its entry
+    expected_source* last_expected_ = nullptr;
     plan::contents plan_;
 };
 
