@@ -126,7 +126,7 @@ class bounded_search {
     std::vector<int> take() { return std::move(bin_of_); }
 
   private:
-    static constexpr int max_steps = 20'000;
+    static constexpr int max_steps = 2000;
 
     // Of the k b + 1 largest volumes, some bin of b gets k + 1.
     bool is_possible() const {
