@@ -1,0 +1,73 @@
+#include "crossdock/base/error.hpp"
+
+#include <gtest/gtest.h>
+
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "support/thrown_by.hpp"
+
+// The build chooses the level; here it is fixed, so that both sides of it are tested.
+#undef CROSSDOCK_ASSERT_LEVEL
+#define CROSSDOCK_ASSERT_LEVEL 2
+
+namespace crossdock {
+namespace {
+
+using test::thrown_by;
+
+TEST(Error, CodesHaveFixedNumbersAndNames) {
+    const std::vector<std::pair<int, std::string>> expected{
+        {0, "success"},           {1, "invalid_argument"},   {2, "invalid_topology"},
+        {3, "unknown_route"},     {4, "invalid_route"},      {5, "size_mismatch"},
+        {6, "rank_out_of_range"}, {7, "index_out_of_range"}, {8, "count_mismatch"},
+        {9, "count_overflow"},    {10, "file_error"},        {11, "parse_error"},
+        {12, "invalid_state"},    {13, "invalid_plan"},      {14, "mpi_failure"},
+        {15, "out_of_memory"},    {16, "internal"}};
+
+    for (const auto& [number, name] : expected)
+        EXPECT_EQ(to_string(static_cast<errc>(number)), name);
+}
+
+TEST(Error, CarriesCodeSentenceAndRank) {
+    const error fault(errc::count_mismatch, "rank 3 sends 2 items", 3);
+
+    EXPECT_EQ(fault.code(), errc::count_mismatch);
+    EXPECT_STREQ(fault.what(), "rank 3 sends 2 items");
+    EXPECT_EQ(fault.rank(), 3);
+}
+
+TEST(Error, HasNoRankUnlessItIsGiven) { EXPECT_EQ(error(errc::file_error, "").rank(), -1); }
+
+TEST(Error, IsARuntimeError) {
+    EXPECT_TRUE((std::is_base_of_v<std::runtime_error, error>));
+    EXPECT_TRUE(std::is_nothrow_copy_constructible_v<error>);
+}
+
+TEST(Assert, ThrowsInvalidStateWithTheMessage) {
+    const error fault = thrown_by([] { CROSSDOCK_ASSERT(light, 1 > 2, "started twice"); });
+
+    EXPECT_EQ(fault.code(), errc::invalid_state);
+    EXPECT_STREQ(fault.what(), "started twice");
+}
+
+TEST(Assert, PassesWhereTheConditionHolds) {
+    EXPECT_NO_THROW(CROSSDOCK_ASSERT(light, 2 > 1, "unused"));
+}
+
+TEST(Assert, ChecksTheBuildsOwnLevel) {
+    EXPECT_THROW(CROSSDOCK_ASSERT(normal, false, "checked"), error);
+}
+
+TEST(Assert, DoesNotEvaluateWhatIsAboveTheBuildsLevel) {
+    int num_evaluations = 0;
+
+    CROSSDOCK_ASSERT(communication, ++num_evaluations < 0, "never thrown");
+    CROSSDOCK_ASSERT(heavy, ++num_evaluations < 0, "never thrown");
+
+    EXPECT_EQ(num_evaluations, 0);
+}
+
+}  // namespace
+}  // namespace crossdock

@@ -1,0 +1,143 @@
+#include "crossdock/route/route.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "support.hpp"
+#include "support/routes.hpp"
+#include "support/thrown_by.hpp"
+#include "support/topologies.hpp"
+
+namespace crossdock {
+namespace {
+
+using test::thrown_by;
+
+class RouteConformance : public testing::TestWithParam<std::string> {
+  protected:
+    /// Calls `check(route, regions)` for 1 to 40 ranks in all kinds of regions.
+    template <class Check>
+    void for_all_topologies(Check check) {
+        for (rank_t num_ranks = 1; num_ranks <= 40; ++num_ranks) {
+            for (const auto& regions : test::conformance_topologies(num_ranks)) {
+                SCOPED_TRACE(regions.to_string());
+                check(*make_route(GetParam(), regions), regions);
+                if (HasFailure()) return;
+            }
+        }
+    }
+};
+
+/// How many messages each rank sends if every rank sends to every other.
+std::vector<count_t> all_to_all_messages(const route& r, const topology& regions) {
+    const rank_t num_ranks = regions.num_ranks();
+    const auto n = static_cast<std::size_t>(num_ranks);
+    std::vector<std::vector<bool>> is_partner(n * static_cast<std::size_t>(r.num_stages()),
+                                              std::vector<bool>(n));
+    for (rank_t source = 0; source < num_ranks; ++source) {
+        for (rank_t destination = 0; destination < num_ranks; ++destination) {
+            const auto hops = test::path(r, regions, source, destination);
+            for (std::size_t stage = 0; stage + 1 < hops.size(); ++stage) {
+                if (hops[stage] == hops[stage + 1]) continue;
+                const auto sender = stage * n + static_cast<std::size_t>(hops[stage]);
+                is_partner[sender][static_cast<std::size_t>(hops[stage + 1])] = true;
+            }
+        }
+    }
+    std::vector<count_t> messages(n);
+    for (std::size_t i = 0; i < is_partner.size(); ++i)
+        messages[i % n] += std::count(is_partner[i].begin(), is_partner[i].end(), true);
+    return messages;
+}
+
+TEST_P(RouteConformance, EveryPathEndsAtItsDestinationAndStaysThere) {
+    for_all_topologies([](const route& r, const topology& regions) {
+        for (rank_t source = 0; source < regions.num_ranks(); ++source) {
+            for (rank_t destination = 0; destination < regions.num_ranks(); ++destination) {
+                const auto hops = test::path(r, regions, source, destination);
+
+                ASSERT_EQ(hops.back(), destination) << "from " << source;
+                const auto arrival = std::find(hops.begin(), hops.end(), destination);
+                ASSERT_EQ(std::count(arrival, hops.end(), destination), hops.end() - arrival)
+                    << "from " << source << " to " << destination;
+            }
+        }
+    });
+}
+
+TEST_P(RouteConformance, NoRankSendsMoreMessagesThanTheBound) {
+    for_all_topologies([](const route& r, const topology& regions) {
+        for (const count_t messages : all_to_all_messages(r, regions))
+            ASSERT_LE(messages, r.max_messages_per_rank());
+    });
+}
+
+TEST_P(RouteConformance, IsMadeAgainFromItsName) {
+    for_all_topologies([](const route& r, const topology& regions) {
+        const auto again = make_route(r.name(), regions);
+
+        ASSERT_EQ(again->name(), r.name());
+        ASSERT_EQ(again->num_stages(), r.num_stages());
+        ASSERT_EQ(again->is_balanced(), r.is_balanced());
+        ASSERT_EQ(again->max_messages_per_rank(), r.max_messages_per_rank());
+    });
+}
+
+INSTANTIATE_TEST_SUITE_P(Routes, RouteConformance, testing::ValuesIn(test::conformance_routes()),
+                         [](const auto& instance) { return test::test_name(instance.param); });
+
+TEST(Registry, HoldsTheRoutesInTheOrderOfTheDocumentation) {
+    std::vector<std::string> names;
+    for (const auto& entry : registered_routes()) names.push_back(entry.name);
+
+    EXPECT_EQ(names,
+              (std::vector<std::string>{"direct", "two_step", "three_step", "grid", "hypercube"}));
+}
+
+TEST(Registry, EveryExampleIsTheNameOfTheRouteItMakes) {
+    for (const auto& entry : registered_routes()) {
+        const auto r = make_route(entry.example, topology::from_string("3,4"));
+
+        EXPECT_EQ(r->name(), entry.example);
+        EXPECT_EQ(entry.example.substr(0, entry.example.find(':')), entry.name);
+        EXPECT_FALSE(entry.summary.empty());
+    }
+}
+
+TEST(Registry, OnlyThreeStepIsBalanced) {
+    for (const auto& entry : registered_routes()) {
+        const auto r = make_route(entry.example, topology::from_string("2x2"));
+
+        EXPECT_EQ(r->is_balanced(), entry.name == "three_step") << entry.name;
+    }
+}
+
+TEST(MakeRoute, NamesTheUnknownRouteAndTheKnownOnes) {
+    const error fault = thrown_by([] { make_route("four_step", topology::one_region(4)); });
+
+    EXPECT_EQ(fault.code(), errc::unknown_route);
+    EXPECT_STREQ(fault.what(),
+                 "no route is called \"four_step\"; there are direct, two_step, three_step, grid, "
+                 "hypercube");
+}
+
+TEST(MakeRoute, TakesTheWholeNameOnly) {
+    for (const auto* name : {"", "dir", "direct ", "Direct", ":", ":2"}) {
+        const error fault = thrown_by([&] { make_route(name, topology::one_region(4)); });
+
+        EXPECT_EQ(fault.code(), errc::unknown_route) << name;
+    }
+}
+
+TEST(MakeRoute, RefusesParametersOfRoutesThatTakeNone) {
+    for (const std::string name : {"direct", "two_step", "three_step", "hypercube"}) {
+        const error fault = thrown_by([&] { make_route(name + ":2", topology::one_region(4)); });
+
+        EXPECT_EQ(fault.code(), errc::invalid_route);
+        EXPECT_EQ(fault.what(), "route " + name + " takes no parameters, but got \":2\"");
+    }
+}
+
+}  // namespace
+}  // namespace crossdock
