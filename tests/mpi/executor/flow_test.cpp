@@ -1,0 +1,124 @@
+#include "crossdock/executor/flow.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "crossdock/plan/compile.hpp"
+#include "support/patterns.hpp"
+
+namespace crossdock {
+namespace {
+
+std::vector<plan> compile_for(const std::vector<pattern>& patterns, const char* regions,
+                              const char* route) {
+    const auto where = topology::from_string(regions, static_cast<rank_t>(patterns.size()));
+    return compile(where, patterns, *make_route(route, where));
+}
+
+// Rank 0 sends its items 1 2 3 to slots 0 1 2 of rank 1, and its items 0 2 to slots 4 3 of rank 2.
+std::vector<plan> runs_and_scatters() {
+    test::pattern_builder builder(3);
+    for (const count_t item : {1, 2, 3}) builder.send(0, item, 1);
+    for (const count_t item : {0, 2}) builder.send(0, item, 2);
+    auto patterns = builder.take();
+    patterns[2].num_slots = 5;
+    patterns[2].receives.indices = {4, 3};
+    return compile_for(patterns, "3", "direct");
+}
+
+TEST(IndexList, ConsecutiveIndicesAreOneRun) {
+    index_list list;
+    for (const count_t index : {4, 5, 6}) list.append(index);
+    EXPECT_TRUE(list.is_consecutive());
+    EXPECT_EQ(list.first(), 4);
+
+    list.append(8);
+
+    EXPECT_FALSE(list.is_consecutive());
+    EXPECT_EQ(list.size(), 4);
+    std::vector<count_t> indices;
+    list.with_lookup([&](auto index) {
+        for (count_t i = 0; i < list.size(); ++i) indices.push_back(index(i));
+    });
+    EXPECT_EQ(indices, (std::vector<count_t>{4, 5, 6, 8}));
+}
+
+TEST(CopyItems, CopiesItemsOfEverySize) {
+    for (const std::size_t item_bytes : {1u, 2u, 3u, 4u, 8u, 16u, 24u}) {
+        std::vector<std::byte> from(5 * item_bytes), to(5 * item_bytes), expected(5 * item_bytes);
+        for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<std::byte>(i + 1);
+        moves list;
+        for (const auto& [source, destination] : {std::pair{4, 0}, {1, 3}, {2, 4}}) {
+            list.append(source, destination);
+            std::memcpy(expected.data() + static_cast<std::size_t>(destination) * item_bytes,
+                        from.data() + static_cast<std::size_t>(source) * item_bytes, item_bytes);
+        }
+
+        copy_items(to.data(), from.data(), list, item_bytes);
+
+        EXPECT_EQ(to, expected) << item_bytes;
+    }
+}
+
+TEST(ForwardFlow, SendsARunOfItemsInPlaceAndGathersOthers) {
+    const flow f = forward_flow(runs_and_scatters()[0]);
+
+    ASSERT_EQ(f.outgoing.size(), 2u);
+    EXPECT_EQ(f.outgoing[0].in_place_index, 1);
+    EXPECT_FALSE(f.outgoing[1].is_in_place());
+    EXPECT_EQ(f.tasks[0].copy_input.size(), 0);
+    EXPECT_EQ(f.tasks[1].copy_input.size(), 2);
+}
+
+TEST(ForwardFlow, ReceivesARunOfSlotsInPlaceAndScattersOthers) {
+    const auto plans = runs_and_scatters();
+
+    EXPECT_EQ(forward_flow(plans[1]).incoming.at(0).in_place_index, 0);
+    EXPECT_FALSE(forward_flow(plans[2]).incoming.at(0).is_in_place());
+}
+
+TEST(ForwardFlow, AMessageThatIsForwardedWaitsForTheOneThatFeedsIt) {
+    // Rank 0 to rank 3 by way of rank 2, which keeps a copy.
+    test::pattern_builder builder(4);
+    builder.send(0, 0, 2);
+    builder.send(0, 0, 3);
+    const auto plans = compile_for(builder.take(), "2x2", "two_step");
+
+    const flow f = forward_flow(plans[2]);
+
+    EXPECT_EQ(f.num_feeding, 1u);
+    ASSERT_EQ(f.outgoing.size(), 1u);
+    EXPECT_EQ(f.outgoing[0].peer, 3);
+    EXPECT_EQ(f.outgoing[0].stage, 1);
+    EXPECT_EQ(f.tasks[0].num_dependencies, 1);
+    EXPECT_EQ(f.successors[0], (std::vector<int>{0, 1}));
+    EXPECT_FALSE(f.incoming[0].is_in_place());
+}
+
+TEST(ReverseFlow, CombinesWhatWasSentToSeveralBeforeItTravelsOn) {
+    test::pattern_builder builder(4);
+    builder.send(0, 0, 2);
+    builder.send(0, 0, 3);
+    const auto plans = compile_for(builder.take(), "2x2", "two_step");
+
+    const flow f = reverse_flow(plans[2]);
+
+    ASSERT_EQ(f.outgoing.size(), 1u);
+    EXPECT_EQ(f.outgoing[0].peer, 0);
+    EXPECT_EQ(f.outgoing[0].num_items, 1);
+    EXPECT_EQ(f.tasks[0].copy_input.size(), 1);
+    EXPECT_EQ(f.tasks[0].combine_arrived.size(), 1);
+    EXPECT_EQ(f.tasks[0].num_dependencies, 1);
+}
+
+TEST(ReverseFlow, SendsARunOfSlotsInPlace) {
+    const auto plans = runs_and_scatters();
+
+    EXPECT_EQ(reverse_flow(plans[1]).outgoing.at(0).in_place_index, 0);
+    EXPECT_FALSE(reverse_flow(plans[2]).outgoing.at(0).is_in_place());
+    EXPECT_FALSE(reverse_flow(plans[0]).incoming.at(0).is_in_place());
+}
+
+}  // namespace
+}  // namespace crossdock
