@@ -17,6 +17,7 @@ class persistent_requests final : public contender {
     }
 
     void exchange() override {
+        if (requests_.empty()) return;  // some MPIs refuse the null pointer of an empty array
         packed_.pack();
         const int num_requests = static_cast<int>(requests_.size());
         CROSSDOCK_MPI(MPI_Startall(num_requests, requests_.data()));

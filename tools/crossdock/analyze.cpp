@@ -1,6 +1,6 @@
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -121,7 +121,7 @@ void add_analyze(CLI::App& app, action& chosen) {
         ->required();
     verb->add_option("--ranks", options->num_ranks, "Number of ranks")
         ->required()
-        ->check(CLI::PositiveNumber);
+        ->check(CLI::Range(1, std::numeric_limits<rank_t>::max()));
     verb->add_option("--topology", options->topology_text,
                      "Regions: 4x16 | 16,16,8 | cyclic:4x16 | list:0,1,0,1")
         ->required();

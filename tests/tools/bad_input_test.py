@@ -1,0 +1,136 @@
+"""Bad input and wrong usage: said once, never a hang, never exit code 0."""
+
+import gzip
+import pathlib
+import tempfile
+import unittest
+
+from command_line import DATA, crossdock
+
+MATRIX = DATA / "D_10.mtx.gz"
+BAD_INPUT = 2
+
+
+def own_lines(done):
+    return [line for line in done.stderr.splitlines() if line.startswith("crossdock: ")]
+
+
+class BadInput(unittest.TestCase):
+    def refuse(self, sentence, *arguments, ranks=None):
+        done = crossdock(*arguments, ranks=ranks)
+
+        self.assertEqual(done.returncode, BAD_INPUT, arguments)
+        self.assertEqual(own_lines(done), ["crossdock: " + sentence])
+        self.assertEqual(done.stdout, "")
+        if ranks is None:
+            self.assertEqual(done.stderr, f"crossdock: {sentence}\n")
+
+    def refuse_everywhere(self, sentence, file, topology, *more):
+        """For verbs with and without MPI, with three ranks."""
+        with self.subTest("analyze"):
+            self.refuse(sentence, "analyze", file, "--ranks", 3, "--topology", topology, *more)
+        with self.subTest("bench"):
+            self.refuse(sentence, "bench", "neighbor", file, "--topology", topology, *more,
+                        "--json", ranks=3)
+
+    def test_MissingFile(self):
+        self.refuse_everywhere("cannot open /no/such.mtx", "/no/such.mtx", "1,2")
+
+    def test_TruncatedGzip(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "short.mtx.gz"
+            file.write_bytes(MATRIX.read_bytes()[:2000])
+
+            self.refuse_everywhere(f"{file}: the gzip data is truncated", file, "1,2")
+
+    def test_TruncatedText(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "short.mtx"
+            text = gzip.decompress(MATRIX.read_bytes())[:5000]
+            text = text[:text.rindex(b"\n") + 1]
+            file.write_bytes(text)
+
+            self.refuse_everywhere(
+                f"{file}: 7614 entries are announced, but the text has only {len(text)} bytes",
+                file, "1,2")
+
+    def test_MalformedFile(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "text.mtx"
+            file.write_text("no matrix\n")
+
+            for ranks in (None, 3):
+                done = crossdock("demo", file, ranks=ranks)
+
+                self.assertEqual(done.returncode, BAD_INPUT)
+                self.assertEqual(len(own_lines(done)), 1)
+                self.assertIn(str(file), own_lines(done)[0])
+
+    def test_TopologyThatDoesNotFit(self):
+        self.refuse_everywhere('topology "2x2" describes 4 ranks, but there are 3', MATRIX, "2x2")
+        self.refuse('topology "2x2" describes 4 ranks, but there are 3', "info", "--topology", "2x2",
+                    ranks=3)
+        self.refuse('topology "2x2" describes 4 ranks, but there are 3', "demo", MATRIX, "--topology",
+                    "2x2", ranks=3)
+
+    def test_UnknownRoute(self):
+        for arguments, ranks in [(("analyze", MATRIX, "--ranks", 3, "--topology", "1,2"), None),
+                                 (("bench", "neighbor", MATRIX, "--topology", "1,2"), 3)]:
+            done = crossdock(*arguments, "--routes", "direct,sideways", ranks=ranks)
+
+            self.assertEqual(done.returncode, BAD_INPUT)
+            self.assertEqual(len(own_lines(done)), 1)
+            self.assertTrue(own_lines(done)[0].startswith(
+                'crossdock: no route is called "sideways"; there are direct, '))
+
+    def test_RouteThatDoesNotFit(self):
+        self.refuse_everywhere("grid:1x2 has too few places for 3 ranks", MATRIX, "1,2",
+                               "--routes", "grid:1x2")
+
+    def test_BadPartition(self):
+        self.refuse_everywhere("the seed 'x' is not a number", MATRIX, "1,2", "--partition",
+                               "random:x")
+
+    def test_DensePatternWithoutItems(self):
+        self.refuse_everywhere('"dense:0": dense:K needs a positive number of items K', "dense:0",
+                               "1,2")
+
+    def test_UnknownLevel(self):
+        for ranks in (None, 3):
+            self.refuse('locality "rack" is none of node, socket, numa, l3', "info", "--level", "rack",
+                        ranks=ranks)
+
+    def test_FullDisk(self):
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            done = crossdock("analyze", MATRIX, "--ranks", 3, "--topology", "1,2", stdout=full)
+
+        self.assertEqual(done.returncode, BAD_INPUT)
+        self.assertEqual(own_lines(done), ["crossdock: cannot write to standard output"])
+
+
+class WrongUsage(unittest.TestCase):
+    def test_IsExplainedOnce(self):
+        for arguments, sentence in [
+                ((), "A subcommand is required"),
+                (("bench",), "A subcommand is required"),
+                (("demo", "--sideways"), "The following argument was not expected: --sideways"),
+                (("analyze", MATRIX, "--ranks", 0, "--topology", "1"),
+                 "--ranks: Value 0 not in range 1 to 2147483647"),
+                (("bench", "neighbor", MATRIX, "--iterations", 0),
+                 "--iterations: Value 0 not in range 1 to 1000000000")]:
+            for ranks in (None, 3):
+                done = crossdock(*arguments, ranks=ranks)
+
+                self.assertGreater(done.returncode, 99)
+                self.assertEqual(done.stderr.splitlines().count(sentence), 1, done.stderr)
+                self.assertEqual(done.stdout, "")
+
+    def test_HelpIsPrintedOnce(self):
+        done = crossdock("analyze", "--help", ranks=3)
+
+        self.assertEqual(done.returncode, 0)
+        self.assertEqual(done.stdout.count("--no-dedup"), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,73 @@
+"""crossdock bench neighbor: its record with the times blanked; --generate rewrites the golden file."""
+
+import json
+import sys
+import unittest
+
+from command_line import DATA, TESTS, crossdock, crossdock_json
+
+GOLDEN = TESTS / "golden/bench_neighbor-D_10-2,3.json"
+
+
+def bench(file, ranks, *more):
+    return crossdock_json("bench", "neighbor", file, "--iterations", 3, "--warm-ups", 1,
+                          "--set-ups", 2, *more, ranks=ranks)
+
+
+def blank(record):
+    """Without what differs from run to run and from machine to machine."""
+    for name in ("mpi", "version", "file"):
+        record[name] = ""
+    for contender in record["contenders"]:
+        for name in ("setup_seconds", "exchange_seconds"):
+            contender[name] = dict.fromkeys(contender[name])
+    return record
+
+
+def record():
+    return blank(bench(DATA / "D_10.mtx.gz", 5, "--topology", "2,3", "--item-bytes", 3,
+                       "--routes", "direct,two_step,grid:2"))
+
+
+class BenchNeighbor(unittest.TestCase):
+    def test_RecordIsTheGoldenOne(self):
+        self.assertEqual(record(), json.loads(GOLDEN.read_text()))
+
+    def test_EveryContenderIsRightAndTimed(self):
+        for file, ranks, topology in [(DATA / "lp_woodw.mtx.gz", 4, "cyclic:2x2"),
+                                      (DATA / "bibd_49_3.mtx.gz", 3, "1,2"),
+                                      ("dense:2", 8, "4x2"), (DATA / "D_10.mtx.gz", 1, "1")]:
+            found = bench(file, ranks, "--topology", topology)
+
+            self.assertGreater(len(found["contenders"]), 8)
+            for contender in found["contenders"]:
+                self.assertTrue(contender["verified"], (file, contender["name"]))
+                for name in ("setup_seconds", "exchange_seconds"):
+                    seconds = contender[name]
+                    ordered = [seconds[q] for q in ("min", "lower_quartile", "median", "max")]
+                    self.assertEqual(ordered, sorted(ordered))
+                    self.assertGreater(ordered[0], 0)
+
+    def test_PartitionIsUsed(self):
+        found = bench(DATA / "D_10.mtx.gz", 4, "--topology", "2x2", "--partition", "random:7",
+                      "--routes", "direct")
+
+        self.assertEqual(found["partition"], "random:7")
+        self.assertTrue(all(contender["verified"] for contender in found["contenders"]))
+
+    def test_TableComparesWithTheHandWrittenContender(self):
+        done = crossdock("bench", "neighbor", "dense:1", "--topology", "2x2", "--routes", "direct",
+                         "--iterations", 2, "--set-ups", 1, ranks=4)
+
+        rows = [line.split() for line in done.stdout.splitlines() if " yes " in line]
+        self.assertEqual([row[0] for row in rows],
+                         ["mpi_persistent", "mpi_neighbor_alltoallv", "direct", "direct"])
+        self.assertEqual(rows[0][6], "1.00")
+        self.assertEqual(rows[0][-4:], ["12", "8", "12", "8"])
+
+
+if __name__ == "__main__":
+    if "--generate" in sys.argv:
+        GOLDEN.write_text(json.dumps(record(), indent=1) + "\n")
+    else:
+        unittest.main()

@@ -1,0 +1,45 @@
+"""crossdock info: alone and under mpirun."""
+
+import unittest
+
+from command_line import crossdock, crossdock_json
+
+
+class Info(unittest.TestCase):
+    def test_NeedsNoMpirun(self):
+        found = crossdock_json("info")
+
+        self.assertEqual(found["schema"], "crossdock.info/1")
+        self.assertEqual(found["mpi"]["ranks"], 1)
+        self.assertEqual(found["topology"]["text"], "1")
+        self.assertEqual(found["topology"]["level"], "node")
+
+    def test_OneRankSpeaksForAll(self):
+        found = crossdock_json("info", ranks=3)
+
+        self.assertEqual(found["mpi"]["ranks"], 3)
+        self.assertEqual(found["topology"]["region_sizes"], [3])
+
+    def test_GivenTopologyIsShown(self):
+        alone = crossdock_json("info", "--topology", "2x16,8")
+        together = crossdock_json("info", "--topology", "1,2", ranks=3)
+
+        self.assertEqual(alone["topology"]["region_sizes"], [16, 16, 8])
+        self.assertIsNone(alone["topology"]["level"])
+        self.assertEqual(together["topology"]["region_sizes"], [1, 2])
+
+    def test_RoutesAreListedWithAnExampleAndASummary(self):
+        routes = {route["name"]: route for route in crossdock_json("info")["routes"]}
+
+        self.assertLessEqual({"direct", "two_step", "three_step", "grid", "hypercube"}, set(routes))
+        self.assertEqual(routes["grid"]["example"], "grid:2")
+        self.assertTrue(all(route["summary"] for route in routes.values()))
+
+    def test_TableNamesTheTopology(self):
+        done = crossdock("info", "--topology", "4x16")
+
+        self.assertIn("topology   4x16 (as given), ranks: 64, regions: 4", done.stdout.splitlines())
+
+
+if __name__ == "__main__":
+    unittest.main()
