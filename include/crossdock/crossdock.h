@@ -1,0 +1,404 @@
+/// @file
+/// @brief crossdock for C: routes, plans, and the persistent neighbor collective.
+///
+/// - Every function returns a `crossdock_status` and gives results through its last pointers, which
+///   stay untouched unless it succeeds. `crossdock_last_error()` says what went wrong.
+/// - A null pointer where a value is needed is CROSSDOCK_INVALID_ARGUMENT, as is a negative length.
+///   Arrays of length 0 may be null.
+/// - Counts, displacements, indices and lengths are in items, never in bytes.
+/// - A collective function returns the same error on all ranks or on none; only where the
+///   communicator itself is a null pointer does a rank fail alone.
+/// - What a function creates is the caller's and goes with the matching `_free`, in any order; a
+///   null pointer is nothing to free. Texts are freed with `crossdock_free`.
+#ifndef CROSSDOCK_CROSSDOCK_H
+#define CROSSDOCK_CROSSDOCK_H
+
+#include <mpi.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CROSSDOCK_VERSION_MAJOR 0
+#define CROSSDOCK_VERSION_MINOR 1
+#define CROSSDOCK_VERSION_PATCH 0
+#define CROSSDOCK_VERSION "0.1.0"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// @brief What went wrong; the numbers never change.
+typedef enum crossdock_status {
+    CROSSDOCK_SUCCESS = 0,
+    CROSSDOCK_INVALID_ARGUMENT = 1,    ///< a value is outside what the function accepts
+    CROSSDOCK_INVALID_TOPOLOGY = 2,    ///< a topology is malformed or does not fit the ranks
+    CROSSDOCK_UNKNOWN_ROUTE = 3,       ///< no registered route has this name
+    CROSSDOCK_INVALID_ROUTE = 4,       ///< a route's parameters do not fit the ranks
+    CROSSDOCK_SIZE_MISMATCH = 5,       ///< arguments that must agree in length do not
+    CROSSDOCK_RANK_OUT_OF_RANGE = 6,   ///< a source or destination is not a rank
+    CROSSDOCK_INDEX_OUT_OF_RANGE = 7,  ///< an item, slot or global index is outside its array
+    CROSSDOCK_COUNT_MISMATCH = 8,      ///< a sender and its receiver disagree about the count
+    CROSSDOCK_COUNT_OVERFLOW = 9,      ///< a number does not fit the type MPI or a plan needs
+    CROSSDOCK_FILE_ERROR = 10,         ///< a file is missing or unreadable
+    CROSSDOCK_PARSE_ERROR = 11,        ///< a file or text is malformed or truncated
+    CROSSDOCK_INVALID_STATE = 12,      ///< the call is not legal in the object's present state
+    CROSSDOCK_INVALID_PLAN = 13,       ///< a plan does not do what its pattern asks
+    CROSSDOCK_MPI_FAILURE = 14,        ///< an MPI call failed
+    CROSSDOCK_OUT_OF_MEMORY = 15,      ///< an allocation failed
+    CROSSDOCK_INTERNAL = 16            ///< a fault of the library itself
+} crossdock_status;
+
+/// @brief What a region is to be.
+typedef enum crossdock_locality {
+    CROSSDOCK_NODE = 0,    ///< ranks that can share memory
+    CROSSDOCK_SOCKET = 1,  ///< ranks bound to one processor package
+    CROSSDOCK_NUMA = 2,    ///< ranks bound to the cores of one NUMA node
+    CROSSDOCK_L3 = 3       ///< ranks bound to the cores of one L3 cache
+} crossdock_locality;
+
+typedef struct crossdock_communicator crossdock_communicator;  ///< a private duplicate of MPI's
+typedef struct crossdock_topology crossdock_topology;          ///< which rank is in which region
+typedef struct crossdock_pattern crossdock_pattern;            ///< what one rank sends and receives
+typedef struct crossdock_halos crossdock_halos;                ///< all ranks' patterns of y = A x
+typedef struct crossdock_plan crossdock_plan;          ///< what one rank does in an exchange
+typedef struct crossdock_neighbor crossdock_neighbor;  ///< a plan ready to run
+
+/// @brief The sentence of this thread's last error, "" if there was none; valid until the next one.
+const char* crossdock_last_error(void);
+
+/// @brief The status in lower case, e.g. "count_mismatch"; "unknown" for other numbers.
+const char* crossdock_status_name(crossdock_status status);
+
+/// @brief Frees a text that the library gave.
+crossdock_status crossdock_free(char* text);
+
+/// @brief The version of the library that is linked, which may be newer than this header's.
+crossdock_status crossdock_version(int* major, int* minor, int* patch);
+
+/// @name Communicators
+/// @{
+
+/// @brief Duplicates `user`: no message of the library meets one of the caller's.
+/// @par Collective
+/// Yes, over `user`; may block.
+/// @return CROSSDOCK_INVALID_ARGUMENT if `user` is MPI_COMM_NULL or an intercommunicator
+crossdock_status crossdock_communicator_create(MPI_Comm user, crossdock_communicator** result);
+
+/// @brief Frees the duplicate and the object; neighbors made on it must be freed before.
+/// @par Collective
+/// Yes; may block.
+crossdock_status crossdock_communicator_close(crossdock_communicator* comm);
+
+/// @}
+/// @name Topologies
+/// @{
+
+/// @brief The topology of a communicator, as the machine and the processes' bindings have it.
+/// @par Collective
+/// Yes; blocks. `level` must be equal on all ranks.
+crossdock_status crossdock_topology_discover(const crossdock_communicator* comm,
+                                             crossdock_locality level, crossdock_topology** result);
+
+/// @brief The topology in which ranks with equal keys (>= 0) share a region.
+/// @par Collective
+/// Yes; blocks.
+crossdock_status crossdock_topology_gather(const crossdock_communicator* comm, int key,
+                                           crossdock_topology** result);
+
+/// @brief Reads a topology: "4x16", "16,16,8", "cyclic:4x16" or "list:0,1,0,1".
+/// @return CROSSDOCK_INVALID_TOPOLOGY if the text is malformed
+crossdock_status crossdock_topology_from_string(const char* text, crossdock_topology** result);
+
+/// @brief From the region of every rank.
+crossdock_status crossdock_topology_from_regions(int num_ranks, const int* region_of_rank,
+                                                 crossdock_topology** result);
+
+crossdock_status crossdock_topology_num_ranks(const crossdock_topology* topology, int* num_ranks);
+crossdock_status crossdock_topology_num_regions(const crossdock_topology* topology,
+                                                int* num_regions);
+
+/// @brief The region of a rank.
+crossdock_status crossdock_topology_region_of(const crossdock_topology* topology, int rank,
+                                              int* region);
+
+/// @brief A rank's place among the ranks of its region, from 0.
+crossdock_status crossdock_topology_local_rank(const crossdock_topology* topology, int rank,
+                                               int* local_rank);
+
+/// @brief How many ranks a region has.
+crossdock_status crossdock_topology_region_size(const crossdock_topology* topology, int region,
+                                                int* num_ranks);
+
+/// @brief The rank with a given place in a region.
+crossdock_status crossdock_topology_rank_at(const crossdock_topology* topology, int region,
+                                            int local_rank, int* rank);
+
+/// @brief The shortest text that `crossdock_topology_from_string` reads back.
+crossdock_status crossdock_topology_to_string(const crossdock_topology* topology, char** text);
+
+crossdock_status crossdock_topology_free(crossdock_topology* topology);
+
+/// @}
+/// @name Patterns
+/// @{
+
+/// @brief The arguments of MPI_Neighbor_alltoallv, with 64-bit counts and displacements.
+typedef struct crossdock_neighbor_arguments {
+    int num_destinations;
+    const int* destinations;
+    const int64_t* send_counts;         ///< one per destination
+    const int64_t* send_displacements;  ///< one per destination
+    int num_sources;
+    const int* sources;
+    const int64_t* receive_counts;         ///< one per source
+    const int64_t* receive_displacements;  ///< one per source
+    /// Positions of the send buffer with an equal id hold the same value, which then travels once.
+    /// As long as the send buffer; 0 and null without ids.
+    int64_t num_send_ids;
+    const int64_t* send_ids;
+} crossdock_neighbor_arguments;
+
+/// @brief Item i is position i of the send buffer, slot j position j of the receive buffer.
+/// @return CROSSDOCK_SIZE_MISMATCH if there are too few ids; CROSSDOCK_RANK_OUT_OF_RANGE if a
+///         neighbor is no rank; CROSSDOCK_INVALID_ARGUMENT if a count or displacement is negative,
+///         or a slot is filled twice
+crossdock_status crossdock_pattern_from_neighbor_alltoallv(
+    int rank, int num_ranks, const crossdock_neighbor_arguments* arguments,
+    crossdock_pattern** result);
+
+/// @brief As above with the neighbors of a distributed graph, in the order of
+/// MPI_Dist_graph_neighbors; `destinations` and `sources` are not read.
+/// @par Collective
+/// No; asks MPI what it knows locally.
+/// @return CROSSDOCK_INVALID_ARGUMENT if the communicator has no distributed graph
+crossdock_status crossdock_pattern_from_dist_graph(MPI_Comm graph,
+                                                   const crossdock_neighbor_arguments* arguments,
+                                                   crossdock_pattern** result);
+
+/// @brief Item i is global index `owned[i]`, slot j is global index `needed[j]`.
+/// @param owned   each owned by one rank only, in any order
+/// @param needed  in any order, also repeatedly, also own ones
+/// @par Collective
+/// Yes; blocks.
+/// @return CROSSDOCK_INDEX_OUT_OF_RANGE if an index is negative, or needed but owned by no rank;
+///         CROSSDOCK_INVALID_ARGUMENT if one is owned twice
+crossdock_status crossdock_pattern_from_needed(const crossdock_communicator* comm,
+                                               int64_t num_owned, const int64_t* owned,
+                                               int64_t num_needed, const int64_t* needed,
+                                               crossdock_pattern** result);
+
+/// @brief As above for a rank that owns `first_owned` ... `first_owned + num_owned - 1`.
+crossdock_status crossdock_pattern_from_needed_range(const crossdock_communicator* comm,
+                                                     int64_t first_owned, int64_t num_owned,
+                                                     int64_t num_needed, const int64_t* needed,
+                                                     crossdock_pattern** result);
+
+/// @brief The length of the local array.
+crossdock_status crossdock_pattern_num_items(const crossdock_pattern* pattern, int64_t* num_items);
+
+/// @brief The length of the output array.
+crossdock_status crossdock_pattern_num_slots(const crossdock_pattern* pattern, int64_t* num_slots);
+
+crossdock_status crossdock_pattern_free(crossdock_pattern* pattern);
+
+/// @brief What the ranks exchange in y = A x.
+/// @param path       a Matrix Market file, plain or gzip
+/// @param partition  "block", "metis", "random:SEED", or a file with the owner of every row
+/// @param num_ranks  among which the matrix is distributed; needs no MPI
+/// @return CROSSDOCK_FILE_ERROR if a file is unreadable; CROSSDOCK_PARSE_ERROR if it is malformed;
+///         CROSSDOCK_INVALID_ARGUMENT if the partition is none of these
+crossdock_status crossdock_halos_from_matrix_file(const char* path, const char* partition,
+                                                  int num_ranks, crossdock_halos** result);
+
+/// @brief One rank's pattern: item i is its i-th owned column, slot j its j-th ghost column.
+crossdock_status crossdock_halos_pattern(const crossdock_halos* halos, int rank,
+                                         crossdock_pattern** result);
+
+/// @brief The rows a rank owns, ascending; this and the next two are valid until the halos are
+/// freed.
+crossdock_status crossdock_halos_owned_rows(const crossdock_halos* halos, int rank,
+                                            int64_t* num_rows, const int64_t** rows);
+
+/// @brief The columns a rank owns, ascending.
+crossdock_status crossdock_halos_owned_columns(const crossdock_halos* halos, int rank,
+                                               int64_t* num_columns, const int64_t** columns);
+
+/// @brief The columns a rank needs and others own, by owner, then ascending.
+crossdock_status crossdock_halos_ghost_columns(const crossdock_halos* halos, int rank,
+                                               int64_t* num_columns, const int64_t** columns);
+
+crossdock_status crossdock_halos_free(crossdock_halos* halos);
+
+/// @}
+/// @name Routes
+/// @{
+
+/// @brief How many routes are registered.
+crossdock_status crossdock_num_routes(int* num_routes);
+
+/// @brief The name of a registered route, without parameters; never freed.
+/// @return CROSSDOCK_INVALID_ARGUMENT if `index` is outside [0, num_routes)
+crossdock_status crossdock_route_name(int index, const char** name);
+
+/// @brief The route with parameters that fit any topology, e.g. "grid:2"; never freed.
+crossdock_status crossdock_route_example(int index, const char** route);
+
+/// @}
+/// @name Plans
+/// @{
+
+/// @brief How plans are compiled and run; equal on all ranks. A null pointer means the defaults.
+typedef struct crossdock_options {
+    int deduplicate;           ///< 0: an item travels once for each of its destinations
+    size_t max_message_bytes;  ///< longer messages are sent in parts; plans alone do not use it
+} crossdock_options;
+
+/// @brief Fills in the defaults.
+crossdock_status crossdock_options_init(crossdock_options* options);
+
+/// @brief Compiles this rank's plan together with all other ranks.
+/// @param topology  equal on all ranks, as are `route` and `options`
+/// @param route     a route with its parameters, e.g. "three_step" or "grid:4x4"
+/// @par Collective
+/// Yes; blocks.
+/// @return CROSSDOCK_UNKNOWN_ROUTE or CROSSDOCK_INVALID_ROUTE as the route is;
+///         CROSSDOCK_SIZE_MISMATCH if topology, pattern and communicator differ in ranks;
+///         CROSSDOCK_COUNT_MISMATCH if a sender and its receiver disagree, with both in the text;
+///         CROSSDOCK_INVALID_ARGUMENT if topologies, routes or options differ between ranks
+crossdock_status crossdock_plan_compile(const crossdock_communicator* comm,
+                                        const crossdock_topology* topology,
+                                        const crossdock_pattern* pattern, const char* route,
+                                        const crossdock_options* options, crossdock_plan** result);
+
+/// @brief Compiles the plans of all P ranks of a topology, without MPI.
+/// @param patterns  P of them, entry p for rank p
+/// @param plans     P of them, each to be freed; equal to those of `crossdock_plan_compile`
+/// @return as `crossdock_plan_compile`
+crossdock_status crossdock_plan_compile_all(const crossdock_topology* topology,
+                                            const crossdock_pattern* const* patterns,
+                                            const char* route, const crossdock_options* options,
+                                            crossdock_plan** plans);
+
+/// @brief Proves that each needed item reaches each slot exactly once.
+/// @param plans     of all ranks, entry p for rank p
+/// @param patterns  what they were compiled from
+/// @return CROSSDOCK_INVALID_PLAN if the proof fails
+crossdock_status crossdock_plan_verify(int num_ranks, const crossdock_plan* const* plans,
+                                       const crossdock_pattern* const* patterns);
+
+/// @brief What a rank sends: all of it, and the part that leaves its region.
+typedef struct crossdock_traffic {
+    int64_t messages;
+    int64_t items;
+    int64_t inter_region_messages;
+    int64_t inter_region_items;
+} crossdock_traffic;
+
+crossdock_status crossdock_plan_num_stages(const crossdock_plan* plan, int* num_stages);
+
+/// @brief What the plan's rank sends in one stage.
+/// @return CROSSDOCK_INVALID_ARGUMENT if there is no such stage; CROSSDOCK_SIZE_MISMATCH if the
+///         topology is of another number of ranks
+crossdock_status crossdock_plan_stage_traffic(const crossdock_topology* topology,
+                                              const crossdock_plan* plan, int stage,
+                                              crossdock_traffic* traffic);
+
+/// @brief What the plan's rank sends in all stages.
+crossdock_status crossdock_plan_total_traffic(const crossdock_topology* topology,
+                                              const crossdock_plan* plan,
+                                              crossdock_traffic* traffic);
+
+/// @brief The items the plan's rank needs buffers for.
+crossdock_status crossdock_plan_buffer_items(const crossdock_plan* plan, int64_t* num_items);
+
+/// @brief The plan for people, a few lines per stage.
+crossdock_status crossdock_plan_to_string(const crossdock_plan* plan, char** text);
+
+/// @brief The plan as JSON.
+crossdock_status crossdock_plan_to_json(const crossdock_plan* plan, char** json);
+
+/// @brief Reads what `crossdock_plan_to_json` wrote.
+/// @return CROSSDOCK_PARSE_ERROR if the text is malformed; CROSSDOCK_INVALID_PLAN if it is no plan
+crossdock_status crossdock_plan_from_json(const char* json, crossdock_plan** result);
+
+/// @brief 1 if the plans are equal, otherwise 0.
+crossdock_status crossdock_plan_is_equal(const crossdock_plan* a, const crossdock_plan* b,
+                                         int* is_equal);
+
+crossdock_status crossdock_plan_free(crossdock_plan* plan);
+
+/// @}
+/// @name Neighbor collectives
+///
+/// | state | legal calls | next |
+/// |---|---|---|
+/// | idle | `start`, `start_reverse`, `exchange`, `reverse`, `duplicate`, `free` | `start...`:
+/// active | | active | `test`, `wait` | idle once complete |
+///
+/// A call in the wrong state is CROSSDOCK_INVALID_STATE. While active, the input must not change
+/// and the output must not be read. Every rank starts the same exchanges of one object in the same
+/// order. An error of these calls is the rank's own.
+/// @{
+
+/// @brief Compiles a pattern along a route, to be exchanged again and again.
+/// @param comm  stays open until the neighbor is freed
+/// @par Collective
+/// Yes; blocks.
+/// @return as `crossdock_plan_compile`
+crossdock_status crossdock_neighbor_create(const crossdock_communicator* comm,
+                                           const crossdock_topology* topology,
+                                           const crossdock_pattern* pattern, const char* route,
+                                           const crossdock_options* options,
+                                           crossdock_neighbor** result);
+
+/// @brief A second object on the same plan, which may be active at the same time.
+/// @par Collective
+/// Logically: every rank must duplicate in the same order. Does not communicate.
+crossdock_status crossdock_neighbor_duplicate(const crossdock_neighbor* neighbor,
+                                              crossdock_neighbor** result);
+
+/// @brief A copy of this rank's plan.
+crossdock_status crossdock_neighbor_plan(const crossdock_neighbor* neighbor,
+                                         crossdock_plan** result);
+
+/// @brief Starts to copy items into the slots that need them; waits for nobody.
+/// @param items     as many as the pattern has, an extent of `datatype` apart
+/// @param datatype  committed; not freed before the exchange is complete
+/// @param slots     as many as the pattern has; those no item comes to stay as they are
+/// @par Collective
+/// Yes; does not block.
+crossdock_status crossdock_neighbor_start(crossdock_neighbor* neighbor, const void* items,
+                                          MPI_Datatype datatype, void* slots);
+
+/// @brief Starts items[i] = op(items[i], all slots that item i is sent to); waits for nobody.
+/// @param datatype   committed, lower bound 0, true extent at most its extent
+/// @param operation  commutative; defined for `datatype`
+/// @par Collective
+/// Yes; does not block.
+crossdock_status crossdock_neighbor_start_reverse(crossdock_neighbor* neighbor, const void* slots,
+                                                  MPI_Datatype datatype, MPI_Op operation,
+                                                  void* items);
+
+/// @brief Makes progress; 1 if the exchange is complete, otherwise 0.
+crossdock_status crossdock_neighbor_test(crossdock_neighbor* neighbor, int* is_complete);
+
+/// @brief Completes the exchange.
+crossdock_status crossdock_neighbor_wait(crossdock_neighbor* neighbor);
+
+/// @brief `crossdock_neighbor_start` and `crossdock_neighbor_wait`.
+crossdock_status crossdock_neighbor_exchange(crossdock_neighbor* neighbor, const void* items,
+                                             MPI_Datatype datatype, void* slots);
+
+/// @brief `crossdock_neighbor_start_reverse` and `crossdock_neighbor_wait`.
+crossdock_status crossdock_neighbor_reverse(crossdock_neighbor* neighbor, const void* slots,
+                                            MPI_Datatype datatype, MPI_Op operation, void* items);
+
+/// @brief Frees an idle neighbor. Does not communicate.
+crossdock_status crossdock_neighbor_free(crossdock_neighbor* neighbor);
+
+/// @}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,121 @@
+#include "handles.hpp"
+
+using crossdock::errc;
+using crossdock::error;
+using crossdock::neighbor;
+using crossdock::neighbor_options;
+
+namespace crossdock::c {
+
+void agree_on_arguments(const communicator& comm, const crossdock_topology* topology,
+                        const crossdock_pattern* pattern, const char* route, const void* result) {
+    on_all_or_none(comm, [&] {
+        require(topology, "topology");
+        require(pattern, "pattern");
+        require(route, "route");
+        require(result, "result");
+    });
+}
+
+neighbor_options options_from(const crossdock_options* options) {
+    if (options == nullptr) return {};
+    return {options->deduplicate != 0, options->max_message_bytes};
+}
+
+}  // namespace crossdock::c
+
+using namespace crossdock::c;
+
+crossdock_status crossdock_options_init(crossdock_options* options) {
+    return guarded([&] {
+        require(options, "options");
+        const neighbor_options defaults;
+        *options = {defaults.deduplicate, defaults.max_message_bytes};
+    });
+}
+
+crossdock_status crossdock_neighbor_create(const crossdock_communicator* comm,
+                                           const crossdock_topology* topology,
+                                           const crossdock_pattern* pattern, const char* route,
+                                           const crossdock_options* options,
+                                           crossdock_neighbor** result) {
+    return guarded([&] {
+        const auto& ranks = value_of(comm, "comm");
+        agree_on_arguments(ranks, topology, pattern, route, result);
+        give(result,
+             neighbor(ranks, topology->value, pattern->value, route, options_from(options)));
+    });
+}
+
+crossdock_status crossdock_neighbor_duplicate(const crossdock_neighbor* handle,
+                                              crossdock_neighbor** result) {
+    return guarded([&] {
+        require(result, "result");
+        give(result, value_of(handle, "neighbor").duplicate());
+    });
+}
+
+crossdock_status crossdock_neighbor_plan(const crossdock_neighbor* handle,
+                                         crossdock_plan** result) {
+    return guarded([&] {
+        require(result, "result");
+        give(result, value_of(handle, "neighbor").compiled_plan());
+    });
+}
+
+namespace {
+
+// MPI itself would abort on a null handle, and on a null buffer crash.
+neighbor& startable(crossdock_neighbor* handle, const void* items, const void* slots,
+                    MPI_Datatype datatype) {
+    neighbor& result = value_of(handle, "neighbor");
+    if (result.compiled_plan().num_items() > 0) require(items, "items");
+    if (result.compiled_plan().num_slots() > 0) require(slots, "slots");
+    if (datatype == MPI_DATATYPE_NULL)
+        throw error(errc::invalid_argument, "datatype is MPI_DATATYPE_NULL");
+    return result;
+}
+
+void start_reverse(neighbor& idle, const void* slots, void* items, MPI_Datatype datatype,
+                   MPI_Op operation) {
+    if (operation == MPI_OP_NULL) throw error(errc::invalid_argument, "operation is MPI_OP_NULL");
+    idle.start_reverse(slots, items, datatype, operation);
+}
+
+}  // namespace
+
+crossdock_status crossdock_neighbor_start(crossdock_neighbor* handle, const void* items,
+                                          MPI_Datatype datatype, void* slots) {
+    return guarded(
+        [&] { startable(handle, items, slots, datatype).start(items, slots, datatype); });
+}
+
+crossdock_status crossdock_neighbor_start_reverse(crossdock_neighbor* handle, const void* slots,
+                                                  MPI_Datatype datatype, MPI_Op operation,
+                                                  void* items) {
+    return guarded([&] {
+        start_reverse(startable(handle, items, slots, datatype), slots, items, datatype, operation);
+    });
+}
+
+crossdock_status crossdock_neighbor_test(crossdock_neighbor* handle, int* is_complete) {
+    return give_number(is_complete, [&] { return value_of(handle, "neighbor").test(); });
+}
+
+crossdock_status crossdock_neighbor_wait(crossdock_neighbor* handle) {
+    return guarded([&] { value_of(handle, "neighbor").wait(); });
+}
+
+crossdock_status crossdock_neighbor_exchange(crossdock_neighbor* handle, const void* items,
+                                             MPI_Datatype datatype, void* slots) {
+    const auto status = crossdock_neighbor_start(handle, items, datatype, slots);
+    return status == CROSSDOCK_SUCCESS ? crossdock_neighbor_wait(handle) : status;
+}
+
+crossdock_status crossdock_neighbor_reverse(crossdock_neighbor* handle, const void* slots,
+                                            MPI_Datatype datatype, MPI_Op operation, void* items) {
+    const auto status = crossdock_neighbor_start_reverse(handle, slots, datatype, operation, items);
+    return status == CROSSDOCK_SUCCESS ? crossdock_neighbor_wait(handle) : status;
+}
+
+crossdock_status crossdock_neighbor_free(crossdock_neighbor* handle) { return release(handle); }

@@ -1,0 +1,152 @@
+#include "crossdock/pattern/pattern_mpi.hpp"
+#include "handles.hpp"
+
+using namespace crossdock::c;
+using crossdock::count_t;
+using crossdock::errc;
+using crossdock::error;
+using crossdock::halo;
+using crossdock::on_all_or_none;
+
+crossdock_status crossdock_pattern_from_neighbor_alltoallv(
+    int rank, int num_ranks, const crossdock_neighbor_arguments* arguments,
+    crossdock_pattern** result) {
+    return guarded([&] {
+        require(arguments, "arguments");
+        require(result, "result");
+        const auto& a = *arguments;
+        give(result,
+             crossdock::from_neighbor_alltoallv(
+                 rank, num_ranks,
+                 {.destinations = array(a.destinations, a.num_destinations, "destinations"),
+                  .send_counts = array(a.send_counts, a.num_destinations, "send_counts"),
+                  .send_displacements =
+                      array(a.send_displacements, a.num_destinations, "send_displacements"),
+                  .sources = array(a.sources, a.num_sources, "sources"),
+                  .receive_counts = array(a.receive_counts, a.num_sources, "receive_counts"),
+                  .receive_displacements =
+                      array(a.receive_displacements, a.num_sources, "receive_displacements"),
+                  .send_ids = array(a.send_ids, a.num_send_ids, "send_ids")}));
+    });
+}
+
+crossdock_status crossdock_pattern_from_dist_graph(MPI_Comm graph,
+                                                   const crossdock_neighbor_arguments* arguments,
+                                                   crossdock_pattern** result) {
+    return guarded([&] {
+        require(arguments, "arguments");
+        require(result, "result");
+        const auto& a = *arguments;
+        give(result,
+             crossdock::from_dist_graph(
+                 graph, {.send_counts = array(a.send_counts, a.num_destinations, "send_counts"),
+                         .send_displacements =
+                             array(a.send_displacements, a.num_destinations, "send_displacements"),
+                         .receive_counts = array(a.receive_counts, a.num_sources, "receive_counts"),
+                         .receive_displacements =
+                             array(a.receive_displacements, a.num_sources, "receive_displacements"),
+                         .send_ids = array(a.send_ids, a.num_send_ids, "send_ids")}));
+    });
+}
+
+crossdock_status crossdock_pattern_from_needed(const crossdock_communicator* comm,
+                                               int64_t num_owned, const int64_t* owned,
+                                               int64_t num_needed, const int64_t* needed,
+                                               crossdock_pattern** result) {
+    return guarded([&] {
+        const auto& ranks = value_of(comm, "comm");
+        std::span<const count_t> owned_indices;
+        std::span<const count_t> needed_indices;
+        on_all_or_none(ranks, [&] {
+            owned_indices = array(owned, num_owned, "owned");
+            needed_indices = array(needed, num_needed, "needed");
+            require(result, "result");
+        });
+        give(result, crossdock::from_needed(ranks, owned_indices, needed_indices));
+    });
+}
+
+crossdock_status crossdock_pattern_from_needed_range(const crossdock_communicator* comm,
+                                                     int64_t first_owned, int64_t num_owned,
+                                                     int64_t num_needed, const int64_t* needed,
+                                                     crossdock_pattern** result) {
+    return guarded([&] {
+        const auto& ranks = value_of(comm, "comm");
+        const auto indices = on_all_or_none(ranks, [&] {
+            require(result, "result");
+            return array(needed, num_needed, "needed");
+        });
+        give(result, crossdock::from_needed(ranks, first_owned, num_owned, indices));
+    });
+}
+
+crossdock_status crossdock_pattern_num_items(const crossdock_pattern* pattern, int64_t* num_items) {
+    return give_number(num_items, [&] { return value_of(pattern, "pattern").num_items; });
+}
+
+crossdock_status crossdock_pattern_num_slots(const crossdock_pattern* pattern, int64_t* num_slots) {
+    return give_number(num_slots, [&] { return value_of(pattern, "pattern").num_slots; });
+}
+
+crossdock_status crossdock_pattern_free(crossdock_pattern* pattern) { return release(pattern); }
+
+namespace {
+
+const halo& halo_of(const crossdock_halos* halos, int rank) {
+    const auto& all = value_of(halos, "halos");
+    if (rank < 0 || rank >= static_cast<int>(all.size()))
+        throw error(errc::rank_out_of_range, "rank " + std::to_string(rank) + " is outside [0, " +
+                                                 std::to_string(all.size()) + ")");
+    return all[static_cast<std::size_t>(rank)];
+}
+
+crossdock_status give_array(const crossdock_halos* halos, int rank,
+                            const std::vector<count_t> halo::*member, int64_t* length,
+                            const int64_t** result) {
+    return guarded([&] {
+        require(length, "length");
+        require(result, "result");
+        const auto& values = halo_of(halos, rank).*member;
+        *length = static_cast<int64_t>(values.size());
+        *result = values.data();
+    });
+}
+
+}  // namespace
+
+crossdock_status crossdock_halos_from_matrix_file(const char* path, const char* partition,
+                                                  int num_ranks, crossdock_halos** result) {
+    return guarded([&] {
+        require(path, "path");
+        require(partition, "partition");
+        require(result, "result");
+        const auto matrix = crossdock::read_matrix_market(path);
+        give(result,
+             halos_from_matrix(matrix, crossdock::make_partition(matrix, partition, num_ranks)));
+    });
+}
+
+crossdock_status crossdock_halos_pattern(const crossdock_halos* halos, int rank,
+                                         crossdock_pattern** result) {
+    return guarded([&] {
+        require(result, "result");
+        give(result, halo_of(halos, rank).exchange);
+    });
+}
+
+crossdock_status crossdock_halos_owned_rows(const crossdock_halos* halos, int rank,
+                                            int64_t* num_rows, const int64_t** rows) {
+    return give_array(halos, rank, &halo::owned_rows, num_rows, rows);
+}
+
+crossdock_status crossdock_halos_owned_columns(const crossdock_halos* halos, int rank,
+                                               int64_t* num_columns, const int64_t** columns) {
+    return give_array(halos, rank, &halo::owned_columns, num_columns, columns);
+}
+
+crossdock_status crossdock_halos_ghost_columns(const crossdock_halos* halos, int rank,
+                                               int64_t* num_columns, const int64_t** columns) {
+    return give_array(halos, rank, &halo::ghost_columns, num_columns, columns);
+}
+
+crossdock_status crossdock_halos_free(crossdock_halos* halos) { return release(halos); }

@@ -1,0 +1,158 @@
+#include "crossdock/neighbor/compile_mpi.hpp"
+#include "crossdock/plan/compile.hpp"
+#include "crossdock/plan/statistics.hpp"
+#include "crossdock/plan/verify.hpp"
+#include "handles.hpp"
+
+using namespace crossdock::c;
+using crossdock::errc;
+using crossdock::error;
+using crossdock::registered_routes;
+
+crossdock_status crossdock_num_routes(int* num_routes) {
+    return give_number(num_routes, [] { return registered_routes().size(); });
+}
+
+namespace {
+
+const crossdock::route_description& route_at(int index) {
+    const auto& routes = registered_routes();
+    if (index < 0 || index >= static_cast<int>(routes.size()))
+        throw error(errc::invalid_argument, "route " + std::to_string(index) + " is outside [0, " +
+                                                std::to_string(routes.size()) + ")");
+    return routes[static_cast<std::size_t>(index)];
+}
+
+}  // namespace
+
+crossdock_status crossdock_route_name(int index, const char** name) {
+    return guarded([&] {
+        require(name, "name");
+        *name = route_at(index).name.c_str();
+    });
+}
+
+crossdock_status crossdock_route_example(int index, const char** route) {
+    return guarded([&] {
+        require(route, "route");
+        *route = route_at(index).example.c_str();
+    });
+}
+
+crossdock_status crossdock_plan_compile(const crossdock_communicator* comm,
+                                        const crossdock_topology* topology,
+                                        const crossdock_pattern* pattern, const char* route,
+                                        const crossdock_options* options, crossdock_plan** result) {
+    return guarded([&] {
+        const auto& ranks = value_of(comm, "comm");
+        agree_on_arguments(ranks, topology, pattern, route, result);
+        give(result, crossdock::compile_mpi(ranks, topology->value, pattern->value, route,
+                                            {options_from(options).deduplicate}));
+    });
+}
+
+crossdock_status crossdock_plan_compile_all(const crossdock_topology* topology,
+                                            const crossdock_pattern* const* patterns,
+                                            const char* route, const crossdock_options* options,
+                                            crossdock_plan** plans) {
+    return guarded([&] {
+        const auto& regions = value_of(topology, "topology");
+        const auto all = values_of(patterns, regions.num_ranks(), "patterns");
+        require(route, "route");
+        require(plans, "plans");
+        std::vector<std::unique_ptr<crossdock_plan>> compiled;
+        for (auto& plan : crossdock::compile(regions, all, *make_route(route, regions),
+                                             {options_from(options).deduplicate}))
+            compiled.emplace_back(new crossdock_plan{std::move(plan)});
+        for (auto& plan : compiled) *plans++ = plan.release();
+    });
+}
+
+crossdock_status crossdock_plan_verify(int num_ranks, const crossdock_plan* const* plans,
+                                       const crossdock_pattern* const* patterns) {
+    return guarded([&] {
+        const auto all_plans = values_of(plans, num_ranks, "plans");
+        crossdock::verify(all_plans, values_of(patterns, num_ranks, "patterns"));
+    });
+}
+
+crossdock_status crossdock_plan_num_stages(const crossdock_plan* plan, int* num_stages) {
+    return give_number(num_stages, [&] { return value_of(plan, "plan").stages().size(); });
+}
+
+namespace {
+
+void require_same_ranks(const crossdock::topology& regions, const crossdock::plan& p) {
+    if (regions.num_ranks() != p.num_ranks())
+        throw error(errc::size_mismatch, "the topology has " + std::to_string(regions.num_ranks()) +
+                                             " ranks, but the plan " +
+                                             std::to_string(p.num_ranks()));
+}
+
+crossdock_traffic to_c(const crossdock::traffic& t) {
+    return {t.messages, t.items, t.inter_region_messages, t.inter_region_items};
+}
+
+}  // namespace
+
+crossdock_status crossdock_plan_stage_traffic(const crossdock_topology* topology,
+                                              const crossdock_plan* plan, int stage,
+                                              crossdock_traffic* traffic) {
+    return guarded([&] {
+        const auto& regions = value_of(topology, "topology");
+        const auto& sender = value_of(plan, "plan");
+        require(traffic, "traffic");
+        require_same_ranks(regions, sender);
+        const auto num_stages = sender.stages().size();
+        if (stage < 0 || static_cast<std::size_t>(stage) >= num_stages)
+            throw error(errc::invalid_argument, "stage " + std::to_string(stage) +
+                                                    " is outside [0, " +
+                                                    std::to_string(num_stages) + ")");
+        *traffic = to_c(crossdock::stage_traffic(regions, sender, static_cast<std::size_t>(stage)));
+    });
+}
+
+crossdock_status crossdock_plan_total_traffic(const crossdock_topology* topology,
+                                              const crossdock_plan* plan,
+                                              crossdock_traffic* traffic) {
+    return guarded([&] {
+        const auto& regions = value_of(topology, "topology");
+        const auto& sender = value_of(plan, "plan");
+        require(traffic, "traffic");
+        require_same_ranks(regions, sender);
+        *traffic = to_c(crossdock::total_traffic(regions, sender));
+    });
+}
+
+crossdock_status crossdock_plan_buffer_items(const crossdock_plan* plan, int64_t* num_items) {
+    return give_number(num_items, [&] { return crossdock::buffer_items(value_of(plan, "plan")); });
+}
+
+crossdock_status crossdock_plan_to_string(const crossdock_plan* plan, char** text) {
+    return guarded([&] {
+        require(text, "text");
+        give_text(text, to_string(value_of(plan, "plan")));
+    });
+}
+
+crossdock_status crossdock_plan_to_json(const crossdock_plan* plan, char** json) {
+    return guarded([&] {
+        require(json, "json");
+        give_text(json, to_json(value_of(plan, "plan")));
+    });
+}
+
+crossdock_status crossdock_plan_from_json(const char* json, crossdock_plan** result) {
+    return guarded([&] {
+        require(json, "json");
+        require(result, "result");
+        give(result, crossdock::plan_from_json(json));
+    });
+}
+
+crossdock_status crossdock_plan_is_equal(const crossdock_plan* a, const crossdock_plan* b,
+                                         int* is_equal) {
+    return give_number(is_equal, [&] { return value_of(a, "a") == value_of(b, "b"); });
+}
+
+crossdock_status crossdock_plan_free(crossdock_plan* plan) { return release(plan); }
