@@ -16,16 +16,21 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(incoming_message, source, first_position, num
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(plan_stage, sends, receives)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(delivery, position, slot)
 
+static nlohmann::json as_json(const plan::contents& data) {
+    return {{"schema", schema},
+            {"rank", data.rank},
+            {"ranks", data.num_ranks},
+            {"route", data.route_name},
+            {"dedup", data.is_deduplicated},
+            {"items", data.num_items},
+            {"slots", data.num_slots},
+            {"stages", data.stages},
+            {"deliveries", data.deliveries}};
+}
+
 std::string to_json(const plan& p) {
-    return nlohmann::json{{"schema", schema},
-                          {"rank", p.rank()},
-                          {"ranks", p.num_ranks()},
-                          {"route", p.route_name()},
-                          {"dedup", p.is_deduplicated()},
-                          {"items", p.num_items()},
-                          {"slots", p.num_slots()},
-                          {"stages", p.stages()},
-                          {"deliveries", p.deliveries()}}
+    return as_json({p.rank(), p.num_ranks(), p.route_name(), p.is_deduplicated(), p.num_items(),
+                    p.num_slots(), p.stages(), p.deliveries()})
         .dump();
 }
 
@@ -45,6 +50,11 @@ plan plan_from_json(const std::string& text) {
         json.at("slots").get_to(data.num_slots);
         json.at("stages").get_to(data.stages);
         json.at("deliveries").get_to(data.deliveries);
+        // The conversions above round and wrap numbers that do not fit, silently.
+        if (as_json(data) != json) {
+            throw error(errc::parse_error,
+                        "not a plan: a number does not fit, or a field is unknown");
+        }
     } catch (const nlohmann::json::exception& fault) {
         throw error(errc::parse_error, std::string("not a plan: ") + fault.what());
     }

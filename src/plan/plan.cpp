@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <limits>
+
 namespace crossdock {
 
 namespace {
@@ -34,7 +36,9 @@ count_t check_stage(const plan::contents& data, const plan_stage& stage, count_t
     }
     for (const auto& message : stage.receives) {
         check_rank(data, message.source);
-        if (message.first_position != num_positions || message.num_items < 0) {
+        const count_t most = std::numeric_limits<count_t>::max() - num_positions;
+        if (message.first_position != num_positions || message.num_items < 0 ||
+            message.num_items > most) {
             reject(data.rank,
                    fmt::format("the message from {} takes {} positions from {}, expected from {}",
                                message.source, message.num_items, message.first_position,

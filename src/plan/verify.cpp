@@ -59,17 +59,24 @@ void check_sorted(const plan& p, std::size_t stage) {
     }
 }
 
-// Every receive finds its send; that every send is received follows from the equal numbers.
-void run_stage(std::span<const plan> plans, std::size_t stage, std::vector<identities>& held) {
-    std::size_t num_sent = 0;
-    std::size_t num_received = 0;
-    for (const auto& p : plans) {
-        if (stage >= p.stages().size()) refuse("rank {} has no stage {}", p.rank(), stage);
-        check_sorted(p, stage);
-        num_sent += p.stages()[stage].sends.size();
-        num_received += p.stages()[stage].receives.size();
+void check_received(const plan& sender, std::size_t stage, std::span<const plan> plans) {
+    for (const auto& sent : sender.stages()[stage].sends) {
+        const auto& receives =
+            plans[static_cast<std::size_t>(sent.destination)].stages()[stage].receives;
+        const auto found =
+            std::lower_bound(receives.begin(), receives.end(), sender.rank(),
+                             [](const auto& m, rank_t rank) { return m.source < rank; });
+        if (found == receives.end() || found->source != sender.rank()) {
+            refuse("rank {} sends a message to {} in stage {} that is not received", sender.rank(),
+                   sent.destination, stage);
+        }
     }
+}
+
+void run_stage(std::span<const plan> plans, std::size_t stage, std::vector<identities>& held) {
+    for (const auto& p : plans) check_sorted(p, stage);
     for (const auto& p : plans) {
+        check_received(p, stage, plans);
         auto& positions = held[static_cast<std::size_t>(p.rank())];
         for (const auto& received : p.stages()[stage].receives) {
             const auto source = static_cast<std::size_t>(received.source);
@@ -82,9 +89,6 @@ void run_stage(std::span<const plan> plans, std::size_t stage, std::vector<ident
                 positions.push_back(held[source][static_cast<std::size_t>(position)]);
             }
         }
-    }
-    if (num_sent != num_received) {
-        refuse("stage {}: {} messages are sent, but {} received", stage, num_sent, num_received);
     }
 }
 
@@ -118,6 +122,10 @@ void check_deliveries(const plan& p, const identities& held, const identities& w
     for (const auto& [position, slot] : p.deliveries()) {
         const auto& found = held[static_cast<std::size_t>(position)];
         const auto& expected = wanted[static_cast<std::size_t>(slot)];
+        if (expected.source < 0) {
+            refuse("rank {} slot {} gets item {} of rank {}, but nothing belongs there", p.rank(),
+                   slot, found.item, found.source);
+        }
         if (found != expected) {
             refuse("rank {} slot {} gets item {} of rank {}, but needs item {} of rank {}",
                    p.rank(), slot, found.item, found.source, expected.item, expected.source);
@@ -152,6 +160,12 @@ void verify(std::span<const plan> plans, std::span<const pattern> patterns) {
         held.push_back(own_items(plans[p]));
     }
     const std::size_t num_stages = plans.empty() ? 0 : plans.front().stages().size();
+    for (const auto& p : plans) {
+        if (p.stages().size() != num_stages) {
+            refuse("rank {} has {} stages, but rank 0 has {}", p.rank(), p.stages().size(),
+                   num_stages);
+        }
+    }
     for (std::size_t stage = 0; stage < num_stages; ++stage) run_stage(plans, stage, held);
     for (std::size_t p = 0; p < plans.size(); ++p) {
         check_deliveries(plans[p], held[p], wanted_slots(patterns, patterns[p]));

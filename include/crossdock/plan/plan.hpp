@@ -103,8 +103,8 @@ std::string to_string(const plan& p);
 std::string to_json(const plan& p);
 
 /// @brief Reads what `to_json` wrote; the result is equal to the plan it was written from.
-/// @throws error(errc::parse_error)   not JSON, another schema, or a field is missing or of another
-/// type
+/// @throws error(errc::parse_error)   not JSON, another schema, a field is missing, unknown or of
+/// another type, or a number does not fit
 /// @throws error(errc::invalid_plan)  as the constructor
 plan plan_from_json(const std::string& text);
 

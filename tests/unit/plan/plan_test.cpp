@@ -1,0 +1,240 @@
+#include "crossdock/plan/plan.hpp"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "support.hpp"
+#include "support/patterns.hpp"
+#include "support/routes.hpp"
+#include "support/thrown_by.hpp"
+#include "support/topologies.hpp"
+
+namespace crossdock {
+namespace {
+
+using nlohmann::json;
+using test::thrown_by;
+
+/// Rank 1 of 3: takes two items from 0 to positions 1 and 2, sends its own and the first on to 2.
+plan::contents small_contents() {
+    return {.rank = 1,
+            .num_ranks = 3,
+            .route_name = "grid:2",
+            .is_deduplicated = true,
+            .num_items = 1,
+            .num_slots = 2,
+            .stages = {{.sends = {}, .receives = {{0, 1, 2}}},
+                       {.sends = {{2, {0, 1}}}, .receives = {}}},
+            .deliveries = {{1, 1}, {2, 0}}};
+}
+
+/// The text of the error that a plan of changed contents is refused with.
+template <class Change>
+std::string refusal_of(Change change) {
+    auto contents = small_contents();
+    change(contents);
+    const error fault = thrown_by([&] { plan{contents}; });
+    EXPECT_EQ(fault.code(), errc::invalid_plan);
+    EXPECT_EQ(fault.rank(), contents.rank);
+    return fault.what();
+}
+
+TEST(Plan, HoldsItsContents) {
+    const plan p(small_contents());
+
+    EXPECT_EQ(p.rank(), 1);
+    EXPECT_EQ(p.num_ranks(), 3);
+    EXPECT_EQ(p.route_name(), "grid:2");
+    EXPECT_TRUE(p.is_deduplicated());
+    EXPECT_EQ(p.num_items(), 1);
+    EXPECT_EQ(p.num_slots(), 2);
+    EXPECT_EQ(p.stages(), small_contents().stages);
+    EXPECT_EQ(p.deliveries(), small_contents().deliveries);
+    EXPECT_EQ(p.num_positions(), 3);
+}
+
+TEST(Plan, DiffersFromPlansWithOtherContents) {
+    const plan p(small_contents());
+    auto other = small_contents();
+    other.deliveries[0].slot = 0;
+
+    EXPECT_EQ(p, plan(small_contents()));
+    EXPECT_NE(p, plan(other));
+}
+
+TEST(Plan, RefusesPeersThatAreNoOtherRank) {
+    EXPECT_EQ(refusal_of([](auto& c) { c.stages[1].sends[0].destination = 3; }),
+              "plan of rank 1: rank 3 is no other rank in [0, 3)");
+    EXPECT_EQ(refusal_of([](auto& c) { c.stages[1].sends[0].destination = 1; }),
+              "plan of rank 1: rank 1 is no other rank in [0, 3)");
+    EXPECT_EQ(refusal_of([](auto& c) { c.stages[0].receives[0].source = -1; }),
+              "plan of rank 1: rank -1 is no other rank in [0, 3)");
+}
+
+TEST(Plan, RefusesPositionsThatAreNotHeld) {
+    EXPECT_EQ(refusal_of([](auto& c) { c.stages[1].sends[0].positions = {3}; }),
+              "plan of rank 1: position 3 is outside [0, 3)");
+    EXPECT_EQ(refusal_of([](auto& c) { c.deliveries[0].position = -1; }),
+              "plan of rank 1: position -1 is outside [0, 3)");
+}
+
+TEST(Plan, RefusesToSendWhatArrivesInTheSameStage) {
+    EXPECT_EQ(refusal_of([](auto& c) {
+                  c.stages[0].sends = {{2, {1}}};
+              }),
+              "plan of rank 1: position 1 is outside [0, 1)");
+}
+
+TEST(Plan, RefusesSlotsOutsideTheOutput) {
+    EXPECT_EQ(refusal_of([](auto& c) { c.deliveries[1].slot = 2; }),
+              "plan of rank 1: slot 2 is outside [0, 2)");
+}
+
+TEST(Plan, RefusesReceivesThatDoNotTakeConsecutivePositions) {
+    EXPECT_EQ(refusal_of([](auto& c) { c.stages[0].receives[0].first_position = 2; }),
+              "plan of rank 1: the message from 0 takes 2 positions from 2, expected from 1");
+    EXPECT_EQ(refusal_of([](auto& c) { c.stages[0].receives[0].num_items = -1; }),
+              "plan of rank 1: the message from 0 takes -1 positions from 1, expected from 1");
+}
+
+TEST(Plan, RefusesMorePositionsThanACountHolds) {
+    EXPECT_EQ(refusal_of([](auto& c) {
+                  c.stages[0].receives[0].num_items = std::numeric_limits<count_t>::max();
+              }),
+              "plan of rank 1: the message from 0 takes 9223372036854775807 positions from 1, "
+              "expected from 1");
+}
+
+TEST(Plan, RefusesSizesThatAreNone) {
+    EXPECT_EQ(refusal_of([](auto& c) { c.rank = 3; }), "plan of rank 3: 3 ranks, 1 items, 2 slots");
+    EXPECT_EQ(refusal_of([](auto& c) { c.num_items = -1; }),
+              "plan of rank 1: 3 ranks, -1 items, 2 slots");
+    EXPECT_EQ(refusal_of([](auto& c) { c.num_slots = -2; }),
+              "plan of rank 1: 3 ranks, 1 items, -2 slots");
+}
+
+TEST(Plan, IsPrintedInAFewLinesPerStage) {
+    EXPECT_EQ(to_string(plan(small_contents())),
+              "rank 1 of 3: grid:2+dedup, 1 items, 2 slots\n"
+              "  stage 0\n"
+              "    from 0: 2 items, positions 1...2\n"
+              "  stage 1\n"
+              "    to 2: 2 items, positions 0 1\n"
+              "  deliver 2 (position>slot): 1>1 2>0\n");
+}
+
+TEST(Plan, WithoutDeduplicationIsPrintedSo) {
+    const plan p({.rank = 0,
+                  .num_ranks = 1,
+                  .route_name = "direct",
+                  .is_deduplicated = false,
+                  .num_items = 0,
+                  .num_slots = 0,
+                  .stages = {},
+                  .deliveries = {}});
+
+    EXPECT_EQ(to_string(p),
+              "rank 0 of 1: direct, 0 items, 0 slots\n  deliver 0 (position>slot):\n");
+}
+
+TEST(PlanJson, HasTheSchemaAndAllFields) {
+    EXPECT_EQ(json::parse(to_json(plan(small_contents()))), json::parse(R"({
+        "schema": "crossdock.plan/1", "rank": 1, "ranks": 3, "route": "grid:2", "dedup": true,
+        "items": 1, "slots": 2,
+        "stages": [{"sends": [], "receives": [{"source": 0, "first_position": 1, "num_items": 2}]},
+                   {"sends": [{"destination": 2, "positions": [0, 1]}], "receives": []}],
+        "deliveries": [{"position": 1, "slot": 1}, {"position": 2, "slot": 0}]})"));
+}
+
+TEST(PlanJson, ReadsEveryPlanBackEqual) {
+    for (const auto& regions : test::conformance_topologies(7)) {
+        for (const auto& name : test::conformance_routes()) {
+            for (const auto& [pattern_name, patterns] : test::conformance_patterns(7)) {
+                for (const auto& p : test::compile_route(name, regions, patterns, false))
+                    ASSERT_EQ(plan_from_json(to_json(p)), p) << name << " " << pattern_name;
+            }
+        }
+    }
+}
+
+error fault_of_json(const json& value) {
+    return thrown_by([&] { plan_from_json(value.dump()); });
+}
+
+TEST(PlanJson, RefusesWhatIsNotJson) {
+    for (const std::string text : {"", "{", "plan", "[1,2", "\xff"}) {
+        const error fault = thrown_by([&] { plan_from_json(text); });
+
+        EXPECT_EQ(fault.code(), errc::parse_error) << text;
+        EXPECT_EQ(std::string(fault.what()).substr(0, 12), "not a plan: ");
+    }
+}
+
+TEST(PlanJson, RefusesEveryCutOffText) {
+    const std::string text = to_json(plan(small_contents()));
+    for (std::size_t length = 0; length < text.size(); ++length) {
+        EXPECT_EQ(thrown_by([&] { plan_from_json(text.substr(0, length)); }).code(),
+                  errc::parse_error);
+    }
+}
+
+TEST(PlanJson, NamesAnotherSchema) {
+    auto value = json::parse(to_json(plan(small_contents())));
+    value["schema"] = "crossdock.plan/2";
+
+    const error fault = fault_of_json(value);
+
+    EXPECT_EQ(fault.code(), errc::parse_error);
+    EXPECT_STREQ(fault.what(),
+                 "expected a plan of schema crossdock.plan/1, found \"crossdock.plan/2\"");
+}
+
+TEST(PlanJson, RefusesAMissingField) {
+    const auto whole = json::parse(to_json(plan(small_contents())));
+    for (const auto& field : whole.items()) {
+        auto value = whole;
+        value.erase(field.key());
+
+        EXPECT_EQ(fault_of_json(value).code(), errc::parse_error) << field.key();
+    }
+}
+
+TEST(PlanJson, RefusesAFieldOfAnotherType) {
+    const auto whole = json::parse(to_json(plan(small_contents())));
+    for (const auto& field : whole.items()) {
+        for (const json& other : {json("text"), json(true), json(1.5), json(std::int64_t{1} << 40),
+                                  json(nullptr), json::object(), json::array({1})}) {
+            if (other.type() == field.value().type() ||
+                (other.is_number_integer() && field.value().is_number() &&
+                 (field.key() == "items" || field.key() == "slots"))) {
+                continue;
+            }
+            auto value = whole;
+            value[field.key()] = other;
+
+            EXPECT_EQ(fault_of_json(value).code(), errc::parse_error) << field.key() << other;
+        }
+    }
+}
+
+TEST(PlanJson, RefusesANestedNumberThatDoesNotFit) {
+    auto value = json::parse(to_json(plan(small_contents())));
+    value["stages"][1]["sends"][0]["destination"] = (std::int64_t{1} << 32) + 2;
+
+    EXPECT_EQ(fault_of_json(value).code(), errc::parse_error);
+}
+
+TEST(PlanJson, RefusesContentsThatAreNoPlan) {
+    auto value = json::parse(to_json(plan(small_contents())));
+    value["deliveries"][0]["slot"] = 2;
+
+    const error fault = fault_of_json(value);
+
+    EXPECT_EQ(fault.code(), errc::invalid_plan);
+    EXPECT_STREQ(fault.what(), "plan of rank 1: slot 2 is outside [0, 2)");
+}
+
+}  // namespace
+}  // namespace crossdock
