@@ -1,0 +1,128 @@
+#include "crossdock/plan/speaker_agreement.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "crossdock/plan/statistics.hpp"
+#include "support.hpp"
+#include "support/least_maximum.hpp"
+#include "support/patterns.hpp"
+#include "support/topologies.hpp"
+
+namespace crossdock {
+namespace {
+
+/// Items between a region and each region it talks with, and what its fullest member has of them.
+struct region_load {
+    std::map<region_t, count_t> volumes;
+    std::map<rank_t, count_t> members;
+
+    void add(region_t other, rank_t member, count_t num_items) {
+        EXPECT_TRUE(volumes.emplace(other, num_items).second) << "second message to " << other;
+        members[member] += num_items;
+    }
+};
+
+void expect_balanced(const std::map<region_t, region_load>& loads, const topology& regions) {
+    for (const auto& [region, load] : loads) {
+        std::vector<count_t> volumes;
+        for (const auto& [other, volume] : load.volumes) volumes.push_back(volume);
+        count_t fullest = 0;
+        for (const auto& [member, num_items] : load.members) fullest = std::max(fullest, num_items);
+
+        EXPECT_TRUE(test::is_balanced(fullest, volumes, regions.region_size(region)))
+            << "region " << region << " of " << regions.to_string() << ", volumes "
+            << testing::PrintToString(volumes) << ", fullest " << fullest;
+    }
+}
+
+void expect_one_balanced_message_per_pair(const topology& regions,
+                                          std::span<const pattern> patterns, bool deduplicate) {
+    std::map<region_t, region_load> sent;
+    std::map<region_t, region_load> received;
+    for (const auto& p : test::compile_route("three_step", regions, patterns, deduplicate)) {
+        for (const auto& stage : p.stages()) {
+            for (const auto& message : stage.sends) {
+                const region_t here = regions.region_of(p.rank());
+                const region_t there = regions.region_of(message.destination);
+                if (here == there) continue;
+                const auto num_items = static_cast<count_t>(message.positions.size());
+                sent[here].add(there, p.rank(), num_items);
+                received[there].add(here, message.destination, num_items);
+            }
+        }
+    }
+    expect_balanced(sent, regions);
+    expect_balanced(received, regions);
+}
+
+TEST(SpeakerAgreement, SendsOneMessagePerPairOfRegionsAndBalancesThem) {
+    for (const rank_t num_ranks : {2, 3, 8, 13, 40}) {
+        for (const auto& regions : test::conformance_topologies(num_ranks)) {
+            if (regions.num_regions() > 13) continue;  // the search would be too long
+            for (const auto& [name, patterns] : test::conformance_patterns(num_ranks)) {
+                for (const bool deduplicate : {true, false}) {
+                    SCOPED_TRACE(name);
+                    expect_one_balanced_message_per_pair(regions, patterns, deduplicate);
+                }
+            }
+        }
+    }
+}
+
+TEST(SpeakerAgreement, BalancesRandomVolumes) {
+    for (const auto* text : {"4x3", "8x2", "10x4", "cyclic:9x4", "1,2,3,4,5,6,7", "12x5"}) {
+        const auto regions = topology::from_string(text);
+        for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+            SCOPED_TRACE(seed);
+            expect_one_balanced_message_per_pair(
+                regions, test::random_pattern(regions.num_ranks(), seed), true);
+        }
+    }
+}
+
+/// Hands the messages of all ranks over, as `compile` does.
+template <class Send, class Receive>
+void run_round(std::vector<speaker_agreement>& ranks, Send send, Receive receive) {
+    std::vector<std::vector<word_message>> inboxes(ranks.size());
+    for (std::size_t source = 0; source < ranks.size(); ++source) {
+        for (const auto& message : send(ranks[source], static_cast<rank_t>(source))) {
+            inboxes[static_cast<std::size_t>(message.peer)].push_back(
+                {static_cast<rank_t>(source), message.words});
+        }
+    }
+    for (std::size_t p = 0; p < ranks.size(); ++p) receive(ranks[p], inboxes[p]);
+}
+
+TEST(SpeakerAgreement, TellsEachRankOnlyOfRegionsItHasItemsFor) {
+    const auto regions = topology::from_string("3x2");
+    const std::vector<std::vector<region_volume>> volumes{{{1, 5}}, {{1, 1}, {2, 4}}, {}, {},
+                                                          {},       {{0, 3}}};
+    std::vector<speaker_agreement> ranks;
+    for (rank_t rank = 0; rank < 6; ++rank) ranks.emplace_back(regions, rank);
+
+    run_round(
+        ranks,
+        [&](auto& agreement, rank_t rank) {
+            return agreement.send_volumes(volumes[static_cast<std::size_t>(rank)]);
+        },
+        [](auto& agreement, const auto& inbox) { agreement.receive_volumes(inbox); });
+    run_round(
+        ranks, [](auto& agreement, rank_t) { return agreement.send_senders(); },
+        [](auto& agreement, const auto& inbox) { agreement.receive_senders(inbox); });
+
+    using table = std::unordered_map<region_t, rank_t>;
+    EXPECT_EQ(ranks[0].speakers().senders, (table{{1, 0}}));
+    EXPECT_EQ(ranks[1].speakers().senders, (table{{1, 0}, {2, 1}}));
+    EXPECT_EQ(ranks[2].speakers().senders, table{});
+    EXPECT_EQ(ranks[4].speakers().senders, table{});
+    EXPECT_EQ(ranks[5].speakers().senders, (table{{0, 4}}));
+    const auto notices = ranks[2].receivers();
+    ASSERT_EQ(notices.size(), 1U);
+    EXPECT_EQ(notices[0].sender, 0);
+    EXPECT_EQ(notices[0].receiver, 2);
+}
+
+}  // namespace
+}  // namespace crossdock
