@@ -13,9 +13,9 @@ namespace crossdock {
 /// full.
 ///
 /// Largest first into the emptiest bin, then moves and swaps between the fullest bin and the others
-/// while they lower the fullest. If that leaves it above 1.25 times the mean, a search that gives up
-/// after 2000 steps looks for an assignment within this limit; it finds what there is for a dozen
-/// volumes. Equal arguments give equal results.
+/// while they lower the fullest. If that leaves it above 1.25 times the mean, a search that gives
+/// up after 2000 steps looks for an assignment within this limit; it finds what there is for a
+/// dozen volumes. Equal arguments give equal results.
 /// @param volumes   items, >= 0
 /// @param num_bins  at least 1
 /// @return the bin of each volume
