@@ -66,7 +66,7 @@ typedef struct crossdock_neighbor crossdock_neighbor;  ///< a plan ready to run
 const char* crossdock_last_error(void);
 
 /// @brief The status in lower case, e.g. "count_mismatch"; "unknown" for other numbers.
-const char* crossdock_status_name(crossdock_status status);
+const char* crossdock_status_name(int status);
 
 /// @brief Frees a text that the library gave.
 crossdock_status crossdock_free(char* text);
@@ -83,7 +83,8 @@ crossdock_status crossdock_version(int* major, int* minor, int* patch);
 /// @return CROSSDOCK_INVALID_ARGUMENT if `user` is MPI_COMM_NULL or an intercommunicator
 crossdock_status crossdock_communicator_create(MPI_Comm user, crossdock_communicator** result);
 
-/// @brief Frees the duplicate and the object; neighbors made on it must be freed before.
+/// @brief Frees the duplicate and the object; neighbors made on it must be idle, and can then only
+/// be freed.
 /// @par Collective
 /// Yes; may block.
 crossdock_status crossdock_communicator_close(crossdock_communicator* comm);
@@ -93,10 +94,11 @@ crossdock_status crossdock_communicator_close(crossdock_communicator* comm);
 /// @{
 
 /// @brief The topology of a communicator, as the machine and the processes' bindings have it.
+/// @param level  a `crossdock_locality`; an int, as C may pass any number
 /// @par Collective
 /// Yes; blocks. `level` must be equal on all ranks.
-crossdock_status crossdock_topology_discover(const crossdock_communicator* comm,
-                                             crossdock_locality level, crossdock_topology** result);
+crossdock_status crossdock_topology_discover(const crossdock_communicator* comm, int level,
+                                             crossdock_topology** result);
 
 /// @brief The topology in which ranks with equal keys (>= 0) share a region.
 /// @par Collective
@@ -340,7 +342,7 @@ crossdock_status crossdock_plan_free(crossdock_plan* plan);
 /// @{
 
 /// @brief Compiles a pattern along a route, to be exchanged again and again.
-/// @param comm  stays open until the neighbor is freed
+/// @param comm  stays open as long as the neighbor exchanges
 /// @par Collective
 /// Yes; blocks.
 /// @return as `crossdock_plan_compile`

@@ -39,7 +39,7 @@ void give_text(char** result, const std::string& text) {
 
 const char* crossdock_last_error(void) { return last_error.c_str(); }
 
-const char* crossdock_status_name(crossdock_status status) {
+const char* crossdock_status_name(int status) {
     return crossdock::to_string(static_cast<crossdock::errc>(status));
 }
 

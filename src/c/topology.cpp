@@ -23,7 +23,7 @@ crossdock_status crossdock_communicator_close(crossdock_communicator* comm) {
 
 namespace {
 
-locality checked_locality(crossdock_locality level) {
+locality checked_locality(int level) {
     if (level < CROSSDOCK_NODE || level > CROSSDOCK_L3)
         throw error(errc::invalid_argument, "there is no locality " + std::to_string(level));
     return static_cast<locality>(level);
@@ -31,8 +31,7 @@ locality checked_locality(crossdock_locality level) {
 
 }  // namespace
 
-crossdock_status crossdock_topology_discover(const crossdock_communicator* comm,
-                                             crossdock_locality level,
+crossdock_status crossdock_topology_discover(const crossdock_communicator* comm, int level,
                                              crossdock_topology** result) {
     return guarded([&] {
         const auto& ranks = value_of(comm, "comm");
