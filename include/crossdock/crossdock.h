@@ -276,16 +276,16 @@ crossdock_status crossdock_plan_compile(const crossdock_communicator* comm,
 /// @param plans     P of them, each to be freed; equal to those of `crossdock_plan_compile`
 /// @return as `crossdock_plan_compile`
 crossdock_status crossdock_plan_compile_all(const crossdock_topology* topology,
-                                            const crossdock_pattern* const* patterns,
-                                            const char* route, const crossdock_options* options,
+                                            crossdock_pattern* const* patterns, const char* route,
+                                            const crossdock_options* options,
                                             crossdock_plan** plans);
 
 /// @brief Proves that each needed item reaches each slot exactly once.
 /// @param plans     of all ranks, entry p for rank p
 /// @param patterns  what they were compiled from
 /// @return CROSSDOCK_INVALID_PLAN if the proof fails
-crossdock_status crossdock_plan_verify(int num_ranks, const crossdock_plan* const* plans,
-                                       const crossdock_pattern* const* patterns);
+crossdock_status crossdock_plan_verify(int num_ranks, crossdock_plan* const* plans,
+                                       crossdock_pattern* const* patterns);
 
 /// @brief What a rank sends: all of it, and the part that leaves its region.
 typedef struct crossdock_traffic {

@@ -69,7 +69,7 @@ std::span<const T> array(const T* data, count_t length, const char* what) {
 
 /// @brief Copies of what an array of handles holds.
 template <class Handle>
-auto values_of(const Handle* const* handles, count_t length, const char* what) {
+auto values_of(Handle* const* handles, count_t length, const char* what) {
     std::vector<decltype(Handle::value)> values;
     for (const Handle* handle : array(handles, length, what))
         values.push_back(value_of(handle, what));

@@ -52,8 +52,8 @@ crossdock_status crossdock_plan_compile(const crossdock_communicator* comm,
 }
 
 crossdock_status crossdock_plan_compile_all(const crossdock_topology* topology,
-                                            const crossdock_pattern* const* patterns,
-                                            const char* route, const crossdock_options* options,
+                                            crossdock_pattern* const* patterns, const char* route,
+                                            const crossdock_options* options,
                                             crossdock_plan** plans) {
     return guarded([&] {
         const auto& regions = value_of(topology, "topology");
@@ -68,8 +68,8 @@ crossdock_status crossdock_plan_compile_all(const crossdock_topology* topology,
     });
 }
 
-crossdock_status crossdock_plan_verify(int num_ranks, const crossdock_plan* const* plans,
-                                       const crossdock_pattern* const* patterns) {
+crossdock_status crossdock_plan_verify(int num_ranks, crossdock_plan* const* plans,
+                                       crossdock_pattern* const* patterns) {
     return guarded([&] {
         const auto all_plans = values_of(plans, num_ranks, "plans");
         crossdock::verify(all_plans, values_of(patterns, num_ranks, "patterns"));
