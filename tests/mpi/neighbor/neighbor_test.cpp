@@ -10,12 +10,16 @@
 #include "crossdock/neighbor/compile_mpi.hpp"
 #include "crossdock/plan/verify.hpp"
 #include "support/patterns.hpp"
+#include "support/routes.hpp"
 #include "support/thrown_by.hpp"
+#include "support/topologies.hpp"
 
 namespace crossdock {
 namespace {
 
 using test::conformance_patterns;
+using test::conformance_routes;
+using test::conformance_topologies;
 using test::thrown_by;
 
 // A slot that gets item `item` of rank `source`.
@@ -93,27 +97,6 @@ struct odd_item {
     friend bool operator==(const odd_item&, const odd_item&) = default;
 };
 
-std::vector<topology> topologies(rank_t num_ranks) {
-    std::vector<topology> result{topology::one_region(num_ranks)};
-    std::vector<region_t> round_robin, uneven;
-    for (rank_t rank = 0; rank < num_ranks; ++rank) {
-        round_robin.push_back(rank % 3);
-        uneven.push_back(rank * rank % 5 > 1 ? 4 : rank % 2);
-    }
-    result.push_back(topology::from_regions(round_robin));
-    result.push_back(topology::from_regions(uneven));
-    if (num_ranks % 2 == 0 && num_ranks > 2) {
-        result.push_back(topology::from_string("2x" + std::to_string(num_ranks / 2)));
-    }
-    return result;
-}
-
-std::vector<std::string> route_names() {
-    std::vector<std::string> names{"grid:3"};
-    for (const auto& entry : registered_routes()) names.push_back(entry.example);
-    return names;
-}
-
 class Neighbor : public testing::Test {
   protected:
     void TearDown() override {
@@ -153,9 +136,9 @@ class Neighbor : public testing::Test {
 };
 
 TEST_F(Neighbor, EveryRouteDeliversEveryPatternBothWays) {
-    for (const auto& regions : topologies(num_ranks())) {
+    for (const auto& regions : conformance_topologies(num_ranks())) {
         for (const auto& [name, patterns] : conformance_patterns(num_ranks())) {
-            for (const auto& route : route_names()) {
+            for (const auto& route : conformance_routes()) {
                 for (const bool deduplicate : {true, false}) {
                     SCOPED_TRACE(route + "/" + name + "/" + regions.to_string() +
                                  (deduplicate ? "+dedup" : ""));
@@ -176,9 +159,9 @@ TEST_F(Neighbor, EveryRouteDeliversEveryPatternBothWays) {
 }
 
 TEST_F(Neighbor, ThePlanIsTheOneThatIsCompiledOffline) {
-    for (const auto& regions : topologies(num_ranks())) {
+    for (const auto& regions : conformance_topologies(num_ranks())) {
         for (const auto& [name, patterns] : conformance_patterns(num_ranks())) {
-            for (const auto& route : route_names()) {
+            for (const auto& route : conformance_routes()) {
                 for (const bool deduplicate : {true, false}) {
                     SCOPED_TRACE(route + "/" + name + "/" + regions.to_string());
                     const auto offline =
@@ -198,7 +181,7 @@ TEST_F(Neighbor, ThePlanIsTheOneThatIsCompiledOffline) {
 TEST_F(Neighbor, LongMessagesAreSentInParts) {
     const auto regions = topology::one_region(num_ranks());
     const auto patterns = test::one_heavy_row_pattern(num_ranks());
-    for (const auto& route : route_names()) {
+    for (const auto& route : conformance_routes()) {
         SCOPED_TRACE(route);
         neighbor halo(comm, regions, mine(patterns), route,
                       {.deduplicate = true, .max_message_bytes = 9});
@@ -234,7 +217,7 @@ TEST_F(Neighbor, ReverseCombinesInAnOrderThatTimingDoesNotChange) {
 
 TEST_F(Neighbor, TestCompletesAnExchange) {
     const auto patterns = test::all_to_all_pattern(num_ranks());
-    for (const auto& route : route_names()) {
+    for (const auto& route : conformance_routes()) {
         SCOPED_TRACE(route);
         neighbor halo(comm, topology::one_region(num_ranks()), mine(patterns), route);
         const auto items = items_of<double>(mine(patterns), 0);
@@ -288,7 +271,7 @@ TEST_F(Neighbor, DuplicatesAndOtherPlansAreActiveAtOnceInAnyOrder) {
 TEST_F(Neighbor, StartWaitsForNobody) {
     const auto patterns = test::all_to_all_pattern(num_ranks());
     const rank_t last = num_ranks() - 1;
-    for (const auto& route : route_names()) {
+    for (const auto& route : conformance_routes()) {
         SCOPED_TRACE(route);
         neighbor halo(comm, topology::one_region(num_ranks()), mine(patterns), route);
         const auto items = items_of<double>(mine(patterns), 0);
@@ -324,7 +307,7 @@ TEST_F(Neighbor, DatatypesTravelPackedOrNot) {
     MPI_Type_create_resized(parts, 0, 4 * sizeof(int), &every_other);
     MPI_Type_commit(&every_other);
     const auto patterns = test::random_pattern(num_ranks());
-    for (const auto& route : route_names()) {
+    for (const auto& route : conformance_routes()) {
         SCOPED_TRACE(route);
         neighbor halo(comm, topology::one_region(num_ranks()), mine(patterns), route);
         std::vector<int> items(4 * static_cast<std::size_t>(mine(patterns).num_items), -5);
@@ -416,7 +399,7 @@ TEST_F(Neighbor, ReverseRefusesWhatItCannotCombine) {
 TEST_F(Neighbor, MismatchedCountsNameBothRanksOnAllRanks) {
     if (num_ranks() < 2) GTEST_SKIP() << "needs two ranks";
     auto patterns = test::ring_pattern(num_ranks());
-    for (const auto& route : route_names()) {
+    for (const auto& route : conformance_routes()) {
         SCOPED_TRACE(route);
         pattern p = mine(patterns);
         if (rank() == 1) {  // expects two items of rank 0, which sends one

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <gtest/gtest.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "crossdock/pattern/matrix.hpp"
+#include "support/thrown_by.hpp"
 
 namespace crossdock::test {
 
@@ -51,18 +51,6 @@ inline sparse_matrix read_text(const std::string& content) {
 
 inline sparse_matrix read_data(const std::string& name) {
     return read_matrix_market(CROSSDOCK_DATA_DIR "/" + name + ".mtx.gz");
-}
-
-/// What `call` throws; a failure if it throws nothing.
-template <class Call>
-error thrown_by(Call call) {
-    try {
-        call();
-    } catch (const error& fault) {
-        return fault;
-    }
-    ADD_FAILURE() << "nothing was thrown";
-    return {errc::success, ""};
 }
 
 }  // namespace crossdock::test
