@@ -1,6 +1,8 @@
 """Bad input and wrong usage: said once, never a hang, never exit code 0."""
 
 import gzip
+import json
+import os
 import pathlib
 import tempfile
 import unittest
@@ -101,11 +103,22 @@ class BadInput(unittest.TestCase):
                         ranks=ranks)
 
     def test_FullDisk(self):
-        with open("/dev/full", "w", encoding="utf-8") as full:
-            done = crossdock("analyze", MATRIX, "--ranks", 3, "--topology", "1,2", stdout=full)
+        for verb in (("info",), ("analyze", MATRIX, "--ranks", 3, "--topology", "1,2")):
+            with open("/dev/full", "w", encoding="utf-8") as full:
+                done = crossdock(*verb, stdout=full)
 
-        self.assertEqual(done.returncode, BAD_INPUT)
-        self.assertEqual(own_lines(done), ["crossdock: cannot write to standard output"])
+            self.assertEqual(done.returncode, BAD_INPUT)
+            self.assertEqual(own_lines(done), ["crossdock: cannot write to standard output"])
+
+    def test_FileNameThatIsNoText(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = os.fsencode(folder) + b"/\xff.mtx.gz"
+            pathlib.Path(os.fsdecode(file)).write_bytes(MATRIX.read_bytes())
+
+            done = crossdock("analyze", os.fsdecode(file), "--ranks", 3, "--topology", "1,2", "--json")
+
+            self.assertEqual(done.returncode, 0)
+            self.assertEqual(json.loads(done.stdout)["file"], f"{folder}/\ufffd.mtx.gz")
 
 
 class WrongUsage(unittest.TestCase):

@@ -12,6 +12,16 @@ namespace crossdock::tool {
 
 using namespace std::string_literals;
 
+namespace {
+
+// For what the ranks did not agree on: the others know nothing of it and would wait forever.
+void give_up(const std::exception& fault) {
+    report(fault.what());
+    MPI_Abort(MPI_COMM_WORLD, bad_input);
+}
+
+}  // namespace
+
 bool is_first_process() {
     for (const char* variable : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"}) {
         if (const char* const rank = std::getenv(variable)) return std::string_view(rank) == "0";
@@ -24,21 +34,25 @@ void report(const std::string& fault) {
     std::fflush(stderr);
 }
 
+void flush_output() {
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+        throw error(errc::file_error, "cannot write to standard output");
+}
+
 int on_all_ranks(const std::function<int(const communicator&)>& body) {
     CROSSDOCK_MPI(MPI_Init(nullptr, nullptr));
     communicator world(MPI_COMM_WORLD);
     int exit_code = bad_input;
     try {
         exit_code = body(world);
+        flush_output();  // once a rank exits with an error the launcher may end the others
     } catch (const mpi_error& fault) {
-        // The other ranks know nothing of it and would wait forever.
-        report(fault.what());
-        MPI_Abort(MPI_COMM_WORLD, bad_input);
+        give_up(fault);
     } catch (const error& fault) {
         if (world.rank() == 0) report(fault.what());
+    } catch (const std::exception& fault) {
+        give_up(fault);
     }
-    // Once a rank exits with an error the launcher may end the others.
-    std::fflush(stdout);
     world.close();
     CROSSDOCK_MPI(MPI_Finalize());
     return exit_code;

@@ -78,7 +78,7 @@ void print_json(const analyze_options& options, const topology& regions,
                                       {"total", traffic_json(statistics.total)},
                                       {"buffer_items", spread_json(statistics.buffer_items)}});
     }
-    fmt::print("{}\n", document.dump(2));
+    print(document);
 }
 
 void print_table(const analyze_options& options, const topology& regions,
@@ -107,6 +107,7 @@ int run(const analyze_options& options) {
     const auto regions = topology::from_string(options.topology_text, options.num_ranks);
     const auto reports = count_all(options, regions);
     (options.as_json ? print_json : print_table)(options, regions, reports);
+    flush_output();
     return 0;
 }
 

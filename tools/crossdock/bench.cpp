@@ -70,7 +70,7 @@ void print_json(const bench_options& options, const topology& regions,
                         {"iterations", options.contest.iterations},
                         {"setups", options.contest.setups},
                         {"contenders", std::move(contenders)}};
-    fmt::print("{}\n", document.dump(2));
+    print(document);
 }
 
 void print_table(const bench_options& options, const topology& regions,

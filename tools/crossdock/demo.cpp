@@ -79,7 +79,7 @@ void print_json(const demo_options& options, const topology& regions,
     const json document{{"schema", "crossdock.demo/1"}, {"file", options.file},
                         {"ranks", regions.num_ranks()}, {"topology", regions.to_string()},
                         {"routes", std::move(routes)},  {"conclusion", conclusion(shown)}};
-    fmt::print("{}\n", document.dump(2));
+    print(document);
 }
 
 void print_table(const demo_options& options, const topology& regions,

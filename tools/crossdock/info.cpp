@@ -49,7 +49,7 @@ void print_json(const info_options& options, const topology& regions, rank_t num
           {"regions", regions.num_regions()},
           {"region_sizes", std::move(sizes)}}},
         {"routes", std::move(routes)}};
-    fmt::print("{}\n", document.dump(2));
+    print(document);
 }
 
 void print_table(const info_options& options, const topology& regions, rank_t num_processes) {

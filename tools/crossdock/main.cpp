@@ -1,24 +1,17 @@
-#include <cstdio>
-#include <iostream>
-#include <sstream>
+#include <exception>
 
-#include "crossdock/base/error.hpp"
 #include "tools/crossdock/all_ranks.hpp"
 #include "tools/crossdock/verbs.hpp"
 
 namespace {
 
-using namespace crossdock;
+namespace tool = crossdock::tool;
 
 // Help, or what is wrong with the arguments; said once, without MPI.
 int explain(const CLI::App& app, const CLI::ParseError& why) {
-    std::ostringstream nowhere;
-    if (!tool::is_first_process()) {
-        // The launcher ends all processes at the first error: it must be the one that says why.
-        app.exit(why, nowhere, nowhere);
-        return 0;
-    }
-    return app.exit(why, std::cout, std::cerr);
+    // The launcher ends all processes at the first error: it must be the one that says why.
+    if (!tool::is_first_process()) return 0;
+    return app.exit(why);
 }
 
 int run(const tool::action& chosen) {
@@ -46,10 +39,5 @@ int main(int argc, char** argv) {
     } catch (const CLI::ParseError& why) {
         return explain(app, why);
     }
-    const int exit_code = run(chosen);
-    if (std::fflush(stdout) != 0) {
-        tool::report("cannot write to standard output");
-        return tool::bad_input;
-    }
-    return exit_code;
+    return run(chosen);
 }

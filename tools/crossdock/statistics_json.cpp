@@ -1,5 +1,7 @@
 #include "tools/crossdock/statistics_json.hpp"
 
+#include <fmt/format.h>
+
 namespace crossdock::tool {
 
 namespace {
@@ -9,6 +11,10 @@ json summary_json(const summary& numbers) {
 }
 
 }  // namespace
+
+void print(const json& document) {
+    fmt::print("{}\n", document.dump(2, ' ', false, json::error_handler_t::replace));
+}
 
 json spread_json(const summary& numbers) { return {{"max", numbers.max}, {"mean", numbers.mean}}; }
 

@@ -1,5 +1,5 @@
 /// @file
-/// @brief Statistics of plans as JSON.
+/// @brief JSON for standard output, and statistics of plans in it.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -10,6 +10,10 @@ namespace crossdock::tool {
 
 /// @brief JSON that keeps its fields in the order they were written.
 using json = nlohmann::ordered_json;
+
+/// @brief Writes a document to standard output; bytes that are no UTF-8 (in file names) are
+/// replaced.
+void print(const json& document);
 
 /// @brief {"max", "mean"}, over ranks.
 json spread_json(const summary& numbers);
