@@ -28,8 +28,8 @@ void check_sizes(const communicator& comm, const topology& regions, const patter
 // What must be equal on all ranks, in words that do not grow with the ranks of an ordinary
 // placement.
 std::int64_t hash_of_arguments(const topology& regions, std::string_view route_name,
-                               const compile_options& options) {
-    auto text = fmt::format("{} {}", route_name, options.deduplicate);
+                               const compile_options& options, std::int64_t more) {
+    auto text = fmt::format("{} {} {}", route_name, options.deduplicate, more);
     for (const auto& p : regions.placements()) {
         text += fmt::format(" {} {} {} {} {}", p.first_rank, p.num_ranks, p.first_region,
                             p.num_regions, p.run_length);
@@ -40,7 +40,8 @@ std::int64_t hash_of_arguments(const topology& regions, std::string_view route_n
 }  // namespace
 
 plan compile_mpi(const communicator& comm, const topology& regions, const pattern& p,
-                 std::string_view route_name, const compile_options& options) {
+                 std::string_view route_name, const compile_options& options,
+                 std::int64_t also_equal) {
     std::unique_ptr<route> r;
     std::optional<plan_compiler> compiler;
     on_all_or_none(
@@ -50,7 +51,8 @@ plan compile_mpi(const communicator& comm, const topology& regions, const patter
             r = make_route(route_name, regions);
             compiler.emplace(regions, p, *r, options);
         },
-        hash_of_arguments(regions, route_name, options), "topologies, routes or options");
+        hash_of_arguments(regions, route_name, options, also_equal),
+        "topologies, routes or options");
     const int first_tag = comm.reserve_tags(compiler->num_rounds());
     for (int round = 0; round < compiler->num_rounds(); ++round) {
         compiler->receive(sparse_exchange(comm, first_tag + round, compiler->send()));

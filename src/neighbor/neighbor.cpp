@@ -179,7 +179,9 @@ neighbor::neighbor(const communicator& comm, const topology& regions, const patt
                    std::string_view route, const neighbor_options& options)
     : state_(std::make_unique<implementation>(
           comm,
-          std::make_shared<const plan>(compile_mpi(comm, regions, p, route, {options.deduplicate})),
+          std::make_shared<const plan>(
+              compile_mpi(comm, regions, p, route, {options.deduplicate},
+                          static_cast<std::int64_t>(options.max_message_bytes))),
           options)) {}
 
 neighbor::neighbor(std::unique_ptr<implementation> state) : state_(std::move(state)) {}

@@ -13,6 +13,7 @@ namespace crossdock {
 /// @param regions  equal on all ranks
 /// @param p        this rank's pattern
 /// @param route_name  as `make_route` takes it; equal on all ranks
+/// @param also_equal  a value of the caller's that is checked along with the arguments
 /// @return this rank's plan, identical to the one `compile` gives
 /// @par Collective
 /// Yes; blocks. One sparse exchange per stage, two more for balanced routes, and two agreements.
@@ -23,6 +24,7 @@ namespace crossdock {
 /// @par Complexity
 /// Time, memory and messages follow what passes through this rank; nothing is of size P.
 plan compile_mpi(const communicator& comm, const topology& regions, const pattern& p,
-                 std::string_view route_name, const compile_options& options = {});
+                 std::string_view route_name, const compile_options& options = {},
+                 std::int64_t also_equal = 0);
 
 }  // namespace crossdock

@@ -440,6 +440,11 @@ TEST_F(Neighbor, ArgumentsThatDifferBetweenRanksAreRefused) {
     const error options = thrown_by(
         [&] { neighbor(comm, regions, mine(patterns), "direct", {.deduplicate = rank() == 0}); });
     EXPECT_EQ(options.code(), errc::invalid_argument);
+    const error parts = thrown_by([&] {
+        neighbor(comm, regions, mine(patterns), "direct",
+                 {.deduplicate = true, .max_message_bytes = rank() == 0 ? std::size_t{8} : 9});
+    });
+    EXPECT_EQ(parts.code(), errc::invalid_argument);
     const error unknown = thrown_by(
         [&] { neighbor(comm, regions, mine(patterns), rank() == 1 ? "teleport" : "direct"); });
     EXPECT_EQ(unknown.code(), errc::unknown_route);
