@@ -44,8 +44,9 @@ int on_all_ranks(const std::function<int(const communicator&)>& body) {
     communicator world(MPI_COMM_WORLD);
     int exit_code = bad_input;
     try {
-        exit_code = body(world);
+        const int code_of_body = body(world);
         flush_output();  // once a rank exits with an error the launcher may end the others
+        exit_code = code_of_body;
     } catch (const mpi_error& fault) {
         give_up(fault);
     } catch (const error& fault) {
