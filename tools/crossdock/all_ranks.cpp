@@ -1,12 +1,10 @@
 #include "tools/crossdock/all_ranks.hpp"
 
-#include <fmt/format.h>
-
-#include <cstdio>
 #include <cstdlib>
 #include <string_view>
 
 #include "crossdock/topology/discover_mpi.hpp"
+#include "tools/crossdock/output.hpp"
 
 namespace crossdock::tool {
 
@@ -27,16 +25,6 @@ bool is_first_process() {
         if (const char* const rank = std::getenv(variable)) return std::string_view(rank) == "0";
     }
     return true;
-}
-
-void report(const std::string& fault) {
-    fmt::print(stderr, "crossdock: {}\n", fault);
-    std::fflush(stderr);
-}
-
-void flush_output() {
-    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
-        throw error(errc::file_error, "cannot write to standard output");
 }
 
 int on_all_ranks(const std::function<int(const communicator&)>& body) {

@@ -18,13 +18,6 @@ inline constexpr int bad_input = 2;
 /// Needs no MPI: what does not communicate is done and said by this process alone.
 bool is_first_process();
 
-/// @brief One line on stderr.
-void report(const std::string& fault);
-
-/// @brief Hands over what was printed.
-/// @throws error(errc::file_error)  it cannot be written, as on a full disk
-void flush_output();
-
 /// @brief Between MPI_Init and MPI_Finalize, runs `body` on every rank.
 /// @return what `body` returned, or `bad_input` if it threw (on all ranks alike, said by rank 0)
 /// @par Collective

@@ -10,6 +10,7 @@
 #include "crossdock/plan/compile.hpp"
 #include "crossdock/plan/verify.hpp"
 #include "tools/crossdock/all_ranks.hpp"
+#include "tools/crossdock/output.hpp"
 #include "tools/crossdock/route_names.hpp"
 #include "tools/crossdock/statistics_json.hpp"
 #include "tools/crossdock/table.hpp"
@@ -83,8 +84,8 @@ void print_json(const analyze_options& options, const topology& regions,
 
 void print_table(const analyze_options& options, const topology& regions,
                  const std::vector<route_report>& reports) {
-    fmt::print("{}: {} ranks in {} regions, partition {}; max: the rank that sends most\n\n",
-               options.file, regions.num_ranks(), regions.num_regions(), options.partition);
+    print("{}: {} ranks in {} regions, partition {}; max: the rank that sends most\n\n",
+          options.file, regions.num_ranks(), regions.num_regions(), options.partition);
     table lines({"route", "dedup", "stages", "messages", "max", "items", "max",
                  "inter-region messages", "max", "inter-region items", "max", "buffer max"});
     for (const auto& [route, is_deduplicated, statistics] : reports) {
@@ -99,7 +100,7 @@ void print_table(const analyze_options& options, const topology& regions,
         cells.push_back(fmt::to_string(statistics.buffer_items.max));
         lines.add(std::move(cells));
     }
-    fmt::print("{}", lines.to_string());
+    print("{}", lines.to_string());
 }
 
 int run(const analyze_options& options) {

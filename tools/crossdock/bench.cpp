@@ -7,6 +7,7 @@
 
 #include "bench/neighbor/contest.hpp"
 #include "tools/crossdock/all_ranks.hpp"
+#include "tools/crossdock/output.hpp"
 #include "tools/crossdock/route_names.hpp"
 #include "tools/crossdock/statistics_json.hpp"
 #include "tools/crossdock/table.hpp"
@@ -75,10 +76,10 @@ void print_json(const bench_options& options, const topology& regions,
 
 void print_table(const bench_options& options, const topology& regions,
                  const std::vector<bench::standing>& standings) {
-    fmt::print("{}: {} ranks, topology {}, {} bytes per item, {} iterations, {}\n", options.file,
-               regions.num_ranks(), regions.to_string(), options.contest.item_bytes,
-               options.contest.iterations, mpi_version());
-    fmt::print(
+    print("{}: {} ranks, topology {}, {} bytes per item, {} iterations, {}\n", options.file,
+          regions.num_ranks(), regions.to_string(), options.contest.item_bytes,
+          options.contest.iterations, mpi_version());
+    print(
         "microseconds of the slowest rank; ratio: median to {}'s; set-up: median, with the first "
         "exchange\n\n",
         standings.front().name);
@@ -98,7 +99,7 @@ void print_table(const bench_options& options, const topology& regions,
              fmt::to_string(sent.inter_region_messages), fmt::to_string(sent.items),
              fmt::to_string(sent.inter_region_items)});
     }
-    fmt::print("{}", lines.to_string());
+    print("{}", lines.to_string());
 }
 
 int run_neighbor(const bench_options& options) {

@@ -8,6 +8,7 @@
 
 #include "bench/neighbor/contest.hpp"
 #include "tools/crossdock/all_ranks.hpp"
+#include "tools/crossdock/output.hpp"
 #include "tools/crossdock/route_names.hpp"
 #include "tools/crossdock/statistics_json.hpp"
 #include "tools/crossdock/table.hpp"
@@ -84,8 +85,8 @@ void print_json(const demo_options& options, const topology& regions,
 
 void print_table(const demo_options& options, const topology& regions,
                  const std::vector<showing>& shown) {
-    fmt::print("y = A x with {} on {} ranks in {} regions ({})\n\n", options.file,
-               regions.num_ranks(), regions.num_regions(), regions.to_string());
+    print("y = A x with {} on {} ranks in {} regions ({})\n\n", options.file, regions.num_ranks(),
+          regions.num_regions(), regions.to_string());
     table lines({"route", "stages", "messages", "inter-region messages", "items",
                  "inter-region items", "verified"});
     for (const auto& [route, num_stages, sent, is_verified] : shown) {
@@ -93,7 +94,7 @@ void print_table(const demo_options& options, const topology& regions,
                    fmt::to_string(sent.inter_region_messages), fmt::to_string(sent.items),
                    fmt::to_string(sent.inter_region_items), is_verified ? "yes" : "NO"});
     }
-    fmt::print("{}\n{}\n", lines.to_string(), conclusion(shown));
+    print("{}\n{}\n", lines.to_string(), conclusion(shown));
 }
 
 int run(const demo_options& options) {

@@ -1,11 +1,10 @@
-#include <fmt/format.h>
-
 #include <memory>
 #include <string>
 
 #include "crossdock/route/route.hpp"
 #include "crossdock/topology/discover_mpi.hpp"
 #include "tools/crossdock/all_ranks.hpp"
+#include "tools/crossdock/output.hpp"
 #include "tools/crossdock/statistics_json.hpp"
 #include "tools/crossdock/table.hpp"
 #include "tools/crossdock/verbs.hpp"
@@ -53,15 +52,15 @@ void print_json(const info_options& options, const topology& regions, rank_t num
 }
 
 void print_table(const info_options& options, const topology& regions, rank_t num_processes) {
-    fmt::print("crossdock  {}\n", CROSSDOCK_VERSION);
-    fmt::print("MPI        {}, ranks: {}\n", mpi_version(), num_processes);
-    fmt::print("topology   {} ({}), ranks: {}, regions: {}\n\n", regions.to_string(),
-               options.topology_text.empty() ? "by " + options.level : "as given",
-               regions.num_ranks(), regions.num_regions());
+    print("crossdock  {}\n", CROSSDOCK_VERSION);
+    print("MPI        {}, ranks: {}\n", mpi_version(), num_processes);
+    print("topology   {} ({}), ranks: {}, regions: {}\n\n", regions.to_string(),
+          options.topology_text.empty() ? "by " + options.level : "as given", regions.num_ranks(),
+          regions.num_regions());
     table lines({"route", "for example"});
     for (const auto& entry : registered_routes()) lines.add({entry.name, entry.example});
-    fmt::print("{}\n", lines.to_string());
-    for (const auto& entry : registered_routes()) fmt::print("{}: {}\n", entry.name, entry.summary);
+    print("{}\n", lines.to_string());
+    for (const auto& entry : registered_routes()) print("{}: {}\n", entry.name, entry.summary);
 }
 
 int run(const info_options& options) {

@@ -1,6 +1,7 @@
 #include <exception>
 
 #include "tools/crossdock/all_ranks.hpp"
+#include "tools/crossdock/output.hpp"
 #include "tools/crossdock/verbs.hpp"
 
 namespace {

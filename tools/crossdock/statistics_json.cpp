@@ -1,6 +1,6 @@
 #include "tools/crossdock/statistics_json.hpp"
 
-#include <fmt/format.h>
+#include "tools/crossdock/output.hpp"
 
 namespace crossdock::tool {
 
@@ -13,7 +13,7 @@ json summary_json(const summary& numbers) {
 }  // namespace
 
 void print(const json& document) {
-    fmt::print("{}\n", document.dump(2, ' ', false, json::error_handler_t::replace));
+    print("{}\n", document.dump(2, ' ', false, json::error_handler_t::replace));
 }
 
 json spread_json(const summary& numbers) { return {{"max", numbers.max}, {"mean", numbers.mean}}; }
