@@ -24,6 +24,12 @@ count_t parse_items_per_message(const std::string& file) {
 // Row p is rank p's; its entries are the columns that rank p needs of every rank.
 workload dense_workload(count_t items_per_message, const topology& regions) {
     const rank_t num_ranks = regions.num_ranks();
+    constexpr count_t most_entries = count_t{1} << 32;
+    if (items_per_message > most_entries / num_ranks / num_ranks) {
+        throw error(errc::invalid_argument,
+                    fmt::format("dense:{} among {} ranks has more than {} entries",
+                                items_per_message, num_ranks, most_entries));
+    }
     const count_t columns_per_rank = items_per_message * regions.num_regions();
     workload result;
     auto& matrix = result.matrix;

@@ -6,8 +6,9 @@
 /// - A null pointer where a value is needed is CROSSDOCK_INVALID_ARGUMENT, as is a negative length.
 ///   Arrays of length 0 may be null.
 /// - Counts, displacements, indices and lengths are in items, never in bytes.
-/// - A collective function returns the same error on all ranks or on none; only where the
-///   communicator itself is a null pointer does a rank fail alone.
+/// - A function that blocks collectively returns the same error on all ranks or on none; only where
+///   the communicator itself is a null pointer does a rank fail alone. Starting, testing and waiting
+///   for an exchange communicate without agreeing: their errors are the rank's own.
 /// - What a function creates is the caller's and goes with the matching `_free`, in any order; a
 ///   null pointer is nothing to free. Texts are freed with `crossdock_free`.
 #ifndef CROSSDOCK_CROSSDOCK_H
@@ -251,7 +252,7 @@ crossdock_status crossdock_route_example(int index, const char** route);
 /// @brief How plans are compiled and run; equal on all ranks. A null pointer means the defaults.
 typedef struct crossdock_options {
     int deduplicate;           ///< 0: an item travels once for each of its destinations
-    size_t max_message_bytes;  ///< longer messages are sent in parts; plans alone do not use it
+    size_t max_message_bytes;  ///< longer messages are sent in parts; 0 is the default
 } crossdock_options;
 
 /// @brief Fills in the defaults.
@@ -333,12 +334,19 @@ crossdock_status crossdock_plan_free(crossdock_plan* plan);
 ///
 /// | state | legal calls | next |
 /// |---|---|---|
-/// | idle | `start`, `start_reverse`, `exchange`, `reverse`, `duplicate`, `free` | `start...`:
-/// active | | active | `test`, `wait` | idle once complete |
+/// | idle | `start`, `start_reverse` | active |
+/// | idle | `exchange`, `reverse`, `duplicate` | idle |
+/// | idle | `free` | |
+/// | active | `duplicate` | active |
+/// | active | `test`, `wait` | idle once complete |
 ///
 /// A call in the wrong state is CROSSDOCK_INVALID_STATE. While active, the input must not change
 /// and the output must not be read. Every rank starts the same exchanges of one object in the same
-/// order. An error of these calls is the rank's own.
+/// order. An error of these calls is the rank's own, and so is one of `duplicate`.
+///
+/// On a route of several stages a rank forwards for others, inside `test`, `wait` and the library's
+/// collective calls on the same communicator. While such an exchange is active, a rank must not block
+/// elsewhere (in MPI_Barrier, say) for something that another rank does only after its wait.
 /// @{
 
 /// @brief Compiles a pattern along a route, to be exchanged again and again.

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <new>
+#include <thread>
 
 namespace crossdock {
 
@@ -46,6 +47,27 @@ int communicator::reserve_tags(int count) const {
     return std::exchange(state_->next_tag, state_->next_tag + count);
 }
 
+void communicator::add_work(background_work* work) const { state_->work.push_back(work); }
+
+void communicator::remove_work(background_work* work) const noexcept {
+    std::erase(state_->work, work);
+}
+
+void communicator::progress() const {
+    // A copy, because work that is done removes itself.
+    const auto all_work = state_->work;
+    for (auto* work : all_work) work->progress();
+}
+
+void communicator::wait(MPI_Request& request) const {
+    for (int is_complete = 0; has_work() && !is_complete;) {
+        progress();
+        CROSSDOCK_MPI(MPI_Test(&request, &is_complete, MPI_STATUS_IGNORE));
+        if (!is_complete) std::this_thread::yield();
+    }
+    CROSSDOCK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+}
+
 void communicator::close() {
     if (is_open()) CROSSDOCK_MPI(MPI_Comm_free(&state_->duplicate));
 }
@@ -74,7 +96,10 @@ void agree(const communicator& comm, const std::optional<error>& fault, std::int
            const char* what) {
     // The least failing rank, the least `same`, and the largest (as the least of the negated).
     std::array<std::int64_t, 3> verdict{fault ? comm.rank() : comm.num_ranks(), same, -same};
-    CROSSDOCK_MPI(MPI_Allreduce(MPI_IN_PLACE, verdict.data(), 3, MPI_INT64_T, MPI_MIN, comm.get()));
+    MPI_Request reduction = MPI_REQUEST_NULL;
+    CROSSDOCK_MPI(MPI_Iallreduce(MPI_IN_PLACE, verdict.data(), 3, MPI_INT64_T, MPI_MIN, comm.get(),
+                                 &reduction));
+    comm.wait(reduction);
     const auto failing_rank = static_cast<rank_t>(verdict[0]);
     if (failing_rank == comm.num_ranks()) {
         if (verdict[1] != -verdict[2]) {

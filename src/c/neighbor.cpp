@@ -50,8 +50,10 @@ crossdock_status crossdock_neighbor_create(const crossdock_communicator* comm,
 crossdock_status crossdock_neighbor_duplicate(const crossdock_neighbor* handle,
                                               crossdock_neighbor** result) {
     return guarded([&] {
+        auto twin = value_of(handle, "neighbor")
+                        .duplicate();  // first, so that tags stay alike on all ranks
         require(result, "result");
-        give(result, value_of(handle, "neighbor").duplicate());
+        give(result, std::move(twin));
     });
 }
 
@@ -63,39 +65,16 @@ crossdock_status crossdock_neighbor_plan(const crossdock_neighbor* handle,
     });
 }
 
-namespace {
-
-// MPI itself would abort on a null handle, and on a null buffer crash.
-neighbor& startable(crossdock_neighbor* handle, const void* items, const void* slots,
-                    MPI_Datatype datatype) {
-    neighbor& result = value_of(handle, "neighbor");
-    if (result.compiled_plan().num_items() > 0) require(items, "items");
-    if (result.compiled_plan().num_slots() > 0) require(slots, "slots");
-    if (datatype == MPI_DATATYPE_NULL)
-        throw error(errc::invalid_argument, "datatype is MPI_DATATYPE_NULL");
-    return result;
-}
-
-void start_reverse(neighbor& idle, const void* slots, void* items, MPI_Datatype datatype,
-                   MPI_Op operation) {
-    if (operation == MPI_OP_NULL) throw error(errc::invalid_argument, "operation is MPI_OP_NULL");
-    idle.start_reverse(slots, items, datatype, operation);
-}
-
-}  // namespace
-
 crossdock_status crossdock_neighbor_start(crossdock_neighbor* handle, const void* items,
                                           MPI_Datatype datatype, void* slots) {
-    return guarded(
-        [&] { startable(handle, items, slots, datatype).start(items, slots, datatype); });
+    return guarded([&] { value_of(handle, "neighbor").start(items, slots, datatype); });
 }
 
 crossdock_status crossdock_neighbor_start_reverse(crossdock_neighbor* handle, const void* slots,
                                                   MPI_Datatype datatype, MPI_Op operation,
                                                   void* items) {
-    return guarded([&] {
-        start_reverse(startable(handle, items, slots, datatype), slots, items, datatype, operation);
-    });
+    return guarded(
+        [&] { value_of(handle, "neighbor").start_reverse(slots, items, datatype, operation); });
 }
 
 crossdock_status crossdock_neighbor_test(crossdock_neighbor* handle, int* is_complete) {

@@ -9,8 +9,14 @@ using crossdock::on_all_or_none;
 
 crossdock_status crossdock_communicator_create(MPI_Comm user, crossdock_communicator** result) {
     return guarded([&] {
-        require(result, "result");
-        give(result, crossdock::communicator(user));
+        crossdock::communicator comm(user);
+        try {
+            on_all_or_none(comm, [&] { require(result, "result"); });
+        } catch (...) {
+            comm.close();
+            throw;
+        }
+        give(result, std::move(comm));
     });
 }
 

@@ -52,6 +52,7 @@ void agree_that_all_arrived(const communicator& comm, int tag,
         } else if (all_complete(sends)) {
             CROSSDOCK_MPI(MPI_Ibarrier(comm.get(), &barrier));
         }
+        comm.progress();
         if (!has_received) std::this_thread::yield();
     }
 }
@@ -76,6 +77,7 @@ void hear_from_everyone(const communicator& comm, int tag, std::vector<word_mess
     }
     const std::size_t num_expected = inbox.size() + outbox.size();
     while (inbox.size() < num_expected || !all_complete(sends)) {
+        comm.progress();
         if (!receive_any(comm, tag, inbox)) std::this_thread::yield();
     }
     std::erase_if(inbox, [&](const auto& m) { return m.peer != comm.rank() && m.words.empty(); });

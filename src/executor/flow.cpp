@@ -1,49 +1,36 @@
 #include "crossdock/executor/flow.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 namespace crossdock {
 
 namespace {
 
-bool is_only(const flow_task& task, const moves& list) {
-    return task.copy_input.size() + task.copy_arrived.size() + task.combine_input.size() +
-               task.combine_arrived.size() ==
-           list.size();
-}
-
-// Adds messages and tasks, and notes which task waits for which message.
+// Adds messages and what fills them, and notes which fill waits for which message.
 class flow_builder {
   public:
     void add_incoming(rank_t peer, int stage, count_t num_items) {
         result_.incoming.push_back({peer, stage, result_.num_arrived, num_items});
+        result_.successors.emplace_back();
         result_.num_arrived += num_items;
     }
 
     void add_outgoing(rank_t peer, int stage, count_t num_items) {
         result_.outgoing.push_back({peer, stage, result_.num_departing, num_items});
+        result_.fills.emplace_back();
         result_.num_departing += num_items;
     }
 
-    // After all messages: one task per outgoing message; then those for the output.
-    void add_tasks(std::size_t num_output_tasks) {
-        result_.tasks.resize(result_.outgoing.size() + num_output_tasks);
-        result_.successors.resize(result_.incoming.size());
-    }
+    flow_task& fill(std::size_t i) { return result_.fills[i]; }
 
-    flow_task& task(std::size_t i) { return result_.tasks[i]; }
-    flow_task& output_task(std::size_t i) { return result_.tasks[result_.outgoing.size() + i]; }
-    std::size_t output_task_index(std::size_t i) const { return result_.outgoing.size() + i; }
-
-    // Consecutive calls for one task must come with ascending messages, to be noted once.
-    void add_dependency(std::size_t task_index, std::size_t message) {
+    // Calls for one fill must come together, so that each message is noted once.
+    void add_dependency(std::size_t fill, std::size_t message) {
         auto& waiting = result_.successors[message];
-        if (!waiting.empty() && waiting.back() == static_cast<int>(task_index)) return;
-        waiting.push_back(static_cast<int>(task_index));
-        ++result_.tasks[task_index].num_dependencies;
+        if (!waiting.empty() && waiting.back() == static_cast<int>(fill)) return;
+        waiting.push_back(static_cast<int>(fill));
+        ++result_.fills[fill].num_dependencies;
     }
-
-    const flow_message& incoming(std::size_t i) const { return result_.incoming[i]; }
 
     // The incoming message that an arrived item is in; the last answer is tried first.
     std::size_t message_of(count_t arrived) {
@@ -60,58 +47,62 @@ class flow_builder {
         return last_message_;
     }
 
+    void add_early_output(flow_task task) {
+        if (!is_empty(task)) result_.early_outputs.push_back(std::move(task));
+    }
+
+    void add_late_output(flow_task task) {
+        if (!is_empty(task)) result_.late_outputs.push_back(std::move(task));
+    }
+
+    // What is copied from message m to the output. If that is all of the message, to one run, and
+    // nothing else reads the message, then it is received there.
+    void add_delivery(std::size_t m, flow_task task) {
+        auto& message = result_.incoming[m];
+        const auto& list = task.copy_arrived;
+        if (list.is_one_run() && list.size() == message.num_items &&
+            result_.successors[m].empty()) {
+            message.in_place_index = list.to.first();
+        } else {
+            add_late_output(std::move(task));
+        }
+    }
+
     flow finish() {
         send_in_place();
-        receive_in_place();
         put_feeding_first();
         return std::move(result_);
     }
 
   private:
+    static count_t num_moves(const flow_task& task) {
+        return task.copy_input.size() + task.copy_arrived.size() + task.combine_input.size() +
+               task.combine_arrived.size();
+    }
+    static bool is_empty(const flow_task& task) { return num_moves(task) == 0; }
+
     void send_in_place() {
         for (std::size_t i = 0; i < result_.outgoing.size(); ++i) {
-            auto& list = result_.tasks[i].copy_input;
-            if (!is_only(result_.tasks[i], list) || !list.is_one_run()) continue;
+            auto& list = result_.fills[i].copy_input;
+            if (num_moves(result_.fills[i]) != list.size() || !list.is_one_run()) continue;
             result_.outgoing[i].in_place_index = list.from.first();
             list = {};
         }
     }
 
-    // A message all of whose items are copied to one run of the output is received there.
-    void receive_in_place() {
-        for (std::size_t m = 0; m < result_.incoming.size(); ++m) {
-            auto& message = result_.incoming[m];
-            if (result_.successors[m].size() != 1) continue;
-            const auto task_index = static_cast<std::size_t>(result_.successors[m].front());
-            auto& task = result_.tasks[task_index];
-            auto& list = task.copy_arrived;
-            if (task_index < result_.outgoing.size() || task.num_dependencies != 1) continue;
-            if (!is_only(task, list) || !list.is_one_run() || list.size() != message.num_items)
-                continue;
-            message.in_place_index = list.to.first();
-            list = {};
-        }
-    }
-
     void put_feeding_first() {
-        const auto feeds = [&](std::size_t m) {
-            return std::any_of(
-                result_.successors[m].begin(), result_.successors[m].end(),
-                [&](int task) { return static_cast<std::size_t>(task) < result_.outgoing.size(); });
-        };
-        std::vector<std::size_t> order;
-        for (const bool wanted : {true, false}) {
-            for (std::size_t m = 0; m < result_.incoming.size(); ++m) {
-                if (feeds(m) == wanted) order.push_back(m);
-            }
-            if (wanted) result_.num_feeding = order.size();
-        }
+        std::vector<std::size_t> order(result_.incoming.size());
+        std::iota(order.begin(), order.end(), std::size_t{0});
+        const auto end_of_feeding = std::stable_partition(
+            order.begin(), order.end(), [&](auto m) { return !result_.successors[m].empty(); });
+        result_.num_feeding = static_cast<std::size_t>(end_of_feeding - order.begin());
         std::vector<flow_message> incoming;
         std::vector<std::vector<int>> successors;
         for (const std::size_t m : order) {
             incoming.push_back(result_.incoming[m]);
             successors.push_back(std::move(result_.successors[m]));
         }
+        successors.resize(result_.num_feeding);
         result_.incoming = std::move(incoming);
         result_.successors = std::move(successors);
     }
@@ -127,49 +118,54 @@ flow forward_flow(const plan& p) {
     std::size_t num_incoming = 0;
     for (std::size_t t = 0; t < p.stages().size(); ++t) {
         const int stage = static_cast<int>(t);
-        for (const auto& m : p.stages()[t].receives)
+        for (const auto& m : p.stages()[t].receives) {
             builder.add_incoming(m.source, stage, m.num_items);
+        }
         for (const auto& m : p.stages()[t].sends) {
             builder.add_outgoing(m.destination, stage, static_cast<count_t>(m.positions.size()));
         }
         num_incoming += p.stages()[t].receives.size();
     }
-    // Output task m delivers incoming message m; the last one delivers own items.
-    builder.add_tasks(num_incoming + 1);
 
-    std::size_t task_index = 0;
+    std::size_t message = 0;
     count_t departing = 0;
     for (const auto& stage : p.stages()) {
-        for (const auto& message : stage.sends) {
-            for (const count_t position : message.positions) {
-                auto& task = builder.task(task_index);
+        for (const auto& sent : stage.sends) {
+            auto& fill = builder.fill(message);
+            for (const count_t position : sent.positions) {
                 if (position < p.num_items()) {
-                    task.copy_input.append(position, departing++);
+                    fill.copy_input.append(position, departing++);
                 } else {
                     const count_t arrived = position - p.num_items();
-                    task.copy_arrived.append(arrived, departing++);
-                    builder.add_dependency(task_index, builder.message_of(arrived));
+                    fill.copy_arrived.append(arrived, departing++);
+                    builder.add_dependency(message, builder.message_of(arrived));
                 }
             }
-            ++task_index;
+            ++message;
         }
     }
+
+    flow_task own_items;
+    std::vector<flow_task> from_message(num_incoming);
     for (const auto& [position, slot] : p.deliveries()) {
         if (position < p.num_items()) {
-            builder.output_task(num_incoming).copy_input.append(position, slot);
+            own_items.copy_input.append(position, slot);
         } else {
             const count_t arrived = position - p.num_items();
-            const std::size_t message = builder.message_of(arrived);
-            builder.output_task(message).copy_arrived.append(arrived, slot);
-            builder.add_dependency(builder.output_task_index(message), message);
+            from_message[builder.message_of(arrived)].copy_arrived.append(arrived, slot);
         }
+    }
+    builder.add_early_output(std::move(own_items));
+    for (std::size_t m = 0; m < num_incoming; ++m) {
+        builder.add_delivery(m, std::move(from_message[m]));
     }
     return builder.finish();
 }
 
 flow reverse_flow(const plan& p) {
     flow_builder builder;
-    std::vector<std::size_t> task_of_arrived;  // by position - num_items: the message it came with
+    std::vector<std::size_t> fill_of_arrived;  // by position - num_items: the message it came with
+    std::size_t num_outgoing = 0;
     for (std::size_t t = 0; t < p.stages().size(); ++t) {
         const int stage = static_cast<int>(t);
         for (const auto& m : p.stages()[t].sends) {
@@ -177,48 +173,45 @@ flow reverse_flow(const plan& p) {
         }
         for (const auto& m : p.stages()[t].receives) {
             builder.add_outgoing(m.source, stage, m.num_items);
+            fill_of_arrived.insert(fill_of_arrived.end(), static_cast<std::size_t>(m.num_items),
+                                   num_outgoing++);
         }
     }
-    std::size_t num_outgoing = 0;
-    for (const auto& stage : p.stages()) {
-        for (const auto& m : stage.receives) {
-            task_of_arrived.insert(task_of_arrived.end(), static_cast<std::size_t>(m.num_items),
-                                   num_outgoing);
-            ++num_outgoing;
-        }
-    }
-    builder.add_tasks(1);
 
     // A position that was received departs from the place it arrived at; own items are the output.
+    flow_task output;
     std::vector<bool> has_value(static_cast<std::size_t>(p.num_positions()));
-    const auto place = [&](count_t position, count_t from, moves flow_task::*copies,
-                           moves flow_task::*combines) {
-        if (position < p.num_items()) {
-            (builder.output_task(0).*combines).append(from, position);
-            return builder.output_task_index(0);
-        }
-        const count_t departing = position - p.num_items();
-        const std::size_t task_index = task_of_arrived[static_cast<std::size_t>(departing)];
+    const auto list_for = [&](count_t position, moves flow_task::*copies,
+                              moves flow_task::*combines) -> moves& {
+        if (position < p.num_items()) return output.*combines;
+        auto& fill =
+            builder.fill(fill_of_arrived[static_cast<std::size_t>(position - p.num_items())]);
         const bool is_first = !has_value[static_cast<std::size_t>(position)];
-        (builder.task(task_index).*(is_first ? copies : combines)).append(from, departing);
         has_value[static_cast<std::size_t>(position)] = true;
-        return task_index;
+        return fill.*(is_first ? copies : combines);
+    };
+    const auto place_of = [&](count_t position) {
+        return position < p.num_items() ? position : position - p.num_items();
     };
     for (const auto& [position, slot] : p.deliveries()) {
-        place(position, slot, &flow_task::copy_input, &flow_task::combine_input);
+        list_for(position, &flow_task::copy_input, &flow_task::combine_input)
+            .append(slot, place_of(position));
     }
     count_t arrived = 0;
     std::size_t message = 0;
     for (const auto& stage : p.stages()) {
         for (const auto& sent : stage.sends) {
             for (const count_t position : sent.positions) {
-                const auto task_index = place(position, arrived++, &flow_task::copy_arrived,
-                                              &flow_task::combine_arrived);
-                builder.add_dependency(task_index, message);
+                list_for(position, &flow_task::copy_arrived, &flow_task::combine_arrived)
+                    .append(arrived++, place_of(position));
+                if (position < p.num_items()) continue;
+                builder.add_dependency(
+                    fill_of_arrived[static_cast<std::size_t>(position - p.num_items())], message);
             }
             ++message;
         }
     }
+    builder.add_late_output(std::move(output));
     return builder.finish();
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <thread>
 
 namespace crossdock {
 
@@ -28,7 +29,8 @@ persistent_executor::persistent_executor(const communicator& comm, std::shared_p
     first_send_of_.push_back(sends_.size());
     requests_.assign(receives_.size() + sends_.size(), MPI_REQUEST_NULL);
     completed_.resize(num_feeding_parts_);
-    has_arrived_.resize(receives_.size());
+    missing_dependencies_.resize(work_->fills.size());
+    missing_parts_.resize(work_->num_feeding);
     arrived_ = std::make_unique_for_overwrite<std::byte[]>(
         static_cast<std::size_t>(work_->num_arrived) * item_bytes);
     departing_ = std::make_unique_for_overwrite<std::byte[]>(
@@ -45,6 +47,7 @@ persistent_executor::persistent_executor(const communicator& comm, std::shared_p
 }
 
 persistent_executor::~persistent_executor() {
+    comm_.remove_work(this);
     if (is_active_) {
         // Messages under way still write there; better to lose the memory than to have it
         // overwritten.
@@ -116,69 +119,75 @@ void persistent_executor::start(const void* input, void* output, combine_functio
     CROSSDOCK_ASSERT(light, !is_active_, "an exchange is active already");
     bind(input, output);
     combine_ = std::move(combine);
-    is_active_ = true;
-    num_unsent_ = work_->outgoing.size();
-    missing_dependencies_.clear();
-    for (const auto& task : work_->tasks) missing_dependencies_.push_back(task.num_dependencies);
-    missing_parts_.assign(work_->incoming.size(), 0);
-    for (const auto& receive : receives_) ++missing_parts_[receive.message];
-    std::fill(has_arrived_.begin(), has_arrived_.end(), char{0});
-
-    if (!receives_.empty())
-        CROSSDOCK_MPI(MPI_Startall(static_cast<int>(receives_.size()), requests_.data()));
-    for (std::size_t i = 0; i < work_->tasks.size(); ++i) {
-        if (work_->tasks[i].num_dependencies == 0) run(i);
+    num_unsent_ = 0;
+    for (std::size_t i = 0; i < work_->fills.size(); ++i) {
+        missing_dependencies_[i] = work_->fills[i].num_dependencies;
+        if (missing_dependencies_[i] > 0) ++num_unsent_;
     }
+    std::fill(missing_parts_.begin(), missing_parts_.end(), 0);
+    for (std::size_t i = 0; i < num_feeding_parts_; ++i) ++missing_parts_[receives_[i].message];
+    if (num_unsent_ > 0) comm_.add_work(this);
+    is_active_ = true;
+
+    start_requests(0, receives_.size());
+    for (std::size_t i = 0; i < work_->fills.size(); ++i) {
+        if (missing_dependencies_[i] == 0) send(i);
+    }
+    for (const auto& task : work_->early_outputs) run(task, output_);
 }
 
-void persistent_executor::run(std::size_t task_index) {
-    const auto& task = work_->tasks[task_index];
-    const bool is_message = task_index < work_->outgoing.size();
-    std::byte* to = is_message ? departing_.get() : output_;
+// One by one: the parts of a message must match in order, which MPI_Startall does not promise.
+void persistent_executor::start_requests(std::size_t first, std::size_t end) {
+    for (std::size_t i = first; i < end; ++i) CROSSDOCK_MPI(MPI_Start(&requests_[i]));
+}
+
+void persistent_executor::run(const flow_task& task, std::byte* to) {
     copy_items(to, input_, task.copy_input, item_bytes_);
     copy_items(to, arrived_.get(), task.copy_arrived, item_bytes_);
     if (task.combine_input.size() > 0) combine_(to, input_, task.combine_input);
     if (task.combine_arrived.size() > 0) combine_(to, arrived_.get(), task.combine_arrived);
-    if (!is_message) return;
-    const std::size_t first = first_send_of_[task_index];
-    const std::size_t end = first_send_of_[task_index + 1];
-    CROSSDOCK_MPI(
-        MPI_Startall(static_cast<int>(end - first), requests_.data() + receives_.size() + first));
-    --num_unsent_;
+}
+
+void persistent_executor::send(std::size_t message) {
+    run(work_->fills[message], departing_.get());
+    start_requests(receives_.size() + first_send_of_[message],
+                   receives_.size() + first_send_of_[message + 1]);
 }
 
 void persistent_executor::arrive(std::size_t part_index) {
-    has_arrived_[part_index] = 1;
     const std::size_t message = receives_[part_index].message;
     if (--missing_parts_[message] > 0) return;
-    for (const int task : work_->successors[message]) {
-        if (--missing_dependencies_[static_cast<std::size_t>(task)] == 0)
-            run(static_cast<std::size_t>(task));
+    for (const int next : work_->successors[message]) {
+        const auto waiting = static_cast<std::size_t>(next);
+        if (--missing_dependencies_[waiting] > 0) continue;
+        send(waiting);
+        if (--num_unsent_ == 0) comm_.remove_work(this);
     }
 }
 
-void persistent_executor::take_arrivals(int num_completed) {
+// Forwards what `find_some` (MPI_Testsome or MPI_Waitsome) finds to have arrived.
+void persistent_executor::forward(decltype(&MPI_Testsome) find_some) {
+    int num_completed = 0;
+    CROSSDOCK_MPI(find_some(static_cast<int>(num_feeding_parts_), requests_.data(), &num_completed,
+                            completed_.data(), MPI_STATUSES_IGNORE));
     for (int i = 0; i < num_completed; ++i) {
         arrive(static_cast<std::size_t>(completed_[static_cast<std::size_t>(i)]));
     }
 }
 
+void persistent_executor::progress() {
+    if (num_unsent_ > 0) forward(&MPI_Testsome);
+}
+
 void persistent_executor::finish() {
-    for (std::size_t i = 0; i < receives_.size(); ++i) {
-        if (!has_arrived_[i]) arrive(i);
-    }
+    for (const auto& task : work_->late_outputs) run(task, output_);
     is_active_ = false;
 }
 
 bool persistent_executor::test() {
     CROSSDOCK_ASSERT(light, is_active_, not_active);
-    if (num_unsent_ > 0) {
-        int num_completed = 0;
-        CROSSDOCK_MPI(MPI_Testsome(static_cast<int>(num_feeding_parts_), requests_.data(),
-                                   &num_completed, completed_.data(), MPI_STATUSES_IGNORE));
-        take_arrivals(num_completed);
-        if (num_unsent_ > 0) return false;
-    }
+    comm_.progress();
+    if (num_unsent_ > 0) return false;
     int is_complete = 0;
     CROSSDOCK_MPI(MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &is_complete,
                               MPI_STATUSES_IGNORE));
@@ -188,11 +197,14 @@ bool persistent_executor::test() {
 
 void persistent_executor::wait() {
     CROSSDOCK_ASSERT(light, is_active_, not_active);
-    while (num_unsent_ > 0) {
-        int num_completed = 0;
-        CROSSDOCK_MPI(MPI_Waitsome(static_cast<int>(num_feeding_parts_), requests_.data(),
-                                   &num_completed, completed_.data(), MPI_STATUSES_IGNORE));
-        take_arrivals(num_completed);
+    // While anything is to be forwarded for another exchange, nothing may block.
+    while (comm_.has_work()) {
+        if (comm_.has_only(this)) {
+            forward(&MPI_Waitsome);
+        } else {
+            if (test()) return;
+            std::this_thread::yield();
+        }
     }
     CROSSDOCK_MPI(
         MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE));

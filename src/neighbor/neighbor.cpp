@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <optional>
+#include <utility>
 #include <vector>
 
-#include "crossdock/executor/flow.hpp"
+#include "crossdock/executor/persistent_executor.hpp"
 #include "crossdock/neighbor/compile_mpi.hpp"
 
 namespace crossdock {
@@ -19,13 +21,17 @@ struct datatype_layout {
     MPI_Aint extent = 0;
     MPI_Aint true_lower_bound = 0;
     MPI_Aint true_extent = 0;
-    int size_bytes = 0;
+    MPI_Count size_bytes = 0;
 
     explicit datatype_layout(MPI_Datatype datatype) {
+        if (datatype == MPI_DATATYPE_NULL) {
+            throw error(errc::invalid_argument, "datatype is MPI_DATATYPE_NULL");
+        }
         CROSSDOCK_MPI(MPI_Type_get_extent(datatype, &lower_bound, &extent));
         CROSSDOCK_MPI(MPI_Type_get_true_extent(datatype, &true_lower_bound, &true_extent));
-        CROSSDOCK_MPI(MPI_Type_size(datatype, &size_bytes));
-        if (size_bytes <= 0) throw error(errc::invalid_argument, "the datatype is empty");
+        CROSSDOCK_MPI(MPI_Type_size_x(datatype, &size_bytes));
+        if (size_bytes <= 0) throw error(errc::invalid_argument, "the datatype has no bytes");
+        checked_cast<int>(size_bytes);
     }
 
     bool is_contiguous() const {
@@ -33,6 +39,25 @@ struct datatype_layout {
                true_extent == size_bytes;
     }
 };
+
+// Calls `use(from, to, length)` for every stretch in which both indices count up together.
+template <class Use>
+void for_each_run(const moves& list, Use&& use) {
+    list.from.with_lookup([&](auto from) {
+        list.to.with_lookup([&](auto to) {
+            for (count_t k = 0; k < list.size();) {
+                int length = 1;
+                while (k + length < list.size() && from(k + length) == from(k) + length &&
+                       to(k + length) == to(k) + length &&
+                       length < std::numeric_limits<int>::max()) {
+                    ++length;
+                }
+                use(from(k), to(k), length);
+                k += length;
+            }
+        });
+    });
+}
 
 std::vector<count_t> sorted_unique(std::vector<count_t> values) {
     std::sort(values.begin(), values.end());
@@ -60,30 +85,50 @@ std::vector<count_t> filled_slots(const plan& p) {
     return sorted_unique(std::move(slots));
 }
 
+void check_arrays(const plan& p, const void* items, const void* slots) {
+    if ((p.num_items() == 0 || items) && (p.num_slots() == 0 || slots)) return;
+    throw error(
+        errc::invalid_argument,
+        fmt::format("{} is a null pointer", p.num_items() > 0 && !items ? "items" : "slots"),
+        p.rank());
+}
+
+// 0 stands for the default, so that options filled with zeros are usable.
+neighbor_options with_defaults(neighbor_options options) {
+    if (options.max_message_bytes == 0)
+        options.max_message_bytes = neighbor_options{}.max_message_bytes;
+    return options;
+}
+
 }  // namespace
 
 struct neighbor::implementation {
-    // Values of a datatype that is not contiguous, packed; unpacked to `slots` at the end.
-    struct packed_exchange {
-        void* slots;
+    // Room for values of a datatype that is not contiguous, packed; kept for the next exchange.
+    struct packed_values {
+        int item_bytes = 0;
+        std::vector<count_t> used_items;
+        std::vector<count_t> filled_slots;
+        std::unique_ptr<std::byte[]> items;
+        std::unique_ptr<std::byte[]> slots;
+    };
+    // Where the packed slots go in the end.
+    struct unpack_target {
+        std::byte* slots;
         MPI_Datatype datatype;
         MPI_Aint extent;
-        int item_bytes;
-        std::unique_ptr<std::byte[]> packed_items;
-        std::unique_ptr<std::byte[]> packed_slots;
     };
 
     implementation(const communicator& c, std::shared_ptr<const plan> compiled,
                    const neighbor_options& o)
         : comm(c),
           p(std::move(compiled)),
-          options(o),
+          options(with_defaults(o)),
           first_tag(comm.reserve_tags(2 * num_stages())) {}
 
     ~implementation() {
         if (active && packed) {  // as the executor does with its own buffers
-            static_cast<void>(packed->packed_items.release());
-            static_cast<void>(packed->packed_slots.release());
+            static_cast<void>(packed->items.release());
+            static_cast<void>(packed->slots.release());
         }
     }
 
@@ -122,45 +167,44 @@ struct neighbor::implementation {
         active = &executor;
     }
 
+    packed_values& room_for(int item_bytes) {
+        if (packed && packed->item_bytes == item_bytes) return *packed;
+        const auto allocate = [&](count_t num_values) {
+            return std::make_unique_for_overwrite<std::byte[]>(
+                static_cast<std::size_t>(num_values) * static_cast<std::size_t>(item_bytes));
+        };
+        return packed.emplace(packed_values{item_bytes, used_items(*p), filled_slots(*p),
+                                            allocate(p->num_items()), allocate(p->num_slots())});
+    }
+
     void start_packed(const void* items, void* slots, MPI_Datatype datatype,
                       const datatype_layout& layout) {
         require_idle();
         int item_bytes = 0;
         CROSSDOCK_MPI(MPI_Pack_size(1, datatype, comm.get(), &item_bytes));
-        const auto bytes = static_cast<std::size_t>(item_bytes);
-        const auto room_for = [&](count_t num_values) {
-            return std::make_unique_for_overwrite<std::byte[]>(
-                static_cast<std::size_t>(num_values) * bytes);
-        };
-        auto& exchange =
-            packed.emplace(packed_exchange{slots, datatype, layout.extent, item_bytes,
-                                           room_for(p->num_items()), room_for(p->num_slots())});
-        for (const count_t item : used_items(*p)) {
+        auto& room = room_for(item_bytes);
+        for (const count_t item : room.used_items) {
             int position = 0;
-            CROSSDOCK_MPI(
-                MPI_Pack(static_cast<const std::byte*>(items) + item * layout.extent, 1, datatype,
-                         exchange.packed_items.get() + static_cast<std::size_t>(item) * bytes,
-                         item_bytes, &position, comm.get()));
+            CROSSDOCK_MPI(MPI_Pack(static_cast<const std::byte*>(items) + item * layout.extent, 1,
+                                   datatype, room.items.get() + item * item_bytes, item_bytes,
+                                   &position, comm.get()));
         }
-        start_forward(exchange.packed_items.get(), exchange.packed_slots.get(), bytes);
+        start_forward(room.items.get(), room.slots.get(), static_cast<std::size_t>(item_bytes));
+        to_unpack = unpack_target{static_cast<std::byte*>(slots), datatype, layout.extent};
     }
 
-    void unpack() {
-        const auto bytes = static_cast<std::size_t>(packed->item_bytes);
-        for (const count_t slot : filled_slots(*p)) {
+    void unpack(const unpack_target& target) {
+        for (const count_t slot : packed->filled_slots) {
             int position = 0;
-            CROSSDOCK_MPI(
-                MPI_Unpack(packed->packed_slots.get() + static_cast<std::size_t>(slot) * bytes,
-                           packed->item_bytes, &position,
-                           static_cast<std::byte*>(packed->slots) + slot * packed->extent, 1,
-                           packed->datatype, comm.get()));
+            CROSSDOCK_MPI(MPI_Unpack(
+                packed->slots.get() + slot * packed->item_bytes, packed->item_bytes, &position,
+                target.slots + slot * target.extent, 1, target.datatype, comm.get()));
         }
     }
 
     void complete() {
         active = nullptr;
-        if (packed) unpack();
-        packed.reset();
+        if (to_unpack) unpack(*std::exchange(to_unpack, std::nullopt));
     }
 
     communicator comm;
@@ -172,7 +216,8 @@ struct neighbor::implementation {
     std::unique_ptr<persistent_executor> forward_executor;
     std::unique_ptr<persistent_executor> backward_executor;
     persistent_executor* active = nullptr;
-    std::optional<packed_exchange> packed;
+    std::optional<packed_values> packed;
+    std::optional<unpack_target> to_unpack;
 };
 
 neighbor::neighbor(const communicator& comm, const topology& regions, const pattern& p,
@@ -199,6 +244,7 @@ neighbor neighbor::duplicate() const {
 const plan& neighbor::compiled_plan() const noexcept { return *state_->p; }
 
 void neighbor::start(const void* items, void* slots, MPI_Datatype datatype) {
+    check_arrays(compiled_plan(), items, slots);
     const datatype_layout layout(datatype);
     if (layout.is_contiguous()) {
         state_->start_forward(items, slots, static_cast<std::size_t>(layout.size_bytes));
@@ -209,6 +255,8 @@ void neighbor::start(const void* items, void* slots, MPI_Datatype datatype) {
 
 void neighbor::start_reverse(const void* slots, void* items, MPI_Datatype datatype,
                              MPI_Op operation) {
+    check_arrays(compiled_plan(), items, slots);
+    if (operation == MPI_OP_NULL) throw error(errc::invalid_argument, "operation is MPI_OP_NULL");
     const datatype_layout layout(datatype);
     if (layout.lower_bound != 0 || layout.true_lower_bound < 0 ||
         layout.true_lower_bound + layout.true_extent > layout.extent) {
@@ -223,14 +271,9 @@ void neighbor::start_reverse(const void* slots, void* items, MPI_Datatype dataty
     if (!is_commutative) throw error(errc::invalid_argument, "the operation is not commutative");
     const auto extent = layout.extent;
     const auto combine = [=](std::byte* to, const std::byte* from, const moves& list) {
-        list.from.with_lookup([&](auto from_index) {
-            list.to.with_lookup([&](auto to_index) {
-                for (count_t k = 0; k < list.size(); ++k) {
-                    CROSSDOCK_MPI(MPI_Reduce_local(from + from_index(k) * extent,
-                                                   to + to_index(k) * extent, 1, datatype,
-                                                   operation));
-                }
-            });
+        for_each_run(list, [&](count_t from_index, count_t to_index, int length) {
+            CROSSDOCK_MPI(MPI_Reduce_local(from + from_index * extent, to + to_index * extent,
+                                           length, datatype, operation));
         });
     };
     state_->start_backward(slots, items, static_cast<std::size_t>(extent), combine);

@@ -20,8 +20,6 @@ struct index_run {
     count_t last = 0;
     count_t first_item = 0;
     rank_t owner = 0;
-
-    friend auto operator<=>(const index_run&, const index_run&) = default;
 };
 
 /// One slot, and whose item belongs there.
@@ -134,7 +132,9 @@ std::vector<index_run> directory_entries(const std::vector<word_message>& inbox)
             entries.push_back({words[i], words[i + 1], words[i + 2], owner});
         }
     }
-    std::sort(entries.begin(), entries.end());
+    std::sort(entries.begin(), entries.end(), [](const index_run& a, const index_run& b) {
+        return std::pair(a.first, a.owner) < std::pair(b.first, b.owner);
+    });
     const auto twice = std::adjacent_find(
         entries.begin(), entries.end(),
         [](const index_run& a, const index_run& b) { return b.first <= a.last; });

@@ -31,13 +31,16 @@ void check_slot(const plan::contents& data, count_t slot) {
 count_t check_stage(const plan::contents& data, const plan_stage& stage, count_t num_positions) {
     for (const auto& message : stage.sends) {
         check_rank(data, message.destination);
+        if (message.positions.empty()) {
+            reject(data.rank, fmt::format("the message to {} has no items", message.destination));
+        }
         for (const count_t position : message.positions)
             check_position(data, position, num_positions);
     }
     for (const auto& message : stage.receives) {
         check_rank(data, message.source);
         const count_t most = std::numeric_limits<count_t>::max() - num_positions;
-        if (message.first_position != num_positions || message.num_items < 0 ||
+        if (message.first_position != num_positions || message.num_items < 1 ||
             message.num_items > most) {
             reject(data.rank,
                    fmt::format("the message from {} takes {} positions from {}, expected from {}",

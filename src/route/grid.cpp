@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <charconv>
+#include <cmath>
 
 #include "crossdock/route/direct.hpp"
 
@@ -76,7 +77,8 @@ std::vector<rank_t> balanced_shape(rank_t num_ranks, int num_dimensions) {
         std::fill_n(shape.begin(), bits % num_dimensions, 2 << (bits / num_dimensions));
         return shape;
     }
-    rank_t root = 1;
+    // From just below the root, which the floating-point power may miss by a little.
+    auto root = std::max(1, static_cast<rank_t>(std::pow(num_ranks, 1.0 / num_dimensions)) - 1);
     while (!product_reaches(std::vector<rank_t>(n, root), num_ranks)) ++root;
     std::vector<rank_t> shape(n, root);
     for (auto k = shape.rbegin(); k != shape.rend(); ++k) {

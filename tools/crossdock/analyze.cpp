@@ -117,7 +117,9 @@ int run(const analyze_options& options) {
 void add_analyze(CLI::App& app, action& chosen) {
     auto options = std::make_shared<analyze_options>();
     auto* verb = app.add_subcommand(
-        "analyze", "Count what every route sends for the halo of y = A x; needs no MPI");
+        "analyze",
+        "Count what every route sends for the halo of y = A x; needs no MPI, and under a launcher "
+        "the first process alone does it");
     verb->add_option("FILE", options->file,
                      "Matrix Market file, plain or gzip; or dense:K, K items between any two ranks")
         ->required();

@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "crossdock/base/types.hpp"
 
@@ -33,6 +34,16 @@ class mpi_error : public error {
             throw ::crossdock::mpi_error(crossdock_mpi_code, #call);                    \
         }                                                                               \
     } while (false)
+
+/// @brief What a rank owes to others while it waits for something else, such as forwarding.
+class background_work {
+  public:
+    /// @brief Does what can be done without waiting.
+    virtual void progress() = 0;
+
+  protected:
+    ~background_work() = default;
+};
 
 /// @brief A private duplicate of the user's communicator; all messages of the library travel on it.
 ///
@@ -68,6 +79,22 @@ class communicator {
     /// @throws error(errc::count_overflow)  MPI_TAG_UB is reached (on all ranks alike)
     int reserve_tags(int count) const;
 
+    /// @brief From now on, whoever waits on this communicator also calls `work->progress()`.
+    /// @param work  not owned; to be removed before it dies
+    void add_work(background_work* work) const;
+    void remove_work(background_work* work) const noexcept;
+    bool has_work() const noexcept { return !state_->work.empty(); }
+    /// @brief Whether `work` was added and nothing else.
+    bool has_only(const background_work* work) const noexcept {
+        return state_->work.size() == 1 && state_->work.front() == work;
+    }
+
+    /// @brief Makes progress on all work that was added. Does not wait.
+    void progress() const;
+
+    /// @brief Completes a request, making progress on all work meanwhile. Waiting yields the core.
+    void wait(MPI_Request& request) const;
+
     /// @brief Frees the duplicate. Everything built on it must be gone or idle.
     /// @par Collective
     /// Yes; may block.
@@ -80,6 +107,7 @@ class communicator {
         MPI_Comm duplicate = MPI_COMM_NULL;
         int next_tag = 0;
         int tag_limit = 0;
+        std::vector<background_work*> work;
     };
     std::shared_ptr<state> state_;
     rank_t rank_ = 0;
@@ -94,7 +122,7 @@ class communicator {
 /// @param same   a value, usually a hash of arguments, that must be equal on all ranks
 /// @param what   names those arguments in the error text
 /// @par Collective
-/// Yes; blocks. One MPI_Allreduce of three words, and on error one broadcast.
+/// Yes; blocks. One reduction of three words, and on error one broadcast.
 /// @throws error  as brought; or error(errc::invalid_argument) where `same` differs
 void agree(const communicator& comm, const std::optional<error>& fault, std::int64_t same = 0,
            const char* what = "the arguments");

@@ -22,7 +22,7 @@ struct flow_message {
     bool is_in_place() const noexcept { return in_place_index >= 0; }
 };
 
-/// @brief Fills one departing message, or part of the output, once what it reads has arrived.
+/// @brief Fills one departing message or a part of the output, once what it reads has arrived.
 ///
 /// The four lists are done in this order; a place that several values go to is first copied to and
 /// then combined into.
@@ -38,18 +38,19 @@ struct flow_task {
 ///
 ///     input --tasks--> departing ==messages==> arrived --tasks--> departing or output
 ///
-/// Task i fills outgoing message i; the tasks after those fill the output. `successors[m]` are the
-/// tasks that wait for incoming message m. The incoming messages that an outgoing one waits for
-/// come first: there are `num_feeding` of them.
+/// `fills[i]` fills outgoing message i. The incoming messages that a fill waits for come first:
+/// there are `num_feeding` of them, and `successors[m]` are the fills that wait for the m-th.
 struct flow {
     std::vector<flow_message> incoming;
     std::vector<flow_message> outgoing;
-    std::vector<flow_task> tasks;
+    std::vector<flow_task> fills;
+    std::vector<flow_task> early_outputs;  ///< to the output, from the input alone
+    std::vector<flow_task>
+        late_outputs;  ///< to the output, once everything has arrived; in this order
     std::vector<std::vector<int>> successors;
     std::size_t num_feeding = 0;
     count_t num_arrived = 0;    ///< items of all incoming messages
     count_t num_departing = 0;  ///< items of all outgoing messages
-    int num_stages = 0;
 };
 
 /// @brief Items to slots: input is the local array, output the slots.

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstring>
+#include <functional>
 #include <vector>
 
 #include "crossdock/base/types.hpp"
@@ -65,6 +66,10 @@ struct moves {
 
 /// @brief Copies items of `item_bytes` bytes, as `list` says.
 void copy_items(std::byte* to, const std::byte* from, const moves& list, std::size_t item_bytes);
+
+/// @brief Combines values of one array into another, as a list of moves says.
+using combine_function =
+    std::function<void(std::byte* to, const std::byte* from, const moves& list)>;
 
 /// @brief to[j] = op(to[j], from[i]) for every pair (i, j) of `list`, in order.
 template <class T, class Op>

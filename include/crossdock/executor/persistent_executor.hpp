@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <vector>
 
@@ -11,10 +10,6 @@
 #include "crossdock/executor/flow.hpp"
 
 namespace crossdock {
-
-/// @brief Combines values of one array into another, as a list of moves says.
-using combine_function =
-    std::function<void(std::byte* to, const std::byte* from, const moves& list)>;
 
 /// @brief One direction of a plan, with its buffers and requests, for items of one size.
 ///
@@ -26,11 +21,11 @@ using combine_function =
 /// |---|---|---|
 /// | idle | `start` | active |
 /// | active | `test`, `wait` | `test` that returns true, `wait`: idle |
-class persistent_executor {
+class persistent_executor final : private background_work {
   public:
     /// @param comm               borrowed
     /// @param work               shared; not changed
-    /// @param first_tag          `work->num_stages` tags from here are this executor's own
+    /// @param first_tag          its own tags, one per stage of the plan, begin here
     /// @param item_bytes         bytes of an item, at least 1
     /// @param max_message_bytes  longer messages are sent in parts
     /// @par Collective
@@ -66,9 +61,12 @@ class persistent_executor {
     void bind(const void* input, void* output);
     void make_receive(std::size_t i);
     void make_send(std::size_t i);
-    void run(std::size_t task_index);
-    void take_arrivals(int num_completed);
+    void start_requests(std::size_t first, std::size_t end);
+    void run(const flow_task& task, std::byte* to);
+    void send(std::size_t message);
     void arrive(std::size_t part_index);
+    void forward(decltype(&MPI_Testsome) find_some);
+    void progress() override;
     void finish();
 
     communicator comm_;
@@ -91,10 +89,9 @@ class persistent_executor {
     combine_function combine_;
 
     bool is_active_ = false;
-    std::size_t num_unsent_ = 0;             // outgoing messages not yet filled
-    std::vector<int> missing_dependencies_;  // by task
-    std::vector<int> missing_parts_;         // by incoming message
-    std::vector<char> has_arrived_;          // by part
+    std::size_t num_unsent_ = 0;             // outgoing messages that wait for others
+    std::vector<int> missing_dependencies_;  // by outgoing message
+    std::vector<int> missing_parts_;         // by incoming message that feeds others
 };
 
 }  // namespace crossdock

@@ -11,7 +11,6 @@
 
 #include "crossdock/base/communicator_mpi.hpp"
 #include "crossdock/executor/moves.hpp"
-#include "crossdock/executor/persistent_executor.hpp"
 #include "crossdock/pattern/pattern.hpp"
 #include "crossdock/plan/plan.hpp"
 #include "crossdock/topology/topology.hpp"
@@ -22,7 +21,8 @@ namespace crossdock {
 struct neighbor_options {
     /// An item whose destinations share the next hop is sent there once.
     bool deduplicate = true;
-    /// Longer messages are sent in parts of at most this many bytes, but at least one item.
+    /// Longer messages are sent in parts of at most this many bytes, but at least one item; 0 is
+    /// the default.
     std::size_t max_message_bytes = std::size_t{1} << 30;
 };
 
@@ -66,18 +66,26 @@ struct maximum {
 ///
 /// | state | legal calls | next |
 /// |---|---|---|
-/// | idle | `start`, `start_reverse`, `exchange`, `reverse`, `duplicate` | `start…`: active;
-/// others: idle | | active | `test`, `wait` | `test` that returns true, `wait`: idle |
+/// | idle | `start`, `start_reverse`, `duplicate` | `start`, `start_reverse`: active |
+/// | idle | `exchange`, `reverse` | idle |
+/// | active | `test`, `wait`, `duplicate` | `test` that returns true, `wait`: idle |
+/// | moved from | destruction, assignment | |
 ///
-/// While active, the input must not change and the output must not be read; the library needs no
-/// call in between. Every rank starts the same exchanges of one object in the same order; different
-/// objects (also duplicates, which share the plan) are independent, and any number may be active at
-/// once. Arrays that stay the same from one start to the next save a little set-up.
+/// While active, the input must not change and the output must not be read. Every rank starts the same
+/// exchanges of one object in the same order; different objects (also duplicates, which share the plan)
+/// are independent: any number may be active at once, and be waited for in any order.
 ///
-/// The destructor does not communicate. An object must be idle when it is destroyed; one that is
-/// not leaves its buffers to the messages under way.
+/// On a route of several stages a rank forwards for others, and does so inside `test`, `wait` and the
+/// library's collective calls on the same communicator. While such an exchange is active, a rank must
+/// not block elsewhere (in MPI_Barrier, say) for something that another rank does only after its wait.
+///
+/// Arrays that stay the same from one start to the next save a little set-up.
+///
+/// The destructor does not communicate. An object must be idle when it is destroyed; one that is not
+/// leaves its buffers to the messages under way. After an mpi_error only destruction is legal.
 /// @par Thread safety
-/// One thread at a time per object; several threads on different objects need MPI_THREAD_MULTIPLE.
+/// One thread at a time for all objects of one communicator; several threads with communicators of
+/// their own need MPI_THREAD_MULTIPLE.
 class neighbor {
   public:
     /// @brief Compiles the plan.
@@ -107,6 +115,7 @@ class neighbor {
     /// @param slots  `num_slots` values or more; those no item comes to stay as they are
     /// @throws error(errc::size_mismatch)  an array is too short
     /// @throws error(errc::invalid_state)  an exchange is active
+    /// Such an error is this rank's alone: the others wait for it.
     /// @par Collective
     /// Yes, with every rank of the communicator; does not block.
     template <item_type T>
@@ -118,7 +127,8 @@ class neighbor {
     /// @brief As above, with values of an MPI datatype, one per item, `extent` apart.
     ///
     /// Contiguous types travel as bytes, others are packed by MPI.
-    /// @param datatype  committed; may be freed once the exchange is complete
+    /// @param datatype  committed, at least one byte; may be freed once the exchange is complete
+    /// @throws error(errc::invalid_argument)  a null pointer, MPI_DATATYPE_NULL, or an empty datatype
     void start(const void* items, void* slots, MPI_Datatype datatype);
 
     /// @brief Starts a reverse exchange: items[i] = op(items[i], all slots that item i is sent to).
@@ -141,11 +151,12 @@ class neighbor {
     }
 
     /// @brief As above, with values of an MPI datatype and an MPI operation.
-    /// @param datatype   committed, lower bound 0 and true extent at most its extent; every array
-    /// is
+    /// @param datatype   committed, lower bound 0 and true extent at most its extent; every array is
     ///                   readable in full extents
-    /// @param operation  predefined for `datatype`, or from MPI_Op_create; must be commutative
-    /// @throws error(errc::invalid_argument)  the datatype or the operation is not as said
+    /// @param operation  predefined for `datatype`, or from MPI_Op_create; must be commutative. MPI ends
+    ///                   the program where a predefined operation is not defined for the datatype.
+    /// @throws error(errc::invalid_argument)  a null pointer or null handle; the datatype is not as said;
+    ///                                        the operation is not commutative
     void start_reverse(const void* slots, void* items, MPI_Datatype datatype, MPI_Op operation);
 
     /// @brief Makes progress without waiting; true if the exchange is complete and its output

@@ -68,9 +68,8 @@ class plan {
         friend bool operator==(const contents&, const contents&) = default;
     };
 
-    /// @throws error(errc::invalid_plan)  a rank, position or slot is out of range; a position is
-    /// sent
-    ///         before it is received; receives do not take consecutive positions
+    /// @throws error(errc::invalid_plan)  a rank, position or slot is out of range; a position is sent
+    ///         before it is received; a message has no items; receives do not take consecutive positions
     /// @par Complexity
     /// Linear in the plan.
     explicit plan(contents data);

@@ -20,8 +20,8 @@ namespace crossdock {
 ///
 /// | state | legal call | next |
 /// |---|---|---|
-/// | round k < num_rounds() | `send()`, hand its messages over, then `receive()` what came | round
-/// k + 1 | | round num_rounds() | `finish()` | finished |
+/// | round k < num_rounds() | `send()`, then `receive()` with what came | round k + 1 |
+/// | round num_rounds() | `finish()` | finished |
 ///
 /// A rank starts with its items and their destination sets. In a stage it asks the route for the
 /// next hop of every destination, groups by it, and sends one header per next hop: for every item

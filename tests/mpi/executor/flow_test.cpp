@@ -67,8 +67,8 @@ TEST(ForwardFlow, SendsARunOfItemsInPlaceAndGathersOthers) {
     ASSERT_EQ(f.outgoing.size(), 2u);
     EXPECT_EQ(f.outgoing[0].in_place_index, 1);
     EXPECT_FALSE(f.outgoing[1].is_in_place());
-    EXPECT_EQ(f.tasks[0].copy_input.size(), 0);
-    EXPECT_EQ(f.tasks[1].copy_input.size(), 2);
+    EXPECT_EQ(f.fills[0].copy_input.size(), 0);
+    EXPECT_EQ(f.fills[1].copy_input.size(), 2);
 }
 
 TEST(ForwardFlow, ReceivesARunOfSlotsInPlaceAndScattersOthers) {
@@ -91,8 +91,8 @@ TEST(ForwardFlow, AMessageThatIsForwardedWaitsForTheOneThatFeedsIt) {
     ASSERT_EQ(f.outgoing.size(), 1u);
     EXPECT_EQ(f.outgoing[0].peer, 3);
     EXPECT_EQ(f.outgoing[0].stage, 1);
-    EXPECT_EQ(f.tasks[0].num_dependencies, 1);
-    EXPECT_EQ(f.successors[0], (std::vector<int>{0, 1}));
+    EXPECT_EQ(f.fills[0].num_dependencies, 1);
+    EXPECT_EQ(f.successors[0], (std::vector<int>{0}));
     EXPECT_FALSE(f.incoming[0].is_in_place());
 }
 
@@ -107,9 +107,9 @@ TEST(ReverseFlow, CombinesWhatWasSentToSeveralBeforeItTravelsOn) {
     ASSERT_EQ(f.outgoing.size(), 1u);
     EXPECT_EQ(f.outgoing[0].peer, 0);
     EXPECT_EQ(f.outgoing[0].num_items, 1);
-    EXPECT_EQ(f.tasks[0].copy_input.size(), 1);
-    EXPECT_EQ(f.tasks[0].combine_arrived.size(), 1);
-    EXPECT_EQ(f.tasks[0].num_dependencies, 1);
+    EXPECT_EQ(f.fills[0].copy_input.size(), 1);
+    EXPECT_EQ(f.fills[0].combine_arrived.size(), 1);
+    EXPECT_EQ(f.fills[0].num_dependencies, 1);
 }
 
 TEST(ReverseFlow, SendsARunOfSlotsInPlace) {

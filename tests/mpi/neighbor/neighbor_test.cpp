@@ -252,13 +252,8 @@ TEST_F(Neighbor, DuplicatesAndOtherPlansAreActiveAtOnceInAnyOrder) {
         slots[i].resize(static_cast<std::size_t>(mine(patterns_of(i)).num_slots));
         active[i].start<double>(items[i], slots[i]);
     }
-    // Waiting for one also needs the others' forwarding, so everybody makes progress on all.
-    for (std::size_t num_active = 5; num_active > 0;) {
-        num_active = 0;
-        for (auto& halo : active) {
-            if (halo.is_active() && !halo.test()) ++num_active;
-        }
-        sched_yield();
+    for (std::size_t k = 0; k < 5; ++k) {
+        active[(3 * k + 2 * static_cast<std::size_t>(rank())) % 5].wait();
     }
 
     for (std::size_t i = 0; i < 5; ++i) {
@@ -266,6 +261,48 @@ TEST_F(Neighbor, DuplicatesAndOtherPlansAreActiveAtOnceInAnyOrder) {
                   expected_slots<double>(patterns_of(i), rank(), static_cast<int>(10 * i), 0.0))
             << i;
     }
+}
+
+TEST_F(Neighbor, CollectivesOfTheLibraryForwardForExchangesThatAreActive) {
+    const auto patterns = test::all_to_all_pattern(num_ranks());
+    const auto regions = topology::one_region(num_ranks());
+    for (const auto& route : conformance_routes()) {
+        SCOPED_TRACE(route);
+        neighbor halo(comm, regions, mine(patterns), route);
+        const auto items = items_of<double>(mine(patterns), 0);
+        std::vector<double> slots(static_cast<std::size_t>(mine(patterns).num_slots));
+
+        // Odd ranks wait before they set the next one up, even ranks after that.
+        halo.start<double>(items, slots);
+        if (rank() % 2 == 1) halo.wait();
+        neighbor(comm, regions, mine(patterns), "direct");
+        if (rank() % 2 == 0) halo.wait();
+
+        EXPECT_EQ(slots, expected_slots<double>(patterns, rank(), 0, 0.0));
+    }
+}
+
+TEST_F(Neighbor, AFailedStartLeavesNothingBehind) {
+    MPI_Datatype sparse = MPI_DATATYPE_NULL;
+    MPI_Type_create_resized(MPI_INT, 0, 2 * sizeof(int), &sparse);
+    MPI_Type_commit(&sparse);
+    const auto patterns = test::ring_pattern(num_ranks());
+    neighbor halo(comm, topology::one_region(num_ranks()), mine(patterns), "direct");
+    const std::vector<int> items{rank(), -1};
+    std::vector<int> slots{-1, -1};
+    EXPECT_STREQ(thrown_by([&] { halo.start(nullptr, slots.data(), sparse); }).what(),
+                 "items is a null pointer");
+    EXPECT_STREQ(thrown_by([&] { halo.start(items.data(), nullptr, sparse); }).what(),
+                 "slots is a null pointer");
+    EXPECT_EQ(thrown_by([&] { halo.start(items.data(), slots.data(), MPI_DATATYPE_NULL); }).code(),
+              errc::invalid_argument);
+
+    expect_forward<double>(halo, patterns, 3);
+    halo.start(items.data(), slots.data(), sparse);
+    halo.wait();
+
+    EXPECT_EQ(slots, (std::vector<int>{previous(), -1}));
+    MPI_Type_free(&sparse);
 }
 
 TEST_F(Neighbor, StartWaitsForNobody) {

@@ -52,9 +52,24 @@ CROSSDOCK_COUNT_LONG_COLLECTIVE(Reduce_scatter,
                                  MPI_Comm f),
                                 (a, b, c, d, e, f))
 
+CROSSDOCK_COUNT_LONG_COLLECTIVE(Allgatherv,
+                                (const void* a, int b, MPI_Datatype c, void* d, const int* e,
+                                 const int* f, MPI_Datatype g, MPI_Comm h),
+                                (a, b, c, d, e, f, g, h))
+CROSSDOCK_COUNT_LONG_COLLECTIVE(Gatherv,
+                                (const void* a, int b, MPI_Datatype c, void* d, const int* e,
+                                 const int* f, MPI_Datatype g, int r, MPI_Comm h),
+                                (a, b, c, d, e, f, g, r, h))
+
 int MPI_Allreduce(const void* a, void* b, int count, MPI_Datatype d, MPI_Op e, MPI_Comm f) {
     longest_reduction = std::max(longest_reduction, count);
     return PMPI_Allreduce(a, b, count, d, e, f);
+}
+
+int MPI_Iallreduce(const void* a, void* b, int count, MPI_Datatype d, MPI_Op e, MPI_Comm f,
+                   MPI_Request* g) {
+    longest_reduction = std::max(longest_reduction, count);
+    return PMPI_Iallreduce(a, b, count, d, e, f, g);
 }
 }
 

@@ -97,11 +97,11 @@ TEST(Verify, NamesBothRanksOfAMessageThatIsNotSent) {
 }
 
 TEST(Verify, NamesBothRanksOfAMessageThatIsNotReceived) {
-    EXPECT_EQ(fault_at(1,
+    EXPECT_EQ(fault_at(0,
                        [](auto& c) {
-                           c.stages[1].sends = {{3, {}}};
+                           c.stages[1].sends = {{3, {0}}};
                        }),
-              "rank 1 sends a message to 3 in stage 1 that is not received");
+              "rank 0 sends a message to 3 in stage 1 that is not received");
 }
 
 TEST(Verify, NamesTheSlotBehindAMessageThatBothSidesDropped) {
