@@ -191,14 +191,22 @@ std::vector<word_message> plan_compiler::send_stage(int stage) {
         target where;
     };
     held_items kept;
+    // Many items go to few destinations: the route is asked once for each.
+    std::unordered_map<rank_t, rank_t> known_hops;
+    const auto next_hop = [&](rank_t destination) {
+        const auto [entry, is_new] = known_hops.try_emplace(destination);
+        if (is_new) {
+            entry->second =
+                route_.next_hop(pattern_.rank, destination, stage, agreement_.speakers());
+        }
+        return entry->second;
+    };
     std::vector<hop> hops;
     std::vector<target> together;
     for (const auto& item : held_.items) {
         hops.clear();
         for (const auto& where : held_.targets_of(item)) {
-            hops.push_back(
-                {route_.next_hop(pattern_.rank, where.destination, stage, agreement_.speakers()),
-                 where});
+            hops.push_back({next_hop(where.destination), where});
         }
         const auto by_next = [](const auto& a, const auto& b) { return a.next < b.next; };
         if (!std::is_sorted(hops.begin(), hops.end(), by_next)) {
