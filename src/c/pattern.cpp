@@ -8,6 +8,20 @@ using crossdock::error;
 using crossdock::halo;
 using crossdock::on_all_or_none;
 
+namespace {
+
+crossdock::neighbor_counts counts_from(const crossdock_neighbor_arguments& a) {
+    return {
+        .send_counts = array(a.send_counts, a.num_destinations, "send_counts"),
+        .send_displacements = array(a.send_displacements, a.num_destinations, "send_displacements"),
+        .receive_counts = array(a.receive_counts, a.num_sources, "receive_counts"),
+        .receive_displacements =
+            array(a.receive_displacements, a.num_sources, "receive_displacements"),
+        .send_ids = array(a.send_ids, a.num_send_ids, "send_ids")};
+}
+
+}  // namespace
+
 crossdock_status crossdock_pattern_from_neighbor_alltoallv(
     int rank, int num_ranks, const crossdock_neighbor_arguments* arguments,
     crossdock_pattern** result) {
@@ -15,18 +29,18 @@ crossdock_status crossdock_pattern_from_neighbor_alltoallv(
         require(arguments, "arguments");
         require(result, "result");
         const auto& a = *arguments;
-        give(result,
-             crossdock::from_neighbor_alltoallv(
-                 rank, num_ranks,
-                 {.destinations = array(a.destinations, a.num_destinations, "destinations"),
-                  .send_counts = array(a.send_counts, a.num_destinations, "send_counts"),
-                  .send_displacements =
-                      array(a.send_displacements, a.num_destinations, "send_displacements"),
-                  .sources = array(a.sources, a.num_sources, "sources"),
-                  .receive_counts = array(a.receive_counts, a.num_sources, "receive_counts"),
-                  .receive_displacements =
-                      array(a.receive_displacements, a.num_sources, "receive_displacements"),
-                  .send_ids = array(a.send_ids, a.num_send_ids, "send_ids")}));
+        const auto destinations = array(a.destinations, a.num_destinations, "destinations");
+        const auto sources = array(a.sources, a.num_sources, "sources");
+        const auto counts = counts_from(a);
+        give(result, crossdock::from_neighbor_alltoallv(
+                         rank, num_ranks,
+                         {.destinations = destinations,
+                          .send_counts = counts.send_counts,
+                          .send_displacements = counts.send_displacements,
+                          .sources = sources,
+                          .receive_counts = counts.receive_counts,
+                          .receive_displacements = counts.receive_displacements,
+                          .send_ids = counts.send_ids}));
     });
 }
 
@@ -36,16 +50,7 @@ crossdock_status crossdock_pattern_from_dist_graph(MPI_Comm graph,
     return guarded([&] {
         require(arguments, "arguments");
         require(result, "result");
-        const auto& a = *arguments;
-        give(result,
-             crossdock::from_dist_graph(
-                 graph, {.send_counts = array(a.send_counts, a.num_destinations, "send_counts"),
-                         .send_displacements =
-                             array(a.send_displacements, a.num_destinations, "send_displacements"),
-                         .receive_counts = array(a.receive_counts, a.num_sources, "receive_counts"),
-                         .receive_displacements =
-                             array(a.receive_displacements, a.num_sources, "receive_displacements"),
-                         .send_ids = array(a.send_ids, a.num_send_ids, "send_ids")}));
+        give(result, crossdock::from_dist_graph(graph, counts_from(*arguments)));
     });
 }
 
