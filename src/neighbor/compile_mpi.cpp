@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "crossdock/exchange/sparse_exchange.hpp"
+#include "crossdock/exchange/sparse_exchange_mpi.hpp"
 #include "crossdock/plan/plan_compiler.hpp"
 
 namespace crossdock {

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <vector>
 
-#include "crossdock/exchange/sparse_exchange.hpp"
+#include "crossdock/exchange/sparse_exchange_mpi.hpp"
 
 namespace crossdock {
 

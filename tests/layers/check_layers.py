@@ -14,12 +14,13 @@ LEFT_OF = {
     "pattern": {"base"},
     "route": {"topology"},
     "plan": {"pattern", "route"},
-    "exchange": {"route"},
+    "exchange": {"plan"},
     "executor": {"plan"},
     "neighbor": {"executor", "exchange"},
     "c": {"neighbor"},
+    "mpix": {"c"},
 }
-MPI_ROOMS = {"exchange", "executor", "neighbor", "c"}
+MPI_ROOMS = {"executor", "neighbor", "c", "mpix"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 
@@ -34,9 +35,10 @@ def is_mpi_file(path):
 
 
 def room_of(project, path):
-    """The room a file lies in, or None outside the rooms; crossdock.h itself is room c's."""
-    if path == project / "include/crossdock/crossdock.h":
-        return "c"
+    """The room a file lies in, or None outside the rooms; crossdock.h is room c's, mpix.h room mpix's."""
+    for header, room in (("crossdock.h", "c"), ("mpix.h", "mpix")):
+        if path == project / "include/crossdock" / header:
+            return room
     for top in (project / "include/crossdock", project / "src"):
         if path.is_relative_to(top):
             parts = path.relative_to(top).parts

@@ -67,9 +67,9 @@ class CheckLayers(unittest.TestCase):
 
     def test_mpi_rooms_and_mpi_files_may_use_mpi_and_the_exchange(self):
         files = {
-            "include/crossdock/exchange/exchange.hpp": "#include <mpi.h>\n",
-            "src/topology/discover_mpi.cpp": '#include "crossdock/exchange/exchange.hpp"\n',
-            "src/plan/compile_mpi.cpp": '#include <mpi.h>\n#include "crossdock/exchange/exchange.hpp"\n',
+            "include/crossdock/exchange/exchange_mpi.hpp": "#include <mpi.h>\n",
+            "src/topology/discover_mpi.cpp": '#include "crossdock/exchange/exchange_mpi.hpp"\n',
+            "src/plan/compile_mpi.cpp": '#include <mpi.h>\n#include "crossdock/exchange/exchange_mpi.hpp"\n',
         }
         self.assertEqual(self.faults(files), [])
 

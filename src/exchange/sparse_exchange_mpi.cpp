@@ -1,4 +1,4 @@
-#include "crossdock/exchange/sparse_exchange.hpp"
+#include "crossdock/exchange/sparse_exchange_mpi.hpp"
 
 #include <algorithm>
 #include <array>
