@@ -18,6 +18,14 @@ rank_t direct_route::next_hop(rank_t, rank_t destination, int, const speaker_tab
     return destination;
 }
 
+stage_partners direct_route::partners(rank_t here, int) const {
+    std::vector<rank_t> others;
+    for (rank_t rank = 0; rank < regions().num_ranks(); ++rank) {
+        if (rank != here) others.push_back(rank);
+    }
+    return {others, others};
+}
+
 count_t direct_route::max_messages_per_rank() const { return regions().num_ranks() - 1; }
 
 }  // namespace crossdock

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "block_grid.hpp"
 #include "crossdock/route/direct.hpp"
 
 namespace crossdock {
@@ -12,25 +13,6 @@ namespace crossdock {
 namespace {
 
 constexpr int max_dimensions = 31;
-
-// Consecutive ranks [first, first + size).
-struct block {
-    rank_t first;
-    rank_t size;
-
-    bool contains(rank_t rank) const { return rank >= first && rank < first + size; }
-
-    // Of the `num_parts` parts of this block, the first of which are one longer, the one with
-    // `rank`.
-    block part_of(rank_t rank, rank_t num_parts) const {
-        const rank_t base = size / num_parts;
-        const rank_t longer = size % num_parts;
-        const rank_t end_of_longer = longer * (base + 1);
-        const rank_t place = rank - first;
-        if (place < end_of_longer) return {first + place / (base + 1) * (base + 1), base + 1};
-        return {first + end_of_longer + (place - end_of_longer) / base * base, base};
-    }
-};
 
 // At least P, without overflowing on the way.
 bool product_reaches(const std::vector<rank_t>& shape, rank_t num_ranks) {
@@ -118,20 +100,16 @@ std::unique_ptr<route> grid_route::make_hypercube(std::string_view parameters,
 
 rank_t grid_route::next_hop(rank_t here, rank_t destination, int stage,
                             const speaker_table&) const {
-    block home{0, regions().num_ranks()};
-    for (int level = 0; level < stage; ++level) {
-        home = home.part_of(destination, shape_[static_cast<std::size_t>(level)]);
-    }
-    const rank_t num_parts = shape_[static_cast<std::size_t>(stage)];
-    const block target = home.part_of(destination, num_parts);
-    if (target.contains(here)) return here;
-    return target.first + (here - home.part_of(here, num_parts).first) % target.size;
+    return block_grid(regions().num_ranks(), shape_).next(here, destination, stage);
+}
+
+stage_partners grid_route::partners(rank_t here, int stage) const {
+    const block_grid grid(regions().num_ranks(), shape_);
+    return {grid.destinations(here, stage), grid.sources(here, stage)};
 }
 
 count_t grid_route::max_messages_per_rank() const {
-    count_t sum = 0;
-    for (const rank_t k : shape_) sum += k - 1;
-    return sum;
+    return block_grid(regions().num_ranks(), shape_).max_destinations();
 }
 
 }  // namespace crossdock

@@ -1,9 +1,40 @@
 #include "crossdock/route/three_step.hpp"
 
+#include <algorithm>
+
 #include "crossdock/route/direct.hpp"
 #include "crossdock/route/two_step.hpp"
+#include "members.hpp"
 
 namespace crossdock {
+
+namespace {
+
+// The member of `region` that speaks with `other` where nothing else is agreed.
+rank_t speaker_by_number(const topology& regions, region_t region, region_t other) {
+    return regions.rank_at(region, other % regions.region_size(region));
+}
+
+// Whether a member of `region` speaks with any other by number: with region `local`, local + size, …
+bool speaks_by_number(const topology& regions, region_t region, rank_t local) {
+    const rank_t first = local == region ? local + regions.region_size(region) : local;
+    return first < regions.num_regions();
+}
+
+// The members of the other regions that `here` speaks with by number, in both directions: two
+// regions speak through one pair of members.
+std::vector<rank_t> spoken_with_by_number(const topology& regions, rank_t here) {
+    const region_t region = regions.region_of(here);
+    const rank_t size = regions.region_size(region);
+    std::vector<rank_t> speakers;
+    for (region_t other = regions.local_rank(here); other < regions.num_regions(); other += size) {
+        if (other != region) speakers.push_back(speaker_by_number(regions, other, region));
+    }
+    std::ranges::sort(speakers);
+    return speakers;
+}
+
+}  // namespace
 
 std::unique_ptr<route> three_step_route::make(std::string_view parameters,
                                               const topology& regions) {
@@ -13,9 +44,24 @@ std::unique_ptr<route> three_step_route::make(std::string_view parameters,
 
 rank_t three_step_route::next_hop(rank_t here, rank_t destination, int stage,
                                   const speaker_table& speakers) const {
-    const region_t region = regions().region_of(destination);
-    if (stage == 2 || regions().region_of(here) == region) return destination;
-    return stage == 0 ? speakers.senders.at(region) : speakers.receivers.at(region);
+    const region_t from = regions().region_of(here);
+    const region_t to = regions().region_of(destination);
+    if (stage == 2 || from == to) return destination;
+    const auto& agreed = stage == 0 ? speakers.senders : speakers.receivers;
+    if (const auto entry = agreed.find(to); entry != agreed.end()) return entry->second;
+    return stage == 0 ? speaker_by_number(regions(), from, to)
+                      : speaker_by_number(regions(), to, from);
+}
+
+stage_partners three_step_route::partners(rank_t here, int stage) const {
+    if (stage == 0) return partners_inside(regions(), here);
+    if (stage == 1) {
+        const auto speakers = spoken_with_by_number(regions(), here);
+        return {speakers, speakers};
+    }
+    const region_t region = regions().region_of(here);
+    return partners_inside(
+        regions(), here, [&](rank_t local) { return speaks_by_number(regions(), region, local); });
 }
 
 count_t three_step_route::max_messages_per_rank() const {

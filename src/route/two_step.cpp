@@ -3,8 +3,22 @@
 #include <algorithm>
 
 #include "crossdock/route/direct.hpp"
+#include "members.hpp"
 
 namespace crossdock {
+
+namespace {
+
+// The size of the largest region but `region`; its members with a lower local rank are counterparts.
+rank_t largest_other(const topology& regions, region_t region) {
+    rank_t largest = 0;
+    for (region_t other = 0; other < regions.num_regions(); ++other) {
+        if (other != region) largest = std::max(largest, regions.region_size(other));
+    }
+    return largest;
+}
+
+}  // namespace
 
 count_t max_messages_by_region(const topology& regions) {
     rank_t largest = 0;
@@ -23,7 +37,21 @@ rank_t two_step_route::next_hop(rank_t here, rank_t destination, int stage,
                                 const speaker_table&) const {
     const region_t region = regions().region_of(destination);
     if (stage == 1 || regions().region_of(here) == region) return destination;
-    return regions().rank_at(region, regions().local_rank(here) % regions().region_size(region));
+    return counterpart(regions(), here, region);
+}
+
+stage_partners two_step_route::partners(rank_t here, int stage) const {
+    const region_t region = regions().region_of(here);
+    if (stage == 1) {
+        const rank_t num_counterparts = largest_other(regions(), region);
+        return partners_inside(regions(), here,
+                               [&](rank_t local) { return local < num_counterparts; });
+    }
+    stage_partners result = partners_inside(regions(), here);
+    for (region_t other = 0; other < regions().num_regions(); ++other) {
+        if (other != region) add_counterparts(result, regions(), here, other);
+    }
+    return ascending(std::move(result));
 }
 
 count_t two_step_route::max_messages_per_rank() const { return max_messages_by_region(regions()); }

@@ -16,11 +16,22 @@ namespace crossdock {
 /// @brief For each region this rank's region sends to: the members of both regions that speak.
 ///
 /// Agreed inside the regions when a plan is compiled, and only for the regions this rank has items
-/// for. Read by balanced routes.
+/// for. Read by balanced routes; a region without an entry is spoken with by number.
 struct speaker_table {
     std::unordered_map<region_t, rank_t> senders;  ///< the own region's member that sends there
     std::unordered_map<region_t, rank_t>
         receivers;  ///< the member there that receives; known to the sender
+};
+
+/// @brief Those a rank may have to do with in one stage, whatever the pattern.
+///
+/// Both lists ascend and leave out the rank itself. q is among p's destinations exactly if p is
+/// among q's sources.
+struct stage_partners {
+    std::vector<rank_t> destinations;  ///< to whom it may send
+    std::vector<rank_t> sources;       ///< who may send to it
+
+    friend bool operator==(const stage_partners&, const stage_partners&) = default;
 };
 
 /// @brief A way from every rank to every other in a fixed number of stages.
@@ -49,6 +60,15 @@ class route {
 
     /// @brief Whether `next_hop` reads the speaker table.
     virtual bool is_balanced() const { return false; }
+
+    /// @brief The ranks that `here` may send to and hear from in `stage`, for a speaker table
+    /// without entries.
+    ///
+    /// Exactly those: each is some item's next hop. When messages describe themselves, everybody
+    /// hears from all of these sources, and nobody has to ask who sends.
+    /// @par Complexity
+    /// Linear in the number of partners of all stages, but for sorting them.
+    virtual stage_partners partners(rank_t here, int stage) const = 0;
 
     /// @brief No rank sends more messages than this in one exchange, whatever the pattern.
     virtual count_t max_messages_per_rank() const = 0;

@@ -17,6 +17,9 @@ namespace crossdock {
 ///         0 -> 1      1 -> 2      2 -> 3
 ///         stage 0     stage 1     stage 2
 ///
+/// Regions that agreed on nothing speak by number: in region A, member B mod |A| sends to region B
+/// and receives from it.
+///
 /// @par Source
 /// \cite bienz2019node and \cite collom2023neighbor. Differs: sender and receiver are chosen by
 /// volume, in both regions, rather than by region number.
@@ -28,6 +31,7 @@ class three_step_route final : public route {
     rank_t next_hop(rank_t here, rank_t destination, int stage,
                     const speaker_table& speakers) const override;
     bool is_balanced() const override { return true; }
+    stage_partners partners(rank_t here, int stage) const override;
     count_t max_messages_per_rank() const override;
 
   private:

@@ -8,13 +8,12 @@ namespace crossdock {
 namespace {
 
 TEST(Direct, TakesOneHop) {
-    const auto regions = topology::from_string("2x4");
-    const auto r = make_route("direct", regions);
+    const auto r = make_route("direct", topology::from_string("2x4"));
 
     EXPECT_EQ(r->num_stages(), 1);
     EXPECT_EQ(r->max_messages_per_rank(), 7);
-    EXPECT_EQ(test::path(*r, regions, 1, 6), (std::vector<rank_t>{1, 6}));
-    EXPECT_EQ(test::path(*r, regions, 3, 3), (std::vector<rank_t>{3, 3}));
+    EXPECT_EQ(test::path(*r, 1, 6), (std::vector<rank_t>{1, 6}));
+    EXPECT_EQ(test::path(*r, 3, 3), (std::vector<rank_t>{3, 3}));
 }
 
 TEST(Direct, AloneSendsNothing) {

@@ -19,8 +19,7 @@ using test::thrown_by;
 
 std::vector<rank_t> path(const std::string& name, rank_t num_ranks, rank_t source,
                          rank_t destination) {
-    const auto regions = topology::one_region(num_ranks);
-    return test::path(*make_route(name, regions), regions, source, destination);
+    return test::path(*make_route(name, topology::one_region(num_ranks)), source, destination);
 }
 
 std::vector<rank_t> shape_of(const std::string& name, rank_t num_ranks) {

@@ -29,33 +29,37 @@ class RouteConformance : public testing::TestWithParam<std::string> {
     }
 };
 
-/// How many messages each rank sends if every rank sends to every other.
-std::vector<count_t> all_to_all_messages(const route& r, const topology& regions) {
-    const rank_t num_ranks = regions.num_ranks();
-    const auto n = static_cast<std::size_t>(num_ranks);
-    std::vector<std::vector<bool>> is_partner(n * static_cast<std::size_t>(r.num_stages()),
-                                              std::vector<bool>(n));
-    for (rank_t source = 0; source < num_ranks; ++source) {
-        for (rank_t destination = 0; destination < num_ranks; ++destination) {
-            const auto hops = test::path(r, regions, source, destination);
-            for (std::size_t stage = 0; stage + 1 < hops.size(); ++stage) {
-                if (hops[stage] == hops[stage + 1]) continue;
-                const auto sender = stage * n + static_cast<std::size_t>(hops[stage]);
-                is_partner[sender][static_cast<std::size_t>(hops[stage + 1])] = true;
-            }
+void sort_unique(std::vector<rank_t>& ranks) {
+    std::ranges::sort(ranks);
+    ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+}
+
+/// With whom every rank has to do in one stage if every rank sends to every other.
+std::vector<stage_partners> partners_of_all(const route& r, const topology& regions,
+                                            std::size_t stage) {
+    std::vector<stage_partners> result(static_cast<std::size_t>(regions.num_ranks()));
+    for (rank_t source = 0; source < regions.num_ranks(); ++source) {
+        for (rank_t destination = 0; destination < regions.num_ranks(); ++destination) {
+            const auto hops = test::path(r, source, destination);
+            const rank_t from = hops[stage];
+            const rank_t to = hops[stage + 1];
+            if (from == to) continue;
+            result[static_cast<std::size_t>(from)].destinations.push_back(to);
+            result[static_cast<std::size_t>(to)].sources.push_back(from);
         }
     }
-    std::vector<count_t> messages(n);
-    for (std::size_t i = 0; i < is_partner.size(); ++i)
-        messages[i % n] += std::count(is_partner[i].begin(), is_partner[i].end(), true);
-    return messages;
+    for (auto& [destinations, sources] : result) {
+        sort_unique(destinations);
+        sort_unique(sources);
+    }
+    return result;
 }
 
 TEST_P(RouteConformance, EveryPathEndsAtItsDestinationAndStaysThere) {
     for_all_topologies([](const route& r, const topology& regions) {
         for (rank_t source = 0; source < regions.num_ranks(); ++source) {
             for (rank_t destination = 0; destination < regions.num_ranks(); ++destination) {
-                const auto hops = test::path(r, regions, source, destination);
+                const auto hops = test::path(r, source, destination);
 
                 ASSERT_EQ(hops.back(), destination) << "from " << source;
                 const auto arrival = std::find(hops.begin(), hops.end(), destination);
@@ -66,10 +70,30 @@ TEST_P(RouteConformance, EveryPathEndsAtItsDestinationAndStaysThere) {
     });
 }
 
+TEST_P(RouteConformance, PartnersAreThoseOfAnItemFromAnyRankToAnyOther) {
+    for_all_topologies([](const route& r, const topology& regions) {
+        for (int stage = 0; stage < r.num_stages(); ++stage) {
+            const auto expected = partners_of_all(r, regions, static_cast<std::size_t>(stage));
+            for (rank_t here = 0; here < regions.num_ranks(); ++here) {
+                const auto [destinations, sources] = r.partners(here, stage);
+                const auto& of_here = expected[static_cast<std::size_t>(here)];
+
+                ASSERT_EQ(destinations, of_here.destinations) << here << " in stage " << stage;
+                ASSERT_EQ(sources, of_here.sources) << here << " in stage " << stage;
+            }
+        }
+    });
+}
+
 TEST_P(RouteConformance, NoRankSendsMoreMessagesThanTheBound) {
     for_all_topologies([](const route& r, const topology& regions) {
-        for (const count_t messages : all_to_all_messages(r, regions))
-            ASSERT_LE(messages, r.max_messages_per_rank());
+        for (rank_t here = 0; here < regions.num_ranks(); ++here) {
+            count_t num_messages = 0;
+            for (int stage = 0; stage < r.num_stages(); ++stage)
+                num_messages += std::ssize(r.partners(here, stage).destinations);
+
+            ASSERT_LE(num_messages, r.max_messages_per_rank()) << here;
+        }
     });
 }
 

@@ -10,8 +10,7 @@ namespace {
 using ranks = std::vector<rank_t>;
 
 TEST(ThreeStep, GoesThroughTheMembersThatSpeak) {
-    const auto regions = topology::from_string("2x2");
-    const auto r = make_route("three_step", regions);
+    const auto r = make_route("three_step", topology::from_string("2x2"));
     const speaker_table speakers{.senders = {{1, 1}}, .receivers = {{1, 2}}};
 
     EXPECT_EQ(r->next_hop(0, 3, 0, speakers), 1);
@@ -21,18 +20,45 @@ TEST(ThreeStep, GoesThroughTheMembersThatSpeak) {
 }
 
 TEST(ThreeStep, StaysAtADestinationThatReceivesForItsRegion) {
-    const auto regions = topology::from_string("2x2");
-    const auto r = make_route("three_step", regions);
+    const auto r = make_route("three_step", topology::from_string("2x2"));
 
     EXPECT_EQ(r->next_hop(1, 2, 1, {.senders = {{1, 1}}, .receivers = {{1, 2}}}), 2);
     EXPECT_EQ(r->next_hop(2, 2, 2, {}), 2);
 }
 
 TEST(ThreeStep, GoesStraightInsideTheOwnRegion) {
-    const auto regions = topology::from_string("cyclic:2x3");
-    const auto r = make_route("three_step", regions);
+    const auto r = make_route("three_step", topology::from_string("cyclic:2x3"));
 
-    EXPECT_EQ(test::path(*r, regions, 1, 5), (ranks{1, 5, 5, 5}));
+    EXPECT_EQ(test::path(*r, 1, 5), (ranks{1, 5, 5, 5}));
+}
+
+TEST(ThreeStep, GoesByNumberWhereNothingIsAgreed) {
+    const auto r = make_route("three_step", topology::from_string("2,3,2"));
+
+    EXPECT_EQ(test::path(*r, 1, 6), (ranks{1, 0, 5, 6}));  // 2 mod 2 of region 0, 0 mod 2 of 2
+    EXPECT_EQ(test::path(*r, 2, 6), (ranks{2, 4, 6, 6}));  // 2 mod 3 of region 1, 1 mod 2 of 2
+    EXPECT_EQ(test::path(*r, 5, 2), (ranks{5, 6, 4, 2}));  // and back by the same members
+}
+
+TEST(ThreeStep, TakesWhatIsAgreedAndTheRestByNumber) {
+    const auto r = make_route("three_step", topology::from_string("3x3"));
+    const speaker_table speakers{.senders = {{1, 2}}, .receivers = {{2, 8}}};
+
+    EXPECT_EQ(r->next_hop(0, 5, 0, speakers), 2);
+    EXPECT_EQ(r->next_hop(2, 5, 1, speakers), 3);
+    EXPECT_EQ(r->next_hop(0, 6, 0, speakers), 2);
+    EXPECT_EQ(r->next_hop(2, 6, 1, speakers), 8);
+}
+
+TEST(ThreeStep, PartnersInStage1AreTheSpeakersByNumber) {
+    const auto r = make_route("three_step", topology::from_string("2,3,2"));
+    const auto across = [&](rank_t here) { return r->partners(here, 1).destinations; };
+
+    EXPECT_EQ(across(0), (ranks{5}));
+    EXPECT_EQ(across(1), (ranks{2}));
+    EXPECT_EQ(across(2), (ranks{1}));
+    EXPECT_EQ(across(3), (ranks{}));
+    EXPECT_EQ(across(4), (ranks{6}));
 }
 
 TEST(ThreeStep, HasTheBoundOfTwoStep) {

@@ -10,29 +10,26 @@ namespace {
 using ranks = std::vector<rank_t>;
 
 TEST(TwoStep, TravelsAsTheSmallExampleDraws) {
-    const auto regions = topology::from_string("2x2");
-    const auto r = make_route("two_step", regions);
+    const auto r = make_route("two_step", topology::from_string("2x2"));
 
-    EXPECT_EQ(test::path(*r, regions, 0, 1), (ranks{0, 1, 1}));
-    EXPECT_EQ(test::path(*r, regions, 0, 2), (ranks{0, 2, 2}));
-    EXPECT_EQ(test::path(*r, regions, 0, 3), (ranks{0, 2, 3}));
+    EXPECT_EQ(test::path(*r, 0, 1), (ranks{0, 1, 1}));
+    EXPECT_EQ(test::path(*r, 0, 2), (ranks{0, 2, 2}));
+    EXPECT_EQ(test::path(*r, 0, 3), (ranks{0, 2, 3}));
 }
 
 TEST(TwoStep, TakesTheCounterpartModuloTheRegionsSize) {
-    const auto regions = topology::from_string("5,2");
-    const auto r = make_route("two_step", regions);
+    const auto r = make_route("two_step", topology::from_string("5,2"));
 
-    EXPECT_EQ(test::path(*r, regions, 3, 5), (ranks{3, 6, 5}));
-    EXPECT_EQ(test::path(*r, regions, 4, 6), (ranks{4, 5, 6}));
-    EXPECT_EQ(test::path(*r, regions, 6, 4), (ranks{6, 1, 4}));
+    EXPECT_EQ(test::path(*r, 3, 5), (ranks{3, 6, 5}));
+    EXPECT_EQ(test::path(*r, 4, 6), (ranks{4, 5, 6}));
+    EXPECT_EQ(test::path(*r, 6, 4), (ranks{6, 1, 4}));
 }
 
 TEST(TwoStep, GoesByRegionWhateverTheOrderOfRanks) {
-    const auto regions = topology::from_string("cyclic:2x3");
-    const auto r = make_route("two_step", regions);
+    const auto r = make_route("two_step", topology::from_string("cyclic:2x3"));
 
-    EXPECT_EQ(test::path(*r, regions, 2, 5), (ranks{2, 3, 5}));
-    EXPECT_EQ(test::path(*r, regions, 2, 4), (ranks{2, 4, 4}));
+    EXPECT_EQ(test::path(*r, 2, 5), (ranks{2, 3, 5}));
+    EXPECT_EQ(test::path(*r, 2, 4), (ranks{2, 4, 4}));
 }
 
 TEST(TwoStep, BoundsMessagesByRegionsAndTheLargestRegion) {

@@ -1,0 +1,39 @@
+/// @file
+/// @brief How ranks meet as members of regions, for the routes that go by region.
+#pragma once
+
+#include "crossdock/route/route.hpp"
+
+namespace crossdock {
+
+/// @brief The member of `region` with the local rank of `here`, modulo the region's size.
+rank_t counterpart(const topology& regions, rank_t here, region_t region);
+
+/// @brief Adds what crosses between the region of `here` and `other`, where all travel to their
+/// counterparts.
+void add_counterparts(stage_partners& partners, const topology& regions, rank_t here,
+                      region_t other);
+
+/// @brief The partners of `here` where members of a region may send to all others of it.
+/// @param sends  whether the member with a given local rank may
+template <class Sends>
+stage_partners partners_inside(const topology& regions, rank_t here, Sends sends) {
+    const region_t region = regions.region_of(here);
+    const bool here_sends = sends(regions.local_rank(here));
+    stage_partners result;
+    for (rank_t local = 0; local < regions.region_size(region); ++local) {
+        const rank_t member = regions.rank_at(region, local);
+        if (member == here) continue;
+        if (here_sends) result.destinations.push_back(member);
+        if (sends(local)) result.sources.push_back(member);
+    }
+    return result;
+}
+
+/// @brief As above, where all members may.
+stage_partners partners_inside(const topology& regions, rank_t here);
+
+/// @brief The same partners, in the order that `route::partners` promises.
+stage_partners ascending(stage_partners partners);
+
+}  // namespace crossdock
