@@ -2,51 +2,21 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <cmath>
 
 #include "block_grid.hpp"
 #include "crossdock/route/direct.hpp"
+#include "grid_shape.hpp"
 
 namespace crossdock {
 
 namespace {
-
-constexpr int max_dimensions = 31;
 
 // At least P, without overflowing on the way.
 bool product_reaches(const std::vector<rank_t>& shape, rank_t num_ranks) {
     count_t product = 1;
     for (const rank_t k : shape) product = std::min<count_t>(product * k, num_ranks);
     return product >= num_ranks;
-}
-
-rank_t parse_dimension(std::string_view text, std::string_view parameters) {
-    rank_t value = 0;
-    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (fault != std::errc() || end != text.data() + text.size() || value < 1) {
-        throw error(errc::invalid_route, "grid" + std::string(parameters) + ": \"" +
-                                             std::string(text) + "\" is not a positive number");
-    }
-    return value;
-}
-
-std::vector<rank_t> parse_shape(std::string_view parameters) {
-    std::vector<rank_t> shape;
-    std::string_view rest = parameters.substr(std::min<std::size_t>(1, parameters.size()));
-    while (true) {
-        const auto cross = std::min(rest.find('x'), rest.size());
-        shape.push_back(parse_dimension(rest.substr(0, cross), parameters));
-        if (cross == rest.size()) return shape;
-        rest.remove_prefix(cross + 1);
-    }
-}
-
-void require_dimensions(count_t num_dimensions, std::string_view parameters) {
-    if (num_dimensions <= max_dimensions) return;
-    throw error(errc::invalid_route,
-                "grid" + std::string(parameters) + " has " + std::to_string(num_dimensions) +
-                    " dimensions, more than " + std::to_string(max_dimensions));
 }
 
 }  // namespace
@@ -74,28 +44,24 @@ std::vector<rank_t> balanced_shape(rank_t num_ranks, int num_dimensions) {
 }
 
 std::unique_ptr<route> grid_route::make_grid(std::string_view parameters, const topology& regions) {
-    std::vector<rank_t> shape = parse_shape(parameters);
-    if (shape.size() == 1) {
-        require_dimensions(shape[0], parameters);
-        shape = balanced_shape(regions.num_ranks(), shape[0]);
+    const std::string name = "grid" + std::string(parameters);
+    const auto text = parameters.substr(std::min<std::size_t>(1, parameters.size()));
+    const rank_t num_ranks = regions.num_ranks();
+    auto shape = text.find('x') == std::string_view::npos
+                     ? parse_balanced_shape(text, name, num_ranks)
+                     : parse_shape(text, name);
+    if (!product_reaches(shape, num_ranks)) {
+        throw error(errc::invalid_route,
+                    name + " has too few places for " + std::to_string(num_ranks) + " ranks");
     }
-    require_dimensions(static_cast<count_t>(shape.size()), parameters);
-    if (!product_reaches(shape, regions.num_ranks())) {
-        throw error(errc::invalid_route, "grid" + std::string(parameters) +
-                                             " has too few places for " +
-                                             std::to_string(regions.num_ranks()) + " ranks");
-    }
-    return std::unique_ptr<route>(
-        new grid_route("grid" + std::string(parameters), regions, std::move(shape)));
+    return std::unique_ptr<route>(new grid_route(name, regions, std::move(shape)));
 }
 
 std::unique_ptr<route> grid_route::make_hypercube(std::string_view parameters,
                                                   const topology& regions) {
     reject_parameters("hypercube", parameters);
-    const auto last_rank = static_cast<unsigned>(regions.num_ranks() - 1);
-    return std::unique_ptr<route>(new grid_route(
-        "hypercube", regions,
-        std::vector<rank_t>(static_cast<std::size_t>(std::bit_width(last_rank)), 2)));
+    return std::unique_ptr<route>(
+        new grid_route("hypercube", regions, hypercube_shape(regions.num_ranks())));
 }
 
 rank_t grid_route::next_hop(rank_t here, rank_t destination, int stage,

@@ -8,13 +8,20 @@ rank_t counterpart(const topology& regions, rank_t here, region_t region) {
     return regions.rank_at(region, regions.local_rank(here) % regions.region_size(region));
 }
 
-void add_counterparts(stage_partners& partners, const topology& regions, rank_t here,
-                      region_t other) {
-    partners.destinations.push_back(counterpart(regions, here, other));
+void add_members_with_counterpart(std::vector<rank_t>& members, const topology& regions,
+                                  rank_t here, region_t region) {
     const rank_t own_size = regions.region_size(regions.region_of(here));
-    const rank_t other_size = regions.region_size(other);
-    for (rank_t local = regions.local_rank(here); local < other_size; local += own_size)
-        partners.sources.push_back(regions.rank_at(other, local));
+    const rank_t size = regions.region_size(region);
+    for (rank_t local = regions.local_rank(here); local < size; local += own_size)
+        members.push_back(regions.rank_at(region, local));
+}
+
+rank_t largest_region_size(const topology& regions, std::optional<region_t> except) {
+    rank_t largest = 0;
+    for (region_t region = 0; region < regions.num_regions(); ++region) {
+        if (region != except) largest = std::max(largest, regions.region_size(region));
+    }
+    return largest;
 }
 
 stage_partners partners_inside(const topology& regions, rank_t here) {

@@ -2,6 +2,9 @@
 /// @brief How ranks meet as members of regions, for the routes that go by region.
 #pragma once
 
+#include <optional>
+#include <vector>
+
 #include "crossdock/route/route.hpp"
 
 namespace crossdock {
@@ -9,10 +12,12 @@ namespace crossdock {
 /// @brief The member of `region` with the local rank of `here`, modulo the region's size.
 rank_t counterpart(const topology& regions, rank_t here, region_t region);
 
-/// @brief Adds what crosses between the region of `here` and `other`, where all travel to their
-/// counterparts.
-void add_counterparts(stage_partners& partners, const topology& regions, rank_t here,
-                      region_t other);
+/// @brief Adds the members of `region` whose counterpart is `here`.
+void add_members_with_counterpart(std::vector<rank_t>& members, const topology& regions,
+                                  rank_t here, region_t region);
+
+/// @brief The size of the largest region besides `except`; 0 if there is no other.
+rank_t largest_region_size(const topology& regions, std::optional<region_t> except = {});
 
 /// @brief The partners of `here` where members of a region may send to all others of it.
 /// @param sends  whether the member with a given local rank may

@@ -2,6 +2,7 @@
 
 #include "crossdock/route/direct.hpp"
 #include "crossdock/route/grid.hpp"
+#include "crossdock/route/locality.hpp"
 #include "crossdock/route/route.hpp"
 #include "crossdock/route/three_step.hpp"
 #include "crossdock/route/two_step.hpp"
@@ -20,6 +21,9 @@ const std::vector<route_description>& registered_routes() {
          &grid_route::make_grid},
         {"hypercube", "hypercube", "halves of halves: a grid whose dimensions are all 2",
          &grid_route::make_hypercube},
+        {"locality", "locality",
+         "over a grid of regions, then inside the destination region; locality:n for n dimensions",
+         &locality_route::make},
     };
     return routes;
 }

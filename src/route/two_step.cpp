@@ -1,31 +1,12 @@
 #include "crossdock/route/two_step.hpp"
 
-#include <algorithm>
-
 #include "crossdock/route/direct.hpp"
 #include "members.hpp"
 
 namespace crossdock {
 
-namespace {
-
-// The size of the largest region but `region`; its members with a lower local rank are counterparts.
-rank_t largest_other(const topology& regions, region_t region) {
-    rank_t largest = 0;
-    for (region_t other = 0; other < regions.num_regions(); ++other) {
-        if (other != region) largest = std::max(largest, regions.region_size(other));
-    }
-    return largest;
-}
-
-}  // namespace
-
 count_t max_messages_by_region(const topology& regions) {
-    rank_t largest = 0;
-    for (region_t region = 0; region < regions.num_regions(); ++region) {
-        largest = std::max(largest, regions.region_size(region));
-    }
-    return (regions.num_regions() - 1) + count_t{2} * (largest - 1);
+    return (regions.num_regions() - 1) + count_t{2} * (largest_region_size(regions) - 1);
 }
 
 std::unique_ptr<route> two_step_route::make(std::string_view parameters, const topology& regions) {
@@ -43,13 +24,15 @@ rank_t two_step_route::next_hop(rank_t here, rank_t destination, int stage,
 stage_partners two_step_route::partners(rank_t here, int stage) const {
     const region_t region = regions().region_of(here);
     if (stage == 1) {
-        const rank_t num_counterparts = largest_other(regions(), region);
+        const rank_t num_counterparts = largest_region_size(regions(), region);
         return partners_inside(regions(), here,
                                [&](rank_t local) { return local < num_counterparts; });
     }
     stage_partners result = partners_inside(regions(), here);
     for (region_t other = 0; other < regions().num_regions(); ++other) {
-        if (other != region) add_counterparts(result, regions(), here, other);
+        if (other == region) continue;
+        result.destinations.push_back(counterpart(regions(), here, other));
+        add_members_with_counterpart(result.sources, regions(), here, other);
     }
     return ascending(std::move(result));
 }

@@ -31,7 +31,8 @@ class Info(unittest.TestCase):
     def test_RoutesAreListedWithAnExampleAndASummary(self):
         routes = {route["name"]: route for route in crossdock_json("info")["routes"]}
 
-        self.assertLessEqual({"direct", "two_step", "three_step", "grid", "hypercube"}, set(routes))
+        self.assertLessEqual({"direct", "two_step", "three_step", "grid", "hypercube", "locality"},
+                             set(routes))
         self.assertEqual(routes["grid"]["example"], "grid:2")
         self.assertTrue(all(route["summary"] for route in routes.values()))
 

@@ -115,8 +115,8 @@ TEST(Registry, HoldsTheRoutesInTheOrderOfTheDocumentation) {
     std::vector<std::string> names;
     for (const auto& entry : registered_routes()) names.push_back(entry.name);
 
-    EXPECT_EQ(names,
-              (std::vector<std::string>{"direct", "two_step", "three_step", "grid", "hypercube"}));
+    EXPECT_EQ(names, (std::vector<std::string>{"direct", "two_step", "three_step", "grid",
+                                               "hypercube", "locality"}));
 }
 
 TEST(Registry, EveryExampleIsTheNameOfTheRouteItMakes) {
@@ -143,7 +143,7 @@ TEST(MakeRoute, NamesTheUnknownRouteAndTheKnownOnes) {
     EXPECT_EQ(fault.code(), errc::unknown_route);
     EXPECT_STREQ(fault.what(),
                  "no route is called \"four_step\"; there are direct, two_step, three_step, grid, "
-                 "hypercube");
+                 "hypercube, locality");
 }
 
 TEST(MakeRoute, TakesTheWholeNameOnly) {
