@@ -69,7 +69,10 @@ void communicator::wait(MPI_Request& request) const {
 }
 
 void communicator::close() {
-    if (is_open()) CROSSDOCK_MPI(MPI_Comm_free(&state_->duplicate));
+    if (!is_open()) return;
+    for (const auto& kept : state_->resources) kept->close();
+    state_->resources.clear();
+    CROSSDOCK_MPI(MPI_Comm_free(&state_->duplicate));
 }
 
 error current_error() {

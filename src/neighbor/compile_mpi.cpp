@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "crossdock/exchange/sparse_exchange_mpi.hpp"
+#include "crossdock/exchange/byte_exchange_mpi.hpp"
 #include "crossdock/plan/plan_compiler.hpp"
 
 namespace crossdock {
@@ -53,9 +53,8 @@ plan compile_mpi(const communicator& comm, const topology& regions, const patter
         },
         hash_of_arguments(regions, route_name, options, also_equal),
         "topologies, routes or options");
-    const int first_tag = comm.reserve_tags(compiler->num_rounds());
     for (int round = 0; round < compiler->num_rounds(); ++round) {
-        compiler->receive(sparse_exchange(comm, first_tag + round, compiler->send()));
+        compiler->receive(exchange_words(comm, regions, compiler->send()));
     }
     return on_all_or_none(comm, [&] { return compiler->finish(); });
 }

@@ -8,37 +8,13 @@
 #include <utility>
 #include <vector>
 
+#include "crossdock/base/datatype_mpi.hpp"
 #include "crossdock/executor/persistent_executor.hpp"
 #include "crossdock/neighbor/compile_mpi.hpp"
 
 namespace crossdock {
 
 namespace {
-
-// The layout of a datatype, as far as it decides how its values travel.
-struct datatype_layout {
-    MPI_Aint lower_bound = 0;
-    MPI_Aint extent = 0;
-    MPI_Aint true_lower_bound = 0;
-    MPI_Aint true_extent = 0;
-    MPI_Count size_bytes = 0;
-
-    explicit datatype_layout(MPI_Datatype datatype) {
-        if (datatype == MPI_DATATYPE_NULL) {
-            throw error(errc::invalid_argument, "datatype is MPI_DATATYPE_NULL");
-        }
-        CROSSDOCK_MPI(MPI_Type_get_extent(datatype, &lower_bound, &extent));
-        CROSSDOCK_MPI(MPI_Type_get_true_extent(datatype, &true_lower_bound, &true_extent));
-        CROSSDOCK_MPI(MPI_Type_size_x(datatype, &size_bytes));
-        if (size_bytes <= 0) throw error(errc::invalid_argument, "the datatype has no bytes");
-        checked_cast<int>(size_bytes);
-    }
-
-    bool is_contiguous() const {
-        return lower_bound == 0 && true_lower_bound == 0 && extent == size_bytes &&
-               true_extent == size_bytes;
-    }
-};
 
 // Calls `use(from, to, length)` for every stretch in which both indices count up together.
 template <class Use>
@@ -105,7 +81,7 @@ neighbor_options with_defaults(neighbor_options options) {
 struct neighbor::implementation {
     // Room for values of a datatype that is not contiguous, packed; kept for the next exchange.
     struct packed_values {
-        int item_bytes = 0;
+        count_t item_bytes = 0;
         std::vector<count_t> used_items;
         std::vector<count_t> filled_slots;
         std::unique_ptr<std::byte[]> items;
@@ -113,9 +89,8 @@ struct neighbor::implementation {
     };
     // Where the packed slots go in the end.
     struct unpack_target {
-        std::byte* slots;
-        MPI_Datatype datatype;
-        MPI_Aint extent;
+        datatype_packer packer;
+        void* slots;
     };
 
     implementation(const communicator& c, std::shared_ptr<const plan> compiled,
@@ -167,7 +142,7 @@ struct neighbor::implementation {
         active = &executor;
     }
 
-    packed_values& room_for(int item_bytes) {
+    packed_values& room_for(count_t item_bytes) {
         if (packed && packed->item_bytes == item_bytes) return *packed;
         const auto allocate = [&](count_t num_values) {
             return std::make_unique_for_overwrite<std::byte[]>(
@@ -177,29 +152,20 @@ struct neighbor::implementation {
                                             allocate(p->num_items()), allocate(p->num_slots())});
     }
 
-    void start_packed(const void* items, void* slots, MPI_Datatype datatype,
-                      const datatype_layout& layout) {
+    void start_packed(const void* items, void* slots, const datatype_packer& packer) {
         require_idle();
-        int item_bytes = 0;
-        CROSSDOCK_MPI(MPI_Pack_size(1, datatype, comm.get(), &item_bytes));
+        const count_t item_bytes = packer.item_bytes();
         auto& room = room_for(item_bytes);
-        for (const count_t item : room.used_items) {
-            int position = 0;
-            CROSSDOCK_MPI(MPI_Pack(static_cast<const std::byte*>(items) + item * layout.extent, 1,
-                                   datatype, room.items.get() + item * item_bytes, item_bytes,
-                                   &position, comm.get()));
-        }
+        for (const count_t item : room.used_items)
+            packer.pack(items, item, room.items.get() + item * item_bytes);
         start_forward(room.items.get(), room.slots.get(), static_cast<std::size_t>(item_bytes));
-        to_unpack = unpack_target{static_cast<std::byte*>(slots), datatype, layout.extent};
+        to_unpack.emplace(unpack_target{packer, slots});
     }
 
     void unpack(const unpack_target& target) {
-        for (const count_t slot : packed->filled_slots) {
-            int position = 0;
-            CROSSDOCK_MPI(MPI_Unpack(
-                packed->slots.get() + slot * packed->item_bytes, packed->item_bytes, &position,
-                target.slots + slot * target.extent, 1, target.datatype, comm.get()));
-        }
+        for (const count_t slot : packed->filled_slots)
+            target.packer.unpack(packed->slots.get() + slot * packed->item_bytes, target.slots,
+                                 slot);
     }
 
     void complete() {
@@ -245,11 +211,11 @@ const plan& neighbor::compiled_plan() const noexcept { return *state_->p; }
 
 void neighbor::start(const void* items, void* slots, MPI_Datatype datatype) {
     check_arrays(compiled_plan(), items, slots);
-    const datatype_layout layout(datatype);
-    if (layout.is_contiguous()) {
-        state_->start_forward(items, slots, static_cast<std::size_t>(layout.size_bytes));
+    const datatype_packer packer(state_->comm.get(), datatype);
+    if (packer.layout().is_contiguous()) {
+        state_->start_forward(items, slots, static_cast<std::size_t>(packer.item_bytes()));
     } else {
-        state_->start_packed(items, slots, datatype, layout);
+        state_->start_packed(items, slots, packer);
     }
 }
 

@@ -7,7 +7,7 @@
 #include <numeric>
 #include <vector>
 
-#include "crossdock/exchange/sparse_exchange_mpi.hpp"
+#include "crossdock/exchange/byte_exchange_mpi.hpp"
 
 namespace crossdock {
 
@@ -211,15 +211,18 @@ std::vector<word_message> requests(std::span<const need> needs) {
     return outbox;
 }
 
-/// Agrees that every rank has its outbox before any message leaves.
+/// Exchanges what `make_outbox` returns, or fails on all ranks where it throws on one.
 template <class MakeOutbox>
-std::vector<word_message> agreed_exchange(const communicator& comm, int tag,
-                                          MakeOutbox&& make_outbox) {
-    return sparse_exchange(comm, tag, on_all_or_none(comm, [&] {
-                               std::vector<word_message> outbox = make_outbox();
-                               for (const auto& m : outbox) checked_cast<int>(m.words.size());
-                               return outbox;
-                           }));
+std::vector<word_message> exchange_made(const communicator& comm, const topology& regions,
+                                        MakeOutbox&& make_outbox) {
+    std::vector<word_message> outbox;
+    std::optional<error> fault;
+    try {
+        outbox = make_outbox();
+    } catch (...) {
+        fault = current_error();
+    }
+    return exchange_words(comm, regions, outbox, fault);
 }
 
 count_t greatest_index(const communicator& comm, std::span<const index_run> runs,
@@ -244,19 +247,20 @@ neighbor_list receives_from(std::span<const need> needs) {
 
 pattern connect(const communicator& comm, std::span<const index_run> runs, count_t num_items,
                 std::span<const count_t> needed) {
-    const int tag = comm.reserve_tags(4);
+    const auto regions = topology::one_region(comm.num_ranks());
     const directory_layout layout(greatest_index(comm, runs, needed), comm.num_ranks());
     std::vector<count_t> slots;
     std::vector<need> needs;
 
-    const auto registered = agreed_exchange(comm, tag, [&] { return registrations(layout, runs); });
-    const auto asked = agreed_exchange(comm, tag + 1, [&] {
+    const auto registered =
+        exchange_made(comm, regions, [&] { return registrations(layout, runs); });
+    const auto asked = exchange_made(comm, regions, [&] {
         slots = ascending(needed);
         return questions(layout, needed, slots);
     });
-    const auto answered = agreed_exchange(
-        comm, tag + 2, [&] { return answers(directory_entries(registered), asked); });
-    const auto requested = agreed_exchange(comm, tag + 3, [&] {
+    const auto answered =
+        exchange_made(comm, regions, [&] { return answers(directory_entries(registered), asked); });
+    const auto requested = exchange_made(comm, regions, [&] {
         needs = needs_from_answers(needed, slots, answered);
         return requests(needs);
     });

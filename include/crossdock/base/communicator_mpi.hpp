@@ -45,6 +45,15 @@ class background_work {
     ~background_work() = default;
 };
 
+/// @brief What a room keeps with a communicator from one call to the next, such as windows.
+class communicator_resource {
+  public:
+    virtual ~communicator_resource() = default;
+
+    /// @brief Gives back what only all ranks together can; `communicator::close()` calls it.
+    virtual void close() {}
+};
+
 /// @brief A private duplicate of the user's communicator; all messages of the library travel on it.
 ///
 /// A user's wildcard receive therefore never sees the library's messages. Everything built on it
@@ -95,7 +104,24 @@ class communicator {
     /// @brief Completes a request, making progress on all work meanwhile. Waiting yields the core.
     void wait(MPI_Request& request) const;
 
-    /// @brief Frees the duplicate. Everything built on it must be gone or idle.
+    /// @brief The one `Resource` of this communicator, made by `Resource(*this)` when first asked
+    /// for.
+    ///
+    /// It must not keep the communicator, which owns it.
+    /// @par Collective
+    /// As that constructor.
+    template <class Resource>
+    Resource& resource() const {
+        for (const auto& kept : state_->resources) {
+            if (auto* const found = dynamic_cast<Resource*>(kept.get())) return *found;
+        }
+        auto made = std::make_unique<Resource>(*this);
+        Resource& result = *made;
+        state_->resources.push_back(std::move(made));
+        return result;
+    }
+
+    /// @brief Frees the duplicate and all resources. Everything built on it must be gone or idle.
     /// @par Collective
     /// Yes; may block.
     void close();
@@ -108,6 +134,7 @@ class communicator {
         int next_tag = 0;
         int tag_limit = 0;
         std::vector<background_work*> work;
+        std::vector<std::unique_ptr<communicator_resource>> resources;
     };
     std::shared_ptr<state> state_;
     rank_t rank_ = 0;

@@ -55,9 +55,11 @@ struct exchange_options {
 /// @brief The `max_forwarded_bytes` of "auto".
 inline constexpr count_t auto_max_forwarded_bytes = 4096;
 
-/// @brief A message to be sent; the bytes stay the caller's until the exchange is over.
-struct outgoing_message {
-    rank_t destination = 0;
+/// @brief Bytes to a rank (in an outbox) or from a rank (in an inbox), which lie elsewhere.
+///
+/// What is sent stays the caller's until the exchange is over; what came lives as long as its inbox.
+struct byte_message {
+    rank_t peer = 0;
     count_t bytes = 0;
     const std::byte* data = nullptr;  ///< may be null if there are no bytes
 };
@@ -72,22 +74,15 @@ struct message_shape {
 
 /// @brief What one rank brings to an exchange.
 struct byte_outbox {
-    std::vector<outgoing_message> messages;
+    std::vector<byte_message> messages;
     message_shape shape;
     std::optional<error> fault = std::nullopt;  ///< what made the rest unusable, if anything did
-};
-
-/// @brief A message that came; lives as long as its inbox.
-struct incoming_message {
-    rank_t source = 0;
-    count_t bytes = 0;
-    const std::byte* data = nullptr;
 };
 
 /// @brief What came, and the memory it lies in.
 class byte_inbox {
   public:
-    std::span<const incoming_message> messages() const noexcept { return messages_; }
+    std::span<const byte_message> messages() const noexcept { return messages_; }
 
     /// @brief Of all messages together.
     count_t num_bytes() const noexcept;
@@ -99,11 +94,11 @@ class byte_inbox {
     /// @brief Room for a message that comes in, which stays where it is.
     std::byte* make_room(count_t bytes);
 
-    void add(const incoming_message& message) { messages_.push_back(message); }
+    void add(const byte_message& message) { messages_.push_back(message); }
     void sort_by_source();
 
   private:
-    std::vector<incoming_message> messages_;
+    std::vector<byte_message> messages_;
     std::vector<std::unique_ptr<std::byte[]>> blocks_;
     std::byte* free_ = nullptr;  // the rest of the last block for short messages
     count_t num_free_bytes_ = 0;

@@ -1,24 +1,24 @@
-#include "crossdock/exchange/sparse_exchange_mpi.hpp"
+#include "crossdock/exchange/byte_exchange_mpi.hpp"
 
 #include <gtest/gtest.h>
 
 namespace crossdock {
 namespace {
 
-class SparseExchange : public testing::Test {
+class ExchangeWords : public testing::Test {
   protected:
     void TearDown() override { comm.close(); }
 
     std::vector<word_message> exchange(std::vector<word_message> outbox) {
-        return sparse_exchange(comm, comm.reserve_tags(1), std::move(outbox));
+        return exchange_words(comm, topology::one_region(comm.num_ranks()), outbox);
     }
 
     communicator comm{MPI_COMM_WORLD};
 };
 
-TEST_F(SparseExchange, DeliversNothingWhereNothingIsSent) { EXPECT_TRUE(exchange({}).empty()); }
+TEST_F(ExchangeWords, DeliversNothingWhereNothingIsSent) { EXPECT_TRUE(exchange({}).empty()); }
 
-TEST_F(SparseExchange, SortsBySourceAndDeliversEmptyAndOwnMessages) {
+TEST_F(ExchangeWords, SortsBySourceAndDeliversEmptyAndOwnMessages) {
     std::vector<word_message> outbox;
     for (rank_t peer = comm.num_ranks() - 1; peer >= 0; --peer) {
         outbox.push_back(
@@ -33,7 +33,7 @@ TEST_F(SparseExchange, SortsBySourceAndDeliversEmptyAndOwnMessages) {
     EXPECT_EQ(exchange(outbox), expected);
 }
 
-TEST_F(SparseExchange, KeepsExchangesThatFollowEachOtherApart) {
+TEST_F(ExchangeWords, KeepsExchangesThatFollowEachOtherApart) {
     for (int round = 0; round < 200; ++round) {
         const rank_t to = (comm.rank() + round) % comm.num_ranks();
         const rank_t from =

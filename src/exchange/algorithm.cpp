@@ -1,0 +1,110 @@
+#include "crossdock/exchange/algorithm.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+#include "crossdock/route/grid.hpp"
+
+namespace crossdock {
+
+namespace {
+
+constexpr std::string_view routed_prefix = "routed:";
+constexpr rank_t few_ranks = 16;
+
+// What a rank's part in a stage costs, in messages inside a region: waiting for the others, and
+// each message.
+struct stage_cost {
+    count_t waiting;
+    count_t message;
+};
+constexpr stage_cost inside_region{10, 1};
+constexpr stage_cost between_regions{20, 10};
+
+// The number of dimensions for which a grid of so many places costs least.
+int cheapest_dimensions(rank_t num_places, const stage_cost& cost) {
+    int best = 1;
+    count_t least = std::numeric_limits<count_t>::max();
+    const int most =
+        std::max(1, static_cast<int>(std::bit_width(static_cast<unsigned>(num_places - 1))));
+    for (int n = 1; n <= most; ++n) {
+        count_t total = 0;
+        for (const rank_t k : balanced_shape(num_places, n))
+            total += cost.waiting + (k - 1) * cost.message;
+        if (total < least) best = n;
+        least = std::min(least, total);
+    }
+    return best;
+}
+
+}  // namespace
+
+const std::vector<exchange_description>& registered_exchange_algorithms() {
+    using method = exchange_method;
+    static const std::vector<exchange_description> algorithms{
+        {"personalized",
+         {"pex", "allreduce"},
+         "sum a vector of counts over all ranks, then send and receive",
+         method::personalized},
+        {"nonblocking",
+         {"nbx", "ibarrier"},
+         "send synchronously; a nonblocking reduction tells when all is received",
+         method::nonblocking},
+        {"rma", {}, "put into the receiver's window; messages of one size only", method::rma},
+        {"locality_personalized",
+         {},
+         "one message to each region, found as by personalized; then inside the regions",
+         method::locality_personalized},
+        {"locality_nonblocking",
+         {},
+         "one message to each region, found as by nonblocking; then inside the regions",
+         method::locality_nonblocking},
+        {"reduce_scatter",
+         {"redscatter", "rsx", "pcx"},
+         "as personalized, but every rank gets its own count only",
+         method::reduce_scatter},
+        {"routed",
+         {},
+         "routed:ROUTE: to known partners along a route, as routed:grid:2",
+         method::routed},
+    };
+    return algorithms;
+}
+
+exchange_algorithm parse_exchange_algorithm(std::string_view name) {
+    if (name.starts_with(routed_prefix))
+        return {exchange_method::routed, std::string(name.substr(routed_prefix.size()))};
+    std::string known;
+    for (const auto& one : registered_exchange_algorithms()) {
+        const bool takes_route = one.method == exchange_method::routed;
+        const bool is_named = one.name == name || std::find(one.aliases.begin(), one.aliases.end(),
+                                                            name) != one.aliases.end();
+        if (is_named && !takes_route) return {one.method, {}};
+        known += one.name + (takes_route ? ":ROUTE" : ", ");
+    }
+    throw error(errc::invalid_argument, "no exchange algorithm is called \"" + std::string(name) +
+                                            "\"; there are auto, " + known);
+}
+
+std::string to_string(const exchange_algorithm& algorithm) {
+    if (algorithm.method == exchange_method::routed)
+        return std::string(routed_prefix) + algorithm.route;
+    const auto& all = registered_exchange_algorithms();
+    return std::find_if(all.begin(), all.end(),
+                        [&](const auto& one) { return one.method == algorithm.method; })
+        ->name;
+}
+
+exchange_algorithm choose_exchange_algorithm(const topology& regions) {
+    std::string route = "direct";
+    if (regions.num_regions() > 1) {
+        route = "locality:" +
+                std::to_string(cheapest_dimensions(regions.num_regions(), between_regions));
+    } else if (regions.num_ranks() > few_ranks) {
+        route = "grid:" + std::to_string(cheapest_dimensions(regions.num_ranks(), inside_region));
+    }
+    return {exchange_method::routed, route};
+}
+
+}  // namespace crossdock

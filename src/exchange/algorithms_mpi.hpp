@@ -1,0 +1,54 @@
+/// @file
+/// @brief The algorithms of a sparse data exchange.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "exchange_state_mpi.hpp"
+#include "mailbox_mpi.hpp"
+
+namespace crossdock {
+
+/// @brief What an algorithm works on: messages, none of them to the rank itself.
+struct exchange_task {
+    mailbox& mail;
+    exchange_tags tags;
+    std::vector<byte_message> messages;
+    exchange_claim own;                                 ///< with a fault there are no messages
+    std::optional<count_t> num_sources = std::nullopt;  ///< of messages that will come, if known
+};
+
+/// @brief Adds what came to `found`, in memory of the mailbox's inbox, and agrees on all claims in
+/// passing.
+/// @return whether they are good, the same on all ranks; what came is worthless otherwise
+/// @par Collective
+/// Yes; waits for all ranks.
+using exchange_function =
+    std::function<bool(const exchange_task& task, std::vector<byte_message>& found)>;
+
+/// @brief Sums a vector with a count for every rank, sends, and receives as many as were counted.
+/// @par Complexity
+/// P + 6 words are reduced; 6 where the number of sources is known.
+bool exchange_by_allreduce(const exchange_task& task, std::vector<byte_message>& found);
+
+/// @brief As above, but every rank gets its own sum only, of 6 P words.
+bool exchange_by_reduce_scatter(const exchange_task& task, std::vector<byte_message>& found);
+
+/// @brief Sends synchronously; a reduction that a rank enters once its messages are received tells
+/// that all are.
+bool exchange_by_consensus(const exchange_task& task, std::vector<byte_message>& found);
+
+/// @brief Carries messages over a route: a bundle to and from every partner in every stage.
+/// @param max_forwarded_bytes  a longer message travels directly, and is only announced
+bool exchange_routed(const exchange_task& task, const kept_route& way, count_t max_forwarded_bytes,
+                     std::vector<byte_message>& found);
+
+/// @brief One message for each other region that messages go to, then inside the regions.
+/// @param across  finds the messages between regions
+/// @param inside  from `exchange_state::inside_region`
+bool exchange_by_region(const exchange_task& task, const kept_route& inside,
+                        const exchange_function& across, std::vector<byte_message>& found);
+
+}  // namespace crossdock

@@ -1,0 +1,271 @@
+#include "crossdock/exchange/byte_exchange_mpi.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <numeric>
+
+#include "algorithms_mpi.hpp"
+
+namespace crossdock {
+
+namespace {
+
+constexpr count_t block_bytes = count_t{1} << 14;
+constexpr count_t most_message_bytes = std::numeric_limits<int>::max();
+
+exchange_options with_defaults(exchange_options options) {
+    if (options.max_message_bytes == 0)
+        options.max_message_bytes = exchange_options{}.max_message_bytes;
+    return options;
+}
+
+// What is wrong with what all ranks gave alike.
+void check_common(const communicator& comm, const topology& regions,
+                  const exchange_options& options) {
+    if (regions.num_ranks() != comm.num_ranks()) {
+        throw error(errc::size_mismatch,
+                    fmt::format("the topology \"{}\" has {} ranks, but the communicator {}",
+                                regions.to_string(), regions.num_ranks(), comm.num_ranks()));
+    }
+    if (options.max_message_bytes < 1 || options.max_message_bytes > most_message_bytes) {
+        throw error(errc::invalid_argument,
+                    fmt::format("max_message_bytes is {}, outside [1, {}]",
+                                options.max_message_bytes, most_message_bytes));
+    }
+    if constexpr (CROSSDOCK_ASSERT_LEVEL >= static_cast<int>(assert_level::communication)) {
+        const auto text = fmt::format("{} {} {} {} {}", regions.to_string(), options.algorithm,
+                                      options.max_message_bytes, options.num_sources.has_value(),
+                                      options.max_forwarded_bytes.value_or(-1));
+        agree(comm, std::nullopt, agreement_hash(text), "topologies or exchange options");
+    }
+}
+
+exchange_algorithm resolve(const exchange_options& options, const std::string& environment_choice,
+                           const topology& regions, const message_shape& shape) {
+    const auto needs_one_size = [&](const exchange_algorithm& algorithm) {
+        return algorithm.method == exchange_method::rma && !shape.items_per_message;
+    };
+    if (options.algorithm != "auto") {
+        const auto asked = parse_exchange_algorithm(options.algorithm);
+        if (needs_one_size(asked)) {
+            throw error(errc::invalid_argument,
+                        "the algorithm rma exchanges messages of one size only");
+        }
+        return asked;
+    }
+    if (!environment_choice.empty() && environment_choice != "auto") {
+        const auto asked = parse_exchange_algorithm(environment_choice);
+        if (!needs_one_size(asked)) return asked;
+    }
+    return choose_exchange_algorithm(regions);
+}
+
+void check_message(const communicator& comm, const byte_message& message) {
+    const auto& [destination, bytes, data] = message;
+    const rank_t rank = comm.rank();
+    if (destination < 0 || destination >= comm.num_ranks()) {
+        throw error(errc::rank_out_of_range,
+                    fmt::format("destination {} of rank {} is outside [0, {})", destination, rank,
+                                comm.num_ranks()),
+                    rank);
+    }
+    if (bytes < 0) {
+        throw error(
+            errc::invalid_argument,
+            fmt::format("the message of rank {} to rank {} has {} bytes", rank, destination, bytes),
+            rank);
+    }
+    if (bytes > 0 && data == nullptr) {
+        throw error(errc::invalid_argument,
+                    fmt::format("the message of rank {} to rank {} has {} bytes, but its data is a "
+                                "null pointer",
+                                rank, destination, bytes),
+                    rank);
+    }
+}
+
+std::optional<error> find_fault(const communicator& comm, const byte_outbox& outbox,
+                                const exchange_options& options) {
+    if (outbox.fault) return outbox.fault;
+    try {
+        for (const auto& message : outbox.messages) check_message(comm, message);
+        if (options.num_sources && *options.num_sources < 0) {
+            throw error(
+                errc::invalid_argument,
+                fmt::format("rank {} expects {} messages", comm.rank(), *options.num_sources),
+                comm.rank());
+        }
+    } catch (const error& fault) {
+        return fault;
+    }
+    return std::nullopt;
+}
+
+std::string shape_text(count_t items_per_message, count_t item_bytes) {
+    return items_per_message < 0
+               ? fmt::format("any number of values of {} bytes per message", item_bytes)
+               : fmt::format("{} values of {} bytes per message", items_per_message, item_bytes);
+}
+
+// Says on all ranks what the bad verdict that all have seen is about.
+[[noreturn]] void throw_verdict(const communicator& comm, const std::optional<error>& fault,
+                                const exchange_claim& own) {
+    agree(comm, fault);
+    auto first = own.shape;
+    CROSSDOCK_MPI(
+        MPI_Bcast(first.data(), static_cast<int>(first.size()), MPI_INT64_T, 0, comm.get()));
+    std::optional<error> difference;
+    if (first != own.shape) {
+        difference.emplace(
+            errc::count_mismatch,
+            fmt::format("rank {} sends {}, rank 0 {}", comm.rank(),
+                        shape_text(own.shape[0], own.shape[1]), shape_text(first[0], first[1])),
+            comm.rank());
+    }
+    agree(comm, difference);
+    throw error(errc::count_mismatch,
+                "the known numbers of sources do not add up to the messages that are sent");
+}
+
+exchange_claim claim_of(const message_shape& shape, bool has_fault) {
+    return {has_fault, {shape.items_per_message.value_or(-1), shape.item_bytes}};
+}
+
+// Copies what goes to the rank itself, and leaves the rest.
+std::vector<byte_message> keep_own(const std::vector<byte_message>& messages, rank_t rank,
+                                   byte_inbox& inbox) {
+    std::vector<byte_message> others;
+    others.reserve(messages.size());
+    for (const auto& message : messages) {
+        if (message.peer != rank) {
+            others.push_back(message);
+            continue;
+        }
+        std::byte* const copy = inbox.make_room(message.bytes);
+        if (message.bytes > 0)
+            std::memcpy(copy, message.data, static_cast<std::size_t>(message.bytes));
+        inbox.add({rank, message.bytes, copy});
+    }
+    return others;
+}
+
+// The algorithm as a function, ready to run.
+exchange_function function_of(const exchange_algorithm& algorithm, const topology& regions,
+                              rank_t rank, exchange_state& state, const message_shape& shape,
+                              count_t max_forwarded_bytes) {
+    const auto by_region = [&](const exchange_function& across) -> exchange_function {
+        const kept_route& inside = state.inside_region(regions, rank);
+        return [&inside, across](const exchange_task& task, std::vector<byte_message>& found) {
+            return exchange_by_region(task, inside, across, found);
+        };
+    };
+    switch (algorithm.method) {
+        case exchange_method::personalized: return exchange_by_allreduce;
+        case exchange_method::reduce_scatter: return exchange_by_reduce_scatter;
+        case exchange_method::nonblocking: return exchange_by_consensus;
+        case exchange_method::locality_personalized: return by_region(exchange_by_allreduce);
+        case exchange_method::locality_nonblocking: return by_region(exchange_by_consensus);
+        case exchange_method::rma:
+            return [&state, bytes = shape.items_per_message.value_or(0) * shape.item_bytes](
+                       const exchange_task& task, std::vector<byte_message>& found) {
+                return state.window.exchange(task.mail, task.messages, bytes, task.own, found);
+            };
+        case exchange_method::routed: break;
+    }
+    const kept_route& way = state.over_all(algorithm.route, regions, rank);
+    return
+        [&way, max_forwarded_bytes](const exchange_task& task, std::vector<byte_message>& found) {
+            return exchange_routed(task, way, max_forwarded_bytes, found);
+        };
+}
+
+}  // namespace
+
+count_t byte_inbox::num_bytes() const noexcept {
+    return std::accumulate(messages_.begin(), messages_.end(), count_t{0},
+                           [](count_t sum, const auto& one) { return sum + one.bytes; });
+}
+
+void byte_inbox::copy_to(std::byte* to) const {
+    for (const auto& message : messages_) {
+        if (message.bytes > 0)
+            std::memcpy(to, message.data, static_cast<std::size_t>(message.bytes));
+        to += message.bytes;
+    }
+}
+
+std::byte* byte_inbox::make_room(count_t bytes) {
+    const auto allocate = [&](count_t num_bytes) {
+        return blocks_
+            .emplace_back(
+                std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(num_bytes)))
+            .get();
+    };
+    if (bytes > block_bytes / 4) return allocate(bytes);
+    if (free_ == nullptr || bytes > num_free_bytes_) {
+        free_ = allocate(block_bytes);
+        num_free_bytes_ = block_bytes;
+    }
+    num_free_bytes_ -= bytes;
+    return std::exchange(free_, free_ + bytes);
+}
+
+void byte_inbox::sort_by_source() {
+    std::stable_sort(messages_.begin(), messages_.end(),
+                     [](const auto& a, const auto& b) { return a.peer < b.peer; });
+}
+
+byte_inbox exchange_bytes(const communicator& comm, const topology& regions,
+                          const byte_outbox& outbox, const exchange_options& given_options) {
+    const auto options = with_defaults(given_options);
+    check_common(comm, regions, options);
+    auto& state = comm.resource<exchange_state>();
+    const auto algorithm = resolve(options, state.chosen(), regions, outbox.shape);
+    const bool is_auto = options.algorithm == "auto";
+    const count_t max_forwarded_bytes = options.max_forwarded_bytes.value_or(
+        is_auto ? auto_max_forwarded_bytes : std::numeric_limits<count_t>::max());
+    const auto run =
+        function_of(algorithm, regions, comm.rank(), state, outbox.shape, max_forwarded_bytes);
+
+    const auto fault = find_fault(comm, outbox, options);
+    const auto own = claim_of(outbox.shape, fault.has_value());
+    byte_inbox inbox;
+    mailbox mail(comm, regions, options.max_message_bytes, inbox);
+    exchange_task task{mail, state.next_tags(), {}, own, options.num_sources};
+    if (!fault) task.messages = keep_own(outbox.messages, comm.rank(), inbox);
+    const auto num_own = static_cast<count_t>(inbox.messages().size());
+    if (task.num_sources) *task.num_sources -= num_own;
+
+    std::vector<byte_message> found;
+    if (!run(task, found)) throw_verdict(comm, fault, own);
+    for (const auto& message : found) inbox.add(message);
+    if (options.order == message_order::by_source) inbox.sort_by_source();
+    if (options.sent != nullptr) *options.sent = mail.sent();
+    return inbox;
+}
+
+std::vector<word_message> exchange_words(const communicator& comm, const topology& regions,
+                                         const std::vector<word_message>& outbox,
+                                         const std::optional<error>& fault) {
+    constexpr auto word_bytes = static_cast<count_t>(sizeof(std::int64_t));
+    byte_outbox bytes{{}, {word_bytes, std::nullopt}, fault};
+    if (!fault) {
+        for (const auto& [peer, words] : outbox) {
+            bytes.messages.push_back({peer, static_cast<count_t>(words.size()) * word_bytes,
+                                      reinterpret_cast<const std::byte*>(words.data())});
+        }
+    }
+    std::vector<word_message> inbox;
+    const auto arrived = exchange_bytes(comm, regions, bytes);
+    for (const auto& [source, num_bytes, data] : arrived.messages()) {
+        auto& words = inbox.emplace_back(word_message{source, {}}).words;
+        words.resize(static_cast<std::size_t>(num_bytes / word_bytes));
+        if (num_bytes > 0) std::memcpy(words.data(), data, static_cast<std::size_t>(num_bytes));
+    }
+    return inbox;
+}
+
+}  // namespace crossdock

@@ -1,0 +1,74 @@
+#include "exchange_state_mpi.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+
+#include "crossdock/exchange/algorithm.hpp"
+
+namespace crossdock {
+
+namespace {
+
+constexpr std::size_t most_kept_routes = 8;
+
+// The variable of rank 0, as it need not be the same on all machines.
+std::string environment_choice(const communicator& comm) {
+    std::array<char, 128> text{};
+    if (comm.rank() == 0) {
+        const char* const value = std::getenv("CROSSDOCK_EXCHANGE");
+        if (value != nullptr) std::string_view(value).copy(text.data(), text.size() - 1);
+    }
+    CROSSDOCK_MPI(MPI_Bcast(text.data(), static_cast<int>(text.size()), MPI_CHAR, 0, comm.get()));
+    return text.data();
+}
+
+// The partners of `one.here` in every stage; `rank_of` takes the route's ranks to the communicator's.
+template <class RankOf>
+void find_partners(kept_route& one, RankOf&& rank_of) {
+    for (int s = 0; s < one.r->num_stages(); ++s) {
+        auto partners = one.r->partners(one.here, s);
+        kept_route::stage stage{std::move(partners.destinations), {}, partners.sources.size()};
+        for (const rank_t place : stage.destinations)
+            stage.destination_ranks.push_back(rank_of(place));
+        one.stages.push_back(std::move(stage));
+    }
+}
+
+}  // namespace
+
+exchange_state::exchange_state(const communicator& comm)
+    : first_tag_(comm.reserve_tags(2 * exchange_tags::count)), chosen_(environment_choice(comm)) {}
+
+exchange_tags exchange_state::next_tags() noexcept {
+    return {first_tag_ + static_cast<int>(num_exchanges_++ % 2) * exchange_tags::count};
+}
+
+const kept_route& exchange_state::over_all(const std::string& name, const topology& regions,
+                                           rank_t rank) {
+    for (const auto& kept : routes_) {
+        if (!kept->is_inside_region && kept->name == name && kept->regions == regions) return *kept;
+    }
+    kept_route one{name, regions, false, make_route(name, regions), rank, {}};
+    find_partners(one, [](rank_t place) { return place; });
+    return keep(std::move(one));
+}
+
+const kept_route& exchange_state::inside_region(const topology& regions, rank_t rank) {
+    for (const auto& kept : routes_) {
+        if (kept->is_inside_region && kept->regions == regions) return *kept;
+    }
+    const region_t region = regions.region_of(rank);
+    const auto members = topology::one_region(regions.region_size(region));
+    const auto name = choose_exchange_algorithm(members).route;
+    kept_route one{name, regions, true, make_route(name, members), regions.local_rank(rank), {}};
+    find_partners(one, [&](rank_t place) { return regions.rank_at(region, place); });
+    return keep(std::move(one));
+}
+
+const kept_route& exchange_state::keep(kept_route&& one) {
+    if (routes_.size() == most_kept_routes) routes_.erase(routes_.begin());
+    return *routes_.emplace_back(std::make_unique<kept_route>(std::move(one)));
+}
+
+}  // namespace crossdock

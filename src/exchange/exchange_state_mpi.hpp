@@ -1,0 +1,77 @@
+/// @file
+/// @brief What the exchanges of a communicator keep from one to the next.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "crossdock/base/communicator_mpi.hpp"
+#include "crossdock/route/route.hpp"
+#include "put_window_mpi.hpp"
+
+namespace crossdock {
+
+/// @brief The tags of one exchange.
+///
+/// A rank may be one exchange ahead of another, never two: to complete one it must have heard, in
+/// one way or another, from all ranks. So tags are used in turn by even and odd exchanges.
+struct exchange_tags {
+    static constexpr int max_stages = 32;
+    static constexpr int count = max_stages + 2;
+
+    int first = 0;
+
+    int found() const noexcept { return first; }          ///< messages whose sources are unknown
+    int announced() const noexcept { return first + 1; }  ///< messages announced on a route
+    int stage(int s) const noexcept { return first + 2 + s; }
+};
+
+/// @brief A route over the ranks of a communicator or of this rank's region, and the partners on it.
+struct kept_route {
+    struct stage {
+        std::vector<rank_t> destinations;       // in the route's ranks, ascending
+        std::vector<rank_t> destination_ranks;  // the same in the communicator's
+        std::size_t num_sources = 0;
+    };
+
+    std::string name;
+    topology regions;
+    bool is_inside_region = false;
+    std::unique_ptr<route> r;
+    rank_t here = 0;  // in the route's ranks
+    std::vector<stage> stages;
+};
+
+/// @brief Tags, windows and routes; made at a communicator's first exchange.
+class exchange_state final : public communicator_resource {
+  public:
+    /// @par Collective
+    /// Yes; blocks.
+    explicit exchange_state(const communicator& comm);
+
+    void close() override { window.close(); }
+
+    exchange_tags next_tags() noexcept;
+
+    /// @brief What rank 0's environment chooses for "auto"; empty: nothing.
+    const std::string& chosen() const noexcept { return chosen_; }
+
+    /// @brief A route over all ranks; kept for the next time.
+    const kept_route& over_all(const std::string& name, const topology& regions, rank_t rank);
+
+    /// @brief The route that suits the ranks of a rank's region; kept for the next time.
+    const kept_route& inside_region(const topology& regions, rank_t rank);
+
+    put_window window;
+
+  private:
+    const kept_route& keep(kept_route&& one);
+
+    int first_tag_;
+    std::uint64_t num_exchanges_ = 0;
+    std::string chosen_;
+    std::vector<std::unique_ptr<kept_route>> routes_;
+};
+
+}  // namespace crossdock

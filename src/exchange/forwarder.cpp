@@ -1,0 +1,136 @@
+#include "forwarder.hpp"
+
+#include <cstring>
+
+namespace crossdock {
+
+namespace {
+
+struct bundle_head {
+    exchange_verdict verdict;
+    count_t num_envelopes;
+};
+
+struct envelope_head {
+    rank_t source;
+    rank_t destination;
+    count_t bytes;  // of an announced message, less than 0: -1 - bytes
+};
+
+template <class Value>
+std::byte* write(std::byte* to, const Value& value) {
+    std::memcpy(to, &value, sizeof(Value));
+    return to + sizeof(Value);
+}
+
+template <class Value>
+Value read(const std::byte* from) {
+    Value value;
+    std::memcpy(&value, from, sizeof(Value));
+    return value;
+}
+
+count_t carried_bytes(const envelope& message) { return message.is_announced ? 0 : message.bytes; }
+
+std::size_t place_of(rank_t next, std::span<const rank_t> destinations) {
+    const auto found = std::lower_bound(destinations.begin(), destinations.end(), next);
+    if (found == destinations.end() || *found != next)
+        throw error(errc::internal, "the next hop is none of the stage's partners");
+    return static_cast<std::size_t>(found - destinations.begin());
+}
+
+// A bundle while it is filled.
+struct unfilled_bundle {
+    count_t num_envelopes = 0;
+    count_t num_carried_bytes = 0;
+    std::byte* next_head = nullptr;
+    std::byte* next_data = nullptr;
+
+    void reserve(const envelope& message) {
+        ++num_envelopes;
+        num_carried_bytes += carried_bytes(message);
+    }
+
+    bundle allocate(const exchange_verdict& verdict) {
+        const count_t data_at = bundle_overhead_bytes(num_envelopes);
+        const count_t bytes = data_at + num_carried_bytes;
+        bundle result{std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(bytes)),
+                      bytes};
+        next_head = write(result.data.get(), bundle_head{verdict, num_envelopes});
+        next_data = result.data.get() + data_at;
+        return result;
+    }
+
+    void put(const envelope& message) {
+        next_head = write(next_head,
+                          envelope_head{message.source, message.destination,
+                                        message.is_announced ? -1 - message.bytes : message.bytes});
+        const count_t bytes = carried_bytes(message);
+        if (bytes > 0) std::memcpy(next_data, message.data, static_cast<std::size_t>(bytes));
+        next_data += bytes;
+    }
+};
+
+}  // namespace
+
+count_t bundle_overhead_bytes(count_t num_envelopes) noexcept {
+    return static_cast<count_t>(sizeof(bundle_head)) +
+           num_envelopes * static_cast<count_t>(sizeof(envelope_head));
+}
+
+std::vector<bundle> make_bundles(const exchange_verdict& verdict,
+                                 std::span<const placed_envelope> messages,
+                                 std::size_t num_bundles) {
+    std::vector<unfilled_bundle> unfilled(num_bundles);
+    for (const auto& [message, place] : messages) unfilled[place].reserve(message);
+    std::vector<bundle> bundles;
+    bundles.reserve(num_bundles);
+    for (auto& one : unfilled) bundles.push_back(one.allocate(verdict));
+    for (const auto& [message, place] : messages) unfilled[place].put(message);
+    return bundles;
+}
+
+opened_bundle open_bundle(const std::byte* data) {
+    const auto head = read<bundle_head>(data);
+    opened_bundle result{head.verdict, {}};
+    result.messages.reserve(static_cast<std::size_t>(head.num_envelopes));
+    const std::byte* next_head = data + sizeof(bundle_head);
+    const std::byte* next_data = data + bundle_overhead_bytes(head.num_envelopes);
+    for (count_t i = 0; i < head.num_envelopes; ++i) {
+        const auto [source, destination, bytes] = read<envelope_head>(next_head);
+        const bool is_announced = bytes < 0;
+        next_head += sizeof(envelope_head);
+        result.messages.push_back({source, destination, is_announced ? -1 - bytes : bytes,
+                                   is_announced ? nullptr : next_data, is_announced});
+        next_data += carried_bytes(result.messages.back());
+    }
+    return result;
+}
+
+void forwarder::hold(const envelope& message) {
+    (message.destination == here_ ? arrived_ : held_).push_back(message);
+}
+
+std::vector<bundle> forwarder::pack(int stage, std::span<const rank_t> destinations) {
+    const speaker_table nobody_agreed;
+    std::vector<placed_envelope> leaving;
+    std::vector<envelope> staying;
+    for (const envelope& message : held_) {
+        const rank_t next = route_.next_hop(here_, message.destination, stage, nobody_agreed);
+        if (next == here_) {
+            staying.push_back(message);
+        } else {
+            leaving.push_back({message, place_of(next, destinations)});
+        }
+    }
+    held_ = std::move(staying);
+    return make_bundles(verdict_, leaving, destinations.size());
+}
+
+void forwarder::take(const std::byte* data) {
+    const auto opened = open_bundle(data);
+    verdict_.merge(opened.verdict);
+    for (const envelope& message : opened.messages) hold(message);
+}
+
+}  // namespace crossdock

@@ -1,0 +1,88 @@
+/// @file
+/// @brief What one rank does in a routed exchange, without the sending.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "crossdock/route/route.hpp"
+#include "verdict.hpp"
+
+namespace crossdock {
+
+/// @brief A message on its way; its bytes lie elsewhere.
+struct envelope {
+    rank_t source = 0;       ///< any number; the route does not look at it
+    rank_t destination = 0;  ///< a rank of the route's topology
+    count_t bytes = 0;
+    const std::byte* data = nullptr;
+    bool is_announced = false;  ///< its bytes do not take the route
+};
+
+/// @brief What one rank sends another in one stage.
+///
+///     verdict, number of envelopes, bytes | source, destination, bytes | … | data | …
+struct bundle {
+    std::unique_ptr<std::byte[]> data;
+    count_t bytes = 0;
+};
+
+/// @brief The bytes of a bundle besides its messages' own.
+count_t bundle_overhead_bytes(count_t num_envelopes) noexcept;
+
+/// @brief An envelope and the bundle it goes into.
+struct placed_envelope {
+    envelope message;
+    std::size_t place = 0;  ///< in [0, num_bundles)
+};
+
+/// @brief Packs envelopes with their messages; a bundle without any carries the verdict.
+std::vector<bundle> make_bundles(const exchange_verdict& verdict,
+                                 std::span<const placed_envelope> messages,
+                                 std::size_t num_bundles);
+
+/// @brief What was packed; the messages' bytes stay where they are.
+struct opened_bundle {
+    exchange_verdict verdict;
+    std::vector<envelope> messages;
+};
+
+opened_bundle open_bundle(const std::byte* data);
+
+/// @brief One rank of a routed exchange: holds messages, packs them for the next hop, takes what
+/// came.
+///
+/// Messages from one rank to another stay in the order in which they were held.
+class forwarder {
+  public:
+    /// @param r  borrowed
+    forwarder(const route& r, rank_t here, const exchange_claim& own)
+        : route_(r), here_(here), verdict_(own) {}
+
+    /// @brief Takes charge of a message; one for `here` has arrived.
+    void hold(const envelope& message);
+
+    /// @brief Packs what leaves in a stage: a bundle for each of `destinations`, empty or not.
+    /// @param destinations  of `route::partners(here, stage)`
+    std::vector<bundle> pack(int stage, std::span<const rank_t> destinations);
+
+    /// @brief Takes a bundle that came; its memory must outlive the messages.
+    void take(const std::byte* data);
+
+    /// @brief The messages for this rank so far.
+    const std::vector<envelope>& arrived() const noexcept { return arrived_; }
+
+    /// @brief After the last stage, that of all ranks.
+    const exchange_verdict& verdict() const noexcept { return verdict_; }
+
+  private:
+    const route& route_;
+    rank_t here_;
+    exchange_verdict verdict_;
+    std::vector<envelope> held_;
+    std::vector<envelope> arrived_;
+};
+
+}  // namespace crossdock

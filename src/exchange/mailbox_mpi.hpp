@@ -1,0 +1,93 @@
+/// @file
+/// @brief Messages of any length between ranks that need not expect them.
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "crossdock/exchange/byte_exchange_mpi.hpp"
+#include "forwarder.hpp"
+
+namespace crossdock {
+
+/// @brief A message, or the first part of one, that was matched and not yet received.
+struct matched_part {
+    MPI_Message handle = MPI_MESSAGE_NULL;
+    rank_t source = 0;
+    int bytes = 0;
+};
+
+/// @brief Sends and receives for one exchange.
+///
+/// A message of `max_message_bytes` or more travels in parts: one of exactly that length, a word that
+/// says how many bytes are left, and those, cut again. What arrives stays in the inbox's memory.
+class mailbox {
+  public:
+    mailbox(const communicator& comm, const topology& regions, count_t max_message_bytes,
+            byte_inbox& arrivals);
+
+    const communicator& comm() const noexcept { return comm_; }
+    const topology& regions() const noexcept { return regions_; }
+    byte_inbox& arrivals() noexcept { return arrivals_; }
+
+    /// @brief Starts to send bytes that stay where they are until `are_sent()`.
+    void send(const byte_message& message, int tag) { post(message, tag, &MPI_Isend); }
+
+    /// @brief As `send`, but is not complete before the message is received.
+    void send_synchronously(const byte_message& message, int tag) {
+        post(message, tag, &MPI_Issend);
+    }
+
+    /// @brief As `send`, and keeps the bytes itself.
+    void send(bundle&& bytes, rank_t destination, int tag);
+
+    /// @brief As `send`, to a rank that knows the length and calls `start_receive`.
+    void send_announced(const byte_message& message, int tag);
+
+    /// @brief Whether all that was sent is complete. Does not wait.
+    bool are_sent();
+
+    /// @brief Receives a message if there is one with this tag.
+    std::optional<byte_message> receive(int tag);
+
+    /// @brief Starts to receive a message whose length is known.
+    /// @return complete when `are_received()`
+    byte_message start_receive(rank_t source, count_t bytes, int tag);
+
+    /// @brief Whether all that was started is complete. Does not wait.
+    bool are_received();
+
+    /// @brief Calls `is_done()` until it is true; meanwhile others make progress.
+    template <class IsDone>
+    void wait_until(IsDone&& is_done) const {
+        while (!is_done()) pause();
+    }
+
+    /// @brief Makes progress on the communicator's other work, and yields the core.
+    void pause() const;
+
+    /// @brief Counts a message that was sent in another way.
+    void count(const byte_message& message);
+
+    const exchange_traffic& sent() const noexcept { return sent_; }
+
+  private:
+    using send_function = int (*)(const void*, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request*);
+
+    void post(const byte_message& message, int tag, send_function start);
+    byte_message receive_rest(const matched_part& first_part, int tag);
+    void start_receive_into(std::byte* data, rank_t source, count_t bytes, int tag);
+
+    const communicator& comm_;
+    const topology& regions_;
+    count_t max_message_bytes_;
+    byte_inbox& arrivals_;
+    std::vector<MPI_Request> sends_;
+    std::vector<MPI_Request> receives_;
+    std::vector<bundle> bundles_;
+    std::deque<count_t> lengths_;  // words under way
+    exchange_traffic sent_;
+};
+
+}  // namespace crossdock

@@ -1,0 +1,174 @@
+#include "put_window_mpi.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+
+namespace crossdock {
+
+namespace {
+
+constexpr count_t first_half_bytes = count_t{1} << 15;
+constexpr count_t counter_bytes = 64;  // a cache line, so that tickets and records do not meet
+constexpr count_t largest_put_bytes = count_t{1} << 30;
+constexpr std::int64_t one_ticket = 1;
+
+count_t record_bytes(count_t message_bytes) {
+    return static_cast<count_t>(sizeof(std::int64_t)) + (message_bytes + 7) / 8 * 8;
+}
+
+// Ends a passive epoch towards all ranks, however it is left.
+class access_epoch {
+  public:
+    explicit access_epoch(MPI_Win window) : window_(window) {
+        CROSSDOCK_MPI(MPI_Win_lock_all(MPI_MODE_NOCHECK, window_));
+    }
+    ~access_epoch() { MPI_Win_unlock_all(window_); }
+    access_epoch(const access_epoch&) = delete;
+    access_epoch& operator=(const access_epoch&) = delete;
+
+  private:
+    MPI_Win window_;
+};
+
+// The verdict of all ranks, and the most tickets that anybody drew at one rank.
+struct outcome {
+    bool is_good;
+    count_t most_tickets;
+};
+
+outcome agree_on_outcome(const communicator& comm, const exchange_claim& own,
+                         count_t most_tickets) {
+    std::array<std::int64_t, 6> words{own.has_fault ? 1 : 0, own.shape[0],  -own.shape[0],
+                                      own.shape[1],          -own.shape[1], most_tickets};
+    MPI_Request reduction = MPI_REQUEST_NULL;
+    CROSSDOCK_MPI(MPI_Iallreduce(MPI_IN_PLACE, words.data(), static_cast<int>(words.size()),
+                                 MPI_INT64_T, MPI_MAX, comm.get(), &reduction));
+    comm.wait(reduction);
+    return {words[0] == 0 && words[1] == -words[2] && words[3] == -words[4], words[5]};
+}
+
+}  // namespace
+
+// One half of the window, as a sender and as the receiver see it.
+class put_window::half {
+  public:
+    half(const put_window& whole, count_t message_bytes)
+        : window_(whole.window_),
+          first_((whole.is_odd_ ? 1 : 0) * whole.half_bytes_),
+          memory_(whole.memory_ + first_),
+          message_bytes_(message_bytes),
+          record_bytes_(record_bytes(message_bytes)),
+          num_places_(std::max<count_t>(0, whole.half_bytes_ - counter_bytes) / record_bytes_) {}
+
+    std::vector<std::int64_t> draw_tickets(const std::vector<byte_message>& messages) const {
+        std::vector<std::int64_t> tickets(messages.size());
+        for (std::size_t i = 0; i < messages.size(); ++i) {
+            CROSSDOCK_MPI(MPI_Fetch_and_op(&one_ticket, &tickets[i], MPI_INT64_T, messages[i].peer,
+                                           first_, MPI_SUM, window_));
+        }
+        CROSSDOCK_MPI(MPI_Win_flush_all(window_));
+        return tickets;
+    }
+
+    // Those without a place are left out; the window is to be made larger.
+    void put(const std::vector<byte_message>& messages, const std::vector<std::int64_t>& tickets,
+             std::int64_t own_rank) const {
+        for (std::size_t i = 0; i < messages.size(); ++i) {
+            if (tickets[i] >= num_places_) continue;
+            const rank_t destination = messages[i].peer;
+            const MPI_Aint place = first_ + counter_bytes + tickets[i] * record_bytes_;
+            put_bytes(reinterpret_cast<const std::byte*>(&own_rank), sizeof own_rank, destination,
+                      place);
+            put_bytes(messages[i].data, message_bytes_, destination,
+                      place + static_cast<MPI_Aint>(sizeof own_rank));
+        }
+        CROSSDOCK_MPI(MPI_Win_flush_all(window_));
+    }
+
+    void take(byte_inbox& memory, std::vector<byte_message>& found) const {
+        CROSSDOCK_MPI(MPI_Win_sync(window_));
+        std::int64_t num_records = 0;
+        std::memcpy(&num_records, memory_, sizeof num_records);
+        for (std::int64_t i = 0; i < num_records; ++i) {
+            const std::byte* const record = memory_ + counter_bytes + i * record_bytes_;
+            std::int64_t source = 0;
+            std::memcpy(&source, record, sizeof source);
+            std::byte* const data = memory.make_room(message_bytes_);
+            std::memcpy(data, record + sizeof source, static_cast<std::size_t>(message_bytes_));
+            found.push_back({static_cast<rank_t>(source), message_bytes_, data});
+        }
+    }
+
+    // For the exchange after the next, before which nobody looks at it.
+    void clear() const {
+        std::memset(memory_, 0, sizeof(std::int64_t));
+        CROSSDOCK_MPI(MPI_Win_sync(window_));
+    }
+
+    bool has_place_for(count_t num_tickets) const { return num_tickets <= num_places_; }
+
+  private:
+    void put_bytes(const std::byte* data, count_t bytes, rank_t destination, MPI_Aint place) const {
+        for (count_t first = 0; first < bytes; first += largest_put_bytes) {
+            const int length = static_cast<int>(std::min(bytes - first, largest_put_bytes));
+            CROSSDOCK_MPI(MPI_Put(data + first, length, MPI_BYTE, destination, place + first,
+                                  length, MPI_BYTE, window_));
+        }
+    }
+
+    MPI_Win window_;
+    count_t first_;
+    std::byte* memory_;
+    count_t message_bytes_;
+    count_t record_bytes_;
+    count_t num_places_;
+};
+
+bool put_window::exchange(mailbox& mail, const std::vector<byte_message>& messages,
+                          count_t message_bytes, const exchange_claim& own,
+                          std::vector<byte_message>& found) {
+    const communicator& comm = mail.comm();
+    for (const auto& message : messages) mail.count(message);
+    if (window_ == MPI_WIN_NULL) make(comm, first_half_bytes);
+    is_odd_ = !is_odd_;
+    while (true) {
+        outcome result{};
+        {
+            const access_epoch epoch(window_);
+            const half now(*this, message_bytes);
+            const auto tickets = now.draw_tickets(messages);
+            now.put(messages, tickets, comm.rank());
+            const auto last = std::max_element(tickets.begin(), tickets.end());
+            result = agree_on_outcome(comm, own, last == tickets.end() ? 0 : *last + 1);
+            const bool is_over = !result.is_good || now.has_place_for(result.most_tickets);
+            if (is_over && result.is_good) now.take(mail.arrivals(), found);
+            if (is_over) now.clear();
+            if (is_over) return result.is_good;
+        }
+        close();
+        make(comm, static_cast<count_t>(std::bit_ceil(static_cast<std::uint64_t>(
+                       counter_bytes + result.most_tickets * record_bytes(message_bytes)))));
+    }
+}
+
+void put_window::make(const communicator& comm, count_t half_bytes) {
+    half_bytes_ = half_bytes;
+    CROSSDOCK_MPI(MPI_Win_allocate(2 * half_bytes, 1, MPI_INFO_NULL, comm.get(),
+                                   static_cast<void*>(&memory_), &window_));
+    {
+        const access_epoch epoch(window_);
+        for (const bool is_odd : {false, true}) {
+            is_odd_ = is_odd;
+            half(*this, 0).clear();
+        }
+    }
+    CROSSDOCK_MPI(MPI_Barrier(comm.get()));
+}
+
+void put_window::close() {
+    if (window_ != MPI_WIN_NULL) CROSSDOCK_MPI(MPI_Win_free(&window_));
+}
+
+}  // namespace crossdock

@@ -1,0 +1,66 @@
+/// @file
+/// @brief What all ranks of an exchange agree on in passing.
+#pragma once
+
+#include <algorithm>
+#include <array>
+
+#include "crossdock/base/types.hpp"
+
+namespace crossdock {
+
+/// @brief Whether a rank has a fault, and the numbers that must be equal on all ranks: the items of
+/// a message (-1: any) and the bytes of an item.
+struct exchange_claim {
+    bool has_fault = false;
+    std::array<count_t, 2> shape{};
+};
+
+/// @brief The claims of some ranks. A claim may be merged any number of times, so that messages can
+/// carry it along every path.
+struct exchange_verdict {
+    std::int64_t has_fault = 0;
+    std::array<count_t, 2> least{};
+    std::array<count_t, 2> greatest{};
+
+    exchange_verdict() = default;
+    explicit exchange_verdict(const exchange_claim& own)
+        : has_fault(own.has_fault ? 1 : 0), least(own.shape), greatest(own.shape) {}
+
+    void merge(const exchange_verdict& other) {
+        has_fault = std::max(has_fault, other.has_fault);
+        for (std::size_t i = 0; i < least.size(); ++i) {
+            least[i] = std::min(least[i], other.least[i]);
+            greatest[i] = std::max(greatest[i], other.greatest[i]);
+        }
+    }
+
+    bool is_good() const { return has_fault == 0 && least == greatest; }
+};
+
+/// @brief The claims of all ranks as words that a reduction sums.
+///
+/// The numbers c of P ranks are equal exactly if P sum(c^2) = sum(c)^2. Words wrap around, so that a
+/// difference could escape, but it escapes all ranks or none.
+class summed_claims {
+  public:
+    using words = std::array<std::uint64_t, 6>;
+
+    /// @brief The word that is to sum to 0 besides: messages sent less those expected.
+    static constexpr std::size_t balance = 1;
+
+    static words of(const exchange_claim& own, count_t own_balance = 0) {
+        const auto a = static_cast<std::uint64_t>(own.shape[0]);
+        const auto b = static_cast<std::uint64_t>(own.shape[1]);
+        return {
+            own.has_fault ? 1U : 0U, static_cast<std::uint64_t>(own_balance), a, a * a, b, b * b};
+    }
+
+    static bool is_good(const std::uint64_t* sums, rank_t num_ranks) {
+        const auto p = static_cast<std::uint64_t>(num_ranks);
+        return sums[0] == 0 && sums[balance] == 0 && p * sums[3] == sums[2] * sums[2] &&
+               p * sums[5] == sums[4] * sums[4];
+    }
+};
+
+}  // namespace crossdock
