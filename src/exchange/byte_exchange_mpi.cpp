@@ -43,7 +43,7 @@ void check_common(const communicator& comm, const topology& regions,
     }
 }
 
-exchange_algorithm resolve(const exchange_options& options, const std::string& environment_choice,
+exchange_algorithm resolve(const exchange_options& options, const exchange_state& state,
                            const topology& regions, const message_shape& shape) {
     const auto needs_one_size = [&](const exchange_algorithm& algorithm) {
         return algorithm.method == exchange_method::rma && !shape.items_per_message;
@@ -56,11 +56,12 @@ exchange_algorithm resolve(const exchange_options& options, const std::string& e
         }
         return asked;
     }
-    if (!environment_choice.empty() && environment_choice != "auto") {
-        const auto asked = parse_exchange_algorithm(environment_choice);
+    if (!state.chosen().empty() && state.chosen() != "auto") {
+        const auto asked = parse_exchange_algorithm(state.chosen());
         if (!needs_one_size(asked)) return asked;
     }
-    return choose_exchange_algorithm(regions);
+    return choose_exchange_algorithm(
+        state.all_share_memory() ? topology::one_region(regions.num_ranks()) : regions);
 }
 
 void check_message(const communicator& comm, const byte_message& message) {
@@ -223,7 +224,7 @@ byte_inbox exchange_bytes(const communicator& comm, const topology& regions,
     const auto options = with_defaults(given_options);
     check_common(comm, regions, options);
     auto& state = comm.resource<exchange_state>();
-    const auto algorithm = resolve(options, state.chosen(), regions, outbox.shape);
+    const auto algorithm = resolve(options, state, regions, outbox.shape);
     const bool is_auto = options.algorithm == "auto";
     const count_t max_forwarded_bytes = options.max_forwarded_bytes.value_or(
         is_auto ? auto_max_forwarded_bytes : std::numeric_limits<count_t>::max());

@@ -23,6 +23,16 @@ std::string environment_choice(const communicator& comm) {
     return text.data();
 }
 
+bool do_all_share_memory(const communicator& comm) {
+    MPI_Comm node = MPI_COMM_NULL;
+    rank_t num_ranks = 0;
+    CROSSDOCK_MPI(
+        MPI_Comm_split_type(comm.get(), MPI_COMM_TYPE_SHARED, comm.rank(), MPI_INFO_NULL, &node));
+    CROSSDOCK_MPI(MPI_Comm_size(node, &num_ranks));
+    CROSSDOCK_MPI(MPI_Comm_free(&node));
+    return num_ranks == comm.num_ranks();
+}
+
 // The partners of `one.here` in every stage; `rank_of` takes the route's ranks to the communicator's.
 template <class RankOf>
 void find_partners(kept_route& one, RankOf&& rank_of) {
@@ -38,7 +48,9 @@ void find_partners(kept_route& one, RankOf&& rank_of) {
 }  // namespace
 
 exchange_state::exchange_state(const communicator& comm)
-    : first_tag_(comm.reserve_tags(2 * exchange_tags::count)), chosen_(environment_choice(comm)) {}
+    : first_tag_(comm.reserve_tags(2 * exchange_tags::count)),
+      chosen_(environment_choice(comm)),
+      all_share_memory_(do_all_share_memory(comm)) {}
 
 exchange_tags exchange_state::next_tags() noexcept {
     return {first_tag_ + static_cast<int>(num_exchanges_++ % 2) * exchange_tags::count};

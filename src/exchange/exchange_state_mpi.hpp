@@ -57,6 +57,9 @@ class exchange_state final : public communicator_resource {
     /// @brief What rank 0's environment chooses for "auto"; empty: nothing.
     const std::string& chosen() const noexcept { return chosen_; }
 
+    /// @brief Whether all ranks can share memory, so that no region is far from another.
+    bool all_share_memory() const noexcept { return all_share_memory_; }
+
     /// @brief A route over all ranks; kept for the next time.
     const kept_route& over_all(const std::string& name, const topology& regions, rank_t rank);
 
@@ -71,6 +74,7 @@ class exchange_state final : public communicator_resource {
     int first_tag_;
     std::uint64_t num_exchanges_ = 0;
     std::string chosen_;
+    bool all_share_memory_;
     std::vector<std::unique_ptr<kept_route>> routes_;
 };
 

@@ -50,6 +50,8 @@ std::string to_string(const exchange_algorithm& algorithm);
 
 /// @brief What `auto` takes on these ranks: a rule, without any communication.
 ///
+/// Where all ranks share memory, `auto` asks for one region, whatever the regions are: none is far.
+///
 /// A routed exchange needs no reduction over all ranks: it sends as few messages as a barrier, and
 /// they carry the data. So the rule chooses a route.
 ///
