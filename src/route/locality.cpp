@@ -17,10 +17,10 @@ std::unique_ptr<route> locality_route::make(std::string_view parameters, const t
 rank_t locality_route::next_hop(rank_t here, rank_t destination, int stage,
                                 const speaker_table&) const {
     if (stage == num_dimensions()) return destination;
-    const region_t region = regions().region_of(here);
-    const region_t next = block_grid(regions().num_regions(), shape_)
-                              .next(region, regions().region_of(destination), stage);
-    return next == region ? here : counterpart(regions(), here, next);
+    const block_grid grid(regions().num_regions(), shape_);
+    const region_t next =
+        grid.next(regions().region_of(here), regions().region_of(destination), stage);
+    return counterpart(regions(), here, next);
 }
 
 stage_partners locality_route::partners(rank_t here, int stage) const {

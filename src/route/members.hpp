@@ -9,7 +9,8 @@
 
 namespace crossdock {
 
-/// @brief The member of `region` with the local rank of `here`, modulo the region's size.
+/// @brief The member of `region` with the local rank of `here`, modulo the region's size; `here`
+/// itself if that is its region.
 rank_t counterpart(const topology& regions, rank_t here, region_t region);
 
 /// @brief Adds the members of `region` whose counterpart is `here`.

@@ -36,23 +36,28 @@ void sort_unique(std::vector<rank_t>& ranks) {
     ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
 }
 
-/// With whom every rank has to do in one stage if every rank sends to every other.
-std::vector<stage_partners> partners_of_all(const route& r, const topology& regions,
-                                            std::size_t stage) {
-    std::vector<stage_partners> result(static_cast<std::size_t>(regions.num_ranks()));
-    for (rank_t source = 0; source < regions.num_ranks(); ++source) {
-        for (rank_t destination = 0; destination < regions.num_ranks(); ++destination) {
+/// With whom ranks have to do if every rank sends to every other, by stage and rank.
+std::vector<std::vector<stage_partners>> partners_of_all(const route& r, rank_t num_ranks) {
+    std::vector<std::vector<stage_partners>> result(
+        static_cast<std::size_t>(r.num_stages()),
+        std::vector<stage_partners>(static_cast<std::size_t>(num_ranks)));
+    for (rank_t source = 0; source < num_ranks; ++source) {
+        for (rank_t destination = 0; destination < num_ranks; ++destination) {
             const auto hops = test::path(r, source, destination);
-            const rank_t from = hops[stage];
-            const rank_t to = hops[stage + 1];
-            if (from == to) continue;
-            result[static_cast<std::size_t>(from)].destinations.push_back(to);
-            result[static_cast<std::size_t>(to)].sources.push_back(from);
+            for (std::size_t stage = 0; stage < result.size(); ++stage) {
+                const rank_t from = hops[stage];
+                const rank_t to = hops[stage + 1];
+                if (from == to) continue;
+                result[stage][static_cast<std::size_t>(from)].destinations.push_back(to);
+                result[stage][static_cast<std::size_t>(to)].sources.push_back(from);
+            }
         }
     }
-    for (auto& [destinations, sources] : result) {
-        sort_unique(destinations);
-        sort_unique(sources);
+    for (auto& of_stage : result) {
+        for (auto& [destinations, sources] : of_stage) {
+            sort_unique(destinations);
+            sort_unique(sources);
+        }
     }
     return result;
 }
@@ -74,11 +79,12 @@ TEST_P(RouteConformance, EveryPathEndsAtItsDestinationAndStaysThere) {
 
 TEST_P(RouteConformance, PartnersAreThoseOfAnItemFromAnyRankToAnyOther) {
     for_all_topologies([](const route& r, const topology& regions) {
+        const auto expected = partners_of_all(r, regions.num_ranks());
         for (int stage = 0; stage < r.num_stages(); ++stage) {
-            const auto expected = partners_of_all(r, regions, static_cast<std::size_t>(stage));
             for (rank_t here = 0; here < regions.num_ranks(); ++here) {
                 const auto [destinations, sources] = r.partners(here, stage);
-                const auto& of_here = expected[static_cast<std::size_t>(here)];
+                const auto& of_here =
+                    expected[static_cast<std::size_t>(stage)][static_cast<std::size_t>(here)];
 
                 ASSERT_EQ(destinations, of_here.destinations) << here << " in stage " << stage;
                 ASSERT_EQ(sources, of_here.sources) << here << " in stage " << stage;
