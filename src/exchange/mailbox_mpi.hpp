@@ -60,12 +60,12 @@ class mailbox {
 
     /// @brief Calls `is_done()` until it is true; meanwhile others make progress.
     template <class IsDone>
-    void wait_until(IsDone&& is_done) const {
+    void wait_until(IsDone&& is_done) {
         while (!is_done()) pause();
     }
 
-    /// @brief Makes progress on the communicator's other work, and yields the core.
-    void pause() const;
+    /// @brief Makes progress on the communicator's other work, and now and then yields the core.
+    void pause();
 
     /// @brief Counts a message that was sent in another way.
     void count(const byte_message& message);
@@ -88,6 +88,7 @@ class mailbox {
     std::vector<bundle> bundles_;
     std::deque<count_t> lengths_;  // words under way
     exchange_traffic sent_;
+    int num_pauses_ = 0;
 };
 
 }  // namespace crossdock
