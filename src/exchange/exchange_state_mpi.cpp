@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdlib>
 
-#include "crossdock/exchange/algorithm.hpp"
+#include "inside_route.hpp"
 
 namespace crossdock {
 
@@ -71,9 +71,8 @@ const kept_route& exchange_state::inside_region(const topology& regions, rank_t 
         if (kept->is_inside_region && kept->regions == regions) return *kept;
     }
     const region_t region = regions.region_of(rank);
-    const auto members = topology::one_region(regions.region_size(region));
-    const auto name = choose_exchange_algorithm(members).route;
-    kept_route one{name, regions, true, make_route(name, members), regions.local_rank(rank), {}};
+    auto inside = make_inside_route(regions.region_size(region));
+    kept_route one{inside->name(), regions, true, std::move(inside), regions.local_rank(rank), {}};
     find_partners(one, [&](rank_t place) { return regions.rank_at(region, place); });
     return keep(std::move(one));
 }

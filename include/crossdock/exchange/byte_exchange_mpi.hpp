@@ -13,6 +13,7 @@
 #include "crossdock/base/communicator_mpi.hpp"
 #include "crossdock/base/word_message.hpp"
 #include "crossdock/exchange/algorithm.hpp"
+#include "crossdock/exchange/exchange_statistics.hpp"
 #include "crossdock/topology/topology.hpp"
 
 namespace crossdock {
@@ -21,16 +22,6 @@ namespace crossdock {
 enum class message_order {
     by_source,  ///< sources ascend: the same on every run
     arrival,    ///< as they came in
-};
-
-/// @brief What one rank sent in an exchange; a copy to itself is no message.
-struct exchange_traffic {
-    count_t messages = 0;
-    count_t message_bytes = 0;  ///< with the envelopes that name sources and destinations
-    count_t inter_region_messages = 0;
-    count_t inter_region_message_bytes = 0;
-
-    friend bool operator==(const exchange_traffic&, const exchange_traffic&) = default;
 };
 
 /// @brief How to exchange. Equal on all ranks but for `order` and `sent`.

@@ -1,0 +1,255 @@
+#include "crossdock/exchange/exchange_statistics.hpp"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <unordered_map>
+
+#include "../route/members.hpp"
+#include "crossdock/route/route.hpp"
+#include "forwarder.hpp"
+#include "inside_route.hpp"
+#include "verdict.hpp"
+
+namespace crossdock {
+
+namespace {
+
+using all_messages = std::span<const std::vector<sized_message>>;
+
+void check_messages(const topology& regions, all_messages messages) {
+    const auto num_ranks = static_cast<std::size_t>(regions.num_ranks());
+    if (messages.size() != num_ranks) {
+        throw error(errc::size_mismatch,
+                    fmt::format("there are messages of {} ranks, but the topology has {}",
+                                messages.size(), num_ranks));
+    }
+    for (rank_t source = 0; source < regions.num_ranks(); ++source) {
+        for (const auto& [destination, bytes] : messages[static_cast<std::size_t>(source)]) {
+            if (destination < 0 || destination >= regions.num_ranks()) {
+                throw error(errc::rank_out_of_range,
+                            fmt::format("destination {} of rank {} is outside [0, {})", destination,
+                                        source, regions.num_ranks()),
+                            source);
+            }
+            if (bytes < 0) {
+                throw error(errc::invalid_argument,
+                            fmt::format("the message of rank {} to rank {} has {} bytes", source,
+                                        destination, bytes),
+                            source);
+            }
+        }
+    }
+}
+
+void check_one_size(all_messages messages) {
+    std::optional<count_t> size;
+    for (const auto& list : messages) {
+        for (const auto& message : list) {
+            if (message.bytes != size.value_or(message.bytes)) {
+                throw error(errc::invalid_argument,
+                            fmt::format("the algorithm rma exchanges messages of one size only, "
+                                        "not of {} and {} bytes",
+                                        *size, message.bytes));
+            }
+            size = message.bytes;
+        }
+    }
+}
+
+// A rank's place on a route over all ranks, or over the members of a region.
+struct all_ranks {
+    rank_t rank_of(rank_t place) const { return place; }
+};
+struct region_members {
+    const topology& regions;
+    region_t region;
+    rank_t rank_of(rank_t place) const { return regions.rank_at(region, place); }
+};
+
+// Counts what goes out by itself, and what is carried in bundles along a route.
+class traffic_counter {
+  public:
+    explicit traffic_counter(const topology& regions)
+        : sent_(static_cast<std::size_t>(regions.num_ranks())) {
+        for (rank_t rank = 0; rank < regions.num_ranks(); ++rank)
+            region_of_.push_back(regions.region_of(rank));
+    }
+
+    void send(rank_t source, rank_t destination, count_t bytes) {
+        add(source, destination, 1, bytes);
+    }
+
+    void send_empty_bundle(rank_t source, rank_t destination) {
+        send(source, destination, bundle_overhead_bytes(0));
+    }
+
+    // Into a bundle that is sent anyway.
+    void carry(rank_t source, rank_t destination, count_t bytes) {
+        static const count_t envelope_bytes = bundle_overhead_bytes(1) - bundle_overhead_bytes(0);
+        add(source, destination, 0, envelope_bytes + bytes);
+    }
+
+    // A bundle to every partner of every stage, whether there is something for it or not.
+    template <class Places>
+    void send_empty_bundles(const route& way, const Places& places, rank_t here) {
+        for (int stage = 0; stage < way.num_stages(); ++stage) {
+            for (const rank_t partner : way.partners(here, stage).destinations)
+                send_empty_bundle(places.rank_of(here), places.rank_of(partner));
+        }
+    }
+
+    template <class Places>
+    void carry_along(const route& way, const Places& places, rank_t here,
+                     const sized_message& message) {
+        const speaker_table nobody_agreed;
+        for (int stage = 0; here != message.destination; ++stage) {
+            const rank_t next = way.next_hop(here, message.destination, stage, nobody_agreed);
+            if (next != here) carry(places.rank_of(here), places.rank_of(next), message.bytes);
+            here = next;
+        }
+    }
+
+    std::vector<exchange_traffic> take() { return std::move(sent_); }
+
+  private:
+    region_t region_of(rank_t rank) const { return region_of_[static_cast<std::size_t>(rank)]; }
+
+    void add(rank_t source, rank_t destination, count_t messages, count_t bytes) {
+        auto& sent = sent_[static_cast<std::size_t>(source)];
+        sent.messages += messages;
+        sent.message_bytes += bytes;
+        if (region_of(source) == region_of(destination)) return;
+        sent.inter_region_messages += messages;
+        sent.inter_region_message_bytes += bytes;
+    }
+
+    std::vector<exchange_traffic> sent_;
+    std::vector<region_t> region_of_;  // asked for too often to be looked up in the topology
+};
+
+// Calls `use(source, message)` for all that leave their rank, source by source.
+template <class Use>
+void for_each_message(all_messages messages, Use&& use) {
+    rank_t source = 0;
+    for (const auto& list : messages) {
+        for (const auto& message : list) {
+            if (message.destination != source) use(source, message);
+        }
+        ++source;
+    }
+}
+
+std::vector<exchange_traffic> count_direct(const topology& regions, all_messages messages) {
+    traffic_counter traffic(regions);
+    for_each_message(messages, [&](rank_t source, const sized_message& message) {
+        traffic.send(source, message.destination, message.bytes);
+    });
+    return traffic.take();
+}
+
+std::vector<exchange_traffic> count_routed(const topology& regions, all_messages messages,
+                                           const route& way, count_t max_forwarded_bytes) {
+    traffic_counter traffic(regions);
+    for (rank_t rank = 0; rank < regions.num_ranks(); ++rank)
+        traffic.send_empty_bundles(way, all_ranks(), rank);
+    for_each_message(messages, [&](rank_t source, sized_message message) {
+        if (message.bytes > max_forwarded_bytes) {
+            traffic.send(source, message.destination, message.bytes);
+            message.bytes = 0;  // only announced
+        }
+        traffic.carry_along(way, all_ranks(), source, message);
+    });
+    return traffic.take();
+}
+
+// The routes inside the regions, one for each size.
+class inside_routes {
+  public:
+    const route& of_size(rank_t num_members) {
+        auto& way = ways_[num_members];
+        if (!way) way = make_inside_route(num_members);
+        return *way;
+    }
+
+  private:
+    std::unordered_map<rank_t, std::unique_ptr<route>> ways_;
+};
+
+std::vector<exchange_traffic> count_by_region(const topology& regions, all_messages messages) {
+    traffic_counter traffic(regions);
+    inside_routes inside;
+    const auto way_in = [&](region_t region) -> const route& {
+        return inside.of_size(regions.region_size(region));
+    };
+    for (rank_t rank = 0; rank < regions.num_ranks(); ++rank) {
+        const region_t region = regions.region_of(rank);
+        traffic.send_empty_bundles(way_in(region), region_members{regions, region},
+                                   regions.local_rank(rank));
+    }
+    // For each region the rank that sent there last, so that a rank sends one bundle to it.
+    std::vector<rank_t> last_source(static_cast<std::size_t>(regions.num_regions()), -1);
+    for_each_message(messages, [&](rank_t source, const sized_message& message) {
+        const region_t region = regions.region_of(message.destination);
+        const rank_t entry = counterpart(regions, source, region);
+        if (region != regions.region_of(source)) {
+            const rank_t last =
+                std::exchange(last_source[static_cast<std::size_t>(region)], source);
+            if (last != source) traffic.send_empty_bundle(source, entry);
+            traffic.carry(source, entry, message.bytes);
+        }
+        traffic.carry_along(way_in(region), region_members{regions, region},
+                            regions.local_rank(entry),
+                            {regions.local_rank(message.destination), message.bytes});
+    });
+    return traffic.take();
+}
+
+}  // namespace
+
+std::vector<exchange_traffic> count_exchange(const topology& regions, all_messages messages,
+                                             const exchange_algorithm& algorithm,
+                                             count_t max_forwarded_bytes) {
+    check_messages(regions, messages);
+    switch (algorithm.method) {
+        case exchange_method::routed:
+            return count_routed(regions, messages, *make_route(algorithm.route, regions),
+                                max_forwarded_bytes);
+        case exchange_method::locality_personalized:
+        case exchange_method::locality_nonblocking: return count_by_region(regions, messages);
+        case exchange_method::rma: check_one_size(messages); break;
+        case exchange_method::personalized:
+        case exchange_method::nonblocking:
+        case exchange_method::reduce_scatter: break;
+    }
+    return count_direct(regions, messages);
+}
+
+exchange_traffic_summary summarize(std::span<const exchange_traffic> per_rank) {
+    const auto field = [&](count_t exchange_traffic::*member) {
+        std::vector<count_t> values;
+        values.reserve(per_rank.size());
+        for (const auto& rank : per_rank) values.push_back(rank.*member);
+        return summarize(values);
+    };
+    return {field(&exchange_traffic::messages), field(&exchange_traffic::message_bytes),
+            field(&exchange_traffic::inter_region_messages),
+            field(&exchange_traffic::inter_region_message_bytes)};
+}
+
+count_t reduction_words(const exchange_algorithm& algorithm, rank_t num_ranks) {
+    constexpr count_t num_claims = std::tuple_size_v<summed_claims::words>;
+    constexpr count_t num_words_of_rma = 6;
+    switch (algorithm.method) {
+        case exchange_method::personalized:
+        case exchange_method::locality_personalized: return num_ranks + num_claims;
+        case exchange_method::reduce_scatter: return num_ranks * num_claims;
+        case exchange_method::nonblocking:
+        case exchange_method::locality_nonblocking: return num_claims;
+        case exchange_method::rma: return num_words_of_rma;
+        case exchange_method::routed: break;
+    }
+    return 0;
+}
+
+}  // namespace crossdock

@@ -1,0 +1,12 @@
+#include "inside_route.hpp"
+
+#include "crossdock/exchange/algorithm.hpp"
+
+namespace crossdock {
+
+std::unique_ptr<route> make_inside_route(rank_t num_members) {
+    const auto members = topology::one_region(num_members);
+    return make_route(choose_exchange_algorithm(members).route, members);
+}
+
+}  // namespace crossdock

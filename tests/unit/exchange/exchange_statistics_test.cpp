@@ -1,0 +1,244 @@
+#include "crossdock/exchange/exchange_statistics.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <set>
+
+#include "crossdock/route/route.hpp"
+#include "support/thrown_by.hpp"
+#include "support/topologies.hpp"
+
+namespace crossdock {
+namespace {
+
+using messages_of_all = std::vector<std::vector<sized_message>>;
+
+// What stands in a bundle besides the messages' own bytes.
+constexpr count_t head = 48;
+constexpr count_t envelope = 16;
+
+// 0 sends 8 and 4 bytes to the other region, 8 inside its own, and to itself; 3 sends nothing to 1.
+const messages_of_all example{{{2, 8}, {3, 4}, {1, 8}, {0, 100}}, {}, {}, {{1, 0}}};
+
+std::vector<exchange_traffic> count_example(const char* algorithm) {
+    return count_exchange(topology::from_string("2x2"), example,
+                          parse_exchange_algorithm(algorithm));
+}
+
+void expect_same(const std::vector<exchange_traffic>& expected, const char* algorithm) {
+    const auto found = count_example(algorithm);
+    ASSERT_EQ(found.size(), expected.size());
+    for (std::size_t rank = 0; rank < expected.size(); ++rank) {
+        EXPECT_EQ(found[rank].messages, expected[rank].messages) << algorithm << ' ' << rank;
+        EXPECT_EQ(found[rank].message_bytes, expected[rank].message_bytes)
+            << algorithm << ' ' << rank;
+        EXPECT_EQ(found[rank].inter_region_messages, expected[rank].inter_region_messages)
+            << algorithm << ' ' << rank;
+        EXPECT_EQ(found[rank].inter_region_message_bytes, expected[rank].inter_region_message_bytes)
+            << algorithm << ' ' << rank;
+    }
+}
+
+TEST(CountExchange, AMessageThatTravelsDirectlyIsOneOfItsOwnBytes) {
+    for (const char* algorithm : {"personalized", "nonblocking", "reduce_scatter"})
+        expect_same({{3, 20, 2, 12}, {}, {}, {1, 0, 1, 0}}, algorithm);
+}
+
+TEST(CountExchange, RmaPutsOneMessageOfTheSizeOfAllOthers) {
+    const messages_of_all messages{{{1, 8}, {2, 8}, {2, 8}, {0, 8}}, {{0, 8}}, {}, {}};
+
+    const auto found =
+        count_exchange(topology::from_string("2x2"), messages, parse_exchange_algorithm("rma"));
+
+    EXPECT_EQ(found, (std::vector<exchange_traffic>{{3, 24, 2, 16}, {1, 8, 0, 0}, {}, {}}));
+}
+
+TEST(CountExchange, LocalitySendsOneBundleToARegionAndOneToEveryMember) {
+    // Rank 2 gets both messages for region 1 and hands one to rank 3, whose own message crosses to
+    // rank 1, its counterpart and destination.
+    const count_t across = head + 2 * envelope + 12;
+    for (const char* algorithm : {"locality_personalized", "locality_nonblocking"}) {
+        expect_same({{2, head + envelope + 8 + across, 1, across},
+                     {1, head, 0, 0},
+                     {1, head + envelope + 4, 0, 0},
+                     {2, 2 * head + envelope, 1, head + envelope}},
+                    algorithm);
+    }
+}
+
+TEST(CountExchange, LocalityInsideOneRegionSendsNothingAcross) {
+    const auto found = count_exchange(topology::one_region(3), messages_of_all{{{2, 5}}, {}, {}},
+                                      parse_exchange_algorithm("locality_nonblocking"));
+
+    EXPECT_EQ(found,
+              (std::vector<exchange_traffic>{
+                  {2, 2 * head + envelope + 5, 0, 0}, {2, 2 * head, 0, 0}, {2, 2 * head, 0, 0}}));
+}
+
+TEST(CountExchange, RoutedDirectSendsABundleToEveryRank) {
+    expect_same({{3, 3 * head + 3 * envelope + 20, 2, 2 * head + 2 * envelope + 12},
+                 {3, 3 * head, 2, 2 * head},
+                 {3, 3 * head, 2, 2 * head},
+                 {3, 3 * head + envelope, 2, 2 * head + envelope}},
+                "routed:direct");
+}
+
+TEST(CountExchange, RoutedGridCarriesAMessageAtEveryHop) {
+    // Stage 0 is across, between 0 and 2 and between 1 and 3; stage 1 inside, where rank 2 hands over
+    // what came for 3.
+    expect_same({{2, 2 * head + 3 * envelope + 20, 1, head + 2 * envelope + 12},
+                 {2, 2 * head, 1, head},
+                 {2, 2 * head + envelope + 4, 1, head},
+                 {2, 2 * head + envelope, 1, head + envelope}},
+                "routed:grid:2x2");
+}
+
+TEST(CountExchange, RoutedThreeStepGoesByNumberAsNobodyAgreesOnSpeakers) {
+    // Ranks 1 and 2 speak for their regions.
+    expect_same({{1, head + 3 * envelope + 20, 0, 0},
+                 {3, 3 * head + 2 * envelope + 12, 1, head + 2 * envelope + 12},
+                 {3, 3 * head + 2 * envelope + 4, 1, head + envelope},
+                 {1, head + envelope, 0, 0}},
+                "routed:three_step");
+}
+
+TEST(CountExchange, ALongMessageTravelsDirectlyAndIsAnnouncedOnTheRoute) {
+    const auto found = count_exchange(topology::from_string("2x2"), example,
+                                      {exchange_method::routed, "grid:2x2"}, 7);
+
+    EXPECT_EQ(found, (std::vector<exchange_traffic>{
+                         {4, 16 + 2 * head + 3 * envelope + 4, 2, 8 + head + 2 * envelope + 4},
+                         {2, 2 * head, 1, head},
+                         {2, 2 * head + envelope + 4, 1, head},
+                         {2, 2 * head + envelope, 1, head + envelope}}));
+}
+
+TEST(CountExchange, OneRankSendsNothing) {
+    for (const auto& one : registered_exchange_algorithms()) {
+        const bool takes_route = one.method == exchange_method::routed;
+        const auto algorithm = parse_exchange_algorithm(one.name + (takes_route ? ":grid:2" : ""));
+
+        const auto found =
+            count_exchange(topology::one_region(1), messages_of_all{{{0, 8}}}, algorithm);
+
+        EXPECT_EQ(found, std::vector<exchange_traffic>(1)) << one.name;
+    }
+}
+
+TEST(CountExchange, RefusesWhatNoExchangeTakes) {
+    const auto regions = topology::from_string("2x1");
+    const auto refuse = [&](const messages_of_all& messages, const char* algorithm) {
+        return test::thrown_by(
+            [&] { count_exchange(regions, messages, parse_exchange_algorithm(algorithm)); });
+    };
+
+    EXPECT_EQ(refuse({{}}, "nonblocking").code(), errc::size_mismatch);
+    EXPECT_EQ(refuse({{}, {{2, 8}}}, "nonblocking").code(), errc::rank_out_of_range);
+    EXPECT_EQ(refuse({{}, {{-1, 8}}}, "routed:direct").code(), errc::rank_out_of_range);
+    EXPECT_EQ(refuse({{{1, -1}}, {}}, "nonblocking").code(), errc::invalid_argument);
+    EXPECT_EQ(refuse({{{1, 8}}, {{0, 4}}}, "rma").code(), errc::invalid_argument);
+    EXPECT_EQ(refuse({{{0, 8}}, {{0, 4}}}, "rma").code(), errc::invalid_argument);
+    EXPECT_EQ(refuse({{}, {}}, "routed:sideways").code(), errc::unknown_route);
+}
+
+// What is asked of every algorithm on many ranks: rank 0 sends to all, the last rank gets from all,
+// and every rank sends to a few, drawn with a fixed seed.
+messages_of_all skewed_messages(rank_t num_ranks) {
+    messages_of_all messages(static_cast<std::size_t>(num_ranks));
+    std::mt19937_64 random(1);
+    for (rank_t rank = 0; rank < num_ranks; ++rank) {
+        auto& own = messages[static_cast<std::size_t>(rank)];
+        messages.front().push_back({rank, 24});
+        own.push_back({num_ranks - 1, 24});
+        for (auto i = random() % 20; i > 0; --i) {
+            own.push_back(
+                {static_cast<rank_t>(random() % static_cast<std::uint64_t>(num_ranks)), 24});
+        }
+    }
+    return messages;
+}
+
+constexpr rank_t many_ranks = 1200;
+
+TEST(CountExchange, LocalitySendsOneMessagePerRankAndDestinationRegion) {
+    const auto messages = skewed_messages(many_ranks);
+    for (const auto& regions : test::conformance_topologies(many_ranks)) {
+        const auto found =
+            count_exchange(regions, messages, parse_exchange_algorithm("locality_personalized"));
+
+        for (rank_t rank = 0; rank < many_ranks; ++rank) {
+            std::set<region_t> destinations;
+            for (const auto& message : messages[static_cast<std::size_t>(rank)])
+                destinations.insert(regions.region_of(message.destination));
+            destinations.erase(regions.region_of(rank));
+            ASSERT_EQ(found[static_cast<std::size_t>(rank)].inter_region_messages,
+                      std::ssize(destinations))
+                << regions.to_string() << ' ' << rank;
+        }
+    }
+}
+
+TEST(CountExchange, RoutedNeverSendsMoreThanItsRoutePromises) {
+    const auto messages = skewed_messages(many_ranks);
+    for (const auto& regions : test::conformance_topologies(many_ranks)) {
+        for (const auto& [name, bound] :
+             {std::pair{"grid:35x35", 68}, std::pair{"grid:11x11x10", 29}}) {
+            const auto sent =
+                summarize(count_exchange(regions, messages, {exchange_method::routed, name}));
+
+            EXPECT_EQ(sent.messages.max, bound) << name << ' ' << regions.to_string();
+        }
+        for (const auto& entry : registered_routes()) {
+            const auto sent = summarize(
+                count_exchange(regions, messages, {exchange_method::routed, entry.example}));
+
+            EXPECT_LE(sent.messages.max,
+                      make_route(entry.example, regions)->max_messages_per_rank())
+                << entry.name << ' ' << regions.to_string();
+        }
+    }
+}
+
+TEST(CountExchange, EveryByteIsCarriedOnceWhereEveryMessageIsOneHop) {
+    const auto messages = skewed_messages(many_ranks);
+    const auto regions = topology::from_string("30x40");
+    const auto direct =
+        summarize(count_exchange(regions, messages, {exchange_method::nonblocking, {}}));
+
+    const auto routed =
+        summarize(count_exchange(regions, messages, {exchange_method::routed, "direct"}));
+
+    const count_t num_bundles = count_t{many_ranks} * (many_ranks - 1);
+    EXPECT_EQ(routed.messages.total, num_bundles);
+    EXPECT_EQ(routed.message_bytes.total,
+              num_bundles * head + direct.messages.total * envelope + direct.message_bytes.total);
+    EXPECT_EQ(direct.message_bytes.total, 24 * direct.messages.total);
+}
+
+TEST(SummarizeExchangeTraffic, GivesSumMaximumAndMeanOfEveryField) {
+    const std::vector<exchange_traffic> per_rank{{3, 20, 2, 12}, {1, 8, 1, 8}};
+
+    const auto found = summarize(per_rank);
+
+    EXPECT_EQ(found,
+              (exchange_traffic_summary{{4, 3, 2.0}, {28, 20, 14.0}, {3, 2, 1.5}, {20, 12, 10.0}}));
+}
+
+TEST(ReductionWords, AreThoseOfTheCollectiveThatFindsSources) {
+    const auto words = [](const char* name) {
+        return reduction_words(parse_exchange_algorithm(name), 1000);
+    };
+
+    EXPECT_EQ(words("personalized"), 1006);
+    EXPECT_EQ(words("locality_personalized"), 1006);
+    EXPECT_EQ(words("reduce_scatter"), 6000);
+    EXPECT_EQ(words("nonblocking"), 6);
+    EXPECT_EQ(words("locality_nonblocking"), 6);
+    EXPECT_EQ(words("rma"), 6);
+    EXPECT_EQ(words("routed:grid:2"), 0);
+}
+
+}  // namespace
+}  // namespace crossdock
