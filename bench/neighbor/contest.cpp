@@ -1,8 +1,9 @@
 #include "bench/neighbor/contest.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
+
+#include "bench/common/all_ranks.hpp"
 
 namespace crossdock::bench {
 
@@ -22,12 +23,6 @@ std::vector<std::byte> item_pattern(const std::vector<count_t>& columns, std::si
     for (std::size_t i = 0; i < columns.size(); ++i)
         fill_item(columns[i], std::span(bytes).subspan(i * item_bytes, item_bytes));
     return bytes;
-}
-
-bool is_true_on_all(const communicator& comm, bool is_true) {
-    int all = is_true ? 1 : 0;
-    CROSSDOCK_MPI(MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_LAND, comm.get()));
-    return all != 0;
 }
 
 verdict delivers_bytes(const communicator& comm, const topology& regions, const share& part,
@@ -52,64 +47,11 @@ bool delivers_product(const communicator& comm, const topology& regions, const s
     return y.empty() || std::memcmp(y.data(), part.expected.data(), y.size() * sizeof(double)) == 0;
 }
 
-traffic sum_over_ranks(const communicator& comm, const traffic& sent) {
-    std::array<count_t, 4> sums{sent.messages, sent.items, sent.inter_region_messages,
-                                sent.inter_region_items};
-    CROSSDOCK_MPI(MPI_Allreduce(MPI_IN_PLACE, sums.data(), 4, MPI_INT64_T, MPI_SUM, comm.get()));
+traffic sent_by_all(const communicator& comm, const traffic& sent) {
+    const auto sums = sum_over_ranks(
+        comm, {sent.messages, sent.items, sent.inter_region_messages, sent.inter_region_items});
     return {sums[0], sums[1], sums[2], sums[3]};
 }
-
-timing summarize(std::vector<double> seconds) {
-    std::sort(seconds.begin(), seconds.end());
-    const auto n = seconds.size();
-    return {seconds.front(), seconds[n / 4], (seconds[(n - 1) / 2] + seconds[n / 2]) / 2,
-            seconds.back()};
-}
-
-// The seconds of every round, contender by contender.
-class stopwatch {
-  public:
-    stopwatch(const communicator& comm, std::size_t num_contenders, int num_rounds)
-        : comm_(comm),
-          num_rounds_(static_cast<std::size_t>(num_rounds)),
-          num_contenders_(num_contenders),
-          seconds_(num_contenders * num_rounds_) {}
-
-    // Times `piece` once per round and contender, after an untimed `prepare`; each round starts
-    // with another contender.
-    template <class Prepare, class Piece>
-    void time_in_turn(Prepare&& prepare, Piece&& piece) {
-        for (std::size_t round = 0; round < num_rounds_; ++round) {
-            for (std::size_t turn = 0; turn < num_contenders_; ++turn) {
-                const std::size_t c = (round + turn) % num_contenders_;
-                prepare(c);
-                CROSSDOCK_MPI(MPI_Barrier(comm_.get()));
-                const double start_seconds = MPI_Wtime();
-                piece(c);
-                seconds_[c * num_rounds_ + round] = MPI_Wtime() - start_seconds;
-            }
-        }
-    }
-
-    // The slowest rank's, for each contender; means nothing but on rank 0.
-    std::vector<timing> slowest() const {
-        std::vector<double> most(seconds_.size());
-        CROSSDOCK_MPI(MPI_Reduce(seconds_.data(), most.data(), checked_cast<int>(most.size()),
-                                 MPI_DOUBLE, MPI_MAX, 0, comm_.get()));
-        std::vector<timing> timings;
-        for (auto first = most.begin(); first != most.end();
-             first += static_cast<count_t>(num_rounds_)) {
-            timings.push_back(summarize({first, first + static_cast<count_t>(num_rounds_)}));
-        }
-        return timings;
-    }
-
-  private:
-    const communicator& comm_;
-    std::size_t num_rounds_;
-    std::size_t num_contenders_;
-    std::vector<double> seconds_;
-};
 
 }  // namespace
 
@@ -117,7 +59,7 @@ verdict check(const communicator& comm, const topology& regions, const share& pa
               const entrant& candidate, std::size_t item_bytes) {
     const auto [has_bytes, sent] = delivers_bytes(comm, regions, part, candidate, item_bytes);
     const bool has_product = delivers_product(comm, regions, part, candidate);
-    return {is_true_on_all(comm, has_bytes && has_product), sum_over_ranks(comm, sent)};
+    return {is_true_on_all(comm, has_bytes && has_product), sent_by_all(comm, sent)};
 }
 
 std::vector<standing> contest(const communicator& comm, const topology& regions, const share& part,

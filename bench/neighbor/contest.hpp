@@ -2,8 +2,9 @@
 /// @brief Contenders checked, and then timed against each other.
 #pragma once
 
+#include "bench/common/share.hpp"
+#include "bench/common/stopwatch.hpp"
 #include "bench/neighbor/contender.hpp"
-#include "bench/neighbor/share.hpp"
 
 namespace crossdock::bench {
 
@@ -13,14 +14,6 @@ struct contest_options {
     int warm_ups = 10;
     int iterations = 100;
     int setups = 5;
-};
-
-/// @brief Seconds of the slowest rank, over iterations.
-struct timing {
-    double min = 0;
-    double lower_quartile = 0;
-    double median = 0;
-    double max = 0;
 };
 
 /// @brief What a contender's check found.
@@ -44,10 +37,7 @@ struct standing {
 verdict check(const communicator& comm, const topology& regions, const share& part,
               const entrant& candidate, std::size_t item_bytes);
 
-/// @brief Checks every contender, then times them in turn.
-///
-/// Every round runs each contender once and the next round starts with another one, so that what
-/// disturbs the machine disturbs all alike. A barrier precedes each timed piece.
+/// @brief Checks every contender, then times them in turn as a `stopwatch` does.
 /// @return on rank 0; the times mean nothing on others
 /// @par Collective
 /// Yes; blocks.

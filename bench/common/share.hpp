@@ -1,11 +1,11 @@
 /// @file
-/// @brief One rank's part of the neighbor benchmark, and how it gets it.
+/// @brief One rank's part of a workload, and how it gets it.
 #pragma once
 
 #include <span>
 #include <vector>
 
-#include "bench/neighbor/workload.hpp"
+#include "bench/common/workload.hpp"
 #include "crossdock/base/communicator_mpi.hpp"
 
 namespace crossdock::bench {

@@ -1,4 +1,4 @@
-#include "bench/neighbor/share.hpp"
+#include "bench/common/share.hpp"
 
 #include <unordered_map>
 

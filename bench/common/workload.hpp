@@ -1,5 +1,5 @@
 /// @file
-/// @brief What the neighbor benchmark exchanges, as the one rank that reads it sees it.
+/// @brief What the benchmarks exchange, as the one rank that reads it sees it.
 #pragma once
 
 #include <string>

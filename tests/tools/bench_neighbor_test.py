@@ -1,9 +1,9 @@
 """crossdock bench neighbor: its record with the times blanked; --generate rewrites the golden file."""
 
 import json
-import sys
 import unittest
 
+import bench_record
 from command_line import DATA, TESTS, crossdock, crossdock_json
 
 GOLDEN = TESTS / "golden/bench_neighbor-D_10-2,3.json"
@@ -14,19 +14,10 @@ def bench(file, ranks, *more):
                           "--set-ups", 2, *more, ranks=ranks)
 
 
-def blank(record):
-    """Without what differs from run to run and from machine to machine."""
-    for name in ("mpi", "version", "file"):
-        record[name] = ""
-    for contender in record["contenders"]:
-        for name in ("setup_seconds", "exchange_seconds"):
-            contender[name] = dict.fromkeys(contender[name])
-    return record
-
-
 def record():
-    return blank(bench(DATA / "D_10.mtx.gz", 5, "--topology", "2,3", "--item-bytes", 3,
-                       "--routes", "direct,two_step,grid:2"))
+    found = bench(DATA / "D_10.mtx.gz", 5, "--topology", "2,3", "--item-bytes", 3,
+                  "--routes", "direct,two_step,grid:2")
+    return bench_record.blank(found, "setup_seconds", "exchange_seconds")
 
 
 class BenchNeighbor(unittest.TestCase):
@@ -43,10 +34,7 @@ class BenchNeighbor(unittest.TestCase):
             for contender in found["contenders"]:
                 self.assertTrue(contender["verified"], (file, contender["name"]))
                 for name in ("setup_seconds", "exchange_seconds"):
-                    seconds = contender[name]
-                    ordered = [seconds[q] for q in ("min", "lower_quartile", "median", "max")]
-                    self.assertEqual(ordered, sorted(ordered))
-                    self.assertGreater(ordered[0], 0)
+                    bench_record.check_seconds(self, contender[name])
 
     def test_PartitionIsUsed(self):
         found = bench(DATA / "D_10.mtx.gz", 4, "--topology", "2x2", "--partition", "random:7",
@@ -67,7 +55,4 @@ class BenchNeighbor(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if "--generate" in sys.argv:
-        GOLDEN.write_text(json.dumps(record(), indent=1) + "\n")
-    else:
-        unittest.main()
+    bench_record.main(GOLDEN, record)

@@ -1,4 +1,4 @@
-#include "bench/neighbor/workload.hpp"
+#include "bench/common/workload.hpp"
 
 #include <fmt/format.h>
 

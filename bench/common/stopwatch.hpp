@@ -1,0 +1,64 @@
+/// @file
+/// @brief Times of contenders that take turns.
+#pragma once
+
+#include <vector>
+
+#include "crossdock/base/communicator_mpi.hpp"
+
+namespace crossdock::bench {
+
+/// @brief Seconds of the slowest rank, over iterations.
+struct timing {
+    double min = 0;
+    double lower_quartile = 0;
+    double median = 0;
+    double max = 0;
+};
+
+/// @brief The seconds of every round, contender by contender.
+///
+/// Every round runs each contender once and the next round starts with another one, so that what
+/// disturbs the machine disturbs all alike.
+class stopwatch {
+  public:
+    /// @param comm  must outlive it
+    stopwatch(const communicator& comm, std::size_t num_contenders, int num_rounds)
+        : comm_(comm),
+          num_rounds_(static_cast<std::size_t>(num_rounds)),
+          num_contenders_(num_contenders),
+          seconds_(num_contenders * num_rounds_) {}
+
+    /// @brief Times `piece(c)` once per round for every contender c, each after an untimed
+    /// `prepare(c)` and a barrier.
+    /// @par Collective
+    /// Yes; blocks.
+    template <class Prepare, class Piece>
+    void time_in_turn(Prepare&& prepare, Piece&& piece) {
+        for (std::size_t round = 0; round < num_rounds_; ++round) {
+            for (std::size_t turn = 0; turn < num_contenders_; ++turn) {
+                const std::size_t c = (round + turn) % num_contenders_;
+                prepare(c);
+                CROSSDOCK_MPI(MPI_Barrier(comm_.get()));
+                const double start_seconds = MPI_Wtime();
+                piece(c);
+                seconds_[c * num_rounds_ + round] = MPI_Wtime() - start_seconds;
+            }
+        }
+    }
+
+    /// @brief The slowest rank's times, for each contender.
+    /// @return means nothing but on rank 0
+    /// @pre there was a round
+    /// @par Collective
+    /// Yes; blocks.
+    std::vector<timing> slowest() const;
+
+  private:
+    const communicator& comm_;
+    std::size_t num_rounds_;
+    std::size_t num_contenders_;
+    std::vector<double> seconds_;
+};
+
+}  // namespace crossdock::bench

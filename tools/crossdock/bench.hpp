@@ -1,0 +1,57 @@
+/// @file
+/// @brief What the benchmarks of the verb `bench` share.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "bench/common/stopwatch.hpp"
+#include "crossdock/topology/topology.hpp"
+#include "tools/crossdock/statistics_json.hpp"
+#include "tools/crossdock/verbs.hpp"
+
+namespace crossdock::tool {
+
+/// @brief Whose communication is timed.
+struct bench_input {
+    std::string file;
+    std::string topology_text;
+    std::string partition = "block";
+};
+
+/// @brief Adds FILE, --topology and --partition.
+/// @param dense_help  what dense:K is, to end a sentence
+void add_input(CLI::App& benchmark, bench_input& input, const std::string& dense_help);
+
+/// @brief Adds a number that is at least `least`.
+template <class Integer>
+void add_count(CLI::App& benchmark, const std::string& name, Integer& value,
+               const std::string& help, int least) {
+    benchmark.add_option(name, value, help)
+        ->check(CLI::Range(least, 1'000'000'000))
+        ->capture_default_str();
+}
+
+/// @brief The fields that every benchmark's record starts with.
+json record_head(const std::string& schema, const bench_input& input, const topology& regions);
+
+/// @brief {"min", "lower_quartile", "median", "max"}
+json timing_json(const bench::timing& seconds);
+
+/// @brief With one decimal.
+std::string microseconds(double seconds);
+
+/// @brief 0 if all contenders were right, else 1.
+template <class Standing>
+int exit_code(const std::vector<Standing>& standings) {
+    const bool is_right = std::all_of(standings.begin(), standings.end(),
+                                      [](const auto& one) { return one.found.is_verified; });
+    return is_right ? 0 : 1;
+}
+
+/// @brief Adds a benchmark to the verb `bench`.
+void add_bench_neighbor(CLI::App& verb, action& chosen);
+
+}  // namespace crossdock::tool

@@ -1,0 +1,117 @@
+#include <fmt/format.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bench/neighbor/contest.hpp"
+#include "tools/crossdock/all_ranks.hpp"
+#include "tools/crossdock/bench.hpp"
+#include "tools/crossdock/output.hpp"
+#include "tools/crossdock/route_names.hpp"
+#include "tools/crossdock/table.hpp"
+
+namespace crossdock::tool {
+
+namespace {
+
+struct neighbor_options {
+    bench_input input;
+    std::vector<std::string> routes{"all"};
+    bench::contest_options contest;
+    bool as_json = false;
+};
+
+// The first one is what the others are compared with.
+std::vector<bench::entrant> entrants(const std::vector<std::string>& routes) {
+    std::vector<bench::entrant> all{bench::mpi_persistent(), bench::mpi_neighbor_alltoallv()};
+    for (const auto& route : routes) {
+        for (const bool deduplicate : {false, true})
+            all.push_back(bench::crossdock_route(route, deduplicate));
+    }
+    return all;
+}
+
+void print_json(const neighbor_options& options, const topology& regions,
+                const std::vector<bench::standing>& standings) {
+    json document = record_head("crossdock.bench.neighbor/1", options.input, regions);
+    document["item_bytes"] = options.contest.item_bytes;
+    document["warm_ups"] = options.contest.warm_ups;
+    document["iterations"] = options.contest.iterations;
+    document["setups"] = options.contest.setups;
+    document["contenders"] = json::array();
+    for (const auto& one : standings) {
+        document["contenders"].push_back(
+            {{"name", one.name},
+             {"dedup", one.is_deduplicated},
+             {"verified", one.found.is_verified},
+             {"setup_seconds", timing_json(one.setup_seconds)},
+             {"exchange_seconds", timing_json(one.exchange_seconds)},
+             {"messages", one.found.sent.messages},
+             {"inter_region_messages", one.found.sent.inter_region_messages},
+             {"items", one.found.sent.items},
+             {"inter_region_items", one.found.sent.inter_region_items}});
+    }
+    print(document);
+}
+
+void print_table(const neighbor_options& options, const topology& regions,
+                 const std::vector<bench::standing>& standings) {
+    print("{}: {} ranks, topology {}, {} bytes per item, {} iterations, {}\n", options.input.file,
+          regions.num_ranks(), regions.to_string(), options.contest.item_bytes,
+          options.contest.iterations, mpi_version());
+    print(
+        "microseconds of the slowest rank; ratio: median to {}'s; set-up: median, with the first "
+        "exchange\n\n",
+        standings.front().name);
+    const double reference_seconds = standings.front().exchange_seconds.median;
+    table lines({"contender", "dedup", "verified", "min", "median", "max", "ratio", "set-up",
+                 "in exchanges", "messages", "inter-region", "items", "inter-region"});
+    for (const auto& [name, is_deduplicated, found, setup, exchange] : standings) {
+        const auto& [is_verified, sent] = found;
+        lines.add(
+            {name, is_deduplicated ? "yes" : "no", is_verified ? "yes" : "NO",
+             microseconds(exchange.min), microseconds(exchange.median), microseconds(exchange.max),
+             fmt::format("{:.2f}", exchange.median / reference_seconds), microseconds(setup.median),
+             fmt::format("{:.1f}", setup.median / exchange.median), fmt::to_string(sent.messages),
+             fmt::to_string(sent.inter_region_messages), fmt::to_string(sent.items),
+             fmt::to_string(sent.inter_region_items)});
+    }
+    print("{}", lines.to_string());
+}
+
+int run(const neighbor_options& options) {
+    return on_all_ranks([&](const communicator& comm) {
+        const auto& input = options.input;
+        const auto regions = topology_of(comm, input.topology_text);
+        const auto routes = expand_routes(options.routes);
+        on_all_or_none(comm, [&] { make_routes(routes, regions); });
+        const auto part = bench::distribute(comm, input.file, input.partition, regions);
+        const auto standings =
+            bench::contest(comm, regions, part, entrants(routes), options.contest);
+        if (comm.rank() == 0)
+            (options.as_json ? print_json : print_table)(options, regions, standings);
+        return exit_code(standings);
+    });
+}
+
+}  // namespace
+
+void add_bench_neighbor(CLI::App& verb, action& chosen) {
+    auto options = std::make_shared<neighbor_options>();
+    auto* neighbor = verb.add_subcommand(
+        "neighbor", "The halo of y = A x, again and again: MPI by hand, MPI's own, every route");
+    add_input(*neighbor, options->input,
+              "every rank sends K items to every other, the same K to all the ranks of a region");
+    neighbor->add_option("--routes", options->routes, routes_help())->delimiter(',');
+    auto& contest = options->contest;
+    add_count(*neighbor, "--iterations", contest.iterations, "Timed exchanges of every contender",
+              1);
+    add_count(*neighbor, "--warm-ups", contest.warm_ups, "Exchanges before that", 0);
+    add_count(*neighbor, "--set-ups", contest.setups, "Timed set-ups of every contender", 1);
+    add_count(*neighbor, "--item-bytes", contest.item_bytes, "Bytes of an item", 1);
+    neighbor->add_flag("--json", options->as_json, "Print JSON");
+    neighbor->callback([options, &chosen] { chosen = [options] { return run(*options); }; });
+}
+
+}  // namespace crossdock::tool
