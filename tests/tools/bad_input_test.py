@@ -85,6 +85,21 @@ class BadInput(unittest.TestCase):
             self.assertTrue(own_lines(done)[0].startswith(
                 'crossdock: no route is called "sideways"; there are direct, '))
 
+    def test_UnknownAlgorithm(self):
+        done = crossdock("bench", "exchange", MATRIX, "--topology", "1,2", "--algorithms",
+                         "nonblocking,sideways", ranks=3)
+
+        self.assertEqual(done.returncode, BAD_INPUT)
+        self.assertEqual(len(own_lines(done)), 1)
+        self.assertTrue(own_lines(done)[0].startswith(
+            'crossdock: no exchange algorithm is called "sideways"; there are auto, personalized, '))
+
+    def test_AlgorithmThatDoesNotFit(self):
+        self.refuse("the algorithm rma exchanges messages of one size only", "bench", "exchange",
+                    MATRIX, "--topology", "1,2", "--algorithms", "nonblocking,rma", ranks=3)
+        self.refuse("grid:1x2 has too few places for 3 ranks", "bench", "exchange", MATRIX,
+                    "--topology", "1,2", "--algorithms", "routed:grid:1x2", ranks=3)
+
     def test_RouteThatDoesNotFit(self):
         self.refuse_everywhere("grid:1x2 has too few places for 3 ranks", MATRIX, "1,2",
                                "--routes", "grid:1x2")
@@ -130,7 +145,9 @@ class WrongUsage(unittest.TestCase):
                 (("analyze", MATRIX, "--ranks", 0, "--topology", "1"),
                  "--ranks: Value 0 not in range 1 to 2147483647"),
                 (("bench", "neighbor", MATRIX, "--iterations", 0),
-                 "--iterations: Value 0 not in range 1 to 1000000000")]:
+                 "--iterations: Value 0 not in range 1 to 1000000000"),
+                (("bench", "exchange", MATRIX, "--values", "sizes"),
+                 "--values: sizes not in {pattern,indices}")]:
             for ranks in (None, 3):
                 done = crossdock(*arguments, ranks=ranks)
 

@@ -40,6 +40,7 @@ void add_bench(CLI::App& app, action& chosen) {
     auto* verb = app.add_subcommand("bench", "Time contenders against each other; under mpirun");
     verb->require_subcommand(1);
     add_bench_neighbor(*verb, chosen);
+    add_bench_exchange(*verb, chosen);
 }
 
 }  // namespace crossdock::tool

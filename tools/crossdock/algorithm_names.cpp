@@ -1,0 +1,71 @@
+#include "tools/crossdock/algorithm_names.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "crossdock/exchange/algorithm.hpp"
+#include "crossdock/route/route.hpp"
+
+namespace crossdock::tool {
+
+namespace {
+
+std::vector<std::string> routed_algorithms() {
+    std::vector<std::string> names;
+    for (const auto& entry : registered_routes()) {
+        names.push_back("routed:" + entry.example);
+        if (entry.name == "locality") names.push_back("routed:locality:1");
+    }
+    return names;
+}
+
+std::vector<std::string> all_algorithms(bool has_one_size) {
+    std::vector<std::string> names{"auto"};
+    for (const auto& entry : registered_exchange_algorithms()) {
+        if (entry.method == exchange_method::routed) {
+            const auto routed = routed_algorithms();
+            names.insert(names.end(), routed.begin(), routed.end());
+        } else if (has_one_size || entry.method != exchange_method::rma) {
+            names.push_back(entry.name);
+        }
+    }
+    return names;
+}
+
+}  // namespace
+
+std::string algorithms_help() {
+    return fmt::format(
+        "Algorithms, separated by commas; routed:ROUTE for any route; all = {}; without rma where "
+        "messages differ in size",
+        fmt::join(all_algorithms(true), ","));
+}
+
+std::vector<std::string> expand_algorithms(const std::vector<std::string>& names,
+                                           bool has_one_size) {
+    std::vector<std::string> expanded;
+    for (const auto& name : names) {
+        if (name == "all") {
+            const auto all = all_algorithms(has_one_size);
+            expanded.insert(expanded.end(), all.begin(), all.end());
+        } else {
+            expanded.push_back(name);
+        }
+    }
+    return expanded;
+}
+
+void check_algorithms(const std::vector<std::string>& names, bool has_one_size,
+                      const topology& regions) {
+    for (const auto& name : names) {
+        if (name == "auto") continue;
+        const auto algorithm = parse_exchange_algorithm(name);
+        if (algorithm.method == exchange_method::rma && !has_one_size) {
+            throw error(errc::invalid_argument,
+                        "the algorithm rma exchanges messages of one size only");
+        }
+        if (algorithm.method == exchange_method::routed) make_route(algorithm.route, regions);
+    }
+}
+
+}  // namespace crossdock::tool
