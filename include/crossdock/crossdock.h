@@ -1,8 +1,10 @@
 /// @file
-/// @brief crossdock for C: routes, plans, and the persistent neighbor collective.
+/// @brief crossdock for C: routes, plans, the persistent neighbor collective, and the sparse data
+/// exchange.
 ///
 /// - Every function returns a `crossdock_status` and gives results through its last pointers, which
-///   stay untouched unless it succeeds. `crossdock_last_error()` says what went wrong.
+///   stay untouched unless it succeeds; the sparse data exchanges say where they differ.
+///   `crossdock_last_error()` says what went wrong.
 /// - A null pointer where a value is needed is CROSSDOCK_INVALID_ARGUMENT, as is a negative length.
 ///   Arrays of length 0 may be null.
 /// - Counts, displacements, indices and lengths are in items, never in bytes.
@@ -10,7 +12,7 @@
 ///   the communicator itself is a null pointer does a rank fail alone. Starting, testing and waiting
 ///   for an exchange communicate without agreeing: their errors are the rank's own.
 /// - What a function creates is the caller's and goes with the matching `_free`, in any order; a
-///   null pointer is nothing to free. Texts are freed with `crossdock_free`.
+///   null pointer is nothing to free. Texts and arrays are freed with `crossdock_free`.
 #ifndef CROSSDOCK_CROSSDOCK_H
 #define CROSSDOCK_CROSSDOCK_H
 
@@ -69,8 +71,8 @@ const char* crossdock_last_error(void);
 /// @brief The status in lower case, e.g. "count_mismatch"; "unknown" for other numbers.
 const char* crossdock_status_name(int status);
 
-/// @brief Frees a text that the library gave.
-crossdock_status crossdock_free(char* text);
+/// @brief Frees a text or an array that the library gave.
+crossdock_status crossdock_free(void* memory);
 
 /// @brief The version of the library that is linked, which may be newer than this header's.
 crossdock_status crossdock_version(int* major, int* minor, int* patch);
@@ -404,6 +406,102 @@ crossdock_status crossdock_neighbor_reverse(crossdock_neighbor* neighbor, const 
 
 /// @brief Frees an idle neighbor. Does not communicate.
 crossdock_status crossdock_neighbor_free(crossdock_neighbor* neighbor);
+
+/// @}
+/// @name Sparse data exchanges
+///
+/// A rank knows to whom it sends, not who sends to it. Several messages to one destination arrive as
+/// several, in the order given; so do messages without values, and those to the rank itself.
+///
+/// All of them are collective over `comm` and block. An error is the same on all ranks, after which
+/// `comm` is as before, and no rank's arrays have been written; `comm` and `topology` alone must not
+/// be null on one rank only. `topology`, `options` (but for its order), the sizes of `sendtype`, and
+/// `sendcount` must be equal on all ranks. They return
+///
+/// - CROSSDOCK_RANK_OUT_OF_RANGE if a destination is not a rank;
+/// - CROSSDOCK_INVALID_ARGUMENT if a count or displacement is negative, an array is null but not
+///   empty, a datatype is MPI_DATATYPE_NULL or has no bytes, or there is no such algorithm or order;
+/// - CROSSDOCK_COUNT_MISMATCH if `sendcount` or the size of a value differs between ranks, or
+///   between what a rank sends and what it receives, or known numbers of sources are wrong;
+/// - CROSSDOCK_UNKNOWN_ROUTE or CROSSDOCK_INVALID_ROUTE as the route of "routed:ROUTE" is;
+/// - CROSSDOCK_SIZE_MISMATCH if `topology` is of another number of ranks.
+/// @{
+
+/// @brief How messages are ordered that came.
+typedef enum crossdock_message_order {
+    CROSSDOCK_BY_SOURCE = 0,  ///< sources ascend: the same on every run
+    CROSSDOCK_ARRIVAL = 1     ///< as they came in
+} crossdock_message_order;
+
+/// @brief How to exchange. A null pointer means the defaults.
+typedef struct crossdock_exchange_options {
+    const char* algorithm;      ///< "personalized", "routed:grid:2", ...; null or "auto": chosen
+    int order;                  ///< a `crossdock_message_order`
+    int64_t num_sources;        ///< how many messages will come, if all ranks know; -1: unknown
+    int64_t max_message_bytes;  ///< longer messages are cut; 0 is the default
+    /// Longer messages take a routed exchange's route only as an announcement; -1 is the default.
+    int64_t max_forwarded_bytes;
+} crossdock_exchange_options;
+
+/// @brief Fills in the defaults.
+crossdock_status crossdock_exchange_options_init(crossdock_exchange_options* options);
+
+/// @brief Delivers messages of one size.
+///
+///     send_nnz 2, dest {3, 0}, sendcount 2, sendvals {a b c d}:   a b to rank 3, c d to rank 0
+///
+/// If more messages come to any rank than it has room for, all ranks return
+/// CROSSDOCK_SIZE_MISMATCH, because all have to call again: on every rank `*recv_nnz` is then what
+/// it needs.
+/// @param sendcount  values per message
+/// @param recv_nnz   in: for how many messages there is room; out: how many came
+/// @param src        who sent each message
+/// @param recvcount  equal to `sendcount`
+/// @param recvtype   with as many bytes per value as `sendtype`
+/// @param recvvals   `recvcount` values of each message, one after the other
+crossdock_status crossdock_alltoall_crs(const crossdock_communicator* comm,
+                                        const crossdock_topology* topology, int64_t send_nnz,
+                                        const int* dest, int64_t sendcount, MPI_Datatype sendtype,
+                                        const void* sendvals, int64_t* recv_nnz, int* src,
+                                        int64_t recvcount, MPI_Datatype recvtype, void* recvvals,
+                                        const crossdock_exchange_options* options);
+
+/// @brief Delivers messages of any size.
+///
+///     dest {3, 0}, sendcounts {1, 2}, sdispls {2, 0}, sendvals {a b c}:   c to rank 3, a b to rank 0
+///
+/// Too little room is an error as above, and leaves both sizes as needed.
+/// @param send_size   at least the values of all messages together
+/// @param sdispls     where each message's values start; null: one after the other
+/// @param recv_size   in: for how many values there is room; out: how many came
+/// @param recvcounts  values of each message
+/// @param rdispls     where each message's values start; they come one after the other
+crossdock_status crossdock_alltoallv_crs(
+    const crossdock_communicator* comm, const crossdock_topology* topology, int64_t send_nnz,
+    int64_t send_size, const int* dest, const int64_t* sendcounts, const int64_t* sdispls,
+    MPI_Datatype sendtype, const void* sendvals, int64_t* recv_nnz, int64_t* recv_size, int* src,
+    int64_t* recvcounts, int64_t* rdispls, MPI_Datatype recvtype, void* recvvals,
+    const crossdock_exchange_options* options);
+
+/// @brief As `crossdock_alltoall_crs`, into arrays that are made as long as they must be.
+/// @param src       to be freed with `crossdock_free`, as `recvvals`; null if no message came
+/// @param recvvals  values of `sendtype`, gaps zero; null if no value came
+crossdock_status crossdock_alltoall_crs_alloc(const crossdock_communicator* comm,
+                                              const crossdock_topology* topology, int64_t send_nnz,
+                                              const int* dest, int64_t sendcount,
+                                              MPI_Datatype sendtype, const void* sendvals,
+                                              int64_t* recv_nnz, int** src, void** recvvals,
+                                              const crossdock_exchange_options* options);
+
+/// @brief As `crossdock_alltoallv_crs`, into arrays that are made as long as they must be.
+/// @param src  to be freed with `crossdock_free`, as are `recvcounts`, `rdispls` and `recvvals`;
+///             null where empty
+crossdock_status crossdock_alltoallv_crs_alloc(
+    const crossdock_communicator* comm, const crossdock_topology* topology, int64_t send_nnz,
+    int64_t send_size, const int* dest, const int64_t* sendcounts, const int64_t* sdispls,
+    MPI_Datatype sendtype, const void* sendvals, int64_t* recv_nnz, int64_t* recv_size, int** src,
+    int64_t** recvcounts, int64_t** rdispls, void** recvvals,
+    const crossdock_exchange_options* options);
 
 /// @}
 

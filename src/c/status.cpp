@@ -43,8 +43,8 @@ const char* crossdock_status_name(int status) {
     return crossdock::to_string(static_cast<crossdock::errc>(status));
 }
 
-crossdock_status crossdock_free(char* text) {
-    std::free(text);
+crossdock_status crossdock_free(void* memory) {
+    std::free(memory);
     return CROSSDOCK_SUCCESS;
 }
 

@@ -1,0 +1,309 @@
+#include "exchange.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <memory>
+#include <new>
+
+#include "handles.hpp"
+
+namespace crossdock::c {
+
+void argument_checks::require_count(count_t value, const char* name,
+                                    std::optional<count_t> index) const {
+    if (value >= 0) return;
+    refuse(errc::invalid_argument, MPI_ERR_COUNT,
+           fmt::format("{}{} of rank {} is {}", name, index ? fmt::format("[{}]", *index) : "",
+                       rank_, value));
+}
+
+void argument_checks::require_array(const void* array, count_t length, const char* name) const {
+    if (length > 0) require_result(array, name);
+}
+
+void argument_checks::require_result(const void* result, const char* name) const {
+    if (result != nullptr) return;
+    refuse(errc::invalid_argument, MPI_ERR_BUFFER,
+           fmt::format("{} of rank {} is a null pointer", name, rank_));
+}
+
+void argument_checks::require_equal(count_t sent, count_t received, int mpi_class,
+                                    const char* what) const {
+    if (sent == received) return;
+    refuse(errc::count_mismatch, mpi_class,
+           fmt::format("rank {} sends {} {}, but receives {}", rank_, sent, what, received));
+}
+
+void argument_checks::require_size(count_t send_size, count_t num_values) const {
+    if (num_values <= send_size) return;
+    refuse(errc::invalid_argument, MPI_ERR_COUNT,
+           fmt::format("send_size of rank {} is {}, but its messages have {} values", rank_,
+                       send_size, num_values));
+}
+
+void argument_checks::require_order(message_order order) const {
+    if (order == message_order::by_source || order == message_order::arrival) return;
+    refuse(errc::invalid_argument, MPI_ERR_ARG,
+           fmt::format("there is no order {}, which rank {} asks for", static_cast<int>(order),
+                       rank_));
+}
+
+datatype_packer argument_checks::packer(const communicator& comm, MPI_Datatype datatype,
+                                        const char* name) const {
+    try {
+        return {comm.get(), datatype};
+    } catch (const error& fault) {
+        refuse(fault.code(), MPI_ERR_TYPE,
+               fmt::format("{} of rank {}: {}", name, rank_, fault.what()));
+    }
+}
+
+void argument_checks::refuse(errc code, int mpi_class, const std::string& sentence) const {
+    throw argument_error(code, mpi_class, sentence, rank_);
+}
+
+void outgoing_values::add(const std::vector<addressed_values>& messages, const void* values,
+                          const datatype_packer& packer) {
+    const count_t item_bytes = packer.item_bytes();
+    outbox_.shape.item_bytes = item_bytes;
+    outbox_.messages.reserve(messages.size());
+    if (packer.layout().is_contiguous()) {
+        const auto* const data = static_cast<const std::byte*>(values);
+        for (const auto& [destination, first, count] : messages)
+            outbox_.messages.push_back(
+                {destination, count * item_bytes, count > 0 ? data + first * item_bytes : nullptr});
+        return;
+    }
+    count_t num_values = 0;
+    for (const auto& message : messages) num_values += message.count;
+    packed_.resize(static_cast<std::size_t>(num_values * item_bytes));
+    std::byte* next = packed_.data();
+    for (const auto& [destination, first, count] : messages) {
+        outbox_.messages.push_back({destination, count * item_bytes, next});
+        for (count_t i = 0; i < count; ++i, next += item_bytes)
+            packer.pack(values, first + i, next);
+    }
+}
+
+byte_inbox outgoing_values::exchange(const exchange_site& site) const {
+    try {
+        return exchange_bytes(site.comm, site.regions, outbox_, site.options);
+    } catch (const error& fault) {
+        // All ranks know a rank's fault by its code and sentence, that rank alone by its class.
+        if (fault.rank() < 0) throw;
+        int mpi_class = mpi_class_;
+        CROSSDOCK_MPI(MPI_Bcast(&mpi_class, 1, MPI_INT, fault.rank(), site.comm.get()));
+        if (mpi_class == MPI_SUCCESS) throw;
+        throw argument_error(fault.code(), mpi_class, fault.what(), fault.rank());
+    }
+}
+
+void incoming_values::copy_values(void* to) const {
+    if (packer_.layout().is_contiguous()) {
+        inbox_.copy_to(static_cast<std::byte*>(to));
+        return;
+    }
+    count_t index = 0;
+    for (const auto& message : inbox_.messages()) {
+        for (count_t at = 0; at < message.bytes; at += packer_.item_bytes())
+            packer_.unpack(message.data + at, to, index++);
+    }
+}
+
+namespace {
+
+struct free_memory {
+    void operator()(void* memory) const { std::free(memory); }
+};
+
+template <class T>
+using c_array = std::unique_ptr<T[], free_memory>;
+
+/// Zeros that C can free; null if there are none.
+template <class T>
+c_array<T> zeros(count_t length) {
+    if (length == 0) return nullptr;
+    c_array<T> array(static_cast<T*>(std::calloc(static_cast<std::size_t>(length), sizeof(T))));
+    if (array == nullptr) throw std::bad_alloc();
+    return array;
+}
+
+/// The memory that values take, one extent after the other.
+count_t bytes_of(count_t num_values, const datatype_layout& layout) {
+    if (layout.true_lower_bound < 0 || layout.extent < 0)
+        throw error(errc::invalid_argument, "values of sendtype reach before their address");
+    if (num_values == 0) return 0;
+    return (num_values - 1) * layout.extent +
+           std::max(layout.extent, layout.true_lower_bound + layout.true_extent);
+}
+
+/// Arrays of the library's for what comes, as `caller_arrays`.
+struct new_arrays {
+    MPI_Datatype datatype = MPI_DATATYPE_NULL;
+    std::optional<int64_t> count = std::nullopt;
+    int64_t* num_messages = nullptr;
+    int64_t* num_values = nullptr;
+    int** sources = nullptr;
+    int64_t** counts = nullptr;
+    int64_t** displacements = nullptr;
+    void** values = nullptr;
+
+    void check(const argument_checks& check) const {
+        check.require_result(num_messages, "recv_nnz");
+        check.require_result(sources, "src");
+        check.require_result(values, "recvvals");
+        if (count) return;
+        check.require_result(num_values, "recv_size");
+        check.require_result(counts, "recvcounts");
+        check.require_result(displacements, "rdispls");
+    }
+
+    void take(const communicator& comm, const incoming_values& incoming) const {
+        c_array<int> new_sources;
+        c_array<int64_t> new_counts;
+        c_array<int64_t> new_displacements;
+        c_array<std::byte> new_values;
+        on_all_or_none(comm, [&] {
+            new_sources = zeros<int>(incoming.num_messages());
+            if (!count) {
+                new_counts = zeros<int64_t>(incoming.num_messages());
+                new_displacements = zeros<int64_t>(incoming.num_messages());
+            }
+            new_values = zeros<std::byte>(bytes_of(incoming.num_values(), incoming.layout()));
+            incoming.copy_arrangement(new_sources.get(), new_counts.get(), new_displacements.get());
+            incoming.copy_values(new_values.get());
+        });
+        *num_messages = incoming.num_messages();
+        *sources = new_sources.release();
+        *values = new_values.release();
+        if (count) return;
+        *num_values = incoming.num_values();
+        *counts = new_counts.release();
+        *displacements = new_displacements.release();
+    }
+};
+
+exchange_options options_from(const crossdock_exchange_options* given) {
+    exchange_options options;
+    if (given == nullptr) return options;
+    if (given->algorithm != nullptr) options.algorithm = given->algorithm;
+    options.order = static_cast<message_order>(given->order);
+    if (given->num_sources != -1) options.num_sources = given->num_sources;
+    options.max_message_bytes = given->max_message_bytes;
+    if (given->max_forwarded_bytes != -1) options.max_forwarded_bytes = given->max_forwarded_bytes;
+    return options;
+}
+
+template <class Target>
+crossdock_status exchange(const crossdock_communicator* comm, const crossdock_topology* topology,
+                          const crossdock_exchange_options* options,
+                          const sent_messages<int64_t>& sent, const Target& to) {
+    return guarded([&] {
+        exchange_arrays(
+            {value_of(comm, "comm"), value_of(topology, "topology"), options_from(options)}, sent,
+            to);
+    });
+}
+
+int64_t number_at(const int64_t* number) { return number == nullptr ? 0 : *number; }
+
+}  // namespace
+
+}  // namespace crossdock::c
+
+using namespace crossdock::c;
+
+crossdock_status crossdock_exchange_options_init(crossdock_exchange_options* options) {
+    return guarded([&] {
+        require(options, "options");
+        *options = {nullptr, CROSSDOCK_BY_SOURCE, -1, 0, -1};
+    });
+}
+
+crossdock_status crossdock_alltoall_crs(const crossdock_communicator* comm,
+                                        const crossdock_topology* topology, int64_t send_nnz,
+                                        const int* dest, int64_t sendcount, MPI_Datatype sendtype,
+                                        const void* sendvals, int64_t* recv_nnz, int* src,
+                                        int64_t recvcount, MPI_Datatype recvtype, void* recvvals,
+                                        const crossdock_exchange_options* options) {
+    return exchange(comm, topology, options,
+                    {.num_messages = send_nnz,
+                     .destinations = dest,
+                     .count = sendcount,
+                     .datatype = sendtype,
+                     .values = sendvals},
+                    caller_arrays<int64_t>{.message_room = number_at(recv_nnz),
+                                           .count = recvcount,
+                                           .num_messages = recv_nnz,
+                                           .sources = src,
+                                           .datatype = recvtype,
+                                           .values = recvvals});
+}
+
+crossdock_status crossdock_alltoallv_crs(
+    const crossdock_communicator* comm, const crossdock_topology* topology, int64_t send_nnz,
+    int64_t send_size, const int* dest, const int64_t* sendcounts, const int64_t* sdispls,
+    MPI_Datatype sendtype, const void* sendvals, int64_t* recv_nnz, int64_t* recv_size, int* src,
+    int64_t* recvcounts, int64_t* rdispls, MPI_Datatype recvtype, void* recvvals,
+    const crossdock_exchange_options* options) {
+    return exchange(comm, topology, options,
+                    {.num_messages = send_nnz,
+                     .destinations = dest,
+                     .num_values = send_size,
+                     .counts = sendcounts,
+                     .displacements = sdispls,
+                     .datatype = sendtype,
+                     .values = sendvals},
+                    caller_arrays<int64_t>{.message_room = number_at(recv_nnz),
+                                           .value_room = number_at(recv_size),
+                                           .num_messages = recv_nnz,
+                                           .num_values = recv_size,
+                                           .sources = src,
+                                           .counts = recvcounts,
+                                           .displacements = rdispls,
+                                           .datatype = recvtype,
+                                           .values = recvvals});
+}
+
+crossdock_status crossdock_alltoall_crs_alloc(const crossdock_communicator* comm,
+                                              const crossdock_topology* topology, int64_t send_nnz,
+                                              const int* dest, int64_t sendcount,
+                                              MPI_Datatype sendtype, const void* sendvals,
+                                              int64_t* recv_nnz, int** src, void** recvvals,
+                                              const crossdock_exchange_options* options) {
+    return exchange(comm, topology, options,
+                    {.num_messages = send_nnz,
+                     .destinations = dest,
+                     .count = sendcount,
+                     .datatype = sendtype,
+                     .values = sendvals},
+                    new_arrays{.datatype = sendtype,
+                               .count = sendcount,
+                               .num_messages = recv_nnz,
+                               .sources = src,
+                               .values = recvvals});
+}
+
+crossdock_status crossdock_alltoallv_crs_alloc(
+    const crossdock_communicator* comm, const crossdock_topology* topology, int64_t send_nnz,
+    int64_t send_size, const int* dest, const int64_t* sendcounts, const int64_t* sdispls,
+    MPI_Datatype sendtype, const void* sendvals, int64_t* recv_nnz, int64_t* recv_size, int** src,
+    int64_t** recvcounts, int64_t** rdispls, void** recvvals,
+    const crossdock_exchange_options* options) {
+    return exchange(comm, topology, options,
+                    {.num_messages = send_nnz,
+                     .destinations = dest,
+                     .num_values = send_size,
+                     .counts = sendcounts,
+                     .displacements = sdispls,
+                     .datatype = sendtype,
+                     .values = sendvals},
+                    new_arrays{.datatype = sendtype,
+                               .num_messages = recv_nnz,
+                               .num_values = recv_size,
+                               .sources = src,
+                               .counts = recvcounts,
+                               .displacements = rdispls,
+                               .values = recvvals});
+}

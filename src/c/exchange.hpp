@@ -1,0 +1,282 @@
+/// @file
+/// @brief Sparse data exchanges between arrays of C, as crossdock.h and mpix.h have them.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "crossdock/base/datatype_mpi.hpp"
+#include "crossdock/exchange/exchange_mpi.hpp"
+
+namespace crossdock::c {
+
+/// @brief A bad argument, with the MPI error class that MPI would give it.
+class argument_error : public error {
+  public:
+    argument_error(errc code, int mpi_class, const std::string& message, rank_t rank)
+        : error(code, message, rank), mpi_class_(mpi_class) {}
+
+    int mpi_class() const noexcept { return mpi_class_; }
+
+  private:
+    int mpi_class_;
+};
+
+/// @brief Checks the arguments of one rank, which its sentences name.
+class argument_checks {
+  public:
+    explicit argument_checks(rank_t rank) : rank_(rank) {}
+
+    /// @param index  of the value in its array, if it is in one
+    /// @throws argument_error  `value` is negative
+    void require_count(count_t value, const char* name, std::optional<count_t> index = {}) const;
+
+    /// @throws argument_error  `array` is null, but not empty
+    void require_array(const void* array, count_t length, const char* name) const;
+
+    /// @throws argument_error  `result` is null
+    void require_result(const void* result, const char* name) const;
+
+    /// @throws argument_error  what is sent and what is received differ
+    void require_equal(count_t sent, count_t received, int mpi_class, const char* what) const;
+
+    /// @throws argument_error  fewer values are said to be sent than messages have
+    void require_size(count_t send_size, count_t num_values) const;
+
+    /// @throws argument_error  there is no such order
+    void require_order(message_order order) const;
+
+    /// @brief A packer of `datatype`.
+    /// @throws argument_error  the datatype is MPI_DATATYPE_NULL or has no bytes
+    datatype_packer packer(const communicator& comm, MPI_Datatype datatype, const char* name) const;
+
+  private:
+    [[noreturn]] void refuse(errc code, int mpi_class, const std::string& sentence) const;
+
+    rank_t rank_;
+};
+
+/// @brief Where and how ranks exchange.
+struct exchange_site {
+    const communicator& comm;
+    const topology& regions;
+    exchange_options options;
+};
+
+/// @brief The arguments that say what a rank sends; C's own numbers may be `int` or 64-bit.
+template <class Count>
+struct sent_messages {
+    Count num_messages = 0;
+    const int* destinations = nullptr;
+    std::optional<Count> count = std::nullopt;  ///< values of every message; unset: see `counts`
+    Count num_values = 0;                       ///< of all messages, if they have `counts`
+    const Count* counts = nullptr;
+    const Count* displacements = nullptr;  ///< null: one after the other
+    MPI_Datatype datatype = MPI_DATATYPE_NULL;
+    const void* values = nullptr;
+};
+
+/// @brief The values of one message, in the array they are sent from.
+struct addressed_values {
+    rank_t destination = 0;
+    count_t first = 0;
+    count_t count = 0;
+};
+
+/// @brief One rank's outbox, and what a datatype with gaps was packed into.
+class outgoing_values {
+  public:
+    /// @brief The outbox that `fill()` makes, or the fault it finds.
+    template <class Fill>
+    outgoing_values(std::optional<count_t> count, Fill&& fill) {
+        // Even beside a fault: whether all messages are of one size decides which algorithms run.
+        if (count) outbox_.shape.items_per_message = std::max<count_t>(*count, 0);
+        try {
+            fill(*this);
+        } catch (const argument_error& fault) {
+            outbox_.fault = fault;
+            mpi_class_ = fault.mpi_class();
+        } catch (...) {
+            outbox_.fault = current_error();
+        }
+    }
+
+    void add(const std::vector<addressed_values>& messages, const void* values,
+             const datatype_packer& packer);
+
+    /// @par Collective
+    /// As `exchange_bytes`.
+    /// @throws argument_error  on all ranks, if a rank's arguments are at fault
+    /// @throws as `exchange_bytes`
+    byte_inbox exchange(const exchange_site& site) const;
+
+  private:
+    byte_outbox outbox_;
+    std::vector<std::byte> packed_;
+    int mpi_class_ = MPI_SUCCESS;  // of the fault
+};
+
+/// @brief What came, not yet in the caller's arrays.
+class incoming_values {
+  public:
+    incoming_values(const byte_inbox& inbox, const datatype_packer& packer)
+        : inbox_(inbox), packer_(packer) {}
+
+    count_t num_messages() const { return static_cast<count_t>(inbox_.messages().size()); }
+    count_t num_values() const { return inbox_.num_bytes() / packer_.item_bytes(); }
+    const datatype_layout& layout() const { return packer_.layout(); }
+
+    /// @brief Writes sources, and unless null counts and displacements.
+    template <class Count>
+    void copy_arrangement(int* sources, Count* counts, Count* displacements) const {
+        count_t next = 0;
+        for (const auto& [source, bytes, data] : inbox_.messages()) {
+            const count_t count = bytes / packer_.item_bytes();
+            *sources++ = source;
+            if (counts != nullptr) *counts++ = static_cast<Count>(count);
+            if (displacements != nullptr) *displacements++ = static_cast<Count>(next);
+            next += count;
+        }
+    }
+
+    /// @brief Writes all values, one extent after the other.
+    void copy_values(void* to) const;
+
+  private:
+    const byte_inbox& inbox_;
+    const datatype_packer& packer_;
+};
+
+/// @brief The caller's arrays for what comes; `counts` and `displacements` are null if all messages
+/// are of one size.
+template <class Count>
+struct caller_arrays {
+    static constexpr count_t no_limit = std::numeric_limits<count_t>::max();
+
+    count_t message_room = 0;
+    count_t value_room = no_limit;
+    std::optional<Count> count = std::nullopt;  ///< values of every message; unset: any number
+    Count* num_messages = nullptr;
+    Count* num_values = nullptr;
+    int* sources = nullptr;
+    Count* counts = nullptr;
+    Count* displacements = nullptr;
+    MPI_Datatype datatype = MPI_DATATYPE_NULL;
+    void* values = nullptr;
+
+    void check(const argument_checks& check) const {
+        check.require_result(num_messages, "recv_nnz");
+        check.require_count(message_room, "recv_nnz");
+        check.require_array(sources, message_room, "src");
+        if (count) {
+            check.require_count(*count, "recvcount");
+            check.require_array(values, *count > 0 ? message_room : 0, "recvvals");
+            return;
+        }
+        check.require_result(num_values, "recv_size");
+        check.require_count(value_room, "recv_size");
+        check.require_array(counts, message_room, "recvcounts");
+        check.require_array(displacements, message_room, "rdispls");
+        check.require_array(values, value_room, "recvvals");
+    }
+
+    /// @brief Fills the arrays, or none of any rank's if one of them lacks room.
+    /// @par Collective
+    /// Yes; blocks.
+    void take(const communicator& comm, const incoming_values& incoming) const {
+        try {
+            on_all_or_none(comm, [&] { require_room(comm.rank(), incoming); });
+        } catch (const error& fault) {
+            if (fault.code() == errc::size_mismatch) give_sizes(incoming);
+            throw;
+        }
+        give_sizes(incoming);
+        incoming.copy_arrangement(sources, counts, displacements);
+        incoming.copy_values(values);
+    }
+
+  private:
+    void require_room(rank_t rank, const incoming_values& incoming) const {
+        checked_cast<Count>(incoming.num_messages());
+        if (!count) checked_cast<Count>(incoming.num_values());
+        const auto require = [&](count_t needed, count_t room, const char* what) {
+            if (needed <= room) return;
+            throw error(errc::size_mismatch,
+                        fmt::format("{} {} came to rank {}, which has room for {}", needed, what,
+                                    rank, room));
+        };
+        require(incoming.num_messages(), message_room, "messages");
+        require(incoming.num_values(), value_room, "values");
+    }
+
+    void give_sizes(const incoming_values& incoming) const {
+        // Where another rank lacks room, this rank's sizes may not even fit their type.
+        const auto fitting = [](count_t size) {
+            return static_cast<Count>(std::min<count_t>(size, std::numeric_limits<Count>::max()));
+        };
+        *num_messages = fitting(incoming.num_messages());
+        if (num_values != nullptr) *num_values = fitting(incoming.num_values());
+    }
+};
+
+/// @brief What a rank sends, message by message.
+/// @throws argument_error  an argument is at fault
+template <class Count>
+std::vector<addressed_values> addressed(const argument_checks& check,
+                                        const sent_messages<Count>& sent) {
+    check.require_count(sent.num_messages, "send_nnz");
+    check.require_array(sent.destinations, sent.num_messages, "dest");
+    if (sent.count) {
+        check.require_count(*sent.count, "sendcount");
+    } else {
+        check.require_count(sent.num_values, "send_size");
+        check.require_array(sent.counts, sent.num_messages, "sendcounts");
+    }
+    std::vector<addressed_values> messages;
+    messages.reserve(static_cast<std::size_t>(sent.num_messages));
+    count_t num_values = 0;
+    for (Count i = 0; i < sent.num_messages; ++i) {
+        const count_t count = sent.count ? *sent.count : sent.counts[i];
+        const count_t first = sent.displacements ? sent.displacements[i] : num_values;
+        check.require_count(count, "sendcounts", i);
+        check.require_count(first, "sdispls", i);
+        messages.push_back({sent.destinations[i], first, count});
+        num_values += count;
+    }
+    if (!sent.count) check.require_size(sent.num_values, num_values);
+    check.require_array(sent.values, num_values, "sendvals");
+    return messages;
+}
+
+/// @brief Delivers messages; what came goes to `to`.
+/// @tparam Target  as `caller_arrays`
+/// @par Collective
+/// Yes; as `exchange_bytes`, and what `to` does.
+/// @throws as `exchange_bytes` and `to`
+template <class Count, class Target>
+void exchange_arrays(const exchange_site& site, const sent_messages<Count>& sent,
+                     const Target& to) {
+    std::optional<datatype_packer> received;
+    const std::optional<count_t> count = sent.count;
+    const outgoing_values outgoing(count, [&](outgoing_values& outbox) {
+        const argument_checks check(site.comm.rank());
+        check.require_order(site.options.order);
+        to.check(check);
+        const auto messages = addressed(check, sent);
+        const auto packer = check.packer(site.comm, sent.datatype, "sendtype");
+        received = check.packer(site.comm, to.datatype, "recvtype");
+        check.require_equal(packer.item_bytes(), received->item_bytes(), MPI_ERR_TYPE,
+                            "bytes per value");
+        if (count) check.require_equal(*count, *to.count, MPI_ERR_COUNT, "values per message");
+        outbox.add(messages, sent.values, packer);
+    });
+    const auto inbox = outgoing.exchange(site);
+    to.take(site.comm, {inbox, *received});
+}
+
+}  // namespace crossdock::c
