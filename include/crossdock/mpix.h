@@ -1,0 +1,100 @@
+/// @file
+/// @brief The sparse data exchange under the names of its study (Geyko et al. 2024), for C and C++.
+///
+/// - Every function returns MPI_SUCCESS or an MPI error class, whatever the error handler of the
+///   communicator; `crossdock_last_error()` of crossdock.h has the sentence.
+/// - A function that blocks collectively returns the same on all ranks; only where the communicator
+///   itself is a null pointer does a rank fail alone.
+/// - Counts, displacements and sizes are in values of the datatype.
+/// @par Source
+/// \cite geyko2024sdde. Differs: sizes are in and out, so that nothing is written where there is no
+/// room; several messages to one destination, messages without values and those to the rank itself
+/// arrive; the algorithm is chosen at run time.
+#ifndef CROSSDOCK_MPIX_H
+#define CROSSDOCK_MPIX_H
+
+#include <mpi.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct MPIX_Comm MPIX_Comm;  ///< a private duplicate of MPI's, and where its ranks live
+typedef struct MPIX_Info MPIX_Info;  ///< how to exchange
+
+/// @brief Duplicates `comm` and finds out which of its ranks share a node.
+/// @par Collective
+/// Yes, over `comm`; blocks.
+/// @return MPI_ERR_ARG if `comm` is MPI_COMM_NULL or an intercommunicator
+int MPIX_Comm_init(MPIX_Comm** xcomm, MPI_Comm comm);
+
+/// @brief Replaces the nodes by regions, written as "4x16", "16,16,8", "cyclic:4x16" or
+/// "list:0,1,0,1".
+/// @par Collective
+/// Logically: `text` must be equal on all ranks. Does not communicate.
+/// @return MPI_ERR_ARG if the text is malformed or describes another number of ranks
+int MPIX_Comm_topology(MPIX_Comm* xcomm, const char* text);
+
+/// @brief Frees the duplicate and the object, and sets `*xcomm` to null; a null pointer is nothing
+/// to free.
+/// @par Collective
+/// Yes; may block.
+int MPIX_Comm_free(MPIX_Comm** xcomm);
+
+/// @brief An object that says nothing yet: the defaults.
+int MPIX_Info_init(MPIX_Info** xinfo);
+
+/// @brief Sets "algorithm" to "auto", "personalized", "nonblocking", "rma",
+/// "locality_personalized", "locality_nonblocking", "reduce_scatter" or "routed:ROUTE".
+/// @return MPI_ERR_ARG if there is no such key or no such value
+int MPIX_Info_set(MPIX_Info* xinfo, const char* key, const char* value);
+
+/// @brief Sets `*xinfo` to null; a null pointer is nothing to free.
+int MPIX_Info_free(MPIX_Info** xinfo);
+
+/// @brief Delivers messages of one size to ranks that do not expect them.
+///
+///     send_nnz 2, dest {3, 0}, sendcount 2, sendvals {a b c d}:   a b to rank 3, c d to rank 0
+///
+/// @param sendcount  values per message; equal on all ranks
+/// @param recv_nnz   in: for how many messages `src` and `recvvals` have room; -1: for as many as
+///                   come, or for none if the arrays are null. Out: how many came.
+/// @param src        who sent each message; ascending
+/// @param recvcount  equal to `sendcount`
+/// @param recvtype   with as many bytes per value as `sendtype`
+/// @param recvvals   `recvcount` values of each message, one after the other
+/// @param xinfo      equal on all ranks; null means the defaults
+/// @par Collective
+/// Yes, over `xcomm`; blocks.
+/// @return MPI_ERR_TRUNCATE if a rank lacks room: on all ranks, as all have to call again;
+///         `*recv_nnz` is then what each needs, and no array has been written.
+///         MPI_ERR_RANK if a destination is not a rank; MPI_ERR_COUNT if a count is negative or
+///         differs between ranks, or a result does not fit an int; MPI_ERR_BUFFER if an array is
+///         null but not empty; MPI_ERR_TYPE if a datatype is MPI_DATATYPE_NULL or has no bytes, or
+///         the two differ in size; MPI_ERR_ARG for other arguments; MPI_ERR_OTHER for all else
+int MPIX_Alltoall_crs(int send_nnz, int* dest, int sendcount, MPI_Datatype sendtype, void* sendvals,
+                      int* recv_nnz, int* src, int recvcount, MPI_Datatype recvtype, void* recvvals,
+                      MPIX_Info* xinfo, MPIX_Comm* xcomm);
+
+/// @brief Delivers messages of any size to ranks that do not expect them.
+///
+///     dest {3, 0}, sendcounts {1, 2}, sdispls {2, 0}, sendvals {a b c}:   c to rank 3, a b to rank 0
+///
+/// @param send_size   at least the values of all messages together
+/// @param sdispls     where each message's values start; null: one after the other
+/// @param recv_size   as `recv_nnz`, for the values that `recvvals` has room for
+/// @param recvcounts  values of each message
+/// @param rdispls     where each message's values start; they come one after the other
+/// @par Collective
+/// Yes, over `xcomm`; blocks.
+/// @return as `MPIX_Alltoall_crs`
+int MPIX_Alltoallv_crs(int send_nnz, int send_size, int* dest, int* sendcounts, int* sdispls,
+                       MPI_Datatype sendtype, void* sendvals, int* recv_nnz, int* recv_size,
+                       int* src, int* recvcounts, int* rdispls, MPI_Datatype recvtype,
+                       void* recvvals, MPIX_Info* xinfo, MPIX_Comm* xcomm);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
