@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <optional>
+#include <tuple>
 #include <unordered_map>
+#include <utility>
 
 #include "../route/members.hpp"
 #include "crossdock/route/route.hpp"

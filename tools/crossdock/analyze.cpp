@@ -10,6 +10,7 @@
 #include "crossdock/plan/compile.hpp"
 #include "crossdock/plan/verify.hpp"
 #include "tools/crossdock/all_ranks.hpp"
+#include "tools/crossdock/analyze.hpp"
 #include "tools/crossdock/output.hpp"
 #include "tools/crossdock/route_names.hpp"
 #include "tools/crossdock/statistics_json.hpp"
@@ -21,14 +22,11 @@ namespace crossdock::tool {
 namespace {
 
 struct analyze_options {
-    std::string file;
-    rank_t num_ranks = 0;
-    std::string topology_text;
-    std::string partition = "block";
+    analyze_input input;
     std::vector<std::string> routes{"all"};
     bool without_dedup_only = false;
     bool skip_verify = false;
-    bool as_json = false;
+    exchange_analysis exchange;
 };
 
 struct route_report {
@@ -37,8 +35,8 @@ struct route_report {
     plan_statistics statistics;
 };
 
-std::vector<pattern> load_patterns(const analyze_options& options, const topology& regions) {
-    const auto work = bench::load_workload(options.file, options.partition, regions);
+std::vector<pattern> load_patterns(const analyze_input& input, const topology& regions) {
+    const auto work = bench::load_workload(input.file, input.partition, regions);
     std::vector<pattern> patterns;
     for (auto& rank : halos_from_matrix(work.matrix, work.owners))
         patterns.push_back(std::move(rank.exchange));
@@ -54,7 +52,7 @@ route_report count(const analyze_options& options, const topology& regions,
 
 std::vector<route_report> count_all(const analyze_options& options, const topology& regions) {
     const auto routes = make_routes(expand_routes(options.routes), regions);
-    const auto patterns = load_patterns(options, regions);
+    const auto patterns = load_patterns(options.input, regions);
     std::vector<route_report> reports;
     for (const auto& r : routes) {
         reports.push_back(count(options, regions, patterns, *r, false));
@@ -66,9 +64,9 @@ std::vector<route_report> count_all(const analyze_options& options, const topolo
 
 void print_json(const analyze_options& options, const topology& regions,
                 const std::vector<route_report>& reports) {
-    json document{{"schema", "crossdock.analyze/1"},     {"file", options.file},
+    json document{{"schema", "crossdock.analyze/1"},     {"file", options.input.file},
                   {"ranks", regions.num_ranks()},        {"regions", regions.num_regions()},
-                  {"topology", regions.to_string()},     {"partition", options.partition},
+                  {"topology", regions.to_string()},     {"partition", options.input.partition},
                   {"is_verified", !options.skip_verify}, {"routes", json::array()}};
     for (const auto& [route, is_deduplicated, statistics] : reports) {
         json stages = json::array();
@@ -85,7 +83,7 @@ void print_json(const analyze_options& options, const topology& regions,
 void print_table(const analyze_options& options, const topology& regions,
                  const std::vector<route_report>& reports) {
     print("{}: {} ranks in {} regions, partition {}; max: the rank that sends most\n\n",
-          options.file, regions.num_ranks(), regions.num_regions(), options.partition);
+          options.input.file, regions.num_ranks(), regions.num_regions(), options.input.partition);
     table lines({"route", "dedup", "stages", "messages", "max", "items", "max",
                  "inter-region messages", "max", "inter-region items", "max", "buffer max"});
     for (const auto& [route, is_deduplicated, statistics] : reports) {
@@ -103,11 +101,20 @@ void print_table(const analyze_options& options, const topology& regions,
     print("{}", lines.to_string());
 }
 
+void analyze_routes(const analyze_options& options, const topology& regions) {
+    const auto reports = count_all(options, regions);
+    (options.input.as_json ? print_json : print_table)(options, regions, reports);
+}
+
 int run(const analyze_options& options) {
     if (!is_first_process()) return 0;
-    const auto regions = topology::from_string(options.topology_text, options.num_ranks);
-    const auto reports = count_all(options, regions);
-    (options.as_json ? print_json : print_table)(options, regions, reports);
+    const auto& input = options.input;
+    const auto regions = topology::from_string(input.topology_text, input.num_ranks);
+    if (options.exchange.is_chosen) {
+        analyze_exchange(input, options.exchange, regions);
+    } else {
+        analyze_routes(options, regions);
+    }
     flush_output();
     return 0;
 }
@@ -120,21 +127,27 @@ void add_analyze(CLI::App& app, action& chosen) {
         "analyze",
         "Count what every route sends for the halo of y = A x; needs no MPI, and under a launcher "
         "the first process alone does it");
-    verb->add_option("FILE", options->file,
+    auto& input = options->input;
+    verb->add_option("FILE", input.file,
                      "Matrix Market file, plain or gzip; or dense:K, K items between any two ranks")
         ->required();
-    verb->add_option("--ranks", options->num_ranks, "Number of ranks")
+    verb->add_option("--ranks", input.num_ranks, "Number of ranks")
         ->required()
         ->check(CLI::Range(1, std::numeric_limits<rank_t>::max()));
-    verb->add_option("--topology", options->topology_text,
+    verb->add_option("--topology", input.topology_text,
                      "Regions: 4x16 | 16,16,8 | cyclic:4x16 | list:0,1,0,1")
         ->required();
-    verb->add_option("--partition", options->partition, "block | metis | random:SEED | FILE")
+    verb->add_option("--partition", input.partition, "block | metis | random:SEED | FILE")
         ->capture_default_str();
-    verb->add_option("--routes", options->routes, routes_help())->delimiter(',');
-    verb->add_flag("--no-dedup", options->without_dedup_only, "Leave out the deduplicated plans");
-    verb->add_flag("--no-verify", options->skip_verify, "Do not prove the plans right first");
-    verb->add_flag("--json", options->as_json, "Print JSON");
+    auto* exchange = add_exchange_analysis(*verb, options->exchange);
+    verb->add_option("--routes", options->routes, routes_help())
+        ->delimiter(',')
+        ->excludes(exchange);
+    verb->add_flag("--no-dedup", options->without_dedup_only, "Leave out the deduplicated plans")
+        ->excludes(exchange);
+    verb->add_flag("--no-verify", options->skip_verify, "Do not prove the plans right first")
+        ->excludes(exchange);
+    verb->add_flag("--json", input.as_json, "Print JSON");
     verb->callback([options, &chosen] { chosen = [options] { return run(*options); }; });
 }
 

@@ -4,16 +4,12 @@
 
 namespace crossdock::tool {
 
-namespace {
+void print(const json& document) {
+    print("{}\n", document.dump(2, ' ', false, json::error_handler_t::replace));
+}
 
 json summary_json(const summary& numbers) {
     return {{"total", numbers.total}, {"max", numbers.max}, {"mean", numbers.mean}};
-}
-
-}  // namespace
-
-void print(const json& document) {
-    print("{}\n", document.dump(2, ' ', false, json::error_handler_t::replace));
 }
 
 json spread_json(const summary& numbers) { return {{"max", numbers.max}, {"mean", numbers.mean}}; }

@@ -15,11 +15,13 @@ using json = nlohmann::ordered_json;
 /// replaced.
 void print(const json& document);
 
+/// @brief {"total", "max", "mean"}, over ranks.
+json summary_json(const summary& numbers);
+
 /// @brief {"max", "mean"}, over ranks.
 json spread_json(const summary& numbers);
 
-/// @brief {"messages", "items", "inter_region": {"messages", "items"}}, each {"total", "max",
-/// "mean"}.
+/// @brief {"messages", "items", "inter_region": {"messages", "items"}}, each a `summary_json`.
 json traffic_json(const traffic_summary& counted);
 
 }  // namespace crossdock::tool

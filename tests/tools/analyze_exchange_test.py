@@ -1,0 +1,146 @@
+"""crossdock analyze --exchange: exact figures, without MPI."""
+
+import unittest
+
+from command_line import DATA, crossdock, crossdock_json
+
+MATRIX = DATA / "D_10.mtx.gz"
+BAD_INPUT = 2
+FIGURES = ["messages", "inter_region_messages", "message_bytes", "inter_region_message_bytes"]
+HEAD, ENVELOPE = 48, 16
+
+
+def analyze(file, ranks, topology, *more):
+    return crossdock_json("analyze", file, "--ranks", ranks, "--topology", topology, "--exchange", *more)
+
+
+def by_name(found):
+    return {report["name"]: report for report in found["algorithms"]}
+
+
+class AnalyzeExchange(unittest.TestCase):
+    def check(self, report, *per_rank):
+        """Figures that are the same on each of eight ranks."""
+        for name, figure in zip(FIGURES, per_rank, strict=True):
+            self.assertEqual(report[name], {"total": 8 * figure, "max": figure, "mean": figure},
+                             (report["name"], name))
+
+    def test_DocumentHasTheFieldsOfItsSchema(self):
+        found = analyze(MATRIX, 16, "4x4", "--algorithms", "nbx,auto", "--partition", "random:1")
+
+        self.assertEqual(list(found), ["schema", "file", "ranks", "regions", "topology", "partition",
+                                       "values", "algorithms"])
+        self.assertEqual(found["schema"], "crossdock.analyze.exchange/1")
+        self.assertEqual((found["ranks"], found["regions"], found["topology"]), (16, 4, "4x4"))
+        self.assertEqual((found["partition"], found["values"]), ("random:1", "indices"))
+        for report in found["algorithms"]:
+            self.assertEqual(list(report), ["name", "algorithm", *FIGURES, "reduction_words"])
+            for name in FIGURES:
+                self.assertEqual(list(report[name]), ["total", "max", "mean"])
+        self.assertEqual([(report["name"], report["algorithm"]) for report in found["algorithms"]],
+                         [("nbx", "nonblocking"), ("auto", "routed:locality:1")])
+
+    def test_DensePatternIsOneNumberToEveryOtherRank(self):
+        found = by_name(analyze("dense:1", 8, "2x4", "--values", "pattern"))
+
+        for name in ("personalized", "nonblocking", "rma", "reduce_scatter"):
+            self.check(found[name], 7, 4, 7 * 4, 4 * 4)
+        across = HEAD + 4 * (ENVELOPE + 4)
+        inside = 3 * (HEAD + 2 * (ENVELOPE + 4))
+        for name in ("locality_personalized", "locality_nonblocking", "routed:locality:1", "auto"):
+            self.check(found[name], 4, 1, across + inside, across)
+        self.check(found["routed:direct"], 7, 4, 7 * (HEAD + ENVELOPE + 4), 4 * (HEAD + ENVELOPE + 4))
+        self.check(found["routed:hypercube"], 3, 1, 3 * (HEAD + 4 * (ENVELOPE + 4)), across)
+
+    def test_IndicesAreEightBytesEach(self):
+        found = by_name(analyze("dense:3", 8, "2x4", "--values", "indices"))
+
+        self.check(found["nonblocking"], 7, 4, 7 * 3 * 8, 4 * 3 * 8)
+        self.assertNotIn("rma", found)
+
+    def test_AutoOnlyAnnouncesALongMessageOnItsRoute(self):
+        found = by_name(analyze("dense:600", 8, "2x4", "--algorithms", "auto,routed:locality:1"))
+
+        across = HEAD + 4 * ENVELOPE
+        inside = 3 * (HEAD + 2 * ENVELOPE)
+        self.check(found["auto"], 4 + 7, 1 + 4, across + inside + 7 * 4800, across + 4 * 4800)
+        self.check(found["routed:locality:1"], 4, 1, across + inside + (4 + 6) * 4800,
+                   across + 4 * 4800)
+
+    def test_ReductionsHaveTheirWords(self):
+        found = by_name(analyze("dense:1", 8, "2x4", "--values", "pattern"))
+
+        words = {name: report["reduction_words"] for name, report in found.items()}
+        self.assertEqual({name: number for name, number in words.items() if number > 0},
+                         {"personalized": 14, "locality_personalized": 14, "nonblocking": 6,
+                          "locality_nonblocking": 6, "rma": 6, "reduce_scatter": 48})
+
+    def test_FiguresAreThoseOfTheExchangeItself(self):
+        """Messages and bytes of all ranks together, as the library counts them over MPI."""
+        names = ("personalized,nonblocking,locality_personalized,locality_nonblocking,"
+                 "reduce_scatter,routed:grid:2,routed:three_step,routed:locality:1")
+        for values in ("pattern", "indices"):
+            sent = crossdock_json("bench", "exchange", MATRIX, "--topology", "2,3", "--algorithms",
+                                  names, "--values", values, "--iterations", 1, "--warm-ups", 0,
+                                  ranks=5)
+            counted = by_name(analyze(MATRIX, 5, "2,3", "--algorithms", names, "--values", values))
+
+            for contender in sent["contenders"][1:]:
+                report = counted[contender["name"]]
+                self.assertEqual({name: report[name]["total"] for name in FIGURES},
+                                 {name: contender[name] for name in FIGURES}, contender["name"])
+
+    def test_SixteenThousandRanksNeedNoMpirun(self):
+        found = analyze(DATA / "bcspwr10.mtx.gz", 16384, "1024x16")
+
+        most = {name: report["messages"]["max"] for name, report in by_name(found).items()}
+        self.assertEqual((most["routed:direct"], most["routed:hypercube"]), (16383, 14))
+        self.assertEqual(most["routed:grid:2"], 127 + 127)
+        self.assertEqual(most["auto"], 5 * 3 + 15)
+
+    def test_TableHasOneLinePerAlgorithm(self):
+        done = crossdock("analyze", "dense:1", "--ranks", 8, "--topology", "2x4", "--exchange",
+                         "--algorithms", "rsx,routed:hypercube", "--values", "pattern")
+
+        lines = [line.split() for line in done.stdout.splitlines()]
+        self.assertEqual(lines[-2], "rsx = reduce_scatter 56 7 32 4 224 28 128 16 48".split())
+        self.assertEqual(lines[-1], "routed:hypercube 24 3 8 1 3072 384 1024 128 0".split())
+
+
+class BadInput(unittest.TestCase):
+    def refuse(self, sentence, *more):
+        done = crossdock("analyze", MATRIX, "--ranks", 3, "--topology", "1,2", "--exchange", *more)
+
+        self.assertEqual(done.returncode, BAD_INPUT)
+        self.assertEqual(done.stderr, f"crossdock: {sentence}\n")
+        self.assertEqual(done.stdout, "")
+
+    def test_AlgorithmThatDoesNotFit(self):
+        self.refuse("the algorithm rma exchanges messages of one size only", "--algorithms", "rma")
+        self.refuse("grid:1x2 has too few places for 3 ranks", "--algorithms", "routed:grid:1x2")
+
+    def test_UnknownAlgorithm(self):
+        done = crossdock("analyze", MATRIX, "--ranks", 3, "--topology", "1,2", "--exchange",
+                         "--algorithms", "sideways")
+
+        self.assertEqual(done.returncode, BAD_INPUT)
+        self.assertTrue(done.stderr.startswith(
+            'crossdock: no exchange algorithm is called "sideways"; there are auto, '), done.stderr)
+
+    def test_OptionsOfTheOtherAnalysis(self):
+        for more, sentence in [
+                (("--values", "pattern"), "--values requires --exchange"),
+                (("--algorithms", "nbx"), "--algorithms requires --exchange"),
+                (("--exchange", "--routes", "direct"), "--exchange excludes --routes"),
+                (("--exchange", "--no-dedup"), "--exchange excludes --no-dedup"),
+                (("--exchange", "--no-verify"), "--exchange excludes --no-verify"),
+                (("--exchange", "--values", "sizes"), "--values: sizes not in {pattern,indices}")]:
+            done = crossdock("analyze", MATRIX, "--ranks", 3, "--topology", "1,2", *more)
+
+            self.assertGreater(done.returncode, 99)
+            self.assertEqual(done.stderr.splitlines()[0], sentence)
+            self.assertEqual(done.stdout, "")
+
+
+if __name__ == "__main__":
+    unittest.main()
