@@ -1,0 +1,313 @@
+// Stands between the library and MPI, hence a program of its own: what an exchange says it sent is
+// compared with the calls it made.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "crossdock/route/route.hpp"
+#include "exchange/sends.hpp"
+#include "support/topologies.hpp"
+
+namespace {
+
+// What one rank did since `watch()`.
+struct watched_calls {
+    MPI_Comm comm = MPI_COMM_NULL;  // the library's own
+    const crossdock::topology* regions = nullptr;
+    crossdock::exchange_traffic traffic;
+    int longest_reduction = 0;  // in words
+    int num_elsewhere = 0;      // calls on other communicators
+};
+watched_calls calls;
+
+void note_communicator(MPI_Comm comm) {
+    if (comm != calls.comm) ++calls.num_elsewhere;
+}
+
+void note_traffic(int destination, int num_messages, int bytes) {
+    if (calls.regions == nullptr) return;
+    int rank = 0;
+    MPI_Comm_rank(calls.comm, &rank);
+    calls.traffic.messages += num_messages;
+    calls.traffic.message_bytes += bytes;
+    if (calls.regions->region_of(rank) == calls.regions->region_of(destination)) return;
+    calls.traffic.inter_region_messages += num_messages;
+    calls.traffic.inter_region_message_bytes += bytes;
+}
+
+int bytes_of(int count, MPI_Datatype datatype) {
+    int size = 0;
+    MPI_Type_size(datatype, &size);
+    return count * size;
+}
+
+void note_reduction(int count, MPI_Comm comm) {
+    note_communicator(comm);
+    calls.longest_reduction = std::max(calls.longest_reduction, count);
+}
+
+}  // namespace
+
+extern "C" {
+int MPI_Isend(const void* data, int count, MPI_Datatype datatype, int destination, int tag,
+              MPI_Comm comm, MPI_Request* request) {
+    note_communicator(comm);
+    note_traffic(destination, 1, bytes_of(count, datatype));
+    return PMPI_Isend(data, count, datatype, destination, tag, comm, request);
+}
+
+int MPI_Issend(const void* data, int count, MPI_Datatype datatype, int destination, int tag,
+               MPI_Comm comm, MPI_Request* request) {
+    note_communicator(comm);
+    note_traffic(destination, 1, bytes_of(count, datatype));
+    return PMPI_Issend(data, count, datatype, destination, tag, comm, request);
+}
+
+int MPI_Irecv(void* data, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+              MPI_Request* request) {
+    note_communicator(comm);
+    return PMPI_Irecv(data, count, datatype, source, tag, comm, request);
+}
+
+int MPI_Improbe(int source, int tag, MPI_Comm comm, int* flag, MPI_Message* message,
+                MPI_Status* status) {
+    note_communicator(comm);
+    return PMPI_Improbe(source, tag, comm, flag, message, status);
+}
+
+// A ticket is drawn for every message that is put.
+int MPI_Fetch_and_op(const void* data, void* result, MPI_Datatype datatype, int destination,
+                     MPI_Aint place, MPI_Op operation, MPI_Win window) {
+    note_traffic(destination, 1, 0);
+    return PMPI_Fetch_and_op(data, result, datatype, destination, place, operation, window);
+}
+
+int MPI_Put(const void* data, int count, MPI_Datatype datatype, int destination, MPI_Aint place,
+            int target_count, MPI_Datatype target_datatype, MPI_Win window) {
+    note_traffic(destination, 0, bytes_of(count, datatype));
+    return PMPI_Put(data, count, datatype, destination, place, target_count, target_datatype,
+                    window);
+}
+
+int MPI_Win_allocate(MPI_Aint bytes, int unit, MPI_Info info, MPI_Comm comm, void* memory,
+                     MPI_Win* window) {
+    note_communicator(comm);
+    return PMPI_Win_allocate(bytes, unit, info, comm, memory, window);
+}
+
+int MPI_Allreduce(const void* in, void* out, int count, MPI_Datatype datatype, MPI_Op operation,
+                  MPI_Comm comm) {
+    note_reduction(count, comm);
+    return PMPI_Allreduce(in, out, count, datatype, operation, comm);
+}
+
+int MPI_Iallreduce(const void* in, void* out, int count, MPI_Datatype datatype, MPI_Op operation,
+                   MPI_Comm comm, MPI_Request* request) {
+    note_reduction(count, comm);
+    return PMPI_Iallreduce(in, out, count, datatype, operation, comm, request);
+}
+
+int MPI_Reduce_scatter_block(const void* in, void* out, int count, MPI_Datatype datatype,
+                             MPI_Op operation, MPI_Comm comm) {
+    int num_ranks = 0;
+    MPI_Comm_size(comm, &num_ranks);
+    note_reduction(count * num_ranks, comm);
+    return PMPI_Reduce_scatter_block(in, out, count, datatype, operation, comm);
+}
+
+int MPI_Ireduce_scatter_block(const void* in, void* out, int count, MPI_Datatype datatype,
+                              MPI_Op operation, MPI_Comm comm, MPI_Request* request) {
+    int num_ranks = 0;
+    MPI_Comm_size(comm, &num_ranks);
+    note_reduction(count * num_ranks, comm);
+    return PMPI_Ireduce_scatter_block(in, out, count, datatype, operation, comm, request);
+}
+
+int MPI_Bcast(void* data, int count, MPI_Datatype datatype, int root, MPI_Comm comm) {
+    note_communicator(comm);
+    return PMPI_Bcast(data, count, datatype, root, comm);
+}
+
+int MPI_Barrier(MPI_Comm comm) {
+    note_communicator(comm);
+    return PMPI_Barrier(comm);
+}
+
+int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
+    note_communicator(comm);
+    return PMPI_Ibarrier(comm, request);
+}
+}
+
+namespace crossdock {
+namespace {
+
+constexpr int claim_words = 6;
+constexpr count_t value_bytes = 8;
+
+class ExchangeCalls : public testing::TestWithParam<std::string> {
+  protected:
+    void SetUp() override {
+        calls.comm = comm.get();
+        calls.num_elsewhere = 0;
+    }
+    void TearDown() override {
+        EXPECT_EQ(calls.num_elsewhere, 0);
+        calls = {};
+        comm.close();
+    }
+
+    // Exchanges a value per destination, and notes what is called meanwhile.
+    exchange_traffic run(const topology& regions, const test::all_destinations& destinations,
+                         exchange_options options) {
+        const auto sends = test::sends_of(
+            comm.rank(), test::make_messages(destinations, [](auto, auto) { return 1; }));
+        exchange_traffic sent;
+        options.algorithm = GetParam();
+        options.sent = &sent;
+        calls.traffic = {};
+        calls.longest_reduction = 0;
+        calls.regions = &regions;
+        exchange(comm, regions, sends.constant(1), options);
+        calls.regions = nullptr;
+        return sent;
+    }
+
+    // Calls `use(regions, destinations)` for every topology and shape of an exchange.
+    template <class Use>
+    void for_each_case(Use&& use) {
+        for (const auto& regions : test::conformance_topologies(comm.num_ranks())) {
+            for (const auto& [name, destinations] :
+                 test::conformance_destinations(comm.num_ranks())) {
+                SCOPED_TRACE(name + " on " + regions.to_string());
+                use(regions, destinations);
+            }
+        }
+    }
+
+    const std::vector<rank_t>& own(const test::all_destinations& destinations) const {
+        return destinations[static_cast<std::size_t>(comm.rank())];
+    }
+
+    communicator comm{MPI_COMM_WORLD};
+};
+
+INSTANTIATE_TEST_SUITE_P(Algorithms, ExchangeCalls, testing::ValuesIn(test::exchange_algorithms()),
+                         [](const auto& tested) { return test::test_name(tested.param); });
+
+TEST_P(ExchangeCalls, AreAsManyAsAnExchangeSaysItSent) {
+    for_each_case([&](const topology& regions, const test::all_destinations& destinations) {
+        for (const count_t max_forwarded_bytes : {0, 8}) {
+            const auto sent =
+                run(regions, destinations, {.max_forwarded_bytes = max_forwarded_bytes});
+            EXPECT_EQ(sent.messages, calls.traffic.messages);
+            EXPECT_EQ(sent.message_bytes, calls.traffic.message_bytes);
+            EXPECT_EQ(sent.inter_region_messages, calls.traffic.inter_region_messages);
+            EXPECT_EQ(sent.inter_region_message_bytes, calls.traffic.inter_region_message_bytes);
+        }
+    });
+}
+
+// With nothing known, and with the number of sources known.
+struct reduced_words {
+    int usually;
+    int with_known_sources;
+};
+
+reduced_words expected_reductions(const std::string& algorithm, rank_t num_ranks) {
+    if (algorithm == "auto" || algorithm.starts_with("routed:")) return {0, 0};
+    if (algorithm == "personalized") return {num_ranks + claim_words, claim_words};
+    if (algorithm == "reduce_scatter") return {num_ranks * claim_words, claim_words};
+    if (algorithm == "locality_personalized")
+        return {num_ranks + claim_words, num_ranks + claim_words};
+    return {claim_words, claim_words};
+}
+
+TEST_P(ExchangeCalls, ReduceOnlyAsManyWordsAsTheAlgorithmNeeds) {
+    // Checked builds compare the arguments first.
+    constexpr int checking_words = CROSSDOCK_ASSERT_LEVEL >= communication ? 3 : 0;
+    const auto [usually, with_known_sources] = expected_reductions(GetParam(), comm.num_ranks());
+    for_each_case([&](const topology& regions, const test::all_destinations& destinations) {
+        run(regions, destinations, {});
+        EXPECT_EQ(calls.longest_reduction, std::max(checking_words, usually));
+
+        count_t num_sources = 0;
+        for (const auto& list : destinations)
+            num_sources += std::count(list.begin(), list.end(), comm.rank());
+        run(regions, destinations, {.num_sources = num_sources});
+        EXPECT_EQ(calls.longest_reduction, std::max(checking_words, with_known_sources));
+    });
+}
+
+// What a rank sends where every message travels directly.
+exchange_traffic direct_traffic(rank_t rank, const topology& regions,
+                                const std::vector<rank_t>& destinations, count_t message_bytes) {
+    exchange_traffic result;
+    for (const rank_t destination : destinations) {
+        if (destination == rank) continue;
+        ++result.messages;
+        result.message_bytes += message_bytes;
+        if (regions.region_of(destination) == regions.region_of(rank)) continue;
+        ++result.inter_region_messages;
+        result.inter_region_message_bytes += message_bytes;
+    }
+    return result;
+}
+
+TEST_P(ExchangeCalls, SendOneMessageToEachDestination) {
+    const std::set<std::string> direct{"personalized", "nonblocking", "reduce_scatter", "rma"};
+    if (!direct.contains(GetParam())) GTEST_SKIP() << "messages travel together";
+    const count_t message_bytes = GetParam() == "rma" ? 2 * value_bytes : value_bytes;
+    for_each_case([&](const topology& regions, const test::all_destinations& destinations) {
+        EXPECT_EQ(run(regions, destinations, {}),
+                  direct_traffic(comm.rank(), regions, own(destinations), message_bytes));
+    });
+}
+
+TEST_P(ExchangeCalls, SendOneMessageToEachRegion) {
+    if (!GetParam().starts_with("locality_")) GTEST_SKIP() << "looks at single ranks";
+    for_each_case([&](const topology& regions, const test::all_destinations& destinations) {
+        std::set<region_t> reached;
+        for (const rank_t destination : own(destinations))
+            reached.insert(regions.region_of(destination));
+        reached.erase(regions.region_of(comm.rank()));
+        EXPECT_EQ(run(regions, destinations, {}).inter_region_messages,
+                  static_cast<count_t>(reached.size()));
+    });
+}
+
+TEST_P(ExchangeCalls, SendOneMessageToEachPartnerOnARoute) {
+    if (!GetParam().starts_with("routed:")) GTEST_SKIP() << "takes no route that is named";
+    const auto name = GetParam().substr(std::string("routed:").size());
+    for_each_case([&](const topology& regions, const test::all_destinations& destinations) {
+        const auto way = make_route(name, regions);
+        count_t messages = 0, inter_region_messages = 0;
+        for (int s = 0; s < way->num_stages(); ++s) {
+            for (const rank_t partner : way->partners(comm.rank(), s).destinations) {
+                ++messages;
+                if (regions.region_of(partner) != regions.region_of(comm.rank()))
+                    ++inter_region_messages;
+            }
+        }
+        const auto sent = run(regions, destinations, {});
+        EXPECT_EQ(sent.messages, messages);
+        EXPECT_EQ(sent.inter_region_messages, inter_region_messages);
+        EXPECT_LE(sent.messages, way->max_messages_per_rank());
+    });
+}
+
+TEST_P(ExchangeCalls, AnnounceAMessageInPlaceOfForwardingIt) {
+    if (!GetParam().starts_with("routed:")) GTEST_SKIP() << "forwards all or nothing";
+    for_each_case([&](const topology& regions, const test::all_destinations& destinations) {
+        const auto forwarded = run(regions, destinations, {.max_forwarded_bytes = value_bytes});
+        const auto announced = run(regions, destinations, {.max_forwarded_bytes = value_bytes - 1});
+        const auto direct = direct_traffic(comm.rank(), regions, own(destinations), value_bytes);
+        EXPECT_EQ(announced.messages, forwarded.messages + direct.messages);
+        EXPECT_EQ(announced.inter_region_messages,
+                  forwarded.inter_region_messages + direct.inter_region_messages);
+    });
+}
+
+}  // namespace
+}  // namespace crossdock
