@@ -2,6 +2,9 @@
 /// @brief Times of contenders that take turns.
 #pragma once
 
+#include <algorithm>
+#include <numeric>
+#include <random>
 #include <vector>
 
 #include "crossdock/base/communicator_mpi.hpp"
@@ -18,8 +21,8 @@ struct timing {
 
 /// @brief The seconds of every round, contender by contender.
 ///
-/// Every round runs each contender once and the next round starts with another one, so that what
-/// disturbs the machine disturbs all alike.
+/// Every round runs each contender once, in an order that is drawn anew with a fixed seed: what
+/// disturbs the machine disturbs all alike, and nobody always runs after the same one.
 class stopwatch {
   public:
     /// @param comm  must outlive it
@@ -35,9 +38,12 @@ class stopwatch {
     /// Yes; blocks.
     template <class Prepare, class Piece>
     void time_in_turn(Prepare&& prepare, Piece&& piece) {
+        std::vector<std::size_t> order(num_contenders_);
+        std::iota(order.begin(), order.end(), std::size_t{0});
+        std::mt19937 draw(0);  // equal on all ranks
         for (std::size_t round = 0; round < num_rounds_; ++round) {
-            for (std::size_t turn = 0; turn < num_contenders_; ++turn) {
-                const std::size_t c = (round + turn) % num_contenders_;
+            std::shuffle(order.begin(), order.end(), draw);
+            for (const std::size_t c : order) {
                 prepare(c);
                 CROSSDOCK_MPI(MPI_Barrier(comm_.get()));
                 const double start_seconds = MPI_Wtime();
