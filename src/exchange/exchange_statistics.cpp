@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <tuple>
@@ -143,10 +144,14 @@ void for_each_message(all_messages messages, Use&& use) {
     }
 }
 
-std::vector<exchange_traffic> count_direct(const topology& regions, all_messages messages) {
+// What names the source of a message that is put into a window.
+constexpr count_t source_bytes = sizeof(std::int64_t);
+
+std::vector<exchange_traffic> count_direct(const topology& regions, all_messages messages,
+                                           count_t head_bytes) {
     traffic_counter traffic(regions);
     for_each_message(messages, [&](rank_t source, const sized_message& message) {
-        traffic.send(source, message.destination, message.bytes);
+        traffic.send(source, message.destination, head_bytes + message.bytes);
     });
     return traffic.take();
 }
@@ -220,12 +225,14 @@ std::vector<exchange_traffic> count_exchange(const topology& regions, all_messag
                                 max_forwarded_bytes);
         case exchange_method::locality_personalized:
         case exchange_method::locality_nonblocking: return count_by_region(regions, messages);
-        case exchange_method::rma: check_one_size(messages); break;
+        case exchange_method::rma:
+            check_one_size(messages);
+            return count_direct(regions, messages, source_bytes);
         case exchange_method::personalized:
         case exchange_method::nonblocking:
         case exchange_method::reduce_scatter: break;
     }
-    return count_direct(regions, messages);
+    return count_direct(regions, messages, 0);
 }
 
 exchange_traffic_summary summarize(std::span<const exchange_traffic> per_rank) {

@@ -7,7 +7,7 @@ from command_line import DATA, crossdock, crossdock_json
 MATRIX = DATA / "D_10.mtx.gz"
 BAD_INPUT = 2
 FIGURES = ["messages", "inter_region_messages", "message_bytes", "inter_region_message_bytes"]
-HEAD, ENVELOPE = 48, 16
+HEAD, ENVELOPE, SOURCE = 48, 16, 8
 
 
 def analyze(file, ranks, topology, *more):
@@ -43,8 +43,9 @@ class AnalyzeExchange(unittest.TestCase):
     def test_DensePatternIsOneNumberToEveryOtherRank(self):
         found = by_name(analyze("dense:1", 8, "2x4", "--values", "pattern"))
 
-        for name in ("personalized", "nonblocking", "rma", "reduce_scatter"):
+        for name in ("personalized", "nonblocking", "reduce_scatter"):
             self.check(found[name], 7, 4, 7 * 4, 4 * 4)
+        self.check(found["rma"], 7, 4, 7 * (SOURCE + 4), 4 * (SOURCE + 4))
         across = HEAD + 4 * (ENVELOPE + 4)
         inside = 3 * (HEAD + 2 * (ENVELOPE + 4))
         for name in ("locality_personalized", "locality_nonblocking", "routed:locality:1", "auto"):
@@ -77,9 +78,9 @@ class AnalyzeExchange(unittest.TestCase):
 
     def test_FiguresAreThoseOfTheExchangeItself(self):
         """Messages and bytes of all ranks together, as the library counts them over MPI."""
-        names = ("personalized,nonblocking,locality_personalized,locality_nonblocking,"
-                 "reduce_scatter,routed:grid:2,routed:three_step,routed:locality:1")
-        for values in ("pattern", "indices"):
+        several = ("personalized,nonblocking,locality_personalized,locality_nonblocking,"
+                   "reduce_scatter,routed:grid:2,routed:three_step,routed:locality:1")
+        for values, names in [("pattern", several + ",rma"), ("indices", several)]:
             sent = crossdock_json("bench", "exchange", MATRIX, "--topology", "2,3", "--algorithms",
                                   names, "--values", values, "--iterations", 1, "--warm-ups", 0,
                                   ranks=5)

@@ -46,13 +46,14 @@ TEST(CountExchange, AMessageThatTravelsDirectlyIsOneOfItsOwnBytes) {
         expect_same({{3, 20, 2, 12}, {}, {}, {1, 0, 1, 0}}, algorithm);
 }
 
-TEST(CountExchange, RmaPutsOneMessageOfTheSizeOfAllOthers) {
+TEST(CountExchange, RmaPutsTheSourceWithEveryMessage) {
     const messages_of_all messages{{{1, 8}, {2, 8}, {2, 8}, {0, 8}}, {{0, 8}}, {}, {}};
 
     const auto found =
         count_exchange(topology::from_string("2x2"), messages, parse_exchange_algorithm("rma"));
 
-    EXPECT_EQ(found, (std::vector<exchange_traffic>{{3, 24, 2, 16}, {1, 8, 0, 0}, {}, {}}));
+    EXPECT_EQ(found,
+              (std::vector<exchange_traffic>{{3, 3 * 16, 2, 2 * 16}, {1, 16, 0, 0}, {}, {}}));
 }
 
 TEST(CountExchange, LocalitySendsOneBundleToARegionAndOneToEveryMember) {
