@@ -130,7 +130,8 @@ bool put_window::exchange(mailbox& mail, const std::vector<byte_message>& messag
                           count_t message_bytes, const exchange_claim& own,
                           std::vector<byte_message>& found) {
     const communicator& comm = mail.comm();
-    for (const auto& message : messages) mail.count(message);
+    for (const auto& [peer, bytes, data] : messages)
+        mail.count({peer, bytes + static_cast<count_t>(sizeof(std::int64_t)), data});
     if (window_ == MPI_WIN_NULL) make(comm, first_half_bytes);
     is_odd_ = !is_odd_;
     while (true) {
