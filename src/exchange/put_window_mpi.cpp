@@ -32,6 +32,13 @@ class access_epoch {
     MPI_Win window_;
 };
 
+// Waits for all ranks, making progress on other work meanwhile; a window is made without.
+void wait_for_all(const communicator& comm) {
+    MPI_Request barrier = MPI_REQUEST_NULL;
+    CROSSDOCK_MPI(MPI_Ibarrier(comm.get(), &barrier));
+    comm.wait(barrier);
+}
+
 // The verdict of all ranks, and the most tickets that anybody drew at one rank.
 struct outcome {
     bool is_good;
@@ -132,7 +139,10 @@ bool put_window::exchange(mailbox& mail, const std::vector<byte_message>& messag
     const communicator& comm = mail.comm();
     for (const auto& [peer, bytes, data] : messages)
         mail.count({peer, bytes + static_cast<count_t>(sizeof(std::int64_t)), data});
-    if (window_ == MPI_WIN_NULL) make(comm, first_half_bytes);
+    if (window_ == MPI_WIN_NULL) {
+        wait_for_all(comm);
+        make(comm, first_half_bytes);
+    }
     is_odd_ = !is_odd_;
     while (true) {
         outcome result{};
