@@ -1,0 +1,205 @@
+// Exchanges among others: on several communicators, beside a neighbor exchange, and as the
+// environment wants them.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <thread>
+
+#include "crossdock/neighbor/neighbor.hpp"
+#include "exchange/sends.hpp"
+#include "support/patterns.hpp"
+#include "support/thrown_by.hpp"
+#include "support/topologies.hpp"
+
+namespace crossdock {
+namespace {
+
+using test::thrown_by;
+
+// A communicator of some of the ranks, in an order of its own.
+class part {
+  public:
+    part(int color, int key) {
+        MPI_Comm_split(MPI_COMM_WORLD, color, key, &user_);
+        comm_.emplace(user_);
+    }
+    ~part() {
+        comm_->close();
+        MPI_Comm_free(&user_);
+    }
+    part(const part&) = delete;
+    part& operator=(const part&) = delete;
+
+    const communicator& comm() const { return *comm_; }
+
+  private:
+    MPI_Comm user_ = MPI_COMM_NULL;
+    std::optional<communicator> comm_;
+};
+
+int world_rank() {
+    int rank = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    return rank;
+}
+
+void expect_delivered(const communicator& comm, const std::string& algorithm, std::uint64_t seed) {
+    SCOPED_TRACE(seed);
+    const auto regions = test::conformance_topologies(comm.num_ranks()).back();
+    const auto messages =
+        test::make_messages(test::skewed_destinations(comm.num_ranks(), seed),
+                            [&](rank_t, std::int64_t) { return static_cast<count_t>(seed % 4); });
+    const auto sends = test::sends_of(comm.rank(), messages);
+    const auto count = static_cast<count_t>(seed % 4);
+    test::expect_equal(exchange(comm, regions, sends.constant(count), {.algorithm = algorithm}),
+                       test::expected_at(comm.rank(), messages));
+}
+
+class ExchangeAmongOthers : public testing::TestWithParam<std::string> {
+  protected:
+    // Open MPI 4 calls the windows of communicators that share no rank by the same name on a
+    // machine, and mixes them up.
+    bool has_windows_apart() const {
+#if defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION <= 4
+        return GetParam() != "rma";
+#else
+        return true;
+#endif
+    }
+};
+
+INSTANTIATE_TEST_SUITE_P(Algorithms, ExchangeAmongOthers,
+                         testing::ValuesIn(test::exchange_algorithms()),
+                         [](const auto& tested) { return test::test_name(tested.param); });
+
+TEST_P(ExchangeAmongOthers, WorksOnPartsAtTheSameTime) {
+    if (!has_windows_apart()) GTEST_SKIP() << "Open MPI 4 mixes up the windows of the parts";
+    const int parity = world_rank() % 2;
+    const part own(parity, world_rank());
+    // The parts exchange other things and a different number of times.
+    for (int round = 0; round < 10 + 5 * parity; ++round)
+        expect_delivered(own.comm(), GetParam(), static_cast<std::uint64_t>(2 * round + parity));
+}
+
+TEST_P(ExchangeAmongOthers, WorksOnOverlappingCommunicatorsInTurn) {
+    const part all(0, world_rank()), reversed(0, -world_rank());
+    const part half(has_windows_apart() ? world_rank() % 2 : 0, 0);
+    for (std::uint64_t round = 0; round < 5; ++round) {
+        for (const part* one : {&all, &reversed, &half, &reversed})
+            expect_delivered(one->comm(), GetParam(), round);
+    }
+}
+
+// Some wait for the neighbor exchange first, and some exchange first and must forward meanwhile.
+TEST_P(ExchangeAmongOthers, WorksWhileANeighborExchangeIsActive) {
+    const part all(0, world_rank());
+    const auto& comm = all.comm();
+    const auto patterns = test::all_to_all_pattern(comm.num_ranks());
+    const auto& own = patterns[static_cast<std::size_t>(comm.rank())];
+    const bool waits_first = comm.rank() % 2 == 0;
+    neighbor halo(comm, topology::one_region(comm.num_ranks()), own, "grid:2");
+    for (int round = 0; round < 3; ++round) {
+        std::vector<int> items, slots(static_cast<std::size_t>(own.num_slots)), expected;
+        for (int i = 0; i < comm.num_ranks(); ++i) {
+            items.push_back(1000 * comm.rank() + i + round);
+            expected.push_back(1000 * i + comm.rank() + round);
+        }
+        // So that what is to be forwarded comes while the others are busy with the exchange.
+        if (waits_first) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+
+        halo.start<int>(items, slots);
+        if (waits_first) halo.wait();
+        expect_delivered(comm, GetParam(), static_cast<std::uint64_t>(round + 1));
+        if (!waits_first) halo.wait();
+
+        EXPECT_EQ(slots, expected);
+    }
+}
+
+// `CROSSDOCK_EXCHANGE` on rank 0 only, as it is read there.
+class ExchangeEnvironment : public testing::Test {
+  protected:
+    void SetUp() override { unsetenv("CROSSDOCK_EXCHANGE"); }
+    void TearDown() override { unsetenv("CROSSDOCK_EXCHANGE"); }
+
+    static void choose(const char* name) {
+        if (world_rank() == 0) setenv("CROSSDOCK_EXCHANGE", name, 1);
+    }
+
+    // What each rank sends if it has a value for each of the next two.
+    static exchange_traffic traffic(const communicator& comm, const std::string& algorithm) {
+        const rank_t num_ranks = comm.num_ranks();
+        const auto messages = test::make_messages(
+            test::make_destinations(
+                num_ranks,
+                [&](rank_t rank) {
+                    return std::vector<rank_t>{(rank + 1) % num_ranks, (rank + 2) % num_ranks};
+                }),
+            [](rank_t, std::int64_t) { return count_t{1}; });
+        exchange_traffic sent;
+        const auto sends = test::sends_of(comm.rank(), messages);
+        test::expect_equal(exchange(comm, topology::one_region(num_ranks), sends.constant(1),
+                                    {.algorithm = algorithm, .sent = &sent}),
+                           test::expected_at(comm.rank(), messages));
+        return sent;
+    }
+};
+
+TEST_F(ExchangeEnvironment, ChoosesForAuto) {
+    const part before(0, world_rank());
+    const auto by_rule = traffic(before.comm(), "auto");
+    for (const char* name :
+         {"nonblocking", "pex", "rma", "locality_nonblocking", "routed:grid:3"}) {
+        SCOPED_TRACE(name);
+        choose(name);
+        const part chosen(0, world_rank());
+        EXPECT_EQ(traffic(chosen.comm(), "auto"), traffic(before.comm(), name));
+        EXPECT_EQ(traffic(chosen.comm(), "routed:hypercube"),
+                  traffic(before.comm(), "routed:hypercube"));
+    }
+    if (before.comm().num_ranks() > 1) {
+        EXPECT_NE(traffic(before.comm(), "nonblocking"), by_rule);
+        EXPECT_NE(traffic(before.comm(), "routed:grid:3"), traffic(before.comm(), "nonblocking"));
+    }
+    EXPECT_EQ(traffic(before.comm(), "auto"), by_rule) << "what was read first stays";
+}
+
+TEST_F(ExchangeEnvironment, MayNameAutoOrNothing) {
+    const part before(0, world_rank());
+    for (const char* name : {"auto", ""}) {
+        choose(name);
+        const part chosen(0, world_rank());
+        EXPECT_EQ(traffic(chosen.comm(), "auto"), traffic(before.comm(), "auto"));
+    }
+}
+
+TEST_F(ExchangeEnvironment, LeavesMessagesOfAnySizeToTheRuleUnderRma) {
+    choose("rma");
+    const part all(0, world_rank());
+    const auto messages = test::make_messages(test::skewed_destinations(all.comm().num_ranks(), 1),
+                                              test::uneven_count);
+    const auto sends = test::sends_of(all.comm().rank(), messages);
+    const auto regions = topology::one_region(all.comm().num_ranks());
+    for (int round = 0; round < 3; ++round) {
+        test::expect_equal(exchange(all.comm(), regions, sends.variable()),
+                           test::expected_at(all.comm().rank(), messages));
+        expect_delivered(all.comm(), "auto", 1);
+    }
+}
+
+TEST_F(ExchangeEnvironment, IsRefusedOnAllRanksIfItNamesNothingKnown) {
+    choose("telepathy");
+    const part all(0, world_rank());
+    const auto use = [&] { expect_delivered(all.comm(), "auto", 1); };
+    for (int round = 0; round < 2; ++round) {
+        const error heard = thrown_by(use);
+        EXPECT_EQ(heard.code(), errc::invalid_argument);
+        EXPECT_NE(std::string(heard.what()).find("\"telepathy\""), std::string::npos)
+            << heard.what();
+    }
+    expect_delivered(all.comm(), "nonblocking", 2);
+}
+
+}  // namespace
+}  // namespace crossdock
