@@ -1,0 +1,126 @@
+// Ten thousand exchanges leave nothing behind: no message, and no memory. Replaces the global
+// allocation functions to count bytes, hence a program of its own.
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdlib>
+#include <new>
+
+#include "exchange/sends.hpp"
+#include "support/topologies.hpp"
+
+namespace {
+
+std::size_t used_bytes = 0;
+
+// In front of every block, for its size.
+constexpr std::size_t head_bytes = alignof(std::max_align_t);
+
+void* allocate(std::size_t size) noexcept {
+    void* const block = std::malloc(head_bytes + size);
+    if (block == nullptr) return nullptr;
+    used_bytes += size;
+    *static_cast<std::size_t*>(block) = size;
+    return static_cast<std::byte*>(block) + head_bytes;
+}
+
+void* allocate_or_throw(std::size_t size) {
+    if (void* const memory = allocate(size)) return memory;
+    throw std::bad_alloc();
+}
+
+void release(void* memory) noexcept {
+    if (memory == nullptr) return;
+    void* const block = static_cast<std::byte*>(memory) - head_bytes;
+    used_bytes -= *static_cast<std::size_t*>(block);
+    std::free(block);
+}
+
+}  // namespace
+
+void* operator new(std::size_t size) { return allocate_or_throw(size); }
+void* operator new[](std::size_t size) { return allocate_or_throw(size); }
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return allocate(size); }
+void operator delete(void* memory) noexcept { release(memory); }
+void operator delete[](void* memory) noexcept { release(memory); }
+void operator delete(void* memory, std::size_t) noexcept { release(memory); }
+void operator delete[](void* memory, std::size_t) noexcept { release(memory); }
+
+namespace crossdock {
+namespace {
+
+// Under a sanitizer everything is slower, and a thousand find as much.
+#ifdef __SANITIZE_ADDRESS__
+constexpr int num_rounds = 125;
+#else
+constexpr int num_rounds = 1250;
+#endif
+constexpr int exchanges_per_round = 4;  // and all rounds twice: 10,000
+
+class ExchangeSoak : public testing::Test {
+  protected:
+    void TearDown() override { comm.close(); }
+
+    // The same messages by several algorithms: of one size in even rounds, of any in odd ones.
+    void run_round(int round) {
+        const bool is_one_size = round % 2 == 0;
+        const auto seed = static_cast<std::uint64_t>(round);
+        const count_t count = round % 7;
+        const auto messages = test::make_messages(
+            test::skewed_destinations(comm.num_ranks(), seed),
+            [&](rank_t source, std::int64_t index) {
+                return is_one_size ? count : test::uneven_count(source, index + round);
+            });
+        const auto sends = test::sends_of(comm.rank(), messages);
+        const auto expected = test::expected_at(comm.rank(), messages);
+        const auto& regions = topologies[seed % topologies.size()];
+        for (int i = 0; i < exchanges_per_round; ++i) {
+            auto options = options_of(exchanges_per_round * round + i);
+            if (is_one_size) {
+                test::expect_equal(exchange(comm, regions, sends.constant(count), options),
+                                   expected);
+            } else {
+                if (options.algorithm == "rma") options.algorithm = "nonblocking";
+                test::expect_equal(exchange(comm, regions, sends.variable(), options), expected);
+            }
+        }
+    }
+
+    exchange_options options_of(int number) const {
+        const auto n = static_cast<std::size_t>(number);
+        exchange_options options{.algorithm = algorithms[n % algorithms.size()]};
+        if (n % 5 == 0) options.max_message_bytes = 16;
+        if (n % 3 == 0) options.max_forwarded_bytes = 16;
+        return options;
+    }
+
+    // Does the same every time, so that it must leave the same behind.
+    std::size_t used_bytes_after_all_rounds() {
+        for (int round = 0; round < num_rounds; ++round) run_round(round);
+        return used_bytes;
+    }
+
+    static void expect_no_message(MPI_Comm any) {
+        for (int attempt = 0; attempt < 100; ++attempt) {
+            int is_there = 0;
+            MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, any, &is_there, MPI_STATUS_IGNORE);
+            ASSERT_FALSE(is_there);
+        }
+    }
+
+    communicator comm{MPI_COMM_WORLD};
+    const std::vector<std::string> algorithms = test::exchange_algorithms();
+    const std::vector<topology> topologies = test::conformance_topologies(comm.num_ranks());
+};
+
+TEST_F(ExchangeSoak, LeavesNoMessageAndNoMemoryBehind) {
+    const std::size_t used_after_half = used_bytes_after_all_rounds();
+    EXPECT_EQ(used_bytes_after_all_rounds(), used_after_half);
+
+    MPI_Barrier(MPI_COMM_WORLD);
+    expect_no_message(MPI_COMM_WORLD);
+    expect_no_message(comm.get());
+}
+
+}  // namespace
+}  // namespace crossdock
