@@ -1,13 +1,6 @@
 #include "bench/exchange/contender.hpp"
 
-#include "crossdock/topology/discover_mpi.hpp"
-
 namespace crossdock::bench::sparse {
-
-std::string chosen_by_auto(const communicator& comm, const topology& regions) {
-    const auto nodes = discover_topology(comm);
-    return to_string(choose_exchange_algorithm(nodes.num_regions() == 1 ? nodes : regions));
-}
 
 std::vector<int> tell_all(const communicator& comm, const std::vector<int>& numbers) {
     std::vector<int> told(numbers.size());

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string>
+#include <type_traits>
 
 #include "bench/exchange/problem.hpp"
 
@@ -27,11 +28,6 @@ contender<pattern_problem> mpi_alltoall(const communicator& comm, const topology
 /// @brief MPI_Alltoall of the counts, then MPI_Alltoallv of the values.
 contender<indices_problem> mpi_alltoallv(const communicator& comm, const topology& regions);
 
-/// @brief What "auto" is among these ranks if no environment variable says otherwise.
-/// @par Collective
-/// Yes; blocks.
-std::string chosen_by_auto(const communicator& comm, const topology& regions);
-
 /// @brief The library's exchange.
 /// @param name  as `exchange_options::algorithm`
 /// @param comm  borrowed, as is `regions`
@@ -40,12 +36,12 @@ std::string chosen_by_auto(const communicator& comm, const topology& regions);
 template <class Problem>
 contender<Problem> crossdock_algorithm(const std::string& name, const communicator& comm,
                                        const topology& regions) {
-    return {
-        name,
-        name == "auto" ? chosen_by_auto(comm, regions) : to_string(parse_exchange_algorithm(name)),
-        [&comm, &regions, name](const Problem& problem, exchange_traffic* sent) {
-            return exchange(comm, regions, problem.messages(), {.algorithm = name, .sent = sent});
-        }};
+    constexpr bool is_one_size = std::is_same_v<Problem, pattern_problem>;
+    return {name, to_string(resolve_exchange_algorithm(comm, regions, name, is_one_size)),
+            [&comm, &regions, name](const Problem& problem, exchange_traffic* sent) {
+                return exchange(comm, regions, problem.messages(),
+                                {.algorithm = name, .sent = sent});
+            }};
 }
 
 /// @brief One number for every rank, and one from every rank.

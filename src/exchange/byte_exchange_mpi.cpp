@@ -35,33 +35,16 @@ void check_common(const communicator& comm, const topology& regions,
                     fmt::format("max_message_bytes is {}, outside [1, {}]",
                                 options.max_message_bytes, most_message_bytes));
     }
+    if (options.max_forwarded_bytes.value_or(0) < 0) {
+        throw error(errc::invalid_argument,
+                    fmt::format("max_forwarded_bytes is {}", *options.max_forwarded_bytes));
+    }
     if constexpr (CROSSDOCK_ASSERT_LEVEL >= static_cast<int>(assert_level::communication)) {
         const auto text = fmt::format("{} {} {} {} {}", regions.to_string(), options.algorithm,
                                       options.max_message_bytes, options.num_sources.has_value(),
                                       options.max_forwarded_bytes.value_or(-1));
         agree(comm, std::nullopt, agreement_hash(text), "topologies or exchange options");
     }
-}
-
-exchange_algorithm resolve(const exchange_options& options, const exchange_state& state,
-                           const topology& regions, const message_shape& shape) {
-    const auto needs_one_size = [&](const exchange_algorithm& algorithm) {
-        return algorithm.method == exchange_method::rma && !shape.items_per_message;
-    };
-    if (options.algorithm != "auto") {
-        const auto asked = parse_exchange_algorithm(options.algorithm);
-        if (needs_one_size(asked)) {
-            throw error(errc::invalid_argument,
-                        "the algorithm rma exchanges messages of one size only");
-        }
-        return asked;
-    }
-    if (!state.chosen().empty() && state.chosen() != "auto") {
-        const auto asked = parse_exchange_algorithm(state.chosen());
-        if (!needs_one_size(asked)) return asked;
-    }
-    return choose_exchange_algorithm(
-        state.all_share_memory() ? topology::one_region(regions.num_ranks()) : regions);
 }
 
 void check_message(const communicator& comm, const byte_message& message) {
@@ -89,9 +72,14 @@ void check_message(const communicator& comm, const byte_message& message) {
 }
 
 std::optional<error> find_fault(const communicator& comm, const byte_outbox& outbox,
-                                const exchange_options& options) {
+                                const exchange_options& options,
+                                const exchange_algorithm& algorithm) {
     if (outbox.fault) return outbox.fault;
     try {
+        if (algorithm.method == exchange_method::rma && !outbox.shape.items_per_message) {
+            throw error(errc::invalid_argument,
+                        "the algorithm rma exchanges messages of one size only", comm.rank());
+        }
         for (const auto& message : outbox.messages) check_message(comm, message);
         if (options.num_sources && *options.num_sources < 0) {
             throw error(
@@ -224,14 +212,15 @@ byte_inbox exchange_bytes(const communicator& comm, const topology& regions,
     const auto options = with_defaults(given_options);
     check_common(comm, regions, options);
     auto& state = comm.resource<exchange_state>();
-    const auto algorithm = resolve(options, state, regions, outbox.shape);
+    const bool is_one_size = outbox.shape.items_per_message.has_value();
+    const auto algorithm = state.resolve(options.algorithm, regions, is_one_size);
     const bool is_auto = options.algorithm == "auto";
     const count_t max_forwarded_bytes = options.max_forwarded_bytes.value_or(
         is_auto ? auto_max_forwarded_bytes : std::numeric_limits<count_t>::max());
     const auto run =
         function_of(algorithm, regions, comm.rank(), state, outbox.shape, max_forwarded_bytes);
 
-    const auto fault = find_fault(comm, outbox, options);
+    const auto fault = find_fault(comm, outbox, options, algorithm);
     const auto own = claim_of(outbox.shape, fault.has_value());
     byte_inbox inbox;
     mailbox mail(comm, regions, options.max_message_bytes, inbox);
@@ -246,6 +235,11 @@ byte_inbox exchange_bytes(const communicator& comm, const topology& regions,
     if (options.order == message_order::by_source) inbox.sort_by_source();
     if (options.sent != nullptr) *options.sent = mail.sent();
     return inbox;
+}
+
+exchange_algorithm resolve_exchange_algorithm(const communicator& comm, const topology& regions,
+                                              const std::string& name, bool is_one_size) {
+    return comm.resource<exchange_state>().resolve(name, regions, is_one_size);
 }
 
 std::vector<word_message> exchange_words(const communicator& comm, const topology& regions,

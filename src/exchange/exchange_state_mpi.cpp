@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t most_kept_routes = 8;
 
-// The variable of rank 0, as it need not be the same on all machines.
+// What the variable of rank 0 says, as it need not be the same on all machines.
 std::string environment_choice(const communicator& comm) {
     std::array<char, 128> text{};
     if (comm.rank() == 0) {
@@ -49,11 +49,26 @@ void find_partners(kept_route& one, RankOf&& rank_of) {
 
 exchange_state::exchange_state(const communicator& comm)
     : first_tag_(comm.reserve_tags(2 * exchange_tags::count)),
-      chosen_(environment_choice(comm)),
+      environment_choice_(environment_choice(comm)),
       all_share_memory_(do_all_share_memory(comm)) {}
 
 exchange_tags exchange_state::next_tags() noexcept {
     return {first_tag_ + static_cast<int>(num_exchanges_++ % 2) * exchange_tags::count};
+}
+
+exchange_algorithm exchange_state::resolve(const std::string& name, const topology& regions,
+                                           bool is_one_size) {
+    if (name != "auto") return parse_exchange_algorithm(name);
+    if (!environment_choice_.empty() && environment_choice_ != "auto") {
+        auto asked = parse_exchange_algorithm(environment_choice_);
+        if (asked.method != exchange_method::rma || is_one_size) return asked;
+    }
+    if (ruled_regions_ != regions) {
+        ruled_regions_ = regions;
+        ruled_ = choose_exchange_algorithm(
+            all_share_memory_ ? topology::one_region(regions.num_ranks()) : regions);
+    }
+    return ruled_;
 }
 
 const kept_route& exchange_state::over_all(const std::string& name, const topology& regions,

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "crossdock/base/communicator_mpi.hpp"
+#include "crossdock/exchange/algorithm.hpp"
 #include "crossdock/route/route.hpp"
 #include "put_window_mpi.hpp"
 
@@ -54,11 +56,10 @@ class exchange_state final : public communicator_resource {
 
     exchange_tags next_tags() noexcept;
 
-    /// @brief What rank 0's environment chooses for "auto"; empty: nothing.
-    const std::string& chosen() const noexcept { return chosen_; }
-
-    /// @brief Whether all ranks can share memory, so that no region is far from another.
-    bool all_share_memory() const noexcept { return all_share_memory_; }
+    /// @brief The algorithm with a name; for "auto", what rank 0's environment says, or else the
+    /// rule.
+    /// @param is_one_size  whether messages are; the environment's `rma` is for such only
+    exchange_algorithm resolve(const std::string& name, const topology& regions, bool is_one_size);
 
     /// @brief A route over all ranks; kept for the next time.
     const kept_route& over_all(const std::string& name, const topology& regions, rank_t rank);
@@ -73,8 +74,10 @@ class exchange_state final : public communicator_resource {
 
     int first_tag_;
     std::uint64_t num_exchanges_ = 0;
-    std::string chosen_;
+    std::string environment_choice_;
     bool all_share_memory_;
+    std::optional<topology> ruled_regions_;  // for which the rule last chose
+    exchange_algorithm ruled_;
     std::vector<std::unique_ptr<kept_route>> routes_;
 };
 

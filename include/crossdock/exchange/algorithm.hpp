@@ -59,14 +59,15 @@ std::string to_string(const exchange_algorithm& algorithm);
 /// |---|---|
 /// | one region, up to 16 ranks | `direct` |
 /// | one region, more | `grid:n` |
-/// | several regions | `locality:n` |
+/// | several regions | `three_step` or `locality:n` |
 ///
-/// n is the number of dimensions for which the messages and the waiting of one rank cost least, a
-/// message between regions counted as more than one inside. What a rank has to send does not
+/// n and the choice between two are those for which the messages and the waiting of one rank cost
+/// least, a message between regions counted as ten inside. So members share out a few regions, and
+/// many regions are a grid. What a rank has to send does not
 /// matter, and so need not be agreed on: few messages ride with those that are sent anyway, and a
 /// long one is only announced on the route and travels directly (`exchange_options`).
 /// @par Complexity
-/// Time O(log P).
+/// Time O(R + log P) for R regions.
 exchange_algorithm choose_exchange_algorithm(const topology& regions);
 
 }  // namespace crossdock

@@ -116,8 +116,8 @@ class byte_inbox {
 /// @throws error(errc::count_mismatch)      shapes differ, or `num_sources` do not add up to what
 /// is sent; on all ranks
 /// @throws error(errc::size_mismatch)       `regions` has not the communicator's number of ranks
-/// @throws error(errc::invalid_argument)    the algorithm is unknown, or `rma` and messages may
-/// differ in size
+/// @throws error(errc::invalid_argument)    the algorithm is unknown; or, on all ranks, it is `rma`
+/// and messages may differ in size
 /// @par Source
 /// \cite geyko2024sdde (the algorithms), \cite hoefler2010nbx (`nonblocking`, `reduce_scatter`).
 /// Differs: regions of any size and order; nothing is lost that is zero or empty; `rma` gives out
@@ -125,6 +125,15 @@ class byte_inbox {
 /// `routed` is new.
 byte_inbox exchange_bytes(const communicator& comm, const topology& regions,
                           const byte_outbox& outbox, const exchange_options& options = {});
+
+/// @brief What an exchange with the algorithm `name` runs on this communicator.
+/// @param name         as in `exchange_options`
+/// @param is_one_size  whether messages are constant
+/// @throws error(errc::invalid_argument)  there is no such algorithm
+/// @par Collective
+/// Yes; blocks where it is the communicator's first exchange or question, and never again.
+exchange_algorithm resolve_exchange_algorithm(const communicator& comm, const topology& regions,
+                                              const std::string& name, bool is_one_size);
 
 /// @brief Words in place of bytes, as planning talks.
 /// @param fault  this rank's, as in `byte_outbox`
