@@ -175,12 +175,14 @@ class ExchangeCalls : public testing::TestWithParam<std::string> {
         return sent;
     }
 
-    // Calls `use(regions, destinations)` for every topology and shape of an exchange.
+    // Calls `use(regions, destinations)` for every topology and some shapes of an exchange.
     template <class Use>
     void for_each_case(Use&& use) {
+        const std::set<std::string> shapes{"nothing", "repeated", "all_to_one", "skewed_1"};
         for (const auto& regions : test::conformance_topologies(comm.num_ranks())) {
             for (const auto& [name, destinations] :
                  test::conformance_destinations(comm.num_ranks())) {
+                if (!shapes.contains(name)) continue;
                 SCOPED_TRACE(name + " on " + regions.to_string());
                 use(regions, destinations);
             }
