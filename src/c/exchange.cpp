@@ -63,29 +63,6 @@ void argument_checks::refuse(errc code, int mpi_class, const std::string& senten
     throw argument_error(code, mpi_class, sentence, rank_);
 }
 
-void outgoing_values::add(const std::vector<addressed_values>& messages, const void* values,
-                          const datatype_packer& packer) {
-    const count_t item_bytes = packer.item_bytes();
-    outbox_.shape.item_bytes = item_bytes;
-    outbox_.messages.reserve(messages.size());
-    if (packer.layout().is_contiguous()) {
-        const auto* const data = static_cast<const std::byte*>(values);
-        for (const auto& [destination, first, count] : messages)
-            outbox_.messages.push_back(
-                {destination, count * item_bytes, count > 0 ? data + first * item_bytes : nullptr});
-        return;
-    }
-    count_t num_values = 0;
-    for (const auto& message : messages) num_values += message.count;
-    packed_.resize(static_cast<std::size_t>(num_values * item_bytes));
-    std::byte* next = packed_.data();
-    for (const auto& [destination, first, count] : messages) {
-        outbox_.messages.push_back({destination, count * item_bytes, next});
-        for (count_t i = 0; i < count; ++i, next += item_bytes)
-            packer.pack(values, first + i, next);
-    }
-}
-
 byte_inbox outgoing_values::exchange(const exchange_site& site) const {
     try {
         return exchange_bytes(site.comm, site.regions, outbox_, site.options);
@@ -96,18 +73,6 @@ byte_inbox outgoing_values::exchange(const exchange_site& site) const {
         CROSSDOCK_MPI(MPI_Bcast(&mpi_class, 1, MPI_INT, fault.rank(), site.comm.get()));
         if (mpi_class == MPI_SUCCESS) throw;
         throw argument_error(fault.code(), mpi_class, fault.what(), fault.rank());
-    }
-}
-
-void incoming_values::copy_values(void* to) const {
-    if (packer_.layout().is_contiguous()) {
-        inbox_.copy_to(static_cast<std::byte*>(to));
-        return;
-    }
-    count_t index = 0;
-    for (const auto& message : inbox_.messages()) {
-        for (count_t at = 0; at < message.bytes; at += packer_.item_bytes())
-            packer_.unpack(message.data + at, to, index++);
     }
 }
 
@@ -127,15 +92,6 @@ c_array<T> zeros(count_t length) {
     c_array<T> array(static_cast<T*>(std::calloc(static_cast<std::size_t>(length), sizeof(T))));
     if (array == nullptr) throw std::bad_alloc();
     return array;
-}
-
-/// The memory that values take, one extent after the other.
-count_t bytes_of(count_t num_values, const datatype_layout& layout) {
-    if (layout.true_lower_bound < 0 || layout.extent < 0)
-        throw error(errc::invalid_argument, "values of sendtype reach before their address");
-    if (num_values == 0) return 0;
-    return (num_values - 1) * layout.extent +
-           std::max(layout.extent, layout.true_lower_bound + layout.true_extent);
 }
 
 /// Arrays of the library's for what comes, as `caller_arrays`.
@@ -170,7 +126,8 @@ struct new_arrays {
                 new_counts = zeros<int64_t>(incoming.num_messages());
                 new_displacements = zeros<int64_t>(incoming.num_messages());
             }
-            new_values = zeros<std::byte>(bytes_of(incoming.num_values(), incoming.layout()));
+            new_values =
+                zeros<std::byte>(bytes_of_values(incoming.num_values(), incoming.layout()));
             incoming.copy_arrangement(new_sources.get(), new_counts.get(), new_displacements.get());
             incoming.copy_values(new_values.get());
         });

@@ -10,8 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "crossdock/base/datatype_mpi.hpp"
-#include "crossdock/exchange/exchange_mpi.hpp"
+#include "crossdock/exchange/datatype_values_mpi.hpp"
 
 namespace crossdock::c {
 
@@ -81,13 +80,6 @@ struct sent_messages {
     const void* values = nullptr;
 };
 
-/// @brief The values of one message, in the array they are sent from.
-struct addressed_values {
-    rank_t destination = 0;
-    count_t first = 0;
-    count_t count = 0;
-};
-
 /// @brief One rank's outbox, and what a datatype with gaps was packed into.
 class outgoing_values {
   public:
@@ -107,7 +99,10 @@ class outgoing_values {
     }
 
     void add(const std::vector<addressed_values>& messages, const void* values,
-             const datatype_packer& packer);
+             const datatype_packer& packer) {
+        outbox_.shape.item_bytes = packer.item_bytes();
+        add_values(outbox_, packed_, messages, values, packer);
+    }
 
     /// @par Collective
     /// As `exchange_bytes`.
@@ -145,7 +140,7 @@ class incoming_values {
     }
 
     /// @brief Writes all values, one extent after the other.
-    void copy_values(void* to) const;
+    void copy_values(void* to) const { crossdock::copy_values(inbox_, packer_, to); }
 
   private:
     const byte_inbox& inbox_;

@@ -74,7 +74,11 @@ void check_message(const communicator& comm, const byte_message& message) {
 std::optional<error> find_fault(const communicator& comm, const byte_outbox& outbox,
                                 const exchange_options& options,
                                 const exchange_algorithm& algorithm) {
-    if (outbox.fault) return outbox.fault;
+    if (outbox.fault && outbox.fault->rank() >= 0) return outbox.fault;
+    if (outbox.fault) {
+        return error(outbox.fault->code(),
+                     fmt::format("rank {}: {}", comm.rank(), outbox.fault->what()), comm.rank());
+    }
     try {
         if (algorithm.method == exchange_method::rma && !outbox.shape.items_per_message) {
             throw error(errc::invalid_argument,

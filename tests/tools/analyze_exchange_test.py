@@ -38,7 +38,7 @@ class AnalyzeExchange(unittest.TestCase):
             for name in FIGURES:
                 self.assertEqual(list(report[name]), ["total", "max", "mean"])
         self.assertEqual([(report["name"], report["algorithm"]) for report in found["algorithms"]],
-                         [("nbx", "nonblocking"), ("auto", "routed:locality:1")])
+                         [("nbx", "nonblocking"), ("auto", "routed:three_step")])
 
     def test_DensePatternIsOneNumberToEveryOtherRank(self):
         found = by_name(analyze("dense:1", 8, "2x4", "--values", "pattern"))

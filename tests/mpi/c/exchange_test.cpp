@@ -729,7 +729,7 @@ TEST_F(SpacedDatatype, NewArraysHaveNoPlaceBeforeTheirStart) {
 
     expect_error(crossdock_alltoall_crs_alloc(comm, topology, 1, &next, 1, before, &values[1],
                                               &num_messages, &src, &came, &options),
-                 CROSSDOCK_INVALID_ARGUMENT, "values of sendtype reach before their address");
+                 CROSSDOCK_INVALID_ARGUMENT, "a value of the datatype reaches before its address");
 
     EXPECT_EQ(num_messages, untouched);
     MPI_Type_free(&before);
