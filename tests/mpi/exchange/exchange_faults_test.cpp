@@ -64,10 +64,12 @@ class ExchangeFaults : public testing::TestWithParam<std::string> {
         }
     }
 
+    // As above, where the text of a fault that knows no rank gets the faulty one's in front.
     void expect_heard_by_all(errc code, const std::string& text, const std::function<void()>& bad,
                              const std::function<void()>& good) {
         expect_heard_by_all(
-            code, [&](rank_t) { return text; }, bad, good);
+            code, [&](rank_t faulty) { return fmt::format("rank {}: {}", faulty, text); }, bad,
+            good);
     }
 
     // As above, of shapes: rank 0's is the right one, so that only others may differ from it.
@@ -114,13 +116,21 @@ TEST_P(ExchangeFaults, TellAllOfANegativeCount) {
         [&] { send_one_size({next()}, -1, {1}, by_algorithm()); }, [&] { send_good(); });
     if (!takes_any_size()) return;
     expect_heard_by_all(
-        errc::invalid_argument, "message 1 has count -2 and displacement 1",
+        errc::invalid_argument,
+        [&](rank_t faulty) {
+            return fmt::format("rank {}: message 1 to rank {} has count -2 and displacement 1",
+                               faulty, after(faulty));
+        },
         [&] {
             send_any_size({next(), next()}, {1, -2}, {}, {1});
         },
         [&] { send_good_of_any_size(); });
     expect_heard_by_all(
-        errc::invalid_argument, "message 0 has count 1 and displacement -3",
+        errc::invalid_argument,
+        [&](rank_t faulty) {
+            return fmt::format("rank {}: message 0 to rank {} has count 1 and displacement -3",
+                               faulty, after(faulty));
+        },
         [&] { send_any_size({next()}, {1}, {-3}, {1}); }, [&] { send_good_of_any_size(); });
 }
 
@@ -128,7 +138,8 @@ TEST_P(ExchangeFaults, TellAllOfTooFewValues) {
     expect_heard_by_all(
         errc::size_mismatch,
         [&](rank_t faulty) {
-            return fmt::format("the message to rank {} has values [1, 2), but there are 1", faulty);
+            return fmt::format(
+                "rank {0}: the message to rank {0} has values [1, 2), but there are 1", faulty);
         },
         [&] {
             send_one_size({next(), comm.rank()}, 1, {1}, by_algorithm());
@@ -138,8 +149,8 @@ TEST_P(ExchangeFaults, TellAllOfTooFewValues) {
     expect_heard_by_all(
         errc::size_mismatch,
         [&](rank_t faulty) {
-            return fmt::format("the message to rank {} has values [2, 4), but there are 3",
-                               after(faulty));
+            return fmt::format("rank {}: the message to rank {} has values [2, 4), but there are 3",
+                               faulty, after(faulty));
         },
         [&] {
             send_any_size({next()}, {2}, {2}, {1, 2, 3});
@@ -247,7 +258,8 @@ TEST_P(ExchangeFaults, TellAllOfAnItemSizeThatDiffers) {
 TEST_P(ExchangeFaults, TellAllThatOneRankSendsAnyNumberOfValues) {
     if (!takes_any_size()) {
         expect_heard_by_all(
-            errc::invalid_argument, "the algorithm rma exchanges messages of one size only",
+            errc::invalid_argument,
+            [](rank_t) { return "the algorithm rma exchanges messages of one size only"; },
             [&] { send_good_of_any_size(); }, [&] { send_good(); });
         return;
     }
