@@ -47,7 +47,8 @@ void check_common(const communicator& comm, const topology& regions,
     }
 }
 
-void check_message(const communicator& comm, const byte_message& message) {
+void check_message(const communicator& comm, const message_shape& shape,
+                   const byte_message& message) {
     const auto& [destination, bytes, data] = message;
     const rank_t rank = comm.rank();
     if (destination < 0 || destination >= comm.num_ranks()) {
@@ -60,6 +61,13 @@ void check_message(const communicator& comm, const byte_message& message) {
         throw error(
             errc::invalid_argument,
             fmt::format("the message of rank {} to rank {} has {} bytes", rank, destination, bytes),
+            rank);
+    }
+    if (shape.items_per_message && bytes != *shape.items_per_message * shape.item_bytes) {
+        throw error(
+            errc::invalid_argument,
+            fmt::format("the message of rank {} to rank {} has {} bytes, not {} times {}", rank,
+                        destination, bytes, *shape.items_per_message, shape.item_bytes),
             rank);
     }
     if (bytes > 0 && data == nullptr) {
@@ -84,7 +92,7 @@ std::optional<error> find_fault(const communicator& comm, const byte_outbox& out
             throw error(errc::invalid_argument,
                         "the algorithm rma exchanges messages of one size only", comm.rank());
         }
-        for (const auto& message : outbox.messages) check_message(comm, message);
+        for (const auto& message : outbox.messages) check_message(comm, outbox.shape, message);
         if (options.num_sources && *options.num_sources < 0) {
             throw error(
                 errc::invalid_argument,
@@ -164,7 +172,7 @@ exchange_function function_of(const exchange_algorithm& algorithm, const topolog
         case exchange_method::rma:
             return [&state, bytes = shape.items_per_message.value_or(0) * shape.item_bytes](
                        const exchange_task& task, std::vector<byte_message>& found) {
-                return state.window.exchange(task.mail, task.messages, bytes, task.own, found);
+                return state.window().exchange(task.mail, task.messages, bytes, task.own, found);
             };
         case exchange_method::routed: break;
     }

@@ -50,7 +50,8 @@ void find_partners(kept_route& one, RankOf&& rank_of) {
 exchange_state::exchange_state(const communicator& comm)
     : first_tag_(comm.reserve_tags(2 * exchange_tags::count)),
       environment_choice_(environment_choice(comm)),
-      all_share_memory_(do_all_share_memory(comm)) {}
+      all_share_memory_(do_all_share_memory(comm)),
+      window_(all_share_memory_) {}
 
 exchange_tags exchange_state::next_tags() noexcept {
     return {first_tag_ + static_cast<int>(num_exchanges_++ % 2) * exchange_tags::count};

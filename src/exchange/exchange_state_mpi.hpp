@@ -52,7 +52,7 @@ class exchange_state final : public communicator_resource {
     /// Yes; blocks.
     explicit exchange_state(const communicator& comm);
 
-    void close() override { window.close(); }
+    void close() override { window_.close(); }
 
     exchange_tags next_tags() noexcept;
 
@@ -67,7 +67,8 @@ class exchange_state final : public communicator_resource {
     /// @brief The route that suits the ranks of a rank's region; kept for the next time.
     const kept_route& inside_region(const topology& regions, rank_t rank);
 
-    put_window window;
+    /// @brief For `rma`.
+    put_window& window() noexcept { return window_; }
 
   private:
     const kept_route& keep(kept_route&& one);
@@ -76,6 +77,7 @@ class exchange_state final : public communicator_resource {
     std::uint64_t num_exchanges_ = 0;
     std::string environment_choice_;
     bool all_share_memory_;
+    put_window window_;
     std::optional<topology> ruled_regions_;  // for which the rule last chose
     exchange_algorithm ruled_;
     std::vector<std::unique_ptr<kept_route>> routes_;

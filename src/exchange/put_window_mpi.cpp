@@ -14,6 +14,8 @@ constexpr count_t counter_bytes = 64;  // a cache line, so that tickets and reco
 constexpr count_t largest_put_bytes = count_t{1} << 30;
 constexpr std::int64_t one_ticket = 1;
 
+std::size_t as_size(count_t bytes) { return static_cast<std::size_t>(bytes); }
+
 count_t record_bytes(count_t message_bytes) {
     return static_cast<count_t>(sizeof(std::int64_t)) + (message_bytes + 7) / 8 * 8;
 }
@@ -82,14 +84,17 @@ class put_window::half {
     // Those without a place are left out; the window is to be made larger.
     void put(const std::vector<byte_message>& messages, const std::vector<std::int64_t>& tickets,
              std::int64_t own_rank) const {
-        for (std::size_t i = 0; i < messages.size(); ++i) {
+        const auto used_bytes = static_cast<count_t>(sizeof own_rank) + message_bytes_;
+        const auto records =
+            std::make_unique_for_overwrite<std::byte[]>(messages.size() * as_size(used_bytes));
+        std::byte* record = records.get();
+        for (std::size_t i = 0; i < messages.size(); ++i, record += used_bytes) {
             if (tickets[i] >= num_places_) continue;
-            const rank_t destination = messages[i].peer;
-            const MPI_Aint place = first_ + counter_bytes + tickets[i] * record_bytes_;
-            put_bytes(reinterpret_cast<const std::byte*>(&own_rank), sizeof own_rank, destination,
-                      place);
-            put_bytes(messages[i].data, message_bytes_, destination,
-                      place + static_cast<MPI_Aint>(sizeof own_rank));
+            std::memcpy(record, &own_rank, sizeof own_rank);
+            if (message_bytes_ > 0)
+                std::memcpy(record + sizeof own_rank, messages[i].data, as_size(message_bytes_));
+            put_bytes(record, used_bytes, messages[i].peer,
+                      first_ + counter_bytes + tickets[i] * record_bytes_);
         }
         CROSSDOCK_MPI(MPI_Win_flush_all(window_));
     }
@@ -103,7 +108,7 @@ class put_window::half {
             std::int64_t source = 0;
             std::memcpy(&source, record, sizeof source);
             std::byte* const data = memory.make_room(message_bytes_);
-            std::memcpy(data, record + sizeof source, static_cast<std::size_t>(message_bytes_));
+            std::memcpy(data, record + sizeof source, as_size(message_bytes_));
             found.push_back({static_cast<rank_t>(source), message_bytes_, data});
         }
     }
@@ -166,8 +171,11 @@ bool put_window::exchange(mailbox& mail, const std::vector<byte_message>& messag
 
 void put_window::make(const communicator& comm, count_t half_bytes) {
     half_bytes_ = half_bytes;
-    CROSSDOCK_MPI(MPI_Win_allocate(2 * half_bytes, 1, MPI_INFO_NULL, comm.get(),
-                                   static_cast<void*>(&memory_), &window_));
+    // Asked for by name, as Open MPI 4.1 otherwise mixes up the windows of communicators that have
+    // no rank in common.
+    const auto allocate = all_share_memory_ ? &MPI_Win_allocate_shared : &MPI_Win_allocate;
+    CROSSDOCK_MPI(allocate(2 * half_bytes, 1, MPI_INFO_NULL, comm.get(),
+                           static_cast<void*>(&memory_), &window_));
     {
         const access_epoch epoch(window_);
         for (const bool is_odd : {false, true}) {

@@ -22,6 +22,9 @@ namespace crossdock {
 ///     even         2       3    a b       0    c d      .    . .
 class put_window {
   public:
+    /// @param all_share_memory  whether all ranks can; equal on all
+    explicit put_window(bool all_share_memory) : all_share_memory_(all_share_memory) {}
+
     /// @brief Puts messages of `message_bytes` bytes each and takes those that came.
     /// @param own    agreed on by all ranks in passing; with a fault nothing should be sent
     /// @param found  what came, in memory of the mailbox's inbox
@@ -40,6 +43,7 @@ class put_window {
 
     void make(const communicator& comm, count_t half_bytes);
 
+    bool all_share_memory_;
     MPI_Win window_ = MPI_WIN_NULL;
     std::byte* memory_ = nullptr;
     count_t half_bytes_ = 0;

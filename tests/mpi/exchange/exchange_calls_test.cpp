@@ -91,6 +91,12 @@ int MPI_Put(const void* data, int count, MPI_Datatype datatype, int destination,
                     window);
 }
 
+int MPI_Win_allocate_shared(MPI_Aint bytes, int unit, MPI_Info info, MPI_Comm comm, void* memory,
+                            MPI_Win* window) {
+    note_communicator(comm);
+    return PMPI_Win_allocate_shared(bytes, unit, info, comm, memory, window);
+}
+
 int MPI_Win_allocate(MPI_Aint bytes, int unit, MPI_Info info, MPI_Comm comm, void* memory,
                      MPI_Win* window) {
     note_communicator(comm);
