@@ -26,7 +26,8 @@ struct contender {
 contender<pattern_problem> mpi_alltoall(const communicator& comm, const topology& regions);
 
 /// @brief MPI_Alltoall of the counts, then MPI_Alltoallv of the values.
-contender<indices_problem> mpi_alltoallv(const communicator& comm, const topology& regions);
+template <class Problem>
+contender<Problem> mpi_alltoallv(const communicator& comm, const topology& regions);
 
 /// @brief The library's exchange.
 /// @param name  as `exchange_options::algorithm`

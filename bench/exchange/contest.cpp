@@ -51,9 +51,8 @@ std::vector<standing> contest_of(const communicator& comm, const Problem& proble
 }
 
 template <class Problem>
-contenders<Problem> enter(contender<Problem> reference, const communicator& comm,
+contenders<Problem> enter(contenders<Problem> all, const communicator& comm,
                           const topology& regions, const std::vector<std::string>& algorithms) {
-    contenders<Problem> all{std::move(reference)};
     for (const auto& name : algorithms)
         all.push_back(crossdock_algorithm<Problem>(name, comm, regions));
     return all;
@@ -66,10 +65,15 @@ std::vector<standing> contest(const communicator& comm, const topology& regions,
                               const contest_options& options) {
     if (options.values == message_values::pattern) {
         return contest_of(comm, make_pattern_problem(part),
-                          enter(mpi_alltoall(comm, regions), comm, regions, algorithms), options);
+                          enter<pattern_problem>({mpi_alltoall(comm, regions),
+                                                  mpi_alltoallv<pattern_problem>(comm, regions)},
+                                                 comm, regions, algorithms),
+                          options);
     }
     return contest_of(comm, make_indices_problem(part),
-                      enter(mpi_alltoallv(comm, regions), comm, regions, algorithms), options);
+                      enter<indices_problem>({mpi_alltoallv<indices_problem>(comm, regions)}, comm,
+                                             regions, algorithms),
+                      options);
 }
 
 }  // namespace crossdock::bench::sparse

@@ -1,5 +1,7 @@
 #include "crossdock/base/datatype_mpi.hpp"
 
+#include <vector>
+
 namespace crossdock {
 
 datatype_layout::datatype_layout(MPI_Datatype datatype) {
@@ -10,6 +12,33 @@ datatype_layout::datatype_layout(MPI_Datatype datatype) {
     CROSSDOCK_MPI(MPI_Type_size_x(datatype, &size_bytes));
     if (size_bytes <= 0) throw error(errc::invalid_argument, "the datatype has no bytes");
     checked_cast<int>(size_bytes);
+}
+
+datatype_packer::datatype_packer(MPI_Comm comm, MPI_Datatype datatype)
+    : comm_(comm),
+      datatype_(datatype),
+      layout_(datatype),
+      is_contiguous_(layout_.has_no_gaps() && packs_in_order()) {}
+
+// A datatype may name its bytes in any order. What is not MPI's own is tried with a value whose
+// bytes differ.
+bool datatype_packer::packs_in_order() const {
+    int num_integers = 0;
+    int num_addresses = 0;
+    int num_datatypes = 0;
+    int combiner = MPI_COMBINER_NAMED;
+    CROSSDOCK_MPI(
+        MPI_Type_get_envelope(datatype_, &num_integers, &num_addresses, &num_datatypes, &combiner));
+    if (combiner == MPI_COMBINER_NAMED) return true;
+    std::vector<std::byte> value(static_cast<std::size_t>(item_bytes()));
+    std::uint64_t state = 1;
+    for (auto& byte : value) {
+        state = state * 6364136223846793005U + 1442695040888963407U;
+        byte = static_cast<std::byte>(state >> 56U);
+    }
+    std::vector<std::byte> packed(value.size());
+    pack(value.data(), 0, packed.data());
+    return packed == value;
 }
 
 void datatype_packer::pack(const void* values, count_t index, std::byte* to) const {

@@ -29,6 +29,11 @@ struct priced_route {
     count_t cost;
 };
 
+priced_route cheapest(std::initializer_list<priced_route> routes) {
+    return *std::min_element(routes.begin(), routes.end(),
+                             [](const auto& a, const auto& b) { return a.cost < b.cost; });
+}
+
 // `name`:n for the number of dimensions for which a grid of so many places costs least.
 priced_route cheapest_grid(const std::string& name, rank_t num_places, const stage_cost& cost) {
     priced_route best{{}, std::numeric_limits<count_t>::max()};
@@ -51,11 +56,14 @@ std::string cheapest_between_regions(const topology& regions) {
         largest = std::max(largest, regions.region_size(region));
     }
     const count_t inside_cost = inside.of(largest - 1);
+    const count_t regions_per_member = (num_regions - 2) / smallest + 1;
     auto locality = cheapest_grid("locality", num_regions, across);
     locality.cost += inside_cost;
-    const count_t regions_per_member = (num_regions - 2) / smallest + 1;
-    const count_t three_step_cost = 2 * inside_cost + across.of(regions_per_member);
-    return three_step_cost < locality.cost ? "three_step" : locality.name;
+    // Every hop of a grid may lead to another region.
+    return cheapest({locality,
+                     {"three_step", 2 * inside_cost + across.of(regions_per_member)},
+                     cheapest_grid("grid", regions.num_ranks(), across)})
+        .name;
 }
 
 }  // namespace

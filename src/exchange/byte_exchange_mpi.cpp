@@ -25,6 +25,7 @@ exchange_options with_defaults(exchange_options options) {
 // What is wrong with what all ranks gave alike.
 void check_common(const communicator& comm, const topology& regions,
                   const exchange_options& options) {
+    if (!comm.is_open()) throw error(errc::invalid_state, "the communicator is closed");
     if (regions.num_ranks() != comm.num_ranks()) {
         throw error(errc::size_mismatch,
                     fmt::format("the topology \"{}\" has {} ranks, but the communicator {}",
@@ -47,6 +48,24 @@ void check_common(const communicator& comm, const topology& regions,
     }
 }
 
+std::string shape_text(count_t items_per_message, count_t item_bytes) {
+    return items_per_message < 0
+               ? fmt::format("any number of values of {} bytes per message", item_bytes)
+               : fmt::format("{} values of {} bytes per message", items_per_message, item_bytes);
+}
+
+void check_shape(const communicator& comm, const message_shape& shape) {
+    const count_t num_items = shape.items_per_message.value_or(0);
+    if (shape.item_bytes >= 1 && num_items >= 0 &&
+        num_items <= std::numeric_limits<count_t>::max() / shape.item_bytes) {
+        return;
+    }
+    throw error(errc::invalid_argument,
+                fmt::format("rank {} sends {}", comm.rank(),
+                            shape_text(shape.items_per_message.value_or(-1), shape.item_bytes)),
+                comm.rank());
+}
+
 void check_message(const communicator& comm, const message_shape& shape,
                    const byte_message& message) {
     const auto& [destination, bytes, data] = message;
@@ -63,12 +82,14 @@ void check_message(const communicator& comm, const message_shape& shape,
             fmt::format("the message of rank {} to rank {} has {} bytes", rank, destination, bytes),
             rank);
     }
-    if (shape.items_per_message && bytes != *shape.items_per_message * shape.item_bytes) {
-        throw error(
-            errc::invalid_argument,
-            fmt::format("the message of rank {} to rank {} has {} bytes, not {} times {}", rank,
-                        destination, bytes, *shape.items_per_message, shape.item_bytes),
-            rank);
+    const bool has_whole_items = bytes % shape.item_bytes == 0;
+    const count_t num_items = bytes / shape.item_bytes;
+    if (!has_whole_items || num_items != shape.items_per_message.value_or(num_items)) {
+        throw error(errc::invalid_argument,
+                    fmt::format("the message of rank {} to rank {} has {} bytes, which is not {}",
+                                rank, destination, bytes,
+                                shape_text(shape.items_per_message.value_or(-1), shape.item_bytes)),
+                    rank);
     }
     if (bytes > 0 && data == nullptr) {
         throw error(errc::invalid_argument,
@@ -77,6 +98,24 @@ void check_message(const communicator& comm, const message_shape& shape,
                                 rank, destination, bytes),
                     rank);
     }
+}
+
+constexpr const char* does_not_add_up =
+    "the known numbers of sources do not add up to the messages that are sent";
+
+void check_num_sources(const communicator& comm, const byte_outbox& outbox,
+                       const exchange_options& options) {
+    if (!options.num_sources) return;
+    if (*options.num_sources < 0) {
+        throw error(errc::invalid_argument,
+                    fmt::format("rank {} expects {} messages", comm.rank(), *options.num_sources),
+                    comm.rank());
+    }
+    const auto num_own =
+        std::count_if(outbox.messages.begin(), outbox.messages.end(),
+                      [&](const auto& message) { return message.peer == comm.rank(); });
+    if (*options.num_sources < num_own)
+        throw error(errc::count_mismatch, does_not_add_up, comm.rank());
 }
 
 std::optional<error> find_fault(const communicator& comm, const byte_outbox& outbox,
@@ -92,23 +131,13 @@ std::optional<error> find_fault(const communicator& comm, const byte_outbox& out
             throw error(errc::invalid_argument,
                         "the algorithm rma exchanges messages of one size only", comm.rank());
         }
+        check_shape(comm, outbox.shape);
         for (const auto& message : outbox.messages) check_message(comm, outbox.shape, message);
-        if (options.num_sources && *options.num_sources < 0) {
-            throw error(
-                errc::invalid_argument,
-                fmt::format("rank {} expects {} messages", comm.rank(), *options.num_sources),
-                comm.rank());
-        }
+        check_num_sources(comm, outbox, options);
     } catch (const error& fault) {
         return fault;
     }
     return std::nullopt;
-}
-
-std::string shape_text(count_t items_per_message, count_t item_bytes) {
-    return items_per_message < 0
-               ? fmt::format("any number of values of {} bytes per message", item_bytes)
-               : fmt::format("{} values of {} bytes per message", items_per_message, item_bytes);
 }
 
 // Says on all ranks what the bad verdict that all have seen is about.
@@ -127,8 +156,7 @@ std::string shape_text(count_t items_per_message, count_t item_bytes) {
             comm.rank());
     }
     agree(comm, difference);
-    throw error(errc::count_mismatch,
-                "the known numbers of sources do not add up to the messages that are sent");
+    throw error(errc::count_mismatch, does_not_add_up);
 }
 
 exchange_claim claim_of(const message_shape& shape, bool has_fault) {
@@ -154,8 +182,9 @@ std::vector<byte_message> keep_own(const std::vector<byte_message>& messages, ra
 }
 
 // The algorithm as a function, ready to run.
+// @param message_bytes  of every message, for `rma`
 exchange_function function_of(const exchange_algorithm& algorithm, const topology& regions,
-                              rank_t rank, exchange_state& state, const message_shape& shape,
+                              rank_t rank, exchange_state& state, count_t message_bytes,
                               count_t max_forwarded_bytes) {
     const auto by_region = [&](const exchange_function& across) -> exchange_function {
         const kept_route& inside = state.inside_region(regions, rank);
@@ -170,9 +199,10 @@ exchange_function function_of(const exchange_algorithm& algorithm, const topolog
         case exchange_method::locality_personalized: return by_region(exchange_by_allreduce);
         case exchange_method::locality_nonblocking: return by_region(exchange_by_consensus);
         case exchange_method::rma:
-            return [&state, bytes = shape.items_per_message.value_or(0) * shape.item_bytes](
-                       const exchange_task& task, std::vector<byte_message>& found) {
-                return state.window().exchange(task.mail, task.messages, bytes, task.own, found);
+            return [&state, message_bytes](const exchange_task& task,
+                                           std::vector<byte_message>& found) {
+                return state.window().exchange(task.mail, task.messages, message_bytes, task.own,
+                                               found);
             };
         case exchange_method::routed: break;
     }
@@ -229,10 +259,12 @@ byte_inbox exchange_bytes(const communicator& comm, const topology& regions,
     const bool is_auto = options.algorithm == "auto";
     const count_t max_forwarded_bytes = options.max_forwarded_bytes.value_or(
         is_auto ? auto_max_forwarded_bytes : std::numeric_limits<count_t>::max());
-    const auto run =
-        function_of(algorithm, regions, comm.rank(), state, outbox.shape, max_forwarded_bytes);
-
     const auto fault = find_fault(comm, outbox, options, algorithm);
+    const count_t message_bytes =
+        fault ? 0 : outbox.shape.items_per_message.value_or(0) * outbox.shape.item_bytes;
+    const auto run =
+        function_of(algorithm, regions, comm.rank(), state, message_bytes, max_forwarded_bytes);
+
     const auto own = claim_of(outbox.shape, fault.has_value());
     byte_inbox inbox;
     mailbox mail(comm, regions, options.max_message_bytes, inbox);

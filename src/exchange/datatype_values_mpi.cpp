@@ -1,6 +1,7 @@
 #include "crossdock/exchange/datatype_values_mpi.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace crossdock {
 
@@ -8,8 +9,14 @@ void add_values(byte_outbox& outbox, std::vector<std::byte>& packed,
                 std::span<const addressed_values> messages, const void* values,
                 const datatype_packer& packer) {
     const count_t item_bytes = packer.item_bytes();
+    count_t num_values = 0;
+    for (const auto& message : messages) {
+        if (message.count > std::numeric_limits<count_t>::max() / item_bytes - num_values)
+            throw error(errc::count_overflow, "the messages have 2^63 bytes or more");
+        num_values += message.count;
+    }
     outbox.messages.reserve(messages.size());
-    if (packer.layout().is_contiguous()) {
+    if (packer.is_contiguous()) {
         const auto* const data = static_cast<const std::byte*>(values);
         for (const auto& [destination, first, count] : messages) {
             const bool has_data = data != nullptr && count > 0;
@@ -18,8 +25,6 @@ void add_values(byte_outbox& outbox, std::vector<std::byte>& packed,
         }
         return;
     }
-    count_t num_values = 0;
-    for (const auto& message : messages) num_values += message.count;
     if (num_values > 0 && values == nullptr)
         throw error(errc::invalid_argument, "values is a null pointer");
     packed.resize(static_cast<std::size_t>(num_values * item_bytes));
@@ -32,7 +37,7 @@ void add_values(byte_outbox& outbox, std::vector<std::byte>& packed,
 }
 
 void copy_values(const byte_inbox& inbox, const datatype_packer& packer, void* to) {
-    if (packer.layout().is_contiguous()) {
+    if (packer.is_contiguous()) {
         inbox.copy_to(static_cast<std::byte*>(to));
         return;
     }

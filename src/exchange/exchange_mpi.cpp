@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <limits>
+
 #include "crossdock/exchange/datatype_values_mpi.hpp"
 
 namespace crossdock {
@@ -31,6 +33,8 @@ std::vector<addressed_values> address(std::span<const rank_t> destinations,
                         fmt::format("message {} to rank {} has count {} and displacement {}", i,
                                     destinations[i], counts[i], first));
         }
+        if (counts[i] > std::numeric_limits<count_t>::max() - next)
+            throw error(errc::count_overflow, "the messages have 2^63 values or more");
         messages.push_back({destinations[i], first, counts[i]});
         next += counts[i];
     }

@@ -35,15 +35,17 @@ void for_each_part(count_t bytes, count_t max_message_bytes, Use&& use) {
         use(first, static_cast<int>(std::min(bytes - first, max_message_bytes)));
 }
 
-bool are_complete(std::vector<MPI_Request>& requests) {
-    int are_complete = 0;
-    CROSSDOCK_MPI(MPI_Testall(static_cast<int>(requests.size()), requests.data(), &are_complete,
-                              MPI_STATUSES_IGNORE));
-    if (are_complete) requests.clear();
-    return are_complete != 0;
-}
-
 }  // namespace
+
+bool pending_requests::are_complete() {
+    while (num_complete_ < requests_.size()) {
+        int is_complete = 0;
+        CROSSDOCK_MPI(MPI_Test(&requests_[num_complete_], &is_complete, MPI_STATUS_IGNORE));
+        if (!is_complete) return false;
+        ++num_complete_;
+    }
+    return true;
+}
 
 mailbox::mailbox(const communicator& comm, const topology& regions, count_t max_message_bytes,
                  byte_inbox& arrivals)
@@ -52,7 +54,7 @@ mailbox::mailbox(const communicator& comm, const topology& regions, count_t max_
 void mailbox::post(const byte_message& message, int tag, send_function start) {
     const auto start_part = [&](const void* data, count_t bytes) {
         CROSSDOCK_MPI(start(data, static_cast<int>(bytes), MPI_BYTE, message.peer, tag, comm_.get(),
-                            &sends_.emplace_back(MPI_REQUEST_NULL)));
+                            sends_.add()));
     };
     count(message);
     start_part(message.data, std::min(message.bytes, max_message_bytes_));
@@ -75,7 +77,7 @@ void mailbox::send_announced(const byte_message& message, int tag) {
     count(message);
     for_each_part(message.bytes, max_message_bytes_, [&](count_t first, int length) {
         CROSSDOCK_MPI(MPI_Isend(message.data + first, length, MPI_BYTE, message.peer, tag,
-                                comm_.get(), &sends_.emplace_back(MPI_REQUEST_NULL)));
+                                comm_.get(), sends_.add()));
     });
 }
 
@@ -83,8 +85,6 @@ void mailbox::send(bundle&& bytes, rank_t destination, int tag) {
     bundles_.push_back(std::move(bytes));
     send({destination, bundles_.back().bytes, bundles_.back().data.get()}, tag);
 }
-
-bool mailbox::are_sent() { return are_complete(sends_); }
 
 std::optional<byte_message> mailbox::receive(int tag) {
     const auto part = match(comm_, tag);
@@ -120,12 +120,10 @@ byte_message mailbox::start_receive(rank_t source, count_t bytes, int tag) {
 
 void mailbox::start_receive_into(std::byte* data, rank_t source, count_t bytes, int tag) {
     for_each_part(bytes, max_message_bytes_, [&](count_t first, int length) {
-        CROSSDOCK_MPI(MPI_Irecv(data + first, length, MPI_BYTE, source, tag, comm_.get(),
-                                &receives_.emplace_back(MPI_REQUEST_NULL)));
+        CROSSDOCK_MPI(
+            MPI_Irecv(data + first, length, MPI_BYTE, source, tag, comm_.get(), receives_.add()));
     });
 }
-
-bool mailbox::are_received() { return are_complete(receives_); }
 
 void mailbox::pause() {
     comm_.progress();

@@ -18,6 +18,20 @@ struct matched_part {
     int bytes = 0;
 };
 
+/// @brief Requests that are waited for together; asking again and again costs no more than they
+/// are.
+class pending_requests {
+  public:
+    MPI_Request* add() { return &requests_.emplace_back(MPI_REQUEST_NULL); }
+
+    /// @brief Whether all are complete. Does not wait.
+    bool are_complete();
+
+  private:
+    std::vector<MPI_Request> requests_;
+    std::size_t num_complete_ = 0;  // of the first ones
+};
+
 /// @brief Sends and receives for one exchange.
 ///
 /// A message of `max_message_bytes` or more travels in parts: one of exactly that length, a word that
@@ -46,7 +60,7 @@ class mailbox {
     void send_announced(const byte_message& message, int tag);
 
     /// @brief Whether all that was sent is complete. Does not wait.
-    bool are_sent();
+    bool are_sent() { return sends_.are_complete(); }
 
     /// @brief Receives a message if there is one with this tag.
     std::optional<byte_message> receive(int tag);
@@ -56,7 +70,7 @@ class mailbox {
     byte_message start_receive(rank_t source, count_t bytes, int tag);
 
     /// @brief Whether all that was started is complete. Does not wait.
-    bool are_received();
+    bool are_received() { return receives_.are_complete(); }
 
     /// @brief Calls `is_done()` until it is true; meanwhile others make progress.
     template <class IsDone>
@@ -83,8 +97,8 @@ class mailbox {
     const topology& regions_;
     count_t max_message_bytes_;
     byte_inbox& arrivals_;
-    std::vector<MPI_Request> sends_;
-    std::vector<MPI_Request> receives_;
+    pending_requests sends_;
+    pending_requests receives_;
     std::vector<bundle> bundles_;
     std::deque<count_t> lengths_;  // words under way
     exchange_traffic sent_;

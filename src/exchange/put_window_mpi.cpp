@@ -84,17 +84,13 @@ class put_window::half {
     // Those without a place are left out; the window is to be made larger.
     void put(const std::vector<byte_message>& messages, const std::vector<std::int64_t>& tickets,
              std::int64_t own_rank) const {
-        const auto used_bytes = static_cast<count_t>(sizeof own_rank) + message_bytes_;
-        const auto records =
-            std::make_unique_for_overwrite<std::byte[]>(messages.size() * as_size(used_bytes));
-        std::byte* record = records.get();
-        for (std::size_t i = 0; i < messages.size(); ++i, record += used_bytes) {
+        for (std::size_t i = 0; i < messages.size(); ++i) {
             if (tickets[i] >= num_places_) continue;
-            std::memcpy(record, &own_rank, sizeof own_rank);
-            if (message_bytes_ > 0)
-                std::memcpy(record + sizeof own_rank, messages[i].data, as_size(message_bytes_));
-            put_bytes(record, used_bytes, messages[i].peer,
-                      first_ + counter_bytes + tickets[i] * record_bytes_);
+            const MPI_Aint place = first_ + counter_bytes + tickets[i] * record_bytes_;
+            put_bytes(reinterpret_cast<const std::byte*>(&own_rank), sizeof own_rank,
+                      messages[i].peer, place);
+            put_bytes(messages[i].data, message_bytes_, messages[i].peer,
+                      place + static_cast<MPI_Aint>(sizeof own_rank));
         }
         CROSSDOCK_MPI(MPI_Win_flush_all(window_));
     }
@@ -176,6 +172,7 @@ void put_window::make(const communicator& comm, count_t half_bytes) {
     const auto allocate = all_share_memory_ ? &MPI_Win_allocate_shared : &MPI_Win_allocate;
     CROSSDOCK_MPI(allocate(2 * half_bytes, 1, MPI_INFO_NULL, comm.get(),
                            static_cast<void*>(&memory_), &window_));
+    CROSSDOCK_MPI(MPI_Win_set_errhandler(window_, MPI_ERRORS_RETURN));
     {
         const access_epoch epoch(window_);
         for (const bool is_odd : {false, true}) {

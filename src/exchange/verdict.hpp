@@ -40,8 +40,8 @@ struct exchange_verdict {
 
 /// @brief The claims of all ranks as words that a reduction sums.
 ///
-/// The numbers c of P ranks are equal exactly if P sum(c^2) = sum(c)^2. Words wrap around, so that a
-/// difference could escape, but it escapes all ranks or none.
+/// Numbers c of P ranks are equal if P sum(c^2) = sum(c)^2. Words wrap around, so that the numbers
+/// are scrambled first; a difference that escapes even so escapes all ranks.
 class summed_claims {
   public:
     using words = std::array<std::uint64_t, 6>;
@@ -50,8 +50,8 @@ class summed_claims {
     static constexpr std::size_t balance = 1;
 
     static words of(const exchange_claim& own, count_t own_balance = 0) {
-        const auto a = static_cast<std::uint64_t>(own.shape[0]);
-        const auto b = static_cast<std::uint64_t>(own.shape[1]);
+        const auto a = scrambled(own.shape[0]);
+        const auto b = scrambled(own.shape[1]);
         return {
             own.has_fault ? 1U : 0U, static_cast<std::uint64_t>(own_balance), a, a * a, b, b * b};
     }
@@ -60,6 +60,15 @@ class summed_claims {
         const auto p = static_cast<std::uint64_t>(num_ranks);
         return sums[0] == 0 && sums[balance] == 0 && p * sums[3] == sums[2] * sums[2] &&
                p * sums[5] == sums[4] * sums[4];
+    }
+
+  private:
+    // Equal numbers stay equal, and small differences reach all bits.
+    static std::uint64_t scrambled(count_t number) {
+        auto bits = static_cast<std::uint64_t>(number) + 0x9E3779B97F4A7C15U;
+        bits = (bits ^ (bits >> 30U)) * 0xBF58476D1CE4E5B9U;
+        bits = (bits ^ (bits >> 27U)) * 0x94D049BB133111EBU;
+        return bits ^ (bits >> 31U);
     }
 };
 

@@ -212,7 +212,7 @@ const plan& neighbor::compiled_plan() const noexcept { return *state_->p; }
 void neighbor::start(const void* items, void* slots, MPI_Datatype datatype) {
     check_arrays(compiled_plan(), items, slots);
     const datatype_packer packer(state_->comm.get(), datatype);
-    if (packer.layout().is_contiguous()) {
+    if (packer.is_contiguous()) {
         state_->start_forward(items, slots, static_cast<std::size_t>(packer.item_bytes()));
     } else {
         state_->start_packed(items, slots, packer);

@@ -86,7 +86,7 @@ class AnalyzeExchange(unittest.TestCase):
                                   ranks=5)
             counted = by_name(analyze(MATRIX, 5, "2,3", "--algorithms", names, "--values", values))
 
-            for contender in sent["contenders"][1:]:
+            for contender in (one for one in sent["contenders"] if one["algorithm"] is not None):
                 report = counted[contender["name"]]
                 self.assertEqual({name: report[name]["total"] for name in FIGURES},
                                  {name: contender[name] for name in FIGURES}, contender["name"])

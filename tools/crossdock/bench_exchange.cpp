@@ -116,9 +116,9 @@ void add_bench_exchange(CLI::App& verb, action& chosen) {
     exchange
         ->add_option("--values", options->values,
                      "What a message says. pattern: how many columns are needed, one 4-byte "
-                     "number; indices: which ones, 8 bytes for each. MPI's contender, to which the "
-                     "ratios are: mpi_alltoall of these numbers; mpi_alltoallv after an "
-                     "MPI_Alltoall of the counts")
+                     "number; indices: which ones, 8 bytes for each. MPI's own contender is "
+                     "mpi_alltoallv after an MPI_Alltoall of the counts, for pattern besides "
+                     "mpi_alltoall of the numbers alone; ratios are to the first")
         ->check(CLI::IsMember({"pattern", "indices"}))
         ->capture_default_str();
     auto& contest = options->contest;

@@ -18,8 +18,8 @@ struct datatype_layout {
     /// @throws error(errc::count_overflow)    a value has 2^31 bytes or more
     explicit datatype_layout(MPI_Datatype datatype);
 
-    /// @brief Whether values lie one after the other without gaps, in the order of their bytes.
-    bool is_contiguous() const noexcept {
+    /// @brief Whether values lie one after the other without gaps.
+    bool has_no_gaps() const noexcept {
         return lower_bound == 0 && true_lower_bound == 0 && extent == size_bytes &&
                true_extent == size_bytes;
     }
@@ -30,10 +30,14 @@ class datatype_packer {
   public:
     /// @param comm  for MPI_Pack; must stay open
     /// @throws as `datatype_layout`
-    datatype_packer(MPI_Comm comm, MPI_Datatype datatype)
-        : comm_(comm), datatype_(datatype), layout_(datatype) {}
+    /// @throws mpi_error  the datatype is not committed
+    datatype_packer(MPI_Comm comm, MPI_Datatype datatype);
 
     const datatype_layout& layout() const noexcept { return layout_; }
+
+    /// @brief Whether packed values are the values as they lie: without gaps, and in the order of
+    /// their bytes.
+    bool is_contiguous() const noexcept { return is_contiguous_; }
 
     /// @brief Of a packed value.
     count_t item_bytes() const noexcept { return layout_.size_bytes; }
@@ -42,9 +46,12 @@ class datatype_packer {
     void unpack(const std::byte* from, void* values, count_t index) const;
 
   private:
+    bool packs_in_order() const;
+
     MPI_Comm comm_;
     MPI_Datatype datatype_;
     datatype_layout layout_;
+    bool is_contiguous_;
 };
 
 }  // namespace crossdock

@@ -59,9 +59,9 @@ std::string to_string(const exchange_algorithm& algorithm);
 /// |---|---|
 /// | one region, up to 16 ranks | `direct` |
 /// | one region, more | `grid:n` |
-/// | several regions | `three_step` or `locality:n` |
+/// | several regions | `three_step`, `locality:n`, or for large ones `grid:n` |
 ///
-/// n and the choice between two are those for which the messages and the waiting of one rank cost
+/// n and the choice among these are those for which the messages and the waiting of one rank cost
 /// least, a message between regions counted as ten inside. So members share out a few regions, and
 /// many regions are a grid. What a rank has to send does not
 /// matter, and so need not be agreed on: few messages ride with those that are sent anyway, and a

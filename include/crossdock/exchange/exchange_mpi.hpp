@@ -80,6 +80,8 @@ struct received_datatype : received_messages {
 
 /// @brief Delivers messages of one size.
 ///
+/// T is trivially copyable and default constructible, and not bool.
+///
 /// Several messages to one destination arrive as several, in the order given; so do messages
 /// without values, and those to the rank itself.
 /// @param messages  borrowed for the call
@@ -122,6 +124,12 @@ received_datatype exchange(const communicator& comm, const topology& regions,
 
 namespace exchange_detail {
 
+// Values are made before they are filled, in a vector whose memory holds them.
+template <class T>
+inline constexpr bool is_exchangeable =
+    std::is_trivially_copyable_v<T>&& std::is_default_constructible_v<T> &&
+    !std::is_same_v<T, bool>;
+
 // Bytes in place of values. Faults are left to the exchange, which tells all ranks.
 byte_outbox constant_outbox(std::span<const rank_t> destinations, count_t count,
                             std::span<const std::byte> values, std::size_t item_bytes);
@@ -145,7 +153,7 @@ received<T> arrange(const byte_inbox& inbox) {
 template <class T>
 received<T> exchange(const communicator& comm, const topology& regions,
                      const constant_messages<T>& messages, const exchange_options& options) {
-    static_assert(std::is_trivially_copyable_v<T> && !std::is_same_v<T, bool>);
+    static_assert(exchange_detail::is_exchangeable<T>);
     const auto outbox = exchange_detail::constant_outbox(messages.destinations, messages.count,
                                                          std::as_bytes(messages.values), sizeof(T));
     return exchange_detail::arrange<T>(exchange_bytes(comm, regions, outbox, options));
@@ -154,7 +162,7 @@ received<T> exchange(const communicator& comm, const topology& regions,
 template <class T>
 received<T> exchange(const communicator& comm, const topology& regions,
                      const variable_messages<T>& messages, const exchange_options& options) {
-    static_assert(std::is_trivially_copyable_v<T> && !std::is_same_v<T, bool>);
+    static_assert(exchange_detail::is_exchangeable<T>);
     const auto outbox = exchange_detail::variable_outbox(messages.destinations, messages.counts,
                                                          messages.displacements,
                                                          std::as_bytes(messages.values), sizeof(T));

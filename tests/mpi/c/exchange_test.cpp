@@ -735,6 +735,29 @@ TEST_F(SpacedDatatype, NewArraysHaveNoPlaceBeforeTheirStart) {
     MPI_Type_free(&before);
 }
 
+TEST_F(SparseExchange, TypesThatNameTheirBytesInAnotherOrderSendThemInTheirs) {
+    MPI_Datatype second_first = MPI_DATATYPE_NULL;
+    const int places[2] = {1, 0};
+    MPI_Type_create_indexed_block(2, 1, places, MPI_INT, &second_first);
+    MPI_Type_commit(&second_first);
+    MPI_Datatype pair = MPI_DATATYPE_NULL;
+    MPI_Type_contiguous(2, MPI_INT, &pair);
+    MPI_Type_commit(&pair);
+    const int two[2] = {1, 2};
+    int received[2] = {0, 0};
+    int source = -1;
+    int64_t num_messages = 1;
+
+    ASSERT_EQ(crossdock_alltoall_crs(comm, topology, 1, &rank, 1, second_first, two,
+                                     &num_messages, &source, 1, pair, received, nullptr),
+              CROSSDOCK_SUCCESS);
+
+    EXPECT_EQ(received[0], 2);
+    EXPECT_EQ(received[1], 1);
+    MPI_Type_free(&second_first);
+    MPI_Type_free(&pair);
+}
+
 TEST_F(SparseExchange, NewArraysAreAsLongAsTheyMustBe) {
     int64_t num_messages = 0;
     int64_t num_values = 0;

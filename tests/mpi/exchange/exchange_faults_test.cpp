@@ -292,6 +292,45 @@ TEST_P(ExchangeFaults, TellAllOfNumbersOfSourcesThatDoNotAddUp) {
     }
 }
 
+TEST_P(ExchangeFaults, TellAllOfFewerSourcesThanTheRankItself) {
+    const auto expecting = [&](count_t num_sources) {
+        auto options = by_algorithm();
+        options.num_sources = num_sources;
+        send_one_size({comm.rank()}, 1, {1}, options);
+    };
+    expect_heard_by_all(
+        errc::count_mismatch,
+        [](rank_t) {
+            return "the known numbers of sources do not add up to the messages that are sent";
+        },
+        [&] { expecting(0); }, [&] { expecting(1); });
+}
+
+TEST_P(ExchangeFaults, TellAllOfMessagesLongerThanAnyMemory) {
+    constexpr count_t too_many = (count_t{1} << 61) - 2;
+    expect_heard_by_all(
+        errc::invalid_argument,
+        [&](rank_t faulty) {
+            return fmt::format("rank {} sends {} values of 8 bytes per message", faulty, too_many);
+        },
+        [&] { send_one_size<std::int64_t>({}, too_many, {}, by_algorithm()); },
+        [&] { send_good(); });
+}
+
+TEST_P(ExchangeFaults, TellAllOfACountThatDiffersByAPowerOfTwo) {
+    if (comm.num_ranks() == 1) GTEST_SKIP() << "one rank agrees with itself";
+    const count_t count = comm.rank() == 1 ? count_t{1} << 32 : 0;
+
+    const error heard = thrown_by([&] { send_one_size<int>({}, count, {}, by_algorithm()); });
+
+    EXPECT_EQ(heard.code(), errc::count_mismatch);
+    EXPECT_STREQ(
+        heard.what(),
+        "rank 1 sends 4294967296 values of 4 bytes per message, rank 0 0 values of 4 bytes "
+        "per message");
+    expect_still_works();
+}
+
 TEST_P(ExchangeFaults, RefuseATopologyOfAnotherSize) {
     const std::vector<rank_t> destinations{next()};
     const std::vector<int> values{1};
