@@ -112,6 +112,12 @@ byte_message mailbox::receive_rest(const matched_part& first_part, int tag) {
     return {first_part.source, bytes, data};
 }
 
+byte_message mailbox::wait_for_message(int tag) {
+    std::optional<byte_message> message;
+    wait_until([&] { return (message = receive(tag)).has_value(); });
+    return *message;
+}
+
 byte_message mailbox::start_receive(rank_t source, count_t bytes, int tag) {
     std::byte* const data = arrivals_.make_room(bytes);
     start_receive_into(data, source, bytes, tag);

@@ -65,6 +65,9 @@ class mailbox {
     /// @brief Receives a message if there is one with this tag.
     std::optional<byte_message> receive(int tag);
 
+    /// @brief Receives a message with this tag, and waits until there is one.
+    byte_message wait_for_message(int tag);
+
     /// @brief Starts to receive a message whose length is known.
     /// @return complete when `are_received()`
     byte_message start_receive(rank_t source, count_t bytes, int tag);

@@ -1,6 +1,7 @@
 // The algorithms in which messages travel together and describe themselves.
 #include <unordered_map>
 
+#include "../route/members.hpp"
 #include "algorithms_mpi.hpp"
 
 namespace crossdock {
@@ -16,14 +17,8 @@ void carry(const exchange_task& task, const kept_route& way, forwarder& carrier)
         auto bundles = carrier.pack(static_cast<int>(s), destinations);
         for (std::size_t i = 0; i < bundles.size(); ++i)
             task.mail.send(std::move(bundles[i]), destination_ranks[i], tag);
-        for (std::size_t num_heard = 0; num_heard < num_sources;) {
-            if (const auto message = task.mail.receive(tag)) {
-                carrier.take(message->data);
-                ++num_heard;
-            } else {
-                task.mail.pause();
-            }
-        }
+        for (std::size_t num_heard = 0; num_heard < num_sources; ++num_heard)
+            carrier.take(task.mail.wait_for_message(tag).data);
     }
 }
 
@@ -71,10 +66,7 @@ bool exchange_by_region(const exchange_task& task, const kept_route& inside,
             continue;
         }
         const auto [entry, is_new] = place_of.try_emplace(region, counterparts.size());
-        if (is_new) {
-            counterparts.push_back(
-                regions.rank_at(region, inside.here % regions.region_size(region)));
-        }
+        if (is_new) counterparts.push_back(counterpart(regions, here, region));
         leaving.push_back({message, entry->second});
     }
     const auto bundles = make_bundles(exchange_verdict(task.own), leaving, counterparts.size());

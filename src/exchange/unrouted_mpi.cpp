@@ -65,14 +65,8 @@ bool deliver(const exchange_task& task, const tally& counted, std::vector<byte_m
     if (!counted.is_good) return false;
     const int tag = task.tags.found();
     for (const auto& message : task.messages) task.mail.send(message, tag);
-    for (count_t num_found = 0; num_found < counted.num_messages;) {
-        if (const auto message = task.mail.receive(tag)) {
-            found.push_back(*message);
-            ++num_found;
-        } else {
-            task.mail.pause();
-        }
-    }
+    for (count_t num_found = 0; num_found < counted.num_messages; ++num_found)
+        found.push_back(task.mail.wait_for_message(tag));
     task.mail.wait_until([&] { return task.mail.are_sent(); });
     return true;
 }
