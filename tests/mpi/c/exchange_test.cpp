@@ -748,8 +748,8 @@ TEST_F(SparseExchange, TypesThatNameTheirBytesInAnotherOrderSendThemInTheirs) {
     int source = -1;
     int64_t num_messages = 1;
 
-    ASSERT_EQ(crossdock_alltoall_crs(comm, topology, 1, &rank, 1, second_first, two,
-                                     &num_messages, &source, 1, pair, received, nullptr),
+    ASSERT_EQ(crossdock_alltoall_crs(comm, topology, 1, &rank, 1, second_first, two, &num_messages,
+                                     &source, 1, pair, received, nullptr),
               CROSSDOCK_SUCCESS);
 
     EXPECT_EQ(received[0], 2);
