@@ -1,11 +1,11 @@
 #include "crossdock/executor/moves.hpp"
 
+#include "crossdock/base/item_bytes.hpp"
+
 namespace crossdock {
 
 namespace {
 
-// The size is a compile-time constant for the usual ones, so that an item is one load and one
-// store.
 template <class Bytes>
 void copy_each(std::byte* to, const std::byte* from, const moves& list, Bytes item_bytes) {
     list.from.with_lookup([&](auto from_index) {
@@ -19,9 +19,6 @@ void copy_each(std::byte* to, const std::byte* from, const moves& list, Bytes it
     });
 }
 
-template <std::size_t Bytes>
-using constant = std::integral_constant<std::size_t, Bytes>;
-
 }  // namespace
 
 void copy_items(std::byte* to, const std::byte* from, const moves& list, std::size_t item_bytes) {
@@ -32,14 +29,7 @@ void copy_items(std::byte* to, const std::byte* from, const moves& list, std::si
                     static_cast<std::size_t>(list.size()) * item_bytes);
         return;
     }
-    switch (item_bytes) {
-        case 1: return copy_each(to, from, list, constant<1>());
-        case 2: return copy_each(to, from, list, constant<2>());
-        case 4: return copy_each(to, from, list, constant<4>());
-        case 8: return copy_each(to, from, list, constant<8>());
-        case 16: return copy_each(to, from, list, constant<16>());
-        default: return copy_each(to, from, list, item_bytes);
-    }
+    with_item_bytes(item_bytes, [&](auto bytes) { copy_each(to, from, list, bytes); });
 }
 
 }  // namespace crossdock

@@ -17,6 +17,7 @@ LEFT_OF = {
     "exchange": {"plan"},
     "executor": {"plan"},
     "neighbor": {"executor", "exchange"},
+    "array": {"neighbor"},
     "c": {"neighbor"},
     "mpix": {"c"},
 }

@@ -2,14 +2,13 @@
 /// @brief The persistent neighbor collective a user holds.
 #pragma once
 
-#include <concepts>
 #include <cstddef>
 #include <memory>
 #include <span>
 #include <string_view>
-#include <type_traits>
 
 #include "crossdock/base/communicator_mpi.hpp"
+#include "crossdock/base/operation.hpp"
 #include "crossdock/executor/moves.hpp"
 #include "crossdock/pattern/pattern.hpp"
 #include "crossdock/plan/plan.hpp"
@@ -24,38 +23,6 @@ struct neighbor_options {
     /// Longer messages are sent in parts of at most this many bytes, but at least one item; 0 is
     /// the default.
     std::size_t max_message_bytes = std::size_t{1} << 30;
-};
-
-/// @brief What travels: any type that may be copied byte by byte.
-template <class T>
-concept item_type = std::is_trivially_copyable_v<T> && alignof(T) <= alignof(std::max_align_t);
-
-/// @brief An associative, commutative operation on items.
-template <class Op, class T>
-concept combine_operation = requires(Op op, const T& a, const T& b) {
-    { op(a, b) } -> std::convertible_to<T>;
-};
-
-/// @brief a + b.
-struct sum {
-    template <class T>
-    T operator()(const T& a, const T& b) const {
-        return static_cast<T>(a + b);
-    }
-};
-/// @brief The lesser by <.
-struct minimum {
-    template <class T>
-    T operator()(const T& a, const T& b) const {
-        return b < a ? b : a;
-    }
-};
-/// @brief The greater by <.
-struct maximum {
-    template <class T>
-    T operator()(const T& a, const T& b) const {
-        return a < b ? b : a;
-    }
 };
 
 /// @brief A pattern compiled along a route and ready to be exchanged again and again.

@@ -1,0 +1,159 @@
+/// @file
+/// @brief A distributed array of items of which only the size is known.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "crossdock/array/batch_statistics.hpp"
+#include "crossdock/array/block_partition.hpp"
+#include "crossdock/array/combining.hpp"
+#include "crossdock/array/value_operation.hpp"
+#include "crossdock/base/communicator_mpi.hpp"
+#include "crossdock/neighbor/neighbor.hpp"
+#include "crossdock/topology/topology.hpp"
+
+namespace crossdock {
+
+/// @brief What carries the requests of a batch.
+enum class array_transport {
+    routed,  ///< a route, with requests combined on the way
+    plain,   ///< MPI_Alltoallv, once for requests and once for replies; combines nothing
+    rma,     ///< MPI_Get and MPI_Accumulate, request by request
+};
+
+/// @brief What a distributed array is, but for its type. Equal on all ranks but for `num_local`.
+struct array_settings {
+    std::optional<topology> regions;   ///< unset: all ranks are one region
+    std::optional<count_t> num_local;  ///< this rank's part; unset on all ranks: blocks
+    std::string route = "auto";
+    combining_options combine;
+    array_transport transport = array_transport::routed;
+};
+
+/// @brief MPI's datatype of an arithmetic type; MPI_DATATYPE_NULL for others.
+template <class T>
+MPI_Datatype predefined_datatype() {
+    if constexpr (std::is_same_v<T, float>) return MPI_FLOAT;
+    if constexpr (std::is_same_v<T, double>) return MPI_DOUBLE;
+    if constexpr (std::is_same_v<T, bool> || !std::is_integral_v<T>) return MPI_DATATYPE_NULL;
+    constexpr bool is_signed = std::is_signed_v<T>;
+    switch (sizeof(T)) {
+        case 1: return is_signed ? MPI_INT8_T : MPI_UINT8_T;
+        case 2: return is_signed ? MPI_INT16_T : MPI_UINT16_T;
+        case 4: return is_signed ? MPI_INT32_T : MPI_UINT32_T;
+        case 8: return is_signed ? MPI_INT64_T : MPI_UINT64_T;
+        default: return MPI_DATATYPE_NULL;
+    }
+}
+
+/// @brief An MPI operation that does the same as an operation on a type; null where there is none.
+struct predefined_operation {
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    MPI_Op operation = MPI_OP_NULL;
+};
+
+/// @brief The MPI operation of one of the library's operations on an arithmetic type.
+template <class T, class Op>
+predefined_operation predefined_for() {
+    predefined_operation result{predefined_datatype<T>(), MPI_OP_NULL};
+    if (std::is_same_v<Op, sum>) result.operation = MPI_SUM;
+    if (std::is_same_v<Op, minimum>) result.operation = MPI_MIN;
+    if (std::is_same_v<Op, maximum>) result.operation = MPI_MAX;
+    if (std::is_same_v<Op, bit_or> && std::is_integral_v<T>) result.operation = MPI_BOR;
+    if (std::is_same_v<Op, replace>) result = {MPI_BYTE, MPI_REPLACE};
+    return result;
+}
+
+/// @brief Writes or updates of a batch.
+struct array_changes {
+    std::span<const count_t> indices;
+    const std::byte* values = nullptr;           ///< travelling values
+    const value_operation* operation = nullptr;  ///< null: there are none on any rank
+    predefined_operation predefined;
+};
+
+/// @brief What one rank asks of an array. All writes come before all updates, and these before reads.
+struct array_batch {
+    array_changes writes;
+    array_changes updates;
+    std::span<const count_t> reads;
+    std::byte* out = nullptr;                   ///< room for one entry for each of `reads`
+    bool has_reads = false;                     ///< on any rank; equal on all
+    std::optional<error> fault = std::nullopt;  ///< what made the rest unusable, if anything did
+};
+
+/// @brief The route of "auto".
+///
+/// A rule of the topology, as there is no model yet: the route by which the sparse exchange chooses
+/// to deliver messages.
+/// @par Collective
+/// No.
+std::string choose_array_route(const topology& regions);
+
+/// @brief The entries of a distributed array as bytes, and what carries requests to them.
+///
+/// What `distributed_array` is made of; the calls are described there.
+class array_engine {
+  public:
+    /// @par Collective
+    /// Yes; blocks.
+    array_engine(const communicator& comm, count_t num_entries, const array_settings& settings,
+                 std::size_t item_bytes);
+    ~array_engine();
+    array_engine(const array_engine&) = delete;
+    array_engine& operator=(const array_engine&) = delete;
+
+    const communicator& comm() const noexcept;
+    const topology& regions() const noexcept;
+    const block_partition& owners() const noexcept;
+    /// @brief The route's name, with what "auto" stands for.
+    const std::string& route_name() const noexcept;
+    std::byte* entries() const noexcept;
+    const batch_statistics& last_batch() const noexcept;
+
+    /// @brief What is wrong with a call now, if anything: the array is closed, in a batch, or a
+    /// prepared batch is active.
+    std::optional<error> state_fault() const;
+
+    /// @brief Whether a batch is running; then the user's operation must not make requests.
+    bool is_in_batch() const noexcept;
+
+    /// @par Collective
+    /// Yes; blocks.
+    void run(const array_batch& batch);
+
+    /// @brief Sends requests to their owners and keeps the way.
+    /// @return its items are this rank's entries, its slots the requests
+    /// @par Collective
+    /// Yes; blocks.
+    neighbor prepare(std::span<const count_t> indices);
+
+    /// @brief Counts the prepared batches that are active.
+    void add_active(int change) noexcept;
+
+    /// @par Collective
+    /// Yes; blocks.
+    void close();
+
+  private:
+    struct implementation;
+    std::unique_ptr<implementation> state_;
+};
+
+/// @brief Where the requests of a batch go if nothing is combined: for each its own place at the owner.
+struct uncombined_way {
+    /// @par Collective
+    /// Yes; blocks.
+    uncombined_way(const array_engine& array, std::span<const count_t> indices);
+
+    std::vector<count_t> offsets;  ///< by entry of this rank, its first place, and the end
+    neighbor requests;             ///< its items are the requests, its slots the places
+};
+
+}  // namespace crossdock

@@ -1,0 +1,57 @@
+/// @file
+/// @brief What may travel, and the operations that combine it.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <type_traits>
+
+namespace crossdock {
+
+/// @brief What travels: any type that may be copied byte by byte.
+template <class T>
+concept item_type = std::is_trivially_copyable_v<T> && alignof(T) <= alignof(std::max_align_t);
+
+/// @brief An associative, commutative operation on items.
+template <class Op, class T>
+concept combine_operation = requires(Op op, const T& a, const T& b) {
+    { op(a, b) } -> std::convertible_to<T>;
+};
+
+/// @brief a + b.
+struct sum {
+    template <class T>
+    T operator()(const T& a, const T& b) const noexcept(noexcept(a + b)) {
+        return static_cast<T>(a + b);
+    }
+};
+/// @brief The lesser by <.
+struct minimum {
+    template <class T>
+    T operator()(const T& a, const T& b) const noexcept(noexcept(b < a)) {
+        return b < a ? b : a;
+    }
+};
+/// @brief The greater by <.
+struct maximum {
+    template <class T>
+    T operator()(const T& a, const T& b) const noexcept(noexcept(a < b)) {
+        return a < b ? b : a;
+    }
+};
+/// @brief a | b.
+struct bit_or {
+    template <class T>
+    T operator()(const T& a, const T& b) const noexcept(noexcept(a | b)) {
+        return static_cast<T>(a | b);
+    }
+};
+/// @brief The second one; not commutative, so which value of several stays is left open.
+struct replace {
+    template <class T>
+    T operator()(const T&, const T& b) const noexcept {
+        return b;
+    }
+};
+
+}  // namespace crossdock

@@ -1,0 +1,25 @@
+#include "array_index.hpp"
+
+#include <fmt/format.h>
+
+namespace crossdock {
+
+template <class Index>
+std::vector<Index> to_indices(std::span<const count_t> indices, count_t num_entries, rank_t rank) {
+    std::vector<Index> result(indices.size());
+    for (std::size_t k = 0; k < indices.size(); ++k) {
+        if (indices[k] < 0 || indices[k] >= num_entries) {
+            throw error(errc::index_out_of_range,
+                        fmt::format("request {} of rank {} is for index {}, outside [0, {})", k,
+                                    rank, indices[k], num_entries),
+                        rank);
+        }
+        result[k] = static_cast<Index>(indices[k]);
+    }
+    return result;
+}
+
+template std::vector<std::uint32_t> to_indices(std::span<const count_t>, count_t, rank_t);
+template std::vector<std::uint64_t> to_indices(std::span<const count_t>, count_t, rank_t);
+
+}  // namespace crossdock

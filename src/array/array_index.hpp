@@ -1,0 +1,24 @@
+/// @file
+/// @brief Indices of an array, as wide as they need to be.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "crossdock/base/types.hpp"
+
+namespace crossdock {
+
+/// @brief Calls `use` with a number of the narrowest type that holds all indices.
+template <class Use>
+auto with_index_type(count_t num_entries, Use&& use) {
+    return num_entries <= count_t{1} << 32 ? use(std::uint32_t{}) : use(std::uint64_t{});
+}
+
+/// @brief Checks and narrows.
+/// @throws error(errc::index_out_of_range)  an index is outside [0, num_entries)
+template <class Index>
+std::vector<Index> to_indices(std::span<const count_t> indices, count_t num_entries, rank_t rank);
+
+}  // namespace crossdock

@@ -1,0 +1,41 @@
+#include "crossdock/array/block_partition.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace crossdock {
+
+block_partition block_partition::blocks(count_t num_entries, rank_t num_ranks) {
+    if (num_entries < 0 || num_ranks < 1) {
+        throw error(errc::invalid_argument,
+                    fmt::format("{} entries on {} ranks", num_entries, num_ranks));
+    }
+    block_partition result;
+    result.num_entries_ = num_entries;
+    result.num_ranks_ = num_ranks;
+    result.small_size_ = num_entries / num_ranks;
+    result.num_larger_ = static_cast<rank_t>(num_entries % num_ranks);
+    return result;
+}
+
+block_partition block_partition::from_sizes(const std::vector<count_t>& sizes) {
+    if (sizes.empty()) throw error(errc::invalid_argument, "a partition without ranks");
+    block_partition result;
+    result.num_ranks_ = checked_cast<rank_t>(sizes.size());
+    result.firsts_.push_back(0);
+    for (const count_t size : sizes) {
+        if (size < 0)
+            throw error(errc::invalid_argument, fmt::format("a part of {} entries", size));
+        result.firsts_.push_back(result.firsts_.back() + size);
+    }
+    result.num_entries_ = result.firsts_.back();
+    return result;
+}
+
+rank_t block_partition::search(count_t index) const noexcept {
+    const auto next = std::upper_bound(firsts_.begin(), firsts_.end(), index);
+    return static_cast<rank_t>(next - firsts_.begin()) - 1;
+}
+
+}  // namespace crossdock

@@ -1,0 +1,157 @@
+#include "combined_requests.hpp"
+
+#include <absl/container/btree_map.h>
+#include <absl/container/flat_hash_map.h>
+#include <fmt/format.h>
+
+#include <bit>
+#include <limits>
+#include <numeric>
+
+#include "radix_sort.hpp"
+
+namespace crossdock {
+
+namespace {
+
+// What both lists hold, once.
+template <class Index>
+void merge_two(std::span<const Index> a, std::span<const Index> b, std::vector<Index>& result) {
+    result.resize(a.size() + b.size());
+    const auto end = std::set_union(a.begin(), a.end(), b.begin(), b.end(), result.begin());
+    result.resize(static_cast<std::size_t>(end - result.begin()));
+}
+
+}  // namespace
+
+template <class Index>
+void combined_requests<Index>::combine(combining strategy,
+                                       std::span<const request_list<Index>> lists,
+                                       count_t num_entries) {
+    std::size_t num_requests = 0;
+    first_place_.clear();
+    for (const auto& list : lists) {
+        first_place_.push_back(num_requests);
+        num_requests += list.indices.size();
+    }
+    if (num_requests >= std::numeric_limits<position_t>::max()) {
+        throw error(errc::count_overflow,
+                    fmt::format("{} requests at one rank, more than 2^32 - 2", num_requests));
+    }
+    const bool are_sorted =
+        std::all_of(lists.begin(), lists.end(), [](const auto& list) { return list.is_sorted; });
+    switch (strategy) {
+        case combining::none: return concatenate(lists);
+        case combining::sort: return are_sorted ? merge(lists) : sort(lists, num_entries);
+        case combining::envelope_sort: return sort(lists, num_entries);
+        case combining::hash:
+        case combining::envelope_hash: return hash(lists);
+        case combining::search_tree: return search_tree(lists);
+    }
+}
+
+template <class Index>
+void combined_requests<Index>::concatenate(std::span<const request_list<Index>> lists) {
+    indices_.clear();
+    for (const auto& list : lists)
+        indices_.insert(indices_.end(), list.indices.begin(), list.indices.end());
+    places_.resize(indices_.size());
+    std::iota(places_.begin(), places_.end(), position_t{0});
+    is_sorted_ = false;
+}
+
+template <class Index>
+void combined_requests<Index>::sort(std::span<const request_list<Index>> lists,
+                                    count_t num_entries) {
+    std::vector<numbered<Index>> requests;
+    for (const auto& list : lists) {
+        for (const Index index : list.indices)
+            requests.push_back({index, static_cast<position_t>(requests.size())});
+    }
+    radix_sort(requests, num_entries);
+    indices_.clear();
+    places_.resize(requests.size());
+    for (const auto& [index, number] : requests) {
+        if (indices_.empty() || indices_.back() != index) indices_.push_back(index);
+        places_[number] = static_cast<position_t>(indices_.size() - 1);
+    }
+    is_sorted_ = true;
+}
+
+// Two by two, so that an index is moved as often as the number of lists can be halved.
+template <class Index>
+void combined_requests<Index>::merge(std::span<const request_list<Index>> lists) {
+    std::vector<std::span<const Index>> sorted;
+    for (const auto& list : lists) {
+        if (!list.indices.empty()) sorted.push_back(list.indices);
+    }
+    places_.clear();
+    is_sorted_ = true;
+    std::vector<std::vector<Index>> merged;
+    while (sorted.size() > 1) {
+        std::vector<std::vector<Index>> larger((sorted.size() + 1) / 2);
+        for (std::size_t i = 0; i < larger.size(); ++i) {
+            const bool is_alone = 2 * i + 1 == sorted.size();
+            merge_two(sorted[2 * i], is_alone ? std::span<const Index>() : sorted[2 * i + 1],
+                      larger[i]);
+        }
+        merged = std::move(larger);
+        sorted.assign(merged.begin(), merged.end());
+    }
+    if (merged.empty()) {
+        indices_.clear();
+        if (!sorted.empty()) indices_.assign(sorted[0].begin(), sorted[0].end());
+    } else {
+        indices_ = std::move(merged.front());
+    }
+}
+
+template <class Index>
+void combined_requests<Index>::hash(std::span<const request_list<Index>> lists) {
+    absl::flat_hash_map<Index, position_t> place_of;
+    indices_.clear();
+    places_.clear();
+    is_sorted_ = false;
+    for (const auto& list : lists) {
+        for (const Index index : list.indices) {
+            const auto [entry, is_new] =
+                place_of.try_emplace(index, static_cast<position_t>(indices_.size()));
+            if (is_new) indices_.push_back(index);
+            places_.push_back(entry->second);
+        }
+    }
+}
+
+template <class Index>
+void combined_requests<Index>::search_tree(std::span<const request_list<Index>> lists) {
+    absl::btree_map<Index, position_t> number_of;
+    places_.clear();
+    for (const auto& list : lists) {
+        for (const Index index : list.indices) {
+            const auto number = static_cast<position_t>(number_of.size());
+            places_.push_back(number_of.try_emplace(index, number).first->second);
+        }
+    }
+    std::vector<position_t> rank_of(number_of.size());
+    indices_.clear();
+    for (const auto& [index, number] : number_of) {
+        rank_of[number] = static_cast<position_t>(indices_.size());
+        indices_.push_back(index);
+    }
+    for (position_t& place : places_) place = rank_of[place];
+    is_sorted_ = true;
+}
+
+template <class Index>
+void combined_requests<Index>::rearrange(std::span<const position_t> new_places) {
+    std::vector<Index> arranged(indices_.size());
+    for (std::size_t i = 0; i < indices_.size(); ++i) arranged[new_places[i]] = indices_[i];
+    indices_ = std::move(arranged);
+    for (position_t& place : places_) place = new_places[place];
+    is_sorted_ = false;
+}
+
+template class combined_requests<std::uint32_t>;
+template class combined_requests<std::uint64_t>;
+
+}  // namespace crossdock

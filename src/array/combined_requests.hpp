@@ -1,0 +1,93 @@
+/// @file
+/// @brief Requests for equal indices, found and numbered.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <vector>
+
+#include "crossdock/array/combining.hpp"
+#include "crossdock/array/value_operation.hpp"
+
+namespace crossdock {
+
+/// @brief Requests from one rank, in its order. `Index` is as wide as the array's indices need.
+template <class Index>
+struct request_list {
+    std::span<const Index> indices;
+    std::span<const position_t> return_slots;  ///< where the sender wants replies; envelopes only
+    const std::byte* values = nullptr;         ///< of writes and updates
+    bool is_sorted = false;                    ///< strictly: no index occurs twice
+};
+
+/// @brief What lists of requests have in common.
+///
+///     lists {3 5 9} {5 7}   indices 3 5 7 9   places of the second list: 1 2
+template <class Index>
+class combined_requests {
+  public:
+    /// @brief Finds equal indices as `strategy` does.
+    /// @param num_entries  all indices are less
+    /// @throws error(errc::count_overflow)  2^32 - 1 requests or more
+    void combine(combining strategy, std::span<const request_list<Index>> lists,
+                 count_t num_entries);
+
+    /// @brief Every index once, or as often as it occurs if the strategy is `none`.
+    const std::vector<Index>& indices() const noexcept { return indices_; }
+    count_t size() const noexcept { return static_cast<count_t>(indices_.size()); }
+
+    /// @brief Whether the indices ascend strictly.
+    bool is_sorted() const noexcept { return is_sorted_; }
+
+    /// @brief Moves index i to place `new_places[i]`; the result counts as unsorted.
+    void rearrange(std::span<const position_t> new_places);
+
+    /// @brief Calls `use(first, places)` for stretches of list `l`: the places among the indices of
+    /// its requests `first`, `first` + 1, …
+    template <class Use>
+    void for_each_stretch(std::size_t l, std::span<const Index> list, Use&& use) const {
+        if (!places_.empty()) {
+            use(std::size_t{0}, std::span(places_).subspan(first_place_[l], list.size()));
+            return;
+        }
+        std::array<position_t, 1024> found;
+        std::size_t at = 0;
+        for (std::size_t first = 0; first < list.size(); first += found.size()) {
+            const std::size_t length = std::min(found.size(), list.size() - first);
+            for (std::size_t k = 0; k < length; ++k) {
+                at = search_from(at, list[first + k]);
+                found[k] = static_cast<position_t>(at);
+            }
+            use(first, std::span<const position_t>(found.data(), length));
+        }
+    }
+
+  private:
+    void concatenate(std::span<const request_list<Index>> lists);
+    void sort(std::span<const request_list<Index>> lists, count_t num_entries);
+    void merge(std::span<const request_list<Index>> lists);
+    void hash(std::span<const request_list<Index>> lists);
+    void search_tree(std::span<const request_list<Index>> lists);
+
+    // The place of an index that is at `at` or behind: steps that double, then a binary search.
+    std::size_t search_from(std::size_t at, Index index) const {
+        if (indices_[at] == index) return at;
+        std::size_t step = 1;
+        while (at + step < indices_.size() && indices_[at + step] < index) step *= 2;
+        const auto first = indices_.begin() + static_cast<std::ptrdiff_t>(at + step / 2);
+        const auto last = indices_.begin() +
+                          static_cast<std::ptrdiff_t>(std::min(at + step + 1, indices_.size()));
+        return static_cast<std::size_t>(std::lower_bound(first, last, index) - indices_.begin());
+    }
+
+    std::vector<Index> indices_;
+    bool is_sorted_ = false;
+    std::vector<position_t> places_;        // of all requests; empty where they are searched
+    std::vector<std::size_t> first_place_;  // by list, where its requests begin in `places_`
+};
+
+extern template class combined_requests<std::uint32_t>;
+extern template class combined_requests<std::uint64_t>;
+
+}  // namespace crossdock

@@ -1,0 +1,505 @@
+#include "request_flow.hpp"
+
+#include <absl/container/flat_hash_map.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "crossdock/base/item_bytes.hpp"
+
+namespace crossdock {
+
+namespace {
+
+constexpr std::size_t alignment = alignof(std::max_align_t);
+constexpr std::size_t stretch_length = 1024;
+
+std::size_t padded(std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
+
+std::unique_ptr<std::byte[]> room_for(std::size_t bytes) {
+    return std::make_unique_for_overwrite<std::byte[]>(bytes);
+}
+
+// to[k] = from[places[k]]
+template <class Place>
+void gather(std::byte* to, const std::byte* from, std::span<const Place> places,
+            std::size_t item_bytes) {
+    with_item_bytes(item_bytes, [&](auto bytes) {
+        for (std::size_t k = 0; k < places.size(); ++k)
+            std::memcpy(to + k * bytes, from + static_cast<std::size_t>(places[k]) * bytes, bytes);
+    });
+}
+
+// to[places[k]] = from[k]
+template <class Place>
+void scatter(std::byte* to, const std::byte* from, std::span<const Place> places,
+             std::size_t item_bytes) {
+    with_item_bytes(item_bytes, [&](auto bytes) {
+        for (std::size_t k = 0; k < places.size(); ++k)
+            std::memcpy(to + static_cast<std::size_t>(places[k]) * bytes, from + k * bytes, bytes);
+    });
+}
+
+// Copies `count` items and moves `to` behind them.
+void append(std::byte*& to, const void* from, std::size_t count, std::size_t item_bytes) {
+    if (count > 0) std::memcpy(to, from, count * item_bytes);
+    to += count * item_bytes;
+}
+
+template <class Runs>
+std::size_t total_length(const Runs& runs) {
+    return std::accumulate(runs.begin(), runs.end(), std::size_t{0},
+                           [](std::size_t sum, const auto& one) { return sum + one.length; });
+}
+
+}  // namespace
+
+// Which of a stage's destinations a request for an owner goes to; their number if it stays.
+template <class Index>
+class request_flow<Index>::hop_finder {
+  public:
+    hop_finder(const request_way& way, std::size_t stage) : way_(way), stage_(stage) {}
+
+    std::size_t of(rank_t owner) const {
+        const auto& destinations = way_.stages[stage_].destinations;
+        const rank_t next =
+            owner == way_.here
+                ? owner
+                : way_.r->next_hop(way_.here, owner, static_cast<int>(stage_), no_speakers_);
+        if (next == way_.here) return destinations.size();
+        return static_cast<std::size_t>(
+            std::lower_bound(destinations.begin(), destinations.end(), next) -
+            destinations.begin());
+    }
+
+  private:
+    const request_way& way_;
+    std::size_t stage_;
+    speaker_table no_speakers_;
+};
+
+template <class Index>
+std::size_t request_flow<Index>::level::num_requests() const {
+    return std::accumulate(
+        lists.begin(), lists.end(), std::size_t{0},
+        [](std::size_t sum, const auto& list) { return sum + list.indices.size(); });
+}
+
+template <class Index>
+request_flow<Index>::request_flow(const request_way& way, const request_kind& kind)
+    : way_(way),
+      kind_(kind),
+      first_entry_(way.owners.first(way.here)),
+      levels_(way.num_stages() + 1) {}
+
+template <class Index>
+std::size_t request_flow<Index>::value_bytes() const noexcept {
+    return has_values() ? kind_.operation->value_bytes() : 0;
+}
+
+template <class Index>
+bool request_flow<Index>::has_return_slots() const noexcept {
+    const auto strategy = kind_.combine.strategy;
+    return kind_.reply_bytes > 0 &&
+           (strategy == combining::envelope_hash || strategy == combining::envelope_sort);
+}
+
+template <class Index>
+combining request_flow<Index>::strategy_at(std::size_t l) const noexcept {
+    const auto strategy = kind_.combine.strategy;
+    if (l == num_stages()) return strategy == combining::none ? combining::sort : strategy;
+    const bool is_wanted = l == 0 ? kind_.combine.locally : kind_.combine.on_the_way;
+    return is_wanted ? strategy : combining::none;
+}
+
+template <class Index>
+bool request_flow<Index>::is_sorted_at(std::size_t l) const noexcept {
+    const auto strategy = strategy_at(l);
+    return strategy == combining::sort || strategy == combining::envelope_sort ||
+           strategy == combining::search_tree;
+}
+
+template <class Index>
+void request_flow<Index>::start(std::span<const Index> indices, const std::byte* values) {
+    levels_[0].lists = {{indices, {}, values, false}};
+    combine(0);
+}
+
+template <class Index>
+void request_flow<Index>::combine(std::size_t l) {
+    level& at = levels_[l];
+    at.held.combine(strategy_at(l), at.lists, way_.owners.num_entries());
+    if (l < num_stages()) {
+        if (at.held.is_sorted()) {
+            find_runs(l);
+        } else {
+            arrange(l);
+        }
+    }
+    if (has_values()) combine_values(at);
+}
+
+template <class Index>
+void request_flow<Index>::combine_values(level& at) {
+    const auto num_held = static_cast<std::size_t>(at.held.size());
+    at.values = room_for(num_held * value_bytes());
+    std::vector<std::uint8_t> is_set(num_held);
+    for (std::size_t l = 0; l < at.lists.size(); ++l) {
+        const auto& list = at.lists[l];
+        at.held.for_each_stretch(
+            l, list.indices, [&](std::size_t first, std::span<const position_t> places) {
+                kind_.operation->combine(at.values.get(), is_set.data(),
+                                         list.values + first * value_bytes(), places);
+            });
+    }
+}
+
+// An owner's entries are one stretch of what is sorted.
+template <class Index>
+void request_flow<Index>::find_runs(std::size_t l) {
+    level& at = levels_[l];
+    const hop_finder hops(way_, l);
+    at.leaving.assign(way_.stages[l].destinations.size() + 1, {});
+    const auto& indices = at.held.indices();
+    for (auto first = indices.begin(); first != indices.end();) {
+        const rank_t owner = way_.owners.owner(static_cast<count_t>(*first));
+        const count_t end = way_.owners.first(owner + 1);
+        const auto last = std::partition_point(
+            first, indices.end(), [&](Index index) { return static_cast<count_t>(index) < end; });
+        auto& runs = at.leaving[hops.of(owner)];
+        const auto begins_at = static_cast<std::size_t>(first - indices.begin());
+        const auto length = static_cast<std::size_t>(last - first);
+        if (!runs.empty() && runs.back().first + runs.back().length == begins_at) {
+            runs.back().length += length;
+        } else {
+            runs.push_back({begins_at, length});
+        }
+        first = last;
+    }
+}
+
+// What is in no order is put in the order of where it goes.
+template <class Index>
+void request_flow<Index>::arrange(std::size_t l) {
+    level& at = levels_[l];
+    const hop_finder hops(way_, l);
+    absl::flat_hash_map<rank_t, std::size_t> hop_to;
+    const auto& indices = at.held.indices();
+    std::vector<position_t> places;
+    std::vector<position_t> num_leaving(way_.stages[l].destinations.size() + 1);
+    for (const Index index : indices) {
+        const rank_t owner = way_.owners.owner(static_cast<count_t>(index));
+        const auto [entry, is_new] = hop_to.try_emplace(owner, 0);
+        if (is_new) entry->second = hops.of(owner);
+        places.push_back(static_cast<position_t>(entry->second));
+        ++num_leaving[entry->second];
+    }
+    at.leaving.assign(num_leaving.size(), {});
+    position_t first = 0;
+    for (std::size_t d = 0; d < num_leaving.size(); ++d) {
+        if (num_leaving[d] > 0) at.leaving[d].push_back({first, num_leaving[d]});
+        first += num_leaving[d];
+        num_leaving[d] = first - num_leaving[d];
+    }
+    for (position_t& place : places) place = num_leaving[place]++;
+    at.held.rearrange(places);
+}
+
+template <class Index>
+count_t request_flow<Index>::num_requests(std::size_t stage, std::size_t d) const {
+    return static_cast<count_t>(total_length(levels_[stage].leaving[d]));
+}
+
+template <class Index>
+count_t request_flow<Index>::packed_bytes(count_t num_requests) const {
+    const auto count = static_cast<std::size_t>(num_requests);
+    return static_cast<count_t>(padded(count * sizeof(Index)) +
+                                padded(has_return_slots() ? count * sizeof(position_t) : 0) +
+                                padded(count * value_bytes()));
+}
+
+template <class Index>
+void request_flow<Index>::pack(std::size_t stage, std::size_t d, std::byte* to) const {
+    const level& at = levels_[stage];
+    const auto& runs = at.leaving[d];
+    const std::size_t count = total_length(runs);
+    std::byte* index = to;
+    for (const auto& [first, length] : runs)
+        append(index, at.held.indices().data() + first, length, sizeof(Index));
+    to += padded(count * sizeof(Index));
+    if (has_return_slots()) {
+        std::byte* slot = to;
+        for (const auto& [first, length] : runs) {
+            for (std::size_t place = first; place < first + length; ++place) {
+                const auto number = static_cast<position_t>(place);
+                append(slot, &number, 1, sizeof number);
+            }
+        }
+        to += padded(count * sizeof(position_t));
+    }
+    if (!has_values()) return;
+    for (const auto& [first, length] : runs)
+        append(to, at.values.get() + first * value_bytes(), length, value_bytes());
+}
+
+template <class Index>
+request_list<Index> request_flow<Index>::what_stays(std::size_t l) {
+    level& at = levels_[l];
+    const auto& runs = at.leaving.back();
+    const bool is_sorted = is_sorted_at(l);
+    if (runs.empty()) return {{}, {}, nullptr, is_sorted};
+    if (runs.size() == 1) {
+        const auto [first, length] = runs.front();
+        return {std::span(at.held.indices()).subspan(first, length),
+                {},
+                has_values() ? at.values.get() + first * value_bytes() : nullptr,
+                is_sorted};
+    }
+    level& next = levels_[l + 1];
+    for (const auto& [first, length] : runs) {
+        const auto begin = at.held.indices().begin() + static_cast<std::ptrdiff_t>(first);
+        next.stayed.insert(next.stayed.end(), begin, begin + static_cast<std::ptrdiff_t>(length));
+    }
+    if (has_values()) {
+        next.stayed_values = room_for(next.stayed.size() * value_bytes());
+        std::byte* to = next.stayed_values.get();
+        for (const auto& [first, length] : runs)
+            append(to, at.values.get() + first * value_bytes(), length, value_bytes());
+    }
+    return {next.stayed, {}, next.stayed_values.get(), is_sorted};
+}
+
+template <class Index>
+void request_flow<Index>::take(std::size_t stage, std::span<const packed_requests> from_sources) {
+    level& next = levels_[stage + 1];
+    next.lists = {what_stays(stage)};
+    for (const auto& [num_requests, data] : from_sources) {
+        const auto count = static_cast<std::size_t>(num_requests);
+        const auto* const slots = data + padded(count * sizeof(Index));
+        const std::size_t slot_bytes = has_return_slots() ? padded(count * sizeof(position_t)) : 0;
+        next.lists.push_back(
+            {std::span(reinterpret_cast<const Index*>(data), count),
+             std::span(reinterpret_cast<const position_t*>(slots), has_return_slots() ? count : 0),
+             has_values() ? slots + slot_bytes : nullptr, is_sorted_at(stage)});
+    }
+    const bool is_owner = stage + 1 == num_stages();
+    if (!is_owner || (has_values() && kind_.operation->combines_at_owner())) combine(stage + 1);
+}
+
+template <class Index>
+count_t request_flow<Index>::offset_of(Index index) const {
+    return static_cast<count_t>(index) - first_entry_;
+}
+
+template <class Index>
+std::vector<count_t> request_flow<Index>::offsets() const {
+    std::vector<count_t> result;
+    for (const auto& list : levels_.back().lists) {
+        for (const Index index : list.indices) result.push_back(offset_of(index));
+    }
+    return result;
+}
+
+template <class Index>
+void request_flow<Index>::apply(std::byte* entries) const {
+    std::array<count_t, stretch_length> offsets;
+    const auto apply_all = [&](std::span<const Index> indices, const std::byte* values) {
+        for (std::size_t first = 0; first < indices.size(); first += stretch_length) {
+            const std::size_t length = std::min(stretch_length, indices.size() - first);
+            for (std::size_t k = 0; k < length; ++k) offsets[k] = offset_of(indices[first + k]);
+            kind_.operation->apply(entries, values + first * value_bytes(),
+                                   std::span<const count_t>(offsets.data(), length));
+        }
+    };
+    const level& owner = levels_.back();
+    if (kind_.operation->combines_at_owner()) {
+        apply_all(owner.held.indices(), owner.values.get());
+    } else {
+        for (const auto& list : owner.lists) apply_all(list.indices, list.values);
+    }
+}
+
+template <class Index>
+count_t request_flow<Index>::num_arrived(std::size_t stage, std::size_t i) const {
+    return static_cast<count_t>(levels_[stage + 1].lists[i + 1].indices.size());
+}
+
+template <class Index>
+count_t request_flow<Index>::reply_bytes(count_t num_requests) const {
+    const auto count = static_cast<std::size_t>(num_requests);
+    return static_cast<count_t>((has_return_slots() ? padded(count * sizeof(position_t)) : 0) +
+                                count * kind_.reply_bytes);
+}
+
+// The replies to one list of level l, in its order.
+template <class Index>
+void request_flow<Index>::copy_replies(std::size_t l, std::size_t list, std::byte* to) const {
+    const level& at = levels_[l];
+    const auto indices = at.lists[list].indices;
+    const std::size_t item_bytes = kind_.reply_bytes;
+    if (l == num_stages()) {
+        with_item_bytes(item_bytes, [&](auto bytes) {
+            for (std::size_t k = 0; k < indices.size(); ++k) {
+                const auto offset = static_cast<std::size_t>(offset_of(indices[k]));
+                std::memcpy(to + k * bytes, entries_ + offset * bytes, bytes);
+            }
+        });
+        return;
+    }
+    at.held.for_each_stretch(
+        list, indices, [&](std::size_t first, std::span<const position_t> places) {
+            gather(to + first * item_bytes, at.replies.get(), places, item_bytes);
+        });
+}
+
+template <class Index>
+void request_flow<Index>::pack_replies(std::size_t stage, std::size_t i, std::byte* to) const {
+    if (has_return_slots()) {
+        const auto slots = levels_[stage + 1].lists[i + 1].return_slots;
+        std::memcpy(to, slots.data(), slots.size_bytes());
+        to += padded(slots.size_bytes());
+    }
+    copy_replies(stage + 1, i + 1, to);
+}
+
+template <class Index>
+void request_flow<Index>::take_replies(std::size_t stage, std::size_t d, const std::byte* from) {
+    level& at = levels_[stage];
+    const auto& runs = at.leaving[d];
+    const std::size_t count = total_length(runs);
+    if (has_return_slots()) {
+        const std::span slots(reinterpret_cast<const position_t*>(from), count);
+        scatter(at.replies.get(), from + padded(slots.size_bytes()), slots, kind_.reply_bytes);
+        return;
+    }
+    for (const auto& [first, length] : runs) {
+        const std::size_t bytes = length * kind_.reply_bytes;
+        std::memcpy(at.replies.get() + first * kind_.reply_bytes, from, bytes);
+        from += bytes;
+    }
+}
+
+template <class Index>
+void request_flow<Index>::split(std::size_t stage) {
+    level& at = levels_[stage];
+    at.replies = room_for(static_cast<std::size_t>(at.held.size()) * kind_.reply_bytes);
+    const auto& runs = at.leaving.back();
+    if (runs.empty()) return;
+    if (runs.size() == 1) {
+        copy_replies(stage + 1, 0, at.replies.get() + runs.front().first * kind_.reply_bytes);
+        return;
+    }
+    const auto stayed = room_for(total_length(runs) * kind_.reply_bytes);
+    copy_replies(stage + 1, 0, stayed.get());
+    const std::byte* from = stayed.get();
+    for (const auto& [first, length] : runs) {
+        const std::size_t bytes = length * kind_.reply_bytes;
+        std::memcpy(at.replies.get() + first * kind_.reply_bytes, from, bytes);
+        from += bytes;
+    }
+}
+
+template <class Index>
+void request_flow<Index>::deliver(std::byte* out) const {
+    copy_replies(0, 0, out);
+}
+
+template <class Index>
+void request_flow<Index>::count(batch_statistics& result) const {
+    const auto num_issued = static_cast<count_t>(levels_[0].num_requests());
+    result.requests += num_issued;
+    result.combined_locally += num_issued - levels_[0].held.size();
+    result.stages.resize(num_stages());
+    const region_t region = way_.regions.region_of(way_.here);
+    for (std::size_t s = 0; s < num_stages(); ++s) {
+        auto& stage = result.stages[s];
+        const auto& destinations = way_.stages[s].destinations;
+        for (std::size_t d = 0; d < destinations.size(); ++d) {
+            const count_t num_sent = num_requests(s, d);
+            if (num_sent == 0) continue;
+            const bool leaves = way_.regions.region_of(destinations[d]) != region;
+            stage.sent += {1, num_sent, leaves ? 1 : 0, leaves ? num_sent : 0};
+        }
+        const auto& next = levels_[s + 1];
+        const auto num_stayed = static_cast<count_t>(next.lists[0].indices.size());
+        const auto num_all = static_cast<count_t>(next.num_requests());
+        stage.received += num_all - num_stayed;
+        if (s + 1 < num_stages()) stage.combined += num_all - next.held.size();
+    }
+    const auto& owner = levels_.back();
+    result.arrived += static_cast<count_t>(owner.num_requests() - owner.lists[0].indices.size());
+}
+
+// Positions of one list's requests, given those of what is held at its level.
+template <class Index>
+std::vector<count_t> request_flow<Index>::positions_at(std::size_t l,
+                                                       const std::vector<count_t>& of_held,
+                                                       std::size_t list) const {
+    std::vector<count_t> positions;
+    const auto indices = levels_[l].lists[list].indices;
+    positions.reserve(indices.size());
+    if (l == num_stages()) {
+        for (const Index index : indices) positions.push_back(offset_of(index));
+        return positions;
+    }
+    levels_[l].held.for_each_stretch(list, indices,
+                                     [&](std::size_t, std::span<const position_t> places) {
+                                         for (const position_t place : places)
+                                             positions.push_back(of_held[place]);
+                                     });
+    return positions;
+}
+
+// Replies travel from the last stage to the first. What a rank holds at a level has come to it in the
+// stages before, on the way back.
+template <class Index>
+plan request_flow<Index>::make_plan() const {
+    const std::size_t last = num_stages() - 1;
+    plan::contents result;
+    result.rank = way_.here;
+    result.num_ranks = way_.regions.num_ranks();
+    result.route_name = way_.r->name();
+    result.is_deduplicated = kind_.combine.strategy != combining::none && kind_.combine.locally &&
+                             kind_.combine.on_the_way;
+    result.num_items = way_.owners.size(way_.here);
+    result.num_slots = static_cast<count_t>(levels_[0].num_requests());
+    result.stages.resize(num_stages());
+    count_t num_positions = result.num_items;
+    std::vector<count_t> of_next;  // positions of what level s + 1 holds
+    for (std::size_t s = num_stages(); s-- > 0;) {
+        plan_stage& stage = result.stages[last - s];
+        const auto& sources = way_.stages[s].sources;
+        for (std::size_t i = 0; i < sources.size(); ++i) {
+            auto positions = positions_at(s + 1, of_next, i + 1);
+            if (!positions.empty()) stage.sends.push_back({sources[i], std::move(positions)});
+        }
+        const level& at = levels_[s];
+        std::vector<count_t> of_held(static_cast<std::size_t>(at.held.size()));
+        const auto stayed = positions_at(s + 1, of_next, 0);
+        auto next_stayed = stayed.begin();
+        for (const auto& [first, length] : at.leaving.back()) {
+            for (std::size_t k = 0; k < length; ++k) of_held[first + k] = *next_stayed++;
+        }
+        const auto& destinations = way_.stages[s].destinations;
+        for (std::size_t d = 0; d < destinations.size(); ++d) {
+            const count_t num_received = num_requests(s, d);
+            if (num_received == 0) continue;
+            stage.receives.push_back({destinations[d], num_positions, num_received});
+            for (const auto& [first, length] : at.leaving[d]) {
+                for (std::size_t k = 0; k < length; ++k) of_held[first + k] = num_positions++;
+            }
+        }
+        of_next = std::move(of_held);
+    }
+    const auto positions = positions_at(0, of_next, 0);
+    for (std::size_t slot = 0; slot < positions.size(); ++slot)
+        result.deliveries.push_back({positions[slot], static_cast<count_t>(slot)});
+    std::stable_sort(result.deliveries.begin(), result.deliveries.end(),
+                     [](const auto& a, const auto& b) { return a.position < b.position; });
+    return plan(std::move(result));
+}
+
+template class request_flow<std::uint32_t>;
+template class request_flow<std::uint64_t>;
+
+}  // namespace crossdock

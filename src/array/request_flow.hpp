@@ -1,0 +1,138 @@
+/// @file
+/// @brief One rank of a batch, without the sending.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "combined_requests.hpp"
+#include "crossdock/array/batch_statistics.hpp"
+#include "crossdock/array/value_operation.hpp"
+#include "crossdock/plan/plan.hpp"
+#include "request_way.hpp"
+
+namespace crossdock {
+
+/// @brief What travels with a request of a batch; equal on all ranks.
+struct request_kind {
+    combining_options combine;
+    const value_operation* operation = nullptr;  ///< of writes and updates
+    std::size_t reply_bytes = 0;                 ///< of a value that is read; 0: nothing comes back
+};
+
+/// @brief Requests that came from one rank, as `pack` wrote them.
+struct packed_requests {
+    count_t num_requests = 0;
+    const std::byte* data = nullptr;  ///< aligned as a std::max_align_t; stays where it is
+};
+
+/// @brief Holds requests, combines them, packs them for the next hop, takes what came; and brings
+/// replies back along the same way.
+///
+///     level 0  own requests, combined            indices this rank holds before stage 0
+///     level s  what stayed in stage s - 1, and what came from each source, combined
+///     level S  requests for entries of this rank
+///
+/// Every level remembers how its lists were combined, so that replies are split the same way back.
+///
+/// | state | legal calls |
+/// |---|---|
+/// | before stage 0 | `start` |
+/// | stage s = 0 … S-1 | `num_requests`, `pack` for every destination, then `take` once |
+/// | at the owner | `apply`, `read` with the entries |
+/// | stage s = S-1 … 0 back | `pack_replies` for every source; `take_replies` of every destination, then `split` |
+/// | at home | `deliver` |
+template <class Index>
+class request_flow {
+  public:
+    /// @param way  borrowed, as is the operation
+    request_flow(const request_way& way, const request_kind& kind);
+
+    /// @brief Combines this rank's own requests.
+    /// @param values  of `indices`; must stay until stage 0 is packed
+    void start(std::span<const Index> indices, const std::byte* values);
+
+    /// @brief How many requests go to a stage's d-th destination.
+    count_t num_requests(std::size_t stage, std::size_t d) const;
+
+    /// @brief The bytes of `num_requests` requests; a multiple of the largest alignment.
+    count_t packed_bytes(count_t num_requests) const;
+
+    /// @brief Writes the requests for the d-th destination.
+    void pack(std::size_t stage, std::size_t d, std::byte* to) const;
+
+    /// @brief Takes what came from every source of the stage, in their order, and combines it.
+    void take(std::size_t stage, std::span<const packed_requests> from_sources);
+
+    /// @brief Brings writes and updates into this rank's entries, in the order of ranks they came from.
+    void apply(std::byte* entries) const;
+
+    /// @brief The entries that `apply` would change, as offsets in this rank's part.
+    std::vector<count_t> offsets() const;
+
+    /// @brief From now on, what is read comes from these entries.
+    void read(const std::byte* entries) { entries_ = entries; }
+
+    count_t reply_bytes(count_t num_requests) const;
+    /// @brief How many requests came from a stage's i-th source.
+    count_t num_arrived(std::size_t stage, std::size_t i) const;
+    void pack_replies(std::size_t stage, std::size_t i, std::byte* to) const;
+    void take_replies(std::size_t stage, std::size_t d, const std::byte* from);
+    /// @brief Passes the replies for what stayed in the stage on.
+    void split(std::size_t stage);
+    /// @brief The replies to this rank's own requests, in their order.
+    void deliver(std::byte* out) const;
+
+    /// @brief The counts of `batch_statistics`.
+    void count(batch_statistics& result) const;
+
+    /// @brief The plan that does this again: forward it brings what was read, in reverse it updates.
+    plan make_plan() const;
+
+  private:
+    struct run {
+        std::size_t first;
+        std::size_t length;
+    };
+    struct level {
+        std::vector<request_list<Index>> lists;
+        combined_requests<Index> held;
+        std::unique_ptr<std::byte[]> values;    // of `held`
+        std::unique_ptr<std::byte[]> replies;   // for `held`
+        std::vector<std::vector<run>> leaving;  // by destination; the last is what stays
+        std::vector<Index> stayed;              // the first list, where it is of several runs
+        std::unique_ptr<std::byte[]> stayed_values;
+
+        std::size_t num_requests() const;
+    };
+    class hop_finder;
+
+    std::size_t num_stages() const noexcept { return way_.num_stages(); }
+    bool has_values() const noexcept { return kind_.operation != nullptr; }
+    std::size_t value_bytes() const noexcept;
+    bool has_return_slots() const noexcept;
+    combining strategy_at(std::size_t l) const noexcept;
+    bool is_sorted_at(std::size_t l) const noexcept;
+    void combine(std::size_t l);
+    void combine_values(level& at);
+    void find_runs(std::size_t l);
+    void arrange(std::size_t l);
+    request_list<Index> what_stays(std::size_t l);
+    count_t offset_of(Index index) const;
+    void copy_replies(std::size_t l, std::size_t list, std::byte* to) const;
+    std::vector<count_t> positions_at(std::size_t l, const std::vector<count_t>& of_held,
+                                      std::size_t list) const;
+
+    const request_way& way_;
+    request_kind kind_;
+    count_t first_entry_;
+    const std::byte* entries_ = nullptr;
+    std::vector<level> levels_;
+};
+
+extern template class request_flow<std::uint32_t>;
+extern template class request_flow<std::uint64_t>;
+
+}  // namespace crossdock

@@ -1,0 +1,30 @@
+/// @file
+/// @brief A route over the ranks of an array, as one rank sees it.
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "crossdock/array/block_partition.hpp"
+#include "crossdock/route/route.hpp"
+
+namespace crossdock {
+
+/// @brief Where this rank's requests go, stage by stage. There is at least one stage, if without
+/// partners.
+struct request_way {
+    /// @throws as `make_route`
+    request_way(std::string_view route_name, const topology& where, const block_partition& of,
+                rank_t rank);
+
+    std::size_t num_stages() const noexcept { return stages.size(); }
+
+    topology regions;
+    block_partition owners;
+    rank_t here;
+    std::unique_ptr<route> r;
+    std::vector<stage_partners> stages;
+};
+
+}  // namespace crossdock
