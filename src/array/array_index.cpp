@@ -4,19 +4,20 @@
 
 namespace crossdock {
 
+void check_indices(std::span<const count_t> indices, count_t num_entries, rank_t rank) {
+    for (std::size_t k = 0; k < indices.size(); ++k) {
+        if (indices[k] >= 0 && indices[k] < num_entries) continue;
+        throw error(errc::index_out_of_range,
+                    fmt::format("request {} of rank {} is for index {}, outside [0, {})", k, rank,
+                                indices[k], num_entries),
+                    rank);
+    }
+}
+
 template <class Index>
 std::vector<Index> to_indices(std::span<const count_t> indices, count_t num_entries, rank_t rank) {
-    std::vector<Index> result(indices.size());
-    for (std::size_t k = 0; k < indices.size(); ++k) {
-        if (indices[k] < 0 || indices[k] >= num_entries) {
-            throw error(errc::index_out_of_range,
-                        fmt::format("request {} of rank {} is for index {}, outside [0, {})", k,
-                                    rank, indices[k], num_entries),
-                        rank);
-        }
-        result[k] = static_cast<Index>(indices[k]);
-    }
-    return result;
+    check_indices(indices, num_entries, rank);
+    return {indices.begin(), indices.end()};
 }
 
 template std::vector<std::uint32_t> to_indices(std::span<const count_t>, count_t, rank_t);

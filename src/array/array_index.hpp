@@ -16,8 +16,11 @@ auto with_index_type(count_t num_entries, Use&& use) {
     return num_entries <= count_t{1} << 32 ? use(std::uint32_t{}) : use(std::uint64_t{});
 }
 
-/// @brief Checks and narrows.
 /// @throws error(errc::index_out_of_range)  an index is outside [0, num_entries)
+void check_indices(std::span<const count_t> indices, count_t num_entries, rank_t rank);
+
+/// @brief Checks and narrows.
+/// @throws as `check_indices`
 template <class Index>
 std::vector<Index> to_indices(std::span<const count_t> indices, count_t num_entries, rank_t rank);
 

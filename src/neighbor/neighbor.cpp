@@ -195,6 +195,10 @@ neighbor::neighbor(const communicator& comm, const topology& regions, const patt
                           static_cast<std::int64_t>(options.max_message_bytes))),
           options)) {}
 
+neighbor::neighbor(const communicator& comm, plan compiled, const neighbor_options& options)
+    : state_(std::make_unique<implementation>(
+          comm, std::make_shared<const plan>(std::move(compiled)), options)) {}
+
 neighbor::neighbor(std::unique_ptr<implementation> state) : state_(std::move(state)) {}
 neighbor::~neighbor() = default;
 neighbor::neighbor(neighbor&&) noexcept = default;

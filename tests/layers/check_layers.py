@@ -69,6 +69,8 @@ def faults_of_include(project, file, room, include):
     target_room = room_of(project, target)
     if target_room not in allowed:
         yield f"{include}: room {room} may not use {target_room or 'what lies outside the rooms'}"
+    elif target_room in MPI_ROOMS and not uses_mpi:
+        yield f"{include} of the MPI room {target_room} outside the MPI rooms and *_mpi files"
 
 
 def find_faults(project):

@@ -50,6 +50,20 @@ class CheckLayers(unittest.TestCase):
         }
         self.assertEqual(len(self.faults(files)), 1)
 
+    def test_an_mpi_room_is_found_outside_mpi_files(self):
+        files = {
+            "include/crossdock/neighbor/neighbor.hpp": "#include <mpi.h>\n",
+            "include/crossdock/array/array_mpi.hpp": '#include "crossdock/neighbor/neighbor.hpp"\n',
+            "src/array/requests.cpp": '#include "crossdock/neighbor/neighbor.hpp"\n',
+        }
+        self.assertEqual(
+            self.faults(files),
+            [
+                "src/array/requests.cpp: crossdock/neighbor/neighbor.hpp of the MPI room neighbor "
+                "outside the MPI rooms and *_mpi files"
+            ],
+        )
+
     def test_mpi_is_found_outside_its_rooms(self):
         files = {
             "include/crossdock/base/communicator_mpi.hpp": "#include <mpi.h>\n",

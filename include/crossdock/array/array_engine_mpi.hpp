@@ -117,10 +117,6 @@ class array_engine {
     std::byte* entries() const noexcept;
     const batch_statistics& last_batch() const noexcept;
 
-    /// @brief What is wrong with a call now, if anything: the array is closed, in a batch, or a
-    /// prepared batch is active.
-    std::optional<error> state_fault() const;
-
     /// @brief Whether a batch is running; then the user's operation must not make requests.
     bool is_in_batch() const noexcept;
 
@@ -143,17 +139,21 @@ class array_engine {
 
   private:
     struct implementation;
+
+    std::optional<error> state_fault() const;
+    void run_rma(const array_batch& batch);
+
     std::unique_ptr<implementation> state_;
 };
 
 /// @brief Where the requests of a batch go if nothing is combined: for each its own place at the owner.
 struct uncombined_way {
-    /// @par Collective
-    /// Yes; blocks.
-    uncombined_way(const array_engine& array, std::span<const count_t> indices);
-
     std::vector<count_t> offsets;  ///< by entry of this rank, its first place, and the end
     neighbor requests;             ///< its items are the requests, its slots the places
 };
+
+/// @par Collective
+/// Yes; blocks.
+uncombined_way plan_uncombined(const array_engine& array, std::span<const count_t> indices);
 
 }  // namespace crossdock

@@ -149,7 +149,7 @@ class prepared_batch {
 
 template <item_type T>
 uncombined_way& prepared_batch<T>::to_owners() {
-    if (!to_owners_) to_owners_.emplace(*engine_, indices_);
+    if (!to_owners_) to_owners_.emplace(plan_uncombined(*engine_, indices_));
     return *to_owners_;
 }
 

@@ -65,6 +65,12 @@ class neighbor {
     /// @throws error  on all ranks or none, as `compile_mpi`
     neighbor(const communicator& comm, const topology& regions, const pattern& p,
              std::string_view route, const neighbor_options& options = {});
+
+    /// @brief Takes a plan that was compiled elsewhere; `deduplicate` has no say.
+    /// @param compiled  this rank's of plans that belong together
+    /// @par Collective
+    /// Logically: every rank must do so in the same order. Does not communicate.
+    neighbor(const communicator& comm, plan compiled, const neighbor_options& options = {});
     ~neighbor();
     neighbor(neighbor&&) noexcept;
     neighbor& operator=(neighbor&&) noexcept;

@@ -1,0 +1,192 @@
+#include "crossdock/array/array_engine_mpi.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "array_window_mpi.hpp"
+#include "batch_carrier_mpi.hpp"
+#include "batch_run_mpi.hpp"
+#include "crossdock/exchange/algorithm.hpp"
+
+namespace crossdock {
+
+namespace {
+
+constexpr const char* arguments_text = "sizes or options of a distributed array";
+
+topology regions_for(const communicator& comm, const array_settings& settings) {
+    if (!settings.regions) return topology::one_region(comm.num_ranks());
+    if (settings.regions->num_ranks() != comm.num_ranks()) {
+        throw error(errc::size_mismatch,
+                    fmt::format("the topology \"{}\" has {} ranks, but the communicator {}",
+                                settings.regions->to_string(), settings.regions->num_ranks(),
+                                comm.num_ranks()));
+    }
+    return *settings.regions;
+}
+
+std::string name_of_route(const topology& regions, const array_settings& settings) {
+    if (settings.transport != array_transport::routed) return "direct";
+    return settings.route == "auto" ? choose_array_route(regions) : settings.route;
+}
+
+std::int64_t hash_of(count_t num_entries, const array_settings& settings, std::size_t item_bytes,
+                     const topology& regions) {
+    const auto& combine = settings.combine;
+    return agreement_hash(fmt::format(
+        "{} {} {} {} {} {} {} {} {}", num_entries, item_bytes, settings.num_local.has_value(),
+        settings.route, to_string(combine.strategy), combine.locally, combine.on_the_way,
+        static_cast<int>(settings.transport), regions.to_string()));
+}
+
+void check_parts(count_t num_entries, const array_settings& settings) {
+    if (num_entries < 0)
+        throw error(errc::invalid_argument, fmt::format("an array of {} entries", num_entries));
+    if (settings.num_local.value_or(0) < 0)
+        throw error(errc::invalid_argument,
+                    fmt::format("a part of {} entries", *settings.num_local));
+}
+
+block_partition parts_of_all(const communicator& comm, count_t num_entries,
+                             const std::optional<count_t>& num_local) {
+    if (!num_local) return block_partition::blocks(num_entries, comm.num_ranks());
+    std::vector<count_t> sizes(static_cast<std::size_t>(comm.num_ranks()));
+    CROSSDOCK_MPI(
+        MPI_Allgather(&*num_local, 1, MPI_INT64_T, sizes.data(), 1, MPI_INT64_T, comm.get()));
+    auto owners = block_partition::from_sizes(sizes);
+    if (owners.num_entries() != num_entries) {
+        throw error(errc::size_mismatch, fmt::format("the parts of an array of {} entries have {}",
+                                                     num_entries, owners.num_entries()));
+    }
+    return owners;
+}
+
+// For the time of a batch.
+class busy_mark {
+  public:
+    explicit busy_mark(bool& is_busy) : is_busy_(is_busy) { is_busy_ = true; }
+    ~busy_mark() { is_busy_ = false; }
+    busy_mark(const busy_mark&) = delete;
+    busy_mark& operator=(const busy_mark&) = delete;
+
+  private:
+    bool& is_busy_;
+};
+
+}  // namespace
+
+struct array_engine::implementation {
+    implementation(const communicator& c, request_way&& w, const array_settings& s,
+                   std::size_t bytes)
+        : comm(c), way(std::move(w)), settings(s), item_bytes(bytes) {
+        const auto num_local = static_cast<std::size_t>(way.owners.size(way.here));
+        entries = std::make_unique<std::byte[]>(num_local * item_bytes);
+    }
+
+    // Two sets of tags in turn. A rank may be one batch ahead of another and never two: to be done
+    // with the requests of one it must have heard, in one way or another, from all ranks.
+    std::unique_ptr<batch_carrier> next_carrier() {
+        if (settings.transport == array_transport::plain) return make_plain_carrier(comm, way);
+        const int set = static_cast<int>(num_batches++ % 2);
+        return make_routed_carrier(comm, way, first_tag + set * tags_of_batch());
+    }
+
+    int tags_of_batch() const { return 2 * static_cast<int>(way.num_stages()); }
+
+    batch_place place() { return {comm, way, settings.combine, entries.get(), item_bytes}; }
+
+    communicator comm;
+    request_way way;
+    array_settings settings;
+    std::size_t item_bytes;
+    std::unique_ptr<std::byte[]> entries;
+    int first_tag = 0;
+    std::uint64_t num_batches = 0;
+    std::optional<array_window> window;
+    batch_statistics last;
+    int num_active = 0;
+    bool is_in_batch = false;
+    bool is_closed = false;
+};
+
+std::string choose_array_route(const topology& regions) {
+    return choose_exchange_algorithm(regions).route;
+}
+
+array_engine::array_engine(const communicator& comm, count_t num_entries,
+                           const array_settings& settings, std::size_t item_bytes) {
+    auto regions = topology::one_region(comm.num_ranks());
+    std::optional<error> fault;
+    try {
+        regions = regions_for(comm, settings);
+        check_parts(num_entries, settings);
+    } catch (...) {
+        fault = current_error();
+    }
+    agree(comm, fault, hash_of(num_entries, settings, item_bytes, regions), arguments_text);
+    const auto owners = parts_of_all(comm, num_entries, settings.num_local);
+    state_ = on_all_or_none(comm, [&] {
+        auto effective = settings;
+        if (settings.transport == array_transport::plain)
+            effective.combine = {combining::none, false, false};
+        request_way way(name_of_route(regions, settings), regions, owners, comm.rank());
+        return std::make_unique<implementation>(comm, std::move(way), effective, item_bytes);
+    });
+    state_->first_tag = comm.reserve_tags(2 * state_->tags_of_batch());
+}
+
+array_engine::~array_engine() = default;
+
+const communicator& array_engine::comm() const noexcept { return state_->comm; }
+const topology& array_engine::regions() const noexcept { return state_->way.regions; }
+const block_partition& array_engine::owners() const noexcept { return state_->way.owners; }
+const std::string& array_engine::route_name() const noexcept { return state_->way.r->name(); }
+std::byte* array_engine::entries() const noexcept { return state_->entries.get(); }
+const batch_statistics& array_engine::last_batch() const noexcept { return state_->last; }
+bool array_engine::is_in_batch() const noexcept { return state_->is_in_batch; }
+void array_engine::add_active(int change) noexcept { state_->num_active += change; }
+
+std::optional<error> array_engine::state_fault() const {
+    if (state_->num_active == 0) return std::nullopt;
+    const rank_t rank = state_->way.here;
+    return error(errc::invalid_state,
+                 fmt::format("rank {} has {} active prepared batches", rank, state_->num_active),
+                 rank);
+}
+
+void array_engine::run(const array_batch& batch) {
+    CROSSDOCK_ASSERT(light, !state_->is_closed, "the distributed array is closed");
+    const busy_mark mark(state_->is_in_batch);
+    auto checked = batch;
+    if (!checked.fault) checked.fault = state_fault();
+    // Open MPI 4.1 makes no window of one rank, which needs none.
+    if (state_->settings.transport == array_transport::rma && state_->comm.num_ranks() > 1)
+        return run_rma(checked);
+    const auto carrier = state_->next_carrier();
+    state_->last = run_batch(state_->place(), checked, *carrier);
+}
+
+void array_engine::run_rma(const array_batch& batch) {
+    auto& window = state_->window;
+    if (!window) window.emplace(state_->comm, owners(), entries(), state_->item_bytes);
+    on_all_or_none(
+        state_->comm, [&] { window->check(batch); }, claim_of(batch), what_differs);
+    window->run(batch);
+    state_->last = {};
+    state_->last.requests = static_cast<count_t>(batch.writes.indices.size() +
+                                                 batch.updates.indices.size() + batch.reads.size());
+}
+
+neighbor array_engine::prepare(std::span<const count_t> indices) {
+    CROSSDOCK_ASSERT(light, !state_->is_closed, "the distributed array is closed");
+    const auto carrier = state_->next_carrier();
+    return neighbor(state_->comm, plan_requests(state_->place(), indices, std::nullopt, *carrier));
+}
+
+void array_engine::close() {
+    if (std::exchange(state_->is_closed, true)) return;
+    if (state_->window) state_->window->close();
+}
+
+}  // namespace crossdock

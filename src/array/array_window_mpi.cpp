@@ -1,0 +1,73 @@
+#include "array_window_mpi.hpp"
+
+#include <fmt/format.h>
+
+#include "array_index.hpp"
+
+namespace crossdock {
+
+array_window::array_window(const communicator& comm, const block_partition& owners,
+                           std::byte* entries, std::size_t item_bytes)
+    : comm_(comm), owners_(owners), item_bytes_(checked_cast<int>(item_bytes)) {
+    const auto bytes = static_cast<MPI_Aint>(owners.size(comm.rank())) * item_bytes_;
+    CROSSDOCK_MPI(MPI_Win_create(entries, bytes, item_bytes_, MPI_INFO_NULL, comm.get(), &window_));
+}
+
+void array_window::check(const array_batch& batch) const {
+    if (batch.fault) throw error(*batch.fault);
+    for (const auto* changes : {&batch.writes, &batch.updates}) {
+        check_indices(changes->indices, owners_.num_entries(), comm_.rank());
+        const auto& [type, operation] = changes->predefined;
+        if (changes->operation && (type == MPI_DATATYPE_NULL || operation == MPI_OP_NULL)) {
+            throw error(errc::invalid_argument,
+                        "the transport rma takes sum, minimum, maximum, bit_or of numbers, and "
+                        "writes of which any stays");
+        }
+    }
+    check_indices(batch.reads, owners_.num_entries(), comm_.rank());
+}
+
+// All changes are done before anything is read.
+void array_window::run(const array_batch& batch) {
+    for (const auto* changes : {&batch.writes, &batch.updates}) {
+        if (!changes->operation) continue;
+        CROSSDOCK_MPI(MPI_Win_lock_all(MPI_MODE_NOCHECK, window_));
+        change(*changes);
+        CROSSDOCK_MPI(MPI_Win_unlock_all(window_));
+        CROSSDOCK_MPI(MPI_Barrier(comm_.get()));
+    }
+    if (!batch.has_reads) return;
+    CROSSDOCK_MPI(MPI_Win_lock_all(MPI_MODE_NOCHECK, window_));
+    read(batch.reads, batch.out);
+    CROSSDOCK_MPI(MPI_Win_unlock_all(window_));
+    CROSSDOCK_MPI(MPI_Barrier(comm_.get()));
+}
+
+void array_window::change(const array_changes& changes) {
+    const auto& [type, operation] = changes.predefined;
+    const int count = type == MPI_BYTE ? item_bytes_ : 1;
+    const std::byte* value = changes.values;
+    for (const count_t index : changes.indices) {
+        const rank_t owner = owners_.owner(index);
+        const auto offset = static_cast<MPI_Aint>(index - owners_.first(owner));
+        CROSSDOCK_MPI(
+            MPI_Accumulate(value, count, type, owner, offset, count, type, operation, window_));
+        value += item_bytes_;
+    }
+}
+
+void array_window::read(std::span<const count_t> indices, std::byte* out) {
+    for (const count_t index : indices) {
+        const rank_t owner = owners_.owner(index);
+        const auto offset = static_cast<MPI_Aint>(index - owners_.first(owner));
+        CROSSDOCK_MPI(
+            MPI_Get(out, item_bytes_, MPI_BYTE, owner, offset, item_bytes_, MPI_BYTE, window_));
+        out += item_bytes_;
+    }
+}
+
+void array_window::close() {
+    if (window_ != MPI_WIN_NULL) CROSSDOCK_MPI(MPI_Win_free(&window_));
+}
+
+}  // namespace crossdock

@@ -1,0 +1,46 @@
+/// @file
+/// @brief What carries the messages of a batch.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "../exchange/mailbox_mpi.hpp"
+#include "request_way.hpp"
+
+namespace crossdock {
+
+/// @brief Carries one message to each partner of a stage, and replies back.
+class batch_carrier {
+  public:
+    virtual ~batch_carrier() = default;
+
+    /// @brief Room for the stage's next messages, aligned as a std::max_align_t.
+    /// @param bytes  by destination for requests, by source for replies
+    virtual std::vector<std::byte*> make_room(std::span<const count_t> bytes) = 0;
+
+    /// @brief Sends what was written there to every destination, and takes what came from every
+    /// source, in their order. It stays as long as the carrier.
+    virtual std::vector<const std::byte*> exchange_requests(std::size_t stage) = 0;
+
+    /// @brief Sends what was written there to every source.
+    /// @param bytes  what comes from every destination; nothing travels where that is 0
+    virtual void start_replies(std::size_t stage, std::span<const count_t> bytes) = 0;
+
+    /// @brief Takes what comes from every destination, in their order.
+    virtual std::vector<const std::byte*> finish_replies() = 0;
+
+    /// @brief Waits until all is sent.
+    virtual void finish() = 0;
+};
+
+/// @brief Messages from rank to rank along a route.
+/// @param first_tag  of 2 for every stage
+std::unique_ptr<batch_carrier> make_routed_carrier(const communicator& comm, const request_way& way,
+                                                   int first_tag);
+
+/// @brief MPI_Alltoallv over all ranks, with a way whose one stage leads to all others.
+std::unique_ptr<batch_carrier> make_plain_carrier(const communicator& comm, const request_way& way);
+
+}  // namespace crossdock

@@ -1,0 +1,350 @@
+#include "batch_run_mpi.hpp"
+
+#include <array>
+#include <chrono>
+#include <string>
+
+#include "../exchange/verdict.hpp"
+#include "array_index.hpp"
+#include "batch_carrier_mpi.hpp"
+#include "crossdock/base/item_bytes.hpp"
+#include "request_flow.hpp"
+
+namespace crossdock {
+
+namespace {
+
+constexpr std::size_t num_kinds = 3;  // writes, updates, reads
+
+// What every message of requests begins with.
+struct message_head {
+    exchange_verdict verdict;
+    std::array<count_t, num_kinds> num_requests{};
+};
+static_assert(sizeof(message_head) % alignof(std::max_align_t) == 0);
+
+// Charges the time that has passed to one phase after the other.
+class phase_clock {
+  public:
+    void charge(double& phase) {
+        const auto now = clock::now();
+        phase += std::chrono::duration<double>(now - last_).count();
+        last_ = now;
+    }
+
+  private:
+    using clock = std::chrono::steady_clock;
+    clock::time_point last_ = clock::now();
+};
+
+// Entries as they were, for the case that an operation throws.
+class saved_entries {
+  public:
+    saved_entries(std::byte* entries, std::vector<count_t> offsets, std::size_t item_bytes)
+        : entries_(entries),
+          offsets_(std::move(offsets)),
+          item_bytes_(item_bytes),
+          values_(std::make_unique_for_overwrite<std::byte[]>(offsets_.size() * item_bytes)) {
+        for_each([](std::byte* entry, std::byte* saved, std::size_t bytes) {
+            std::memcpy(saved, entry, bytes);
+        });
+    }
+
+    void restore() {
+        for_each([](std::byte* entry, std::byte* saved, std::size_t bytes) {
+            std::memcpy(entry, saved, bytes);
+        });
+    }
+
+  private:
+    template <class Copy>
+    void for_each(Copy&& copy) {
+        for (std::size_t k = 0; k < offsets_.size(); ++k) {
+            copy(entries_ + static_cast<std::size_t>(offsets_[k]) * item_bytes_,
+                 values_.get() + k * item_bytes_, item_bytes_);
+        }
+    }
+
+    std::byte* entries_;
+    std::vector<count_t> offsets_;
+    std::size_t item_bytes_;
+    std::unique_ptr<std::byte[]> values_;
+};
+
+template <class Index>
+class batch_run {
+  public:
+    batch_run(const batch_place& place, const array_batch& batch, batch_carrier& carrier)
+        : place_(place), batch_(batch), carrier_(carrier), fault_(batch.fault) {}
+
+    void carry_requests() {
+        start();
+        for (std::size_t stage = 0; stage < place_.way.num_stages(); ++stage) pass(stage);
+        settle();
+    }
+
+    void change() {
+        if (late_fault_) throw error(*late_fault_);
+        for (const auto* flow : changing_flows()) flow->apply(place_.entries);
+        clock_.charge(statistics_.seconds.write);
+    }
+
+    // As `change`, but on all ranks or on none.
+    void change_or_restore() {
+        std::vector<count_t> offsets;
+        for (const auto* flow : changing_flows()) {
+            const auto more = flow->offsets();
+            offsets.insert(offsets.end(), more.begin(), more.end());
+        }
+        saved_entries saved(place_.entries, std::move(offsets), place_.item_bytes);
+        try {
+            on_all_or_none(place_.comm, [&] { change(); });
+        } catch (...) {
+            saved.restore();
+            throw;
+        }
+    }
+
+    void carry_replies() {
+        auto& reads = *flows_.back();
+        reads.read(place_.entries);
+        for (std::size_t stage = place_.way.num_stages(); stage-- > 0;) reply(stage);
+        reads.deliver(batch_.out);
+        clock_.charge(statistics_.seconds.split);
+    }
+
+    bool may_throw() const {
+        const auto may = [](const array_changes& changes) {
+            return changes.operation != nullptr && changes.operation->may_throw();
+        };
+        return may(batch_.writes) || may(batch_.updates);
+    }
+
+    batch_statistics statistics() {
+        for (const auto& flow : flows_) {
+            if (flow) flow->count(statistics_);
+        }
+        return std::move(statistics_);
+    }
+
+    plan make_plan() const { return flows_.back()->make_plan(); }
+
+  private:
+    using optional_flow = std::optional<request_flow<Index>>;
+
+    std::vector<const request_flow<Index>*> changing_flows() const {
+        std::vector<const request_flow<Index>*> result;
+        for (std::size_t kind = 0; kind + 1 < num_kinds; ++kind) {
+            if (flows_[kind]) result.push_back(&*flows_[kind]);
+        }
+        return result;
+    }
+
+    // A fault leaves a rank without requests, but it goes on, so that all hear of it.
+    void start() {
+        try {
+            start_flows(fault_.has_value());
+        } catch (...) {
+            fault_ = current_error();
+            start_flows(true);
+        }
+        verdict_ = exchange_verdict({fault_.has_value(), {claim_of(batch_), 0}});
+        clock_.charge(statistics_.seconds.combine_locally);
+    }
+
+    void start_flows(bool without_requests) {
+        const auto start_one = [&](std::size_t kind, std::span<const count_t> indices,
+                                   const std::byte* values, const request_kind& what) {
+            flows_[kind].emplace(place_.way, what);
+            indices_[kind] =
+                to_indices<Index>(without_requests ? std::span<const count_t>() : indices,
+                                  place_.way.owners.num_entries(), place_.way.here);
+            flows_[kind]->start(indices_[kind], values);
+        };
+        const std::array changes{&batch_.writes, &batch_.updates};
+        for (std::size_t kind = 0; kind < changes.size(); ++kind) {
+            const auto& [indices, values, operation, predefined] = *changes[kind];
+            if (operation) start_one(kind, indices, values, {place_.combine, operation, 0});
+        }
+        if (batch_.has_reads)
+            start_one(num_kinds - 1, batch_.reads, nullptr,
+                      {place_.combine, nullptr, place_.item_bytes});
+    }
+
+    // An operation that threw on the way leaves nothing to be sent.
+    bool is_silent() const { return late_fault_.has_value() || !verdict_.is_good(); }
+
+    void pass(std::size_t stage) {
+        send_requests(stage);
+        const auto came = carrier_.exchange_requests(stage);
+        std::vector<message_head> heads(came.size());
+        for (std::size_t i = 0; i < came.size(); ++i) {
+            std::memcpy(&heads[i], came[i], sizeof(message_head));
+            verdict_.merge(heads[i].verdict);
+        }
+        clock_.charge(statistics_.seconds.communicate);
+        take(stage, came, heads);
+        const bool is_on_the_way = stage + 1 < place_.way.num_stages();
+        clock_.charge(is_on_the_way ? statistics_.seconds.combine_on_the_way
+                                    : statistics_.seconds.write);
+    }
+
+    void send_requests(std::size_t stage) {
+        const auto& destinations = place_.way.stages[stage].destinations;
+        std::vector<message_head> heads(destinations.size());
+        std::vector<count_t> bytes(destinations.size(), sizeof(message_head));
+        for (std::size_t d = 0; d < destinations.size(); ++d) {
+            heads[d].verdict = verdict_;
+            for (std::size_t kind = 0; kind < num_kinds && !is_silent(); ++kind) {
+                if (!flows_[kind]) continue;
+                const count_t count = flows_[kind]->num_requests(stage, d);
+                heads[d].num_requests[kind] = count;
+                bytes[d] += flows_[kind]->packed_bytes(count);
+            }
+        }
+        const auto rooms = carrier_.make_room(bytes);
+        for (std::size_t d = 0; d < destinations.size(); ++d) {
+            std::byte* to = rooms[d];
+            std::memcpy(to, &heads[d], sizeof(message_head));
+            to += sizeof(message_head);
+            for (std::size_t kind = 0; kind < num_kinds; ++kind) {
+                const count_t count = heads[d].num_requests[kind];
+                if (count == 0) continue;
+                flows_[kind]->pack(stage, d, to);
+                to += flows_[kind]->packed_bytes(count);
+            }
+        }
+    }
+
+    void take(std::size_t stage, std::span<const std::byte* const> came,
+              std::span<const message_head> heads) {
+        std::array<std::vector<packed_requests>, num_kinds> packed;
+        for (std::size_t i = 0; i < came.size(); ++i) {
+            const std::byte* from = came[i] + sizeof(message_head);
+            for (std::size_t kind = 0; kind < num_kinds; ++kind) {
+                // Ranks that ask for different things do not understand each other's requests.
+                const count_t count = verdict_.is_good() ? heads[i].num_requests[kind] : 0;
+                packed[kind].push_back({count, from});
+                if (count > 0) from += flows_[kind]->packed_bytes(count);
+            }
+        }
+        try {
+            for (std::size_t kind = 0; kind < num_kinds; ++kind) {
+                if (flows_[kind] && !late_fault_) flows_[kind]->take(stage, packed[kind]);
+            }
+        } catch (...) {
+            late_fault_ = current_error();
+        }
+    }
+
+    // By now the verdict is of all ranks.
+    void settle() {
+        if (verdict_.is_good()) return;
+        agree(place_.comm, fault_);
+        throw error(errc::invalid_argument, std::string(what_differs) + " differ between ranks");
+    }
+
+    void reply(std::size_t stage) {
+        auto& reads = *flows_.back();
+        const auto& [destinations, sources] = place_.way.stages[stage];
+        std::vector<count_t> bytes;
+        for (std::size_t i = 0; i < sources.size(); ++i)
+            bytes.push_back(reads.reply_bytes(reads.num_arrived(stage, i)));
+        const auto rooms = carrier_.make_room(bytes);
+        clock_.charge(statistics_.seconds.communicate);
+        for (std::size_t i = 0; i < sources.size(); ++i) {
+            if (bytes[i] > 0) reads.pack_replies(stage, i, rooms[i]);
+        }
+        const bool is_owner = stage + 1 == place_.way.num_stages();
+        double& packing = is_owner ? statistics_.seconds.read : statistics_.seconds.split;
+        clock_.charge(packing);
+
+        std::vector<count_t> expected;
+        for (std::size_t d = 0; d < destinations.size(); ++d)
+            expected.push_back(reads.reply_bytes(reads.num_requests(stage, d)));
+        carrier_.start_replies(stage, expected);
+        clock_.charge(statistics_.seconds.communicate);
+        reads.split(stage);
+        clock_.charge(packing);
+        const auto came = carrier_.finish_replies();
+        for (std::size_t d = 0; d < destinations.size(); ++d) {
+            if (expected[d] > 0) reads.take_replies(stage, d, came[d]);
+        }
+        clock_.charge(statistics_.seconds.communicate);
+    }
+
+    const batch_place& place_;
+    const array_batch& batch_;
+    batch_carrier& carrier_;
+    std::optional<error> fault_;       // known before anything was sent; the verdict tells all
+    std::optional<error> late_fault_;  // of an operation on the way; only this rank knows
+    exchange_verdict verdict_;
+    std::array<std::vector<Index>, num_kinds> indices_;
+    std::array<optional_flow, num_kinds> flows_;
+    batch_statistics statistics_;
+    phase_clock clock_;
+};
+
+// What is under way must be received before its memory goes.
+template <class Work>
+auto finish_in_any_case(batch_carrier& carrier, Work&& work) {
+    try {
+        auto result = work();
+        carrier.finish();
+        return result;
+    } catch (const mpi_error&) {
+        throw;
+    } catch (...) {
+        carrier.finish();
+        throw;
+    }
+}
+
+template <class Index>
+batch_statistics run_batch_as(const batch_place& place, const array_batch& batch,
+                              batch_carrier& carrier) {
+    batch_run<Index> run(place, batch, carrier);
+    return finish_in_any_case(carrier, [&] {
+        run.carry_requests();
+        if (run.may_throw()) {
+            run.change_or_restore();
+        } else {
+            run.change();
+        }
+        if (batch.has_reads) run.carry_replies();
+        return run.statistics();
+    });
+}
+
+}  // namespace
+
+std::int64_t claim_of(const array_batch& batch) {
+    std::string text = batch.has_reads ? "reads" : "";
+    for (const auto* changes : {&batch.writes, &batch.updates})
+        text += std::string(" ") + (changes->operation ? changes->operation->name() : "");
+    return agreement_hash(text);
+}
+
+batch_statistics run_batch(const batch_place& place, const array_batch& batch,
+                           batch_carrier& carrier) {
+    return with_index_type(place.way.owners.num_entries(), [&](auto index) {
+        return run_batch_as<decltype(index)>(place, batch, carrier);
+    });
+}
+
+plan plan_requests(const batch_place& place, std::span<const count_t> indices,
+                   const std::optional<error>& fault, batch_carrier& carrier) {
+    array_batch batch;
+    batch.reads = indices;
+    batch.has_reads = true;
+    batch.fault = fault;
+    return with_index_type(place.way.owners.num_entries(), [&](auto index) {
+        batch_run<decltype(index)> run(place, batch, carrier);
+        return finish_in_any_case(carrier, [&] {
+            run.carry_requests();
+            return run.make_plan();
+        });
+    });
+}
+
+}  // namespace crossdock

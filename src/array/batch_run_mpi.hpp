@@ -1,0 +1,42 @@
+/// @file
+/// @brief One batch of a distributed array, from requests to replies.
+#pragma once
+
+#include "crossdock/array/array_engine_mpi.hpp"
+#include "request_way.hpp"
+
+namespace crossdock {
+
+/// @brief What a batch works on.
+struct batch_place {
+    const communicator& comm;
+    const request_way& way;
+    const combining_options& combine;
+    std::byte* entries;
+    std::size_t item_bytes;
+};
+
+class batch_carrier;
+
+/// @brief A number for the kinds of requests and the operations of a batch, which must be the same on
+/// all ranks.
+std::int64_t claim_of(const array_batch& batch);
+
+/// @brief What is meant by that, in the text of an error.
+inline constexpr const char* what_differs = "kinds of requests or operations";
+
+/// @brief Carries a batch out.
+/// @return what it cost this rank
+/// @par Collective
+/// Yes; blocks.
+/// @throws as `distributed_array`
+batch_statistics run_batch(const batch_place& place, const array_batch& batch,
+                           batch_carrier& carrier);
+
+/// @brief Sends requests to their owners and makes a plan of how they travelled.
+/// @par Collective
+/// Yes; blocks.
+plan plan_requests(const batch_place& place, std::span<const count_t> indices,
+                   const std::optional<error>& fault, batch_carrier& carrier);
+
+}  // namespace crossdock

@@ -1,0 +1,103 @@
+#include <array>
+
+#include "batch_carrier_mpi.hpp"
+
+namespace crossdock {
+
+namespace {
+
+// MPI counts in these, so that more than 2^31 bytes can travel.
+constexpr count_t unit_bytes = alignof(std::max_align_t);
+
+// Consecutive stretches of a buffer, one for each rank.
+struct stretches {
+    std::vector<int> counts;
+    std::vector<int> displacements;
+    std::unique_ptr<std::byte[]> data;
+
+    explicit stretches(std::vector<int> num_units)
+        : counts(std::move(num_units)), displacements(counts.size()) {
+        count_t total = 0;
+        for (std::size_t rank = 0; rank < counts.size(); ++rank) {
+            displacements[rank] = checked_cast<int>(total);
+            total += counts[rank];
+        }
+        data = std::make_unique_for_overwrite<std::byte[]>(
+            static_cast<std::size_t>(total * unit_bytes));
+    }
+    std::byte* of(rank_t rank) const {
+        return data.get() + displacements[static_cast<std::size_t>(rank)] * unit_bytes;
+    }
+};
+
+class plain_carrier final : public batch_carrier {
+  public:
+    plain_carrier(const communicator& comm, const request_way& way) : comm_(comm), way_(way) {
+        CROSSDOCK_MPI(MPI_Type_contiguous(static_cast<int>(unit_bytes), MPI_BYTE, &unit_));
+        CROSSDOCK_MPI(MPI_Type_commit(&unit_));
+    }
+    ~plain_carrier() override { MPI_Type_free(&unit_); }
+    plain_carrier(const plain_carrier&) = delete;
+    plain_carrier& operator=(const plain_carrier&) = delete;
+
+    std::vector<std::byte*> make_room(std::span<const count_t> bytes) override {
+        sent_.emplace_back(units_by_rank(bytes));
+        return by_partner<std::byte*>(sent_.back());
+    }
+
+    std::vector<const std::byte*> exchange_requests(std::size_t) override {
+        std::vector<int> counts(sent_.back().counts.size());
+        CROSSDOCK_MPI(MPI_Alltoall(sent_.back().counts.data(), 1, MPI_INT, counts.data(), 1,
+                                   MPI_INT, comm_.get()));
+        return exchange(std::move(counts));
+    }
+
+    void start_replies(std::size_t, std::span<const count_t> bytes) override {
+        replies_ = exchange(units_by_rank(bytes));
+    }
+    std::vector<const std::byte*> finish_replies() override { return replies_; }
+    void finish() override {}
+
+  private:
+    template <class Pointer>
+    std::vector<Pointer> by_partner(const stretches& buffer) const {
+        std::vector<Pointer> result;
+        for (const rank_t rank : way_.stages[0].destinations) result.push_back(buffer.of(rank));
+        return result;
+    }
+
+    std::vector<int> units_by_rank(std::span<const count_t> bytes_of_others) const {
+        std::vector<int> counts(static_cast<std::size_t>(comm_.num_ranks()));
+        const auto& others = way_.stages[0].destinations;
+        for (std::size_t i = 0; i < others.size(); ++i) {
+            counts[static_cast<std::size_t>(others[i])] =
+                checked_cast<int>((bytes_of_others[i] + unit_bytes - 1) / unit_bytes);
+        }
+        return counts;
+    }
+
+    std::vector<const std::byte*> exchange(std::vector<int> counts) {
+        const stretches& out = sent_.back();
+        const stretches& in = received_.emplace_back(std::move(counts));
+        CROSSDOCK_MPI(MPI_Alltoallv(out.data.get(), out.counts.data(), out.displacements.data(),
+                                    unit_, in.data.get(), in.counts.data(), in.displacements.data(),
+                                    unit_, comm_.get()));
+        return by_partner<const std::byte*>(in);
+    }
+
+    const communicator& comm_;
+    const request_way& way_;
+    MPI_Datatype unit_ = MPI_DATATYPE_NULL;
+    std::vector<stretches> sent_;
+    std::vector<stretches> received_;
+    std::vector<const std::byte*> replies_;
+};
+
+}  // namespace
+
+std::unique_ptr<batch_carrier> make_plain_carrier(const communicator& comm,
+                                                  const request_way& way) {
+    return std::make_unique<plain_carrier>(comm, way);
+}
+
+}  // namespace crossdock

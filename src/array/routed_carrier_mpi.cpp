@@ -1,0 +1,85 @@
+#include <algorithm>
+
+#include "batch_carrier_mpi.hpp"
+
+namespace crossdock {
+
+namespace {
+
+constexpr count_t max_message_bytes = count_t{1} << 30;
+
+class routed_carrier final : public batch_carrier {
+  public:
+    routed_carrier(const communicator& comm, const request_way& way, int first_tag)
+        : way_(way),
+          first_tag_(first_tag),
+          mail_(comm, way.regions, max_message_bytes, arrivals_) {}
+
+    std::vector<std::byte*> make_room(std::span<const count_t> bytes) override {
+        std::vector<std::byte*> rooms;
+        written_.clear();
+        for (const count_t length : bytes) {
+            written_.push_back(
+                {std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(length)),
+                 length});
+            rooms.push_back(written_.back().data.get());
+        }
+        return rooms;
+    }
+
+    std::vector<const std::byte*> exchange_requests(std::size_t stage) override {
+        const auto& [destinations, sources] = way_.stages[stage];
+        const int tag = first_tag_ + static_cast<int>(stage);
+        for (std::size_t d = 0; d < destinations.size(); ++d)
+            mail_.send(std::move(written_[d]), destinations[d], tag);
+        std::vector<const std::byte*> came(sources.size());
+        for (std::size_t i = 0; i < sources.size(); ++i) {
+            const auto message = mail_.wait_for_message(tag);
+            const auto place = std::lower_bound(sources.begin(), sources.end(), message.peer);
+            came[static_cast<std::size_t>(place - sources.begin())] = message.data;
+        }
+        return came;
+    }
+
+    void start_replies(std::size_t stage, std::span<const count_t> bytes) override {
+        const auto& [destinations, sources] = way_.stages[stage];
+        const int tag = first_tag_ + static_cast<int>(way_.num_stages() + stage);
+        replies_.assign(destinations.size(), nullptr);
+        for (std::size_t d = 0; d < destinations.size(); ++d) {
+            if (bytes[d] > 0)
+                replies_[d] = mail_.start_receive(destinations[d], bytes[d], tag).data;
+        }
+        for (std::size_t i = 0; i < sources.size(); ++i) {
+            const auto& [data, length] = written_[i];
+            if (length > 0) mail_.send_announced({sources[i], length, data.get()}, tag);
+            sent_replies_.push_back(std::move(written_[i]));
+        }
+    }
+
+    std::vector<const std::byte*> finish_replies() override {
+        mail_.wait_until([&] { return mail_.are_received(); });
+        return replies_;
+    }
+
+    void finish() override {
+        mail_.wait_until([&] { return mail_.are_sent(); });
+    }
+
+  private:
+    const request_way& way_;
+    int first_tag_;
+    byte_inbox arrivals_;
+    mailbox mail_;
+    std::vector<bundle> written_;
+    std::vector<bundle> sent_replies_;
+    std::vector<const std::byte*> replies_;
+};
+
+}  // namespace
+
+std::unique_ptr<batch_carrier> make_routed_carrier(const communicator& comm, const request_way& way,
+                                                   int first_tag) {
+    return std::make_unique<routed_carrier>(comm, way, first_tag);
+}
+
+}  // namespace crossdock
