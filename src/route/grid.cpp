@@ -19,6 +19,10 @@ bool product_reaches(const std::vector<rank_t>& shape, rank_t num_ranks) {
     return product >= num_ranks;
 }
 
+std::string_view after_colon(std::string_view parameters) {
+    return parameters.substr(std::min<std::size_t>(1, parameters.size()));
+}
+
 }  // namespace
 
 std::vector<rank_t> balanced_shape(rank_t num_ranks, int num_dimensions) {
@@ -45,7 +49,7 @@ std::vector<rank_t> balanced_shape(rank_t num_ranks, int num_dimensions) {
 
 std::unique_ptr<route> grid_route::make_grid(std::string_view parameters, const topology& regions) {
     const std::string name = "grid" + std::string(parameters);
-    const auto text = parameters.substr(std::min<std::size_t>(1, parameters.size()));
+    const auto text = after_colon(parameters);
     const rank_t num_ranks = regions.num_ranks();
     auto shape = text.find('x') == std::string_view::npos
                      ? parse_balanced_shape(text, name, num_ranks)
@@ -57,11 +61,43 @@ std::unique_ptr<route> grid_route::make_grid(std::string_view parameters, const 
     return std::unique_ptr<route>(new grid_route(name, regions, std::move(shape)));
 }
 
+std::unique_ptr<route> grid_route::make_named(std::string_view name, std::string_view parameters,
+                                              const topology& regions, std::vector<rank_t> shape) {
+    reject_parameters(name, parameters);
+    return std::unique_ptr<route>(new grid_route(std::string(name), regions, std::move(shape)));
+}
+
 std::unique_ptr<route> grid_route::make_hypercube(std::string_view parameters,
                                                   const topology& regions) {
-    reject_parameters("hypercube", parameters);
-    return std::unique_ptr<route>(
-        new grid_route("hypercube", regions, hypercube_shape(regions.num_ranks())));
+    return make_named("hypercube", parameters, regions, hypercube_shape(regions.num_ranks()));
+}
+
+std::unique_ptr<route> grid_route::make_equal(std::string_view parameters,
+                                              const topology& regions) {
+    const std::string name = "equal" + std::string(parameters);
+    auto shape = parse_balanced_shape(after_colon(parameters), name, regions.num_ranks());
+    return std::unique_ptr<route>(new grid_route(name, regions, std::move(shape)));
+}
+
+std::unique_ptr<route> grid_route::make_increase(std::string_view parameters,
+                                                 const topology& regions) {
+    return make_named("increase", parameters, regions, increasing_shape(regions.num_ranks()));
+}
+
+std::unique_ptr<route> grid_route::make_decrease(std::string_view parameters,
+                                                 const topology& regions) {
+    return make_named("decrease", parameters, regions, decreasing_shape(regions.num_ranks()));
+}
+
+std::unique_ptr<route> grid_route::make_hourglass(std::string_view parameters,
+                                                  const topology& regions) {
+    return make_named("hourglass", parameters, regions, hourglass_shape(regions.num_ranks()));
+}
+
+std::unique_ptr<route> grid_route::make_inverse_hourglass(std::string_view parameters,
+                                                          const topology& regions) {
+    return make_named("inverse_hourglass", parameters, regions,
+                      inverse_hourglass_shape(regions.num_ranks()));
 }
 
 rank_t grid_route::next_hop(rank_t here, rank_t destination, int stage,

@@ -29,6 +29,32 @@ void require_dimensions(count_t num_dimensions, std::string_view route_name) {
                     " dimensions, more than " + std::to_string(max_dimensions));
 }
 
+// The bits it takes to tell the cells apart.
+int num_bits(int num_cells) {
+    return static_cast<int>(std::bit_width(static_cast<unsigned>(num_cells - 1)));
+}
+
+std::vector<int> increase(int bits) {
+    std::vector<int> shape;
+    for (int exponent = 1; exponent <= bits; ++exponent) {
+        shape.push_back(1 << exponent);
+        bits -= exponent;
+    }
+    for (auto k = shape.end() - bits; k != shape.end(); ++k) *k *= 2;
+    return shape;
+}
+
+std::vector<int> decrease(int bits) {
+    auto shape = increase(bits);
+    std::ranges::reverse(shape);
+    return shape;
+}
+
+std::vector<int> joined(std::vector<int> first, const std::vector<int>& second) {
+    first.insert(first.end(), second.begin(), second.end());
+    return first;
+}
+
 }  // namespace
 
 std::vector<int> parse_shape(std::string_view text, std::string_view route_name) {
@@ -51,8 +77,21 @@ std::vector<int> parse_balanced_shape(std::string_view text, std::string_view ro
 }
 
 std::vector<int> hypercube_shape(int num_cells) {
-    return std::vector<int>(
-        static_cast<std::size_t>(std::bit_width(static_cast<unsigned>(num_cells - 1))), 2);
+    return std::vector<int>(static_cast<std::size_t>(num_bits(num_cells)), 2);
+}
+
+std::vector<int> increasing_shape(int num_cells) { return increase(num_bits(num_cells)); }
+
+std::vector<int> decreasing_shape(int num_cells) { return decrease(num_bits(num_cells)); }
+
+std::vector<int> hourglass_shape(int num_cells) {
+    const int bits = num_bits(num_cells);
+    return joined(decrease(bits - bits / 2), increase(bits / 2));
+}
+
+std::vector<int> inverse_hourglass_shape(int num_cells) {
+    const int bits = num_bits(num_cells);
+    return joined(increase(bits - bits / 2), decrease(bits / 2));
 }
 
 }  // namespace crossdock

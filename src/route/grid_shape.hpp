@@ -21,4 +21,21 @@ std::vector<int> parse_balanced_shape(std::string_view text, std::string_view ro
 /// @brief ceil(log2 num_cells) dimensions of 2.
 std::vector<int> hypercube_shape(int num_cells);
 
+/// @brief Powers of two 2^e1, 2^e2, … with e1 < e2 < … and e1 + e2 + … = ceil(log2 num_cells).
+///
+/// The exponents are 1, 2, …, m with the largest m that has room; each of the last ones takes one of
+/// the bits that are left over.
+std::vector<int> increasing_shape(int num_cells);
+
+/// @brief `increasing_shape`, backwards.
+std::vector<int> decreasing_shape(int num_cells);
+
+/// @brief The first half of the ceil(log2 num_cells) bits decreasing, the second increasing.
+///
+/// Of an odd number, the first half has one more.
+std::vector<int> hourglass_shape(int num_cells);
+
+/// @brief The first half of the bits, as in `hourglass_shape`, increasing, the second decreasing.
+std::vector<int> inverse_hourglass_shape(int num_cells);
+
 }  // namespace crossdock

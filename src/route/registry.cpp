@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 
 #include "crossdock/route/direct.hpp"
 #include "crossdock/route/grid.hpp"
@@ -28,14 +29,33 @@ const std::vector<route_description>& registered_routes() {
     return routes;
 }
 
+const std::vector<route_description>& named_grids() {
+    static const std::vector<route_description> grids{
+        {"equal", "equal:2", "a grid of n nearly equal dimensions, the same as grid:n",
+         &grid_route::make_equal},
+        {"increase", "increase", "a grid whose dimensions are ever larger powers of two",
+         &grid_route::make_increase},
+        {"decrease", "decrease", "a grid whose dimensions are ever smaller powers of two",
+         &grid_route::make_decrease},
+        {"hourglass", "hourglass", "a grid whose dimensions first decrease, then increase",
+         &grid_route::make_hourglass},
+        {"inverse_hourglass", "inverse_hourglass",
+         "a grid whose dimensions first increase, then decrease",
+         &grid_route::make_inverse_hourglass},
+    };
+    return grids;
+}
+
 std::unique_ptr<route> make_route(std::string_view name, const topology& regions) {
     const auto colon = std::min(name.find(':'), name.size());
     const auto key = name.substr(0, colon);
-    for (const auto& entry : registered_routes()) {
-        if (entry.name == key) return entry.make(name.substr(colon), regions);
-    }
     std::string known;
-    for (const auto& entry : registered_routes()) known += (known.empty() ? "" : ", ") + entry.name;
+    for (const auto* routes : std::array{&registered_routes(), &named_grids()}) {
+        for (const auto& entry : *routes) {
+            if (entry.name == key) return entry.make(name.substr(colon), regions);
+            known += (known.empty() ? "" : ", ") + entry.name;
+        }
+    }
     throw error(errc::unknown_route,
                 "no route is called \"" + std::string(name) + "\"; there are " + known);
 }

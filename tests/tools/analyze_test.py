@@ -69,6 +69,15 @@ class Analyze(unittest.TestCase):
         self.assertEqual(totals["three_step+dedup"]["inter_region"]["items"]["total"], 2 * 4 * 3)
         self.assertEqual(totals["three_step+dedup"]["inter_region"]["messages"]["total"], 2)
 
+    def test_NamedGridsAreCountedIfAskedFor(self):
+        every = analyze("dense:3", 16, "2x8", "--routes", "all", "--no-dedup")
+        named = analyze("dense:3", 16, "2x8", "--routes", "equal:3,increase,hourglass", "--no-dedup")
+
+        self.assertNotIn("increase", [report["route"] for report in every["routes"]])
+        sent = {report["route"]: report["total"]["messages"]["total"] for report in named["routes"]}
+        self.assertEqual(sent, {"equal:3": 16 * (3 + 1 + 1), "increase": 16 * (1 + 7),
+                                "hourglass": 16 * (3 + 3)})
+
     def test_SixteenThousandRanksNeedNoMpirun(self):
         found = analyze(DATA / "bcspwr10.mtx.gz", 16384, "1024x16", "--routes", "direct,three_step")
 

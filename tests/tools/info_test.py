@@ -33,6 +33,8 @@ class Info(unittest.TestCase):
 
         self.assertLessEqual({"direct", "two_step", "three_step", "grid", "hypercube", "locality"},
                              set(routes))
+        self.assertLessEqual({"equal", "increase", "decrease", "hourglass", "inverse_hourglass"},
+                             set(routes))
         self.assertEqual(routes["grid"]["example"], "grid:2")
         self.assertTrue(all(route["summary"] for route in routes.values()))
 

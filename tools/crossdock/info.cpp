@@ -1,5 +1,6 @@
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "crossdock/route/route.hpp"
 #include "crossdock/topology/discover_mpi.hpp"
@@ -28,9 +29,15 @@ topology find_topology(const info_options& options, const communicator& comm) {
     return discover_topology(comm, level);
 }
 
+std::vector<route_description> routes_and_named_grids() {
+    auto routes = registered_routes();
+    routes.insert(routes.end(), named_grids().begin(), named_grids().end());
+    return routes;
+}
+
 void print_json(const info_options& options, const topology& regions, rank_t num_processes) {
     json routes = json::array();
-    for (const auto& entry : registered_routes()) {
+    for (const auto& entry : routes_and_named_grids()) {
         routes.push_back(
             {{"name", entry.name}, {"example", entry.example}, {"summary", entry.summary}});
     }
@@ -58,9 +65,9 @@ void print_table(const info_options& options, const topology& regions, rank_t nu
           options.topology_text.empty() ? "by " + options.level : "as given", regions.num_ranks(),
           regions.num_regions());
     table lines({"route", "for example"});
-    for (const auto& entry : registered_routes()) lines.add({entry.name, entry.example});
+    for (const auto& entry : routes_and_named_grids()) lines.add({entry.name, entry.example});
     print("{}\n", lines.to_string());
-    for (const auto& entry : registered_routes()) print("{}: {}\n", entry.name, entry.summary);
+    for (const auto& entry : routes_and_named_grids()) print("{}: {}\n", entry.name, entry.summary);
 }
 
 int run(const info_options& options) {

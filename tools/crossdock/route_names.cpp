@@ -17,10 +17,17 @@ std::vector<std::string> all_routes() {
     return names;
 }
 
+std::vector<std::string> grids() {
+    std::vector<std::string> names;
+    for (const auto& entry : named_grids()) names.push_back(entry.example);
+    return names;
+}
+
 }  // namespace
 
 std::string routes_help() {
-    return fmt::format("Routes, separated by commas; all = {}", fmt::join(all_routes(), ","));
+    return fmt::format("Routes, separated by commas; all = {}; named grids: {}",
+                       fmt::join(all_routes(), ","), fmt::join(grids(), ","));
 }
 
 std::vector<std::string> expand_routes(const std::vector<std::string>& names) {

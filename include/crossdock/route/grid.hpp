@@ -1,5 +1,5 @@
 /// @file
-/// @brief The routes `grid` and `hypercube`.
+/// @brief The routes `grid` and `hypercube`, and the named grids.
 #pragma once
 
 #include "crossdock/route/route.hpp"
@@ -18,8 +18,8 @@ namespace crossdock {
 ///
 /// At most (K1 - 1) + (K2 - 1) + … messages per rank.
 /// @par Source
-/// \cite selvitopi2019vpt (the dimensions of grid:n) and \cite peters2024array. Differs: blocks of
-/// nearly equal size in place of a grid with missing ranks.
+/// \cite selvitopi2019vpt (the dimensions of grid:n) and \cite peters2024array (also the shapes with
+/// names). Differs: blocks of nearly equal size in place of a grid with missing ranks.
 class grid_route final : public route {
   public:
     /// @param parameters  ":K1xK2x…" with a product of at least P, or ":n" for n balanced
@@ -28,6 +28,24 @@ class grid_route final : public route {
     /// @brief ceil(log2 P) dimensions of 2.
     static std::unique_ptr<route> make_hypercube(std::string_view parameters,
                                                  const topology& regions);
+
+    /// @brief The shape of "grid:n".
+    /// @param parameters  ":n"
+    static std::unique_ptr<route> make_equal(std::string_view parameters, const topology& regions);
+    /// @brief Powers of two, each larger than the one before: 2x4x8 for 64 ranks.
+    ///
+    /// As those below, ceil(log2 P) bits together; `docs/routes.md` says how they are shared out.
+    static std::unique_ptr<route> make_increase(std::string_view parameters,
+                                                const topology& regions);
+    /// @brief The dimensions of `make_increase` backwards: 8x4x2 for 64 ranks.
+    static std::unique_ptr<route> make_decrease(std::string_view parameters,
+                                                const topology& regions);
+    /// @brief Powers of two that first decrease, then increase: 4x2x2x4 for 64 ranks.
+    static std::unique_ptr<route> make_hourglass(std::string_view parameters,
+                                                 const topology& regions);
+    /// @brief Powers of two that first increase, then decrease: 2x4x4x2 for 64 ranks.
+    static std::unique_ptr<route> make_inverse_hourglass(std::string_view parameters,
+                                                         const topology& regions);
 
     int num_stages() const override { return static_cast<int>(shape_.size()); }
     rank_t next_hop(rank_t here, rank_t destination, int stage,
@@ -39,6 +57,9 @@ class grid_route final : public route {
     const std::vector<rank_t>& shape() const noexcept { return shape_; }
 
   private:
+    static std::unique_ptr<route> make_named(std::string_view name, std::string_view parameters,
+                                             const topology& regions, std::vector<rank_t> shape);
+
     grid_route(std::string name, const topology& regions, std::vector<rank_t> shape)
         : route(std::move(name), regions), shape_(std::move(shape)) {}
 

@@ -86,9 +86,10 @@ class route {
 
 /// @brief Makes a route from its name, e.g. "three_step" or "grid:4x4"; `docs/routes.md` lists
 /// them.
-/// @param name     a registered name, with parameters after a colon where the route takes them
+/// @param name     that of a registered route or a named grid, with parameters after a colon where
+/// the route takes them
 /// @param regions  copied into the route
-/// @throws error(errc::unknown_route)  no such name; the text lists the registered ones
+/// @throws error(errc::unknown_route)  no such name; the text lists those there are
 /// @throws error(errc::invalid_route)  the parameters are malformed or do not fit the ranks
 std::unique_ptr<route> make_route(std::string_view name, const topology& regions);
 
@@ -100,7 +101,13 @@ struct route_description {
     std::unique_ptr<route> (*make)(std::string_view parameters, const topology& regions);
 };
 
-/// @brief Every route there is, in the order of the documentation.
+/// @brief Every way to travel, in the order of the documentation.
 const std::vector<route_description>& registered_routes();
+
+/// @brief Names for shapes of the registered route `grid`, in the order of the documentation.
+///
+/// `make_route` takes them as well. What goes through all routes need not go through these: they
+/// travel as `grid` does.
+const std::vector<route_description>& named_grids();
 
 }  // namespace crossdock

@@ -137,6 +137,94 @@ TEST(Hypercube, CorrectsBitsFromTheHighestOn) {
     EXPECT_EQ(path("hypercube", 32, 21, 10), (ranks{21, 5, 13, 9, 11, 10}));
 }
 
+TEST(NamedGrid, EqualHasTheShapeOfGrid) {
+    for (const rank_t num_ranks : {1, 2, 5, 7, 16, 20, 32, 64, 1000, 1024}) {
+        for (const char* n : {"1", "2", "3", "31"}) {
+            EXPECT_EQ(shape_of(fmt::format("equal:{}", n), num_ranks),
+                      shape_of(fmt::format("grid:{}", n), num_ranks))
+                << num_ranks;
+        }
+    }
+    EXPECT_EQ(shape_of("equal:3", 100), (ranks{5, 5, 4}));
+}
+
+TEST(NamedGrid, EqualTakesOneNumberOfDimensions) {
+    EXPECT_EQ(fault_of("equal", 4), "equal: \"\" is not a positive number");
+    EXPECT_EQ(fault_of("equal:0", 4), "equal:0: \"0\" is not a positive number");
+    EXPECT_EQ(fault_of("equal:2x2", 4), "equal:2x2: \"2x2\" is not a positive number");
+    EXPECT_EQ(fault_of("equal:32", 4), "equal:32 has 32 dimensions, more than 31");
+}
+
+TEST(NamedGrid, IncreaseTakesEverLargerPowersOfTwo) {
+    EXPECT_EQ(shape_of("increase", 1), (ranks{}));
+    EXPECT_EQ(shape_of("increase", 2), (ranks{2}));
+    EXPECT_EQ(shape_of("increase", 5), (ranks{2, 4}));
+    EXPECT_EQ(shape_of("increase", 7), (ranks{2, 4}));
+    EXPECT_EQ(shape_of("increase", 16), (ranks{2, 8}));
+    EXPECT_EQ(shape_of("increase", 20), (ranks{4, 8}));
+    EXPECT_EQ(shape_of("increase", 32), (ranks{4, 8}));
+    EXPECT_EQ(shape_of("increase", 64), (ranks{2, 4, 8}));
+    EXPECT_EQ(shape_of("increase", 1000), (ranks{2, 4, 8, 16}));
+    EXPECT_EQ(shape_of("increase", 1024), (ranks{2, 4, 8, 16}));
+    EXPECT_EQ(shape_of("increase", 2147483647), (ranks{2, 4, 8, 16, 64, 128, 256}));
+}
+
+TEST(NamedGrid, DecreaseIsIncreaseBackwards) {
+    EXPECT_EQ(shape_of("decrease", 16), (ranks{8, 2}));
+    EXPECT_EQ(shape_of("decrease", 1000), (ranks{16, 8, 4, 2}));
+    for (rank_t num_ranks = 1; num_ranks <= 1024; ++num_ranks) {
+        ranks backwards = shape_of("decrease", num_ranks);
+        std::ranges::reverse(backwards);
+
+        ASSERT_EQ(backwards, shape_of("increase", num_ranks)) << num_ranks;
+    }
+}
+
+TEST(NamedGrid, HourglassDecreasesForHalfTheBitsThenIncreases) {
+    EXPECT_EQ(shape_of("hourglass", 1), (ranks{}));
+    EXPECT_EQ(shape_of("hourglass", 2), (ranks{2}));
+    EXPECT_EQ(shape_of("hourglass", 5), (ranks{4, 2}));
+    EXPECT_EQ(shape_of("hourglass", 7), (ranks{4, 2}));
+    EXPECT_EQ(shape_of("hourglass", 16), (ranks{4, 4}));
+    EXPECT_EQ(shape_of("hourglass", 20), (ranks{4, 2, 4}));
+    EXPECT_EQ(shape_of("hourglass", 32), (ranks{4, 2, 4}));
+    EXPECT_EQ(shape_of("hourglass", 64), (ranks{4, 2, 2, 4}));
+    EXPECT_EQ(shape_of("hourglass", 1000), (ranks{8, 4, 4, 8}));
+    EXPECT_EQ(shape_of("hourglass", 1024), (ranks{8, 4, 4, 8}));
+}
+
+TEST(NamedGrid, InverseHourglassIncreasesForHalfTheBitsThenDecreases) {
+    EXPECT_EQ(shape_of("inverse_hourglass", 1), (ranks{}));
+    EXPECT_EQ(shape_of("inverse_hourglass", 2), (ranks{2}));
+    EXPECT_EQ(shape_of("inverse_hourglass", 5), (ranks{4, 2}));
+    EXPECT_EQ(shape_of("inverse_hourglass", 7), (ranks{4, 2}));
+    EXPECT_EQ(shape_of("inverse_hourglass", 16), (ranks{4, 4}));
+    EXPECT_EQ(shape_of("inverse_hourglass", 20), (ranks{2, 4, 4}));
+    EXPECT_EQ(shape_of("inverse_hourglass", 32), (ranks{2, 4, 4}));
+    EXPECT_EQ(shape_of("inverse_hourglass", 64), (ranks{2, 4, 4, 2}));
+    EXPECT_EQ(shape_of("inverse_hourglass", 1000), (ranks{4, 8, 8, 4}));
+    EXPECT_EQ(shape_of("inverse_hourglass", 1024), (ranks{4, 8, 8, 4}));
+}
+
+TEST(NamedGrid, SharesOutTheBitsOfTheHypercube) {
+    for (rank_t num_ranks = 1; num_ranks <= 1025; ++num_ranks) {
+        const auto bits = std::bit_width(static_cast<unsigned>(num_ranks - 1));
+        for (const char* name : {"increase", "decrease", "hourglass", "inverse_hourglass"}) {
+            const ranks shape = shape_of(name, num_ranks);
+
+            ASSERT_EQ(std::accumulate(shape.begin(), shape.end(), 1, std::multiplies{}), 1 << bits)
+                << name << ' ' << num_ranks;
+        }
+    }
+}
+
+TEST(NamedGrid, TravelsAsTheGridOfItsShape) {
+    EXPECT_EQ(path("increase", 16, 1, 14), path("grid:2x8", 16, 1, 14));
+    EXPECT_EQ(path("decrease", 16, 1, 14), (ranks{1, 15, 14}));
+    EXPECT_EQ(path("hourglass", 7, 6, 1), path("grid:4x2", 7, 6, 1));
+    EXPECT_EQ(path("increase", 1, 0, 0), (ranks{0}));
+}
+
 TEST(BalancedShape, SharesTheBitsOfAPowerOfTwo) {
     EXPECT_EQ(balanced_shape(64, 2), (ranks{8, 8}));
     EXPECT_EQ(balanced_shape(32, 2), (ranks{8, 4}));

@@ -119,9 +119,24 @@ TEST_P(RouteConformance, IsMadeAgainFromItsName) {
 INSTANTIATE_TEST_SUITE_P(Routes, RouteConformance, testing::ValuesIn(test::conformance_routes()),
                          [](const auto& instance) { return test::test_name(instance.param); });
 
-std::vector<std::string> registered_names() {
+std::vector<std::string> examples_of_named_grids() {
+    std::vector<std::string> examples;
+    for (const auto& entry : named_grids()) examples.push_back(entry.example);
+    return examples;
+}
+
+INSTANTIATE_TEST_SUITE_P(NamedGrids, RouteConformance, testing::ValuesIn(examples_of_named_grids()),
+                         [](const auto& instance) { return test::test_name(instance.param); });
+
+std::vector<route_description> all_entries() {
+    auto entries = registered_routes();
+    entries.insert(entries.end(), named_grids().begin(), named_grids().end());
+    return entries;
+}
+
+std::vector<std::string> all_names() {
     std::vector<std::string> names;
-    for (const auto& entry : registered_routes()) names.push_back(entry.name);
+    for (const auto& entry : all_entries()) names.push_back(entry.name);
     return names;
 }
 
@@ -140,12 +155,12 @@ std::vector<std::string> documented_names() {
 }
 
 TEST(Registry, HoldsTheRoutesInTheOrderOfTheDocumentation) {
-    EXPECT_EQ(registered_names(), documented_names());
-    EXPECT_EQ(registered_names().front(), "direct");
+    EXPECT_EQ(all_names(), documented_names());
+    EXPECT_EQ(all_names().front(), "direct");
 }
 
 TEST(Registry, EveryExampleIsTheNameOfTheRouteItMakes) {
-    for (const auto& entry : registered_routes()) {
+    for (const auto& entry : all_entries()) {
         const auto r = make_route(entry.example, topology::from_string("3,4"));
 
         EXPECT_EQ(r->name(), entry.example);
@@ -155,7 +170,7 @@ TEST(Registry, EveryExampleIsTheNameOfTheRouteItMakes) {
 }
 
 TEST(Registry, OnlyThreeStepIsBalanced) {
-    for (const auto& entry : registered_routes()) {
+    for (const auto& entry : all_entries()) {
         const auto r = make_route(entry.example, topology::from_string("2x2"));
 
         EXPECT_EQ(r->is_balanced(), entry.name == "three_step") << entry.name;
@@ -167,7 +182,7 @@ TEST(MakeRoute, NamesTheUnknownRouteAndTheKnownOnes) {
 
     EXPECT_EQ(fault.code(), errc::unknown_route);
     EXPECT_EQ(fault.what(), "no route is called \"four_step\"; there are " +
-                                fmt::format("{}", fmt::join(registered_names(), ", ")));
+                                fmt::format("{}", fmt::join(all_names(), ", ")));
 }
 
 TEST(MakeRoute, TakesTheWholeNameOnly) {
@@ -179,7 +194,8 @@ TEST(MakeRoute, TakesTheWholeNameOnly) {
 }
 
 TEST(MakeRoute, RefusesParametersOfRoutesThatTakeNone) {
-    for (const std::string name : {"direct", "two_step", "three_step", "hypercube"}) {
+    for (const std::string name : {"direct", "two_step", "three_step", "hypercube", "increase",
+                                   "decrease", "hourglass", "inverse_hourglass"}) {
         const error fault = thrown_by([&] { make_route(name + ":2", topology::one_region(4)); });
 
         EXPECT_EQ(fault.code(), errc::invalid_route);
