@@ -87,16 +87,20 @@ struct array_engine::implementation {
     // Two sets of tags in turn. A rank may be one batch ahead of another and never two: to be done
     // with the requests of one it must have heard, in one way or another, from all ranks.
     std::unique_ptr<batch_carrier> next_carrier() {
-        if (settings.transport == array_transport::plain) return make_plain_carrier(comm, way);
+        if (settings.transport == array_transport::plain)
+            return make_plain_carrier(comm, way, &memory);
         const int set = static_cast<int>(num_batches++ % 2);
-        return make_routed_carrier(comm, way, first_tag + set * tags_of_batch());
+        return make_routed_carrier(comm, way, first_tag + set * tags_of_batch(), &memory);
     }
 
     int tags_of_batch() const { return 2 * static_cast<int>(way.num_stages()); }
 
-    batch_place place() { return {comm, way, settings.combine, entries.get(), item_bytes}; }
+    batch_place place() {
+        return {comm, way, settings.combine, entries.get(), item_bytes, &memory};
+    }
 
     communicator comm;
+    kept_memory memory;
     request_way way;
     array_settings settings;
     std::size_t item_bytes;

@@ -15,12 +15,15 @@ void check_indices(std::span<const count_t> indices, count_t num_entries, rank_t
 }
 
 template <class Index>
-std::vector<Index> to_indices(std::span<const count_t> indices, count_t num_entries, rank_t rank) {
+std::pmr::vector<Index> to_indices(std::span<const count_t> indices, count_t num_entries,
+                                   rank_t rank, std::pmr::memory_resource* memory) {
     check_indices(indices, num_entries, rank);
-    return {indices.begin(), indices.end()};
+    return std::pmr::vector<Index>(indices.begin(), indices.end(), memory);
 }
 
-template std::vector<std::uint32_t> to_indices(std::span<const count_t>, count_t, rank_t);
-template std::vector<std::uint64_t> to_indices(std::span<const count_t>, count_t, rank_t);
+template std::pmr::vector<std::uint32_t> to_indices(std::span<const count_t>, count_t, rank_t,
+                                                    std::pmr::memory_resource*);
+template std::pmr::vector<std::uint64_t> to_indices(std::span<const count_t>, count_t, rank_t,
+                                                    std::pmr::memory_resource*);
 
 }  // namespace crossdock

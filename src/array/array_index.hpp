@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory_resource>
 #include <span>
 #include <vector>
 
@@ -22,6 +23,8 @@ void check_indices(std::span<const count_t> indices, count_t num_entries, rank_t
 /// @brief Checks and narrows.
 /// @throws as `check_indices`
 template <class Index>
-std::vector<Index> to_indices(std::span<const count_t> indices, count_t num_entries, rank_t rank);
+std::pmr::vector<Index> to_indices(
+    std::span<const count_t> indices, count_t num_entries, rank_t rank,
+    std::pmr::memory_resource* memory = std::pmr::new_delete_resource());
 
 }  // namespace crossdock

@@ -37,10 +37,13 @@ class batch_carrier {
 
 /// @brief Messages from rank to rank along a route.
 /// @param first_tag  of 2 for every stage
+/// @param memory     for messages; must outlive the carrier
 std::unique_ptr<batch_carrier> make_routed_carrier(const communicator& comm, const request_way& way,
-                                                   int first_tag);
+                                                   int first_tag,
+                                                   std::pmr::memory_resource* memory);
 
 /// @brief MPI_Alltoallv over all ranks, with a way whose one stage leads to all others.
-std::unique_ptr<batch_carrier> make_plain_carrier(const communicator& comm, const request_way& way);
+std::unique_ptr<batch_carrier> make_plain_carrier(const communicator& comm, const request_way& way,
+                                                  std::pmr::memory_resource* memory);
 
 }  // namespace crossdock

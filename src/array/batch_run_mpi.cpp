@@ -44,7 +44,7 @@ class saved_entries {
         : entries_(entries),
           offsets_(std::move(offsets)),
           item_bytes_(item_bytes),
-          values_(std::make_unique_for_overwrite<std::byte[]>(offsets_.size() * item_bytes)) {
+          values_(offsets_.size() * item_bytes) {
         for_each([](std::byte* entry, std::byte* saved, std::size_t bytes) {
             std::memcpy(saved, entry, bytes);
         });
@@ -61,14 +61,14 @@ class saved_entries {
     void for_each(Copy&& copy) {
         for (std::size_t k = 0; k < offsets_.size(); ++k) {
             copy(entries_ + static_cast<std::size_t>(offsets_[k]) * item_bytes_,
-                 values_.get() + k * item_bytes_, item_bytes_);
+                 values_.data() + k * item_bytes_, item_bytes_);
         }
     }
 
     std::byte* entries_;
     std::vector<count_t> offsets_;
     std::size_t item_bytes_;
-    std::unique_ptr<std::byte[]> values_;
+    raw_buffer values_;
 };
 
 template <class Index>
@@ -155,11 +155,11 @@ class batch_run {
     void start_flows(bool without_requests) {
         const auto start_one = [&](std::size_t kind, std::span<const count_t> indices,
                                    const std::byte* values, const request_kind& what) {
-            flows_[kind].emplace(place_.way, what);
-            indices_[kind] =
+            flows_[kind].emplace(place_.way, what, place_.memory);
+            flows_[kind]->start(
                 to_indices<Index>(without_requests ? std::span<const count_t>() : indices,
-                                  place_.way.owners.num_entries(), place_.way.here);
-            flows_[kind]->start(indices_[kind], values);
+                                  place_.way.owners.num_entries(), place_.way.here, place_.memory),
+                values);
         };
         const std::array changes{&batch_.writes, &batch_.updates};
         for (std::size_t kind = 0; kind < changes.size(); ++kind) {
@@ -279,7 +279,6 @@ class batch_run {
     std::optional<error> fault_;       // known before anything was sent; the verdict tells all
     std::optional<error> late_fault_;  // of an operation on the way; only this rank knows
     exchange_verdict verdict_;
-    std::array<std::vector<Index>, num_kinds> indices_;
     std::array<optional_flow, num_kinds> flows_;
     batch_statistics statistics_;
     phase_clock clock_;

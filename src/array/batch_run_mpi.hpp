@@ -2,6 +2,8 @@
 /// @brief One batch of a distributed array, from requests to replies.
 #pragma once
 
+#include <memory_resource>
+
 #include "crossdock/array/array_engine_mpi.hpp"
 #include "request_way.hpp"
 
@@ -14,6 +16,7 @@ struct batch_place {
     const combining_options& combine;
     std::byte* entries;
     std::size_t item_bytes;
+    std::pmr::memory_resource* memory;
 };
 
 class batch_carrier;

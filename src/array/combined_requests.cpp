@@ -8,7 +8,7 @@
 #include <limits>
 #include <numeric>
 
-#include "radix_sort.hpp"
+#include "radix_rank.hpp"
 
 namespace crossdock {
 
@@ -16,7 +16,8 @@ namespace {
 
 // What both lists hold, once.
 template <class Index>
-void merge_two(std::span<const Index> a, std::span<const Index> b, std::vector<Index>& result) {
+void merge_two(std::span<const Index> a, std::span<const Index> b,
+               std::pmr::vector<Index>& result) {
     result.resize(a.size() + b.size());
     const auto end = std::set_union(a.begin(), a.end(), b.begin(), b.end(), result.begin());
     result.resize(static_cast<std::size_t>(end - result.begin()));
@@ -63,18 +64,8 @@ void combined_requests<Index>::concatenate(std::span<const request_list<Index>> 
 template <class Index>
 void combined_requests<Index>::sort(std::span<const request_list<Index>> lists,
                                     count_t num_entries) {
-    std::vector<numbered<Index>> requests;
-    for (const auto& list : lists) {
-        for (const Index index : list.indices)
-            requests.push_back({index, static_cast<position_t>(requests.size())});
-    }
-    radix_sort(requests, num_entries);
-    indices_.clear();
-    places_.resize(requests.size());
-    for (const auto& [index, number] : requests) {
-        if (indices_.empty() || indices_.back() != index) indices_.push_back(index);
-        places_[number] = static_cast<position_t>(indices_.size() - 1);
-    }
+    places_.resize(first_place_.back() + lists.back().indices.size());
+    indices_ = radix_rank<Index>(memory()).rank(lists, num_entries, places_);
     is_sorted_ = true;
 }
 
@@ -87,9 +78,10 @@ void combined_requests<Index>::merge(std::span<const request_list<Index>> lists)
     }
     places_.clear();
     is_sorted_ = true;
-    std::vector<std::vector<Index>> merged;
+    using index_vectors = std::pmr::vector<std::pmr::vector<Index>>;
+    index_vectors merged(memory());
     while (sorted.size() > 1) {
-        std::vector<std::vector<Index>> larger((sorted.size() + 1) / 2);
+        index_vectors larger((sorted.size() + 1) / 2, memory());
         for (std::size_t i = 0; i < larger.size(); ++i) {
             const bool is_alone = 2 * i + 1 == sorted.size();
             merge_two(sorted[2 * i], is_alone ? std::span<const Index>() : sorted[2 * i + 1],
@@ -144,7 +136,7 @@ void combined_requests<Index>::search_tree(std::span<const request_list<Index>> 
 
 template <class Index>
 void combined_requests<Index>::rearrange(std::span<const position_t> new_places) {
-    std::vector<Index> arranged(indices_.size());
+    std::pmr::vector<Index> arranged(indices_.size(), memory());
     for (std::size_t i = 0; i < indices_.size(); ++i) arranged[new_places[i]] = indices_[i];
     indices_ = std::move(arranged);
     for (position_t& place : places_) place = new_places[place];

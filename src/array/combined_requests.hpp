@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <memory_resource>
 #include <span>
 #include <vector>
 
@@ -27,6 +28,10 @@ struct request_list {
 template <class Index>
 class combined_requests {
   public:
+    /// @param memory  must outlive the object
+    explicit combined_requests(std::pmr::memory_resource* memory = std::pmr::new_delete_resource())
+        : indices_(memory), places_(memory) {}
+
     /// @brief Finds equal indices as `strategy` does.
     /// @param num_entries  all indices are less
     /// @throws error(errc::count_overflow)  2^32 - 1 requests or more
@@ -34,7 +39,7 @@ class combined_requests {
                  count_t num_entries);
 
     /// @brief Every index once, or as often as it occurs if the strategy is `none`.
-    const std::vector<Index>& indices() const noexcept { return indices_; }
+    const std::pmr::vector<Index>& indices() const noexcept { return indices_; }
     count_t size() const noexcept { return static_cast<count_t>(indices_.size()); }
 
     /// @brief Whether the indices ascend strictly.
@@ -70,6 +75,8 @@ class combined_requests {
     void hash(std::span<const request_list<Index>> lists);
     void search_tree(std::span<const request_list<Index>> lists);
 
+    std::pmr::memory_resource* memory() const { return indices_.get_allocator().resource(); }
+
     // The place of an index that is at `at` or behind: steps that double, then a binary search.
     std::size_t search_from(std::size_t at, Index index) const {
         if (indices_[at] == index) return at;
@@ -81,9 +88,9 @@ class combined_requests {
         return static_cast<std::size_t>(std::lower_bound(first, last, index) - indices_.begin());
     }
 
-    std::vector<Index> indices_;
+    std::pmr::vector<Index> indices_;
     bool is_sorted_ = false;
-    std::vector<position_t> places_;        // of all requests; empty where they are searched
+    std::pmr::vector<position_t> places_;   // of all requests; empty where they are searched
     std::vector<std::size_t> first_place_;  // by list, where its requests begin in `places_`
 };
 

@@ -13,26 +13,27 @@ constexpr count_t unit_bytes = alignof(std::max_align_t);
 struct stretches {
     std::vector<int> counts;
     std::vector<int> displacements;
-    std::unique_ptr<std::byte[]> data;
+    raw_buffer data;
 
-    explicit stretches(std::vector<int> num_units)
+    stretches(std::vector<int> num_units, std::pmr::memory_resource* memory)
         : counts(std::move(num_units)), displacements(counts.size()) {
         count_t total = 0;
         for (std::size_t rank = 0; rank < counts.size(); ++rank) {
             displacements[rank] = checked_cast<int>(total);
             total += counts[rank];
         }
-        data = std::make_unique_for_overwrite<std::byte[]>(
-            static_cast<std::size_t>(total * unit_bytes));
+        data = raw_buffer(static_cast<std::size_t>(total * unit_bytes), memory);
     }
     std::byte* of(rank_t rank) const {
-        return data.get() + displacements[static_cast<std::size_t>(rank)] * unit_bytes;
+        return data.data() + displacements[static_cast<std::size_t>(rank)] * unit_bytes;
     }
 };
 
 class plain_carrier final : public batch_carrier {
   public:
-    plain_carrier(const communicator& comm, const request_way& way) : comm_(comm), way_(way) {
+    plain_carrier(const communicator& comm, const request_way& way,
+                  std::pmr::memory_resource* memory)
+        : comm_(comm), way_(way), memory_(memory) {
         CROSSDOCK_MPI(MPI_Type_contiguous(static_cast<int>(unit_bytes), MPI_BYTE, &unit_));
         CROSSDOCK_MPI(MPI_Type_commit(&unit_));
     }
@@ -41,7 +42,7 @@ class plain_carrier final : public batch_carrier {
     plain_carrier& operator=(const plain_carrier&) = delete;
 
     std::vector<std::byte*> make_room(std::span<const count_t> bytes) override {
-        sent_.emplace_back(units_by_rank(bytes));
+        sent_.emplace_back(units_by_rank(bytes), memory_);
         return by_partner<std::byte*>(sent_.back());
     }
 
@@ -78,15 +79,16 @@ class plain_carrier final : public batch_carrier {
 
     std::vector<const std::byte*> exchange(std::vector<int> counts) {
         const stretches& out = sent_.back();
-        const stretches& in = received_.emplace_back(std::move(counts));
-        CROSSDOCK_MPI(MPI_Alltoallv(out.data.get(), out.counts.data(), out.displacements.data(),
-                                    unit_, in.data.get(), in.counts.data(), in.displacements.data(),
-                                    unit_, comm_.get()));
+        const stretches& in = received_.emplace_back(std::move(counts), memory_);
+        CROSSDOCK_MPI(MPI_Alltoallv(out.data.data(), out.counts.data(), out.displacements.data(),
+                                    unit_, in.data.data(), in.counts.data(),
+                                    in.displacements.data(), unit_, comm_.get()));
         return by_partner<const std::byte*>(in);
     }
 
     const communicator& comm_;
     const request_way& way_;
+    std::pmr::memory_resource* memory_;
     MPI_Datatype unit_ = MPI_DATATYPE_NULL;
     std::vector<stretches> sent_;
     std::vector<stretches> received_;
@@ -95,9 +97,9 @@ class plain_carrier final : public batch_carrier {
 
 }  // namespace
 
-std::unique_ptr<batch_carrier> make_plain_carrier(const communicator& comm,
-                                                  const request_way& way) {
-    return std::make_unique<plain_carrier>(comm, way);
+std::unique_ptr<batch_carrier> make_plain_carrier(const communicator& comm, const request_way& way,
+                                                  std::pmr::memory_resource* memory) {
+    return std::make_unique<plain_carrier>(comm, way, memory);
 }
 
 }  // namespace crossdock

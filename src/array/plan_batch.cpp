@@ -77,13 +77,12 @@ std::vector<planned_batch> plan_all(const topology& regions, const block_partiti
                                     std::span<const std::vector<count_t>> indices,
                                     bool with_plans) {
     all_states<Index> ranks;
-    std::vector<std::vector<Index>> requests;
     for (rank_t rank = 0; rank < regions.num_ranks(); ++rank) {
-        requests.push_back(
-            to_indices<Index>(indices[static_cast<std::size_t>(rank)], owners.num_entries(), rank));
         ranks.push_back(
             std::make_unique<rank_state<Index>>(route_name, regions, owners, rank, kind));
-        ranks.back()->flow.start(requests.back(), nullptr);
+        ranks.back()->flow.start(
+            to_indices<Index>(indices[static_cast<std::size_t>(rank)], owners.num_entries(), rank),
+            nullptr);
     }
     for (std::size_t stage = 0; stage < ranks.front()->way.num_stages(); ++stage) {
         send_stage(ranks, stage);

@@ -16,10 +16,6 @@ constexpr std::size_t stretch_length = 1024;
 
 std::size_t padded(std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
-std::unique_ptr<std::byte[]> room_for(std::size_t bytes) {
-    return std::make_unique_for_overwrite<std::byte[]>(bytes);
-}
-
 // to[k] = from[places[k]]
 template <class Place>
 void gather(std::byte* to, const std::byte* from, std::span<const Place> places,
@@ -86,11 +82,15 @@ std::size_t request_flow<Index>::level::num_requests() const {
 }
 
 template <class Index>
-request_flow<Index>::request_flow(const request_way& way, const request_kind& kind)
+request_flow<Index>::request_flow(const request_way& way, const request_kind& kind,
+                                  std::pmr::memory_resource* memory)
     : way_(way),
       kind_(kind),
+      memory_(memory),
       first_entry_(way.owners.first(way.here)),
-      levels_(way.num_stages() + 1) {}
+      own_(memory) {
+    for (std::size_t l = 0; l <= way.num_stages(); ++l) levels_.emplace_back(memory);
+}
 
 template <class Index>
 std::size_t request_flow<Index>::value_bytes() const noexcept {
@@ -120,8 +120,9 @@ bool request_flow<Index>::is_sorted_at(std::size_t l) const noexcept {
 }
 
 template <class Index>
-void request_flow<Index>::start(std::span<const Index> indices, const std::byte* values) {
-    levels_[0].lists = {{indices, {}, values, false}};
+void request_flow<Index>::start(std::pmr::vector<Index>&& indices, const std::byte* values) {
+    own_ = std::move(indices);
+    levels_[0].lists = {{own_, {}, values, false}};
     combine(0);
 }
 
@@ -142,13 +143,13 @@ void request_flow<Index>::combine(std::size_t l) {
 template <class Index>
 void request_flow<Index>::combine_values(level& at) {
     const auto num_held = static_cast<std::size_t>(at.held.size());
-    at.values = room_for(num_held * value_bytes());
-    std::vector<std::uint8_t> is_set(num_held);
+    at.values = raw_buffer(num_held * value_bytes(), memory_);
+    std::pmr::vector<std::uint8_t> is_set(num_held, memory_);
     for (std::size_t l = 0; l < at.lists.size(); ++l) {
         const auto& list = at.lists[l];
         at.held.for_each_stretch(
             l, list.indices, [&](std::size_t first, std::span<const position_t> places) {
-                kind_.operation->combine(at.values.get(), is_set.data(),
+                kind_.operation->combine(at.values.data(), is_set.data(),
                                          list.values + first * value_bytes(), places);
             });
     }
@@ -185,7 +186,8 @@ void request_flow<Index>::arrange(std::size_t l) {
     const hop_finder hops(way_, l);
     absl::flat_hash_map<rank_t, std::size_t> hop_to;
     const auto& indices = at.held.indices();
-    std::vector<position_t> places;
+    std::pmr::vector<position_t> places(memory_);
+    places.reserve(indices.size());
     std::vector<position_t> num_leaving(way_.stages[l].destinations.size() + 1);
     for (const Index index : indices) {
         const rank_t owner = way_.owners.owner(static_cast<count_t>(index));
@@ -239,7 +241,7 @@ void request_flow<Index>::pack(std::size_t stage, std::size_t d, std::byte* to) 
     }
     if (!has_values()) return;
     for (const auto& [first, length] : runs)
-        append(to, at.values.get() + first * value_bytes(), length, value_bytes());
+        append(to, at.values.data() + first * value_bytes(), length, value_bytes());
 }
 
 template <class Index>
@@ -252,7 +254,7 @@ request_list<Index> request_flow<Index>::what_stays(std::size_t l) {
         const auto [first, length] = runs.front();
         return {std::span(at.held.indices()).subspan(first, length),
                 {},
-                has_values() ? at.values.get() + first * value_bytes() : nullptr,
+                has_values() ? at.values.data() + first * value_bytes() : nullptr,
                 is_sorted};
     }
     level& next = levels_[l + 1];
@@ -261,12 +263,12 @@ request_list<Index> request_flow<Index>::what_stays(std::size_t l) {
         next.stayed.insert(next.stayed.end(), begin, begin + static_cast<std::ptrdiff_t>(length));
     }
     if (has_values()) {
-        next.stayed_values = room_for(next.stayed.size() * value_bytes());
-        std::byte* to = next.stayed_values.get();
+        next.stayed_values = raw_buffer(next.stayed.size() * value_bytes(), memory_);
+        std::byte* to = next.stayed_values.data();
         for (const auto& [first, length] : runs)
-            append(to, at.values.get() + first * value_bytes(), length, value_bytes());
+            append(to, at.values.data() + first * value_bytes(), length, value_bytes());
     }
-    return {next.stayed, {}, next.stayed_values.get(), is_sorted};
+    return {next.stayed, {}, next.stayed_values.data(), is_sorted};
 }
 
 template <class Index>
@@ -313,7 +315,7 @@ void request_flow<Index>::apply(std::byte* entries) const {
     };
     const level& owner = levels_.back();
     if (kind_.operation->combines_at_owner()) {
-        apply_all(owner.held.indices(), owner.values.get());
+        apply_all(owner.held.indices(), owner.values.data());
     } else {
         for (const auto& list : owner.lists) apply_all(list.indices, list.values);
     }
@@ -348,7 +350,7 @@ void request_flow<Index>::copy_replies(std::size_t l, std::size_t list, std::byt
     }
     at.held.for_each_stretch(
         list, indices, [&](std::size_t first, std::span<const position_t> places) {
-            gather(to + first * item_bytes, at.replies.get(), places, item_bytes);
+            gather(to + first * item_bytes, at.replies.data(), places, item_bytes);
         });
 }
 
@@ -369,12 +371,12 @@ void request_flow<Index>::take_replies(std::size_t stage, std::size_t d, const s
     const std::size_t count = total_length(runs);
     if (has_return_slots()) {
         const std::span slots(reinterpret_cast<const position_t*>(from), count);
-        scatter(at.replies.get(), from + padded(slots.size_bytes()), slots, kind_.reply_bytes);
+        scatter(at.replies.data(), from + padded(slots.size_bytes()), slots, kind_.reply_bytes);
         return;
     }
     for (const auto& [first, length] : runs) {
         const std::size_t bytes = length * kind_.reply_bytes;
-        std::memcpy(at.replies.get() + first * kind_.reply_bytes, from, bytes);
+        std::memcpy(at.replies.data() + first * kind_.reply_bytes, from, bytes);
         from += bytes;
     }
 }
@@ -382,19 +384,19 @@ void request_flow<Index>::take_replies(std::size_t stage, std::size_t d, const s
 template <class Index>
 void request_flow<Index>::split(std::size_t stage) {
     level& at = levels_[stage];
-    at.replies = room_for(static_cast<std::size_t>(at.held.size()) * kind_.reply_bytes);
+    at.replies = raw_buffer(static_cast<std::size_t>(at.held.size()) * kind_.reply_bytes, memory_);
     const auto& runs = at.leaving.back();
     if (runs.empty()) return;
     if (runs.size() == 1) {
-        copy_replies(stage + 1, 0, at.replies.get() + runs.front().first * kind_.reply_bytes);
+        copy_replies(stage + 1, 0, at.replies.data() + runs.front().first * kind_.reply_bytes);
         return;
     }
-    const auto stayed = room_for(total_length(runs) * kind_.reply_bytes);
-    copy_replies(stage + 1, 0, stayed.get());
-    const std::byte* from = stayed.get();
+    const raw_buffer stayed(total_length(runs) * kind_.reply_bytes, memory_);
+    copy_replies(stage + 1, 0, stayed.data());
+    const std::byte* from = stayed.data();
     for (const auto& [first, length] : runs) {
         const std::size_t bytes = length * kind_.reply_bytes;
-        std::memcpy(at.replies.get() + first * kind_.reply_bytes, from, bytes);
+        std::memcpy(at.replies.data() + first * kind_.reply_bytes, from, bytes);
         from += bytes;
     }
 }

@@ -3,13 +3,14 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
+#include <memory_resource>
 #include <span>
 #include <vector>
 
 #include "combined_requests.hpp"
 #include "crossdock/array/batch_statistics.hpp"
 #include "crossdock/array/value_operation.hpp"
+#include "crossdock/base/kept_memory.hpp"
 #include "crossdock/plan/plan.hpp"
 #include "request_way.hpp"
 
@@ -47,12 +48,15 @@ struct packed_requests {
 template <class Index>
 class request_flow {
   public:
-    /// @param way  borrowed, as is the operation
-    request_flow(const request_way& way, const request_kind& kind);
+    /// @param way     borrowed, as is the operation
+    /// @param memory  must outlive the flow
+    request_flow(const request_way& way, const request_kind& kind,
+                 std::pmr::memory_resource* memory = std::pmr::new_delete_resource());
 
     /// @brief Combines this rank's own requests.
-    /// @param values  of `indices`; must stay until stage 0 is packed
-    void start(std::span<const Index> indices, const std::byte* values);
+    /// @param indices  of the flow's memory
+    /// @param values   of `indices`; not kept
+    void start(std::pmr::vector<Index>&& indices, const std::byte* values);
 
     /// @brief How many requests go to a stage's d-th destination.
     count_t num_requests(std::size_t stage, std::size_t d) const;
@@ -97,13 +101,15 @@ class request_flow {
         std::size_t length;
     };
     struct level {
+        explicit level(std::pmr::memory_resource* memory) : held(memory), stayed(memory) {}
+
         std::vector<request_list<Index>> lists;
         combined_requests<Index> held;
-        std::unique_ptr<std::byte[]> values;    // of `held`
-        std::unique_ptr<std::byte[]> replies;   // for `held`
+        raw_buffer values;                      // of `held`
+        raw_buffer replies;                     // for `held`
         std::vector<std::vector<run>> leaving;  // by destination; the last is what stays
-        std::vector<Index> stayed;              // the first list, where it is of several runs
-        std::unique_ptr<std::byte[]> stayed_values;
+        std::pmr::vector<Index> stayed;         // the first list, where it is of several runs
+        raw_buffer stayed_values;
 
         std::size_t num_requests() const;
     };
@@ -127,8 +133,10 @@ class request_flow {
 
     const request_way& way_;
     request_kind kind_;
+    std::pmr::memory_resource* memory_;
     count_t first_entry_;
     const std::byte* entries_ = nullptr;
+    std::pmr::vector<Index> own_;
     std::vector<level> levels_;
 };
 

@@ -10,19 +10,20 @@ constexpr count_t max_message_bytes = count_t{1} << 30;
 
 class routed_carrier final : public batch_carrier {
   public:
-    routed_carrier(const communicator& comm, const request_way& way, int first_tag)
+    routed_carrier(const communicator& comm, const request_way& way, int first_tag,
+                   std::pmr::memory_resource* memory)
         : way_(way),
           first_tag_(first_tag),
+          memory_(memory),
+          arrivals_(memory),
           mail_(comm, way.regions, max_message_bytes, arrivals_) {}
 
     std::vector<std::byte*> make_room(std::span<const count_t> bytes) override {
         std::vector<std::byte*> rooms;
         written_.clear();
         for (const count_t length : bytes) {
-            written_.push_back(
-                {std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(length)),
-                 length});
-            rooms.push_back(written_.back().data.get());
+            written_.push_back({raw_buffer(static_cast<std::size_t>(length), memory_), length});
+            rooms.push_back(written_.back().data.data());
         }
         return rooms;
     }
@@ -51,7 +52,7 @@ class routed_carrier final : public batch_carrier {
         }
         for (std::size_t i = 0; i < sources.size(); ++i) {
             const auto& [data, length] = written_[i];
-            if (length > 0) mail_.send_announced({sources[i], length, data.get()}, tag);
+            if (length > 0) mail_.send_announced({sources[i], length, data.data()}, tag);
             sent_replies_.push_back(std::move(written_[i]));
         }
     }
@@ -68,6 +69,7 @@ class routed_carrier final : public batch_carrier {
   private:
     const request_way& way_;
     int first_tag_;
+    std::pmr::memory_resource* memory_;
     byte_inbox arrivals_;
     mailbox mail_;
     std::vector<bundle> written_;
@@ -78,8 +80,9 @@ class routed_carrier final : public batch_carrier {
 }  // namespace
 
 std::unique_ptr<batch_carrier> make_routed_carrier(const communicator& comm, const request_way& way,
-                                                   int first_tag) {
-    return std::make_unique<routed_carrier>(comm, way, first_tag);
+                                                   int first_tag,
+                                                   std::pmr::memory_resource* memory) {
+    return std::make_unique<routed_carrier>(comm, way, first_tag, memory);
 }
 
 }  // namespace crossdock

@@ -230,18 +230,17 @@ void byte_inbox::copy_to(std::byte* to) const {
 
 std::byte* byte_inbox::make_room(count_t bytes) {
     const auto allocate = [&](count_t num_bytes) {
-        return blocks_
-            .emplace_back(
-                std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(num_bytes)))
-            .get();
+        return blocks_.emplace_back(static_cast<std::size_t>(num_bytes), memory_).data();
     };
     if (bytes > block_bytes / 4) return allocate(bytes);
-    if (free_ == nullptr || bytes > num_free_bytes_) {
+    constexpr count_t alignment = alignof(std::max_align_t);
+    const count_t padded = (bytes + alignment - 1) / alignment * alignment;
+    if (free_ == nullptr || padded > num_free_bytes_) {
         free_ = allocate(block_bytes);
         num_free_bytes_ = block_bytes;
     }
-    num_free_bytes_ -= bytes;
-    return std::exchange(free_, free_ + bytes);
+    num_free_bytes_ -= padded;
+    return std::exchange(free_, free_ + padded);
 }
 
 void byte_inbox::sort_by_source() {

@@ -54,10 +54,9 @@ struct unfilled_bundle {
     bundle allocate(const exchange_verdict& verdict) {
         const count_t data_at = bundle_overhead_bytes(num_envelopes);
         const count_t bytes = data_at + num_carried_bytes;
-        bundle result{std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(bytes)),
-                      bytes};
-        next_head = write(result.data.get(), bundle_head{verdict, num_envelopes});
-        next_data = result.data.get() + data_at;
+        bundle result{raw_buffer(static_cast<std::size_t>(bytes)), bytes};
+        next_head = write(result.data.data(), bundle_head{verdict, num_envelopes});
+        next_data = result.data.data() + data_at;
         return result;
     }
 

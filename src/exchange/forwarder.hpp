@@ -3,10 +3,10 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <span>
 #include <vector>
 
+#include "crossdock/base/kept_memory.hpp"
 #include "crossdock/route/route.hpp"
 #include "verdict.hpp"
 
@@ -25,7 +25,7 @@ struct envelope {
 ///
 ///     verdict, number of envelopes, bytes | source, destination, bytes | … | data | …
 struct bundle {
-    std::unique_ptr<std::byte[]> data;
+    raw_buffer data;
     count_t bytes = 0;
 };
 

@@ -83,7 +83,7 @@ void mailbox::send_announced(const byte_message& message, int tag) {
 
 void mailbox::send(bundle&& bytes, rank_t destination, int tag) {
     bundles_.push_back(std::move(bytes));
-    send({destination, bundles_.back().bytes, bundles_.back().data.get()}, tag);
+    send({destination, bundles_.back().bytes, bundles_.back().data.data()}, tag);
 }
 
 std::optional<byte_message> mailbox::receive(int tag) {

@@ -72,7 +72,7 @@ bool exchange_by_region(const exchange_task& task, const kept_route& inside,
     const auto bundles = make_bundles(exchange_verdict(task.own), leaving, counterparts.size());
     exchange_task crossing{mail, task.tags, {}, task.own};
     for (std::size_t i = 0; i < bundles.size(); ++i)
-        crossing.messages.push_back({counterparts[i], bundles[i].bytes, bundles[i].data.get()});
+        crossing.messages.push_back({counterparts[i], bundles[i].bytes, bundles[i].data.data()});
 
     std::vector<byte_message> arrived;
     if (!across(crossing, arrived)) return false;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "crossdock/base/communicator_mpi.hpp"
+#include "crossdock/base/kept_memory.hpp"
 #include "crossdock/base/word_message.hpp"
 #include "crossdock/exchange/algorithm.hpp"
 #include "crossdock/exchange/exchange_statistics.hpp"
@@ -73,6 +74,10 @@ struct byte_outbox {
 /// @brief What came, and the memory it lies in.
 class byte_inbox {
   public:
+    /// @param memory  must outlive the inbox
+    explicit byte_inbox(std::pmr::memory_resource* memory = std::pmr::new_delete_resource())
+        : memory_(memory) {}
+
     std::span<const byte_message> messages() const noexcept { return messages_; }
 
     /// @brief Of all messages together.
@@ -82,15 +87,17 @@ class byte_inbox {
     /// @param to  room for `num_bytes()`
     void copy_to(std::byte* to) const;
 
-    /// @brief Room for a message that comes in, which stays where it is.
+    /// @brief Room for a message that comes in, which stays where it is; aligned as a
+    /// std::max_align_t.
     std::byte* make_room(count_t bytes);
 
     void add(const byte_message& message) { messages_.push_back(message); }
     void sort_by_source();
 
   private:
+    std::pmr::memory_resource* memory_;
     std::vector<byte_message> messages_;
-    std::vector<std::unique_ptr<std::byte[]>> blocks_;
+    std::vector<raw_buffer> blocks_;
     std::byte* free_ = nullptr;  // the rest of the last block for short messages
     count_t num_free_bytes_ = 0;
 };
