@@ -1,0 +1,183 @@
+#include "bench/array/petsc_sf.hpp"
+
+#ifdef CROSSDOCK_HAS_PETSC
+
+#include <petscsf.h>
+
+#include <list>
+#include <vector>
+
+namespace crossdock::bench {
+
+namespace {
+
+// PETSc explains an error only to its handler, and only at the call that failed first.
+std::string& explanation() {
+    static std::string text;
+    return text;
+}
+
+PetscErrorCode keep_explanation(MPI_Comm, int, const char*, const char*, PetscErrorCode code,
+                                PetscErrorType kind, const char* message, void*) {
+    if (kind == PETSC_ERROR_INITIAL) explanation() = message ? message : "";
+    return code;
+}
+
+void check(PetscErrorCode code, const char* call) {
+    if (code == 0) return;
+    const char* kind = nullptr;
+    PetscErrorMessage(code, &kind, nullptr);
+    throw error(errc::internal,
+                std::string(call) + ": " + (kind ? kind : "PETSc failed") + ": " + explanation());
+}
+
+#define CROSSDOCK_PETSC(call) check((call), #call)
+
+// PETSc's world is this process alone: so whoever is first may initialize it, and the last finalize
+// it, whatever the other ranks do.
+void initialize() {
+    CROSSDOCK_PETSC(PetscOptionsSetValue(nullptr, "-no_signal_handler", "true"));
+    PETSC_COMM_WORLD = MPI_COMM_SELF;
+    CROSSDOCK_PETSC(PetscInitializeNoArguments());
+    CROSSDOCK_PETSC(PetscPushErrorHandler(&keep_explanation, nullptr));
+}
+
+// Keeps PETSc initialized, and its duplicate of a communicator, which every PetscSF on it would
+// duplicate anew otherwise. Owns them, because one that outlives PETSc keeps the communicator from
+// being freed.
+class petsc_session final : public communicator_resource {
+  public:
+    explicit petsc_session(const communicator& comm) {
+        if (num_open == 0) initialize();
+        ++num_open;
+        CROSSDOCK_PETSC(PetscCommDuplicate(comm.get(), &duplicate_, nullptr));
+    }
+
+    std::list<PetscSF>::iterator create() {
+        const auto made = open_.insert(open_.end(), nullptr);
+        CROSSDOCK_PETSC(PetscSFCreate(duplicate_, &*made));
+        return made;
+    }
+
+    void destroy(std::list<PetscSF>::iterator made) {
+        CROSSDOCK_PETSC(PetscSFDestroy(&*made));
+        open_.erase(made);
+    }
+
+    void close() override {
+        while (!open_.empty()) destroy(open_.begin());
+        CROSSDOCK_PETSC(PetscCommDestroy(&duplicate_));
+        if (--num_open == 0) CROSSDOCK_PETSC(PetscFinalize());
+    }
+
+  private:
+    static inline int num_open = 0;
+    MPI_Comm duplicate_ = MPI_COMM_NULL;
+    std::list<PetscSF> open_;
+};
+
+std::vector<PetscSFNode> joined_roots(const communicator& comm, std::span<const rank_t> owners,
+                                      std::span<const count_t> root_indices) {
+    if (owners.size() != root_indices.size()) {
+        throw error(errc::size_mismatch, std::to_string(owners.size()) + " owners of " +
+                                             std::to_string(root_indices.size()) + " roots");
+    }
+    std::vector<PetscSFNode> roots;
+    roots.reserve(owners.size());
+    for (std::size_t leaf = 0; leaf < owners.size(); ++leaf) {
+        const rank_t owner = owners[leaf];
+        if (owner < 0 || owner >= comm.num_ranks()) {
+            throw error(errc::rank_out_of_range, "owner " + std::to_string(owner) + " of leaf " +
+                                                     std::to_string(leaf) + " is outside [0, " +
+                                                     std::to_string(comm.num_ranks()) + ")");
+        }
+        roots.push_back({owner, checked_cast<PetscInt>(root_indices[leaf])});
+    }
+    return roots;
+}
+
+}  // namespace
+
+struct petsc_sf::forest {
+    petsc_session& session;
+    std::list<PetscSF>::iterator sf;
+    std::size_t num_roots;
+    std::size_t num_leaves;
+
+    bool is_for(std::size_t roots, std::size_t leaves) const noexcept {
+        return roots == num_roots && leaves == num_leaves;
+    }
+};
+
+bool has_petsc() noexcept { return true; }
+
+petsc_sf::petsc_sf(const communicator& comm, count_t num_roots, std::span<const rank_t> owners,
+                   std::span<const count_t> root_indices, const std::string& type) {
+    auto roots = on_all_or_none(comm, [&] {
+        checked_cast<PetscInt>(num_roots);
+        checked_cast<PetscInt>(owners.size());
+        return joined_roots(comm, owners, root_indices);
+    });
+    auto& session = comm.resource<petsc_session>();
+    forest_ = std::make_unique<forest>(
+        forest{session, session.create(), static_cast<std::size_t>(num_roots), roots.size()});
+    CROSSDOCK_PETSC(PetscSFSetType(*forest_->sf, type.c_str()));
+    CROSSDOCK_PETSC(PetscSFSetGraph(*forest_->sf, static_cast<PetscInt>(num_roots),
+                                    static_cast<PetscInt>(roots.size()), nullptr, PETSC_COPY_VALUES,
+                                    roots.data(), PETSC_COPY_VALUES));
+    CROSSDOCK_PETSC(PetscSFSetUp(*forest_->sf));
+}
+
+petsc_sf::~petsc_sf() = default;
+
+void petsc_sf::read(std::span<const double> roots, std::span<double> leaves) {
+    CROSSDOCK_ASSERT(light, forest_ && forest_->is_for(roots.size(), leaves.size()),
+                     "the star forest is closed, or has other numbers of roots and leaves");
+    CROSSDOCK_PETSC(
+        PetscSFBcastBegin(*forest_->sf, MPI_DOUBLE, roots.data(), leaves.data(), MPI_REPLACE));
+    CROSSDOCK_PETSC(
+        PetscSFBcastEnd(*forest_->sf, MPI_DOUBLE, roots.data(), leaves.data(), MPI_REPLACE));
+}
+
+void petsc_sf::update(std::span<const double> leaves, std::span<double> roots) {
+    CROSSDOCK_ASSERT(light, forest_ && forest_->is_for(roots.size(), leaves.size()),
+                     "the star forest is closed, or has other numbers of roots and leaves");
+    CROSSDOCK_PETSC(
+        PetscSFReduceBegin(*forest_->sf, MPI_DOUBLE, leaves.data(), roots.data(), MPI_SUM));
+    CROSSDOCK_PETSC(
+        PetscSFReduceEnd(*forest_->sf, MPI_DOUBLE, leaves.data(), roots.data(), MPI_SUM));
+}
+
+void petsc_sf::close() {
+    if (!forest_) return;
+    forest_->session.destroy(forest_->sf);
+    forest_.reset();
+}
+
+}  // namespace crossdock::bench
+
+#else
+
+// The constructor always throws, so the other members are never called.
+namespace crossdock::bench {
+
+struct petsc_sf::forest {};
+
+bool has_petsc() noexcept { return false; }
+
+petsc_sf::petsc_sf(const communicator&, count_t, std::span<const rank_t>, std::span<const count_t>,
+                   const std::string&) {
+    throw error(errc::invalid_argument, "this build has no PETSc");
+}
+
+petsc_sf::~petsc_sf() = default;
+
+void petsc_sf::read(std::span<const double>, std::span<double>) {}
+
+void petsc_sf::update(std::span<const double>, std::span<double>) {}
+
+void petsc_sf::close() {}
+
+}  // namespace crossdock::bench
+
+#endif
