@@ -15,17 +15,19 @@
 namespace crossdock {
 
 /// @brief A radix sort from the highest digit down, which ends where equal indices can be told without
-/// sorting: in a range of 2^12 indices a table says which occur, and the how-manieth each is.
+/// sorting: a table says which indices of a range occur, and the how-manieth each is.
 ///
 ///     5 2 5 9   sorted 2 5 9   places 1 0 1 2
 ///
 /// @par Complexity
-/// One pass for every 11 bits above the lowest 12; memory of twice the indices and their numbers.
+/// One pass for every 11 bits above a table's; none if indices are so dense that one table holds all.
+/// Memory of twice the indices and their numbers, and a table of up to 2^18 places.
 template <class Index>
 class radix_rank {
   public:
     /// @param memory  must outlive the object and what it returns
-    explicit radix_rank(std::pmr::memory_resource* memory) : memory_(memory), sorted_(memory) {}
+    explicit radix_rank(std::pmr::memory_resource* memory)
+        : memory_(memory), sorted_(memory), occurs_(memory), place_of_(memory) {}
 
     /// @brief Sorts all indices of some lists.
     /// @param num_entries  all indices are less
@@ -34,26 +36,33 @@ class radix_rank {
     template <class Lists>
     std::pmr::vector<Index> rank(const Lists& lists, count_t num_entries,
                                  std::span<position_t> places) {
-        places_ = places;
-        sorted_.resize(places.size());
-        num_sorted_ = 0;
-        std::pmr::vector<numbered> requests(places.size(), memory_);
-        std::size_t number = 0;
-        for (const auto& list : lists) {
-            for (const Index index : list.indices) {
-                requests[number] = {index, static_cast<position_t>(number)};
-                ++number;
-            }
-        }
-        std::pmr::vector<numbered> room(places.size(), memory_);
         const auto last = static_cast<std::uint64_t>(std::max<count_t>(num_entries, 1) - 1);
-        sort(requests, room, static_cast<int>(std::bit_width(last)));
+        const int bits = static_cast<int>(std::bit_width(last));
+        const auto for_each = [&](auto&& use) {
+            position_t number = 0;
+            for (const auto& list : lists) {
+                for (const Index index : list.indices) use(index, number++);
+            }
+        };
+        places_ = places;
+        num_sorted_ = 0;
+        sorted_.resize(places.size());
+        if (fit_table(places.size(), bits)) {
+            look_up(for_each, 0, bits);
+        } else {
+            std::pmr::vector<numbered> requests(memory_);
+            requests.reserve(places.size());
+            for_each([&](Index index, position_t number) { requests.push_back({index, number}); });
+            std::pmr::vector<numbered> room(requests.size(), memory_);
+            sort(requests, room, bits);
+        }
         sorted_.resize(num_sorted_);
         return std::move(sorted_);
     }
 
   private:
-    static constexpr int table_bits = 12;
+    static constexpr int small_table_bits = 12;  // fits the fastest cache
+    static constexpr int large_table_bits = 18;
     static constexpr int most_digit_bits = 11;
     static constexpr std::size_t few = 32;
 
@@ -63,11 +72,29 @@ class radix_rank {
         position_t number;
     };
 
+    // Whether an eighth of 2^bits indices may occur.
+    static bool are_dense(std::size_t num_requests, int bits) {
+        return bits < 60 && num_requests >= (std::size_t{1} << bits) / 8;
+    }
+
+    // Whether a table of all that may occur pays.
+    static bool fit_table(std::size_t num_requests, int bits) {
+        return bits <= small_table_bits ? num_requests >= few
+                                        : bits <= large_table_bits && are_dense(num_requests, bits);
+    }
+
     // Sorts requests whose indices differ in the lowest `bits` only; `room` is as long.
     void sort(std::span<numbered> requests, std::span<numbered> room, int bits) {
+        if (fit_table(requests.size(), bits)) {
+            const auto for_each = [&](auto&& use) {
+                for (const auto& [index, number] : requests) use(index, number);
+            };
+            return look_up(for_each, requests.front().index >> bits << bits, bits);
+        }
         if (requests.size() < few) return sort_few(requests);
-        if (bits <= table_bits) return look_up(requests);
         const int most_useful = static_cast<int>(std::bit_width(requests.size())) - 2;
+        const int table_bits =
+            are_dense(requests.size(), bits) ? large_table_bits : small_table_bits;
         const int digit_bits = std::min({bits - table_bits, most_digit_bits, most_useful});
         const int rest = bits - digit_bits;
         const Index mask = (Index{1} << digit_bits) - 1;
@@ -99,31 +126,35 @@ class radix_rank {
         }
     }
 
-    void look_up(std::span<const numbered> requests) {
-        constexpr Index mask = (Index{1} << table_bits) - 1;
-        std::array<std::uint64_t, (std::size_t{1} << table_bits) / 64> occurs{};
-        for (const auto& request : requests) {
-            const auto low = static_cast<std::size_t>(request.index & mask);
-            occurs[low / 64] |= std::uint64_t{1} << (low % 64);
-        }
-        const Index base = requests.front().index & static_cast<Index>(~mask);
-        for (std::size_t word = 0; word < occurs.size(); ++word) {
-            for (std::uint64_t bits = occurs[word]; bits != 0; bits &= bits - 1) {
+    // All indices lie in [base, base + 2^bits).
+    template <class ForEach>
+    void look_up(ForEach&& for_each, Index base, int bits) {
+        const std::size_t length = std::size_t{1} << bits;
+        occurs_.assign((length + 63) / 64, 0);
+        if (place_of_.size() < length) place_of_.resize(length);
+        for_each([&](Index index, position_t) {
+            const auto low = static_cast<std::size_t>(index - base);
+            occurs_[low / 64] |= std::uint64_t{1} << (low % 64);
+        });
+        for (std::size_t word = 0; word < occurs_.size(); ++word) {
+            for (std::uint64_t rest = occurs_[word]; rest != 0; rest &= rest - 1) {
                 const std::size_t low =
-                    64 * word + static_cast<std::size_t>(std::countr_zero(bits));
+                    64 * word + static_cast<std::size_t>(std::countr_zero(rest));
                 place_of_[low] = static_cast<position_t>(num_sorted_);
                 sorted_[num_sorted_++] = base + static_cast<Index>(low);
             }
         }
-        for (const auto& request : requests)
-            places_[request.number] = place_of_[static_cast<std::size_t>(request.index & mask)];
+        for_each([&](Index index, position_t number) {
+            places_[number] = place_of_[static_cast<std::size_t>(index - base)];
+        });
     }
 
     std::pmr::memory_resource* memory_;
     std::span<position_t> places_;
     std::pmr::vector<Index> sorted_;
     std::size_t num_sorted_ = 0;
-    std::array<position_t, std::size_t{1} << table_bits> place_of_;
+    std::pmr::vector<std::uint64_t> occurs_;
+    std::pmr::vector<position_t> place_of_;
 };
 
 }  // namespace crossdock

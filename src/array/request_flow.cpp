@@ -3,6 +3,7 @@
 #include <absl/container/flat_hash_map.h>
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "crossdock/base/item_bytes.hpp"
@@ -72,6 +73,31 @@ class request_flow<Index>::hop_finder {
     const request_way& way_;
     std::size_t stage_;
     speaker_table no_speakers_;
+};
+
+// Remembers them: in a table by owner where that is no longer than the requests.
+template <class Index>
+class request_flow<Index>::hop_table {
+  public:
+    hop_table(const hop_finder& hops, const block_partition& owners, std::size_t num_requests)
+        : hops_(hops) {
+        const auto num_ranks = static_cast<std::size_t>(owners.num_ranks());
+        if (num_ranks <= num_requests) by_owner_.assign(num_ranks, unknown);
+    }
+
+    position_t of(rank_t owner) {
+        position_t& hop = by_owner_.empty() ? some_.try_emplace(owner, unknown).first->second
+                                            : by_owner_[static_cast<std::size_t>(owner)];
+        if (hop == unknown) hop = static_cast<position_t>(hops_.of(owner));
+        return hop;
+    }
+
+  private:
+    static constexpr position_t unknown = std::numeric_limits<position_t>::max();
+
+    const hop_finder& hops_;
+    std::vector<position_t> by_owner_;
+    absl::flat_hash_map<rank_t, position_t> some_;
 };
 
 template <class Index>
@@ -183,18 +209,15 @@ void request_flow<Index>::find_runs(std::size_t l) {
 template <class Index>
 void request_flow<Index>::arrange(std::size_t l) {
     level& at = levels_[l];
-    const hop_finder hops(way_, l);
-    absl::flat_hash_map<rank_t, std::size_t> hop_to;
-    const auto& indices = at.held.indices();
+    const hop_finder finder(way_, l);
+    hop_table hops(finder, way_.owners, at.held.indices().size());
     std::pmr::vector<position_t> places(memory_);
-    places.reserve(indices.size());
+    places.reserve(at.held.indices().size());
     std::vector<position_t> num_leaving(way_.stages[l].destinations.size() + 1);
-    for (const Index index : indices) {
-        const rank_t owner = way_.owners.owner(static_cast<count_t>(index));
-        const auto [entry, is_new] = hop_to.try_emplace(owner, 0);
-        if (is_new) entry->second = hops.of(owner);
-        places.push_back(static_cast<position_t>(entry->second));
-        ++num_leaving[entry->second];
+    for (const Index index : at.held.indices()) {
+        const position_t hop = hops.of(way_.owners.owner(static_cast<count_t>(index)));
+        places.push_back(hop);
+        ++num_leaving[hop];
     }
     at.leaving.assign(num_leaving.size(), {});
     position_t first = 0;

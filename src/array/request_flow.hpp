@@ -114,6 +114,7 @@ class request_flow {
         std::size_t num_requests() const;
     };
     class hop_finder;
+    class hop_table;
 
     std::size_t num_stages() const noexcept { return way_.num_stages(); }
     bool has_values() const noexcept { return kind_.operation != nullptr; }
