@@ -28,16 +28,17 @@ topology regions_for(const communicator& comm, const array_settings& settings) {
 
 std::string name_of_route(const topology& regions, const array_settings& settings) {
     if (settings.transport != array_transport::routed) return "direct";
-    return settings.route == "auto" ? choose_array_route(regions) : settings.route;
+    if (settings.route != "auto") return settings.route;
+    return choose_array_route(regions, settings.expected_requests);
 }
 
 std::int64_t hash_of(count_t num_entries, const array_settings& settings, std::size_t item_bytes,
                      const topology& regions) {
     const auto& combine = settings.combine;
     return agreement_hash(fmt::format(
-        "{} {} {} {} {} {} {} {} {}", num_entries, item_bytes, settings.num_local.has_value(),
-        settings.route, to_string(combine.strategy), combine.locally, combine.on_the_way,
-        static_cast<int>(settings.transport), regions.to_string()));
+        "{} {} {} {} {} {} {} {} {} {}", num_entries, item_bytes, settings.num_local.has_value(),
+        settings.route, settings.expected_requests, to_string(combine.strategy), combine.locally,
+        combine.on_the_way, static_cast<int>(settings.transport), regions.to_string()));
 }
 
 void check_parts(count_t num_entries, const array_settings& settings) {
@@ -114,8 +115,10 @@ struct array_engine::implementation {
     bool is_closed = false;
 };
 
-std::string choose_array_route(const topology& regions) {
-    return choose_exchange_algorithm(regions).route;
+std::string choose_array_route(const topology& regions, count_t expected_requests) {
+    return expected_requests / regions.num_ranks() >= few_requests_per_message
+               ? "direct"
+               : choose_exchange_algorithm(regions).route;
 }
 
 array_engine::array_engine(const communicator& comm, count_t num_entries,

@@ -27,11 +27,15 @@ enum class array_transport {
     rma,     ///< MPI_Get and MPI_Accumulate, request by request
 };
 
+/// @brief About how many requests a rank makes in a batch, if nothing else is said.
+inline constexpr count_t default_expected_requests = count_t{1} << 15;
+
 /// @brief What a distributed array is, but for its type. Equal on all ranks but for `num_local`.
 struct array_settings {
     std::optional<topology> regions;   ///< unset: all ranks are one region
     std::optional<count_t> num_local;  ///< this rank's part; unset on all ranks: blocks
     std::string route = "auto";
+    count_t expected_requests = default_expected_requests;
     combining_options combine;
     array_transport transport = array_transport::routed;
 };
@@ -88,13 +92,17 @@ struct array_batch {
     std::optional<error> fault = std::nullopt;  ///< what made the rest unusable, if anything did
 };
 
-/// @brief The route of "auto".
+/// @brief The route of "auto", a rule as there is no model yet.
 ///
-/// A rule of the topology, as there is no model yet: the route by which the sparse exchange chooses
-/// to deliver messages.
+/// Where a rank has `few_requests_per_message` or more for every other, messages are long whatever the
+/// route, and `direct` moves each request once. Else few messages count, and the route is the one by
+/// which the sparse exchange chooses to deliver messages.
+/// @param expected_requests  of a rank in a batch
 /// @par Collective
 /// No.
-std::string choose_array_route(const topology& regions);
+std::string choose_array_route(const topology& regions, count_t expected_requests);
+
+inline constexpr count_t few_requests_per_message = 64;
 
 /// @brief The entries of a distributed array as bytes, and what carries requests to them.
 ///

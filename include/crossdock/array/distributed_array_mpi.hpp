@@ -24,6 +24,8 @@ struct array_options {
     std::optional<count_t> num_local = std::nullopt;
     /// As `make_route` takes it, or "auto": `choose_array_route`.
     std::string route = "auto";
+    /// About how many requests a rank makes in a batch; for "auto".
+    count_t expected_requests = default_expected_requests;
     combining_options combine = {};
     array_transport transport = array_transport::routed;
     /// Which of several values written to an entry in one batch stays.
@@ -56,7 +58,7 @@ struct array_options {
 /// @par Thread safety
 /// As `neighbor`.
 /// @par Source
-/// \cite peters2024aggregation. Differs: any number of ranks and any route; replies find their way by
+/// \cite peters2024array. Differs: any number of ranks and any route; replies find their way by
 /// the order of requests (envelopes are an option); values of any type; batches that fail change
 /// nothing.
 template <item_type T>
@@ -276,7 +278,8 @@ void distributed_array<T>::step(Op op) {
 
 template <item_type T>
 array_settings distributed_array<T>::settings_of(const array_options<T>& options) {
-    return {options.regions, options.num_local, options.route, options.combine, options.transport};
+    return {options.regions,           options.num_local, options.route,
+            options.expected_requests, options.combine,   options.transport};
 }
 
 template <item_type T>

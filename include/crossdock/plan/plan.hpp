@@ -9,7 +9,7 @@
 
 namespace crossdock {
 
-/// @brief One message a rank sends in a stage, and the positions it is gathered from, ascending.
+/// @brief One message a rank sends in a stage, and the positions it is gathered from.
 struct outgoing_message {
     rank_t destination = 0;
     std::vector<count_t> positions;
