@@ -15,15 +15,23 @@ void check_indices(std::span<const count_t> indices, count_t num_entries, rank_t
 }
 
 template <class Index>
-std::pmr::vector<Index> to_indices(std::span<const count_t> indices, count_t num_entries,
-                                   rank_t rank, std::pmr::memory_resource* memory) {
-    check_indices(indices, num_entries, rank);
-    return std::pmr::vector<Index>(indices.begin(), indices.end(), memory);
+raw_vector<Index> to_indices(std::span<const count_t> indices, count_t num_entries, rank_t rank,
+                             std::pmr::memory_resource* memory) {
+    raw_vector<Index> result(indices.size(), memory);
+    const auto end = static_cast<std::uint64_t>(num_entries);
+    bool are_inside = true;
+    for (std::size_t k = 0; k < indices.size(); ++k) {
+        const auto index = static_cast<std::uint64_t>(indices[k]);  // large where it is negative
+        are_inside &= index < end;
+        result[k] = static_cast<Index>(index);
+    }
+    if (!are_inside) check_indices(indices, num_entries, rank);
+    return result;
 }
 
-template std::pmr::vector<std::uint32_t> to_indices(std::span<const count_t>, count_t, rank_t,
-                                                    std::pmr::memory_resource*);
-template std::pmr::vector<std::uint64_t> to_indices(std::span<const count_t>, count_t, rank_t,
-                                                    std::pmr::memory_resource*);
+template raw_vector<std::uint32_t> to_indices(std::span<const count_t>, count_t, rank_t,
+                                              std::pmr::memory_resource*);
+template raw_vector<std::uint64_t> to_indices(std::span<const count_t>, count_t, rank_t,
+                                              std::pmr::memory_resource*);
 
 }  // namespace crossdock

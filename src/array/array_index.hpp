@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <memory_resource>
 #include <span>
-#include <vector>
 
+#include "crossdock/base/kept_memory.hpp"
 #include "crossdock/base/types.hpp"
 
 namespace crossdock {
@@ -23,8 +23,7 @@ void check_indices(std::span<const count_t> indices, count_t num_entries, rank_t
 /// @brief Checks and narrows.
 /// @throws as `check_indices`
 template <class Index>
-std::pmr::vector<Index> to_indices(
-    std::span<const count_t> indices, count_t num_entries, rank_t rank,
-    std::pmr::memory_resource* memory = std::pmr::new_delete_resource());
+raw_vector<Index> to_indices(std::span<const count_t> indices, count_t num_entries, rank_t rank,
+                             std::pmr::memory_resource* memory = std::pmr::new_delete_resource());
 
 }  // namespace crossdock

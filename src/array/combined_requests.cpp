@@ -16,8 +16,7 @@ namespace {
 
 // What both lists hold, once.
 template <class Index>
-void merge_two(std::span<const Index> a, std::span<const Index> b,
-               std::pmr::vector<Index>& result) {
+void merge_two(std::span<const Index> a, std::span<const Index> b, raw_vector<Index>& result) {
     result.resize(a.size() + b.size());
     const auto end = std::set_union(a.begin(), a.end(), b.begin(), b.end(), result.begin());
     result.resize(static_cast<std::size_t>(end - result.begin()));
@@ -78,14 +77,13 @@ void combined_requests<Index>::merge(std::span<const request_list<Index>> lists)
     }
     places_.clear();
     is_sorted_ = true;
-    using index_vectors = std::pmr::vector<std::pmr::vector<Index>>;
-    index_vectors merged(memory());
+    std::vector<raw_vector<Index>> merged;
     while (sorted.size() > 1) {
-        index_vectors larger((sorted.size() + 1) / 2, memory());
-        for (std::size_t i = 0; i < larger.size(); ++i) {
-            const bool is_alone = 2 * i + 1 == sorted.size();
-            merge_two(sorted[2 * i], is_alone ? std::span<const Index>() : sorted[2 * i + 1],
-                      larger[i]);
+        std::vector<raw_vector<Index>> larger;
+        for (std::size_t i = 0; i < sorted.size(); i += 2) {
+            const bool is_alone = i + 1 == sorted.size();
+            merge_two(sorted[i], is_alone ? std::span<const Index>() : sorted[i + 1],
+                      larger.emplace_back(memory()));
         }
         merged = std::move(larger);
         sorted.assign(merged.begin(), merged.end());
@@ -136,7 +134,7 @@ void combined_requests<Index>::search_tree(std::span<const request_list<Index>> 
 
 template <class Index>
 void combined_requests<Index>::rearrange(std::span<const position_t> new_places) {
-    std::pmr::vector<Index> arranged(indices_.size(), memory());
+    raw_vector<Index> arranged(indices_.size(), memory());
     for (std::size_t i = 0; i < indices_.size(); ++i) arranged[new_places[i]] = indices_[i];
     indices_ = std::move(arranged);
     for (position_t& place : places_) place = new_places[place];

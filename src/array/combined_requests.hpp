@@ -10,6 +10,7 @@
 
 #include "crossdock/array/combining.hpp"
 #include "crossdock/array/value_operation.hpp"
+#include "crossdock/base/kept_memory.hpp"
 
 namespace crossdock {
 
@@ -39,7 +40,7 @@ class combined_requests {
                  count_t num_entries);
 
     /// @brief Every index once, or as often as it occurs if the strategy is `none`.
-    const std::pmr::vector<Index>& indices() const noexcept { return indices_; }
+    const raw_vector<Index>& indices() const noexcept { return indices_; }
     count_t size() const noexcept { return static_cast<count_t>(indices_.size()); }
 
     /// @brief Whether the indices ascend strictly.
@@ -88,9 +89,9 @@ class combined_requests {
         return static_cast<std::size_t>(std::lower_bound(first, last, index) - indices_.begin());
     }
 
-    std::pmr::vector<Index> indices_;
+    raw_vector<Index> indices_;
     bool is_sorted_ = false;
-    std::pmr::vector<position_t> places_;   // of all requests; empty where they are searched
+    raw_vector<position_t> places_;         // of all requests; empty where they are searched
     std::vector<std::size_t> first_place_;  // by list, where its requests begin in `places_`
 };
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "crossdock/array/value_operation.hpp"
+#include "crossdock/base/kept_memory.hpp"
 
 namespace crossdock {
 
@@ -34,8 +35,7 @@ class radix_rank {
     /// @param places       the place of every index among the sorted ones, list by list
     /// @return every index once, ascending
     template <class Lists>
-    std::pmr::vector<Index> rank(const Lists& lists, count_t num_entries,
-                                 std::span<position_t> places) {
+    raw_vector<Index> rank(const Lists& lists, count_t num_entries, std::span<position_t> places) {
         const auto last = static_cast<std::uint64_t>(std::max<count_t>(num_entries, 1) - 1);
         const int bits = static_cast<int>(std::bit_width(last));
         const auto for_each = [&](auto&& use) {
@@ -50,10 +50,10 @@ class radix_rank {
         if (fit_table(places.size(), bits)) {
             look_up(for_each, 0, bits);
         } else {
-            std::pmr::vector<numbered> requests(memory_);
+            raw_vector<numbered> requests(memory_);
             requests.reserve(places.size());
             for_each([&](Index index, position_t number) { requests.push_back({index, number}); });
-            std::pmr::vector<numbered> room(requests.size(), memory_);
+            raw_vector<numbered> room(requests.size(), memory_);
             sort(requests, room, bits);
         }
         sorted_.resize(num_sorted_);
@@ -151,10 +151,10 @@ class radix_rank {
 
     std::pmr::memory_resource* memory_;
     std::span<position_t> places_;
-    std::pmr::vector<Index> sorted_;
+    raw_vector<Index> sorted_;
     std::size_t num_sorted_ = 0;
     std::pmr::vector<std::uint64_t> occurs_;
-    std::pmr::vector<position_t> place_of_;
+    raw_vector<position_t> place_of_;
 };
 
 }  // namespace crossdock

@@ -146,7 +146,7 @@ bool request_flow<Index>::is_sorted_at(std::size_t l) const noexcept {
 }
 
 template <class Index>
-void request_flow<Index>::start(std::pmr::vector<Index>&& indices, const std::byte* values) {
+void request_flow<Index>::start(raw_vector<Index>&& indices, const std::byte* values) {
     own_ = std::move(indices);
     levels_[0].lists = {{own_, {}, values, false}};
     combine(0);
@@ -211,7 +211,7 @@ void request_flow<Index>::arrange(std::size_t l) {
     level& at = levels_[l];
     const hop_finder finder(way_, l);
     hop_table hops(finder, way_.owners, at.held.indices().size());
-    std::pmr::vector<position_t> places(memory_);
+    raw_vector<position_t> places(memory_);
     places.reserve(at.held.indices().size());
     std::vector<position_t> num_leaving(way_.stages[l].destinations.size() + 1);
     for (const Index index : at.held.indices()) {

@@ -56,7 +56,7 @@ class request_flow {
     /// @brief Combines this rank's own requests.
     /// @param indices  of the flow's memory
     /// @param values   of `indices`; not kept
-    void start(std::pmr::vector<Index>&& indices, const std::byte* values);
+    void start(raw_vector<Index>&& indices, const std::byte* values);
 
     /// @brief How many requests go to a stage's d-th destination.
     count_t num_requests(std::size_t stage, std::size_t d) const;
@@ -108,7 +108,7 @@ class request_flow {
         raw_buffer values;                      // of `held`
         raw_buffer replies;                     // for `held`
         std::vector<std::vector<run>> leaving;  // by destination; the last is what stays
-        std::pmr::vector<Index> stayed;         // the first list, where it is of several runs
+        raw_vector<Index> stayed;               // the first list, where it is of several runs
         raw_buffer stayed_values;
 
         std::size_t num_requests() const;
@@ -137,7 +137,7 @@ class request_flow {
     std::pmr::memory_resource* memory_;
     count_t first_entry_;
     const std::byte* entries_ = nullptr;
-    std::pmr::vector<Index> own_;
+    raw_vector<Index> own_;
     std::vector<level> levels_;
 };
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <memory_resource>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -70,5 +71,30 @@ class raw_buffer {
     std::size_t bytes_ = 0;
     std::byte* data_ = nullptr;
 };
+
+/// @brief Leaves new elements without a value, where they will be written anyway.
+template <class T>
+class uninitialized_allocator : public std::pmr::polymorphic_allocator<T> {
+  public:
+    using std::pmr::polymorphic_allocator<T>::polymorphic_allocator;
+    template <class U>
+    uninitialized_allocator(const uninitialized_allocator<U>& other) noexcept
+        : std::pmr::polymorphic_allocator<T>(other.resource()) {}
+
+    template <class U, class... Arguments>
+    void construct(U* place, Arguments&&... arguments) {
+        if constexpr (sizeof...(Arguments) == 0) {
+            ::new (static_cast<void*>(place)) U;
+        } else {
+            ::new (static_cast<void*>(place)) U(std::forward<Arguments>(arguments)...);
+        }
+    }
+
+    uninitialized_allocator select_on_container_copy_construction() const { return {}; }
+};
+
+/// @brief A vector in kept or other memory; `resize` leaves new numbers without a value.
+template <class T>
+using raw_vector = std::vector<T, uninitialized_allocator<T>>;
 
 }  // namespace crossdock
