@@ -15,15 +15,15 @@ timing summarize(std::vector<double> seconds) {
 
 }  // namespace
 
-std::vector<timing> stopwatch::slowest() const {
-    std::vector<double> most(seconds_.size());
-    CROSSDOCK_MPI(MPI_Reduce(seconds_.data(), most.data(), checked_cast<int>(most.size()),
-                             MPI_DOUBLE, MPI_MAX, 0, comm_.get()));
+std::vector<timing> slowest_of(const communicator& comm, const std::vector<double>& seconds,
+                               std::size_t num_rounds) {
+    std::vector<double> most(seconds.size());
+    CROSSDOCK_MPI(MPI_Reduce(seconds.data(), most.data(), checked_cast<int>(most.size()),
+                             MPI_DOUBLE, MPI_MAX, 0, comm.get()));
     std::vector<timing> timings;
-    for (auto first = most.begin(); first != most.end();
-         first += static_cast<count_t>(num_rounds_)) {
-        timings.push_back(summarize({first, first + static_cast<count_t>(num_rounds_)}));
-    }
+    const auto length = static_cast<count_t>(num_rounds);
+    for (auto first = most.begin(); first != most.end(); first += length)
+        timings.push_back(summarize({first, first + length}));
     return timings;
 }
 

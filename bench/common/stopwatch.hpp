@@ -19,6 +19,15 @@ struct timing {
     double max = 0;
 };
 
+/// @brief The times of the slowest rank, for each of several series of rounds.
+/// @param seconds     series by series, `num_rounds` each
+/// @param num_rounds  at least 1; equal on all ranks, as is the number of series
+/// @return means nothing but on rank 0
+/// @par Collective
+/// Yes; blocks.
+std::vector<timing> slowest_of(const communicator& comm, const std::vector<double>& seconds,
+                               std::size_t num_rounds);
+
 /// @brief The seconds of every round, contender by contender.
 ///
 /// Every round runs each contender once, in an order that is drawn anew with a fixed seed: what
@@ -58,7 +67,7 @@ class stopwatch {
     /// @pre there was a round
     /// @par Collective
     /// Yes; blocks.
-    std::vector<timing> slowest() const;
+    std::vector<timing> slowest() const { return slowest_of(comm_, seconds_, num_rounds_); }
 
   private:
     const communicator& comm_;
