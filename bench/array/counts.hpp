@@ -1,0 +1,46 @@
+/// @file
+/// @brief What the batches of a workload cost, counted over ranks.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "crossdock/array/batch_statistics.hpp"
+#include "crossdock/plan/statistics.hpp"
+
+namespace crossdock::bench::array {
+
+/// @brief `request_stage` over all ranks, each rank's batches added up.
+struct stage_counts {
+    traffic_summary sent;
+    summary received;
+    summary combined;
+};
+
+/// @brief `batch_statistics` over all ranks, each rank's batches added up.
+struct workload_counts {
+    summary requests;
+    summary combined_locally;
+    summary combined_on_the_way;
+    summary received;  ///< on the way and at the owner, from other ranks
+    summary arrived;   ///< at the owner, from other ranks
+    std::vector<stage_counts> stages;
+};
+
+/// @brief Adds a batch of a rank, seconds too.
+/// @pre both have the same stages, or `total` none yet
+void add(batch_statistics& total, const batch_statistics& batch);
+
+/// @brief A number of a rank.
+using count_of = std::function<count_t(const batch_statistics&)>;
+
+/// @brief Counts with the help of whoever knows all ranks.
+/// @param over_ranks  brings a number's sum, maximum and mean over the ranks
+workload_counts count_with(std::size_t num_stages,
+                           const std::function<summary(const count_of&)>& over_ranks);
+
+/// @brief Counts what is at hand of all ranks.
+workload_counts count(std::span<const batch_statistics> of_ranks);
+
+}  // namespace crossdock::bench::array

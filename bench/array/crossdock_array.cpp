@@ -1,0 +1,63 @@
+#include "bench/array/contender.hpp"
+
+namespace crossdock::bench::array {
+
+namespace {
+
+class library_array final : public contender {
+  public:
+    library_array(const communicator& comm, count_t num_entries,
+                  const array_options<value_t>& options)
+        : array_(comm, num_entries, options) {}
+
+    std::span<value_t> entries() override { return array_.local(); }
+
+    void run(const request_batch& batch, std::span<value_t> replies) override {
+        switch (batch.kind) {
+            case request_kind::read: return array_.read(batch.indices, replies);
+            case request_kind::sum: return array_.update(batch.indices, batch.values, sum());
+            case request_kind::minimum:
+                return array_.update(batch.indices, batch.values, minimum());
+        }
+    }
+
+    batch_statistics last_batch() const override { return array_.last_batch(); }
+
+    void close() override { array_.close(); }
+
+  private:
+    distributed_array<value_t> array_;
+};
+
+auto make_with(const communicator& comm, const array_options<value_t>& options) {
+    return [&comm, options](count_t num_entries) -> std::unique_ptr<contender> {
+        return std::make_unique<library_array>(comm, num_entries, options);
+    };
+}
+
+entrant baseline(const std::string& name, bool is_counted, array_transport transport,
+                 const communicator& comm, const topology& regions) {
+    array_options<value_t> options{.regions = regions};
+    options.transport = transport;
+    return {name, std::nullopt, std::nullopt, is_counted, make_with(comm, options)};
+}
+
+}  // namespace
+
+entrant plain(const communicator& comm, const topology& regions) {
+    return baseline("plain", true, array_transport::plain, comm, regions);
+}
+
+entrant rma(const communicator& comm, const topology& regions) {
+    return baseline("rma", false, array_transport::rma, comm, regions);
+}
+
+entrant crossdock_route(const communicator& comm, const topology& regions, const std::string& name,
+                        const std::string& route, const combining_options& combine) {
+    array_options<value_t> options{.regions = regions};
+    options.route = route;
+    options.combine = combine;
+    return {name, options.route, to_string(combine.strategy), true, make_with(comm, options)};
+}
+
+}  // namespace crossdock::bench::array

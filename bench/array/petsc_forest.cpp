@@ -1,0 +1,62 @@
+#include "bench/array/contender.hpp"
+#include "bench/array/petsc_sf.hpp"
+#include "bench/array/workload.hpp"
+
+namespace crossdock::bench::array {
+
+namespace {
+
+class forest_of_each_batch final : public contender {
+  public:
+    forest_of_each_batch(const communicator& comm, count_t num_entries)
+        : comm_(comm),
+          owners_(block_partition::blocks(num_entries, comm.num_ranks())),
+          entries_(static_cast<std::size_t>(owners_.size(comm.rank()))) {}
+
+    std::span<value_t> entries() override { return entries_; }
+
+    void run(const request_batch& batch, std::span<value_t> replies) override {
+        const auto [ranks, offsets] = locate(owners_, batch.indices);
+        petsc_sf forest(comm_, owners_.size(comm_.rank()), ranks, offsets);
+        if (batch.kind == request_kind::read) {
+            forest.read(entries_, replies);
+        } else {
+            forest.update(batch.values, entries_);
+        }
+        forest.close();
+    }
+
+  private:
+    const communicator& comm_;
+    block_partition owners_;
+    std::vector<value_t> entries_;
+};
+
+}  // namespace
+
+located_entries locate(const block_partition& owners, std::span<const count_t> indices) {
+    located_entries result;
+    result.owners.reserve(indices.size());
+    result.offsets.reserve(indices.size());
+    for (const count_t index : indices) {
+        const rank_t owner = owners.owner(index);
+        result.owners.push_back(owner);
+        result.offsets.push_back(index - owners.first(owner));
+    }
+    return result;
+}
+
+entrant petsc_forest(const communicator& comm) {
+    return {"petsc_sf", std::nullopt, std::nullopt, false,
+            [&comm](count_t num_entries) -> std::unique_ptr<contender> {
+                return std::make_unique<forest_of_each_batch>(comm, num_entries);
+            }};
+}
+
+std::string petsc_obstacle(std::string_view workload) {
+    if (!has_petsc()) return "this build has no PETSc";
+    if (find_workload(workload).has_minimum) return "the star forest here reduces by sum only";
+    return "";
+}
+
+}  // namespace crossdock::bench::array
