@@ -41,6 +41,7 @@ void add_bench(CLI::App& app, action& chosen) {
     verb->require_subcommand(1);
     add_bench_neighbor(*verb, chosen);
     add_bench_exchange(*verb, chosen);
+    add_bench_array(*verb, chosen);
 }
 
 }  // namespace crossdock::tool

@@ -54,5 +54,6 @@ int exit_code(const std::vector<Standing>& standings) {
 /// @brief Adds a benchmark to the verb `bench`.
 void add_bench_neighbor(CLI::App& verb, action& chosen);
 void add_bench_exchange(CLI::App& verb, action& chosen);
+void add_bench_array(CLI::App& verb, action& chosen);
 
 }  // namespace crossdock::tool

@@ -1,0 +1,59 @@
+/// @file
+/// @brief What `bench array` and `analyze --array` share: workloads, strategies, counts.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "bench/array/counts.hpp"
+#include "bench/array/workload.hpp"
+#include "crossdock/array/combining.hpp"
+#include "crossdock/topology/topology.hpp"
+#include "tools/crossdock/statistics_json.hpp"
+
+namespace crossdock::tool {
+
+/// @brief Which requests are combined, and how.
+struct combining_choice {
+    std::vector<std::string> strategies{"auto"};
+    std::string where = "everywhere";
+};
+
+/// @brief Adds --workload, --graph and the numbers that belong to them.
+/// @return what was added
+std::vector<CLI::Option*> add_workload(CLI::App& verb, bench::array::workload_options& options);
+
+/// @brief Adds --combine and --where.
+/// @return what was added
+std::vector<CLI::Option*> add_combining(CLI::App& verb, combining_choice& choice);
+
+/// @brief A route and a strategy, and how a user called them.
+struct array_choice {
+    std::string name;   ///< "auto/sort"
+    std::string route;  ///< with what "auto" stands for
+    combining_options combine;
+};
+
+/// @brief Every route with every strategy; "all" stands for all, "auto" for the library's choice.
+/// @param expected_requests  of a rank in a batch, for the route "auto"
+/// @throws as `make_route` and `parse_combining`
+std::vector<array_choice> expand_choices(const std::vector<std::string>& routes,
+                                         const combining_choice& choice, const topology& regions,
+                                         count_t expected_requests);
+
+/// @brief "workload", and what it is done with: "graph", "vertices", "edges", "seed"; or "entries".
+json workload_json(const bench::array::workload_options& options, count_t num_entries,
+                   count_t num_edges);
+
+/// @brief "auto/auto = hypercube/sort": a contender's name, and what is behind it if that is more.
+std::string contender_label(const std::string& name, const std::string& route,
+                            const std::string& strategy);
+
+/// @brief One line for people.
+std::string workload_text(const bench::array::workload_options& options);
+
+/// @brief "requests", "combined_locally", "combined_on_the_way", "received", "arrived", "stages"
+json counts_json(const bench::array::workload_counts& counts);
+
+}  // namespace crossdock::tool
