@@ -27,6 +27,7 @@ struct analyze_options {
     bool without_dedup_only = false;
     bool skip_verify = false;
     exchange_analysis exchange;
+    array_analysis array;
 };
 
 struct route_report {
@@ -110,13 +111,16 @@ int run(const analyze_options& options) {
     if (!is_first_process()) return 0;
     const auto& input = options.input;
     const auto regions = topology::from_string(input.topology_text, input.num_ranks);
-    if (options.exchange.is_chosen) {
+    bool is_right = true;
+    if (options.array.is_chosen) {
+        is_right = analyze_array(input, options.array, options.routes, regions);
+    } else if (options.exchange.is_chosen) {
         analyze_exchange(input, options.exchange, regions);
     } else {
         analyze_routes(options, regions);
     }
     flush_output();
-    return 0;
+    return is_right ? 0 : 1;
 }
 
 }  // namespace
@@ -128,27 +132,35 @@ void add_analyze(CLI::App& app, action& chosen) {
         "Count what every route sends for the halo of y = A x; needs no MPI, and under a launcher "
         "the first process alone does it");
     auto& input = options->input;
-    verb->add_option("FILE", input.file,
-                     "Matrix Market file, plain or gzip; or dense:K, K items between any two ranks")
-        ->required();
+    auto* file = verb->add_option(
+        "FILE", input.file,
+        "Matrix Market file, plain or gzip; or dense:K, K items between any two ranks");
     verb->add_option("--ranks", input.num_ranks, "Number of ranks")
         ->required()
         ->check(CLI::Range(1, std::numeric_limits<rank_t>::max()));
     verb->add_option("--topology", input.topology_text,
                      "Regions: 4x16 | 16,16,8 | cyclic:4x16 | list:0,1,0,1")
         ->required();
-    verb->add_option("--partition", input.partition, "block | metis | random:SEED | FILE")
-        ->capture_default_str();
+    auto* partition =
+        verb->add_option("--partition", input.partition, "block | metis | random:SEED | FILE")
+            ->capture_default_str();
     auto* exchange = add_exchange_analysis(*verb, options->exchange);
+    auto* array = add_array_analysis(*verb, options->array);
+    for (auto* other : {file, partition, exchange}) array->excludes(other);
     verb->add_option("--routes", options->routes, routes_help())
         ->delimiter(',')
         ->excludes(exchange);
     verb->add_flag("--no-dedup", options->without_dedup_only, "Leave out the deduplicated plans")
-        ->excludes(exchange);
+        ->excludes(exchange)
+        ->excludes(array);
     verb->add_flag("--no-verify", options->skip_verify, "Do not prove the plans right first")
-        ->excludes(exchange);
+        ->excludes(exchange)
+        ->excludes(array);
     verb->add_flag("--json", input.as_json, "Print JSON");
-    verb->callback([options, &chosen] { chosen = [options] { return run(*options); }; });
+    verb->callback([options, file, &chosen] {
+        if (!options->array.is_chosen && file->count() == 0) throw CLI::RequiredError("FILE");
+        chosen = [options] { return run(*options); };
+    });
 }
 
 }  // namespace crossdock::tool

@@ -1,5 +1,5 @@
 /// @file
-/// @brief The two things the verb `analyze` counts: routes, and sparse data exchanges.
+/// @brief What the verb `analyze` counts: routes, sparse data exchanges, distributed arrays.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "crossdock/topology/topology.hpp"
+#include "tools/crossdock/array_workload.hpp"
 
 namespace crossdock::tool {
 
@@ -26,6 +27,14 @@ struct exchange_analysis {
     std::string values = "indices";
 };
 
+/// @brief Which batches of a distributed array are counted, if any.
+struct array_analysis {
+    bool is_chosen = false;
+    bench::array::workload_options workload;
+    combining_choice combine;
+    std::string plans_file;
+};
+
 /// @brief Adds --exchange and the options that need it.
 /// @return --exchange
 CLI::Option* add_exchange_analysis(CLI::App& verb, exchange_analysis& options);
@@ -33,5 +42,15 @@ CLI::Option* add_exchange_analysis(CLI::App& verb, exchange_analysis& options);
 /// @brief Counts and prints what every algorithm sends in the exchange of `bench exchange`.
 void analyze_exchange(const analyze_input& input, const exchange_analysis& options,
                       const topology& regions);
+
+/// @brief Adds --array and the options that need it.
+/// @return --array
+CLI::Option* add_array_analysis(CLI::App& verb, array_analysis& options);
+
+/// @brief Counts and prints what every route sends in the batches of `bench array`.
+/// @param routes  as given, with "auto" among them perhaps
+/// @return whether the workload's program was right
+bool analyze_array(const analyze_input& input, const array_analysis& options,
+                   const std::vector<std::string>& routes, const topology& regions);
 
 }  // namespace crossdock::tool

@@ -1,0 +1,207 @@
+#include <fmt/format.h>
+
+#include <fstream>
+#include <numeric>
+
+#include "bench/array/lockstep.hpp"
+#include "crossdock/array/plan_batch.hpp"
+#include "tools/crossdock/analyze.hpp"
+#include "tools/crossdock/output.hpp"
+#include "tools/crossdock/statistics_json.hpp"
+#include "tools/crossdock/table.hpp"
+
+namespace crossdock::tool {
+
+namespace {
+
+using bench::array::lockstep_batch;
+using bench::array::lockstep_run;
+using bench::array::workload_counts;
+
+struct array_report {
+    array_choice who;
+    workload_counts counts;
+};
+
+// What is counted, and for whom.
+struct array_record {
+    const array_analysis& options;
+    const topology& regions;
+    block_partition owners;
+    count_t num_edges = 0;
+    lockstep_run run;
+    std::vector<array_report> reports;
+};
+
+// What every batch does, one line of JSON for each; nothing if no file is wanted.
+class plan_file {
+  public:
+    explicit plan_file(const std::string& name) : name_(name) {
+        if (name_.empty()) return;
+        file_.open(name_);
+        check();
+    }
+
+    bool is_wanted() const noexcept { return !name_.empty(); }
+
+    void write(const array_choice& who, std::size_t step, bench::array::request_kind kind,
+               const std::vector<planned_batch>& ranks) {
+        const json head{{"schema", "crossdock.array.plans/1"},
+                        {"name", who.name},
+                        {"route", who.route},
+                        {"combine", to_string(who.combine.strategy)},
+                        {"step", step},
+                        {"kind", to_string(kind)}};
+        std::string text = head.dump();
+        text.back() = ',';  // for the closing brace
+        file_ << text << "\"plans\":[";
+        for (std::size_t rank = 0; rank < ranks.size(); ++rank)
+            file_ << (rank == 0 ? "" : ",") << json::parse(to_json(*ranks[rank].again)).dump();
+        file_ << "]}\n";
+    }
+
+    void close() {
+        if (!is_wanted()) return;
+        file_.close();
+        check();
+    }
+
+  private:
+    void check() const {
+        if (!file_) throw error(errc::file_error, fmt::format("cannot write {}", name_));
+    }
+
+    std::string name_;
+    std::ofstream file_;
+};
+
+// The first one sends every request by itself, as the baseline `plain` does over MPI.
+std::vector<array_choice> entrants(const std::vector<std::string>& routes,
+                                   const combining_choice& choice, const topology& regions,
+                                   count_t expected_requests) {
+    std::vector<array_choice> all{{"plain", "direct", {combining::none, false, false}}};
+    for (auto& one : expand_choices(routes, choice, regions, expected_requests))
+        all.push_back(std::move(one));
+    return all;
+}
+
+array_report count_one(const array_choice& who, const array_record& record, plan_file& plans) {
+    std::vector<batch_statistics> of_ranks(static_cast<std::size_t>(record.regions.num_ranks()));
+    const auto& batches = record.run.batches;
+    for (std::size_t step = 0; step < batches.size(); ++step) {
+        const auto& [kind, indices] = batches[step];
+        const auto ranks = plan_batch(record.regions, record.owners, who.route, who.combine,
+                                      indices, plans.is_wanted());
+        for (std::size_t rank = 0; rank < ranks.size(); ++rank)
+            bench::array::add(of_ranks[rank], ranks[rank].statistics);
+        if (plans.is_wanted()) plans.write(who, step, kind, ranks);
+    }
+    return {who, bench::array::count(of_ranks)};
+}
+
+count_t num_requests(const lockstep_batch& batch) {
+    return std::accumulate(batch.indices.begin(), batch.indices.end(), count_t{0},
+                           [](count_t sum, const auto& indices) {
+                               return sum + static_cast<count_t>(indices.size());
+                           });
+}
+
+void print_json(const array_record& record) {
+    const auto& options = record.options;
+    json document{{"schema", "crossdock.analyze.array/1"},
+                  {"ranks", record.regions.num_ranks()},
+                  {"regions", record.regions.num_regions()},
+                  {"topology", record.regions.to_string()}};
+    document.update(workload_json(options.workload, record.owners.num_entries(), record.num_edges));
+    document["where"] = options.combine.where;
+    document["is_verified"] = record.run.is_verified;
+    document["batches"] = json::array();
+    for (const auto& batch : record.run.batches) {
+        document["batches"].push_back(
+            {{"kind", to_string(batch.kind)}, {"requests", num_requests(batch)}});
+    }
+    document["contenders"] = json::array();
+    for (const auto& [who, counts] : record.reports) {
+        document["contenders"].push_back({{"name", who.name},
+                                          {"route", who.route},
+                                          {"combine", to_string(who.combine.strategy)},
+                                          {"counts", counts_json(counts)}});
+    }
+    print(document);
+}
+
+table::row cells_of(const array_report& report) {
+    const auto& [who, counts] = report;
+    traffic sent;
+    for (const auto& stage : counts.stages) {
+        sent += {stage.sent.messages.total, stage.sent.items.total,
+                 stage.sent.inter_region_messages.total, stage.sent.inter_region_items.total};
+    }
+    table::row cells{who.name == "plain"
+                         ? who.name
+                         : contender_label(who.name, who.route, to_string(who.combine.strategy))};
+    for (const count_t number :
+         {static_cast<count_t>(counts.stages.size()), counts.requests.total,
+          counts.combined_locally.total, counts.combined_on_the_way.total, sent.messages,
+          sent.items, sent.inter_region_messages, sent.inter_region_items, counts.received.total,
+          counts.received.max, counts.arrived.total, counts.arrived.max}) {
+        cells.push_back(fmt::to_string(number));
+    }
+    return cells;
+}
+
+void print_table(const array_record& record) {
+    print("{}: {} ranks in {} regions, topology {}, combined {}\n",
+          workload_text(record.options.workload), record.regions.num_ranks(),
+          record.regions.num_regions(), record.regions.to_string(), record.options.combine.where);
+    for (const auto& batch : record.run.batches)
+        print("  {} {} requests\n", to_string(batch.kind), num_requests(batch));
+    print("{}; {}\n\n", "received: from other ranks, also to be passed on",
+          "arrived: at their owners; busiest: the rank with most of them");
+    table lines({"contender", "stages", "requests", "local", "on the way", "messages", "items",
+                 "inter-region messages", "inter-region items", "received", "busiest", "arrived",
+                 "busiest"});
+    for (const auto& report : record.reports) lines.add(cells_of(report));
+    print("{}", lines.to_string());
+}
+
+count_t num_edges(const std::vector<bench::array::rank_work>& work) {
+    return std::accumulate(work.begin(), work.end(), count_t{0}, [](count_t sum, const auto& rank) {
+        return sum + static_cast<count_t>(rank.edges.size());
+    });
+}
+
+}  // namespace
+
+CLI::Option* add_array_analysis(CLI::App& verb, array_analysis& options) {
+    auto* chosen = verb.add_flag(
+        "--array", options.is_chosen,
+        "Count the batches of `bench array` instead: what every route and combining strategy sends "
+        "on the way to the owners; FILE is none, but --workload and --graph say what is done");
+    std::vector<CLI::Option*> added = add_workload(verb, options.workload);
+    const auto more = add_combining(verb, options.combine);
+    added.insert(added.end(), more.begin(), more.end());
+    added.push_back(verb.add_option(
+        "--plans", options.plans_file,
+        "Write what every batch does again, as plans: a line of JSON for each contender and batch. "
+        "Forward are the replies, in reverse the requests"));
+    for (auto* option : added) option->needs(chosen);
+    return chosen;
+}
+
+bool analyze_array(const analyze_input& input, const array_analysis& options,
+                   const std::vector<std::string>& routes, const topology& regions) {
+    expand_choices(routes, options.combine, regions, 0);  // before there is much to do
+    plan_file plans(options.plans_file);
+    const auto work = bench::array::make_work(options.workload, regions.num_ranks());
+    array_record record{
+        options, regions, work.front().owners, num_edges(work), run_in_lockstep(work), {}};
+    const auto all =
+        entrants(routes, options.combine, regions, record.num_edges / regions.num_ranks());
+    for (const auto& who : all) record.reports.push_back(count_one(who, record, plans));
+    plans.close();
+    (input.as_json ? print_json : print_table)(record);
+    return record.run.is_verified;
+}
+
+}  // namespace crossdock::tool
