@@ -102,7 +102,7 @@ struct array_batch {
 /// No.
 std::string choose_array_route(const topology& regions, count_t expected_requests);
 
-inline constexpr count_t few_requests_per_message = 64;
+inline constexpr count_t few_requests_per_message = 512;
 
 /// @brief The entries of a distributed array as bytes, and what carries requests to them.
 ///
