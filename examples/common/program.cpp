@@ -1,0 +1,67 @@
+#include "common/program.hpp"
+
+#include <fmt/core.h>
+
+#include <cstdio>
+
+namespace examples {
+
+namespace {
+
+constexpr int bad_input = 2;
+
+// For what not all ranks know of: the others would wait forever.
+void give_up(const std::exception& fault) {
+    fmt::print(stderr, "error: {}\n", fault.what());
+    MPI_Abort(MPI_COMM_WORLD, bad_input);
+}
+
+int run_on_all_ranks(const program_body& body) {
+    const crossdock::communicator comm(MPI_COMM_WORLD);
+    try {
+        const bool is_right = body(comm);
+        return on_any_rank(!is_right) ? 1 : 0;
+    } catch (const crossdock::mpi_error& fault) {
+        give_up(fault);
+    } catch (const crossdock::error& fault) {
+        // The collective calls of the library throw on all ranks or on none.
+        if (comm.rank() == 0) fmt::print(stderr, "error: {}\n", fault.what());
+    } catch (const std::exception& fault) {
+        give_up(fault);
+    }
+    return bad_input;
+}
+
+}  // namespace
+
+int run(CLI::App& app, int argc, char** argv, const program_body& body) {
+    MPI_Init(&argc, &argv);
+    int rank = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    int exit_code = 0;
+    try {
+        app.parse(argc, argv);
+        exit_code = run_on_all_ranks(body);
+    } catch (const CLI::ParseError& why) {
+        exit_code = rank == 0 ? app.exit(why) : why.get_exit_code();
+    }
+    std::fflush(nullptr);  // once a rank exits with an error the launcher may end the others
+    MPI_Finalize();
+    return exit_code;
+}
+
+bool report(const crossdock::communicator& comm, const std::string& text, bool is_right) {
+    if (comm.rank() == 0) {
+        fmt::print("{}: {}\n", text,
+                   is_right ? "as the serial result" : "NOT as the serial result");
+    }
+    return is_right;
+}
+
+bool on_any_rank(bool condition) {
+    int result = condition ? 1 : 0;
+    MPI_Allreduce(MPI_IN_PLACE, &result, 1, MPI_INT, MPI_LOR, MPI_COMM_WORLD);
+    return result != 0;
+}
+
+}  // namespace examples

@@ -1,0 +1,44 @@
+/// @file
+/// @brief What the array examples share: their frame, and the comparison with a serial result.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "crossdock/array/distributed_array_mpi.hpp"
+
+namespace examples {
+
+using crossdock::count_t;
+using crossdock::rank_t;
+
+/// @brief One rank's part of a program; returns whether the result is right.
+using program_body = std::function<bool(const crossdock::communicator&)>;
+
+/// @brief Reads the arguments, starts MPI, runs `body` on every rank, and ends MPI.
+/// @return the exit code: 0 if `body` returned true on every rank. What it throws is said by rank 0.
+int run(CLI::App& app, int argc, char** argv, const program_body& body);
+
+/// @brief Rank 0 prints what was computed, and whether it is as the serial result.
+/// @return `is_right`
+bool report(const crossdock::communicator& comm, const std::string& text, bool is_right);
+
+/// @brief Whether a condition holds on any rank.
+bool on_any_rank(bool condition);
+
+/// @brief All entries of an array on rank 0, nothing on the others.
+template <class T>
+std::vector<T> entries_on_rank_0(crossdock::distributed_array<T>& array,
+                                 const crossdock::communicator& comm) {
+    std::vector<count_t> indices(comm.rank() == 0 ? static_cast<std::size_t>(array.size()) : 0);
+    std::iota(indices.begin(), indices.end(), count_t{0});
+    std::vector<T> entries(indices.size());
+    // A batch is for all ranks together, but a rank may ask for nothing.
+    array.read(indices, entries);
+    return entries;
+}
+
+}  // namespace examples
