@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 namespace crossdock {
 
@@ -27,6 +28,8 @@ block_partition block_partition::from_sizes(const std::vector<count_t>& sizes) {
     for (const count_t size : sizes) {
         if (size < 0)
             throw error(errc::invalid_argument, fmt::format("a part of {} entries", size));
+        if (size > std::numeric_limits<count_t>::max() - result.firsts_.back())
+            throw error(errc::count_overflow, "parts of more entries than can be counted");
         result.firsts_.push_back(result.firsts_.back() + size);
     }
     result.num_entries_ = result.firsts_.back();

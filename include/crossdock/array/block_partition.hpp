@@ -20,6 +20,7 @@ class block_partition {
 
     /// @brief Parts of given sizes; keeps P + 1 numbers.
     /// @throws error(errc::invalid_argument)  no sizes, or a negative one
+    /// @throws error(errc::count_overflow)    they add up to more than a `count_t` holds
     static block_partition from_sizes(const std::vector<count_t>& sizes);
 
     count_t num_entries() const noexcept { return num_entries_; }
