@@ -2,7 +2,6 @@
 /// @brief Which of several values written to an entry stays.
 #pragma once
 
-#include <concepts>
 #include <functional>
 #include <memory>
 
@@ -64,7 +63,7 @@ write_rule make_write_rule(overwrite which, const std::function<T(const T&, cons
         case overwrite::minimum:
         case overwrite::maximum: break;
     }
-    if constexpr (std::totally_ordered<T>) {
+    if constexpr (requires(const T& a, const T& b) { static_cast<bool>(a < b); }) {
         if (which == overwrite::minimum) return {make_write_operation<T, T>(minimum())};
         return {make_write_operation<T, T>(maximum())};
     } else {

@@ -1,0 +1,169 @@
+#include "crossdock/array/write_rule.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+
+#include "support/thrown_by.hpp"
+
+namespace crossdock {
+namespace {
+
+// As the requests of one rank after the other; into three places.
+template <class T>
+std::vector<T> combine_and_apply(const value_operation& operation, const std::vector<T>& values,
+                                 const std::vector<position_t>& places, std::size_t num_places) {
+    std::vector<T> combined(num_places);
+    std::vector<std::uint8_t> is_set(num_places);
+    operation.combine(reinterpret_cast<std::byte*>(combined.data()), is_set.data(),
+                      reinterpret_cast<const std::byte*>(values.data()), places);
+    for (std::size_t p = 0; p < num_places; ++p)
+        EXPECT_EQ(is_set[p], std::count(places.begin(), places.end(), p) > 0 ? 1 : 0);
+    return combined;
+}
+
+struct without_order {
+    int weight;
+    int id;
+};
+
+struct with_less {
+    int key;
+    friend bool operator<(const with_less& a, const with_less& b) noexcept { return a.key < b.key; }
+};
+
+TEST(UpdateOperation, CombinesInOrderAndCopiesTheFirst) {
+    // Not commutative, so that the order shows.
+    const auto operation =
+        make_update_operation<int>([](const int& a, const int& b) noexcept { return 10 * a + b; });
+
+    EXPECT_EQ(combine_and_apply<int>(operation, {1, 2, 3, 4, 5, 6}, {0, 2, 0, 0, 2, 3}, 4),
+              (std::vector<int>{134, 0, 25, 6}));
+}
+
+TEST(UpdateOperation, AppliesInOrderToTheEntriesAtOffsets) {
+    const auto operation =
+        make_update_operation<int>([](const int& a, const int& b) noexcept { return 10 * a + b; });
+    std::array entries{1, 2, 3};
+    const std::array values{4, 5, 6};
+    const std::array<count_t, 3> offsets{2, 0, 2};
+
+    operation.apply(reinterpret_cast<std::byte*>(entries.data()),
+                    reinterpret_cast<const std::byte*>(values.data()), offsets);
+
+    EXPECT_EQ(entries, (std::array{15, 2, 346}));
+    EXPECT_FALSE(operation.combines_at_owner());
+    EXPECT_EQ(operation.value_bytes(), sizeof(int));
+}
+
+TEST(UpdateOperation, MayThrowIfItsExceptionSpecificationSaysSo) {
+    const auto plus = [](const int& a, const int& b) { return a + b; };
+    const auto noexcept_plus = [](const int& a, const int& b) noexcept { return a + b; };
+
+    EXPECT_TRUE(make_update_operation<int>(plus).may_throw());
+    EXPECT_FALSE(make_update_operation<int>(noexcept_plus).may_throw());
+    EXPECT_FALSE(make_update_operation<int>(sum()).may_throw());
+    EXPECT_FALSE(make_update_operation<double>(minimum()).may_throw());
+    EXPECT_FALSE(make_update_operation<with_less>(maximum()).may_throw());
+    EXPECT_FALSE(make_update_operation<int>(bit_or()).may_throw());
+    EXPECT_FALSE(make_update_operation<without_order>(replace()).may_throw());
+}
+
+TEST(UpdateOperation, HasANameOfItsOwn) {
+    const auto first = [](const int& a, const int& b) noexcept { return a + b; };
+    const auto second = [](const int& a, const int& b) noexcept { return a + b; };
+
+    EXPECT_STREQ(make_update_operation<int>(first).name(),
+                 make_update_operation<int>(first).name());
+    EXPECT_STRNE(make_update_operation<int>(first).name(),
+                 make_update_operation<int>(second).name());
+    EXPECT_STRNE(make_update_operation<int>(sum()).name(),
+                 make_update_operation<unsigned>(sum()).name());
+}
+
+TEST(WriteRule, TakesTheLastOfAnyInOrder) {
+    const auto rule = make_write_rule<int>(overwrite::any, nullptr);
+
+    EXPECT_FALSE(rule.carries_rank);
+    EXPECT_FALSE(rule.operation->may_throw());
+    EXPECT_FALSE(rule.operation->combines_at_owner());
+    EXPECT_EQ(combine_and_apply<int>(*rule.operation, {1, 2, 3}, {0, 1, 0}, 2),
+              (std::vector<int>{3, 2}));
+}
+
+TEST(WriteRule, TakesTheLastOfTheSmallestRank) {
+    const auto rule = make_write_rule<int>(overwrite::smallest_rank_last, nullptr);
+    using written = ranked<int>;
+
+    EXPECT_TRUE(rule.carries_rank);
+    EXPECT_FALSE(rule.operation->may_throw());
+    EXPECT_EQ(rule.operation->value_bytes(), sizeof(written));
+    // Whoever comes first; and of its own the last.
+    const std::vector<written> values{{50, 5}, {20, 2}, {21, 2}, {30, 3}, {22, 2}, {51, 5}};
+    const auto one = combine_and_apply(*rule.operation, values, {0, 0, 0, 0, 0, 1}, 2);
+    EXPECT_EQ(one[0].value, 22);
+    EXPECT_EQ(one[0].rank, 2);
+    EXPECT_EQ(one[1].value, 51);
+}
+
+TEST(WriteRule, AssignsWithoutLookingAtTheEntry) {
+    for (const auto which : {overwrite::any, overwrite::minimum, overwrite::maximum}) {
+        const auto rule = make_write_rule<int>(which, nullptr);
+        std::array entries{100, -100};
+        const std::array values{1, 2};
+        const std::array<count_t, 2> offsets{1, 0};
+
+        rule.operation->apply(reinterpret_cast<std::byte*>(entries.data()),
+                              reinterpret_cast<const std::byte*>(values.data()), offsets);
+
+        EXPECT_EQ(entries, (std::array{2, 1}));
+    }
+}
+
+TEST(WriteRule, TakesTheLeastAndTheGreatest) {
+    const auto least = make_write_rule<int>(overwrite::minimum, nullptr);
+    const auto greatest = make_write_rule<int>(overwrite::maximum, nullptr);
+    const std::vector<int> values{4, -3, 9, 0, 0};
+    const std::vector<position_t> places{0, 0, 0, 1, 2};
+
+    EXPECT_EQ(combine_and_apply(*least.operation, values, places, 3), (std::vector<int>{-3, 0, 0}));
+    EXPECT_EQ(combine_and_apply(*greatest.operation, values, places, 3),
+              (std::vector<int>{9, 0, 0}));
+    EXPECT_TRUE(least.operation->combines_at_owner());
+    EXPECT_FALSE(least.operation->may_throw());
+    EXPECT_STRNE(least.operation->name(), greatest.operation->name());
+}
+
+TEST(WriteRule, AsksTheUsersFunction) {
+    const auto rule = make_write_rule<without_order>(
+        overwrite::user, [](const without_order& a, const without_order& b) {
+            return a.weight + a.id < b.weight + b.id ? a : b;
+        });
+
+    EXPECT_TRUE(rule.operation->may_throw());
+    EXPECT_TRUE(rule.operation->combines_at_owner());
+    const auto one =
+        combine_and_apply<without_order>(*rule.operation, {{3, 3}, {1, 2}, {9, 0}}, {0, 0, 0}, 1);
+    EXPECT_EQ(one[0].weight, 1);
+}
+
+TEST(WriteRule, NeedsAnOrderForLeastAndGreatest) {
+    for (const auto which : {overwrite::minimum, overwrite::maximum}) {
+        const error heard =
+            test::thrown_by([&] { make_write_rule<without_order>(which, nullptr); });
+
+        EXPECT_EQ(heard.code(), errc::invalid_argument);
+        EXPECT_NO_THROW(make_write_rule<with_less>(which, nullptr)) << "< is all it takes";
+    }
+}
+
+TEST(WriteRule, NeedsTheUsersFunction) {
+    const error heard = test::thrown_by([] { make_write_rule<int>(overwrite::user, nullptr); });
+
+    EXPECT_EQ(heard.code(), errc::invalid_argument);
+    EXPECT_STREQ(heard.what(), "overwrite::user without a function");
+}
+
+}  // namespace
+}  // namespace crossdock
