@@ -124,6 +124,10 @@ class batch_run {
         for (const auto& flow : flows_) {
             if (flow) flow->count(statistics_);
         }
+        for (std::size_t stage = 0; stage < place_.way.num_stages(); ++stage) {
+            for (std::size_t d = 0; d < place_.way.stages[stage].destinations.size(); ++d)
+                count_message(place_.way, stage, d, num_requests(stage, d), statistics_);
+        }
         return std::move(statistics_);
     }
 
@@ -137,6 +141,13 @@ class batch_run {
         for (std::size_t kind = 0; kind + 1 < num_kinds; ++kind) {
             if (flows_[kind]) result.push_back(&*flows_[kind]);
         }
+        return result;
+    }
+
+    // Of all kinds.
+    count_t num_requests(std::size_t stage, std::size_t d) const {
+        count_t result = 0;
+        for (const auto& flow : flows_) result += flow ? flow->num_requests(stage, d) : 0;
         return result;
     }
 

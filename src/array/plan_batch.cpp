@@ -72,6 +72,17 @@ void receive_stage(const all_states<Index>& ranks, std::size_t stage) {
 }
 
 template <class Index>
+batch_statistics count_all(const rank_state<Index>& one) {
+    batch_statistics result;
+    one.flow.count(result);
+    for (std::size_t stage = 0; stage < one.way.num_stages(); ++stage) {
+        for (std::size_t d = 0; d < one.way.stages[stage].destinations.size(); ++d)
+            count_message(one.way, stage, d, one.flow.num_requests(stage, d), result);
+    }
+    return result;
+}
+
+template <class Index>
 std::vector<planned_batch> plan_all(const topology& regions, const block_partition& owners,
                                     std::string_view route_name, const request_kind& kind,
                                     std::span<const std::vector<count_t>> indices,
@@ -90,7 +101,7 @@ std::vector<planned_batch> plan_all(const topology& regions, const block_partiti
     }
     std::vector<planned_batch> result(ranks.size());
     for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
-        ranks[rank]->flow.count(result[rank].statistics);
+        result[rank].statistics = count_all(*ranks[rank]);
         if (with_plans) result[rank].again = ranks[rank]->flow.make_plan();
     }
     return result;

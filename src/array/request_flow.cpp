@@ -435,16 +435,8 @@ void request_flow<Index>::count(batch_statistics& result) const {
     result.requests += num_issued;
     result.combined_locally += num_issued - levels_[0].held.size();
     result.stages.resize(num_stages());
-    const region_t region = way_.regions.region_of(way_.here);
     for (std::size_t s = 0; s < num_stages(); ++s) {
         auto& stage = result.stages[s];
-        const auto& destinations = way_.stages[s].destinations;
-        for (std::size_t d = 0; d < destinations.size(); ++d) {
-            const count_t num_sent = num_requests(s, d);
-            if (num_sent == 0) continue;
-            const bool leaves = way_.regions.region_of(destinations[d]) != region;
-            stage.sent += {1, num_sent, leaves ? 1 : 0, leaves ? num_sent : 0};
-        }
         const auto& next = levels_[s + 1];
         const auto num_stayed = static_cast<count_t>(next.lists[0].indices.size());
         const auto num_all = static_cast<count_t>(next.num_requests());
@@ -453,6 +445,19 @@ void request_flow<Index>::count(batch_statistics& result) const {
     }
     const auto& owner = levels_.back();
     result.arrived += static_cast<count_t>(owner.num_requests() - owner.lists[0].indices.size());
+}
+
+void count_message(const request_way& way, std::size_t stage, std::size_t d, count_t num_requests,
+                   batch_statistics& result) {
+    result.stages.resize(way.num_stages());
+    auto& counted = result.stages[stage];
+    if (num_requests == 0) {
+        ++counted.empty_messages;
+        return;
+    }
+    const rank_t destination = way.stages[stage].destinations[d];
+    const bool leaves = way.regions.region_of(destination) != way.regions.region_of(way.here);
+    counted.sent += {1, num_requests, leaves ? 1 : 0, leaves ? num_requests : 0};
 }
 
 // Positions of one list's requests, given those of what is held at its level.

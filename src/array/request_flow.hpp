@@ -89,7 +89,7 @@ class request_flow {
     /// @brief The replies to this rank's own requests, in their order.
     void deliver(std::byte* out) const;
 
-    /// @brief The counts of `batch_statistics`.
+    /// @brief Adds to the counts of `batch_statistics`, but for what was sent: `count_message`.
     void count(batch_statistics& result) const;
 
     /// @brief The plan that does this again: forward it brings what was read, in reverse it updates.
@@ -140,6 +140,10 @@ class request_flow {
     raw_vector<Index> own_;
     std::vector<level> levels_;
 };
+
+/// @brief Counts the message to a stage's d-th destination, of requests of any kinds together.
+void count_message(const request_way& way, std::size_t stage, std::size_t d, count_t num_requests,
+                   batch_statistics& result);
 
 extern template class request_flow<std::uint32_t>;
 extern template class request_flow<std::uint64_t>;

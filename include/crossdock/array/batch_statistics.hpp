@@ -32,12 +32,13 @@ struct batch_seconds {
 
 /// @brief What one rank's part of a batch was, exactly but for the seconds.
 ///
-/// Several kinds of requests in one batch, as in a step, are counted together.
+/// Several kinds of requests in one batch, as in a step, are counted together, and what travels in one
+/// message as one message.
 struct batch_statistics {
     count_t requests = 0;               ///< issued by this rank
     count_t combined_locally = 0;       ///< of these, those that need not leave
     std::vector<request_stage> stages;  ///< combined counts on the way: not at the owner
-    count_t arrived = 0;                ///< requests of other ranks for this rank's entries
+    count_t arrived = 0;                ///< came in the last stage, for this rank's entries
     batch_seconds seconds;
 };
 

@@ -2,11 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <numeric>
 #include <random>
 
 #include "crossdock/pattern/pattern.hpp"
 #include "crossdock/plan/verify.hpp"
 #include "support/routes.hpp"
+#include "support/thrown_by.hpp"
 
 namespace crossdock {
 namespace {
@@ -71,6 +73,203 @@ TEST(PlanBatch, EveryRouteAndStrategyBringsEveryRequestItsEntry) {
             }
         }
     }
+}
+
+index_lists same_for_all(rank_t num_ranks, const std::vector<count_t>& indices) {
+    return index_lists(static_cast<std::size_t>(num_ranks), indices);
+}
+
+// Every rank requests every entry; asserts how often each of them is requested of its owner by
+// other ranks in the last stage.
+void expect_overload(rank_t num_ranks, const std::string& route_name, count_t num_arrivals) {
+    SCOPED_TRACE(route_name + " on " + std::to_string(num_ranks) + " ranks");
+    for (const count_t num_entries : {1, 8, 100}) {
+        std::vector<count_t> all(static_cast<std::size_t>(num_entries));
+        std::iota(all.rbegin(), all.rend(), count_t{0});
+        const auto owners = block_partition::blocks(num_entries, num_ranks);
+        const auto batch = plan_batch(topology::one_region(num_ranks), owners, route_name, {},
+                                      same_for_all(num_ranks, all), false);
+        for (rank_t rank = 0; rank < num_ranks; ++rank) {
+            const auto& one = batch[static_cast<std::size_t>(rank)].statistics;
+            EXPECT_EQ(one.arrived, num_arrivals * owners.size(rank));
+            EXPECT_EQ(one.requests, num_entries);
+            EXPECT_EQ(one.combined_locally, 0);
+        }
+    }
+}
+
+TEST(PlanBatch, AnOverloadedEntryIsRequestedOnceOnAHypercube) {
+    expect_overload(1, "hypercube", 0);
+    for (const rank_t num_ranks : {2, 4, 8, 64, 256}) expect_overload(num_ranks, "hypercube", 1);
+}
+
+TEST(PlanBatch, AnOverloadedEntryIsRequestedByTheLastDimensionOnAGrid) {
+    expect_overload(8, "grid:4x2", 1);
+    expect_overload(8, "grid:2x4", 3);
+    expect_overload(15, "grid:3x5", 4);
+    expect_overload(64, "grid:8x8", 7);
+    expect_overload(42, "grid:2x3x7", 6);
+}
+
+TEST(PlanBatch, AnOverloadedEntryIsRequestedByAllOthersDirectly) {
+    for (const rank_t num_ranks : {1, 2, 5, 8, 64})
+        expect_overload(num_ranks, "direct", num_ranks - 1);
+}
+
+// The example of `distributed_array`, with every request made twice.
+std::vector<planned_batch> plan_example(const combining_options& options) {
+    return plan_batch(topology::from_string("2x2"), block_partition::blocks(8, 4), "hypercube",
+                      options, same_for_all(4, {6, 6}), false);
+}
+
+struct stage_counts {
+    count_t messages, items, received, combined, empty_messages;
+    friend bool operator==(const stage_counts&, const stage_counts&) = default;
+};
+
+std::vector<stage_counts> counts_of(const batch_statistics& one) {
+    std::vector<stage_counts> result;
+    for (const auto& stage : one.stages) {
+        result.push_back({stage.sent.messages, stage.sent.items, stage.received, stage.combined,
+                          stage.empty_messages});
+    }
+    return result;
+}
+
+void expect_example(const std::vector<planned_batch>& batch, count_t num_combined_locally,
+                    const std::vector<std::vector<stage_counts>>& expected, count_t num_arrived) {
+    for (std::size_t rank = 0; rank < 4; ++rank) {
+        SCOPED_TRACE(rank);
+        const auto& one = batch[rank].statistics;
+        EXPECT_EQ(one.requests, 2);
+        EXPECT_EQ(one.combined_locally, num_combined_locally);
+        EXPECT_EQ(counts_of(one), expected[rank]);
+        EXPECT_EQ(one.arrived, rank == 3 ? num_arrived : 0);
+        // Stage 0 leads to the other region and stage 1 stays in it.
+        EXPECT_EQ(one.stages[0].sent.inter_region_messages, one.stages[0].sent.messages);
+        EXPECT_EQ(one.stages[0].sent.inter_region_items, one.stages[0].sent.items);
+        EXPECT_EQ(one.stages[1].sent.inter_region_messages, 0);
+        EXPECT_EQ(one.stages[1].sent.inter_region_items, 0);
+    }
+}
+
+TEST(PlanBatch, CountsWhatIsSentAndCombined) {
+    for (const auto& way : registered_combining()) {
+        if (way.strategy == combining::none) continue;
+        SCOPED_TRACE(way.name);
+        expect_example(plan_example({way.strategy, true, true}), 1,
+                       {{{1, 1, 0, 0, 0}, {0, 0, 0, 0, 1}},
+                        {{1, 1, 0, 0, 0}, {0, 0, 0, 0, 1}},
+                        {{0, 0, 1, 1, 1}, {1, 1, 0, 0, 0}},
+                        {{0, 0, 1, 1, 1}, {0, 0, 1, 0, 1}}},
+                       1);
+    }
+}
+
+TEST(PlanBatch, CountsWhatIsCombinedOnTheWayOnly) {
+    expect_example(plan_example({combining::sort, false, true}), 0,
+                   {{{1, 2, 0, 0, 0}, {0, 0, 0, 0, 1}},
+                    {{1, 2, 0, 0, 0}, {0, 0, 0, 0, 1}},
+                    {{0, 0, 2, 3, 1}, {1, 1, 0, 0, 0}},
+                    {{0, 0, 2, 3, 1}, {0, 0, 1, 0, 1}}},
+                   1);
+}
+
+TEST(PlanBatch, CountsWhatIsCombinedLocallyOnly) {
+    expect_example(plan_example({combining::hash, true, false}), 1,
+                   {{{1, 1, 0, 0, 0}, {0, 0, 0, 0, 1}},
+                    {{1, 1, 0, 0, 0}, {0, 0, 0, 0, 1}},
+                    {{0, 0, 1, 0, 1}, {1, 2, 0, 0, 0}},
+                    {{0, 0, 1, 0, 1}, {0, 0, 2, 0, 1}}},
+                   2);
+}
+
+TEST(PlanBatch, CombinesNothingIfAsked) {
+    for (const auto& options : {combining_options{combining::none, true, true},
+                                combining_options{combining::sort, false, false},
+                                combining_options{combining::envelope_hash, false, false}}) {
+        expect_example(plan_example(options), 0,
+                       {{{1, 2, 0, 0, 0}, {0, 0, 0, 0, 1}},
+                        {{1, 2, 0, 0, 0}, {0, 0, 0, 0, 1}},
+                        {{0, 0, 2, 0, 1}, {1, 4, 0, 0, 0}},
+                        {{0, 0, 2, 0, 1}, {0, 0, 4, 0, 1}}},
+                       4);
+    }
+}
+
+// Local memory does not matter here, so that indices may be as large as they come.
+TEST(PlanBatch, TakesIndicesOfAnyWidth) {
+    for (const count_t num_entries :
+         {count_t{1} << 32, (count_t{1} << 32) + 1, count_t{1} << 40, count_t{1} << 62}) {
+        const auto owners = block_partition::blocks(num_entries, 5);
+        const count_t last = num_entries - 1;
+        const auto indices = same_for_all(5, {last, 0, last - 1, last, num_entries / 2});
+        for (const auto& way : registered_combining()) {
+            SCOPED_TRACE(way.name + " of " + std::to_string(num_entries));
+            const auto batch = plan_batch(topology::one_region(5), owners, "direct",
+                                          {way.strategy, true, true}, indices, false);
+            const bool is_combined = way.strategy != combining::none;
+            EXPECT_EQ(batch[4].statistics.arrived, is_combined ? 8 : 12);
+            EXPECT_EQ(batch[0].statistics.arrived, 4);
+            EXPECT_EQ(batch[1].statistics.arrived, 0);
+            EXPECT_EQ(batch[2].statistics.arrived, 4);
+            EXPECT_EQ(batch[3].statistics.combined_locally, is_combined ? 1 : 0);
+        }
+    }
+}
+
+TEST(PlanBatch, TakesArraysWithoutEntriesAndRanksWithout) {
+    const auto regions = topology::one_region(5);
+    for (const auto& route_name : test::conformance_routes()) {
+        SCOPED_TRACE(route_name);
+        const auto none = plan_batch(regions, block_partition::blocks(0, 5), route_name, {},
+                                     same_for_all(5, {}), false);
+        EXPECT_EQ(none[4].statistics.requests, 0);
+        EXPECT_EQ(none[4].statistics.arrived, 0);
+
+        const auto owners = block_partition::from_sizes({0, 0, 3, 0, 0});
+        const auto indices = same_for_all(5, {2, 0, 1, 1, 2});
+        const auto batch = plan_batch(regions, owners, route_name, {}, indices, true);
+        EXPECT_NO_THROW(verify(plans_of(batch), patterns_of(owners, indices)));
+    }
+}
+
+TEST(PlanBatch, NeedsAsManyListsAsRanks) {
+    const auto regions = topology::one_region(4);
+    for (const auto& [num_owners, num_lists] :
+         {std::pair{4, 3}, std::pair{3, 4}, std::pair{5, 5}}) {
+        const error heard = test::thrown_by([&, owners = num_owners, lists = num_lists] {
+            plan_batch(regions, block_partition::blocks(9, owners), "direct", {},
+                       same_for_all(lists, {1}), false);
+        });
+
+        EXPECT_EQ(heard.code(), errc::size_mismatch);
+    }
+}
+
+TEST(PlanBatch, NamesTheRankAndTheIndexThatIsOutside) {
+    const auto regions = topology::one_region(4);
+    for (const count_t bad : {count_t{9}, count_t{-1}, (count_t{1} << 32) + 3}) {
+        auto indices = same_for_all(4, {1, 2});
+        indices[2].push_back(bad);
+        const error heard = test::thrown_by([&] {
+            plan_batch(regions, block_partition::blocks(9, 4), "direct", {}, indices, false);
+        });
+
+        EXPECT_EQ(heard.code(), errc::index_out_of_range);
+        EXPECT_EQ(heard.rank(), 2);
+        EXPECT_EQ(heard.what(),
+                  "request 2 of rank 2 is for index " + std::to_string(bad) + ", outside [0, 9)");
+    }
+}
+
+TEST(PlanBatch, NeedsAKnownRoute) {
+    const error heard = test::thrown_by([&] {
+        plan_batch(topology::one_region(2), block_partition::blocks(9, 2), "teleport", {},
+                   same_for_all(2, {1}), false);
+    });
+
+    EXPECT_EQ(heard.code(), errc::unknown_route);
 }
 
 }  // namespace
