@@ -1,0 +1,390 @@
+// Writes and updates of every type and by every rule, in batches and in steps, against a serial array.
+#include <limits>
+#include <map>
+#include <numeric>
+
+#include "array/ways.hpp"
+
+namespace crossdock {
+namespace {
+
+using test::array_way;
+using test::changes;
+using test::draw_changes;
+using test::few_ways;
+using test::few_ways_of_any_operation;
+using test::lighter;
+using test::link;
+using test::read_all;
+using test::ways_of_any_operation;
+
+constexpr count_t num_entries = 23;
+
+template <class T>
+T make_value(std::uint64_t random) {
+    return static_cast<T>(random % 50);
+}
+template <>
+link make_value<link>(std::uint64_t random) {
+    return {static_cast<double>(random % 7), static_cast<std::int64_t>(random % 50),
+            static_cast<std::int64_t>(random % 50)};
+}
+
+class ArrayChanges : public testing::Test {
+  protected:
+    void TearDown() override { comm.close(); }
+
+    template <class T>
+    std::vector<changes<T>> draw(std::uint64_t seed, count_t n = num_entries) const {
+        return draw_changes<T>(num_ranks, n, seed, 30, make_value<T>);
+    }
+
+    template <class T>
+    const T& own(const std::vector<T>& of_all) const {
+        return of_all[static_cast<std::size_t>(rank)];
+    }
+
+    // Updates by one operation, round after round.
+    template <class T, class Op>
+    void expect_updates(const array_way& way, Op op) {
+        SCOPED_TRACE(way.name);
+        distributed_array<T> a(comm, num_entries, way.options<T>());
+        std::vector<T> serial(static_cast<std::size_t>(num_entries));
+        for (std::uint64_t round = 0; round < 2; ++round) {
+            const auto all = draw<T>(round);
+            for (const auto& list : all) {
+                for (std::size_t k = 0; k < list.indices.size(); ++k) {
+                    T& entry = serial[static_cast<std::size_t>(list.indices[k])];
+                    entry = static_cast<T>(op(entry, list.values[k]));
+                }
+            }
+            a.update(own(all).indices, std::span<const T>(own(all).values), op);
+            ASSERT_EQ(read_all(a), serial);
+        }
+        a.close();
+    }
+
+    // Writes by one rule; `stays(written values by rank)` says what is right.
+    template <class T, class Stays>
+    void expect_writes(const array_way& way, const array_options<T>& options, Stays stays) {
+        SCOPED_TRACE(way.name);
+        distributed_array<T> a(comm, num_entries, options);
+        std::vector<T> before(static_cast<std::size_t>(num_entries));
+        for (std::uint64_t round = 0; round < 2; ++round) {
+            const auto all = draw<T>(round);
+            std::map<count_t, std::vector<T>> written;  // by rank, then in its order
+            for (const auto& list : all) {
+                for (std::size_t k = 0; k < list.indices.size(); ++k)
+                    written[list.indices[k]].push_back(list.values[k]);
+            }
+            a.write(own(all).indices, std::span<const T>(own(all).values));
+            const auto after = read_all(a);
+            for (count_t index = 0; index < num_entries; ++index) {
+                const auto at = static_cast<std::size_t>(index);
+                if (!written.contains(index)) {
+                    ASSERT_EQ(after[at], before[at]);
+                } else {
+                    ASSERT_TRUE(stays(after[at], written[index], all, index));
+                }
+            }
+            before = after;
+        }
+        a.close();
+    }
+
+    communicator comm{MPI_COMM_WORLD};
+    const rank_t rank = comm.rank();
+    const rank_t num_ranks = comm.num_ranks();
+};
+
+template <class T>
+const auto is_one_of = [](const T& found, const std::vector<T>& written, const auto&, count_t) {
+    return std::find(written.begin(), written.end(), found) != written.end();
+};
+
+// The last of the lowest rank that wrote the entry.
+template <class T>
+const auto is_last_of_smallest_rank =
+    [](const T& found, const std::vector<T>&, const std::vector<changes<T>>& all, count_t index) {
+        for (const auto& list : all) {
+            for (std::size_t k = list.indices.size(); k-- > 0;) {
+                if (list.indices[k] == index) return found == list.values[k];
+            }
+        }
+        return false;
+    };
+
+TEST_F(ArrayChanges, UpdatesOfAllOperationsAreThoseOfASerialArray) {
+    for (const auto& way : ways_of_any_operation(num_ranks)) {
+        expect_updates<int>(way, sum());
+        expect_updates<link>(way, lighter());
+    }
+    for (const auto& way : few_ways_of_any_operation(num_ranks))
+        expect_updates<int>(way, [](const int& a, const int& b) { return a ^ b; });
+    for (const auto& way : few_ways(num_ranks)) {
+        expect_updates<char>(way, bit_or());
+        expect_updates<char>(way, maximum());
+        expect_updates<int>(way, minimum());
+        expect_updates<double>(way, sum());
+        expect_updates<double>(way, minimum());
+        expect_updates<double>(way, maximum());
+        expect_updates<std::uint16_t>(way, bit_or());
+        expect_updates<float>(way, sum());
+    }
+}
+
+TEST_F(ArrayChanges, AnyWrittenValueStaysWhole) {
+    for (const auto& way : ways_of_any_operation(num_ranks))
+        expect_writes<int>(way, way.options<int>(), is_one_of<int>);
+    for (const auto& way : few_ways(num_ranks)) {
+        expect_writes<char>(way, way.options<char>(), is_one_of<char>);
+        expect_writes<link>(way, way.options<link>(), is_one_of<link>);
+    }
+}
+
+TEST_F(ArrayChanges, TheLastWriteOfTheSmallestRankStays) {
+    constexpr auto rule = overwrite::smallest_rank_last;
+    for (const auto& way : ways_of_any_operation(num_ranks))
+        expect_writes<int>(way, way.options<int>(rule), is_last_of_smallest_rank<int>);
+    for (const auto& way : few_ways_of_any_operation(num_ranks)) {
+        expect_writes<char>(way, way.options<char>(rule), is_last_of_smallest_rank<char>);
+        expect_writes<double>(way, way.options<double>(rule), is_last_of_smallest_rank<double>);
+        expect_writes<link>(way, way.options<link>(rule), is_last_of_smallest_rank<link>);
+    }
+}
+
+TEST_F(ArrayChanges, TheLeastOrGreatestWriteStaysWhateverTheEntryWas) {
+    const auto is_least = [](auto found, const auto& written, const auto&, count_t) {
+        return found == *std::min_element(written.begin(), written.end());
+    };
+    const auto is_greatest = [](auto found, const auto& written, const auto&, count_t) {
+        return found == *std::max_element(written.begin(), written.end());
+    };
+    for (const auto& way : ways_of_any_operation(num_ranks)) {
+        expect_writes<int>(way, way.options<int>(overwrite::minimum), is_least);
+        expect_writes<int>(way, way.options<int>(overwrite::maximum), is_greatest);
+    }
+    for (const auto& way : few_ways_of_any_operation(num_ranks)) {
+        expect_writes<char>(way, way.options<char>(overwrite::minimum), is_least);
+        expect_writes<double>(way, way.options<double>(overwrite::maximum), is_greatest);
+    }
+}
+
+TEST_F(ArrayChanges, TheUsersFunctionSaysWhichWriteStays) {
+    const auto is_lightest = [](const link& found, const std::vector<link>& written, const auto&,
+                                count_t) {
+        const link lightest =
+            std::accumulate(written.begin() + 1, written.end(), written.front(), lighter());
+        return found.weight == lightest.weight && found.id == lightest.id;
+    };
+    for (const auto& way : ways_of_any_operation(num_ranks)) {
+        auto options = way.options<link>(overwrite::user);
+        options.choose = lighter();
+        expect_writes<link>(way, options, is_lightest);
+    }
+}
+
+// Steps.
+
+TEST_F(ArrayChanges, AStepWritesThenUpdatesThenReads) {
+    for (const auto& way : few_ways(num_ranks)) {
+        SCOPED_TRACE(way.name);
+        distributed_array<int> a(comm, num_entries, way.options<int>());
+        for (int round = 1; round <= 3; ++round) {
+            // Queued the other way round; all write the same to entry 5.
+            int at_5 = -1, at_6 = -1, again = -1, own_entry = -1;
+            a.read(5, &at_5);
+            a.read(6, &at_6);
+            a.update(5, rank + 1);
+            a.update(6, 1);
+            a.update(6, 1);
+            a.write(5, 1000 * round);
+            a.write(num_entries - 1 - rank, rank);
+            a.read(5, &again);
+            a.read(num_entries - 1 - (rank + 1) % num_ranks, &own_entry);
+            a.step();
+
+            EXPECT_EQ(at_5, 1000 * round + num_ranks * (num_ranks + 1) / 2);
+            EXPECT_EQ(again, at_5);
+            EXPECT_EQ(at_6, 2 * num_ranks * round);
+            EXPECT_EQ(own_entry, (rank + 1) % num_ranks);
+        }
+        a.close();
+    }
+}
+
+TEST_F(ArrayChanges, AStepMayBeEmptyOrOfOneRank) {
+    for (const auto& way : few_ways(num_ranks)) {
+        SCOPED_TRACE(way.name);
+        distributed_array<int> a(comm, num_entries, way.options<int>());
+        a.step();
+        EXPECT_EQ(read_all(a), std::vector<int>(num_entries));
+
+        int first = -1, last = -1;
+        if (rank == num_ranks - 1) {
+            a.write(0, 7);
+            a.update(num_entries - 1, 8);
+            a.read(0, &first);
+            a.read(num_entries - 1, &last);
+        }
+        a.step();
+        EXPECT_EQ(first, rank == num_ranks - 1 ? 7 : -1);
+        EXPECT_EQ(last, rank == num_ranks - 1 ? 8 : -1);
+
+        a.step();
+        std::vector<int> expected(num_entries);
+        expected.front() = 7;
+        expected.back() = 8;
+        EXPECT_EQ(read_all(a), expected) << "a step's requests are done once";
+        a.close();
+    }
+}
+
+TEST_F(ArrayChanges, AStepTakesAnOperationAndARule) {
+    for (const auto& way : few_ways_of_any_operation(num_ranks)) {
+        SCOPED_TRACE(way.name);
+        distributed_array<link> a(comm, num_entries,
+                                  way.options<link>(overwrite::smallest_rank_last));
+        link found{};
+        a.write(3, {100.0 + rank, rank, 0});
+        a.update(3, {50.0 - rank, rank, 1});
+        a.update(4, {1, 0, 0});
+        a.read(3, &found);
+        a.step(lighter());
+        EXPECT_EQ(found, (link{51.0 - num_ranks, num_ranks - 1, 1}));
+
+        a.write(3, {100.0 + rank, rank, 0});
+        a.write(3, {200.0 + rank, rank, 0});
+        a.read(3, &found);
+        a.step(lighter());
+        EXPECT_EQ(found, (link{200, 0, 0}));
+        a.close();
+    }
+}
+
+TEST_F(ArrayChanges, AStepUpdatesByReplacingWhereThereIsNoSum) {
+    for (const auto& way : few_ways(num_ranks)) {
+        SCOPED_TRACE(way.name);
+        distributed_array<link> a(comm, num_entries, way.options<link>());
+        link found{};
+        a.update(2, {1, 2, 3});
+        a.read(2, &found);
+        a.step();
+        EXPECT_EQ(found, (link{1, 2, 3}));
+        a.close();
+    }
+}
+
+TEST_F(ArrayChanges, AStepsMessagesCarryAllKindsOfRequests) {
+    distributed_array<int> a(comm, num_ranks, {.route = "direct"});
+    const rank_t next = (rank + 1) % num_ranks;
+    int found = 0;
+    a.write(next, 1);
+    a.update(next, 1);
+    a.read(next, &found);
+    a.step();
+
+    EXPECT_EQ(found, 2);
+    const auto& stage = a.last_batch().stages.at(0);
+    EXPECT_EQ(a.last_batch().requests, 3);
+    EXPECT_EQ(stage.sent.messages, num_ranks > 1 ? 1 : 0);
+    EXPECT_EQ(stage.sent.items, num_ranks > 1 ? 3 : 0);
+    EXPECT_EQ(stage.received, num_ranks > 1 ? 3 : 0);
+    EXPECT_EQ(stage.empty_messages, std::max(num_ranks - 2, 0));
+    a.close();
+}
+
+// Partitions.
+
+TEST_F(ArrayChanges, PartsMayBeUnevenOrEmpty) {
+    // Rank r has r % 3 entries, and the last has 4 more.
+    const auto size_of = [&](rank_t r) { return r % 3 + (r == num_ranks - 1 ? 4 : 0); };
+    count_t n = 0;
+    std::vector<rank_t> owners;
+    for (rank_t r = 0; r < num_ranks; ++r) {
+        n += size_of(r);
+        owners.insert(owners.end(), static_cast<std::size_t>(size_of(r)), r);
+    }
+    for (const auto& way : ways_of_any_operation(num_ranks)) {
+        SCOPED_TRACE(way.name);
+        auto options = way.options<int>();
+        options.num_local = size_of(rank);
+        distributed_array<int> a(comm, n, options);
+        ASSERT_EQ(a.size(), n);
+        ASSERT_EQ(std::ssize(a.local()), size_of(rank));
+        for (count_t index = 0; index < n; ++index)
+            ASSERT_EQ(a.owners().owner(index), owners[static_cast<std::size_t>(index)]);
+        for (auto& entry : a.local()) entry = 10 * rank;
+
+        const auto all = draw<int>(3, n);
+        a.update(own(all).indices, std::span<const int>(own(all).values), sum());
+
+        std::vector<int> serial;
+        for (const rank_t owner : owners) serial.push_back(10 * owner);
+        for (const auto& list : all) {
+            for (std::size_t k = 0; k < list.indices.size(); ++k)
+                serial[static_cast<std::size_t>(list.indices[k])] += list.values[k];
+        }
+        ASSERT_EQ(read_all(a), serial);
+        const auto first = serial.begin() + a.first_index();
+        ASSERT_TRUE(std::equal(a.local().begin(), a.local().end(), first));
+        a.close();
+    }
+}
+
+TEST_F(ArrayChanges, AnArrayMayHaveNoEntriesOrFewerThanRanks) {
+    for (const count_t n : {count_t{0}, count_t{1}, std::max<count_t>(num_ranks - 1, 0)}) {
+        for (const auto& way : few_ways(num_ranks)) {
+            SCOPED_TRACE(way.name);
+            distributed_array<int> a(comm, n, way.options<int>());
+            const auto all = draw<int>(4, n);
+            a.write(own(all).indices, std::span<const int>(own(all).values));
+            a.step();
+            const auto values = read_all(a);
+            ASSERT_EQ(std::ssize(values), n);
+            for (count_t index = 0; index < n; ++index) {
+                bool is_written = false, is_one = false;
+                for (const auto& list : all) {
+                    for (std::size_t k = 0; k < list.indices.size(); ++k) {
+                        if (list.indices[k] != index) continue;
+                        is_written = true;
+                        if (list.values[k] == values[static_cast<std::size_t>(index)])
+                            is_one = true;
+                    }
+                }
+                EXPECT_EQ(is_one, is_written);
+            }
+            a.close();
+        }
+    }
+}
+
+TEST_F(ArrayChanges, ABatchSeesWhatTheOwnerDidToItsPart) {
+    for (const auto& way : few_ways(num_ranks)) {
+        SCOPED_TRACE(way.name);
+        distributed_array<int> a(comm, num_entries, way.options<int>());
+        for (int round = 1; round <= 3; ++round) {
+            for (auto& entry : a.local()) entry = round;
+            a.update(std::vector<count_t>{0}, std::vector<int>{1}, sum());
+            std::vector<int> expected(num_entries, round);
+            expected[0] += num_ranks;
+            ASSERT_EQ(read_all(a), expected);
+        }
+        a.close();
+    }
+}
+
+TEST_F(ArrayChanges, AnArrayMayMove) {
+    distributed_array<int> first(comm, num_entries);
+    first.write(1, 5);
+    distributed_array<int> second(std::move(first));
+    second.step();
+    first = std::move(second);
+    std::vector<int> expected(num_entries);
+    expected[1] = 5;
+    EXPECT_EQ(read_all(first), expected);
+    first.close();
+}
+
+}  // namespace
+}  // namespace crossdock
