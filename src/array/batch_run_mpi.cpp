@@ -2,6 +2,7 @@
 
 #include <array>
 #include <chrono>
+#include <new>
 #include <string>
 
 #include "../exchange/verdict.hpp"
@@ -36,6 +37,21 @@ class phase_clock {
     using clock = std::chrono::steady_clock;
     clock::time_point last_ = clock::now();
 };
+
+// The current exception, where it may come from an operation of the user: his mistake, unless it says
+// what it is.
+error operation_error() {
+    try {
+        throw;
+    } catch (const error& known) {
+        return known;
+    } catch (const std::bad_alloc&) {
+        return current_error();
+    } catch (...) {
+        return {errc::invalid_argument,
+                std::string("an operation threw: ") + current_error().what()};
+    }
+}
 
 // Entries as they were, for the case that an operation throws.
 class saved_entries {
@@ -85,7 +101,11 @@ class batch_run {
 
     void change() {
         if (late_fault_) throw error(*late_fault_);
-        for (const auto* flow : changing_flows()) flow->apply(place_.entries);
+        try {
+            for (const auto* flow : changing_flows()) flow->apply(place_.entries);
+        } catch (...) {
+            throw operation_error();
+        }
         clock_.charge(statistics_.seconds.write);
     }
 
@@ -156,7 +176,7 @@ class batch_run {
         try {
             start_flows(fault_.has_value());
         } catch (...) {
-            fault_ = current_error();
+            fault_ = operation_error();
             start_flows(true);
         }
         verdict_ = exchange_verdict({fault_.has_value(), {claim_of(batch_), 0}});
@@ -244,7 +264,7 @@ class batch_run {
                 if (flows_[kind] && !late_fault_) flows_[kind]->take(stage, packed[kind]);
             }
         } catch (...) {
-            late_fault_ = current_error();
+            late_fault_ = operation_error();
         }
     }
 

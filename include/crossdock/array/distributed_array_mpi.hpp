@@ -122,7 +122,8 @@ class distributed_array {
     /// Which one that is does not depend on an entry's value before.
     /// @par Collective
     /// Yes; blocks.
-    /// @throws as `read`; and on all ranks what `choose` throws, as error(errc::invalid_argument)
+    /// @throws as `read`; and on all ranks what `choose` throws: an `error` with its code, anything
+    /// else as error(errc::invalid_argument)
     void write(std::span<const count_t> indices, std::span<const T> values);
 
     /// @brief The entry at indices[k] = op(it, values[k]), for all k on all ranks.
