@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <limits>
+#include <new>
 #include <utility>
 
 #include "array_window_mpi.hpp"
@@ -82,6 +84,8 @@ struct array_engine::implementation {
                    std::size_t bytes)
         : comm(c), way(std::move(w)), settings(s), item_bytes(bytes) {
         const auto num_local = static_cast<std::size_t>(way.owners.size(way.here));
+        if (num_local > std::numeric_limits<std::size_t>::max() / item_bytes)
+            throw std::bad_array_new_length();
         entries = std::make_unique<std::byte[]>(num_local * item_bytes);
     }
 

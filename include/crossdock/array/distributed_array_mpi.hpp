@@ -74,6 +74,7 @@ class distributed_array {
     /// and maximum of a type without <
     /// @throws error(errc::size_mismatch)     on all ranks: parts do not add up, or `regions` is of
     /// another number of ranks
+    /// @throws error(errc::out_of_memory)     on all ranks: a part does not fit into memory
     /// @throws as `make_route`, on all ranks
     distributed_array(const communicator& comm, count_t num_entries,
                       const array_options<T>& options = {})
