@@ -169,6 +169,7 @@ class distributed_array {
     /// Yes; blocks.
     /// @throws as `read`
     prepared_batch<T> prepare(std::span<const count_t> indices) {
+        require_no_batch();
         return prepared_batch<T>(engine_, indices);
     }
 
