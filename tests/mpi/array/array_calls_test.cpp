@@ -1,0 +1,327 @@
+// Stands between the library and MPI, hence a program of its own: what a batch says it sent is compared
+// with the calls it made, and with what is counted without MPI.
+#include <array>
+
+#include "array/ways.hpp"
+#include "crossdock/array/plan_batch.hpp"
+#include "support/topologies.hpp"
+
+namespace {
+
+// What one rank did since it was reset.
+struct watched_calls {
+    MPI_Comm comm = MPI_COMM_NULL;  // the library's own
+    int sends = 0;
+    int reductions = 0;
+    int other_collectives = 0;
+    int elsewhere = 0;  // calls on other communicators
+};
+watched_calls calls;
+
+void note(int& count, MPI_Comm comm) {
+    ++count;
+    if (comm != calls.comm) ++calls.elsewhere;
+}
+
+}  // namespace
+
+extern "C" {
+int MPI_Isend(const void* data, int count, MPI_Datatype datatype, int destination, int tag,
+              MPI_Comm comm, MPI_Request* request) {
+    note(calls.sends, comm);
+    return PMPI_Isend(data, count, datatype, destination, tag, comm, request);
+}
+
+int MPI_Allreduce(const void* in, void* out, int count, MPI_Datatype datatype, MPI_Op operation,
+                  MPI_Comm comm) {
+    note(calls.reductions, comm);
+    return PMPI_Allreduce(in, out, count, datatype, operation, comm);
+}
+
+int MPI_Iallreduce(const void* in, void* out, int count, MPI_Datatype datatype, MPI_Op operation,
+                   MPI_Comm comm, MPI_Request* request) {
+    note(calls.reductions, comm);
+    return PMPI_Iallreduce(in, out, count, datatype, operation, comm, request);
+}
+
+int MPI_Allgather(const void* in, int count, MPI_Datatype datatype, void* out, int out_count,
+                  MPI_Datatype out_datatype, MPI_Comm comm) {
+    note(calls.other_collectives, comm);
+    return PMPI_Allgather(in, count, datatype, out, out_count, out_datatype, comm);
+}
+
+int MPI_Alltoall(const void* in, int count, MPI_Datatype datatype, void* out, int out_count,
+                 MPI_Datatype out_datatype, MPI_Comm comm) {
+    note(calls.other_collectives, comm);
+    return PMPI_Alltoall(in, count, datatype, out, out_count, out_datatype, comm);
+}
+
+int MPI_Ialltoall(const void* in, int count, MPI_Datatype datatype, void* out, int out_count,
+                  MPI_Datatype out_datatype, MPI_Comm comm, MPI_Request* request) {
+    note(calls.other_collectives, comm);
+    return PMPI_Ialltoall(in, count, datatype, out, out_count, out_datatype, comm, request);
+}
+
+int MPI_Alltoallv(const void* in, const int* counts, const int* displacements,
+                  MPI_Datatype datatype, void* out, const int* out_counts,
+                  const int* out_displacements, MPI_Datatype out_datatype, MPI_Comm comm) {
+    note(calls.other_collectives, comm);
+    return PMPI_Alltoallv(in, counts, displacements, datatype, out, out_counts, out_displacements,
+                          out_datatype, comm);
+}
+
+int MPI_Ialltoallv(const void* in, const int* counts, const int* displacements,
+                   MPI_Datatype datatype, void* out, const int* out_counts,
+                   const int* out_displacements, MPI_Datatype out_datatype, MPI_Comm comm,
+                   MPI_Request* request) {
+    note(calls.other_collectives, comm);
+    return PMPI_Ialltoallv(in, counts, displacements, datatype, out, out_counts, out_displacements,
+                           out_datatype, comm, request);
+}
+
+int MPI_Bcast(void* data, int count, MPI_Datatype datatype, int root, MPI_Comm comm) {
+    note(calls.other_collectives, comm);
+    return PMPI_Bcast(data, count, datatype, root, comm);
+}
+
+int MPI_Barrier(MPI_Comm comm) {
+    note(calls.other_collectives, comm);
+    return PMPI_Barrier(comm);
+}
+
+int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
+    note(calls.other_collectives, comm);
+    return PMPI_Ibarrier(comm, request);
+}
+}
+
+namespace crossdock {
+namespace {
+
+using test::changes;
+
+constexpr count_t num_entries = 29;
+
+class ArrayCalls : public testing::Test {
+  protected:
+    void SetUp() override {
+        calls = {};
+        calls.comm = comm.get();
+    }
+    void TearDown() override {
+        EXPECT_EQ(calls.elsewhere, 0);
+        calls = {};
+        comm.close();
+    }
+
+    // Makes the calls and says which they were.
+    template <class Call>
+    watched_calls watch(Call&& call) const {
+        calls.sends = calls.reductions = calls.other_collectives = 0;
+        call();
+        return calls;
+    }
+
+    std::vector<changes<int>> draw(std::uint64_t seed) const {
+        return test::draw_changes<int>(num_ranks, num_entries, seed, 20, [](std::uint64_t random) {
+            return static_cast<int>(random % 9);
+        });
+    }
+
+    const changes<int>& own(const std::vector<changes<int>>& all) const {
+        return all[static_cast<std::size_t>(rank)];
+    }
+
+    // Messages to all partners of all stages.
+    int num_partners(const std::string& route_name, const topology& regions) const {
+        const auto way = make_route(route_name, regions);
+        std::size_t result = 0;
+        for (int s = 0; s < way->num_stages(); ++s)
+            result += way->partners(rank, s).destinations.size();
+        return static_cast<int>(result);
+    }
+
+    communicator comm{MPI_COMM_WORLD};
+    const rank_t rank = comm.rank();
+    const rank_t num_ranks = comm.num_ranks();
+};
+
+count_t messages_of(const batch_statistics& batch) {
+    count_t result = 0;
+    for (const auto& stage : batch.stages) result += stage.sent.messages + stage.empty_messages;
+    return result;
+}
+
+TEST_F(ArrayCalls, ABatchThatCannotThrowCallsNoCollective) {
+    const auto all = draw(1);
+    for (const auto& way : test::ways_of_any_operation(num_ranks)) {
+        if (way.transport != array_transport::routed) continue;
+        SCOPED_TRACE(way.name);
+        distributed_array<int> a(comm, num_entries, way.options<int>(overwrite::minimum));
+        const int num_messages = num_partners(way.route, way.regions);
+
+        const auto writing =
+            watch([&] { a.write(own(all).indices, std::span<const int>(own(all).values)); });
+        EXPECT_EQ(writing.sends, num_messages);
+        EXPECT_EQ(messages_of(a.last_batch()), num_messages);
+        const auto updating = watch(
+            [&] { a.update(own(all).indices, std::span<const int>(own(all).values), sum()); });
+        EXPECT_EQ(updating.sends, num_messages);
+
+        std::vector<int> out(own(all).indices.size());
+        const auto reading = watch([&] { a.read(own(all).indices, std::span(out)); });
+        count_t num_asked = 0;
+        for (const auto& stage : a.last_batch().stages) num_asked += stage.sent.messages;
+        // Every message with requests is answered by one.
+        std::array<count_t, 2> replies_and_asked{reading.sends - num_messages, num_asked};
+        PMPI_Allreduce(MPI_IN_PLACE, replies_and_asked.data(), 2, MPI_INT64_T, MPI_SUM, comm.get());
+        EXPECT_EQ(replies_and_asked[0], replies_and_asked[1]);
+
+        for (const auto& one : {writing, updating, reading}) {
+            EXPECT_EQ(one.reductions, 0);
+            EXPECT_EQ(one.other_collectives, 0);
+        }
+        a.close();
+    }
+}
+
+TEST_F(ArrayCalls, ABatchThatMayThrowReducesOnce) {
+    const auto all = draw(2);
+    const auto may_throw = [](const int& x, const int& y) { return x + y; };
+    for (const auto& way : test::few_ways(num_ranks)) {
+        if (way.transport != array_transport::routed) continue;
+        SCOPED_TRACE(way.name);
+        auto options = way.options<int>(overwrite::user);
+        options.choose = may_throw;
+        distributed_array<int> a(comm, num_entries, options);
+        for (const auto& one :
+             {watch([&] { a.write(own(all).indices, std::span<const int>(own(all).values)); }),
+              watch([&] {
+                  a.update(own(all).indices, std::span<const int>(own(all).values), may_throw);
+              }),
+              watch([&] { a.step(may_throw); })}) {
+            EXPECT_EQ(one.reductions, 1);
+            EXPECT_EQ(one.other_collectives, 0);
+        }
+        a.close();
+    }
+}
+
+TEST_F(ArrayCalls, APreparedBatchCallsNoCollectiveWhenItRuns) {
+    const auto all = draw(3);
+    for (const auto& way : test::few_ways(num_ranks)) {
+        SCOPED_TRACE(way.name);
+        distributed_array<int> a(comm, num_entries, way.options<int>());
+        auto p = a.prepare(own(all).indices);
+        std::vector<int> out(own(all).indices.size());
+        for (const auto& one : {watch([&] { p.read(std::span(out)); }), watch([&] {
+                                    p.update(std::span<const int>(own(all).values), sum());
+                                })}) {
+            EXPECT_EQ(one.reductions, 0);
+            EXPECT_EQ(one.other_collectives, 0);
+        }
+        a.close();
+    }
+}
+
+TEST_F(ArrayCalls, PlainExchangesOnceForRequestsAndOnceForReplies) {
+    const auto all = draw(4);
+    distributed_array<int> a(comm, num_entries, {.transport = array_transport::plain});
+    std::vector<int> out(own(all).indices.size());
+
+    const auto writing =
+        watch([&] { a.write(own(all).indices, std::span<const int>(own(all).values)); });
+    const auto reading = watch([&] { a.read(own(all).indices, std::span(out)); });
+
+    // Besides the lengths of requests.
+    EXPECT_EQ(writing.other_collectives, 2);
+    EXPECT_EQ(reading.other_collectives, 3);
+    EXPECT_EQ(writing.sends + reading.sends, 0);
+    a.close();
+}
+
+void expect_equal(const batch_statistics& actual, const batch_statistics& expected) {
+    EXPECT_EQ(actual.requests, expected.requests);
+    EXPECT_EQ(actual.combined_locally, expected.combined_locally);
+    EXPECT_EQ(actual.stages, expected.stages);
+    EXPECT_EQ(actual.arrived, expected.arrived);
+}
+
+TEST_F(ArrayCalls, ABatchCostsWhatIsCountedWithoutMpi) {
+    const auto all = draw(5);
+    std::vector<std::vector<count_t>> indices;
+    for (const auto& one : all) indices.push_back(one.indices);
+    const auto regions = test::conformance_topologies(num_ranks).back();
+    const auto owners = block_partition::blocks(num_entries, num_ranks);
+    for (const auto& route_name : test::conformance_routes()) {
+        for (const auto& combine : {combining_options{combining::sort, true, true},
+                                    combining_options{combining::hash, false, true},
+                                    combining_options{combining::envelope_sort, true, false},
+                                    combining_options{combining::none, true, true}}) {
+            SCOPED_TRACE(route_name + " " + to_string(combine.strategy));
+            array_options<int> options{.regions = regions, .route = route_name};
+            options.combine = combine;
+            distributed_array<int> a(comm, num_entries, options);
+            const auto counted = plan_batch(regions, owners, route_name, combine, indices, false);
+            const auto& expected = counted[static_cast<std::size_t>(rank)].statistics;
+
+            std::vector<int> out(own(all).indices.size());
+            a.read(own(all).indices, std::span(out));
+            expect_equal(a.last_batch(), expected);
+            a.update(own(all).indices, std::span<const int>(own(all).values), sum());
+            expect_equal(a.last_batch(), expected);
+            a.write(own(all).indices, std::span<const int>(own(all).values));
+            expect_equal(a.last_batch(), expected);
+            a.close();
+        }
+    }
+}
+
+TEST_F(ArrayCalls, ABatchOfWritesCombinedAtTheOwnerCostsTheSameOnTheWay) {
+    const auto all = draw(6);
+    std::vector<std::vector<count_t>> indices;
+    for (const auto& one : all) indices.push_back(one.indices);
+    const auto regions = topology::one_region(num_ranks);
+    const auto counted = plan_batch(regions, block_partition::blocks(num_entries, num_ranks),
+                                    "grid:2", {}, indices, false);
+    distributed_array<int> a(comm, num_entries,
+                             {.route = "grid:2", .equal_writes = overwrite::smallest_rank_last});
+
+    a.write(own(all).indices, std::span<const int>(own(all).values));
+
+    expect_equal(a.last_batch(), counted[static_cast<std::size_t>(rank)].statistics);
+    a.close();
+}
+
+TEST_F(ArrayCalls, APreparedPlanIsTheOneThatIsMadeWithoutMpi) {
+    const auto all = draw(7);
+    std::vector<std::vector<count_t>> indices;
+    for (const auto& one : all) indices.push_back(one.indices);
+    const auto regions = test::conformance_topologies(num_ranks).back();
+    for (const auto& route_name : test::conformance_routes()) {
+        SCOPED_TRACE(route_name);
+        distributed_array<int> a(comm, num_entries, {.regions = regions, .route = route_name});
+        const auto planned = plan_batch(regions, a.owners(), route_name, {}, indices, true);
+
+        const auto p = a.prepare(own(all).indices);
+
+        EXPECT_EQ(p.compiled_plan(), planned[static_cast<std::size_t>(rank)].again.value());
+        a.close();
+    }
+}
+
+TEST_F(ArrayCalls, AutoIsARouteOfTheTopologyAndTheRequestsExpected) {
+    const auto regions = test::conformance_topologies(num_ranks).back();
+    for (const count_t expected : {count_t{0}, count_t{1} << 30}) {
+        distributed_array<int> a(comm, num_entries,
+                                 {.regions = regions, .expected_requests = expected});
+        EXPECT_EQ(a.route_name(), choose_array_route(regions, expected));
+        a.close();
+    }
+    distributed_array<int> plain(comm, num_entries, {.transport = array_transport::plain});
+    EXPECT_EQ(plain.route_name(), "direct");
+    plain.close();
+}
+
+}  // namespace
+}  // namespace crossdock
