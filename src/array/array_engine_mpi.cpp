@@ -180,7 +180,11 @@ void array_engine::run(const array_batch& batch) {
 
 void array_engine::run_rma(const array_batch& batch) {
     auto& window = state_->window;
-    if (!window) window.emplace(state_->comm, owners(), entries(), state_->item_bytes);
+    if (!window) {
+        // Making a window blocks, and others may wait for what this rank forwards until they come here.
+        agree(state_->comm, std::nullopt);
+        window.emplace(state_->comm, owners(), entries(), state_->item_bytes);
+    }
     on_all_or_none(
         state_->comm, [&] { window->check(batch); }, claim_of(batch), what_differs);
     window->run(batch);

@@ -48,8 +48,11 @@ class plain_carrier final : public batch_carrier {
 
     std::vector<const std::byte*> exchange_requests(std::size_t) override {
         std::vector<int> counts(sent_.back().counts.size());
-        CROSSDOCK_MPI(MPI_Alltoall(sent_.back().counts.data(), 1, MPI_INT, counts.data(), 1,
-                                   MPI_INT, comm_.get()));
+        // Others may wait for what this rank forwards until they come here; afterwards they are here.
+        MPI_Request request = MPI_REQUEST_NULL;
+        CROSSDOCK_MPI(MPI_Ialltoall(sent_.back().counts.data(), 1, MPI_INT, counts.data(), 1,
+                                    MPI_INT, comm_.get(), &request));
+        comm_.wait(request);
         return exchange(std::move(counts));
     }
 

@@ -1,0 +1,229 @@
+// Two thousand batches, of several arrays in turn and among neighbor exchanges, leave nothing behind: no
+// message, and no memory. Replaces the global allocation functions to count bytes, hence a program of
+// its own.
+#include <cstddef>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <stdexcept>
+
+#include "array/ways.hpp"
+#include "support/patterns.hpp"
+#include "support/thrown_by.hpp"
+
+namespace {
+
+std::size_t used_bytes = 0;
+
+// In front of every block, for its size.
+constexpr std::size_t head_bytes = alignof(std::max_align_t);
+
+void* allocate(std::size_t size) noexcept {
+    void* const block = std::malloc(head_bytes + size);
+    if (block == nullptr) return nullptr;
+    used_bytes += size;
+    *static_cast<std::size_t*>(block) = size;
+    return static_cast<std::byte*>(block) + head_bytes;
+}
+
+void* allocate_or_throw(std::size_t size) {
+    if (void* const memory = allocate(size)) return memory;
+    throw std::bad_alloc();
+}
+
+void release(void* memory) noexcept {
+    if (memory == nullptr) return;
+    void* const block = static_cast<std::byte*>(memory) - head_bytes;
+    used_bytes -= *static_cast<std::size_t*>(block);
+    std::free(block);
+}
+
+}  // namespace
+
+void* operator new(std::size_t size) { return allocate_or_throw(size); }
+void* operator new[](std::size_t size) { return allocate_or_throw(size); }
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return allocate(size); }
+void operator delete(void* memory) noexcept { release(memory); }
+void operator delete[](void* memory) noexcept { release(memory); }
+void operator delete(void* memory, std::size_t) noexcept { release(memory); }
+void operator delete[](void* memory, std::size_t) noexcept { release(memory); }
+
+namespace crossdock {
+namespace {
+
+using test::changes;
+
+// Under a sanitizer everything is slower, and an eighth finds as much.
+#ifdef __SANITIZE_ADDRESS__
+constexpr int num_rounds = 20;
+#else
+constexpr int num_rounds = 170;
+#endif
+constexpr int num_other_rounds = 24;
+constexpr count_t num_entries = 97;
+
+using word_array = distributed_array<std::int64_t>;
+
+class ArraySoak : public testing::Test {
+  protected:
+    void TearDown() override { comm.close(); }
+
+    struct soaked {
+        std::unique_ptr<word_array> a;
+        std::vector<std::int64_t> serial = std::vector<std::int64_t>(num_entries);
+        bool takes_any_operation;
+    };
+
+    std::vector<soaked> make_arrays() {
+        std::vector<soaked> result;
+        for (const auto& way : test::few_ways(num_ranks)) {
+            auto& one = result.emplace_back();
+            one.a = std::make_unique<word_array>(comm, num_entries, way.options<std::int64_t>());
+            one.takes_any_operation = way.transport != array_transport::rma;
+        }
+        return result;
+    }
+
+    // Requests of ranks differ much in number: one rank has most.
+    std::vector<changes<std::int64_t>> draw(int round) const {
+        const auto seed = static_cast<std::uint64_t>(round);
+        auto all = test::draw_changes<std::int64_t>(
+            num_ranks, num_entries, seed, round % 50 == 0 ? 1500 : 40,
+            [](std::uint64_t random) { return static_cast<std::int64_t>(random % 100); });
+        for (std::size_t r = 0; r < all.size(); ++r) {
+            if (r % 4 != seed % 4) continue;
+            all[r].indices.resize(all[r].indices.size() / 8);
+            all[r].values.resize(all[r].indices.size());
+        }
+        return all;
+    }
+
+    // Four batches: an update, a read, a step and one that fails.
+    void run_round(soaked& one, int round) {
+        const auto all = draw(round);
+        const auto& [indices, values] = all[static_cast<std::size_t>(rank)];
+        for (const auto& list : all) {
+            for (std::size_t k = 0; k < list.indices.size(); ++k)
+                one.serial[static_cast<std::size_t>(list.indices[k])] += list.values[k];
+        }
+        one.a->update(indices, std::span<const std::int64_t>(values), sum());
+        expect_read(one, indices);
+
+        for (std::size_t k = 0; k < indices.size(); k += 5) one.a->update(indices[k], 1);
+        std::int64_t found = -1;
+        one.a->read(round % num_entries, &found);
+        for (const auto& list : all) {
+            for (std::size_t k = 0; k < list.indices.size(); k += 5)
+                ++one.serial[static_cast<std::size_t>(list.indices[k])];
+        }
+        one.a->step();
+        ASSERT_EQ(found, one.serial[static_cast<std::size_t>(round % num_entries)]);
+        fail(one, round);
+    }
+
+    void expect_read(soaked& one, const std::vector<count_t>& indices) {
+        std::vector<std::int64_t> out(indices.size());
+        one.a->read(indices, std::span(out));
+        for (std::size_t k = 0; k < out.size(); ++k)
+            ASSERT_EQ(out[k], one.serial[static_cast<std::size_t>(indices[k])]);
+    }
+
+    // An index outside, or an operation that throws.
+    void fail(soaked& one, int round) {
+        const bool is_faulty = rank == round % num_ranks;
+        const std::vector<count_t> where{round % num_entries};
+        const std::vector<std::int64_t> what{1};
+        if (round % 2 == 0 || !one.takes_any_operation) {
+            const std::vector<count_t> outside{num_entries};
+            const error heard =
+                test::thrown_by([&] { one.a->update(is_faulty ? outside : where, what, sum()); });
+            ASSERT_EQ(heard.rank(), round % num_ranks);
+        } else {
+            const auto op = [](const std::int64_t&, const std::int64_t&) -> std::int64_t {
+                throw std::runtime_error("no");
+            };
+            const error heard = test::thrown_by([&] { one.a->update(where, what, op); });
+            ASSERT_EQ(heard.code(), errc::invalid_argument);
+        }
+    }
+
+    // Does the same every time, so that it must leave the same behind.
+    std::size_t used_bytes_after_all_rounds() {
+        {
+            auto arrays = make_arrays();
+            for (int round = 0; round < num_rounds; ++round)
+                run_round(arrays[static_cast<std::size_t>(round) % arrays.size()], round);
+            for (auto& one : arrays) {
+                EXPECT_EQ(test::read_all(*one.a), one.serial);
+                one.a->close();
+            }
+        }
+        return used_bytes;
+    }
+
+    static void expect_no_message(MPI_Comm any) {
+        for (int attempt = 0; attempt < 100; ++attempt) {
+            int is_there = 0;
+            MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, any, &is_there, MPI_STATUS_IGNORE);
+            ASSERT_FALSE(is_there);
+        }
+    }
+
+    communicator comm{MPI_COMM_WORLD};
+    const rank_t rank = comm.rank();
+    const rank_t num_ranks = comm.num_ranks();
+};
+
+TEST_F(ArraySoak, LeavesNoMessageAndNoMemoryBehind) {
+    used_bytes_after_all_rounds();
+    const std::size_t used_after_some = used_bytes_after_all_rounds();
+    EXPECT_EQ(used_bytes_after_all_rounds(), used_after_some);
+
+    MPI_Barrier(MPI_COMM_WORLD);
+    expect_no_message(MPI_COMM_WORLD);
+    expect_no_message(comm.get());
+}
+
+// Some wait for the neighbor exchange first, and some run batches first and must forward meanwhile.
+TEST_F(ArraySoak, WorksWhileANeighborExchangeIsActive) {
+    const auto patterns = test::all_to_all_pattern(num_ranks);
+    const auto& own = patterns[static_cast<std::size_t>(rank)];
+    neighbor halo(comm, topology::one_region(num_ranks), own, "grid:3");
+    auto arrays = make_arrays();
+    for (int round = 0; round < num_other_rounds; ++round) {
+        std::vector<int> items, slots(static_cast<std::size_t>(own.num_slots)), expected;
+        for (int i = 0; i < num_ranks; ++i) {
+            items.push_back(1000 * rank + i + round);
+            expected.push_back(1000 * i + rank + round);
+        }
+        const bool waits_first = (rank + round) % 3 == 0;
+        halo.start<int>(items, slots);
+        if (waits_first) halo.wait();
+        run_round(arrays[static_cast<std::size_t>(round) % arrays.size()], round);
+        if (!waits_first) halo.wait();
+        ASSERT_EQ(slots, expected);
+    }
+    for (auto& one : arrays) one.a->close();
+}
+
+TEST_F(ArraySoak, WildcardReceivesOfTheUserSeeNoneOfIt) {
+    auto arrays = make_arrays();
+    const rank_t next = (rank + 1) % num_ranks;
+    for (int round = 0; round < num_other_rounds; ++round) {
+        MPI_Request sending = MPI_REQUEST_NULL;
+        const int sent = 7 * rank + round;
+        MPI_Isend(&sent, 1, MPI_INT, next, 0, MPI_COMM_WORLD, &sending);
+        run_round(arrays[static_cast<std::size_t>(round) % arrays.size()], round);
+        int came = -1;
+        MPI_Status status;
+        MPI_Recv(&came, 1, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &status);
+        MPI_Wait(&sending, MPI_STATUS_IGNORE);
+        const rank_t previous = (rank + num_ranks - 1) % num_ranks;
+        ASSERT_EQ(status.MPI_SOURCE, previous);
+        ASSERT_EQ(came, 7 * previous + round);
+    }
+    for (auto& one : arrays) one.a->close();
+}
+
+}  // namespace
+}  // namespace crossdock
