@@ -31,19 +31,6 @@ std::vector<std::string> strategy_names() {
     return names;
 }
 
-std::vector<std::string> expand_strategies(const std::vector<std::string>& names) {
-    std::vector<std::string> expanded;
-    for (const auto& name : names) {
-        if (name == "all") {
-            const auto all = strategy_names();
-            expanded.insert(expanded.end(), all.begin(), all.end());
-        } else {
-            expanded.push_back(name);
-        }
-    }
-    return expanded;
-}
-
 // What --where says, with a strategy by its name.
 combining_options make_combining(const std::string& strategy, const combining_choice& choice) {
     return {strategy == "auto" ? combining_options().strategy : parse_combining(strategy),
@@ -58,6 +45,19 @@ CLI::Option* add_number(CLI::App& verb, const std::string& name, count_t& value,
 }
 
 }  // namespace
+
+std::vector<std::string> expand_strategies(const std::vector<std::string>& names) {
+    std::vector<std::string> expanded;
+    for (const auto& name : names) {
+        if (name == "all") {
+            const auto all = strategy_names();
+            expanded.insert(expanded.end(), all.begin(), all.end());
+        } else {
+            expanded.push_back(name);
+        }
+    }
+    return expanded;
+}
 
 std::vector<CLI::Option*> add_workload(CLI::App& verb, workload_options& options) {
     auto& graph = options.graph;

@@ -28,6 +28,9 @@ std::vector<CLI::Option*> add_workload(CLI::App& verb, bench::array::workload_op
 /// @return what was added
 std::vector<CLI::Option*> add_combining(CLI::App& verb, combining_choice& choice);
 
+/// @brief Strategies by name; "all" stands for all, "auto" stays.
+std::vector<std::string> expand_strategies(const std::vector<std::string>& names);
+
 /// @brief A route and a strategy, and how a user called them.
 struct array_choice {
     std::string name;   ///< "auto/sort"

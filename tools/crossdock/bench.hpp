@@ -55,5 +55,6 @@ int exit_code(const std::vector<Standing>& standings) {
 void add_bench_neighbor(CLI::App& verb, action& chosen);
 void add_bench_exchange(CLI::App& verb, action& chosen);
 void add_bench_array(CLI::App& verb, action& chosen);
+void add_bench_combine(CLI::App& verb, action& chosen);
 
 }  // namespace crossdock::tool
