@@ -17,6 +17,7 @@ namespace crossdock::bench::array {
 struct contest_options {
     int warm_ups = 2;
     int iterations = 10;
+    int setups = 5;  ///< of prepared reads
 };
 
 /// @brief The phases of `batch_seconds`, as an array.

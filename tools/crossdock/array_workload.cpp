@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <limits>
+
 #include "crossdock/array/array_engine_mpi.hpp"
 #include "tools/crossdock/route_names.hpp"
 
@@ -72,7 +74,7 @@ std::vector<CLI::Option*> add_workload(CLI::App& verb, workload_options& options
                    "Vertices of the graph per rank"),
         add_number(verb, "--edges-per-rank", graph.edges_per_rank, "Edges of the graph per rank"),
         verb.add_option("--seed", graph.seed, "Of what is drawn")
-            ->check(CLI::NonNegativeNumber)
+            ->check(CLI::Range(count_t{0}, std::numeric_limits<count_t>::max()))
             ->capture_default_str(),
         add_number(verb, "--entries", options.entries, "Entries of the array of overload"),
         add_number(verb, "--requests-per-rank", options.requests_per_rank,

@@ -9,8 +9,7 @@
 #include "bench/array/distribute.hpp"
 #include "bench/common/all_ranks.hpp"
 #include "tools/crossdock/all_ranks.hpp"
-#include "tools/crossdock/array_workload.hpp"
-#include "tools/crossdock/bench.hpp"
+#include "tools/crossdock/bench_array.hpp"
 #include "tools/crossdock/output.hpp"
 #include "tools/crossdock/route_names.hpp"
 #include "tools/crossdock/table.hpp"
@@ -21,28 +20,6 @@ namespace {
 
 using bench::array::entrant;
 using bench::array::standing;
-
-const std::vector<std::string> baseline_names{"plain", "rma", "petsc_sf"};
-
-struct array_bench_options {
-    bench::array::workload_options workload;
-    std::string topology_text;
-    std::vector<std::string> baselines = baseline_names;
-    std::vector<std::string> routes{"auto"};
-    combining_choice combine;
-    bench::array::contest_options contest;
-    bool as_json = false;
-};
-
-// What a contest is about, as all ranks together see it.
-struct array_record {
-    const array_bench_options& options;
-    const topology& regions;
-    count_t num_entries;
-    count_t num_edges;
-    std::string petsc_obstacle;
-    bench::array::result found;
-};
 
 // Why PetscSF is asked for and does not take part; empty if it does, or is not asked for.
 std::string petsc_obstacle(const array_bench_options& options) {
@@ -60,20 +37,13 @@ void enter_baseline(std::vector<entrant>& all, const std::string& name, const co
 }
 
 // The first one is what the others are compared with.
-std::vector<entrant> entrants(const communicator& comm, const topology& regions,
-                              const array_bench_options& options, count_t expected_requests) {
+std::vector<entrant> entrants(const communicator& comm, const array_task& task) {
     std::vector<entrant> all;
-    for (const auto& name : options.baselines) enter_baseline(all, name, comm, regions, options);
-    for (const auto& [name, route, combine] :
-         expand_choices(options.routes, options.combine, regions, expected_requests)) {
-        all.push_back(bench::array::crossdock_route(comm, regions, name, route, combine));
-    }
+    for (const auto& name : task.options.baselines)
+        enter_baseline(all, name, comm, task.regions, task.options);
+    for (const auto& [name, route, combine] : task.choices)
+        all.push_back(bench::array::crossdock_route(comm, task.regions, name, route, combine));
     return all;
-}
-
-template <class Text>
-json or_null(const std::optional<Text>& text) {
-    return text ? json(*text) : json(nullptr);
 }
 
 json phases_json(const std::optional<bench::array::phase_medians>& phases) {
@@ -94,36 +64,20 @@ json contender_json(const standing& one) {
             {"counts", one.found.counts ? counts_json(*one.found.counts) : json(nullptr)}};
 }
 
-void print_json(const array_record& record) {
-    const auto& options = record.options;
-    json document{{"schema", "crossdock.bench.array/1"},
-                  {"version", CROSSDOCK_VERSION},
-                  {"mpi", mpi_version()},
-                  {"ranks", record.regions.num_ranks()},
-                  {"topology", record.regions.to_string()}};
-    document.update(workload_json(options.workload, record.num_entries, record.num_edges));
-    document["where"] = options.combine.where;
-    document["warm_ups"] = options.contest.warm_ups;
-    document["iterations"] = options.contest.iterations;
+void print_json(const array_task& task, const bench::array::result& found) {
+    json document = array_record_head("crossdock.bench.array/1", task);
     document["batches"] = json::array();
-    for (const auto& [kind, requests] : record.found.batches)
+    for (const auto& [kind, requests] : found.batches)
         document["batches"].push_back({{"kind", to_string(kind)}, {"requests", requests}});
     document["contenders"] = json::array();
-    for (const auto& one : record.found.standings)
-        document["contenders"].push_back(contender_json(one));
-    document["left_out"] = json::array();
-    if (!record.petsc_obstacle.empty())
-        document["left_out"].push_back({{"name", "petsc_sf"}, {"reason", record.petsc_obstacle}});
+    for (const auto& one : found.standings) document["contenders"].push_back(contender_json(one));
+    document["left_out"] = left_out_json(petsc_obstacle(task.options));
     print(document);
-}
-
-std::string label(const entrant& who) {
-    return who.route ? contender_label(who.name, *who.route, *who.combine) : who.name;
 }
 
 table::row cells_of(const standing& one, double reference_seconds) {
     const auto& seconds = one.seconds;
-    table::row cells{label(one.who),
+    table::row cells{label(one.who.name, one.who.route, one.who.combine),
                      one.found.is_verified ? "yes" : "NO",
                      microseconds(seconds.min),
                      microseconds(seconds.lower_quartile),
@@ -144,13 +98,13 @@ table::row cells_of(const standing& one, double reference_seconds) {
     return cells;
 }
 
-void print_table(const array_record& record) {
-    const auto& options = record.options;
-    const auto& standings = record.found.standings;
+void print_table(const array_task& task, const bench::array::result& found) {
+    const auto& options = task.options;
+    const auto& standings = found.standings;
     print("{}: {} ranks, topology {}, combined {}, {} iterations, {}\n",
-          workload_text(options.workload), record.regions.num_ranks(), record.regions.to_string(),
+          workload_text(options.workload), task.regions.num_ranks(), task.regions.to_string(),
           options.combine.where, options.contest.iterations, mpi_version());
-    for (const auto& [kind, requests] : record.found.batches)
+    for (const auto& [kind, requests] : found.batches)
         print("  {} {} requests\n", to_string(kind), requests);
     print(
         "microseconds of the slowest rank for all batches; ratio: median to {}'s; phases: medians; "
@@ -161,29 +115,66 @@ void print_table(const array_record& record) {
                  "arrived", "busiest"});
     for (const auto& one : standings) lines.add(cells_of(one, standings.front().seconds.median));
     print("{}", lines.to_string());
-    if (!record.petsc_obstacle.empty()) print("\nwithout petsc_sf: {}\n", record.petsc_obstacle);
+    const auto obstacle = petsc_obstacle(options);
+    if (!obstacle.empty()) print("\nwithout petsc_sf: {}\n", obstacle);
+}
+
+int bench_batches(const communicator& comm, const array_task& task) {
+    const auto found = contest(comm, task.work, entrants(comm, task), task.options.contest);
+    if (comm.rank() == 0) (task.options.as_json ? print_json : print_table)(task, found);
+    return exit_code(found.standings);
 }
 
 int run(const array_bench_options& options) {
     return on_all_ranks([&](const communicator& comm) {
+        const auto expand = [&](const topology& regions, count_t expected_requests) {
+            return expand_choices(options.routes, options.combine, regions, expected_requests);
+        };
         const auto regions = topology_of(comm, options.topology_text);
-        on_all_or_none(comm, [&] { expand_choices(options.routes, options.combine, regions, 0); });
-        const auto work = bench::array::distribute(comm, options.workload);
+        on_all_or_none(comm, [&] { expand(regions, 0); });  // before there is much to do
+        auto work = bench::array::distribute(comm, options.workload);
         const count_t num_edges =
             bench::sum_over_ranks(comm, {static_cast<count_t>(work.edges.size())})[0];
-        const auto all = entrants(comm, regions, options, num_edges / comm.num_ranks());
-        const array_record record{options,
-                                  regions,
-                                  work.owners.num_entries(),
-                                  num_edges,
-                                  petsc_obstacle(options),
-                                  contest(comm, work, all, options.contest)};
-        if (comm.rank() == 0) (options.as_json ? print_json : print_table)(record);
-        return exit_code(record.found.standings);
+        const array_task task{options, regions, std::move(work), num_edges,
+                              expand(regions, num_edges / comm.num_ranks())};
+        return options.is_prepared ? bench_prepared(comm, task) : bench_batches(comm, task);
     });
 }
 
+// What is prepared is read again and again: that is no round of Borůvka's.
+void choose_prepared_workload(array_bench_options& options, const CLI::Option& workload) {
+    if (workload.count() == 0) options.workload.workload = "neighborhood";
+    if (options.workload.workload == "boruvka")
+        throw CLI::ValidationError("--prepared", "boruvka reads nothing again");
+}
+
 }  // namespace
+
+json array_record_head(const std::string& schema, const array_task& task) {
+    json document{{"schema", schema},
+                  {"version", CROSSDOCK_VERSION},
+                  {"mpi", mpi_version()},
+                  {"ranks", task.regions.num_ranks()},
+                  {"topology", task.regions.to_string()}};
+    document.update(
+        workload_json(task.options.workload, task.work.owners.num_entries(), task.num_edges));
+    document["where"] = task.options.combine.where;
+    document["warm_ups"] = task.options.contest.warm_ups;
+    document["iterations"] = task.options.contest.iterations;
+    return document;
+}
+
+json left_out_json(const std::string& petsc_obstacle) {
+    if (petsc_obstacle.empty()) return json::array();
+    return json::array({{{"name", "petsc_sf"}, {"reason", petsc_obstacle}}});
+}
+
+json or_null(const std::optional<std::string>& text) { return text ? json(*text) : json(nullptr); }
+
+std::string label(const std::string& name, const std::optional<std::string>& route,
+                  const std::optional<std::string>& strategy) {
+    return route ? contender_label(name, *route, *strategy) : name;
+}
 
 void add_bench_array(CLI::App& verb, action& chosen) {
     auto options = std::make_shared<array_bench_options>();
@@ -195,23 +186,32 @@ void add_bench_array(CLI::App& verb, action& chosen) {
         "Timed are the batches that the workload's program asks for, one after the other, without "
         "the program's own work. Counts are those of requests on their way to the owners; where "
         "they read, as many messages and items come back.");
-    add_workload(*array, options->workload);
+    auto* workload = add_workload(*array, options->workload).front();
     array->add_option("--topology", options->topology_text,
                       "Regions: 4x16 | 16,16,8 | cyclic:4x16 | list:0,1,0,1; default: by node");
-    array
-        ->add_option("--baselines", options->baselines,
-                     "What the library is compared with, separated by commas")
-        ->delimiter(',')
-        ->check(CLI::IsMember(baseline_names))
-        ->capture_default_str();
+    auto* baselines = array
+                          ->add_option("--baselines", options->baselines,
+                                       "What the library is compared with, separated by commas")
+                          ->delimiter(',')
+                          ->check(CLI::IsMember({"plain", "rma", "petsc_sf"}))
+                          ->capture_default_str();
     array->add_option("--routes", options->routes, routes_help() + "; auto: the library's choice")
         ->delimiter(',');
     add_combining(*array, options->combine);
     auto& contest = options->contest;
     add_count(*array, "--iterations", contest.iterations, "Timed runs of every contender", 1);
     add_count(*array, "--warm-ups", contest.warm_ups, "Runs before that", 0);
+    add_count(*array, "--set-ups", contest.setups, "Timed set-ups of every prepared contender", 1);
+    array
+        ->add_flag("--prepared", options->is_prepared,
+                   "Prepare the reads of neighborhood or overload once, and time each read: "
+                   "PetscSF's broadcast, every route")
+        ->excludes(baselines);
     array->add_flag("--json", options->as_json, "Print JSON");
-    array->callback([options, &chosen] { chosen = [options] { return run(*options); }; });
+    array->callback([options, workload, &chosen] {
+        if (options->is_prepared) choose_prepared_workload(*options, *workload);
+        chosen = [options] { return run(*options); };
+    });
 }
 
 }  // namespace crossdock::tool
