@@ -1,0 +1,177 @@
+"""crossdock bench array: its records, and counts that are exact."""
+
+import unittest
+
+import bench_record
+from command_line import DATA, crossdock, crossdock_json
+
+BAD_INPUT = 2
+PHASES = ["combine_locally", "combine_on_the_way", "write", "read", "split", "communicate"]
+STRATEGIES = ["none", "sort", "hash", "search_tree", "envelope_hash", "envelope_sort"]
+SMALL = ("--vertices-per-rank", 64, "--edges-per-rank", 256)
+
+
+def bench(ranks, topology, *more):
+    return crossdock_json("bench", "array", "--topology", topology, "--iterations", 2, "--warm-ups", 0,
+                          *more, ranks=ranks)
+
+
+def has_petsc(found):
+    return all(one["reason"] != "this build has no PETSc" for one in found["left_out"])
+
+
+class BenchArray(unittest.TestCase):
+    def test_DocumentHasTheFieldsOfItsSchema(self):
+        found = bench(3, "1,2", *SMALL, "--routes", "hypercube")
+
+        self.assertEqual(list(found), ["schema", "version", "mpi", "ranks", "topology", "workload",
+                                       "graph", "vertices", "edges", "seed", "where", "warm_ups",
+                                       "iterations", "batches", "contenders", "left_out"])
+        self.assertEqual(found["schema"], "crossdock.bench.array/1")
+        self.assertEqual((found["ranks"], found["topology"]), (3, "1,2"))
+        self.assertEqual((found["vertices"], found["edges"]), (3 * 64, 3 * 256))
+        plain, rma, ours = found["contenders"]
+        for one in found["contenders"]:
+            self.assertEqual(list(one), ["name", "route", "combine", "verified", "seconds",
+                                         "phase_seconds", "counts"])
+            bench_record.check_seconds(self, one["seconds"])
+        self.assertEqual((plain["name"], plain["route"], plain["combine"]), ("plain", None, None))
+        self.assertEqual((rma["name"], rma["counts"], rma["phase_seconds"]), ("rma", None, None))
+        self.assertEqual((ours["name"], ours["route"], ours["combine"]),
+                         ("hypercube/auto", "hypercube", "sort"))
+        self.assertEqual(list(ours["phase_seconds"]), PHASES)
+        self.assertEqual([one["name"] for one in found["left_out"]], ["petsc_sf"])
+
+    def test_EveryContenderIsRight(self):
+        for ranks, topology, workload in [
+                (1, "1", ("boruvka", "--graph", "rmat", *SMALL)),
+                (2, "2x1", ("neighborhood", "--graph", "rgg", *SMALL)),
+                (5, "2,3", ("boruvka", "--graph", "gnm", *SMALL)),
+                (5, "2,3", ("neighborhood", "--graph", DATA / "bcspwr10.mtx.gz")),
+                (8, "cyclic:2x4", ("overload", "--entries", 32, "--requests-per-rank", 128))]:
+            with self.subTest(f"{ranks} {workload}"):
+                found = bench(ranks, topology, "--routes", "auto,hypercube", "--combine", "all",
+                              "--workload", *workload)
+
+                can_petsc = workload[0] != "boruvka" and has_petsc(found)
+                self.assertEqual([one["name"] for one in found["contenders"]],
+                                 ["plain", "rma", *(["petsc_sf"] if can_petsc else []),
+                                  *(f"{route}/{strategy}" for route in ("auto", "hypercube")
+                                    for strategy in STRATEGIES)])
+                for one in found["contenders"]:
+                    self.assertTrue(one["verified"], one["name"])
+
+    def test_CountsAreThoseOfTheAnalysis(self):
+        for ranks, topology, where, workload in [
+                (5, "2,3", "everywhere", ("boruvka", "--graph", "rmat", *SMALL)),
+                (6, "cyclic:2x3", "on_the_way", ("neighborhood", "--graph", "rgg", *SMALL)),
+                (4, "2x2", "locally", ("overload", "--entries", 32, "--requests-per-rank", 128))]:
+            with self.subTest(f"{ranks} {workload[0]} {where}"):
+                same = ("--routes", "direct,three_step,hypercube,auto", "--combine", "all", "--where",
+                        where, "--workload", *workload)
+                found = bench(ranks, topology, "--baselines", "plain", *same)
+                counted = crossdock_json("analyze", "--array", "--ranks", ranks, "--topology",
+                                         topology, *same)
+
+                self.assertEqual(found["batches"], counted["batches"])
+                self.assertEqual({one["name"]: one["counts"] for one in found["contenders"]},
+                                 {one["name"]: one["counts"] for one in counted["contenders"]})
+
+    def test_EveryEntryIsAskedForAsOftenAsTheRouteSays(self):
+        found = bench(8, "2x4", "--workload", "overload", "--entries", 32, "--requests-per-rank", 128,
+                      "--baselines", "plain", "--routes", "hypercube,grid:4x2,grid:2x4,direct")
+
+        arrived = {one["name"]: one["counts"]["arrived"]["total"] for one in found["contenders"]}
+        self.assertEqual(arrived, {"plain": 7 * 128, "hypercube/auto": 32, "grid:4x2/auto": 32,
+                                   "grid:2x4/auto": 3 * 32, "direct/auto": 7 * 32})
+
+    def test_WhoIsLeftOutHasAReason(self):
+        found = bench(2, "2x1", *SMALL, "--baselines", "plain,petsc_sf")
+
+        self.assertEqual([one["name"] for one in found["contenders"]], ["plain", "auto/auto"])
+        self.assertIn(found["left_out"][0]["reason"], ["this build has no PETSc",
+                                                       "the star forest here reduces by sum only"])
+
+    def test_TableComparesWithTheFirstContender(self):
+        done = crossdock("bench", "array", *SMALL, "--topology", "2x2", "--baselines", "plain",
+                         "--routes", "auto,direct", "--combine", "none,sort", "--iterations", 2, ranks=4)
+
+        rows = [line.split() for line in done.stdout.splitlines() if " yes " in line]
+        self.assertEqual([row[0] for row in rows], ["plain", "auto/none", "auto/sort", "direct/none",
+                                                    "direct/sort"])
+        self.assertEqual(rows[0][6], "1.00")
+        self.assertEqual(rows[0][-4:], rows[3][-4:])
+
+
+class BenchPreparedReads(unittest.TestCase):
+    def test_EveryContenderIsRightAndTimed(self):
+        for ranks, topology, workload in [(1, "1", ("neighborhood", *SMALL)),
+                                          (5, "2,3", ("overload", "--entries", 32,
+                                                      "--requests-per-rank", 128))]:
+            found = bench(ranks, topology, "--prepared", "--routes", "direct,hypercube", "--combine",
+                          "none,sort", "--set-ups", 2, "--workload", *workload)
+
+            self.assertEqual(found["schema"], "crossdock.bench.array.prepared/1")
+            petsc = ["petsc_sf:basic", "petsc_sf:neighbor"] if has_petsc(found) else []
+            self.assertEqual([one["name"] for one in found["contenders"]],
+                             [*petsc, "direct/none", "direct/sort", "hypercube/none", "hypercube/sort"])
+            for one in found["contenders"]:
+                self.assertEqual(list(one), ["name", "route", "combine", "verified", "setup_seconds",
+                                             "read_seconds", "sent"])
+                self.assertTrue(one["verified"], one["name"])
+                bench_record.check_seconds(self, one["setup_seconds"])
+                bench_record.check_seconds(self, one["read_seconds"])
+
+    def test_EveryEntryIsSentOnceThroughEveryLinkOfTheHypercube(self):
+        found = bench(8, "2x4", "--prepared", "--routes", "hypercube,direct", "--workload", "overload",
+                      "--entries", 32, "--requests-per-rank", 128)
+
+        sent = {one["route"]: one["sent"] for one in found["contenders"]}
+        self.assertEqual((sent["direct"]["messages"], sent["direct"]["items"]), (8 * 7, 32 * 7))
+        self.assertEqual((sent["hypercube"]["messages"], sent["hypercube"]["items"]), (8 * 3, 32 * 7))
+
+
+class BadInput(unittest.TestCase):
+    def refuse(self, sentence, *more):
+        done = crossdock("bench", "array", "--topology", "1,2", *more, ranks=3)
+
+        own = [line for line in done.stderr.splitlines() if line.startswith("crossdock: ")]
+        self.assertEqual(done.returncode, BAD_INPUT)
+        self.assertEqual(len(own), 1)
+        self.assertTrue(own[0].startswith("crossdock: " + sentence), own)
+        self.assertEqual(done.stdout, "")
+
+    def test_NamesThatThereAreNot(self):
+        self.refuse("cannot open sideways", "--graph", "sideways")
+        self.refuse('no route is called "sideways"; there are direct, ', "--routes", "sideways")
+        self.refuse('no way to combine is called "sideways"; there are none, ', "--combine", "sideways")
+
+    def test_TooFewRequests(self):
+        self.refuse("20 requests of a rank are too few to reach each of 300 entries", "--workload",
+                    "overload", "--entries", 300, "--requests-per-rank", 20)
+
+    def test_TooManyVertices(self):
+        self.refuse("a graph of 100000002 vertices has too many for distinct weights", "--graph", "gnm",
+                    "--vertices-per-rank", 33333334, "--edges-per-rank", 1)
+
+    def test_WrongUsage(self):
+        for more, sentence in [
+                (("--workload", "sideways"),
+                 "--workload: sideways not in {boruvka,neighborhood,overload}"),
+                (("--baselines", "sideways"), "--baselines: sideways not in {plain,rma,petsc_sf}"),
+                (("--vertices-per-rank", 0),
+                 "--vertices-per-rank: Value 0 not in range 1 to 1073741824"),
+                (("--entries", -1), "--entries: Value -1 not in range 1 to 1073741824"),
+                (("--seed", -1), "--seed: Value -1 not in range 0 to 9223372036854775807"),
+                (("--iterations", 0), "--iterations: Value 0 not in range 1 to 1000000000"),
+                (("--prepared", "--workload", "boruvka"), "--prepared: boruvka reads nothing again"),
+                (("--prepared", "--baselines", "rma"), "--baselines excludes --prepared")]:
+            done = crossdock("bench", "array", *more)
+
+            self.assertGreater(done.returncode, 99)
+            self.assertEqual(done.stderr.splitlines()[0], sentence)
+            self.assertEqual(done.stdout, "")
+
+
+if __name__ == "__main__":
+    unittest.main()
