@@ -18,7 +18,7 @@ void array_window::check(const array_batch& batch) const {
     for (const auto* changes : {&batch.writes, &batch.updates}) {
         check_indices(changes->indices, owners_.num_entries(), comm_.rank());
         const auto& [type, operation] = changes->predefined;
-        if (changes->operation && (type == MPI_DATATYPE_NULL || operation == MPI_OP_NULL)) {
+        if (!changes->indices.empty() && (type == MPI_DATATYPE_NULL || operation == MPI_OP_NULL)) {
             throw error(errc::invalid_argument,
                         "the transport rma takes sum, minimum, maximum, bit_or of numbers, and "
                         "writes of which any stays");

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <chrono>
-#include <new>
 #include <string>
 
 #include "../exchange/verdict.hpp"
@@ -37,21 +36,6 @@ class phase_clock {
     using clock = std::chrono::steady_clock;
     clock::time_point last_ = clock::now();
 };
-
-// The current exception, where it may come from an operation of the user: his mistake, unless it says
-// what it is.
-error operation_error() {
-    try {
-        throw;
-    } catch (const error& known) {
-        return known;
-    } catch (const std::bad_alloc&) {
-        return current_error();
-    } catch (...) {
-        return {errc::invalid_argument,
-                std::string("an operation threw: ") + current_error().what()};
-    }
-}
 
 // Entries as they were, for the case that an operation throws.
 class saved_entries {
@@ -101,11 +85,7 @@ class batch_run {
 
     void change() {
         if (late_fault_) throw error(*late_fault_);
-        try {
-            for (const auto* flow : changing_flows()) flow->apply(place_.entries);
-        } catch (...) {
-            throw operation_error();
-        }
+        for (const auto* flow : changing_flows()) flow->apply(place_.entries);
         clock_.charge(statistics_.seconds.write);
     }
 
@@ -176,7 +156,7 @@ class batch_run {
         try {
             start_flows(fault_.has_value());
         } catch (...) {
-            fault_ = operation_error();
+            fault_ = current_error();
             start_flows(true);
         }
         verdict_ = exchange_verdict({fault_.has_value(), {claim_of(batch_), 0}});
@@ -264,7 +244,7 @@ class batch_run {
                 if (flows_[kind] && !late_fault_) flows_[kind]->take(stage, packed[kind]);
             }
         } catch (...) {
-            late_fault_ = operation_error();
+            late_fault_ = current_error();
         }
     }
 

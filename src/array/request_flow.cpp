@@ -1,6 +1,7 @@
 #include "request_flow.hpp"
 
 #include <absl/container/flat_hash_map.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <limits>
@@ -47,6 +48,25 @@ template <class Runs>
 std::size_t total_length(const Runs& runs) {
     return std::accumulate(runs.begin(), runs.end(), std::size_t{0},
                            [](std::size_t sum, const auto& one) { return sum + one.length; });
+}
+
+// What an operation threw, with where it did: the user's mistake, unless it says what it is.
+template <class Index>
+error operation_error(rank_t rank, Index index) {
+    const auto with_place = [&](errc code, const char* what) {
+        return error(
+            code, fmt::format("an operation threw at rank {} for index {}: {}", rank, index, what),
+            rank);
+    };
+    try {
+        throw;
+    } catch (const error& known) {
+        return with_place(known.code(), known.what());
+    } catch (const std::exception& other) {
+        return with_place(errc::invalid_argument, other.what());
+    } catch (...) {
+        return with_place(errc::invalid_argument, "not a std::exception");
+    }
 }
 
 }  // namespace
@@ -175,8 +195,14 @@ void request_flow<Index>::combine_values(level& at) {
         const auto& list = at.lists[l];
         at.held.for_each_stretch(
             l, list.indices, [&](std::size_t first, std::span<const position_t> places) {
-                kind_.operation->combine(at.values.data(), is_set.data(),
-                                         list.values + first * value_bytes(), places);
+                std::size_t failed_at = 0;
+                try {
+                    kind_.operation->combine(at.values.data(), is_set.data(),
+                                             list.values + first * value_bytes(), places,
+                                             failed_at);
+                } catch (...) {
+                    throw operation_error(way_.here, list.indices[first + failed_at]);
+                }
             });
     }
 }
@@ -332,8 +358,13 @@ void request_flow<Index>::apply(std::byte* entries) const {
         for (std::size_t first = 0; first < indices.size(); first += stretch_length) {
             const std::size_t length = std::min(stretch_length, indices.size() - first);
             for (std::size_t k = 0; k < length; ++k) offsets[k] = offset_of(indices[first + k]);
-            kind_.operation->apply(entries, values + first * value_bytes(),
-                                   std::span<const count_t>(offsets.data(), length));
+            std::size_t failed_at = 0;
+            try {
+                kind_.operation->apply(entries, values + first * value_bytes(),
+                                       std::span<const count_t>(offsets.data(), length), failed_at);
+            } catch (...) {
+                throw operation_error(way_.here, indices[first + failed_at]);
+            }
         }
     };
     const level& owner = levels_.back();

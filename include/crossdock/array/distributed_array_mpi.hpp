@@ -11,6 +11,7 @@
 #include "crossdock/array/array_engine_mpi.hpp"
 #include "crossdock/array/prepared_batch_mpi.hpp"
 #include "crossdock/array/write_rule.hpp"
+#include "crossdock/base/kept_memory.hpp"
 
 namespace crossdock {
 
@@ -180,9 +181,17 @@ class distributed_array {
     void close() { engine_->close(); }
 
   private:
+    // So that a vector holds any T as an array does.
+    struct boxed {
+        T value;
+    };
     struct change_queue {
         std::vector<count_t> indices;
-        std::vector<T> values;
+        std::vector<boxed> values;
+
+        std::span<const T> span() const {
+            return {reinterpret_cast<const T*>(values.data()), values.size()};
+        }
     };
     struct read_queue {
         std::vector<count_t> indices;
@@ -247,14 +256,14 @@ template <item_type T>
 void distributed_array<T>::write(count_t index, const T& value) {
     require_no_batch();
     queued_writes_.indices.push_back(index);
-    queued_writes_.values.push_back(value);
+    queued_writes_.values.push_back({value});
 }
 
 template <item_type T>
 void distributed_array<T>::update(count_t index, const T& value) {
     require_no_batch();
     queued_updates_.indices.push_back(index);
-    queued_updates_.values.push_back(value);
+    queued_updates_.values.push_back({value});
 }
 
 template <item_type T>
@@ -266,17 +275,18 @@ void distributed_array<T>::step(Op op) {
     const auto to_read = std::exchange(queued_reads_, {});
     const auto operation = make_update_operation<T>(std::move(op));
     std::vector<ranked<T>> with_ranks;
-    const auto values = std::make_unique_for_overwrite<T[]>(to_read.indices.size());
+    const raw_buffer found(to_read.indices.size() * sizeof(T));
 
     array_batch batch;
-    batch.writes = writes(to_write.indices, to_write.values, with_ranks);
+    batch.writes = writes(to_write.indices, to_write.span(), with_ranks);
     batch.updates = {to_update.indices, reinterpret_cast<const std::byte*>(to_update.values.data()),
                      &operation, predefined_for<T, Op>()};
     batch.reads = to_read.indices;
-    batch.out = reinterpret_cast<std::byte*>(values.get());
+    batch.out = found.data();
     batch.has_reads = true;
     engine_->run(batch);
-    for (std::size_t k = 0; k < to_read.variables.size(); ++k) *to_read.variables[k] = values[k];
+    for (std::size_t k = 0; k < to_read.variables.size(); ++k)
+        *to_read.variables[k] = reinterpret_cast<const T*>(found.data())[k];
 }
 
 template <item_type T>

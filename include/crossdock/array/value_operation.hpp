@@ -37,12 +37,14 @@ class value_operation {
 
     /// @brief into[p] = op(into[p], from[k]) for every k in order, p = positions[k]; a plain copy where
     /// p is not set yet.
+    /// @param failed_at  the k where the operation threw, if it did
     virtual void combine(std::byte* into, std::uint8_t* is_set, const std::byte* from,
-                         std::span<const position_t> positions) const = 0;
+                         std::span<const position_t> positions, std::size_t& failed_at) const = 0;
 
     /// @brief Brings travelling values into the entries at `offsets`, in order.
-    virtual void apply(std::byte* entries, const std::byte* from,
-                       std::span<const count_t> offsets) const = 0;
+    /// @param failed_at  as for `combine`
+    virtual void apply(std::byte* entries, const std::byte* from, std::span<const count_t> offsets,
+                       std::size_t& failed_at) const = 0;
 };
 
 /// @brief `Travelling` values combined by `Combine`, and brought into entries `T` by `Apply`.
@@ -63,24 +65,36 @@ class typed_operation final : public value_operation {
     const char* name() const noexcept override { return typeid(typed_operation).name(); }
 
     void combine(std::byte* into, std::uint8_t* is_set, const std::byte* from,
-                 std::span<const position_t> positions) const override {
+                 std::span<const position_t> positions, std::size_t& failed_at) const override {
         auto* const to = reinterpret_cast<Travelling*>(into);
         const auto* const values = reinterpret_cast<const Travelling*>(from);
-        for (std::size_t k = 0; k < positions.size(); ++k) {
+        for_each(positions.size(), failed_at, [&](std::size_t k) {
             const position_t p = positions[k];
             to[p] = is_set[p] ? static_cast<Travelling>(combine_(to[p], values[k])) : values[k];
             is_set[p] = 1;
-        }
+        });
     }
 
-    void apply(std::byte* entries, const std::byte* from,
-               std::span<const count_t> offsets) const override {
+    void apply(std::byte* entries, const std::byte* from, std::span<const count_t> offsets,
+               std::size_t& failed_at) const override {
         auto* const to = reinterpret_cast<T*>(entries);
         const auto* const values = reinterpret_cast<const Travelling*>(from);
-        for (std::size_t k = 0; k < offsets.size(); ++k) apply_(to[offsets[k]], values[k]);
+        for_each(offsets.size(), failed_at,
+                 [&](std::size_t k) { apply_(to[offsets[k]], values[k]); });
     }
 
   private:
+    template <class Use>
+    static void for_each(std::size_t count, std::size_t& failed_at, Use&& use) {
+        std::size_t k = 0;
+        try {
+            for (; k < count; ++k) use(k);
+        } catch (...) {
+            failed_at = k;
+            throw;
+        }
+    }
+
     Combine combine_;
     Apply apply_;
     bool combines_at_owner_;

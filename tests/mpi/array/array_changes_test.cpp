@@ -374,6 +374,42 @@ TEST_F(ArrayChanges, ABatchSeesWhatTheOwnerDidToItsPart) {
     }
 }
 
+// Neither can be an element of a std::vector<T> that a span could see, or be made from nothing.
+struct without_default {
+    explicit without_default(int v) : value(v) {}
+    int value;
+};
+
+TEST_F(ArrayChanges, AStepTakesAnyTypeThatMayBeCopied) {
+    distributed_array<bool> flags(comm, num_entries);
+    distributed_array<without_default> numbers(comm, num_entries);
+    bool is_set = false;
+    bool is_other_set = true;
+    without_default found(0);
+    flags.write(1, true);
+    flags.read(1, &is_set);
+    flags.read(0, &is_other_set);
+    numbers.write(1, without_default(7));
+    numbers.read(1, &found);
+    flags.step();
+    numbers.step();
+    EXPECT_TRUE(is_set);
+    EXPECT_FALSE(is_other_set);
+    EXPECT_EQ(found.value, 7);
+    flags.close();
+    numbers.close();
+}
+
+TEST_F(ArrayChanges, RmaReadsWhateverItsRuleOfWrites) {
+    distributed_array<int> a(
+        comm, num_entries, {.transport = array_transport::rma, .equal_writes = overwrite::minimum});
+    int found = -1;
+    a.read(num_entries - 1, &found);
+    a.step();
+    EXPECT_EQ(found, 0);
+    a.close();
+}
+
 TEST_F(ArrayChanges, AnArrayMayMove) {
     distributed_array<int> first(comm, num_entries);
     first.write(1, 5);

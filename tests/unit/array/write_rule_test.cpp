@@ -16,8 +16,9 @@ std::vector<T> combine_and_apply(const value_operation& operation, const std::ve
                                  const std::vector<position_t>& places, std::size_t num_places) {
     std::vector<T> combined(num_places);
     std::vector<std::uint8_t> is_set(num_places);
+    std::size_t failed_at = 0;
     operation.combine(reinterpret_cast<std::byte*>(combined.data()), is_set.data(),
-                      reinterpret_cast<const std::byte*>(values.data()), places);
+                      reinterpret_cast<const std::byte*>(values.data()), places, failed_at);
     for (std::size_t p = 0; p < num_places; ++p)
         EXPECT_EQ(is_set[p], std::count(places.begin(), places.end(), p) > 0 ? 1 : 0);
     return combined;
@@ -49,8 +50,9 @@ TEST(UpdateOperation, AppliesInOrderToTheEntriesAtOffsets) {
     const std::array values{4, 5, 6};
     const std::array<count_t, 3> offsets{2, 0, 2};
 
+    std::size_t failed_at = 0;
     operation.apply(reinterpret_cast<std::byte*>(entries.data()),
-                    reinterpret_cast<const std::byte*>(values.data()), offsets);
+                    reinterpret_cast<const std::byte*>(values.data()), offsets, failed_at);
 
     EXPECT_EQ(entries, (std::array{15, 2, 346}));
     EXPECT_FALSE(operation.combines_at_owner());
@@ -114,8 +116,10 @@ TEST(WriteRule, AssignsWithoutLookingAtTheEntry) {
         const std::array values{1, 2};
         const std::array<count_t, 2> offsets{1, 0};
 
+        std::size_t failed_at = 0;
         rule.operation->apply(reinterpret_cast<std::byte*>(entries.data()),
-                              reinterpret_cast<const std::byte*>(values.data()), offsets);
+                              reinterpret_cast<const std::byte*>(values.data()), offsets,
+                              failed_at);
 
         EXPECT_EQ(entries, (std::array{2, 1}));
     }
