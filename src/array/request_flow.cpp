@@ -190,7 +190,8 @@ template <class Index>
 void request_flow<Index>::combine_values(level& at) {
     const auto num_held = static_cast<std::size_t>(at.held.size());
     at.values = raw_buffer(num_held * value_bytes(), memory_);
-    std::pmr::vector<std::uint8_t> is_set(num_held, memory_);
+    std::pmr::vector<std::uint8_t> is_set(memory_);
+    if (!kind_.operation->fill_with_identity(at.values.data(), num_held)) is_set.resize(num_held);
     for (std::size_t l = 0; l < at.lists.size(); ++l) {
         const auto& list = at.lists[l];
         at.held.for_each_stretch(

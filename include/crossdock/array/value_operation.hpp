@@ -2,6 +2,7 @@
 /// @brief Operations on values whose type only the caller of a batch knows.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -35,8 +36,13 @@ class value_operation {
     /// @brief Names the operation and its types; equal on all ranks of one program.
     virtual const char* name() const noexcept = 0;
 
+    /// @brief Makes all values what changes nothing, if the operation has it.
+    /// @return whether it has; else `combine` needs to know what is set
+    virtual bool fill_with_identity(std::byte* values, std::size_t count) const noexcept = 0;
+
     /// @brief into[p] = op(into[p], from[k]) for every k in order, p = positions[k]; a plain copy where
     /// p is not set yet.
+    /// @param is_set     by place; not read if the values were filled with the identity
     /// @param failed_at  the k where the operation threw, if it did
     virtual void combine(std::byte* into, std::uint8_t* is_set, const std::byte* from,
                          std::span<const position_t> positions, std::size_t& failed_at) const = 0;
@@ -64,14 +70,28 @@ class typed_operation final : public value_operation {
     bool combines_at_owner() const noexcept override { return combines_at_owner_; }
     const char* name() const noexcept override { return typeid(typed_operation).name(); }
 
+    bool fill_with_identity(std::byte* values, std::size_t count) const noexcept override {
+        if constexpr (has_identity) {
+            std::fill_n(reinterpret_cast<Travelling*>(values), count,
+                        Combine::template identity<Travelling>());
+        }
+        return has_identity;
+    }
+
     void combine(std::byte* into, std::uint8_t* is_set, const std::byte* from,
                  std::span<const position_t> positions, std::size_t& failed_at) const override {
         auto* const to = reinterpret_cast<Travelling*>(into);
         const auto* const values = reinterpret_cast<const Travelling*>(from);
         for_each(positions.size(), failed_at, [&](std::size_t k) {
             const position_t p = positions[k];
-            to[p] = is_set[p] ? static_cast<Travelling>(combine_(to[p], values[k])) : values[k];
-            is_set[p] = 1;
+            if constexpr (has_identity) {  // so that nothing hangs on what is a guess
+                to[p] = static_cast<Travelling>(combine_(to[p], values[k]));
+            } else if (is_set[p]) {
+                to[p] = static_cast<Travelling>(combine_(to[p], values[k]));
+            } else {
+                to[p] = values[k];
+                is_set[p] = 1;
+            }
         });
     }
 
@@ -84,6 +104,8 @@ class typed_operation final : public value_operation {
     }
 
   private:
+    static constexpr bool has_identity = operation_with_identity<Combine, Travelling>;
+
     template <class Use>
     static void for_each(std::size_t count, std::size_t& failed_at, Use&& use) {
         std::size_t k = 0;

@@ -4,6 +4,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <limits>
 #include <type_traits>
 
 namespace crossdock {
@@ -18,8 +19,17 @@ concept combine_operation = requires(Op op, const T& a, const T& b) {
     { op(a, b) } -> std::convertible_to<T>;
 };
 
+/// @brief An operation that knows a value which changes nothing: op(identity, a) is a, bit by bit.
+template <class Op, class T>
+concept operation_with_identity = requires {
+    { Op::template identity<T>() } -> std::same_as<T>;
+};
+
 /// @brief a + b.
 struct sum {
+    template <class T>
+    requires std::is_arithmetic_v<T>
+    static constexpr T identity() { return static_cast<T>(std::is_floating_point_v<T> ? -0.0 : 0); }
     template <class T>
     T operator()(const T& a, const T& b) const noexcept(noexcept(a + b)) {
         return static_cast<T>(a + b);
@@ -27,6 +37,10 @@ struct sum {
 };
 /// @brief The lesser by <.
 struct minimum {
+    template <std::integral T>
+    static constexpr T identity() {
+        return std::numeric_limits<T>::max();
+    }
     template <class T>
     T operator()(const T& a, const T& b) const noexcept(noexcept(b < a)) {
         return b < a ? b : a;
@@ -34,6 +48,10 @@ struct minimum {
 };
 /// @brief The greater by <.
 struct maximum {
+    template <std::integral T>
+    static constexpr T identity() {
+        return std::numeric_limits<T>::lowest();
+    }
     template <class T>
     T operator()(const T& a, const T& b) const noexcept(noexcept(a < b)) {
         return a < b ? b : a;
@@ -41,6 +59,10 @@ struct maximum {
 };
 /// @brief a | b.
 struct bit_or {
+    template <std::integral T>
+    static constexpr T identity() {
+        return 0;
+    }
     template <class T>
     T operator()(const T& a, const T& b) const noexcept(noexcept(a | b)) {
         return static_cast<T>(a | b);

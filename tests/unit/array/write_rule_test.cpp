@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
 
 #include "support/thrown_by.hpp"
 
@@ -17,9 +19,11 @@ std::vector<T> combine_and_apply(const value_operation& operation, const std::ve
     std::vector<T> combined(num_places);
     std::vector<std::uint8_t> is_set(num_places);
     std::size_t failed_at = 0;
+    const bool is_filled =
+        operation.fill_with_identity(reinterpret_cast<std::byte*>(combined.data()), num_places);
     operation.combine(reinterpret_cast<std::byte*>(combined.data()), is_set.data(),
                       reinterpret_cast<const std::byte*>(values.data()), places, failed_at);
-    for (std::size_t p = 0; p < num_places; ++p)
+    for (std::size_t p = 0; p < num_places && !is_filled; ++p)
         EXPECT_EQ(is_set[p], std::count(places.begin(), places.end(), p) > 0 ? 1 : 0);
     return combined;
 }
@@ -41,6 +45,26 @@ TEST(UpdateOperation, CombinesInOrderAndCopiesTheFirst) {
 
     EXPECT_EQ(combine_and_apply<int>(operation, {1, 2, 3, 4, 5, 6}, {0, 2, 0, 0, 2, 3}, 4),
               (std::vector<int>{134, 0, 25, 6}));
+}
+
+TEST(UpdateOperation, AnIdentityChangesNothing) {
+    EXPECT_EQ(combine_and_apply<int>(make_update_operation<int>(sum()), {1, -2, 3}, {1, 0, 1}, 2),
+              (std::vector<int>{-2, 4}));
+    EXPECT_EQ(combine_and_apply<int>(make_update_operation<int>(maximum()), {-1, -2}, {0, 0}, 1),
+              (std::vector<int>{-1}));
+    EXPECT_EQ(combine_and_apply<int>(make_update_operation<int>(minimum()), {7, 9}, {0, 0}, 1),
+              (std::vector<int>{7}));
+    EXPECT_EQ(
+        combine_and_apply<unsigned>(make_update_operation<unsigned>(bit_or()), {1, 4}, {0, 0}, 1),
+        (std::vector<unsigned>{5}));
+    const auto zero =
+        combine_and_apply<double>(make_update_operation<double>(sum()), {-0.0}, {0}, 1);
+    EXPECT_TRUE(std::signbit(zero[0]));
+    // The least of numbers that may be none has no identity.
+    const auto nan = std::numeric_limits<double>::quiet_NaN();
+    const auto least =
+        combine_and_apply<double>(make_update_operation<double>(minimum()), {nan}, {0}, 1);
+    EXPECT_TRUE(std::isnan(least[0]));
 }
 
 TEST(UpdateOperation, AppliesInOrderToTheEntriesAtOffsets) {
