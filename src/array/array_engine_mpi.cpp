@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 #include <new>
 #include <utility>
@@ -9,7 +10,6 @@
 #include "array_window_mpi.hpp"
 #include "batch_carrier_mpi.hpp"
 #include "batch_run_mpi.hpp"
-#include "crossdock/exchange/algorithm.hpp"
 
 namespace crossdock {
 
@@ -28,10 +28,17 @@ topology regions_for(const communicator& comm, const array_settings& settings) {
     return *settings.regions;
 }
 
-std::string name_of_route(const topology& regions, const array_settings& settings) {
-    if (settings.transport != array_transport::routed) return "direct";
-    if (settings.route != "auto") return settings.route;
-    return choose_array_route(regions, settings.expected_requests);
+// The rule of "auto"; nothing else needs one.
+std::optional<array_route_rule> rule_of(const topology& regions, const array_settings& settings) {
+    if (settings.transport != array_transport::routed || settings.route != "auto")
+        return std::nullopt;
+    return array_route_rule(regions, settings.expected_requests);
+}
+
+std::vector<std::string> routes_of(const std::optional<array_route_rule>& rule,
+                                   const array_settings& settings) {
+    if (rule) return {rule->route_for_many(), rule->route_for_few()};
+    return {settings.transport == array_transport::routed ? settings.route : "direct"};
 }
 
 std::int64_t hash_of(count_t num_entries, const array_settings& settings, std::size_t item_bytes,
@@ -80,10 +87,14 @@ class busy_mark {
 }  // namespace
 
 struct array_engine::implementation {
-    implementation(const communicator& c, request_way&& w, const array_settings& s,
-                   std::size_t bytes)
-        : comm(c), way(std::move(w)), settings(s), item_bytes(bytes) {
-        const auto num_local = static_cast<std::size_t>(way.owners.size(way.here));
+    implementation(const communicator& c, const topology& regions, const block_partition& owners,
+                   const array_settings& s, std::size_t bytes)
+        : comm(c), rule(rule_of(regions, s)), settings(s), item_bytes(bytes) {
+        for (const auto& name : routes_of(rule, settings))
+            ways.emplace_back(name, regions, owners, comm.rank());
+        way = &ways.front();
+        choose_way(0);
+        const auto num_local = static_cast<std::size_t>(way->owners.size(way->here));
         if (num_local > std::numeric_limits<std::size_t>::max() / item_bytes)
             throw std::bad_array_new_length();
         entries = std::make_unique<std::byte[]>(num_local * item_bytes);
@@ -93,20 +104,29 @@ struct array_engine::implementation {
     // with the requests of one it must have heard, in one way or another, from all ranks.
     std::unique_ptr<batch_carrier> next_carrier() {
         if (settings.transport == array_transport::plain)
-            return make_plain_carrier(comm, way, &memory);
+            return make_plain_carrier(comm, *way, &memory);
         const int set = static_cast<int>(num_batches++ % 2);
-        return make_routed_carrier(comm, way, first_tag + set * tags_of_batch(), &memory);
+        return make_routed_carrier(comm, *way, first_tag + set * tags_of_batch(), &memory);
     }
 
-    int tags_of_batch() const { return 2 * static_cast<int>(way.num_stages()); }
+    void choose_way(std::int64_t kind) {
+        if (rule)
+            way = rule->route_for(kind) == rule->route_for_many() ? &ways.front() : &ways.back();
+    }
+
+    int tags_of_batch() const {
+        return 2 * static_cast<int>(std::max(ways.front().num_stages(), ways.back().num_stages()));
+    }
 
     batch_place place() {
-        return {comm, way, settings.combine, entries.get(), item_bytes, &memory};
+        return {comm, *way, settings.combine, entries.get(), item_bytes, &memory};
     }
 
     communicator comm;
     kept_memory memory;
-    request_way way;
+    std::optional<array_route_rule> rule;
+    std::vector<request_way> ways;
+    const request_way* way = nullptr;  // of the last batch
     array_settings settings;
     std::size_t item_bytes;
     std::unique_ptr<std::byte[]> entries;
@@ -118,12 +138,6 @@ struct array_engine::implementation {
     bool is_in_batch = false;
     bool is_closed = false;
 };
-
-std::string choose_array_route(const topology& regions, count_t expected_requests) {
-    return expected_requests / regions.num_ranks() >= few_requests_per_message
-               ? "direct"
-               : choose_exchange_algorithm(regions).route;
-}
 
 array_engine::array_engine(const communicator& comm, count_t num_entries,
                            const array_settings& settings, std::size_t item_bytes) {
@@ -141,8 +155,7 @@ array_engine::array_engine(const communicator& comm, count_t num_entries,
         auto effective = settings;
         if (settings.transport == array_transport::plain)
             effective.combine = {combining::none, false, false};
-        request_way way(name_of_route(regions, settings), regions, owners, comm.rank());
-        return std::make_unique<implementation>(comm, std::move(way), effective, item_bytes);
+        return std::make_unique<implementation>(comm, regions, owners, effective, item_bytes);
     });
     state_->first_tag = comm.reserve_tags(2 * state_->tags_of_batch());
 }
@@ -150,9 +163,9 @@ array_engine::array_engine(const communicator& comm, count_t num_entries,
 array_engine::~array_engine() = default;
 
 const communicator& array_engine::comm() const noexcept { return state_->comm; }
-const topology& array_engine::regions() const noexcept { return state_->way.regions; }
-const block_partition& array_engine::owners() const noexcept { return state_->way.owners; }
-const std::string& array_engine::route_name() const noexcept { return state_->way.r->name(); }
+const topology& array_engine::regions() const noexcept { return state_->way->regions; }
+const block_partition& array_engine::owners() const noexcept { return state_->way->owners; }
+const std::string& array_engine::route_name() const noexcept { return state_->way->r->name(); }
 std::byte* array_engine::entries() const noexcept { return state_->entries.get(); }
 const batch_statistics& array_engine::last_batch() const noexcept { return state_->last; }
 bool array_engine::is_in_batch() const noexcept { return state_->is_in_batch; }
@@ -160,7 +173,7 @@ void array_engine::add_active(int change) noexcept { state_->num_active += chang
 
 std::optional<error> array_engine::state_fault() const {
     if (state_->num_active == 0) return std::nullopt;
-    const rank_t rank = state_->way.here;
+    const rank_t rank = state_->comm.rank();
     return error(errc::invalid_state,
                  fmt::format("rank {} has {} active prepared batches", rank, state_->num_active),
                  rank);
@@ -174,8 +187,12 @@ void array_engine::run(const array_batch& batch) {
     // Open MPI 4.1 makes no window of one rank, which needs none.
     if (state_->settings.transport == array_transport::rma && state_->comm.num_ranks() > 1)
         return run_rma(checked);
+    const auto kind = claim_of(checked);
+    state_->choose_way(kind);
     const auto carrier = state_->next_carrier();
-    state_->last = run_batch(state_->place(), checked, *carrier);
+    auto result = run_batch(state_->place(), checked, *carrier);
+    state_->last = std::move(result.statistics);
+    if (state_->rule) state_->rule->learn(kind, result.most_requests);
 }
 
 void array_engine::run_rma(const array_batch& batch) {

@@ -17,11 +17,11 @@ namespace {
 constexpr std::size_t num_kinds = 3;  // writes, updates, reads
 
 // What every message of requests begins with.
-struct message_head {
+struct alignas(std::max_align_t) message_head {
     exchange_verdict verdict;
+    count_t most_requests = 0;  // of the ranks that the verdict is of
     std::array<count_t, num_kinds> num_requests{};
 };
-static_assert(sizeof(message_head) % alignof(std::max_align_t) == 0);
 
 // Charges the time that has passed to one phase after the other.
 class phase_clock {
@@ -120,7 +120,7 @@ class batch_run {
         return may(batch_.writes) || may(batch_.updates);
     }
 
-    batch_statistics statistics() {
+    batch_result result() {
         for (const auto& flow : flows_) {
             if (flow) flow->count(statistics_);
         }
@@ -128,7 +128,7 @@ class batch_run {
             for (std::size_t d = 0; d < place_.way.stages[stage].destinations.size(); ++d)
                 count_message(place_.way, stage, d, num_requests(stage, d), statistics_);
         }
-        return std::move(statistics_);
+        return {std::move(statistics_), most_requests_};
     }
 
     plan make_plan() const { return flows_.back()->make_plan(); }
@@ -160,6 +160,7 @@ class batch_run {
             start_flows(true);
         }
         verdict_ = exchange_verdict({fault_.has_value(), {claim_of(batch_), 0}});
+        for (const auto& flow : flows_) most_requests_ += flow ? flow->num_held() : 0;
         clock_.charge(statistics_.seconds.combine_locally);
     }
 
@@ -192,6 +193,7 @@ class batch_run {
         for (std::size_t i = 0; i < came.size(); ++i) {
             std::memcpy(&heads[i], came[i], sizeof(message_head));
             verdict_.merge(heads[i].verdict);
+            most_requests_ = std::max(most_requests_, heads[i].most_requests);
         }
         clock_.charge(statistics_.seconds.communicate);
         take(stage, came, heads);
@@ -206,6 +208,7 @@ class batch_run {
         std::vector<count_t> bytes(destinations.size(), sizeof(message_head));
         for (std::size_t d = 0; d < destinations.size(); ++d) {
             heads[d].verdict = verdict_;
+            heads[d].most_requests = most_requests_;
             for (std::size_t kind = 0; kind < num_kinds && !is_silent(); ++kind) {
                 if (!flows_[kind]) continue;
                 const count_t count = flows_[kind]->num_requests(stage, d);
@@ -290,6 +293,7 @@ class batch_run {
     std::optional<error> fault_;       // known before anything was sent; the verdict tells all
     std::optional<error> late_fault_;  // of an operation on the way; only this rank knows
     exchange_verdict verdict_;
+    count_t most_requests_ = 0;
     std::array<optional_flow, num_kinds> flows_;
     batch_statistics statistics_;
     phase_clock clock_;
@@ -311,8 +315,8 @@ auto finish_in_any_case(batch_carrier& carrier, Work&& work) {
 }
 
 template <class Index>
-batch_statistics run_batch_as(const batch_place& place, const array_batch& batch,
-                              batch_carrier& carrier) {
+batch_result run_batch_as(const batch_place& place, const array_batch& batch,
+                          batch_carrier& carrier) {
     batch_run<Index> run(place, batch, carrier);
     return finish_in_any_case(carrier, [&] {
         run.carry_requests();
@@ -322,7 +326,7 @@ batch_statistics run_batch_as(const batch_place& place, const array_batch& batch
             run.change();
         }
         if (batch.has_reads) run.carry_replies();
-        return run.statistics();
+        return run.result();
     });
 }
 
@@ -335,8 +339,7 @@ std::int64_t claim_of(const array_batch& batch) {
     return agreement_hash(text);
 }
 
-batch_statistics run_batch(const batch_place& place, const array_batch& batch,
-                           batch_carrier& carrier) {
+batch_result run_batch(const batch_place& place, const array_batch& batch, batch_carrier& carrier) {
     return with_index_type(place.way.owners.num_entries(), [&](auto index) {
         return run_batch_as<decltype(index)>(place, batch, carrier);
     });

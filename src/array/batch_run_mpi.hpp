@@ -28,13 +28,17 @@ std::int64_t claim_of(const array_batch& batch);
 /// @brief What is meant by that, in the text of an error.
 inline constexpr const char* what_differs = "kinds of requests or operations";
 
+/// @brief What a batch was.
+struct batch_result {
+    batch_statistics statistics;  ///< of this rank
+    count_t most_requests = 0;  ///< that a rank had when its own were combined; equal on all ranks
+};
+
 /// @brief Carries a batch out.
-/// @return what it cost this rank
 /// @par Collective
 /// Yes; blocks.
 /// @throws as `distributed_array`
-batch_statistics run_batch(const batch_place& place, const array_batch& batch,
-                           batch_carrier& carrier);
+batch_result run_batch(const batch_place& place, const array_batch& batch, batch_carrier& carrier);
 
 /// @brief Sends requests to their owners and makes a plan of how they travelled.
 /// @par Collective

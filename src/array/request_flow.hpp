@@ -58,6 +58,9 @@ class request_flow {
     /// @param values   of `indices`; not kept
     void start(raw_vector<Index>&& indices, const std::byte* values);
 
+    /// @brief How many of its own requests are left, combined.
+    count_t num_held() const noexcept { return levels_.front().held.size(); }
+
     /// @brief How many requests go to a stage's d-th destination.
     count_t num_requests(std::size_t stage, std::size_t d) const;
 

@@ -1,10 +1,12 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <fstream>
 #include <numeric>
 
 #include "bench/array/lockstep.hpp"
 #include "crossdock/array/plan_batch.hpp"
+#include "crossdock/array/route_rule.hpp"
 #include "tools/crossdock/analyze.hpp"
 #include "tools/crossdock/output.hpp"
 #include "tools/crossdock/statistics_json.hpp"
@@ -77,23 +79,29 @@ class plan_file {
 
 // The first one sends every request by itself, as the baseline `plain` does over MPI.
 std::vector<array_choice> entrants(const std::vector<std::string>& routes,
-                                   const combining_choice& choice, const topology& regions,
-                                   count_t expected_requests) {
+                                   const combining_choice& choice, const topology& regions) {
     std::vector<array_choice> all{{"plain", "direct", {combining::none, false, false}}};
-    for (auto& one : expand_choices(routes, choice, regions, expected_requests))
-        all.push_back(std::move(one));
+    for (auto& one : expand_choices(routes, choice, regions)) all.push_back(std::move(one));
     return all;
 }
 
 array_report count_one(const array_choice& who, const array_record& record, plan_file& plans) {
     std::vector<batch_statistics> of_ranks(static_cast<std::size_t>(record.regions.num_ranks()));
+    array_route_rule rule(record.regions, default_expected_requests);
     const auto& batches = record.run.batches;
     for (std::size_t step = 0; step < batches.size(); ++step) {
         const auto& [kind, indices] = batches[step];
-        const auto ranks = plan_batch(record.regions, record.owners, who.route, who.combine,
-                                      indices, plans.is_wanted());
-        for (std::size_t rank = 0; rank < ranks.size(); ++rank)
-            bench::array::add(of_ranks[rank], ranks[rank].statistics);
+        const auto kind_number = static_cast<std::int64_t>(kind);
+        const auto& route = who.route == "auto" ? rule.route_for(kind_number) : who.route;
+        const auto ranks = plan_batch(record.regions, record.owners, route, who.combine, indices,
+                                      plans.is_wanted());
+        count_t most_requests = 0;
+        for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+            const auto& found = ranks[rank].statistics;
+            bench::array::add(of_ranks[rank], found);
+            most_requests = std::max(most_requests, found.requests - found.combined_locally);
+        }
+        rule.learn(kind_number, most_requests);
         if (plans.is_wanted()) plans.write(who, step, kind, ranks);
     }
     return {who, bench::array::count(of_ranks)};
@@ -191,14 +199,13 @@ CLI::Option* add_array_analysis(CLI::App& verb, array_analysis& options) {
 
 bool analyze_array(const analyze_input& input, const array_analysis& options,
                    const std::vector<std::string>& routes, const topology& regions) {
-    expand_choices(routes, options.combine, regions, 0);  // before there is much to do
+    expand_choices(routes, options.combine, regions);  // before there is much to do
     plan_file plans(options.plans_file);
     const auto work = bench::array::make_work(options.workload, regions.num_ranks());
     array_record record{
         options, regions, work.front().owners, num_edges(work), run_in_lockstep(work), {}};
-    const auto all =
-        entrants(routes, options.combine, regions, record.num_edges / regions.num_ranks());
-    for (const auto& who : all) record.reports.push_back(count_one(who, record, plans));
+    for (const auto& who : entrants(routes, options.combine, regions))
+        record.reports.push_back(count_one(who, record, plans));
     plans.close();
     (input.as_json ? print_json : print_table)(record);
     return record.run.is_verified;

@@ -96,14 +96,12 @@ std::vector<CLI::Option*> add_combining(CLI::App& verb, combining_choice& choice
 }
 
 std::vector<array_choice> expand_choices(const std::vector<std::string>& routes,
-                                         const combining_choice& choice, const topology& regions,
-                                         count_t expected_requests) {
+                                         const combining_choice& choice, const topology& regions) {
     std::vector<array_choice> all;
     for (const auto& name : expand_routes(routes)) {
-        const auto route = name == "auto" ? choose_array_route(regions, expected_requests) : name;
-        make_route(route, regions);
+        if (name != "auto") make_route(name, regions);
         for (const auto& strategy : expand_strategies(choice.strategies))
-            all.push_back({name + "/" + strategy, route, make_combining(strategy, choice)});
+            all.push_back({name + "/" + strategy, name, make_combining(strategy, choice)});
     }
     return all;
 }

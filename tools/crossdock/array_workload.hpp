@@ -34,16 +34,14 @@ std::vector<std::string> expand_strategies(const std::vector<std::string>& names
 /// @brief A route and a strategy, and how a user called them.
 struct array_choice {
     std::string name;   ///< "auto/sort"
-    std::string route;  ///< with what "auto" stands for
+    std::string route;  ///< or "auto"
     combining_options combine;
 };
 
 /// @brief Every route with every strategy; "all" stands for all, "auto" for the library's choice.
-/// @param expected_requests  of a rank in a batch, for the route "auto"
 /// @throws as `make_route` and `parse_combining`
 std::vector<array_choice> expand_choices(const std::vector<std::string>& routes,
-                                         const combining_choice& choice, const topology& regions,
-                                         count_t expected_requests);
+                                         const combining_choice& choice, const topology& regions);
 
 /// @brief "workload", and what it is done with: "graph", "vertices", "edges", "seed"; or "entries".
 json workload_json(const bench::array::workload_options& options, count_t num_entries,

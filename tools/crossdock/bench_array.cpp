@@ -127,16 +127,13 @@ int bench_batches(const communicator& comm, const array_task& task) {
 
 int run(const array_bench_options& options) {
     return on_all_ranks([&](const communicator& comm) {
-        const auto expand = [&](const topology& regions, count_t expected_requests) {
-            return expand_choices(options.routes, options.combine, regions, expected_requests);
-        };
         const auto regions = topology_of(comm, options.topology_text);
-        on_all_or_none(comm, [&] { expand(regions, 0); });  // before there is much to do
+        auto choices = on_all_or_none(
+            comm, [&] { return expand_choices(options.routes, options.combine, regions); });
         auto work = bench::array::distribute(comm, options.workload);
         const count_t num_edges =
             bench::sum_over_ranks(comm, {static_cast<count_t>(work.edges.size())})[0];
-        const array_task task{options, regions, std::move(work), num_edges,
-                              expand(regions, num_edges / comm.num_ranks())};
+        const array_task task{options, regions, std::move(work), num_edges, std::move(choices)};
         return options.is_prepared ? bench_prepared(comm, task) : bench_batches(comm, task);
     });
 }

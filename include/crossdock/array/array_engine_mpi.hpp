@@ -13,6 +13,7 @@
 #include "crossdock/array/batch_statistics.hpp"
 #include "crossdock/array/block_partition.hpp"
 #include "crossdock/array/combining.hpp"
+#include "crossdock/array/route_rule.hpp"
 #include "crossdock/array/value_operation.hpp"
 #include "crossdock/base/communicator_mpi.hpp"
 #include "crossdock/neighbor/neighbor.hpp"
@@ -26,9 +27,6 @@ enum class array_transport {
     plain,   ///< MPI_Alltoallv, once for requests and once for replies; combines nothing
     rma,     ///< MPI_Get and MPI_Accumulate, request by request
 };
-
-/// @brief About how many requests a rank makes in a batch, if nothing else is said.
-inline constexpr count_t default_expected_requests = count_t{1} << 15;
 
 /// @brief What a distributed array is, but for its type. Equal on all ranks but for `num_local`.
 struct array_settings {
@@ -92,18 +90,6 @@ struct array_batch {
     std::optional<error> fault = std::nullopt;  ///< what made the rest unusable, if anything did
 };
 
-/// @brief The route of "auto", a rule as there is no model yet.
-///
-/// Where a rank has `few_requests_per_message` or more for every other, messages are long whatever the
-/// route, and `direct` moves each request once. Else few messages count, and the route is the one by
-/// which the sparse exchange chooses to deliver messages.
-/// @param expected_requests  of a rank in a batch
-/// @par Collective
-/// No.
-std::string choose_array_route(const topology& regions, count_t expected_requests);
-
-inline constexpr count_t few_requests_per_message = 512;
-
 /// @brief The entries of a distributed array as bytes, and what carries requests to them.
 ///
 /// What `distributed_array` is made of; the calls are described there.
@@ -120,7 +106,7 @@ class array_engine {
     const communicator& comm() const noexcept;
     const topology& regions() const noexcept;
     const block_partition& owners() const noexcept;
-    /// @brief The route's name, with what "auto" stands for.
+    /// @brief The name of the route that the last batch took, or else the first one will.
     const std::string& route_name() const noexcept;
     std::byte* entries() const noexcept;
     const batch_statistics& last_batch() const noexcept;

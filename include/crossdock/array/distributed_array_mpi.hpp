@@ -25,7 +25,7 @@ struct array_options {
     std::optional<count_t> num_local = std::nullopt;
     /// As `make_route` takes it, or "auto": `choose_array_route`.
     std::string route = "auto";
-    /// About how many requests a rank makes in a batch; for "auto".
+    /// About how many requests a rank makes in the first batch of a kind; for "auto".
     count_t expected_requests = default_expected_requests;
     combining_options combine = {};
     array_transport transport = array_transport::routed;
@@ -99,7 +99,7 @@ class distributed_array {
     /// @brief Who owns which entry.
     const block_partition& owners() const noexcept { return engine_->owners(); }
 
-    /// @brief The route that requests take, with what "auto" stands for.
+    /// @brief The route that the last batch took; before the first one, what its route is to be.
     const std::string& route_name() const noexcept { return engine_->route_name(); }
 
     /// @brief What the last batch cost this rank; `rma` counts requests only.

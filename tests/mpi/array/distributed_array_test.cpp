@@ -83,6 +83,39 @@ TEST_F(DistributedArray, ReadsAndUpdatesAsASerialArrayDoes) {
     }
 }
 
+TEST_F(DistributedArray, AutoTakesTheRouteForWhatTheLastBatchOfTheKindWas) {
+    const auto regions =
+        num_ranks == 8 ? topology::from_string("4x2") : topology::one_region(num_ranks);
+    const auto for_few = choose_array_route(regions, 0);
+    EXPECT_EQ(for_few, num_ranks == 8 ? "locality:1" : "direct");
+    const count_t many = num_ranks * few_requests_per_message;
+    EXPECT_EQ(choose_array_route(regions, many - 1), for_few);
+    EXPECT_EQ(choose_array_route(regions, many), "direct");
+
+    distributed_array<int> a(comm, many + 1, {.regions = regions, .expected_requests = many});
+    EXPECT_EQ(a.route_name(), "direct");
+    const auto expect_read = [&](count_t num_of_last_rank, const std::string& route_name) {
+        std::vector<count_t> indices;
+        if (rank == num_ranks - 1) {
+            // Each twice: what counts is what is left.
+            for (count_t i = 0; i < num_of_last_rank; ++i) indices.insert(indices.end(), 2, i);
+        }
+        std::vector<int> out(indices.size());
+        a.read(indices, std::span(out));
+        EXPECT_EQ(a.route_name(), route_name);
+    };
+    expect_read(many - 1, "direct");
+    expect_read(many, for_few);
+    expect_read(1, "direct");
+    expect_read(0, for_few);
+    // Another kind of batch has its own past.
+    a.update(std::vector<count_t>{0}, std::vector<int>{1}, sum());
+    EXPECT_EQ(a.route_name(), "direct");
+    a.update(std::vector<count_t>{0}, std::vector<int>{1}, sum());
+    EXPECT_EQ(a.route_name(), for_few);
+    a.close();
+}
+
 TEST_F(DistributedArray, PreparedBatchesDoAsPetscSfDoes) {
     constexpr count_t num_entries = 11;
     for (const auto& [name, options] : all_ways(num_ranks)) {
