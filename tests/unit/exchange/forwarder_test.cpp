@@ -61,7 +61,7 @@ TEST(Bundle, OpensAsItWasPacked) {
     for (std::size_t place = 0; place < 3; ++place) {
         const auto num_letters = static_cast<count_t>(expected[place].size());
         EXPECT_EQ(bundles[place].bytes, bundle_overhead_bytes(num_letters) + carried_bytes[place]);
-        const auto opened = open_bundle(bundles[place].data.get());
+        const auto opened = open_bundle(bundles[place].data.data());
         EXPECT_EQ(opened.verdict.has_fault, 1);
         EXPECT_EQ(opened.verdict.least, verdict.least);
         EXPECT_EQ(opened.verdict.greatest, verdict.greatest);
@@ -100,7 +100,7 @@ class all_forwarders {
                 ASSERT_EQ(bundles.size(), destinations.size());
                 for (std::size_t i = 0; i < bundles.size(); ++i) {
                     heard_from[destinations[i]].push_back(rank);
-                    mail[destinations[i]].push_back(bundles[i].data.get());
+                    mail[destinations[i]].push_back(bundles[i].data.data());
                     bundles_.push_back(std::move(bundles[i]));
                 }
             }
