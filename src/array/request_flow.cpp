@@ -69,6 +69,20 @@ error operation_error(rank_t rank, Index index) {
     }
 }
 
+// Slot s wants positions[s]; sorted by position in linear time.
+std::vector<delivery> deliveries_of(const std::vector<count_t>& positions, count_t num_positions) {
+    std::vector<std::size_t> next(static_cast<std::size_t>(num_positions) + 1);
+    for (const count_t position : positions) ++next[static_cast<std::size_t>(position) + 1];
+    std::partial_sum(next.begin(), next.end(), next.begin());
+    std::vector<delivery> deliveries(positions.size());
+    for (std::size_t slot = 0; slot < positions.size(); ++slot) {
+        const count_t position = positions[slot];
+        deliveries[next[static_cast<std::size_t>(position)]++] = {position,
+                                                                  static_cast<count_t>(slot)};
+    }
+    return deliveries;
+}
+
 }  // namespace
 
 // Which of a stage's destinations a request for an owner goes to; their number if it stays.
@@ -553,11 +567,7 @@ plan request_flow<Index>::make_plan() const {
         }
         of_next = std::move(of_held);
     }
-    const auto positions = positions_at(0, of_next, 0);
-    for (std::size_t slot = 0; slot < positions.size(); ++slot)
-        result.deliveries.push_back({positions[slot], static_cast<count_t>(slot)});
-    std::stable_sort(result.deliveries.begin(), result.deliveries.end(),
-                     [](const auto& a, const auto& b) { return a.position < b.position; });
+    result.deliveries = deliveries_of(positions_at(0, of_next, 0), num_positions);
     return plan(std::move(result));
 }
 
