@@ -93,7 +93,7 @@ struct array_engine::implementation {
         for (const auto& name : routes_of(rule, settings))
             ways.emplace_back(name, regions, owners, comm.rank());
         way = &ways.front();
-        choose_way(0);
+        choose_way();
         const auto num_local = static_cast<std::size_t>(way->owners.size(way->here));
         if (num_local > std::numeric_limits<std::size_t>::max() / item_bytes)
             throw std::bad_array_new_length();
@@ -103,15 +103,16 @@ struct array_engine::implementation {
     // Two sets of tags in turn. A rank may be one batch ahead of another and never two: to be done
     // with the requests of one it must have heard, in one way or another, from all ranks.
     std::unique_ptr<batch_carrier> next_carrier() {
+        choose_way();
         if (settings.transport == array_transport::plain)
             return make_plain_carrier(comm, *way, &memory);
         const int set = static_cast<int>(num_batches++ % 2);
         return make_routed_carrier(comm, *way, first_tag + set * tags_of_batch(), &memory);
     }
 
-    void choose_way(std::int64_t kind) {
+    void choose_way() {
         if (rule)
-            way = rule->route_for(kind) == rule->route_for_many() ? &ways.front() : &ways.back();
+            way = rule->route_for_next() == rule->route_for_many() ? &ways.front() : &ways.back();
     }
 
     int tags_of_batch() const {
@@ -187,12 +188,10 @@ void array_engine::run(const array_batch& batch) {
     // Open MPI 4.1 makes no window of one rank, which needs none.
     if (state_->settings.transport == array_transport::rma && state_->comm.num_ranks() > 1)
         return run_rma(checked);
-    const auto kind = claim_of(checked);
-    state_->choose_way(kind);
     const auto carrier = state_->next_carrier();
     auto result = run_batch(state_->place(), checked, *carrier);
     state_->last = std::move(result.statistics);
-    if (state_->rule) state_->rule->learn(kind, result.most_requests);
+    if (state_->rule) state_->rule->learn(result.most_requests);
 }
 
 void array_engine::run_rma(const array_batch& batch) {

@@ -91,8 +91,7 @@ array_report count_one(const array_choice& who, const array_record& record, plan
     const auto& batches = record.run.batches;
     for (std::size_t step = 0; step < batches.size(); ++step) {
         const auto& [kind, indices] = batches[step];
-        const auto kind_number = static_cast<std::int64_t>(kind);
-        const auto& route = who.route == "auto" ? rule.route_for(kind_number) : who.route;
+        const auto& route = who.route == "auto" ? rule.route_for_next() : who.route;
         const auto ranks = plan_batch(record.regions, record.owners, route, who.combine, indices,
                                       plans.is_wanted());
         count_t most_requests = 0;
@@ -101,7 +100,7 @@ array_report count_one(const array_choice& who, const array_record& record, plan
             bench::array::add(of_ranks[rank], found);
             most_requests = std::max(most_requests, found.requests - found.combined_locally);
         }
-        rule.learn(kind_number, most_requests);
+        rule.learn(most_requests);
         if (plans.is_wanted()) plans.write(who, step, kind, ranks);
     }
     return {who, bench::array::count(of_ranks)};

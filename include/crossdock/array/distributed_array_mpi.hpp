@@ -23,9 +23,9 @@ struct array_options {
     /// The entries of this rank; they must add up to all. Unset on all ranks: blocks as equal as
     /// possible.
     std::optional<count_t> num_local = std::nullopt;
-    /// As `make_route` takes it, or "auto": `choose_array_route`.
+    /// As `make_route` takes it, or "auto": `array_route_rule`.
     std::string route = "auto";
-    /// About how many requests a rank makes in the first batch of a kind; for "auto".
+    /// About how many requests a rank makes in the first batch; for "auto".
     count_t expected_requests = default_expected_requests;
     combining_options combine = {};
     array_transport transport = array_transport::routed;

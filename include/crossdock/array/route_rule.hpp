@@ -2,9 +2,7 @@
 /// @brief Which route a distributed array takes if it is not told.
 #pragma once
 
-#include <cstdint>
 #include <string>
-#include <unordered_map>
 
 #include "crossdock/topology/topology.hpp"
 
@@ -24,29 +22,30 @@ inline constexpr count_t few_requests_per_message = 256;
 /// @param num_requests  of a rank in a batch, when its own are combined
 std::string choose_array_route(const topology& regions, count_t num_requests);
 
-/// @brief The route "auto": for every batch the one that suits the last batch of its kind.
+/// @brief The route "auto": for every batch the one that suits the last batch.
 ///
-/// The first batch of a kind is taken to be as large as expected. Ranks choose alike if they learn
-/// alike.
+/// The first batch is taken to be as large as expected. Ranks choose alike as they learn alike. What
+/// kind of batch is next plays no part: ranks that do not agree on it have to meet, to say so.
 class array_route_rule {
   public:
     array_route_rule(const topology& regions, count_t expected_requests);
 
-    /// @brief The route of the next batch of a kind.
-    const std::string& route_for(std::int64_t kind) const;
+    /// @brief The route of the next batch.
+    const std::string& route_for_next() const noexcept {
+        return most_requests_ >= least_of_many_ ? for_many_ : for_few_;
+    }
 
     /// @brief Learns how many requests that rank had which had most.
-    void learn(std::int64_t kind, count_t most_requests) { most_requests_[kind] = most_requests; }
+    void learn(count_t most_requests) noexcept { most_requests_ = most_requests; }
 
     const std::string& route_for_few() const noexcept { return for_few_; }
     const std::string& route_for_many() const noexcept { return for_many_; }
 
   private:
     count_t least_of_many_;
-    count_t expected_requests_;
+    count_t most_requests_;  // in the last batch
     std::string for_few_;
     std::string for_many_;
-    std::unordered_map<std::int64_t, count_t> most_requests_;  // in the last batch of a kind
 };
 
 }  // namespace crossdock

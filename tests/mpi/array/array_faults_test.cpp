@@ -242,6 +242,31 @@ TEST_F(ArrayFaults, RanksMustAskForTheSame) {
     });
 }
 
+// Who does not know what the others ask for must take the same route nevertheless.
+TEST_F(ArrayFaults, RanksMustAskForTheSameOnTheRouteOfAuto) {
+    if (num_ranks == 1) GTEST_SKIP() << "one rank agrees with itself";
+    const auto regions =
+        num_ranks == 8 ? topology::from_string("4x2") : topology::one_region(num_ranks);
+    for (const bool is_updated : {false, true}) {
+        int_array a(
+            comm, 10,
+            {.regions = regions, .expected_requests = num_ranks * few_requests_per_message});
+        values out(1);
+        a.read(indices{1}, std::span(out));  // so few that the next batch has another route
+        const error heard = thrown_by([&] {
+            if (rank != last_rank) {
+                a.read(indices{1}, std::span(out));
+            } else if (is_updated) {
+                a.update(indices{1}, values{5}, sum());
+            } else {
+                a.step(minimum());
+            }
+        });
+        EXPECT_EQ(heard.code(), errc::invalid_argument);
+        a.close();
+    }
+}
+
 TEST_F(ArrayFaults, TwoOperationsOfTheUserAreNotTheSame) {
     if (num_ranks == 1) GTEST_SKIP() << "one rank agrees with itself";
     const auto first = [](const int& a, const int& b) noexcept { return a + b; };
