@@ -1,5 +1,7 @@
 #include "bench/array/counts.hpp"
 
+#include <algorithm>
+
 namespace crossdock::bench::array {
 
 namespace {
@@ -17,7 +19,7 @@ void add(batch_statistics& total, const batch_statistics& batch) {
     total.combined_locally += batch.combined_locally;
     total.arrived += batch.arrived;
     total.seconds += batch.seconds;
-    total.stages.resize(batch.stages.size());
+    total.stages.resize(std::max(total.stages.size(), batch.stages.size()));
     for (std::size_t s = 0; s < batch.stages.size(); ++s) {
         total.stages[s].sent += batch.stages[s].sent;
         total.stages[s].received += batch.stages[s].received;
@@ -43,6 +45,7 @@ workload_counts count_with(std::size_t num_stages,
         result.stages.push_back(
             {{sent(&traffic::messages), sent(&traffic::items),
               sent(&traffic::inter_region_messages), sent(&traffic::inter_region_items)},
+             over_ranks([=](rank r) { return r.stages[s].empty_messages; }),
              over_ranks([=](rank r) { return r.stages[s].received; }),
              over_ranks([=](rank r) { return r.stages[s].combined; })});
     }

@@ -14,6 +14,7 @@ namespace crossdock::bench::array {
 /// @brief `request_stage` over all ranks, each rank's batches added up.
 struct stage_counts {
     traffic_summary sent;
+    summary empty_messages;
     summary received;
     summary combined;
 };
@@ -28,8 +29,7 @@ struct workload_counts {
     std::vector<stage_counts> stages;
 };
 
-/// @brief Adds a batch of a rank, seconds too.
-/// @pre both have the same stages, or `total` none yet
+/// @brief Adds a batch of a rank, seconds too. Batches on different routes may differ in stages.
 void add(batch_statistics& total, const batch_statistics& batch);
 
 /// @brief A number of a rank.

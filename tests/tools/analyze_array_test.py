@@ -46,8 +46,8 @@ class AnalyzeArray(unittest.TestCase):
             self.assertEqual(list(one), ["name", "route", "combine", "counts"])
             self.assertEqual(list(one["counts"]), COUNTS)
             for stage in one["counts"]["stages"]:
-                self.assertEqual(list(stage), ["messages", "items", "inter_region", "received",
-                                               "combined"])
+                self.assertEqual(list(stage), ["messages", "items", "inter_region",
+                                               "empty_messages", "received", "combined"])
 
     def test_EveryEntryIsAskedForOnceOnAHypercube(self):
         for ranks in (2, 8, 64):
@@ -82,6 +82,15 @@ class AnalyzeArray(unittest.TestCase):
         self.assertEqual(counts["hypercube/auto"]["arrived"]["total"], 32)
         # In the first stage a rank sends half of its requests as they are.
         self.assertEqual(counts["hypercube/auto"]["stages"][0]["items"]["total"], 8 * 64)
+
+    def test_MessagesWithoutRequestsAreCountedApart(self):
+        # The four entries are those of ranks 0 to 3, so nothing goes to the others.
+        counts = by_name(overload(8, "2x4", "--routes", "direct,hypercube", entries=4, requests=4))
+
+        sent = {name: [(stage["messages"]["total"], stage["empty_messages"]["total"])
+                       for stage in counts[name]["stages"]] for name in counts}
+        self.assertEqual(sent, {"plain": [(28, 28)], "direct/auto": [(28, 28)],
+                                "hypercube/auto": [(4, 4), (4, 4), (4, 4)]})
 
     def test_EveryStrategyCombinesTheSame(self):
         found = analyze(5, "2,3", *SMALL, "--routes", "hypercube,direct", "--combine",

@@ -137,6 +137,7 @@ json counts_json(const bench::array::workload_counts& counts) {
     json stages = json::array();
     for (const auto& stage : counts.stages) {
         stages.push_back(traffic_json(stage.sent));
+        stages.back()["empty_messages"] = summary_json(stage.empty_messages);
         stages.back()["received"] = summary_json(stage.received);
         stages.back()["combined"] = summary_json(stage.combined);
     }
