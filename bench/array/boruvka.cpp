@@ -227,9 +227,7 @@ std::vector<std::vector<value_t>> compute_boruvka(const spread_graph& graph,
 }  // namespace
 
 workload_description boruvka() {
-    return {"boruvka",
-            "every vertex finds its lightest edge (minimum), then its root (reads)",
-            true,
+    return {"boruvka", "every vertex finds its lightest edge (minimum), then its root (reads)",
             true,
             [](const rank_work& work) -> std::unique_ptr<rank_program> {
                 return std::make_unique<boruvka_program>(work);

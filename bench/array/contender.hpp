@@ -6,7 +6,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "bench/array/rank_program.hpp"
 #include "crossdock/array/distributed_array_mpi.hpp"
@@ -72,7 +71,7 @@ located_entries locate(const block_partition& owners, std::span<const count_t> i
 /// @brief PetscSF: a star forest is made anew for every batch.
 entrant petsc_forest(const communicator& comm);
 
-/// @brief Why PetscSF's contender cannot take part in a workload; empty if it can.
-std::string petsc_obstacle(std::string_view workload);
+/// @brief Why PetscSF's contenders cannot take part; empty if they can.
+std::string petsc_obstacle();
 
 }  // namespace crossdock::bench::array

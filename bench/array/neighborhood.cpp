@@ -44,9 +44,7 @@ std::vector<std::vector<value_t>> compute_neighborhood(const spread_graph& graph
 
 workload_description neighborhood() {
     return {"neighborhood",
-            "every edge's holder reads the vertex it leads to, and adds to it (sum)",
-            true,
-            false,
+            "every edge's holder reads the vertex it leads to, and adds to it (sum)", true,
             [](const rank_work& work) -> std::unique_ptr<rank_program> {
                 return std::make_unique<neighborhood_program>(work);
             },

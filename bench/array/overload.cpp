@@ -63,10 +63,7 @@ spread_graph overload_graph(const workload_options& options, rank_t num_ranks) {
 }
 
 workload_description overload() {
-    return {"overload",
-            "every rank reads each of a few entries many times",
-            false,
-            false,
+    return {"overload", "every rank reads each of a few entries many times", false,
             [](const rank_work& work) -> std::unique_ptr<rank_program> {
                 return std::make_unique<overload_program>(work);
             },

@@ -139,13 +139,13 @@ void petsc_sf::read(std::span<const double> roots, std::span<double> leaves) {
         PetscSFBcastEnd(*forest_->sf, MPI_DOUBLE, roots.data(), leaves.data(), MPI_REPLACE));
 }
 
-void petsc_sf::update(std::span<const double> leaves, std::span<double> roots) {
+void petsc_sf::update(std::span<const double> leaves, std::span<double> roots, MPI_Op operation) {
     CROSSDOCK_ASSERT(light, forest_ && forest_->is_for(roots.size(), leaves.size()),
                      "the star forest is closed, or has other numbers of roots and leaves");
     CROSSDOCK_PETSC(
-        PetscSFReduceBegin(*forest_->sf, MPI_DOUBLE, leaves.data(), roots.data(), MPI_SUM));
+        PetscSFReduceBegin(*forest_->sf, MPI_DOUBLE, leaves.data(), roots.data(), operation));
     CROSSDOCK_PETSC(
-        PetscSFReduceEnd(*forest_->sf, MPI_DOUBLE, leaves.data(), roots.data(), MPI_SUM));
+        PetscSFReduceEnd(*forest_->sf, MPI_DOUBLE, leaves.data(), roots.data(), operation));
 }
 
 void petsc_sf::close() {
@@ -174,7 +174,7 @@ petsc_sf::~petsc_sf() = default;
 
 void petsc_sf::read(std::span<const double>, std::span<double>) {}
 
-void petsc_sf::update(std::span<const double>, std::span<double>) {}
+void petsc_sf::update(std::span<const double>, std::span<double>, MPI_Op) {}
 
 void petsc_sf::close() {}
 

@@ -54,10 +54,11 @@ class petsc_sf {
     /// Yes; may block.
     void read(std::span<const double> roots, std::span<double> leaves);
 
-    /// @brief Adds to every root all of its leaves (PetscSFReduce).
+    /// @brief Combines every root with all of its leaves (PetscSFReduce).
+    /// @param operation  MPI_SUM, MPI_MIN or another that PETSc knows
     /// @par Collective
     /// Yes; may block.
-    void update(std::span<const double> leaves, std::span<double> roots);
+    void update(std::span<const double> leaves, std::span<double> roots, MPI_Op operation);
 
     /// @brief Destroys the star forest.
     /// @par Collective

@@ -36,7 +36,6 @@ struct workload_description {
     std::string name;
     std::string summary;
     bool has_graph;
-    bool has_minimum;  ///< updates with minimum
     std::unique_ptr<rank_program> (*make_program)(const rank_work& work);
     /// The outcome of every rank.
     std::vector<std::vector<value_t>> (*compute)(const spread_graph& graph,

@@ -25,7 +25,7 @@ using bench::array::standing;
 std::string petsc_obstacle(const array_bench_options& options) {
     const auto& names = options.baselines;
     const bool is_asked = std::find(names.begin(), names.end(), "petsc_sf") != names.end();
-    return is_asked ? bench::array::petsc_obstacle(options.workload.workload) : "";
+    return is_asked ? bench::array::petsc_obstacle() : "";
 }
 
 void enter_baseline(std::vector<entrant>& all, const std::string& name, const communicator& comm,

@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include "bench/array/petsc_sf.hpp"
 #include "bench/array/prepared.hpp"
 #include "tools/crossdock/all_ranks.hpp"
 #include "tools/crossdock/bench_array.hpp"
@@ -11,10 +10,9 @@ namespace crossdock::tool {
 
 namespace {
 
+using bench::array::petsc_obstacle;
 using bench::array::prepared_entrant;
 using bench::array::prepared_standing;
-
-std::string petsc_obstacle() { return bench::has_petsc() ? "" : "this build has no PETSc"; }
 
 // The first one is what the others are compared with.
 std::vector<prepared_entrant> entrants(const communicator& comm, const array_task& task) {

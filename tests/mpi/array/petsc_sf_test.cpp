@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "support/thrown_by.hpp"
@@ -51,10 +52,25 @@ TEST_P(PetscSf, UpdateAddsAllLeavesToTheirRoot) {
     roots.back() += comm.num_ranks() * (comm.num_ranks() + 1) / 2.;
     roots.front() += previous + 1;
 
-    sf.update(leaves, sums);
+    sf.update(leaves, sums, MPI_SUM);
     sf.close();
 
     EXPECT_EQ(sums, roots);
+}
+
+TEST_P(PetscSf, UpdateWithTheMinimumLeavesTheLeast) {
+    petsc_sf sf(comm, comm.rank() + 1, owners, root_indices, GetParam());
+    const std::vector<double> leaves(owners.size(), 12 - comm.rank());
+    auto least = roots;
+    // The last root has leaves of all ranks, root 0 only of the one before.
+    const rank_t previous = (comm.rank() + comm.num_ranks() - 1) % comm.num_ranks();
+    roots.front() = std::min(roots.front(), 12. - previous);
+    roots.back() = std::min(roots.back(), 13. - comm.num_ranks());
+
+    sf.update(leaves, least, MPI_MIN);
+    sf.close();
+
+    EXPECT_EQ(least, roots);
 }
 
 INSTANTIATE_TEST_SUITE_P(Types, PetscSf, testing::Values("basic", "neighbor"),
