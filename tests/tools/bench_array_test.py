@@ -12,7 +12,7 @@ SMALL = ("--vertices-per-rank", 64, "--edges-per-rank", 256)
 
 
 def bench(ranks, topology, *more):
-    return crossdock_json("bench", "array", "--topology", topology, "--iterations", 2, "--warm-ups", 0,
+    return crossdock_json("bench", "array", "--topology", topology, "--iterations", 1, "--warm-ups", 0,
                           *more, ranks=ranks)
 
 
@@ -47,7 +47,7 @@ class BenchArray(unittest.TestCase):
                 (1, "1", ("boruvka", "--graph", "rmat", *SMALL)),
                 (2, "2x1", ("neighborhood", "--graph", "rgg", *SMALL)),
                 (5, "2,3", ("boruvka", "--graph", "gnm", *SMALL)),
-                (5, "2,3", ("neighborhood", "--graph", DATA / "bcspwr10.mtx.gz")),
+                (5, "2,3", ("neighborhood", "--graph", DATA / "D_10.mtx.gz")),
                 (8, "cyclic:2x4", ("overload", "--entries", 32, "--requests-per-rank", 128))]:
             with self.subTest(f"{ranks} {workload}"):
                 found = bench(ranks, topology, "--routes", "auto,hypercube", "--combine", "all",
