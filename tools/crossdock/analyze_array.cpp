@@ -200,9 +200,10 @@ bool analyze_array(const analyze_input& input, const array_analysis& options,
                    const std::vector<std::string>& routes, const topology& regions) {
     expand_choices(routes, options.combine, regions);  // before there is much to do
     plan_file plans(options.plans_file);
-    const auto work = bench::array::make_work(options.workload, regions.num_ranks());
+    auto work = bench::array::make_work(options.workload, regions.num_ranks());
     array_record record{
         options, regions, work.front().owners, num_edges(work), run_in_lockstep(work), {}};
+    work = {};  // the memory of graphs is needed for counting
     for (const auto& who : entrants(routes, options.combine, regions))
         record.reports.push_back(count_one(who, record, plans));
     plans.close();
