@@ -13,7 +13,7 @@ namespace crossdock::bench::array {
 /// @brief Requests for entries drawn uniformly, so many that a share of them is for the same as another.
 struct rate_options {
     count_t num_requests = count_t{1} << 17;
-    double duplicates = 0.3;  ///< in [0, 1)
+    double duplicates = 0.3;  ///< in [0.01, 1): with fewer, entries would be countless
     int warm_ups = 3;
     int iterations = 30;
 };

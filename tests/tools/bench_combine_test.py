@@ -30,7 +30,8 @@ class BenchCombine(unittest.TestCase):
         self.assertEqual([one["name"] for one in found["strategies"]], ["sort"])
 
     def test_BadInputIsRefused(self):
-        for options in [("--combine", "magic"), ("--duplicates", "1"), ("--requests", "0")]:
+        for options in [("--combine", "magic"), ("--duplicates", "1"), ("--duplicates", "0"),
+                        ("--requests", "0")]:
             self.assertNotEqual(crossdock("bench", "combine", *options).returncode, 0)
 
 

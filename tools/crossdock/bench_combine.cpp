@@ -56,7 +56,7 @@ void print_table(const combine_bench_options& options, const rate_result& found)
                    millions(one.combine_seconds.median), millions(one.combine_seconds.max),
                    millions(one.read_seconds.median), millions(one.read_seconds.max)});
     }
-    lines.add({"memcpy", "yes", "", "", millions(found.memcpy_seconds.median),
+    lines.add({"memcpy", "-", "-", "-", millions(found.memcpy_seconds.median),
                millions(found.memcpy_seconds.max)});
     print("{}", lines.to_string());
 }
@@ -92,7 +92,7 @@ void add_bench_combine(CLI::App& verb, action& chosen) {
     combine
         ->add_option("--duplicates", rate.duplicates,
                      "The share of requests for an entry that another request is for")
-        ->check(CLI::Range(0.0, 0.99))
+        ->check(CLI::Range(0.01, 0.99))
         ->capture_default_str();
     add_count(*combine, "--iterations", rate.iterations, "Timed batches of every strategy", 1);
     add_count(*combine, "--warm-ups", rate.warm_ups, "Batches before that", 0);
