@@ -1,7 +1,9 @@
 #include "crossdock/executor/flow.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
+#include <utility>
 
 namespace crossdock {
 
@@ -19,15 +21,17 @@ class flow_builder {
     void add_outgoing(rank_t peer, int stage, count_t num_items) {
         result_.outgoing.push_back({peer, stage, result_.num_departing, num_items});
         result_.fills.emplace_back();
+        last_feeding_.push_back(no_message);
         result_.num_departing += num_items;
     }
 
     flow_task& fill(std::size_t i) { return result_.fills[i]; }
 
-    // Calls for one fill must come together, so that each message is noted once.
+    // Calls for one fill, or for one message, must come together, so that each pair is noted once.
     void add_dependency(std::size_t fill, std::size_t message) {
         auto& waiting = result_.successors[message];
         if (!waiting.empty() && waiting.back() == static_cast<int>(fill)) return;
+        if (std::exchange(last_feeding_[fill], message) == message) return;
         waiting.push_back(static_cast<int>(fill));
         ++result_.fills[fill].num_dependencies;
     }
@@ -107,7 +111,10 @@ class flow_builder {
         result_.successors = std::move(successors);
     }
 
+    static constexpr std::size_t no_message = std::numeric_limits<std::size_t>::max();
+
     flow result_;
+    std::vector<std::size_t> last_feeding_;  // by fill, the message it was last found to wait for
     std::size_t last_message_ = 0;
 };
 

@@ -112,6 +112,23 @@ TEST(ReverseFlow, CombinesWhatWasSentToSeveralBeforeItTravelsOn) {
     EXPECT_EQ(f.fills[0].num_dependencies, 1);
 }
 
+// As plans of batches have it, what is sent on need not be in the order in which it came.
+TEST(ReverseFlow, AMessageWaitsOnceForEachThatFeedsIt) {
+    plan::contents forwarding;
+    forwarding.rank = 1;
+    forwarding.num_ranks = 4;
+    forwarding.stages.resize(2);
+    forwarding.stages[0].receives = {{0, 0, 2}, {2, 2, 2}};
+    forwarding.stages[1].sends = {{3, {0, 2, 1, 3}}};
+
+    const flow f = reverse_flow(plan(std::move(forwarding)));
+
+    EXPECT_EQ(f.successors, (std::vector<std::vector<int>>{{0, 1}}));
+    EXPECT_EQ(f.fills.at(0).num_dependencies, 1);
+    EXPECT_EQ(f.fills.at(1).num_dependencies, 1);
+    EXPECT_EQ(f.fills.at(0).copy_arrived.size(), 2);
+}
+
 TEST(ReverseFlow, SendsARunOfSlotsInPlace) {
     const auto plans = runs_and_scatters();
 
