@@ -31,7 +31,7 @@ struct gathered_values {
 ///
 /// Several prepared batches of an array may be active at once if none of them updates. All rules of
 /// `neighbor` hold: in particular, an array that is too short is an error of this rank alone, and an
-/// operation must not throw.
+/// operation must not throw. An operation of another batch must not start one.
 ///
 /// | PetscSF | here |
 /// |---|---|
@@ -70,6 +70,7 @@ class prepared_batch {
     /// @par Collective
     /// Yes; does not block.
     void start_read(std::span<T> out) {
+        require_no_batch();
         way_.start(std::span<const T>(entries()), out);
         engine_->add_active(1);
     }
@@ -89,6 +90,7 @@ class prepared_batch {
     /// Yes; does not block.
     template <combine_operation<T> Op>
     void start_update(std::span<const T> values, Op op) {
+        require_no_batch();
         way_.start_reverse(values, entries(), std::move(op));
         engine_->add_active(1);
     }
@@ -139,6 +141,9 @@ class prepared_batch {
         return {reinterpret_cast<T*>(engine_->entries()),
                 static_cast<std::size_t>(way_.compiled_plan().num_items())};
     }
+    void require_no_batch() const {
+        CROSSDOCK_ASSERT(light, !engine_->is_in_batch(), "a request during a batch");
+    }
     uncombined_way& to_owners();
 
     std::shared_ptr<array_engine> engine_;
@@ -149,6 +154,7 @@ class prepared_batch {
 
 template <item_type T>
 uncombined_way& prepared_batch<T>::to_owners() {
+    require_no_batch();
     if (!to_owners_) to_owners_.emplace(plan_uncombined(*engine_, indices_));
     return *to_owners_;
 }

@@ -438,6 +438,7 @@ TEST_F(ArrayFaults, AnOperationMustNotMakeRequests) {
     with_arrays(few_ways_of_any_operation(num_ranks), [&](int_array& a) {
         int found = 0;
         values out(1);
+        auto p = a.prepare(indices{1});
         const std::vector<std::function<void()>> requests{
             [&] { a.read(indices{1}, std::span(out)); },
             [&] { a.write(indices{1}, values{1}); },
@@ -446,7 +447,12 @@ TEST_F(ArrayFaults, AnOperationMustNotMakeRequests) {
             [&] { a.write(1, 1); },
             [&] { a.update(1, 1); },
             [&] { a.step(); },
-            [&] { a.prepare(indices{1}); }};
+            [&] { a.prepare(indices{1}); },
+            [&] { p.read(std::span(out)); },
+            [&] { p.update(std::span<const int>(out), sum()); },
+            [&] { p.gather(std::span<const int>(out)); },
+            [&] { p.scatter(std::span<const int>(), std::span(out)); },
+            [&] { p.fetch_and_update(std::span<const int>(out), std::span(out), sum()); }};
         for (const auto& request : requests) {
             fill(a);
             const error heard = thrown_by([&] {
