@@ -11,6 +11,7 @@ array_window::array_window(const communicator& comm, const block_partition& owne
     : comm_(comm), owners_(owners), item_bytes_(checked_cast<int>(item_bytes)) {
     const auto bytes = static_cast<MPI_Aint>(owners.size(comm.rank())) * item_bytes_;
     CROSSDOCK_MPI(MPI_Win_create(entries, bytes, item_bytes_, MPI_INFO_NULL, comm.get(), &window_));
+    CROSSDOCK_MPI(MPI_Win_set_errhandler(window_, MPI_ERRORS_RETURN));
 }
 
 void array_window::check(const array_batch& batch) const {

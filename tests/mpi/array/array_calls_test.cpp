@@ -14,7 +14,8 @@ struct watched_calls {
     int sends = 0;
     int reductions = 0;
     int other_collectives = 0;
-    int elsewhere = 0;  // calls on other communicators
+    int elsewhere = 0;                             // calls on other communicators
+    MPI_Win window = MPI_WIN_NULL;  // the last that was made
 };
 watched_calls calls;
 
@@ -82,6 +83,14 @@ int MPI_Ialltoallv(const void* in, const int* counts, const int* displacements,
 int MPI_Bcast(void* data, int count, MPI_Datatype datatype, int root, MPI_Comm comm) {
     note(calls.other_collectives, comm);
     return PMPI_Bcast(data, count, datatype, root, comm);
+}
+
+int MPI_Win_create(void* base, MPI_Aint size, int displacement_unit, MPI_Info info, MPI_Comm comm,
+                   MPI_Win* window) {
+    note(calls.other_collectives, comm);
+    const int code = PMPI_Win_create(base, size, displacement_unit, info, comm, window);
+    calls.window = *window;
+    return code;
 }
 
 int MPI_Barrier(MPI_Comm comm) {
@@ -245,6 +254,23 @@ void expect_equal(const batch_statistics& actual, const batch_statistics& expect
     EXPECT_EQ(actual.combined_locally, expected.combined_locally);
     EXPECT_EQ(actual.stages, expected.stages);
     EXPECT_EQ(actual.arrived, expected.arrived);
+}
+
+TEST_F(ArrayCalls, AWindowReturnsErrors) {
+    if (num_ranks == 1) GTEST_SKIP() << "one rank needs no window";
+    distributed_array<int> a(comm, num_entries, {.transport = array_transport::rma});
+    int found = -1;
+    a.read(0, &found);
+    a.step();
+
+    MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+    ASSERT_NE(calls.window, MPI_WIN_NULL);
+    MPI_Win_get_errhandler(calls.window, &handler);
+
+    EXPECT_EQ(handler, MPI_ERRORS_RETURN);
+    EXPECT_EQ(found, 0);
+    MPI_Errhandler_free(&handler);
+    a.close();
 }
 
 TEST_F(ArrayCalls, ABatchCostsWhatIsCountedWithoutMpi) {
