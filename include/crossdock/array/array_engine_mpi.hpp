@@ -60,7 +60,8 @@ struct predefined_operation {
     MPI_Op operation = MPI_OP_NULL;
 };
 
-/// @brief The MPI operation of one of the library's operations on an arithmetic type.
+/// @brief The MPI operation of one of the library's operations on an arithmetic type; values of others
+/// can be replaced, byte by byte.
 template <class T, class Op>
 predefined_operation predefined_for() {
     predefined_operation result{predefined_datatype<T>(), MPI_OP_NULL};
@@ -68,7 +69,10 @@ predefined_operation predefined_for() {
     if (std::is_same_v<Op, minimum>) result.operation = MPI_MIN;
     if (std::is_same_v<Op, maximum>) result.operation = MPI_MAX;
     if (std::is_same_v<Op, bit_or> && std::is_integral_v<T>) result.operation = MPI_BOR;
-    if (std::is_same_v<Op, replace>) result = {MPI_BYTE, MPI_REPLACE};
+    if (std::is_same_v<Op, replace>) {
+        result.operation = MPI_REPLACE;
+        if (result.type == MPI_DATATYPE_NULL) result.type = MPI_BYTE;
+    }
     return result;
 }
 

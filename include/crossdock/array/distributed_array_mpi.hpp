@@ -315,15 +315,15 @@ template <item_type T>
 array_changes distributed_array<T>::writes(std::span<const count_t> indices,
                                            std::span<const T> values,
                                            std::vector<ranked<T>>& with_ranks) const {
-    const predefined_operation as_bytes = writes_.operation->combines_at_owner()
-                                              ? predefined_operation{}
-                                              : predefined_operation{MPI_BYTE, MPI_REPLACE};
+    const auto predefined = writes_.operation->combines_at_owner() ? predefined_operation{}
+                                                                   : predefined_for<T, replace>();
     const void* travelling = values.data();
     if (writes_.carries_rank) {
         for (const T& value : values) with_ranks.push_back({value, engine_->comm().rank()});
         travelling = with_ranks.data();
     }
-    return {indices, static_cast<const std::byte*>(travelling), writes_.operation.get(), as_bytes};
+    return {indices, static_cast<const std::byte*>(travelling), writes_.operation.get(),
+            predefined};
 }
 
 }  // namespace crossdock

@@ -15,7 +15,8 @@ struct watched_calls {
     int reductions = 0;
     int other_collectives = 0;
     int elsewhere = 0;                             // calls on other communicators
-    MPI_Win window = MPI_WIN_NULL;  // the last that was made
+    MPI_Win window = MPI_WIN_NULL;                 // the last that was made
+    MPI_Datatype accumulated = MPI_DATATYPE_NULL;  // the last that was
 };
 watched_calls calls;
 
@@ -91,6 +92,14 @@ int MPI_Win_create(void* base, MPI_Aint size, int displacement_unit, MPI_Info in
     const int code = PMPI_Win_create(base, size, displacement_unit, info, comm, window);
     calls.window = *window;
     return code;
+}
+
+int MPI_Accumulate(const void* data, int count, MPI_Datatype datatype, int target,
+                   MPI_Aint displacement, int target_count, MPI_Datatype target_datatype,
+                   MPI_Op operation, MPI_Win window) {
+    calls.accumulated = target_datatype;
+    return PMPI_Accumulate(data, count, datatype, target, displacement, target_count,
+                           target_datatype, operation, window);
 }
 
 int MPI_Barrier(MPI_Comm comm) {
@@ -271,6 +280,23 @@ TEST_F(ArrayCalls, AWindowReturnsErrors) {
     EXPECT_EQ(found, 0);
     MPI_Errhandler_free(&handler);
     a.close();
+}
+
+// MPI may mix what several write to an entry, but for numbers of its own types.
+TEST_F(ArrayCalls, AWindowIsWrittenByNumbersWhereTheyAreNumbers) {
+    if (num_ranks == 1) GTEST_SKIP() << "one rank needs no window";
+    const auto written_as = [&]<class T>(T value) {
+        distributed_array<T> a(comm, num_entries, {.transport = array_transport::rma});
+        a.write(std::vector<count_t>{3}, std::span<const T>(&value, 1));
+        T found{};
+        a.read(std::vector<count_t>{3}, std::span<T>(&found, 1));
+        EXPECT_EQ(found, value);
+        a.close();
+        return calls.accumulated;
+    };
+    EXPECT_EQ(written_as(7), MPI_INT32_T);
+    EXPECT_EQ(written_as(0.5), MPI_DOUBLE);
+    EXPECT_EQ(written_as(test::link{1, 2, 3}), MPI_BYTE);
 }
 
 TEST_F(ArrayCalls, ABatchCostsWhatIsCountedWithoutMpi) {
