@@ -91,16 +91,14 @@ class batch_run {
 
     // As `change`, but on all ranks or on none.
     void change_or_restore() {
-        std::vector<count_t> offsets;
-        for (const auto* flow : changing_flows()) {
-            const auto more = flow->offsets();
-            offsets.insert(offsets.end(), more.begin(), more.end());
-        }
-        saved_entries saved(place_.entries, std::move(offsets), place_.item_bytes);
+        std::optional<saved_entries> saved;
         try {
-            on_all_or_none(place_.comm, [&] { change(); });
+            on_all_or_none(place_.comm, [&] {
+                saved.emplace(place_.entries, changing_offsets(), place_.item_bytes);
+                change();
+            });
         } catch (...) {
-            saved.restore();
+            if (saved) saved->restore();
             throw;
         }
     }
@@ -131,7 +129,12 @@ class batch_run {
         return {std::move(statistics_), most_requests_};
     }
 
-    plan make_plan() const { return flows_.back()->make_plan(); }
+    plan make_plan() const {
+        return on_all_or_none(place_.comm, [&] {
+            if (late_fault_) throw error(*late_fault_);
+            return flows_.back()->make_plan();
+        });
+    }
 
   private:
     using optional_flow = std::optional<request_flow<Index>>;
@@ -140,6 +143,15 @@ class batch_run {
         std::vector<const request_flow<Index>*> result;
         for (std::size_t kind = 0; kind + 1 < num_kinds; ++kind) {
             if (flows_[kind]) result.push_back(&*flows_[kind]);
+        }
+        return result;
+    }
+
+    std::vector<count_t> changing_offsets() const {
+        std::vector<count_t> result;
+        for (const auto* flow : changing_flows()) {
+            const auto more = flow->offsets();
+            result.insert(result.end(), more.begin(), more.end());
         }
         return result;
     }
@@ -291,7 +303,7 @@ class batch_run {
     const array_batch& batch_;
     batch_carrier& carrier_;
     std::optional<error> fault_;       // known before anything was sent; the verdict tells all
-    std::optional<error> late_fault_;  // of an operation on the way; only this rank knows
+    std::optional<error> late_fault_;  // of combining on the way; only this rank knows
     exchange_verdict verdict_;
     count_t most_requests_ = 0;
     std::array<optional_flow, num_kinds> flows_;

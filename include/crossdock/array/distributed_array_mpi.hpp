@@ -53,7 +53,8 @@ struct array_options {
 /// | moved from | destruction, assignment | |
 ///
 /// A batch fails on all ranks or on none. If it fails, no entry has changed, no output is written, and
-/// the array is as usable as before.
+/// the array is as usable as before. The exception is memory that runs out where requests of others pass,
+/// in a batch whose operations cannot throw: that rank's error alone, for which others may wait.
 ///
 /// The destructor does not communicate.
 /// @par Thread safety

@@ -1,8 +1,9 @@
 // Two thousand batches, of several arrays in turn and among neighbor exchanges, leave nothing behind: no
-// message, and no memory. Replaces the global allocation functions to count bytes, hence a program of
-// its own.
+// message, and no memory. Replaces the global allocation functions to count bytes and to refuse them,
+// hence a program of its own.
 #include <cstddef>
 #include <cstdlib>
+#include <limits>
 #include <memory>
 #include <new>
 #include <stdexcept>
@@ -13,12 +14,16 @@
 
 namespace {
 
+constexpr std::size_t any_bytes = std::numeric_limits<std::size_t>::max();
+
 std::size_t used_bytes = 0;
+std::size_t most_block_bytes = any_bytes;  // a larger block is refused
 
 // In front of every block, for its size.
 constexpr std::size_t head_bytes = alignof(std::max_align_t);
 
 void* allocate(std::size_t size) noexcept {
+    if (size > most_block_bytes) return nullptr;
     void* const block = std::malloc(head_bytes + size);
     if (block == nullptr) return nullptr;
     used_bytes += size;
@@ -223,6 +228,77 @@ TEST_F(ArraySoak, WildcardReceivesOfTheUserSeeNoneOfIt) {
         ASSERT_EQ(came, 7 * previous + round);
     }
     for (auto& one : arrays) one.a->close();
+}
+
+// Ranks 2, 4 and 6 have requests for rank 1, which rank 0 combines and forwards.
+class ArrayWithoutMemory : public ArraySoak {
+  protected:
+    static constexpr count_t num_requests = 1 << 13;  // of each
+
+    std::vector<count_t> requests() const {
+        std::vector<count_t> result;
+        if (rank == 0 || rank % 2 != 0) return result;
+        const count_t first = a.owners().first(1) + (rank / 2 - 1) * num_requests;
+        for (count_t k = 0; k < num_requests; ++k) result.push_back(first + k);
+        return result;
+    }
+
+    // What the call throws if a rank gets no larger blocks.
+    template <class Call>
+    error heard_with(rank_t poor_rank, std::size_t most_bytes, Call&& call) const {
+        if (rank == poor_rank) most_block_bytes = most_bytes;
+        const error heard = test::thrown_by(call);
+        most_block_bytes = any_bytes;
+        return heard;
+    }
+
+    void expect_unchanged_and_usable() {
+        const auto indices = requests();
+        std::vector<std::int8_t> out(indices.size(), 1);
+        a.read(indices, std::span(out));
+        EXPECT_EQ(out, std::vector<std::int8_t>(indices.size(), 0));
+    }
+
+    distributed_array<std::int8_t> a{comm, 8 * 3 * num_requests, {.route = "grid:2"}};
+};
+
+constexpr auto sum_that_may_throw = [](const std::int8_t& x, const std::int8_t& y) {
+    return static_cast<std::int8_t>(x + y);
+};
+
+// Enough for a message that comes, and too little for what several have in common.
+constexpr std::size_t too_little_to_combine = 50000;
+// Enough for the requests that come, and too little to save what they change.
+constexpr std::size_t too_little_to_save = 200000;
+
+TEST_F(ArrayWithoutMemory, AllHearWhatRanOutOnTheWayOfABatchToPrepare) {
+    const auto indices = requests();
+    const error heard = heard_with(0, too_little_to_combine, [&] { a.prepare(indices); });
+    EXPECT_EQ(heard.code(), errc::out_of_memory);
+    EXPECT_EQ(heard.rank(), 0);
+
+    auto p = a.prepare(indices);
+    std::vector<std::int8_t> out(indices.size(), 1);
+    p.read(std::span(out));
+    EXPECT_EQ(out, std::vector<std::int8_t>(indices.size(), 0));
+    expect_unchanged_and_usable();
+    a.close();
+}
+
+TEST_F(ArrayWithoutMemory, AllHearWhatRanOutIfAnOperationMayThrow) {
+    const auto indices = requests();
+    const std::vector<std::int8_t> ones(indices.size(), 1);
+    const auto update = [&] {
+        a.update(indices, std::span<const std::int8_t>(ones), sum_that_may_throw);
+    };
+    for (const auto& [poor_rank, most_bytes] :
+         {std::pair{0, too_little_to_combine}, std::pair{1, too_little_to_save}}) {
+        const error heard = heard_with(poor_rank, most_bytes, update);
+        EXPECT_EQ(heard.code(), errc::out_of_memory);
+        EXPECT_EQ(heard.rank(), poor_rank);
+        expect_unchanged_and_usable();
+    }
+    a.close();
 }
 
 }  // namespace
