@@ -43,7 +43,7 @@ struct packed_requests {
 /// | before stage 0 | `start` |
 /// | stage s = 0 … S-1 | `num_requests`, `pack` for every destination, then `take` once |
 /// | at the owner | `apply`, `read` with the entries |
-/// | stage s = S-1 … 0 back | `pack_replies` for every source; `take_replies` of every destination, then `split` |
+/// | stage s = S-1 … 0 back | `pack_replies` for every source, then `split`; then `take_replies` of every destination |
 /// | at home | `deliver` |
 template <class Index>
 class request_flow {
