@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::size_t alignment = alignof(std::max_align_t);
 constexpr std::size_t stretch_length = 1024;
+constexpr count_t most_positions_per_delivery = 4;  // for a table of positions
 
 std::size_t padded(std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
@@ -69,18 +70,29 @@ error operation_error(rank_t rank, Index index) {
     }
 }
 
-// Slot s wants positions[s]; sorted by position in linear time.
+// Slot s wants positions[s].
+std::vector<delivery> unsorted_deliveries(const std::vector<count_t>& positions) {
+    std::vector<delivery> deliveries;
+    deliveries.reserve(positions.size());
+    for (const count_t position : positions)
+        deliveries.push_back({position, static_cast<count_t>(deliveries.size())});
+    return deliveries;
+}
+
+// Sorted by position, in linear time unless most positions of a large part are of no request.
 std::vector<delivery> deliveries_of(const std::vector<count_t>& positions, count_t num_positions) {
+    auto deliveries = unsorted_deliveries(positions);
+    const auto by_position = [](const auto& a, const auto& b) { return a.position < b.position; };
+    if (num_positions > most_positions_per_delivery * std::ssize(deliveries)) {
+        std::stable_sort(deliveries.begin(), deliveries.end(), by_position);
+        return deliveries;
+    }
     std::vector<std::size_t> next(static_cast<std::size_t>(num_positions) + 1);
     for (const count_t position : positions) ++next[static_cast<std::size_t>(position) + 1];
     std::partial_sum(next.begin(), next.end(), next.begin());
-    std::vector<delivery> deliveries(positions.size());
-    for (std::size_t slot = 0; slot < positions.size(); ++slot) {
-        const count_t position = positions[slot];
-        deliveries[next[static_cast<std::size_t>(position)]++] = {position,
-                                                                  static_cast<count_t>(slot)};
-    }
-    return deliveries;
+    std::vector<delivery> sorted(deliveries.size());
+    for (const auto& one : deliveries) sorted[next[static_cast<std::size_t>(one.position)]++] = one;
+    return sorted;
 }
 
 }  // namespace

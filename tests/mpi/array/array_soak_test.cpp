@@ -285,6 +285,15 @@ TEST_F(ArrayWithoutMemory, AllHearWhatRanOutOnTheWayOfABatchToPrepare) {
     a.close();
 }
 
+TEST_F(ArrayWithoutMemory, FewRequestsOfALargePartArePreparedWithLittle) {
+    most_block_bytes = too_little_to_combine;
+    std::vector<std::int8_t> out(2, 1);
+    a.prepare(std::vector<count_t>{rank, a.first_index()}).read(std::span(out));
+    most_block_bytes = any_bytes;
+    EXPECT_EQ(out, std::vector<std::int8_t>(2, 0));
+    a.close();
+}
+
 TEST_F(ArrayWithoutMemory, AllHearWhatRanOutIfAnOperationMayThrow) {
     const auto indices = requests();
     const std::vector<std::int8_t> ones(indices.size(), 1);
