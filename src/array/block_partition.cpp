@@ -17,6 +17,9 @@ block_partition block_partition::blocks(count_t num_entries, rank_t num_ranks) {
     result.num_ranks_ = num_ranks;
     result.small_size_ = num_entries / num_ranks;
     result.num_larger_ = static_cast<rank_t>(num_entries % num_ranks);
+    result.split_ = result.num_larger_ * (result.small_size_ + 1);
+    result.per_larger_ = 1.0 / static_cast<double>(result.small_size_ + 1);
+    if (result.small_size_ > 0) result.per_small_ = 1.0 / static_cast<double>(result.small_size_);
     return result;
 }
 

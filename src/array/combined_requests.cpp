@@ -38,6 +38,7 @@ void combined_requests<Index>::combine(combining strategy,
         throw error(errc::count_overflow,
                     fmt::format("{} requests at one rank, more than 2^32 - 2", num_requests));
     }
+    is_one_to_one_ = false;
     const bool are_sorted =
         std::all_of(lists.begin(), lists.end(), [](const auto& list) { return list.is_sorted; });
     switch (strategy) {
@@ -57,6 +58,7 @@ void combined_requests<Index>::concatenate(std::span<const request_list<Index>> 
         indices_.insert(indices_.end(), list.indices.begin(), list.indices.end());
     places_.resize(indices_.size());
     std::iota(places_.begin(), places_.end(), position_t{0});
+    is_one_to_one_ = true;
     is_sorted_ = false;
 }
 
@@ -133,11 +135,16 @@ void combined_requests<Index>::search_tree(std::span<const request_list<Index>> 
 }
 
 template <class Index>
-void combined_requests<Index>::rearrange(std::span<const position_t> new_places) {
+void combined_requests<Index>::rearrange(raw_vector<position_t>&& new_places) {
     raw_vector<Index> arranged(indices_.size(), memory());
     for (std::size_t i = 0; i < indices_.size(); ++i) arranged[new_places[i]] = indices_[i];
     indices_ = std::move(arranged);
-    for (position_t& place : places_) place = new_places[place];
+    if (is_one_to_one_) {
+        places_ = std::move(new_places);
+    } else {
+        for (position_t& place : places_) place = new_places[place];
+    }
+    is_one_to_one_ = false;
     is_sorted_ = false;
 }
 

@@ -47,7 +47,7 @@ class combined_requests {
     bool is_sorted() const noexcept { return is_sorted_; }
 
     /// @brief Moves index i to place `new_places[i]`; the result counts as unsorted.
-    void rearrange(std::span<const position_t> new_places);
+    void rearrange(raw_vector<position_t>&& new_places);
 
     /// @brief Calls `use(first, places)` for stretches of list `l`: the places among the indices of
     /// its requests `first`, `first` + 1, …
@@ -91,6 +91,7 @@ class combined_requests {
 
     raw_vector<Index> indices_;
     bool is_sorted_ = false;
+    bool is_one_to_one_ = false;            // every request has the place of its number
     raw_vector<position_t> places_;         // of all requests; empty where they are searched
     std::vector<std::size_t> first_place_;  // by list, where its requests begin in `places_`
 };

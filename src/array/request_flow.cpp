@@ -264,13 +264,15 @@ void request_flow<Index>::arrange(std::size_t l) {
     level& at = levels_[l];
     const hop_finder finder(way_, l);
     hop_table hops(finder, way_.owners, at.held.indices().size());
-    raw_vector<position_t> places(memory_);
-    places.reserve(at.held.indices().size());
+    const auto& indices = at.held.indices();
+    raw_vector<position_t> places(indices.size(), memory_);
     std::vector<position_t> num_leaving(way_.stages[l].destinations.size() + 1);
-    for (const Index index : at.held.indices()) {
-        const position_t hop = hops.of(way_.owners.owner(static_cast<count_t>(index)));
-        places.push_back(hop);
-        ++num_leaving[hop];
+    // In two loops, so that neither waits for the other's chain.
+    for (std::size_t i = 0; i < indices.size(); ++i)
+        places[i] = static_cast<position_t>(way_.owners.owner(static_cast<count_t>(indices[i])));
+    for (position_t& place : places) {
+        place = hops.of(static_cast<rank_t>(place));
+        ++num_leaving[place];
     }
     at.leaving.assign(num_leaving.size(), {});
     position_t first = 0;
@@ -280,7 +282,7 @@ void request_flow<Index>::arrange(std::size_t l) {
         num_leaving[d] = first - num_leaving[d];
     }
     for (position_t& place : places) place = num_leaving[place]++;
-    at.held.rearrange(places);
+    at.held.rearrange(std::move(places));
 }
 
 template <class Index>

@@ -37,12 +37,15 @@ class block_partition {
     /// @pre 0 <= index < num_entries()
     rank_t owner(count_t index) const noexcept {
         if (!firsts_.empty()) return search(index);
-        const auto i = static_cast<std::uint64_t>(index);
-        const auto split = static_cast<std::uint64_t>(num_larger_ * (small_size_ + 1));
-        const auto small = static_cast<std::uint64_t>(small_size_);
-        return static_cast<rank_t>(i < split ? i / (small + 1)
-                                             : static_cast<std::uint64_t>(num_larger_) +
-                                                   (i - split) / small);
+        if (num_entries_ > most_exact_)
+            return static_cast<rank_t>(index < split_
+                                           ? index / (small_size_ + 1)
+                                           : num_larger_ + (index - split_) / small_size_);
+        // From the middle of an entry, rounding cannot lead across a border.
+        const auto middle = [](count_t i) { return static_cast<double>(i) + 0.5; };
+        return index < split_
+                   ? static_cast<rank_t>(middle(index) * per_larger_)
+                   : num_larger_ + static_cast<rank_t>(middle(index - split_) * per_small_);
     }
 
     friend bool operator==(const block_partition&, const block_partition&) = default;
@@ -51,10 +54,15 @@ class block_partition {
     block_partition() = default;
     rank_t search(count_t index) const noexcept;
 
+    static constexpr count_t most_exact_ = count_t{1} << 48;
+
     count_t num_entries_ = 0;
     rank_t num_ranks_ = 1;
     count_t small_size_ = 0;
     rank_t num_larger_ = 0;
+    count_t split_ = 0;      // where the larger parts end
+    double per_larger_ = 0;  // one by the size, as multiplying is faster than dividing
+    double per_small_ = 0;
     std::vector<count_t> firsts_;  // of given sizes
 };
 

@@ -184,7 +184,7 @@ TEST(CombinedRequests, MoveToOtherPlacesTogether) {
     combined_requests<std::uint32_t> combined;
     combined.combine(combining::hash, as_requests(lists), 10);
 
-    combined.rearrange(std::vector<position_t>{2, 0, 1});
+    combined.rearrange(raw_vector<position_t>{2, 0, 1});
 
     EXPECT_EQ(indices_of(combined), (std::vector<std::uint32_t>{3, 5, 9}));
     EXPECT_EQ(places_of(combined, 0, lists[0]), (std::vector<position_t>{2, 0, 2}));
