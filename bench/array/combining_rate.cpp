@@ -29,12 +29,12 @@ count_t entries_for(count_t num_requests, double duplicates) {
     return std::max<count_t>(1, std::llround(most));
 }
 
-std::vector<count_t> draw(count_t num_requests, count_t num_entries) {
+std::vector<count_t> draw(count_t num_requests, count_t num_entries, count_t stride) {
     std::mt19937_64 generator(1);
     std::vector<count_t> indices;
     for (count_t k = 0; k < num_requests; ++k) {
         indices.push_back(
-            static_cast<count_t>(generator() % static_cast<std::uint64_t>(num_entries)));
+            stride * static_cast<count_t>(generator() % static_cast<std::uint64_t>(num_entries)));
     }
     return indices;
 }
@@ -56,8 +56,9 @@ small_array make_array(const communicator& comm, count_t num_entries, combining 
 rate_result measure_combining(const communicator& comm, const std::vector<combining>& strategies,
                               const rate_options& options) {
     rate_result result;
-    result.num_entries = entries_for(options.num_requests, options.duplicates);
-    const auto indices = draw(options.num_requests, result.num_entries);
+    const count_t num_drawn_from = entries_for(options.num_requests, options.duplicates);
+    result.num_entries = num_drawn_from * options.stride;
+    const auto indices = draw(options.num_requests, num_drawn_from, options.stride);
     result.num_distinct = count_distinct(indices);
     const std::vector<entry> expected(indices.begin(), indices.end());
     std::vector<entry> out(indices.size());

@@ -13,6 +13,7 @@ namespace crossdock::bench::array {
 /// @brief Requests for entries drawn uniformly, so many that a share of them is for the same as another.
 struct rate_options {
     count_t num_requests = count_t{1} << 17;
+    count_t stride = 1;       ///< every so many entries there is one that may be drawn
     double duplicates = 0.3;  ///< in [0.01, 1): with fewer, entries would be countless
     int warm_ups = 3;
     int iterations = 30;

@@ -89,6 +89,9 @@ void add_bench_combine(CLI::App& verb, action& chosen) {
         ->delimiter(',');
     auto& rate = options->rate;
     add_count(*combine, "--requests", rate.num_requests, "Requests of a batch", 1);
+    add_count(
+        *combine, "--stride", rate.stride,
+        "Entries between two that may be requested; the more, the less is looked up in tables", 1);
     combine
         ->add_option("--duplicates", rate.duplicates,
                      "The share of requests for an entry that another request is for")
