@@ -25,7 +25,7 @@ struct workload_counts {
     summary combined_locally;
     summary combined_on_the_way;
     summary received;  ///< on the way and at the owner, from other ranks
-    summary arrived;   ///< at the owner, from other ranks
+    summary arrived;   ///< at the owner in the last stage, from other ranks
     std::vector<stage_counts> stages;
 };
 

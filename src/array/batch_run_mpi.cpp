@@ -358,11 +358,10 @@ batch_result run_batch(const batch_place& place, const array_batch& batch, batch
 }
 
 plan plan_requests(const batch_place& place, std::span<const count_t> indices,
-                   const std::optional<error>& fault, batch_carrier& carrier) {
+                   batch_carrier& carrier) {
     array_batch batch;
     batch.reads = indices;
     batch.has_reads = true;
-    batch.fault = fault;
     return with_index_type(place.way.owners.num_entries(), [&](auto index) {
         batch_run<decltype(index)> run(place, batch, carrier);
         return finish_in_any_case(carrier, [&] {

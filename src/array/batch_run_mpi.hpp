@@ -44,6 +44,6 @@ batch_result run_batch(const batch_place& place, const array_batch& batch, batch
 /// @par Collective
 /// Yes; blocks.
 plan plan_requests(const batch_place& place, std::span<const count_t> indices,
-                   const std::optional<error>& fault, batch_carrier& carrier);
+                   batch_carrier& carrier);
 
 }  // namespace crossdock

@@ -195,9 +195,17 @@ neighbor::neighbor(const communicator& comm, const topology& regions, const patt
                           static_cast<std::int64_t>(options.max_message_bytes))),
           options)) {}
 
-neighbor::neighbor(const communicator& comm, plan compiled, const neighbor_options& options)
-    : state_(std::make_unique<implementation>(
-          comm, std::make_shared<const plan>(std::move(compiled)), options)) {}
+neighbor::neighbor(const communicator& comm, plan compiled, const neighbor_options& options) {
+    if (compiled.rank() != comm.rank() || compiled.num_ranks() != comm.num_ranks()) {
+        throw error(
+            errc::size_mismatch,
+            fmt::format("the plan is of rank {} of {}, but this is rank {} of {}", compiled.rank(),
+                        compiled.num_ranks(), comm.rank(), comm.num_ranks()),
+            comm.rank());
+    }
+    state_ = std::make_unique<implementation>(
+        comm, std::make_shared<const plan>(std::move(compiled)), options);
+}
 
 neighbor::neighbor(std::unique_ptr<implementation> state) : state_(std::move(state)) {}
 neighbor::~neighbor() = default;

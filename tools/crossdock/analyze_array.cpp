@@ -164,7 +164,7 @@ void print_table(const array_record& record) {
     for (const auto& batch : record.run.batches)
         print("  {} {} requests\n", to_string(batch.kind), num_requests(batch));
     print("{}; {}\n\n", "received: from other ranks, also to be passed on",
-          "arrived: at their owners; busiest: the rank with most of them");
+          "arrived: at owners in the last stage; busiest: the rank with most of them");
     table lines({"contender", "stages", "requests", "local", "on the way", "messages", "items",
                  "inter-region messages", "inter-region items", "received", "busiest", "arrived",
                  "busiest"});

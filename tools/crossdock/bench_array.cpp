@@ -108,7 +108,7 @@ void print_table(const array_task& task, const bench::array::result& found) {
         print("  {} {} requests\n", to_string(kind), requests);
     print(
         "microseconds of the slowest rank for all batches; ratio: median to {}'s; phases: medians; "
-        "arrived: requests at their owners, and at the busiest\n\n",
+        "arrived: requests at owners in the last stage, and at the busiest\n\n",
         standings.front().who.name);
     table lines({"contender", "verified", "min", "quartile", "median", "max", "ratio", "local",
                  "on the way", "write", "read", "split", "communicate", "messages", "items",

@@ -68,6 +68,8 @@ class neighbor {
 
     /// @brief Takes a plan that was compiled elsewhere; `deduplicate` has no say.
     /// @param compiled  this rank's of plans that belong together
+    /// @param options   equal on all ranks
+    /// @throws error(errc::size_mismatch)  on this rank: the plan is of another rank or number of ranks
     /// @par Collective
     /// Logically: every rank must do so in the same order. Does not communicate.
     neighbor(const communicator& comm, plan compiled, const neighbor_options& options = {});

@@ -513,5 +513,12 @@ TEST_F(Neighbor, CallsOutOfStateAreRefused) {
     EXPECT_EQ(slots[0], 1.0);
 }
 
+TEST_F(Neighbor, RefusesAPlanOfAnotherRank) {
+    plan::contents other;
+    other.rank = comm.rank();
+    other.num_ranks = comm.num_ranks() + 1;
+    EXPECT_EQ(test::thrown_by([&] { neighbor(comm, plan(other)); }).code(), errc::size_mismatch);
+}
+
 }  // namespace
 }  // namespace crossdock
