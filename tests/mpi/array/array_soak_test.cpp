@@ -1,62 +1,20 @@
 // Two thousand batches, of several arrays in turn and among neighbor exchanges, leave nothing behind: no
 // message, and no memory. Replaces the global allocation functions to count bytes and to refuse them,
 // hence a program of its own.
-#include <cstddef>
-#include <cstdlib>
 #include <limits>
 #include <memory>
-#include <new>
 #include <stdexcept>
 
 #include "array/ways.hpp"
+#include "support/counted_memory.hpp"
 #include "support/patterns.hpp"
 #include "support/thrown_by.hpp"
-
-namespace {
-
-constexpr std::size_t any_bytes = std::numeric_limits<std::size_t>::max();
-
-std::size_t used_bytes = 0;
-std::size_t most_block_bytes = any_bytes;  // a larger block is refused
-
-// In front of every block, for its size.
-constexpr std::size_t head_bytes = alignof(std::max_align_t);
-
-void* allocate(std::size_t size) noexcept {
-    if (size > most_block_bytes) return nullptr;
-    void* const block = std::malloc(head_bytes + size);
-    if (block == nullptr) return nullptr;
-    used_bytes += size;
-    *static_cast<std::size_t*>(block) = size;
-    return static_cast<std::byte*>(block) + head_bytes;
-}
-
-void* allocate_or_throw(std::size_t size) {
-    if (void* const memory = allocate(size)) return memory;
-    throw std::bad_alloc();
-}
-
-void release(void* memory) noexcept {
-    if (memory == nullptr) return;
-    void* const block = static_cast<std::byte*>(memory) - head_bytes;
-    used_bytes -= *static_cast<std::size_t*>(block);
-    std::free(block);
-}
-
-}  // namespace
-
-void* operator new(std::size_t size) { return allocate_or_throw(size); }
-void* operator new[](std::size_t size) { return allocate_or_throw(size); }
-void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return allocate(size); }
-void operator delete(void* memory) noexcept { release(memory); }
-void operator delete[](void* memory) noexcept { release(memory); }
-void operator delete(void* memory, std::size_t) noexcept { release(memory); }
-void operator delete[](void* memory, std::size_t) noexcept { release(memory); }
 
 namespace crossdock {
 namespace {
 
 using test::changes;
+using test::used_bytes;
 
 // Under a sanitizer everything is slower, and an eighth finds as much.
 #ifdef __SANITIZE_ADDRESS__
@@ -246,9 +204,9 @@ class ArrayWithoutMemory : public ArraySoak {
     // What the call throws if a rank gets no larger blocks.
     template <class Call>
     error heard_with(rank_t poor_rank, std::size_t most_bytes, Call&& call) const {
-        if (rank == poor_rank) most_block_bytes = most_bytes;
+        if (rank == poor_rank) test::most_block_bytes = most_bytes;
         const error heard = test::thrown_by(call);
-        most_block_bytes = any_bytes;
+        test::most_block_bytes = std::numeric_limits<std::size_t>::max();
         return heard;
     }
 
@@ -286,10 +244,10 @@ TEST_F(ArrayWithoutMemory, AllHearWhatRanOutOnTheWayOfABatchToPrepare) {
 }
 
 TEST_F(ArrayWithoutMemory, FewRequestsOfALargePartArePreparedWithLittle) {
-    most_block_bytes = too_little_to_combine;
+    test::most_block_bytes = too_little_to_combine;
     std::vector<std::int8_t> out(2, 1);
     a.prepare(std::vector<count_t>{rank, a.first_index()}).read(std::span(out));
-    most_block_bytes = any_bytes;
+    test::most_block_bytes = std::numeric_limits<std::size_t>::max();
     EXPECT_EQ(out, std::vector<std::int8_t>(2, 0));
     a.close();
 }

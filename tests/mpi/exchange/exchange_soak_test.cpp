@@ -2,52 +2,14 @@
 // allocation functions to count bytes, hence a program of its own.
 #include <gtest/gtest.h>
 
-#include <cstddef>
-#include <cstdlib>
-#include <new>
-
 #include "exchange/sends.hpp"
+#include "support/counted_memory.hpp"
 #include "support/topologies.hpp"
-
-namespace {
-
-std::size_t used_bytes = 0;
-
-// In front of every block, for its size.
-constexpr std::size_t head_bytes = alignof(std::max_align_t);
-
-void* allocate(std::size_t size) noexcept {
-    void* const block = std::malloc(head_bytes + size);
-    if (block == nullptr) return nullptr;
-    used_bytes += size;
-    *static_cast<std::size_t*>(block) = size;
-    return static_cast<std::byte*>(block) + head_bytes;
-}
-
-void* allocate_or_throw(std::size_t size) {
-    if (void* const memory = allocate(size)) return memory;
-    throw std::bad_alloc();
-}
-
-void release(void* memory) noexcept {
-    if (memory == nullptr) return;
-    void* const block = static_cast<std::byte*>(memory) - head_bytes;
-    used_bytes -= *static_cast<std::size_t*>(block);
-    std::free(block);
-}
-
-}  // namespace
-
-void* operator new(std::size_t size) { return allocate_or_throw(size); }
-void* operator new[](std::size_t size) { return allocate_or_throw(size); }
-void* operator new(std::size_t size, const std::nothrow_t&) noexcept { return allocate(size); }
-void operator delete(void* memory) noexcept { release(memory); }
-void operator delete[](void* memory) noexcept { release(memory); }
-void operator delete(void* memory, std::size_t) noexcept { release(memory); }
-void operator delete[](void* memory, std::size_t) noexcept { release(memory); }
 
 namespace crossdock {
 namespace {
+
+using test::used_bytes;
 
 // Under a sanitizer everything is slower, and a thousand find as much.
 #ifdef __SANITIZE_ADDRESS__
