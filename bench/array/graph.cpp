@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "crossdock/array/block_partition.hpp"
+#include "crossdock/base/block_partition.hpp"
 #include "crossdock/pattern/matrix.hpp"
 
 namespace crossdock::bench::array {

@@ -5,7 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <string>
 
-#include "crossdock/array/block_partition.hpp"
+#include "crossdock/base/block_partition.hpp"
 #include "crossdock/base/communicator_mpi.hpp"
 #include "crossdock/pattern/matrix.hpp"
 

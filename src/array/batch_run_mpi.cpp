@@ -7,7 +7,6 @@
 #include "../exchange/verdict.hpp"
 #include "array_index.hpp"
 #include "batch_carrier_mpi.hpp"
-#include "crossdock/base/item_bytes.hpp"
 #include "request_flow.hpp"
 
 namespace crossdock {

@@ -4,7 +4,6 @@
 #include <absl/container/flat_hash_map.h>
 #include <fmt/format.h>
 
-#include <bit>
 #include <limits>
 #include <numeric>
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "crossdock/array/block_partition.hpp"
+#include "crossdock/base/block_partition.hpp"
 #include "crossdock/route/route.hpp"
 
 namespace crossdock {

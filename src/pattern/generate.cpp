@@ -6,6 +6,7 @@
 #include <array>
 #include <numbers>
 
+#include "crossdock/base/block_partition.hpp"
 #include "geometric.hpp"
 #include "random_block.hpp"
 #include "rmat.hpp"
@@ -98,10 +99,8 @@ index_range block_of(count_t length, rank_t rank, rank_t num_ranks) {
         throw error(errc::rank_out_of_range,
                     fmt::format("rank {} is outside [0, {})", rank, num_ranks));
     }
-    const count_t size = length / num_ranks;
-    const count_t num_larger = length % num_ranks;
-    const count_t first = rank * size + std::min<count_t>(rank, num_larger);
-    return {first, first + size + (rank < num_larger ? 1 : 0)};
+    const auto blocks = block_partition::blocks(length, num_ranks);
+    return {blocks.first(rank), blocks.first(rank + 1)};
 }
 
 double connection_radius(count_t num_vertices, count_t num_edges) {

@@ -13,6 +13,8 @@
 #include <random>
 #include <string>
 
+#include "crossdock/base/block_partition.hpp"
+
 namespace crossdock {
 
 namespace {
@@ -33,11 +35,9 @@ std::optional<Number> to_number(std::string_view text) {
 }
 
 void append_blocks(owner_list& owners, count_t length, rank_t num_ranks) {
-    const count_t block = length / num_ranks;
-    const count_t num_larger = length % num_ranks;
+    const auto blocks = block_partition::blocks(length, num_ranks);
     for (rank_t rank = 0; rank < num_ranks; ++rank) {
-        const count_t size = block + (rank < num_larger ? 1 : 0);
-        owners.insert(owners.end(), static_cast<std::size_t>(size), rank);
+        owners.insert(owners.end(), static_cast<std::size_t>(blocks.size(rank)), rank);
     }
 }
 

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "crossdock/array/batch_statistics.hpp"
-#include "crossdock/array/block_partition.hpp"
 #include "crossdock/array/combining.hpp"
 #include "crossdock/array/route_rule.hpp"
 #include "crossdock/array/value_operation.hpp"
+#include "crossdock/base/block_partition.hpp"
 #include "crossdock/base/communicator_mpi.hpp"
 #include "crossdock/neighbor/neighbor.hpp"
 #include "crossdock/topology/topology.hpp"

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "crossdock/array/batch_statistics.hpp"
-#include "crossdock/array/block_partition.hpp"
 #include "crossdock/array/combining.hpp"
+#include "crossdock/base/block_partition.hpp"
 #include "crossdock/plan/plan.hpp"
 #include "crossdock/topology/topology.hpp"
 

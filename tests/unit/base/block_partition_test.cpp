@@ -1,4 +1,4 @@
-#include "crossdock/array/block_partition.hpp"
+#include "crossdock/base/block_partition.hpp"
 
 #include <gtest/gtest.h>
 

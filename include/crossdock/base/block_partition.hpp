@@ -1,5 +1,5 @@
 /// @file
-/// @brief Which rank owns which entry of a distributed array.
+/// @brief Contiguous parts of rows, edges or entries, one for each rank.
 #pragma once
 
 #include <vector>
