@@ -21,8 +21,11 @@ if(CMAKE_CXX_FLAGS MATCHES "fsanitize=address")
   target_link_libraries(mpi_leaks PRIVATE MPI::MPI_C)
   target_compile_options(mpi_leaks PRIVATE -fno-sanitize=all)
   target_link_options(mpi_leaks PRIVATE -fno-sanitize=all)
+  # g++ 12 takes a block of thread-local memory that happens to lie 16 bytes into a page for one with
+  # a header of glibc 2.19, and its leak check then dies of what it reads there
+  # (github.com/google/sanitizers/issues/1322). Only plugins of MPI have such blocks.
   list(APPEND crossdock_mpirun_environment
-    LD_PRELOAD=$<TARGET_FILE:mpi_leaks> ASAN_OPTIONS=verify_asan_link_order=0)
+    LD_PRELOAD=$<TARGET_FILE:mpi_leaks> ASAN_OPTIONS=verify_asan_link_order=0:intercept_tls_get_addr=0)
 endif()
 
 function(crossdock_add_mpirun_test)
