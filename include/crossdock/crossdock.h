@@ -47,7 +47,8 @@ typedef enum crossdock_status {
     CROSSDOCK_INVALID_PLAN = 13,       ///< a plan does not do what its pattern asks
     CROSSDOCK_MPI_FAILURE = 14,        ///< an MPI call failed
     CROSSDOCK_OUT_OF_MEMORY = 15,      ///< an allocation failed
-    CROSSDOCK_INTERNAL = 16            ///< a fault of the library itself
+    CROSSDOCK_INTERNAL = 16,           ///< a fault of the library itself
+    CROSSDOCK_HANDLER_FAILED = 17      ///< a handler of a stream has failed
 } crossdock_status;
 
 /// @brief What a region is to be.

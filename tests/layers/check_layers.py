@@ -18,7 +18,8 @@ LEFT_OF = {
     "executor": {"plan"},
     "neighbor": {"executor", "exchange"},
     "array": {"neighbor"},
-    "c": {"neighbor"},
+    "stream": {"route"},
+    "c": {"neighbor", "stream"},
     "mpix": {"c"},
 }
 MPI_ROOMS = {"executor", "neighbor", "c", "mpix"}

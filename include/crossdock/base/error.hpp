@@ -26,6 +26,7 @@ enum class errc : int {
     mpi_failure = 14,        ///< an MPI call failed
     out_of_memory = 15,      ///< an allocation failed
     internal = 16,           ///< a fault of the library itself
+    handler_failed = 17,     ///< a handler of a stream has thrown
 };
 
 /// @brief The enumerator's name, e.g. "count_mismatch".

@@ -1,0 +1,112 @@
+/// @file
+/// @brief Which buffers a process fills, and where each leads.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "crossdock/route/route.hpp"
+#include "crossdock/stream/scheme.hpp"
+#include "crossdock/stream/stream_options.hpp"
+
+namespace crossdock {
+
+/// @brief The buffers of one process of a stream, computed from topology, route and scheme.
+///
+/// A **place** is what a buffer leads to: a process, or for the scheme `node` a node. The workers of
+/// a place are numbered from 0; a **tag** says for which of them an item is. Where items travel on,
+/// a tag is the number rank * workers + worker of the worker it is for.
+///
+///     2 nodes of 2 ranks, 3 workers each     wps: places 0 1 2 3, tags 0 1 2
+///                                            node: places 0 1, tags 0 1 2 (rank 0) 3 4 5 (rank 1)
+///
+/// @par Thread safety
+/// Immutable once made.
+class stream_layout {
+  public:
+    /// @brief Where an item goes that a worker pushes: buffer and tag, less the worker.
+    struct target {
+        std::uint32_t buffer;  ///< the first of the place's buffers
+        std::uint32_t tag;     ///< of worker 0
+    };
+
+    /// @brief What a buffer leads to.
+    struct buffer_end {
+        int place;
+        int stage;   ///< the next one when it arrives
+        int worker;  ///< whom it is for, or -1 for all workers of the place
+    };
+
+    /// @param nodes    who shares memory; the topology of the route as well
+    /// @param scheme   not `automatic`
+    /// @param workers  of each process
+    /// @param here     whose buffers
+    /// @throws error(errc::unknown_route), error(errc::invalid_route)  as `make_route`
+    stream_layout(const topology& nodes, std::string_view route, stream_scheme scheme, int workers,
+                  rank_t here);
+
+    stream_scheme scheme() const noexcept { return scheme_; }
+    int num_workers() const noexcept { return num_workers_; }
+    rank_t num_ranks() const noexcept { return nodes_.num_ranks(); }
+    const topology& nodes() const noexcept { return nodes_; }
+    int num_stages() const noexcept { return num_stages_; }
+    bool has_one_hop() const noexcept { return num_stages_ == 1; }
+
+    int here() const noexcept { return here_; }  ///< the own place
+
+    /// @brief Where items for a rank go that start here.
+    const std::vector<target>& targets() const noexcept { return targets_; }
+
+    /// @brief All buffers, in the order of their numbers.
+    const std::vector<buffer_end>& buffers() const noexcept { return buffers_; }
+
+    /// @brief The first of the buffers for items that are here before `stage` and go to `place`.
+    /// @pre `place != here()`
+    std::uint32_t buffer_on_the_way(int stage, int place) const noexcept {
+        return buffers_on_the_way_[static_cast<std::size_t>(stage) *
+                                       static_cast<std::size_t>(num_places_) +
+                                   static_cast<std::size_t>(place)];
+    }
+
+    int num_places() const noexcept { return num_places_; }
+    int place_of(rank_t rank) const { return is_node_ ? nodes_.region_of(rank) : rank; }
+
+    /// @brief Workers of the largest place.
+    int max_group_size() const noexcept { return max_group_size_; }
+    int group_size(int place) const {
+        return num_workers_ * (is_node_ ? nodes_.region_size(place) : 1);
+    }
+
+    /// @brief Whether one buffer leads to one worker.
+    bool is_per_worker() const noexcept { return scheme_ == stream_scheme::ww; }
+    bool is_node() const noexcept { return is_node_; }
+
+    /// @brief Bytes of a tag: 0 where there is nothing to tell, 2, or 4.
+    int tag_bytes() const noexcept { return tag_bytes_; }
+
+    /// @brief Places that receive buffers of this one, itself included.
+    count_t num_partners() const noexcept {
+        return static_cast<count_t>(buffers_.size()) / buffers_of_a_place();
+    }
+
+  private:
+    int buffers_of_a_place() const noexcept { return is_per_worker() ? num_workers_ : 1; }
+    std::uint32_t add_buffers(int place, int stage);
+
+    topology nodes_;
+    stream_scheme scheme_;
+    int num_workers_;
+    bool is_node_;
+    int num_places_;
+    int here_;
+    int num_stages_ = 1;
+    int max_group_size_;
+    int tag_bytes_;
+    std::vector<target> targets_;
+    std::vector<buffer_end> buffers_;
+    std::vector<std::uint32_t> buffers_on_the_way_;  // per stage and place
+};
+
+}  // namespace crossdock

@@ -1,0 +1,66 @@
+/// @file
+/// @brief What a user may choose about a stream.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "crossdock/base/types.hpp"
+#include "crossdock/stream/scheme.hpp"
+#include "crossdock/topology/topology.hpp"
+
+namespace crossdock {
+
+/// @brief A worker: one thread's end of a stream.
+struct worker_id {
+    rank_t rank = 0;
+    int worker = 0;  ///< from 0, inside the process
+
+    friend bool operator==(const worker_id&, const worker_id&) = default;
+};
+
+/// @brief What a push does when all buffers of its worker are on their way.
+enum class back_pressure {
+    progress,  ///< delivers what has come to this worker meanwhile
+    block,     ///< waits without running a handler; what comes is kept
+    fail,      ///< throws; `try_push` returns false instead
+};
+
+/// @brief How a stream collects, sends and delivers. Equal on all ranks but for `pressure`.
+struct stream_options {
+    int workers = 1;  ///< threads of a process that push and handle, each through its own port
+    stream_scheme scheme = stream_scheme::automatic;
+    std::string route = "direct";  ///< any registered route, between processes (nodes for `node`)
+    std::optional<topology> nodes = {};  ///< who shares memory; found on the machine if absent
+    count_t buffer_items = 1024;         ///< g: items of a full buffer; bytes for items of any size
+
+    /// @brief Buffers of a worker, those on their way included; 0: twice those it fills, at least 64.
+    ///
+    /// When all are in use, the one that was begun first leaves as it is.
+    int max_buffers = 0;
+
+    int lanes =
+        1;  ///< 1 or 2: with 2, items pushed as urgent have buffers of their own and overtake
+
+    bool flush_on_idle = true;  ///< `progress()` that finds nothing to do sends what there is
+    std::optional<double> max_age_seconds =
+        {};  ///< the longest time that an item waits in a buffer
+
+    back_pressure pressure = back_pressure::progress;
+
+    /// @brief Items from one port to one worker are handled in the order of their pushes.
+    ///
+    /// For `ww`, `wps` and `wsp` on the route `direct`, inside each lane. What buffers share or
+    /// intermediate ranks forward overtakes.
+    bool ordered = false;
+
+    bool with_source = false;   ///< handlers may ask who pushed an item
+    bool shared_memory = true;  ///< processes of a node hand buffers over without MPI
+    bool progress_thread =
+        false;  ///< a thread of the stream drives MPI; needs MPI_THREAD_SERIALIZED
+
+    /// @brief Every so manieth push of a port carries the time; 0: none.
+    count_t latency_sample_interval = 0;
+};
+
+}  // namespace crossdock

@@ -1,0 +1,215 @@
+/// @file
+/// @brief One thread's end of a stream, for items as bytes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+
+#include "crossdock/stream/stream_channel.hpp"
+#include "crossdock/stream/stream_layout.hpp"
+#include "crossdock/stream/stream_options.hpp"
+#include "crossdock/stream/stream_statistics.hpp"
+
+namespace crossdock {
+
+class stream_engine;
+class worker_buffers;
+
+/// @brief Where the next item of a buffer goes. One that is not begun has room for a single item in
+/// memory that all of them share.
+struct stream_cursor {
+    std::byte* next;
+    std::byte* end;
+    std::byte* tags;
+    std::uint32_t* sources;
+};
+
+/// @brief What is needed to find a waiting item of the same key.
+struct waiting_items {
+    std::byte* items = nullptr;  ///< the first one; null if the buffer is not begun
+    std::byte* tags = nullptr;
+    std::uint16_t* positions = nullptr;  ///< by hash of key and tag; may be out of date
+};
+
+/// @brief What a push reads and writes, all in a line of memory or two.
+struct push_state {
+    stream_cursor* cursors = nullptr;                ///< per channel and buffer
+    const stream_layout::target* targets = nullptr;  ///< per rank
+    std::int64_t ticks = 0;                          ///< pushes until something else is to be done
+    unsigned num_ranks = 0;
+    unsigned num_workers = 0;
+    std::uint32_t num_buffers = 0;
+    std::uint32_t per_worker_mask = 0;  ///< all ones if there is a buffer for each worker
+    int tag_bytes = 0;
+    std::uint32_t own_number = 0;
+    bool keeps_sources = false;
+    waiting_items* waiting = nullptr;  ///< per channel and buffer, where items combine
+    std::uint32_t position_mask = 0;
+    std::int64_t num_combined = 0;
+};
+
+/// @brief The buffers that one worker fills, and what comes to it. `stream_port` gives it a type.
+///
+/// | state | legal calls outside handlers | next |
+/// |---|---|---|
+/// | open | all | draining by `start_drain()`, closed by the stream's `close()` |
+/// | draining | `progress()`, `test_drain()`, `statistics()` | open when `test_drain()` gives true |
+/// | closed | `statistics()` | |
+///
+/// @par Thread safety
+/// None: one thread at a time. Different workers of a stream may be used by different threads.
+class stream_worker {
+  public:
+    stream_worker(stream_engine& engine, int worker);
+    ~stream_worker();
+    stream_worker(const stream_worker&) = delete;
+    stream_worker& operator=(const stream_worker&) = delete;
+
+    /// @brief Who this is.
+    worker_id id() const noexcept;
+
+    /// @brief Appends an item of `sizeof(T)` bytes to the buffer for `to`.
+    /// @param channel  one of items of that size
+    /// @par Collective
+    /// No. Waits if all buffers are in use, as the options' `pressure` says; never in a handler.
+    /// @throws error(errc::rank_out_of_range)  there is no such worker
+    /// @throws error(errc::invalid_state)      outside handlers after `start_drain()` or `close()`;
+    /// or no buffer is free, with `back_pressure::fail`
+    /// @throws error(errc::handler_failed)     a handler has thrown somewhere
+    /// @par Complexity
+    /// A few instructions; once per buffer a few hundred.
+    template <class T>
+    void push_item(int channel, worker_id to, const T& item) {
+        const place_in_buffer at = locate(channel, to);
+        std::memcpy(at.open->next, &item, sizeof(T));
+        advance(at, sizeof(T));
+    }
+
+    /// @brief As `push_item`; combines with an item of the same key that still waits in the buffer.
+    /// @param key      the item's
+    /// @param key_of   (bytes of a waiting item) gives its key
+    /// @param combine  (bytes of the waiting item) makes it both
+    template <class T, class KeyOf, class CombineInto>
+    void push_combining(int channel, worker_id to, const T& item, std::uint64_t key,
+                        const KeyOf& key_of, const CombineInto& combine) {
+        const place_in_buffer at = locate(channel, to);
+        if (combine_waiting(at, sizeof(T), key, key_of, combine)) return;
+        std::memcpy(at.open->next, &item, sizeof(T));
+        advance(at, sizeof(T));
+    }
+
+    /// @brief As `push_item`, for a channel of records.
+    /// @throws error(errc::size_mismatch)  the item does not fit into a buffer
+    void push_record(int channel, worker_id to, const std::byte* item, std::size_t num_bytes);
+
+    /// @brief Whether a push to `to` finds a buffer without waiting.
+    /// @throws error(errc::rank_out_of_range)  there is no such worker
+    bool has_room(int channel, worker_id to);
+
+    /// @brief Handles what has come, sends what is due, and drives MPI if this thread may.
+    /// @return items handled
+    /// @par Collective
+    /// No; does not wait.
+    /// @throws error(errc::invalid_state)  called by a handler
+    count_t progress();
+
+    /// @brief Sends all buffers as they are.
+    void flush();
+    /// @brief Sends the buffers that hold items for `to`, and what else they hold.
+    /// @throws error(errc::rank_out_of_range)  there is no such worker
+    void flush(worker_id to);
+
+    /// @brief Says that nothing will be pushed but by handlers until the stream has come to rest.
+    /// @throws error(errc::invalid_state)  draining or closed already, or called by a handler
+    void start_drain();
+    /// @brief Makes progress; true once every item of every worker has been handled.
+    /// @throws error  what a handler of this worker has thrown; error(errc::handler_failed) if one
+    /// of another worker has
+    bool test_drain();
+    bool is_draining() const noexcept;
+
+    /// @brief What this worker has done so far.
+    stream_statistics statistics() const;
+
+  private:
+    friend class worker_buffers;
+    friend class stream_engine;
+
+    struct place_in_buffer {
+        stream_cursor* open;
+        std::uint32_t tag;
+    };
+
+    place_in_buffer locate(int channel, worker_id to) {
+        if (static_cast<unsigned>(to.rank) >= push_.num_ranks ||
+            static_cast<unsigned>(to.worker) >= push_.num_workers) [[unlikely]] {
+            refuse(to);
+        }
+        const stream_layout::target& target = push_.targets[to.rank];
+        const auto worker = static_cast<std::uint32_t>(to.worker);
+        return {push_.cursors + static_cast<std::uint32_t>(channel) * push_.num_buffers +
+                    target.buffer + (worker & push_.per_worker_mask),
+                target.tag + worker};
+    }
+
+    void advance(place_in_buffer at, std::size_t item_bytes) {
+        stream_cursor& open = *at.open;
+        if (push_.tag_bytes != 0) put_tag(open, at.tag, push_.own_number);
+        open.next += item_bytes;
+        if ((open.next == open.end) | (--push_.ticks <= 0)) [[unlikely]]
+            after_push(open);
+    }
+
+    void put_tag(stream_cursor& open, std::uint32_t tag, std::uint32_t source) {
+        if (push_.tag_bytes == 2) {
+            const auto narrow = static_cast<std::uint16_t>(tag);
+            std::memcpy(open.tags, &narrow, 2);
+        } else {
+            std::memcpy(open.tags, &tag, 4);
+        }
+        open.tags += push_.tag_bytes;
+        if (push_.keeps_sources) *open.sources++ = source;
+    }
+
+    template <class KeyOf, class CombineInto>
+    bool combine_waiting(place_in_buffer at, std::size_t item_bytes, std::uint64_t key,
+                         const KeyOf& key_of, const CombineInto& combine) {
+        const waiting_items& waiting = push_.waiting[at.open - push_.cursors];
+        if (waiting.items == nullptr || push_.ticks <= 0) return false;
+        const auto fill = static_cast<std::size_t>(at.open->next - waiting.items) / item_bytes;
+        std::uint16_t& slot = position_slot(waiting, key, at.tag);
+        const std::size_t position = slot;
+        std::byte* const other = waiting.items + position * item_bytes;
+        if (position < fill && key_of(other) == key && has_tag(waiting, position, at.tag)) {
+            combine(other);
+            ++push_.num_combined;
+            return true;
+        }
+        slot = static_cast<std::uint16_t>(fill);
+        return false;
+    }
+
+    std::uint16_t& position_slot(const waiting_items& waiting, std::uint64_t key,
+                                 std::uint32_t tag) const {
+        const std::uint64_t mixed = (key + tag) * 0x9E3779B97F4A7C15ULL;  // Fibonacci hashing
+        return waiting.positions[(mixed >> 40) & push_.position_mask];
+    }
+
+    bool has_tag(const waiting_items& waiting, std::size_t position, std::uint32_t tag) const {
+        if (push_.tag_bytes == 0) return true;
+        std::uint32_t found = 0;  // little endian: the lower half is what two bytes hold
+        const auto bytes = static_cast<std::size_t>(push_.tag_bytes);
+        std::memcpy(&found, waiting.tags + position * bytes, bytes);
+        return found == tag;
+    }
+
+    [[noreturn]] void refuse(worker_id to) const;
+    void after_push(stream_cursor& open);
+
+    push_state push_;
+    std::unique_ptr<worker_buffers> buffers_;
+};
+
+}  // namespace crossdock

@@ -1,0 +1,59 @@
+#include "crossdock/stream/latency_histogram.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace crossdock {
+
+int latency_histogram::class_of(std::int64_t nanoseconds) noexcept {
+    if (nanoseconds < 64) return static_cast<int>(nanoseconds);
+    const int power = 63 - std::countl_zero(static_cast<std::uint64_t>(nanoseconds));  // 6 and more
+    const auto step = static_cast<int>(nanoseconds >> (power - 5)) - 32;               // 0 to 31
+    return 64 + 32 * (power - 6) + step;
+}
+
+std::int64_t latency_histogram::least_of(int number) noexcept {
+    if (number < 64) return number;
+    const int power = (number - 64) / 32 + 6;
+    return static_cast<std::int64_t>(32 + (number - 64) % 32) << (power - 5);
+}
+
+void latency_histogram::add(std::int64_t nanoseconds) noexcept {
+    const std::int64_t time = std::max<std::int64_t>(nanoseconds, 0);
+    ++counts_[static_cast<std::size_t>(class_of(time))];
+    ++count_;
+    max_nanoseconds_ = std::max(max_nanoseconds_, time);
+}
+
+void latency_histogram::add(const latency_histogram& other) noexcept {
+    for (std::size_t i = 0; i < counts_.size(); ++i) counts_[i] += other.counts_[i];
+    count_ += other.count_;
+    max_nanoseconds_ = std::max(max_nanoseconds_, other.max_nanoseconds_);
+}
+
+double latency_histogram::quantile_seconds(double share) const noexcept {
+    const auto rank = std::max<std::int64_t>(
+        static_cast<std::int64_t>(std::ceil(share * static_cast<double>(count_))), 1);
+    std::int64_t below = 0;
+    for (int i = 0; i < num_classes; ++i) {
+        below += counts_[static_cast<std::size_t>(i)];
+        if (below >= rank) {
+            return 1e-9 * static_cast<double>(std::min(least_of(i + 1) - 1, max_nanoseconds_));
+        }
+    }
+    return 0;
+}
+
+std::vector<latency_histogram::bucket> latency_histogram::buckets() const {
+    std::vector<bucket> result;
+    for (int i = 0; i < num_classes; ++i) {
+        if (const std::int64_t count = counts_[static_cast<std::size_t>(i)]; count > 0) {
+            result.push_back({1e-9 * static_cast<double>(least_of(i)),
+                              1e-9 * static_cast<double>(least_of(i + 1)), count});
+        }
+    }
+    return result;
+}
+
+}  // namespace crossdock

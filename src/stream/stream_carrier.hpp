@@ -1,0 +1,43 @@
+// What brings chunks to other nodes, and adds numbers up over all processes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "stream_chunk.hpp"
+
+namespace crossdock {
+
+// What a process contributes to a wave of the termination detector.
+struct wave_sums {
+    std::int64_t sent = 0;
+    std::int64_t handled = 0;
+    std::int64_t failed = 0;  // 1 + the highest rank with a handler that has thrown, or 0
+};
+
+// One thread at a time calls.
+class stream_carrier {
+  public:
+    virtual ~stream_carrier() = default;
+
+    struct events {
+        std::vector<chunk_ref> sent;     // whose memory is free again
+        std::vector<chunk_ref> arrived;  // filled with a message
+    };
+
+    // Keeps the message's memory until `poll` names the chunk as sent.
+    virtual void send(chunk_ref ref, std::span<const std::byte> message, rank_t destination,
+                      bool is_urgent) = 0;
+    // Offers room for one message.
+    virtual void receive(chunk_ref ref, std::span<std::byte> room) = 0;
+    virtual void poll(events& into) = 0;
+
+    // The sums of all processes (the maximum of `failed`), of one wave after another.
+    virtual void start_wave(const wave_sums& own) = 0;
+    virtual std::optional<wave_sums> test_wave() = 0;
+};
+
+}  // namespace crossdock

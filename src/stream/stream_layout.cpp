@@ -1,0 +1,87 @@
+#include "crossdock/stream/stream_layout.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <utility>
+
+namespace crossdock {
+
+namespace {
+
+// Nodes as if each were a rank.
+topology places_of(const topology& nodes, bool is_node) {
+    return is_node ? topology::from_string(fmt::format("{}x1", nodes.num_regions())) : nodes;
+}
+
+int largest_region(const topology& nodes) {
+    int largest = 0;
+    for (region_t r = 0; r < nodes.num_regions(); ++r) {
+        largest = std::max(largest, nodes.region_size(r));
+    }
+    return largest;
+}
+
+}  // namespace
+
+stream_layout::stream_layout(const topology& nodes, std::string_view route_name,
+                             stream_scheme scheme, int workers, rank_t here_rank)
+    : nodes_(nodes),
+      scheme_(scheme),
+      num_workers_(workers),
+      is_node_(scheme == stream_scheme::node),
+      num_places_(is_node_ ? nodes.num_regions() : nodes.num_ranks()),
+      here_(place_of(here_rank)),
+      max_group_size_(workers * (is_node_ ? largest_region(nodes) : 1)) {
+    const auto way = make_route(route_name, places_of(nodes, is_node_));
+    num_stages_ = std::max(way->num_stages(), 1);
+    const speaker_table nobody;
+
+    const std::uint32_t own = add_buffers(here_, num_stages_);
+    buffers_on_the_way_.resize(static_cast<std::size_t>(num_stages_) *
+                               static_cast<std::size_t>(num_places_));
+    std::map<std::pair<int, int>, std::uint32_t> known;  // by stage and place
+    for (int place = 0; place < num_places_; ++place) {
+        if (place == here_) continue;
+        // From the last stage to the first: who stays takes the way of the next stage.
+        std::uint32_t later = own;
+        for (int stage = num_stages_ - 1; stage >= 0; --stage) {
+            const int next = way->next_hop(here_, place, stage, nobody);
+            if (next != here_) {
+                const auto [entry, is_new] = known.try_emplace({stage, next}, 0);
+                if (is_new) entry->second = add_buffers(next, stage + 1);
+                later = entry->second;
+            }
+            buffers_on_the_way_[static_cast<std::size_t>(stage) *
+                                    static_cast<std::size_t>(num_places_) +
+                                static_cast<std::size_t>(place)] = later;
+        }
+    }
+
+    targets_.reserve(static_cast<std::size_t>(num_ranks()));
+    for (rank_t rank = 0; rank < num_ranks(); ++rank) {
+        const int place = place_of(rank);
+        const int first_worker = !has_one_hop() ? rank : (is_node_ ? nodes_.local_rank(rank) : 0);
+        targets_.push_back({place == here_ ? own : buffer_on_the_way(0, place),
+                            static_cast<std::uint32_t>(first_worker * num_workers_)});
+    }
+
+    const bool is_told = has_one_hop() && (is_per_worker() || max_group_size_ == 1);
+    const bool is_short =
+        has_one_hop() && max_group_size_ <= std::numeric_limits<std::uint16_t>::max();
+    tag_bytes_ = is_told ? 0 : (is_short ? 2 : 4);
+}
+
+std::uint32_t stream_layout::add_buffers(int place, int stage) {
+    const auto first = static_cast<std::uint32_t>(buffers_.size());
+    if (is_per_worker()) {
+        for (int w = 0; w < num_workers_; ++w) buffers_.push_back({place, stage, w});
+    } else {
+        buffers_.push_back({place, stage, -1});
+    }
+    return first;
+}
+
+}  // namespace crossdock
