@@ -62,7 +62,8 @@ chunk_memory::chunk_memory(const chunk_shape& shape, const sizes& s, std::vector
     : shape_(shape), sizes_(s), blocks_(std::move(blocks)), here_(here) {
     const auto workers = static_cast<std::size_t>(s.num_workers);
     shared_at_ = line * (2 * workers + workers + 1);
-    chunks_at_ = shared_at_ + aligned(s.num_shared_buffers * sizeof(std::uint64_t));
+    chunks_at_ =
+        shared_at_ + aligned((s.num_shared_buffers + num_shared_counts) * sizeof(std::uint64_t));
 }
 
 std::size_t chunk_memory::block_bytes(const chunk_shape& shape, const sizes& s) {
@@ -81,7 +82,7 @@ void chunk_memory::initialize() {
     for (std::size_t at = 0; at < shared_at_; at += line) {
         new (block + at) std::atomic<chunk_ref>(no_chunk);
     }
-    for (std::uint32_t b = 0; b < sizes_.num_shared_buffers; ++b) {
+    for (std::uint32_t b = 0; b < sizes_.num_shared_buffers + num_shared_counts; ++b) {
         new (block + shared_at_ + b * sizeof(std::uint64_t)) std::atomic<std::uint64_t>(0);
     }
     chunk_ref ref = (static_cast<chunk_ref>(here_) << chunk_bits) + 1;
@@ -135,6 +136,18 @@ void chunk_memory::take(int worker, bool is_urgent, std::vector<chunk_ref>& into
         into.push_back(ref);
     }
     std::reverse(into.begin() + first, into.end());
+}
+
+void chunk_memory::count_shared(int holder, int change) const noexcept {
+    const auto step = static_cast<std::uint64_t>(static_cast<std::int64_t>(change));
+    const std::uint64_t count = shared_buffer(holder, sizes_.num_shared_buffers)
+                                    .fetch_add(step, std::memory_order_relaxed) +
+                                step;
+    std::atomic<std::uint64_t>& peak = shared_buffer(holder, sizes_.num_shared_buffers + 1);
+    std::uint64_t known = peak.load(std::memory_order_relaxed);
+    while (change > 0 && known < count &&
+           !peak.compare_exchange_weak(known, count, std::memory_order_relaxed)) {
+    }
 }
 
 bool chunk_memory::has_arrivals(int worker) const noexcept {

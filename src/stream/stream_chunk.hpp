@@ -208,7 +208,15 @@ class chunk_memory {
                                                              shared_at_)[number];
     }
 
+    // How many shared buffers are being filled, and the most there were.
+    void count_shared(int holder, int change) const noexcept;
+    std::int64_t peak_shared(int holder) const noexcept {
+        return static_cast<std::int64_t>(
+            shared_buffer(holder, sizes_.num_shared_buffers + 1).load(std::memory_order_relaxed));
+    }
+
   private:
+    static constexpr std::uint32_t num_shared_counts = 2;  // behind the shared buffers
     static constexpr unsigned chunk_bits = 20;
     static constexpr std::size_t line = 64;
 

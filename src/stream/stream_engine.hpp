@@ -54,8 +54,8 @@ class stream_engine {
     // Brings a closed chunk on its way. Gives the bytes sent by MPI, or 0.
     std::size_t hand_over(chunk_ref ref, int place);
     // Puts a chunk whose shares are in order into the inboxes of all but `except`, a number in the
-    // place; gives the number of shares. `readers` is set.
-    int put_shares(chunk_ref ref, int except);
+    // place; gives the number of shares. `readers` is set. `process` is that of a place that is one.
+    int put_shares(chunk_ref ref, int process, int except);
     // The process of this node and its worker that have the number in a place.
     worker_id local_worker(int number_in_place) const noexcept;
 
@@ -76,6 +76,9 @@ class stream_engine {
         return static_cast<rank_t>(failed_.load(std::memory_order_relaxed)) - 1;
     }
 
+    // Nothing waits in a buffer and nothing has been pushed since all last came to rest.
+    bool is_at_rest() const;
+
     void close() noexcept { is_closed_.store(true, std::memory_order_relaxed); }
     bool is_closed() const noexcept { return is_closed_.load(std::memory_order_relaxed); }
 
@@ -89,13 +92,13 @@ class stream_engine {
     void set_clock_offset(std::int64_t nanoseconds) noexcept { clock_offset_ = nanoseconds; }
 
   private:
+    bool shares_memory_with(rank_t rank) const;
     int local_process(rank_t rank) const;
     rank_t receiver_at(int place) const;
-    void enter(int process, chunk_ref ref);
+    void enter(int process, int place, chunk_ref ref);
     void send_waiting();
     void take_arrived();
     void take_in_order(chunk_ref ref);
-    void offer_room();
     void move_waves();
     bool all_are_quiet() const;
 

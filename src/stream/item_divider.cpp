@@ -1,0 +1,67 @@
+#include "item_divider.hpp"
+
+#include <cstring>
+
+#include "crossdock/base/item_bytes.hpp"
+
+namespace crossdock {
+
+// units_ becomes where the next item of each worker goes.
+int item_divider::set_offsets(const chunk& c, int group) {
+    int only = -1;
+    int num_shares = 0;
+    std::uint32_t sum = 0;
+    for (int w = 0; w < group; ++w) {
+        std::uint32_t& units = units_[static_cast<std::size_t>(w)];
+        if (units > 0) {
+            only = w;
+            ++num_shares;
+        }
+        c.offsets()[w] = sum;
+        sum += units;
+        units = c.offsets()[w];
+    }
+    c.offsets()[group] = sum;
+    return num_shares == 1 ? only : -1;
+}
+
+void item_divider::move_items(const chunk& c, const chunk_shape& shape, std::uint32_t num_before) {
+    const int channel = c.channel();
+    const std::size_t item_bytes = shape.item_bytes(channel);
+    const std::uint32_t num_left = c.head().items;
+    const bool has_sources = shape.source_bytes(channel) > 0;
+    items_.resize(num_left * item_bytes);
+    sources_.resize(has_sources ? num_left : 0);
+    const std::byte* const from = c.items();
+    const std::uint32_t* const sources = c.sources();
+    with_item_bytes(item_bytes, [&](auto bytes) {
+        const std::size_t size = bytes;
+        for (std::uint32_t i = 0; i < num_before; ++i) {
+            if (numbers_[i] == elsewhere) continue;
+            const std::uint32_t to = units_[numbers_[i]]++;
+            std::memcpy(items_.data() + to * size, from + i * size, size);
+            if (has_sources) sources_[to] = sources[i];
+        }
+    });
+    std::memcpy(c.items(), items_.data(), items_.size());
+    c.head().units = num_left;  // it says where the sources lie
+    if (has_sources) std::memcpy(c.sources(), sources_.data(), num_left * sizeof(std::uint32_t));
+}
+
+void item_divider::move_records(const chunk& c) {
+    items_.resize(c.head().units);
+    std::uint32_t at = 0;
+    for (const std::uint32_t number : numbers_) {
+        stream_record record;
+        std::memcpy(&record, c.items() + at, sizeof record);
+        const auto size = static_cast<std::uint32_t>(stream_record::room(record.num_bytes));
+        if (number != elsewhere) {
+            std::memcpy(items_.data() + units_[number], c.items() + at, size);
+            units_[number] += size;
+        }
+        at += size;
+    }
+    std::memcpy(c.items(), items_.data(), items_.size());
+}
+
+}  // namespace crossdock

@@ -1,0 +1,254 @@
+#include "stream_engine.hpp"
+
+#include <algorithm>
+
+#include "worker_buffers.hpp"
+
+namespace crossdock {
+
+namespace {
+
+constexpr std::uint32_t least_chunks_per_worker = 64;
+constexpr std::uint32_t chunks_to_receive = 32;
+constexpr auto time_between_waves = std::chrono::milliseconds(1);
+
+std::size_t place_of_order(rank_t rank, bool is_urgent) {
+    return 2 * static_cast<std::size_t>(rank) + (is_urgent ? 1 : 0);
+}
+
+}  // namespace
+
+std::uint32_t chunks_per_worker(const stream_layout& layout, const stream_options& options,
+                                int num_channels) {
+    if (options.max_buffers > 0) return static_cast<std::uint32_t>(options.max_buffers);
+    const auto filled = static_cast<std::uint32_t>(layout.buffers().size()) *
+                        static_cast<std::uint32_t>(num_channels);
+    return std::max(2 * filled, least_chunks_per_worker);
+}
+
+chunk_memory::sizes chunk_memory_sizes(const stream_layout& layout, const stream_options& options,
+                                       int num_channels, bool has_others) {
+    const auto buffers = static_cast<std::uint32_t>(layout.buffers().size());
+    return {
+        layout.num_workers(), chunks_per_worker(layout, options, num_channels),
+        has_others ? chunks_to_receive : 0,
+        fills_together(layout.scheme()) ? buffers * static_cast<std::uint32_t>(num_channels) : 0};
+}
+
+chunk_shape stream_chunk_shape(const stream_layout& layout, const stream_options& options,
+                               std::span<const stream_channel> channels) {
+    const bool has_many_sources = fills_together(layout.scheme()) || !layout.has_one_hop();
+    return {channels, layout.max_group_size(), layout.tag_bytes(),
+            options.with_source && has_many_sources ? 4 : 0};
+}
+
+stream_engine::stream_engine(rank_t rank, const stream_layout& layout,
+                             const stream_options& options, stream_sink& sink, chunk_memory memory,
+                             stream_carrier& carrier, std::optional<std::thread::id> driver)
+    : rank_(rank),
+      layout_(layout),
+      options_(options),
+      sink_(sink),
+      memory_(std::move(memory)),
+      carrier_(carrier),
+      driver_(driver) {
+    for (int w = 0; w < layout.num_workers(); ++w) {
+        workers_.push_back(std::make_unique<stream_worker>(*this, w));
+    }
+    if (options.ordered) {
+        const std::size_t places = place_of_order(layout.num_ranks(), false);
+        next_to_send_.resize(places);
+        next_to_take_.resize(places);
+        early_.resize(places);
+    }
+}
+
+bool stream_engine::shares_memory_with(rank_t rank) const {
+    if (!options_.shared_memory) return rank == rank_;
+    return layout_.nodes().region_of(rank) == layout_.nodes().region_of(rank_);
+}
+
+int stream_engine::local_process(rank_t rank) const {
+    return options_.shared_memory ? layout_.nodes().local_rank(rank) : 0;
+}
+
+// Of the processes of another node, messages of this one go to one by number.
+rank_t stream_engine::receiver_at(int place) const {
+    if (!layout_.is_node()) return place;
+    const topology& nodes = layout_.nodes();
+    return nodes.rank_at(place, nodes.local_rank(rank_) % nodes.region_size(place));
+}
+
+worker_id stream_engine::local_worker(int number_in_place) const noexcept {
+    const int workers = layout_.num_workers();
+    if (!layout_.is_node()) return {memory_.here(), number_in_place};
+    return {number_in_place / workers, number_in_place % workers};
+}
+
+std::size_t stream_engine::hand_over(chunk_ref ref, int place) {
+    const rank_t to = layout_.is_node() && place == layout_.here() ? rank_ : receiver_at(place);
+    if (shares_memory_with(to)) {
+        enter(local_process(to), place, ref);
+        return 0;
+    }
+    const chunk c = memory_.at(ref);
+    const std::size_t num_bytes = c.message().size();
+    chunk_state& state = c.state();
+    state.destination = to;
+    state.next = to_send_.load(std::memory_order_relaxed);
+    while (!to_send_.compare_exchange_weak(state.next, ref, std::memory_order_release,
+                                           std::memory_order_relaxed)) {
+    }
+    return num_bytes;
+}
+
+// Into the inbox of the worker it is for, of all workers it has shares for, or of one that divides it.
+void stream_engine::enter(int process, int place, chunk_ref ref) {
+    const chunk c = memory_.at(ref);
+    const chunk_head& head = c.head();
+    const bool is_urgent = shape().channel(c.channel()).is_urgent;
+    if (head.is_grouped != 0) {
+        put_shares(ref, process, -1);
+        return;
+    }
+    const auto divider =
+        static_cast<int>(head.source % static_cast<unsigned>(layout_.num_workers()));
+    const int worker = head.worker >= 0                 ? head.worker
+                       : layout_.group_size(place) == 1 ? 0
+                                                        : divider;
+    c.state().readers.store(1, std::memory_order_relaxed);
+    memory_.put(process, worker, is_urgent, ref);
+}
+
+int stream_engine::put_shares(chunk_ref ref, int process, int except) {
+    const chunk c = memory_.at(ref);
+    const std::uint32_t* const offsets = c.offsets();
+    const bool is_urgent = shape().channel(c.channel()).is_urgent;
+    const int group = shape().group_size();
+    int num_shares = 0;
+    for (int i = 0; i < group; ++i) num_shares += offsets[i + 1] > offsets[i] ? 1 : 0;
+    c.state().readers.store(static_cast<std::uint32_t>(num_shares), std::memory_order_relaxed);
+    // Once the last one is put, the chunk may be somebody else's.
+    int left = num_shares - (except >= 0 && offsets[except + 1] > offsets[except] ? 1 : 0);
+    for (int i = 0; left > 0; ++i) {
+        if (i == except || offsets[i + 1] == offsets[i]) continue;
+        --left;
+        const worker_id to = local_worker(i);
+        memory_.put(layout_.is_node() ? to.rank : process, to.worker, is_urgent, ref);
+    }
+    return num_shares;
+}
+
+void stream_engine::drive() {
+    if (driver_ && *driver_ != std::this_thread::get_id()) return;
+    if (is_driven_.exchange(true, std::memory_order_acquire)) return;
+    try {
+        send_waiting();
+        take_arrived();
+        move_waves();
+    } catch (...) {
+        is_driven_.store(false, std::memory_order_release);
+        throw;
+    }
+    is_driven_.store(false, std::memory_order_release);
+}
+
+void stream_engine::send_waiting() {
+    if (to_send_.load(std::memory_order_relaxed) == no_chunk) return;
+    refs_.clear();
+    for (chunk_ref ref = to_send_.exchange(no_chunk, std::memory_order_acquire); ref != no_chunk;
+         ref = memory_.at(ref).state().next) {
+        refs_.push_back(ref);
+    }
+    for (auto at = refs_.rbegin(); at != refs_.rend(); ++at) {
+        const chunk c = memory_.at(*at);
+        const bool is_urgent = shape().channel(c.channel()).is_urgent;
+        const rank_t to = c.state().destination;
+        if (options_.ordered) c.head().sequence = next_to_send_[place_of_order(to, is_urgent)]++;
+        carrier_.send(*at, c.message(), to, is_urgent);
+    }
+}
+
+void stream_engine::take_arrived() {
+    events_.sent.clear();
+    events_.arrived.clear();
+    carrier_.poll(events_);
+    for (const chunk_ref ref : events_.sent) memory_.give_back(ref);
+    for (const chunk_ref ref : events_.arrived) {
+        if (options_.ordered) {
+            take_in_order(ref);
+        } else {
+            enter(memory_.here(), layout_.here(), ref);
+        }
+    }
+    refs_.clear();
+    memory_.take_free(static_cast<std::uint32_t>(layout_.num_workers()), refs_);
+    for (const chunk_ref ref : refs_) carrier_.receive(ref, memory_.at(ref).message_room());
+}
+
+// MPI may complete a later message of one sender first.
+void stream_engine::take_in_order(chunk_ref ref) {
+    const chunk c = memory_.at(ref);
+    const rank_t from =
+        static_cast<rank_t>(c.head().source / static_cast<unsigned>(layout_.num_workers()));
+    const std::size_t place = place_of_order(from, shape().channel(c.channel()).is_urgent);
+    std::vector<chunk_ref>& early = early_[place];
+    early.push_back(ref);
+    for (bool is_found = true; is_found;) {
+        const auto next = std::find_if(early.begin(), early.end(), [&](chunk_ref r) {
+            return memory_.at(r).head().sequence == next_to_take_[place];
+        });
+        is_found = next != early.end();
+        if (is_found) {
+            ++next_to_take_[place];
+            const chunk_ref found = *next;
+            early.erase(next);
+            enter(memory_.here(), layout_.here(), found);
+        }
+    }
+}
+
+void stream_engine::move_waves() {
+    if (is_wave_under_way_) {
+        const auto sums = carrier_.test_wave();
+        if (!sums) return;
+        is_wave_under_way_ = false;
+        last_wave_ = std::chrono::steady_clock::now();
+        if (sums->failed != 0) fail(static_cast<rank_t>(sums->failed - 1));
+        if (detector_.add_wave(sums->sent, sums->handled)) {
+            num_draining_.store(0, std::memory_order_relaxed);
+            num_phases_.fetch_add(1, std::memory_order_release);
+            return;
+        }
+    }
+    if (num_draining_.load(std::memory_order_acquire) != layout_.num_workers()) return;
+    if (!all_are_quiet() && std::chrono::steady_clock::now() - last_wave_ < time_between_waves) {
+        return;
+    }
+    wave_sums own;
+    own.failed = failed_.load(std::memory_order_relaxed);
+    for (const auto& w : workers_) own.handled += w->buffers_->published_handled();
+    for (const auto& w : workers_) own.sent += w->buffers_->sent();
+    carrier_.start_wave(own);
+    is_wave_under_way_ = true;
+}
+
+bool stream_engine::all_are_quiet() const {
+    return std::all_of(workers_.begin(), workers_.end(),
+                       [](const auto& w) { return w->buffers_->is_quiet(); });
+}
+
+bool stream_engine::is_at_rest() const {
+    return num_draining_.load(std::memory_order_relaxed) == 0 &&
+           std::all_of(workers_.begin(), workers_.end(),
+                       [](const auto& w) { return w->buffers_->is_at_rest(); });
+}
+
+void stream_engine::fail(rank_t rank) noexcept {
+    const std::int64_t mark = std::int64_t{rank} + 1;
+    std::int64_t known = failed_.load(std::memory_order_relaxed);
+    while (known < mark && !failed_.compare_exchange_weak(known, mark)) {
+    }
+}
+
+}  // namespace crossdock
