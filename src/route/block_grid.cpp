@@ -43,6 +43,7 @@ void block_grid::for_each_sibling(int here, int dimension, Visit visit) const {
 
 int block_grid::next(int here, int destination, int dimension) const {
     const cell_block home = block_of(destination, dimension);
+    if (!contains(home, here)) return here;  // nothing for `destination` comes here
     const int num_parts = shape_[static_cast<std::size_t>(dimension)];
     const cell_block target = part_of(home, num_parts, destination);
     if (contains(target, here)) return here;

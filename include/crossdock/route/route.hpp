@@ -54,7 +54,8 @@ class route {
 
     /// @brief Where an item for `destination` that is at `here` before `stage` goes in it.
     /// @param speakers  what the regions agreed on; empty unless `is_balanced()`
-    /// @return the next rank, or `here` if the item stays
+    /// @return the next rank, or `here` if the item stays; some rank where no item for `destination`
+    /// can be at `here` before `stage`
     virtual rank_t next_hop(rank_t here, rank_t destination, int stage,
                             const speaker_table& speakers) const = 0;
 

@@ -77,6 +77,23 @@ TEST_P(RouteConformance, EveryPathEndsAtItsDestinationAndStaysThere) {
     });
 }
 
+// Who makes a table of all hops asks for some that no item takes.
+TEST_P(RouteConformance, NextHopsAreRanksEvenWhereNoItemCanBe) {
+    for (const rank_t num_ranks : {1, 2, 3, 13}) {
+        for (const auto& regions : test::conformance_topologies(num_ranks)) {
+            const auto r = make_route(GetParam(), regions);
+            for (int stage = 0; stage < r->num_stages(); ++stage) {
+                for (rank_t here = 0; here < num_ranks; ++here) {
+                    for (rank_t destination = 0; destination < num_ranks; ++destination) {
+                        const rank_t next = r->next_hop(here, destination, stage, {});
+                        EXPECT_TRUE(0 <= next && next < num_ranks) << next;
+                    }
+                }
+            }
+        }
+    }
+}
+
 TEST_P(RouteConformance, PartnersAreThoseOfAnItemFromAnyRankToAnyOther) {
     for_all_topologies([](const route& r, const topology& regions) {
         const auto expected = partners_of_all(r, regions.num_ranks());
