@@ -13,10 +13,12 @@ int latency_histogram::class_of(std::int64_t nanoseconds) noexcept {
     return 64 + 32 * (power - 6) + step;
 }
 
-std::int64_t latency_histogram::least_of(int number) noexcept {
-    if (number < 64) return number;
-    const int power = (number - 64) / 32 + 6;
-    return static_cast<std::int64_t>(32 + (number - 64) % 32) << (power - 5);
+// Unsigned: the last class ends at 2^63.
+std::uint64_t latency_histogram::least_of(int number) noexcept {
+    const auto n = static_cast<std::uint64_t>(number);
+    if (n < 64) return n;
+    const std::uint64_t power = (n - 64) / 32 + 6;
+    return (32 + (n - 64) % 32) << (power - 5);
 }
 
 void latency_histogram::add(std::int64_t nanoseconds) noexcept {
@@ -39,7 +41,8 @@ double latency_histogram::quantile_seconds(double share) const noexcept {
     for (int i = 0; i < num_classes; ++i) {
         below += counts_[static_cast<std::size_t>(i)];
         if (below >= rank) {
-            return 1e-9 * static_cast<double>(std::min(least_of(i + 1) - 1, max_nanoseconds_));
+            const auto max = static_cast<std::uint64_t>(max_nanoseconds_);
+            return 1e-9 * static_cast<double>(std::min(least_of(i + 1) - 1, max));
         }
     }
     return 0;

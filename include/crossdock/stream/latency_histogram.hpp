@@ -55,7 +55,7 @@ class latency_histogram {
 
   private:
     static int class_of(std::int64_t nanoseconds) noexcept;
-    static std::int64_t least_of(int number) noexcept;
+    static std::uint64_t least_of(int number) noexcept;
 
     std::array<std::int64_t, num_classes> counts_{};
     std::int64_t count_ = 0;
