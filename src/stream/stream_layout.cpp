@@ -16,6 +16,15 @@ topology places_of(const topology& nodes, bool is_node) {
     return is_node ? topology::from_string(fmt::format("{}x1", nodes.num_regions())) : nodes;
 }
 
+// By stage, ascending. Elsewhere the route's next hops are those of items that never come.
+std::vector<std::vector<rank_t>> destinations_of(const route& way, int place) {
+    std::vector<std::vector<rank_t>> result;
+    for (int stage = 0; stage < way.num_stages(); ++stage) {
+        result.push_back(way.partners(place, stage).destinations);
+    }
+    return result;
+}
+
 int largest_region(const topology& nodes) {
     int largest = 0;
     for (region_t r = 0; r < nodes.num_regions(); ++r) {
@@ -37,6 +46,7 @@ stream_layout::stream_layout(const topology& nodes, std::string_view route_name,
       max_group_size_(workers * (is_node_ ? largest_region(nodes) : 1)) {
     const auto way = make_route(route_name, places_of(nodes, is_node_));
     num_stages_ = std::max(way->num_stages(), 1);
+    const auto partners = destinations_of(*way, here_);
     const speaker_table nobody;
 
     const std::uint32_t own = add_buffers(here_, num_stages_);
@@ -49,7 +59,7 @@ stream_layout::stream_layout(const topology& nodes, std::string_view route_name,
         std::uint32_t later = own;
         for (int stage = num_stages_ - 1; stage >= 0; --stage) {
             const int next = way->next_hop(here_, place, stage, nobody);
-            if (next != here_) {
+            if (std::ranges::binary_search(partners[static_cast<std::size_t>(stage)], next)) {
                 const auto [entry, is_new] = known.try_emplace({stage, next}, 0);
                 if (is_new) entry->second = add_buffers(next, stage + 1);
                 later = entry->second;

@@ -86,7 +86,8 @@ class stream_layout {
     /// @brief Bytes of a tag: 0 where there is nothing to tell, 2, or 4.
     int tag_bytes() const noexcept { return tag_bytes_; }
 
-    /// @brief Places that receive buffers of this one, itself included.
+    /// @brief Places that receive buffers of this one, itself included; once for each stage in which
+    /// they do.
     count_t num_partners() const noexcept {
         return static_cast<count_t>(buffers_.size()) / buffers_of_a_place();
     }
