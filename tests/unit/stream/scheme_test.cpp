@@ -1,0 +1,160 @@
+#include "crossdock/stream/scheme.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include "support/thrown_by.hpp"
+
+namespace crossdock {
+namespace {
+
+constexpr std::array all_schemes{stream_scheme::ww, stream_scheme::wps, stream_scheme::wsp,
+                                 stream_scheme::pp, stream_scheme::node};
+
+bool operator==(const message_bounds& a, const message_bounds& b) {
+    return a.least == b.least && a.most == b.most;
+}
+
+// What the bounds are about: items dealt out to buffers, `most` or `least` messages over all ways.
+message_bounds bounds_by_trying(count_t num_items, count_t buffer_items, count_t num_buffers) {
+    if (num_buffers == 0) return {0, num_items == 0 ? 0 : -1};
+    if (num_buffers == 1) {
+        const count_t messages = (num_items + buffer_items - 1) / buffer_items;
+        return {messages, messages};
+    }
+    message_bounds result{num_items, 0};
+    for (count_t first = 0; first <= num_items; ++first) {
+        const count_t messages = (first + buffer_items - 1) / buffer_items;
+        const message_bounds rest =
+            bounds_by_trying(num_items - first, buffer_items, num_buffers - 1);
+        result.least = std::min(result.least, messages + rest.least);
+        result.most = std::max(result.most, messages + rest.most);
+    }
+    return result;
+}
+
+TEST(Scheme, NamesAreThoseOfTheStudy) {
+    EXPECT_STREQ(to_string(stream_scheme::automatic), "auto");
+    EXPECT_STREQ(to_string(stream_scheme::ww), "ww");
+    EXPECT_STREQ(to_string(stream_scheme::wps), "wps");
+    EXPECT_STREQ(to_string(stream_scheme::wsp), "wsp");
+    EXPECT_STREQ(to_string(stream_scheme::pp), "pp");
+    EXPECT_STREQ(to_string(stream_scheme::node), "node");
+}
+
+TEST(Scheme, NamesAreReadInAnyCase) {
+    EXPECT_EQ(stream_scheme_from_string("auto"), stream_scheme::automatic);
+    EXPECT_EQ(stream_scheme_from_string("WPs"), stream_scheme::wps);
+    EXPECT_EQ(stream_scheme_from_string("WsP"), stream_scheme::wsp);
+    EXPECT_EQ(stream_scheme_from_string("NODE"), stream_scheme::node);
+    for (const stream_scheme scheme : all_schemes) {
+        EXPECT_EQ(stream_scheme_from_string(to_string(scheme)), scheme);
+    }
+}
+
+TEST(Scheme, UnknownNamesAreAnsweredWithAllThatAreKnown) {
+    for (const char* const name : {"", "pw", "wps ", "automatic"}) {
+        const error heard = test::thrown_by([&] { stream_scheme_from_string(name); });
+
+        EXPECT_EQ(heard.code(), errc::invalid_argument);
+        EXPECT_EQ(heard.what(), "unknown scheme \"" + std::string(name) +
+                                    "\"; there are auto, ww, wps, wsp, pp, node");
+    }
+}
+
+TEST(Scheme, OnlyPpAndNodeFillTogether) {
+    std::vector<bool> together;
+    for (const stream_scheme scheme : all_schemes) together.push_back(fills_together(scheme));
+
+    EXPECT_EQ(together, (std::vector<bool>{false, false, false, true, true}));
+}
+
+TEST(Scheme, AProcessBuffersWhatTheStudySays) {
+    constexpr count_t g = 1024;
+    constexpr count_t N = 64;
+    constexpr int t = 8;
+
+    // Of t workers: g N t each, g N each, and g N together.
+    EXPECT_EQ(max_buffered_items(stream_scheme::ww, g, N, t), g * N * t * t);
+    EXPECT_EQ(max_buffered_items(stream_scheme::wps, g, N, t), g * N * t);
+    EXPECT_EQ(max_buffered_items(stream_scheme::wsp, g, N, t), g * N * t);
+    EXPECT_EQ(max_buffered_items(stream_scheme::pp, g, N, t), g * N);
+    EXPECT_EQ(max_buffered_items(stream_scheme::node, g, N, t), g * N);
+}
+
+TEST(Scheme, WithOneWorkerAllBufferTheSame) {
+    for (const stream_scheme scheme : all_schemes) {
+        EXPECT_EQ(max_buffered_items(scheme, 7, 5, 1), 35) << to_string(scheme);
+    }
+}
+
+TEST(Scheme, BufferedItemsOfManyPlacesDoNotOverflow) {
+    EXPECT_EQ(max_buffered_items(stream_scheme::ww, count_t{1} << 20, 1 << 17, 64),
+              count_t{1} << 49);
+}
+
+TEST(Scheme, MessagesAreBetweenFullOnesAndOnePartialOneForEachBuffer) {
+    // z/g and z/g + N t, z/g + N.
+    EXPECT_TRUE(stream_message_bounds(stream_scheme::ww, 1000, 10, 4, 3) ==
+                (message_bounds{100, 112}));
+    for (const stream_scheme scheme :
+         {stream_scheme::wps, stream_scheme::wsp, stream_scheme::pp, stream_scheme::node}) {
+        EXPECT_TRUE(stream_message_bounds(scheme, 1000, 10, 4, 3) == (message_bounds{100, 104}))
+            << to_string(scheme);
+    }
+}
+
+TEST(Scheme, APartialBufferIsAMessage) {
+    EXPECT_TRUE(stream_message_bounds(stream_scheme::wps, 1001, 10, 4, 3) ==
+                (message_bounds{101, 104}));
+    EXPECT_TRUE(stream_message_bounds(stream_scheme::wps, 999, 10, 4, 3) ==
+                (message_bounds{100, 103}));
+}
+
+TEST(Scheme, NoItemsAreNoMessages) {
+    for (const stream_scheme scheme : all_schemes) {
+        EXPECT_TRUE(stream_message_bounds(scheme, 0, 10, 4, 3) == (message_bounds{0, 0}))
+            << to_string(scheme);
+    }
+}
+
+TEST(Scheme, FewerItemsThanBuffersAreAtMostAMessageEach) {
+    EXPECT_TRUE(stream_message_bounds(stream_scheme::ww, 5, 10, 4, 3) == (message_bounds{1, 5}));
+    EXPECT_TRUE(stream_message_bounds(stream_scheme::ww, 12, 100, 4, 3) == (message_bounds{1, 12}));
+    EXPECT_TRUE(stream_message_bounds(stream_scheme::ww, 13, 100, 4, 3) == (message_bounds{1, 12}));
+}
+
+TEST(Scheme, NoWayToDealItemsOutLeavesTheBounds) {
+    for (count_t items = 0; items <= 12; ++items) {
+        for (count_t g = 1; g <= 4; ++g) {
+            for (count_t places = 1; places <= 4; ++places) {
+                const message_bounds tried = bounds_by_trying(items, g, places);
+
+                const message_bounds stated =
+                    stream_message_bounds(stream_scheme::pp, items, g, places, 2);
+
+                EXPECT_EQ(stated.least, tried.least) << items << ' ' << g << ' ' << places;
+                EXPECT_GE(stated.most, tried.most) << items << ' ' << g << ' ' << places;
+            }
+        }
+    }
+}
+
+TEST(Scheme, OneWorkerToAProcessChoosesWw) {
+    EXPECT_EQ(choose_stream_scheme(100000, 1, 1 << 20), stream_scheme::ww);
+}
+
+TEST(Scheme, SeveralWorkersShareTheirBuffersAbove16MebibytesOfAProcess) {
+    constexpr count_t buffer = 16 << 10;
+
+    EXPECT_EQ(choose_stream_scheme(128, 8, buffer), stream_scheme::wps);  // 16 MiB exactly
+    EXPECT_EQ(choose_stream_scheme(129, 8, buffer), stream_scheme::pp);
+    EXPECT_EQ(choose_stream_scheme(1, 2, 16 << 20), stream_scheme::pp);
+}
+
+}  // namespace
+}  // namespace crossdock

@@ -1,0 +1,446 @@
+#include "../../../src/stream/stream_chunk.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "support/thrown_by.hpp"
+
+namespace crossdock {
+namespace {
+
+std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
+
+// Memory that begins at a line of the cache, as shared windows do.
+struct line_deleter {
+    void operator()(std::byte* block) const { ::operator delete[](block, std::align_val_t{64}); }
+};
+using block_ptr = std::unique_ptr<std::byte[], line_deleter>;
+
+block_ptr make_block(std::size_t num_bytes) {
+    return block_ptr(new (std::align_val_t{64}) std::byte[num_bytes]());
+}
+
+// The processes of a node, each with its own view of the same blocks.
+struct shared_node {
+    shared_node(const chunk_shape& shape, const chunk_memory::sizes& sizes, int num_processes) {
+        std::vector<std::byte*> pointers;
+        for (int p = 0; p < num_processes; ++p) {
+            blocks.push_back(make_block(chunk_memory::block_bytes(shape, sizes)));
+            pointers.push_back(blocks.back().get());
+        }
+        for (int p = 0; p < num_processes; ++p) {
+            processes.emplace_back(shape, sizes, pointers, p);
+            processes.back().initialize();
+        }
+    }
+
+    std::vector<block_ptr> blocks;
+    std::vector<chunk_memory> processes;
+};
+
+std::vector<chunk_ref> free_chunks(const chunk_memory& memory, std::uint32_t owner) {
+    std::vector<chunk_ref> result;
+    memory.take_free(owner, result);
+    return result;
+}
+
+std::vector<chunk_ref> arrivals(const chunk_memory& memory, int worker, bool is_urgent = false) {
+    std::vector<chunk_ref> result;
+    memory.take(worker, is_urgent, result);
+    return result;
+}
+
+const std::vector<stream_channel> words{{8, 10}};
+const std::vector<stream_channel> words_and_records{{8, 10}, {0, 200}, {3, 7}};
+
+struct extras {
+    int tag_bytes;
+    int source_bytes;
+};
+constexpr std::array all_extras{extras{0, 0}, extras{2, 0}, extras{4, 0},
+                                extras{0, 4}, extras{2, 4}, extras{4, 4}};
+
+TEST(ChunkShape, PartsFollowEachOther) {
+    for (const extras e : all_extras) {
+        for (const int group_size : {1, 3, 40}) {
+            const chunk_shape shape(words_and_records, group_size, e.tag_bytes, e.source_bytes);
+
+            EXPECT_GE(shape.links_at(), sizeof(chunk_state));
+            EXPECT_GE(shape.head_at(), shape.links_at() + index(group_size) * sizeof(chunk_ref));
+            EXPECT_EQ(shape.offsets_at(), shape.head_at() + sizeof(chunk_head));
+            EXPECT_GE(shape.items_at(), shape.offsets_at() + index(group_size + 1) * 4);
+            for (int c = 0; c < shape.num_channels(); ++c) {
+                const std::uint32_t capacity = shape.capacity(c);
+                const std::size_t items_end = shape.items_at() + capacity * shape.unit_bytes(c);
+                EXPECT_GE(shape.tags_at(c, capacity), items_end);
+                EXPECT_GE(shape.sources_at(c, capacity),
+                          shape.tags_at(c, capacity) + capacity * index(shape.tag_bytes(c)));
+                EXPECT_EQ(shape.end(c, capacity),
+                          shape.sources_at(c, capacity) + capacity * index(shape.source_bytes(c)));
+                EXPECT_GE(shape.stride(), shape.end(c, capacity));
+            }
+        }
+    }
+}
+
+TEST(ChunkShape, WhatIsSharedOrSentStartsAtALine) {
+    const chunk_shape shape(words_and_records, 5, 2, 4);
+
+    EXPECT_EQ(shape.links_at() % 64, 0U);
+    EXPECT_EQ(shape.head_at() % 64, 0U);
+    EXPECT_EQ(shape.items_at() % 64, 0U);
+    EXPECT_EQ(shape.stride() % 64, 0U);
+}
+
+TEST(ChunkShape, OffsetsAreExactForOneKnownShape) {
+    const chunk_shape shape(std::vector<stream_channel>{{3, 7}}, 3, 2, 4);
+
+    EXPECT_EQ(shape.links_at(), 64U);
+    EXPECT_EQ(shape.head_at(), 128U);
+    EXPECT_EQ(shape.offsets_at(), 192U);
+    EXPECT_EQ(shape.items_at(), 256U);
+    EXPECT_EQ(shape.tags_at(0, 7), 280U);     // 256 + 21, to a multiple of 4
+    EXPECT_EQ(shape.sources_at(0, 7), 296U);  // 280 + 14, likewise
+    EXPECT_EQ(shape.end(0, 7), 324U);
+    EXPECT_EQ(shape.tags_at(0, 2), 264U);
+    EXPECT_EQ(shape.sources_at(0, 2), 268U);
+    EXPECT_EQ(shape.end(0, 2), 276U);
+    EXPECT_EQ(shape.stride(), 384U);
+}
+
+TEST(ChunkShape, RecordsCarryTheirTagsAndSourcesThemselves) {
+    const chunk_shape shape(words_and_records, 3, 4, 4);
+
+    EXPECT_TRUE(shape.has_records(1));
+    EXPECT_EQ(shape.unit_bytes(1), 1U);
+    EXPECT_EQ(shape.tag_bytes(1), 0);
+    EXPECT_EQ(shape.source_bytes(1), 0);
+    EXPECT_EQ(shape.end(1, 200), shape.items_at() + 200);
+    EXPECT_EQ(shape.tag_bytes(0), 4);
+    EXPECT_EQ(shape.unit_bytes(2), 3U);
+    EXPECT_EQ(shape.channel(2).capacity, 7);
+}
+
+// A chunk of channel 0 with `units` items filled in as a worker does.
+void fill(const chunk& c, const chunk_shape& shape, extras e, std::uint32_t units) {
+    c.head().channel = 0;
+    for (std::uint32_t i = 0; i < units; ++i) {
+        const std::uint64_t item = 1000 + i;
+        const std::uint32_t tag = 50000 + i;
+        std::memcpy(c.items() + 8 * i, &item, 8);
+        std::memcpy(c.open_tags() + index(e.tag_bytes) * i, &tag, index(e.tag_bytes));
+        if (e.source_bytes > 0) c.open_sources()[i] = 70000 + i;
+    }
+    ASSERT_LE(units, shape.capacity(0));
+}
+
+TEST(Chunk, ClosingMovesTagsAndSourcesBehindTheItems) {
+    for (const extras e : all_extras) {
+        const chunk_shape shape(words, 3, e.tag_bytes, e.source_bytes);
+        const shared_node node(shape, {1, 1, 0, 0}, 1);
+        const chunk c = node.processes[0].at(free_chunks(node.processes[0], 0).at(0));
+        for (std::uint32_t units = 0; units <= 10; ++units) {
+            fill(c, shape, e, units);
+
+            c.close(units);
+
+            SCOPED_TRACE(units);
+            EXPECT_EQ(c.head().units, units);
+            EXPECT_EQ(c.tags(), c.items() + (8 * units + 3) / 4 * 4);
+            for (std::uint32_t i = 0; i < units; ++i) {
+                std::uint64_t item = 0;
+                std::memcpy(&item, c.items() + 8 * i, 8);
+                EXPECT_EQ(item, 1000U + i);
+                if (e.tag_bytes > 0) {
+                    EXPECT_EQ(c.tag(i), 50000U + i);
+                }
+                if (e.source_bytes > 0) {
+                    EXPECT_EQ(c.sources()[i], 70000U + i);
+                }
+            }
+            EXPECT_EQ(c.message().size(), shape.end(0, units) - shape.head_at());
+            EXPECT_EQ(c.message().data(), reinterpret_cast<const std::byte*>(&c.head()));
+        }
+    }
+}
+
+TEST(Chunk, AFullMessageFitsIntoTheRoomForOne) {
+    const chunk_shape shape(words, 3, 2, 4);
+    const shared_node node(shape, {1, 2, 0, 0}, 1);
+    const auto refs = free_chunks(node.processes[0], 0);
+    const chunk sent = node.processes[0].at(refs.at(0));
+    const chunk received = node.processes[0].at(refs.at(1));
+    fill(sent, shape, {2, 4}, 10);
+    sent.close(10);
+
+    ASSERT_LE(sent.message().size(), received.message_room().size());
+    std::memcpy(received.message_room().data(), sent.message().data(), sent.message().size());
+
+    EXPECT_EQ(received.head().units, 10U);
+    EXPECT_EQ(received.tag(9), 50009U);
+    EXPECT_EQ(received.sources()[9], 70009U);
+}
+
+TEST(Chunk, KeepsTheFirstSamples) {
+    const chunk_shape shape(words, 1, 0, 0);
+    const shared_node node(shape, {1, 1, 0, 0}, 1);
+    const chunk c = node.processes[0].at(free_chunks(node.processes[0], 0).at(0));
+
+    for (std::uint32_t i = 0; i < 5; ++i) c.add_sample(i, 100 + i);
+
+    EXPECT_EQ(c.head().num_samples.load(), 5U);  // those without room are counted
+    EXPECT_EQ(c.head().sample_positions, (std::array<std::uint32_t, 2>{0, 1}));
+    EXPECT_EQ(c.head().sample_nanoseconds, (std::array<std::int64_t, 2>{100, 101}));
+}
+
+TEST(ChunkMemory, AllChunksAreFreeAtFirst) {
+    const chunk_shape shape(words, 2, 2, 0);
+    const shared_node node(shape, {2, 3, 4, 5}, 2);
+
+    std::set<chunk_ref> refs;
+    std::set<const std::byte*> items;
+    for (const chunk_memory& process : node.processes) {
+        for (const std::uint32_t owner : {0, 1, 2}) {
+            const auto free = free_chunks(process, owner);
+            EXPECT_EQ(free.size(), owner == 2 ? 4U : 3U);
+            for (const chunk_ref ref : free) {
+                EXPECT_EQ(process.at(ref).state().owner, owner);
+                EXPECT_EQ(process.at(ref).state().self, ref);
+                refs.insert(ref);
+                items.insert(process.at(ref).items());
+            }
+            EXPECT_TRUE(free_chunks(process, owner).empty());
+        }
+    }
+    EXPECT_EQ(refs.size(), 20U);
+    EXPECT_EQ(items.size(), 20U);
+    EXPECT_FALSE(refs.contains(no_chunk));
+}
+
+TEST(ChunkMemory, AllProcessesMeanTheSameChunk) {
+    const chunk_shape shape(words, 2, 2, 0);
+    const shared_node node(shape, {1, 2, 0, 0}, 3);
+
+    for (const chunk_memory& process : node.processes) {
+        for (const chunk_ref ref : free_chunks(process, 0)) {
+            for (const chunk_memory& other : node.processes) {
+                EXPECT_EQ(other.at(ref).items(), process.at(ref).items());
+            }
+        }
+    }
+}
+
+TEST(ChunkMemory, ABlockHoldsItsChunksAndNoMore) {
+    const chunk_shape shape(words, 2, 2, 0);
+    const auto bytes = [&](std::uint32_t chunks, std::uint32_t shared) {
+        return chunk_memory::block_bytes(shape, {2, chunks, 3, shared});
+    };
+
+    EXPECT_EQ(bytes(5, 0) - bytes(4, 0), 2 * shape.stride());
+    EXPECT_EQ(bytes(4, 8) - bytes(4, 0), 64U);
+    EXPECT_EQ(bytes(4, 0), 64 * (2 * 2 + 2 + 1) + 11 * shape.stride());
+}
+
+TEST(ChunkMemory, MoreChunksThanAReferenceNamesAreRefused) {
+    const chunk_shape shape(words, 1, 0, 0);
+    const auto bytes = [&](std::uint32_t chunks) {
+        return chunk_memory::block_bytes(shape, {2, chunks, 0, 0});
+    };
+
+    const error heard = test::thrown_by([&] { bytes(1 << 19); });
+
+    EXPECT_EQ(heard.code(), errc::invalid_argument);
+    EXPECT_STREQ(heard.what(), "1048576 buffers of one process are more than 1048575");
+    EXPECT_GT(bytes((1 << 19) - 1), std::size_t{1} << 20);
+}
+
+TEST(ChunkMemory, WhatIsPutIsTakenInOrder) {
+    const chunk_shape shape(words, 2, 2, 0);
+    const shared_node node(shape, {2, 4, 0, 0}, 2);
+    const auto refs = free_chunks(node.processes[0], 0);
+
+    for (const chunk_ref ref : refs) node.processes[0].put(1, 1, false, ref);
+
+    EXPECT_TRUE(node.processes[1].has_arrivals(1));
+    EXPECT_FALSE(node.processes[1].has_arrivals(0));
+    EXPECT_TRUE(arrivals(node.processes[1], 0).empty());
+    EXPECT_TRUE(arrivals(node.processes[1], 1, true).empty());
+    EXPECT_EQ(arrivals(node.processes[1], 1), refs);
+    EXPECT_FALSE(node.processes[1].has_arrivals(1));
+}
+
+TEST(ChunkMemory, UrgentChunksHaveAnInboxOfTheirOwn) {
+    const chunk_shape shape(words, 1, 0, 0);
+    const shared_node node(shape, {1, 2, 0, 0}, 1);
+    const chunk_memory& memory = node.processes[0];
+    const auto refs = free_chunks(memory, 0);
+    memory.put(0, 0, false, refs[0]);
+
+    memory.put(0, 0, true, refs[1]);
+
+    EXPECT_TRUE(memory.has_arrivals(0));
+    EXPECT_EQ(arrivals(memory, 0, true), (std::vector<chunk_ref>{refs[1]}));
+    EXPECT_EQ(arrivals(memory, 0, false), (std::vector<chunk_ref>{refs[0]}));
+}
+
+TEST(ChunkMemory, TakingAppends) {
+    const chunk_shape shape(words, 1, 0, 0);
+    const shared_node node(shape, {1, 3, 0, 0}, 1);
+    const chunk_memory& memory = node.processes[0];
+    const auto refs = free_chunks(memory, 0);
+    std::vector<chunk_ref> taken{77};
+    memory.put(0, 0, false, refs[2]);
+    memory.put(0, 0, false, refs[0]);
+
+    memory.take(0, false, taken);
+
+    EXPECT_EQ(taken, (std::vector<chunk_ref>{77, refs[2], refs[0]}));
+}
+
+// One chunk with shares for several workers is in all their inboxes at once.
+TEST(ChunkMemory, AChunkMayBeInTheInboxesOfAllWorkersOfItsPlace) {
+    for (const int num_processes : {1, 2}) {
+        const chunk_shape shape(words, 3 * num_processes, 2, 0);
+        const shared_node node(shape, {3, 2, 0, 0}, num_processes);
+        const auto refs = free_chunks(node.processes[0], 0);
+
+        for (const chunk_ref ref : refs) {
+            for (int p = 0; p < num_processes; ++p) {
+                for (int w = 0; w < 3; ++w) node.processes[0].put(p, w, false, ref);
+            }
+        }
+
+        for (int p = 0; p < num_processes; ++p) {
+            for (int w = 0; w < 3; ++w) EXPECT_EQ(arrivals(node.processes[index(p)], w), refs);
+        }
+    }
+}
+
+TEST(ChunkMemory, AFreeChunkReturnsToItsOwner) {
+    const chunk_shape shape(words, 1, 0, 0);
+    const shared_node node(shape, {2, 1, 1, 0}, 2);
+    const chunk_ref of_worker = free_chunks(node.processes[0], 1).at(0);
+    const chunk_ref of_carrier = free_chunks(node.processes[0], 2).at(0);
+
+    node.processes[1].give_back(of_worker);
+    node.processes[1].give_back(of_carrier);
+
+    EXPECT_EQ(free_chunks(node.processes[0], 1), (std::vector<chunk_ref>{of_worker}));
+    EXPECT_EQ(free_chunks(node.processes[0], 2), (std::vector<chunk_ref>{of_carrier}));
+    EXPECT_EQ(free_chunks(node.processes[1], 1).size(), 1U);
+}
+
+TEST(ChunkMemory, FillsOfSharedBuffersAreZeroAndApart) {
+    const chunk_shape shape(words, 2, 2, 0);
+    const shared_node node(shape, {1, 1, 0, 9}, 2);
+
+    for (std::uint32_t b = 0; b < 9; ++b) node.processes[1].shared_buffer(0, b) += b;
+
+    for (std::uint32_t b = 0; b < 9; ++b) {
+        EXPECT_EQ(node.processes[0].shared_buffer(0, b).load(), b);
+        EXPECT_EQ(node.processes[0].shared_buffer(1, b).load(), 0U);
+    }
+}
+
+// What a sender writes into a chunk, so that the taker can tell order and loss.
+struct mark {
+    std::uint32_t sender;
+    std::uint32_t number;
+};
+
+// Puts a free chunk of worker `sender` with the next number; false if none is free.
+void send_numbered(const chunk_memory& memory, std::uint32_t sender, std::uint32_t count,
+                   int receiver) {
+    std::vector<chunk_ref> free;
+    for (std::uint32_t number = 0; number < count;) {
+        memory.take_free(sender, free);
+        if (free.empty()) std::this_thread::yield();
+        while (!free.empty() && number < count) {
+            const mark m{sender, number++};
+            std::memcpy(memory.at(free.back()).items(), &m, sizeof m);
+            memory.put(memory.here(), receiver, false, free.back());
+            free.pop_back();
+        }
+    }
+    for (const chunk_ref ref : free) memory.give_back(ref);
+}
+
+// Several threads put and take back free chunks; one takes and gives back.
+TEST(ChunkMemory, NothingIsLostOrReorderedAmongThreads) {
+    constexpr std::uint32_t num_senders = 3;
+    constexpr std::uint32_t count = 5000;
+    constexpr int receiver = 3;
+    const chunk_shape shape(words, 4, 0, 0);
+    const shared_node node(shape, {4, 5, 0, 0}, 1);
+    const chunk_memory& memory = node.processes[0];
+    std::vector<std::thread> senders;
+    for (std::uint32_t s = 0; s < num_senders; ++s) {
+        senders.emplace_back([&, s] { send_numbered(memory, s, count, receiver); });
+    }
+
+    std::array<std::uint32_t, num_senders> next{};
+    std::vector<chunk_ref> taken;
+    for (std::uint32_t total = 0; total < num_senders * count;) {
+        taken.clear();
+        memory.take(receiver, false, taken);
+        if (taken.empty()) std::this_thread::yield();
+        for (const chunk_ref ref : taken) {
+            mark m{};
+            std::memcpy(&m, memory.at(ref).items(), sizeof m);
+            ASSERT_EQ(m.number, next[m.sender]++);
+            memory.give_back(ref);
+            ++total;
+        }
+    }
+    for (std::thread& sender : senders) sender.join();
+
+    EXPECT_EQ(next, (std::array<std::uint32_t, num_senders>{count, count, count}));
+    EXPECT_FALSE(memory.has_arrivals(receiver));
+    for (std::uint32_t s = 0; s < num_senders; ++s) EXPECT_EQ(free_chunks(memory, s).size(), 5U);
+}
+
+// Two processes pass all chunks to and fro, and free each other's.
+TEST(ChunkMemory, ProcessesFreeEachOthersChunks) {
+    constexpr int rounds = 3000;
+    const chunk_shape shape(words, 2, 0, 0);
+    const shared_node node(shape, {1, 4, 0, 0}, 2);
+    std::array<int, 2> handled{};
+    const auto run = [&](int here) {
+        const chunk_memory& memory = node.processes[index(here)];
+        std::vector<chunk_ref> free;
+        std::vector<chunk_ref> taken;
+        for (int sent = 0; sent < rounds || handled[index(here)] < rounds;) {
+            memory.take_free(0, free);
+            while (!free.empty() && sent < rounds) {
+                memory.put(1 - here, 0, false, free.back());
+                free.pop_back();
+                ++sent;
+            }
+            taken.clear();
+            memory.take(0, false, taken);
+            if (taken.empty()) std::this_thread::yield();
+            for (const chunk_ref ref : taken) memory.give_back(ref);
+            handled[index(here)] += static_cast<int>(taken.size());
+        }
+        for (const chunk_ref ref : free) memory.give_back(ref);
+    };
+
+    std::thread other([&] { run(1); });
+    run(0);
+    other.join();
+
+    EXPECT_EQ(handled, (std::array<int, 2>{rounds, rounds}));
+    EXPECT_EQ(free_chunks(node.processes[0], 0).size(), 4U);
+    EXPECT_EQ(free_chunks(node.processes[1], 0).size(), 4U);
+}
+
+}  // namespace
+}  // namespace crossdock
