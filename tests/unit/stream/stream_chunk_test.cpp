@@ -245,8 +245,8 @@ TEST(ChunkMemory, ABlockHoldsItsChunksAndNoMore) {
     };
 
     EXPECT_EQ(bytes(5, 0) - bytes(4, 0), 2 * shape.stride());
-    EXPECT_EQ(bytes(4, 8) - bytes(4, 0), 64U);
-    EXPECT_EQ(bytes(4, 0), 64 * (2 * 2 + 2 + 1) + 11 * shape.stride());
+    EXPECT_EQ(bytes(4, 8) - bytes(4, 0), 64U);  // 8 bytes each
+    EXPECT_EQ(bytes(4, 0), 64 * (2 * 2 + 2 + 1) + 64 + 11 * shape.stride());
 }
 
 TEST(ChunkMemory, MoreChunksThanAReferenceNamesAreRefused) {
@@ -348,6 +348,17 @@ TEST(ChunkMemory, FillsOfSharedBuffersAreZeroAndApart) {
         EXPECT_EQ(node.processes[0].shared_buffer(0, b).load(), b);
         EXPECT_EQ(node.processes[0].shared_buffer(1, b).load(), 0U);
     }
+}
+
+TEST(ChunkMemory, TheMostSharedBuffersAtATimeAreKnownToAll) {
+    const chunk_shape shape(words, 2, 2, 0);
+    const shared_node node(shape, {1, 1, 0, 9}, 2);
+
+    for (const int change : {1, 1, 1, -1, -1, 1}) node.processes[1].count_shared(0, change);
+
+    EXPECT_EQ(node.processes[0].peak_shared(0), 3);
+    EXPECT_EQ(node.processes[0].peak_shared(1), 0);
+    EXPECT_EQ(node.processes[0].shared_buffer(0, 8).load(), 0U);
 }
 
 // What a sender writes into a chunk, so that the taker can tell order and loss.
