@@ -1,0 +1,161 @@
+#include "stream_carrier_mpi.hpp"
+
+#include <algorithm>
+#include <thread>
+
+namespace crossdock {
+
+namespace {
+
+constexpr int sums_words = 3;
+static_assert(sizeof(wave_sums) == sums_words * sizeof(std::int64_t));
+
+// NOLINTNEXTLINE: the parameters are MPI's
+extern "C" void crossdock_add_wave_sums(void* others, void* into, int* length, MPI_Datatype*) {
+    const auto* const from = static_cast<const wave_sums*>(others);
+    auto* const sums = static_cast<wave_sums*>(into);
+    for (int i = 0; i < *length; ++i) {
+        sums[i].sent += from[i].sent;
+        sums[i].handled += from[i].handled;
+        sums[i].failed = std::max(sums[i].failed, from[i].failed);
+    }
+}
+
+}  // namespace
+
+mpi_carrier::mpi_carrier(const communicator& comm, int first_tag, bool has_urgent)
+    : comm_(comm), tag_(first_tag), urgent_tag_(first_tag + 1), has_urgent_(has_urgent) {
+    // One element, lest MPI cuts the three words apart.
+    CROSSDOCK_MPI(MPI_Type_contiguous(sums_words, MPI_INT64_T, &sums_type_));
+    CROSSDOCK_MPI(MPI_Type_commit(&sums_type_));
+    CROSSDOCK_MPI(MPI_Op_create(&crossdock_add_wave_sums, 1, &add_sums_));
+}
+
+void mpi_carrier::transfers::add(MPI_Request request, chunk_ref ref) {
+    requests.push_back(request);
+    refs.push_back(ref);
+}
+
+void mpi_carrier::send(chunk_ref ref, std::span<const std::byte> message, rank_t destination,
+                       bool is_urgent) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    CROSSDOCK_MPI(MPI_Isend(message.data(), checked_cast<int>(message.size()), MPI_BYTE,
+                            destination, is_urgent ? urgent_tag_ : tag_, comm_.get(), &request));
+    sends_.add(request, ref);
+}
+
+void mpi_carrier::receive(chunk_ref ref, std::span<std::byte> room) {
+    const bool is_urgent =
+        has_urgent_ && receives_.size() > 0 && 3 * urgent_receives_.size() < receives_.size() + 1;
+    MPI_Request request = MPI_REQUEST_NULL;
+    CROSSDOCK_MPI(MPI_Irecv(room.data(), checked_cast<int>(room.size()), MPI_BYTE, MPI_ANY_SOURCE,
+                            is_urgent ? urgent_tag_ : tag_, comm_.get(), &request));
+    (is_urgent ? urgent_receives_ : receives_).add(request, ref);
+}
+
+void mpi_carrier::poll(events& into) {
+    take_done(sends_, into.sent);
+    take_done(urgent_receives_, into.arrived);
+    take_done(receives_, into.arrived);
+}
+
+void mpi_carrier::take_done(transfers& pending, std::vector<chunk_ref>& into) {
+    if (pending.size() == 0) return;
+    done_.resize(pending.size());
+    int num_done = 0;
+    CROSSDOCK_MPI(MPI_Testsome(checked_cast<int>(pending.size()), pending.requests.data(),
+                               &num_done, done_.data(), MPI_STATUSES_IGNORE));
+    if (num_done <= 0) return;
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < pending.size(); ++i) {
+        if (pending.requests[i] == MPI_REQUEST_NULL) {
+            into.push_back(pending.refs[i]);
+        } else {
+            pending.requests[kept] = pending.requests[i];
+            pending.refs[kept++] = pending.refs[i];
+        }
+    }
+    pending.requests.resize(kept);
+    pending.refs.resize(kept);
+}
+
+void mpi_carrier::start_wave(const wave_sums& own) {
+    own_sums_ = own;
+    CROSSDOCK_MPI(
+        MPI_Iallreduce(&own_sums_, &all_sums_, 1, sums_type_, add_sums_, comm_.get(), &wave_));
+}
+
+std::optional<wave_sums> mpi_carrier::test_wave() {
+    int is_complete = 0;
+    CROSSDOCK_MPI(MPI_Test(&wave_, &is_complete, MPI_STATUS_IGNORE));
+    if (!is_complete) return std::nullopt;
+    return all_sums_;
+}
+
+void mpi_carrier::close() {
+    for (transfers* const pending : {&urgent_receives_, &receives_}) {
+        for (MPI_Request& request : pending->requests) {
+            CROSSDOCK_MPI(MPI_Cancel(&request));
+            CROSSDOCK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+        }
+        *pending = {};
+    }
+    finish_sends();
+    CROSSDOCK_MPI(MPI_Op_free(&add_sums_));
+    CROSSDOCK_MPI(MPI_Type_free(&sums_type_));
+}
+
+// A stream that a handler has ended leaves messages that nobody takes any more.
+void mpi_carrier::finish_sends() {
+    MPI_Request barrier = MPI_REQUEST_NULL;
+    int are_sent = 0;
+    int is_complete = 0;
+    while (!is_complete) {
+        discard_arrival();
+        if (are_sent) {
+            CROSSDOCK_MPI(MPI_Test(&barrier, &is_complete, MPI_STATUS_IGNORE));
+        } else {
+            CROSSDOCK_MPI(MPI_Testall(checked_cast<int>(sends_.size()), sends_.requests.data(),
+                                      &are_sent, MPI_STATUSES_IGNORE));
+            if (are_sent) CROSSDOCK_MPI(MPI_Ibarrier(comm_.get(), &barrier));
+        }
+        if (!is_complete) std::this_thread::yield();
+    }
+    sends_ = {};
+}
+
+void mpi_carrier::discard_arrival() const {
+    for (const int tag : {tag_, urgent_tag_}) {
+        MPI_Message message = MPI_MESSAGE_NULL;
+        MPI_Status status;
+        int is_there = 0;
+        CROSSDOCK_MPI(MPI_Improbe(MPI_ANY_SOURCE, tag, comm_.get(), &is_there, &message, &status));
+        if (!is_there) continue;
+        int num_bytes = 0;
+        CROSSDOCK_MPI(MPI_Get_count(&status, MPI_BYTE, &num_bytes));
+        std::vector<std::byte> room(static_cast<std::size_t>(num_bytes));
+        CROSSDOCK_MPI(MPI_Mrecv(room.data(), num_bytes, MPI_BYTE, &message, MPI_STATUS_IGNORE));
+    }
+}
+
+bool mpi_carrier::abandon() noexcept {
+    int is_finalized = 0;
+    MPI_Finalized(&is_finalized);
+    if (is_finalized) return false;
+    bool is_in_use = false;
+    for (transfers* const pending : {&sends_, &urgent_receives_, &receives_}) {
+        for (MPI_Request& request : pending->requests) {
+            int is_complete = 0;
+            if (pending != &sends_) MPI_Cancel(&request);
+            MPI_Test(&request, &is_complete, MPI_STATUS_IGNORE);
+            if (is_complete) continue;
+            is_in_use = true;
+            MPI_Request_free(&request);
+        }
+        pending->requests.clear();
+        pending->refs.clear();
+    }
+    return is_in_use;
+}
+
+}  // namespace crossdock

@@ -1,0 +1,71 @@
+// Brings chunks to other nodes as MPI messages.
+#pragma once
+
+#include <vector>
+
+#include "crossdock/base/communicator_mpi.hpp"
+#include "stream_carrier.hpp"
+
+namespace crossdock {
+
+// Messages travel under two tags, so that urgent ones find room when the others have used theirs up.
+// Waves are collective calls in an order that only this stream knows: the communicator is its own.
+class mpi_carrier final : public stream_carrier {
+  public:
+    static constexpr int num_tags = 2;
+
+    // comm: kept, and used by nothing else as long as waves may be under way. first_tag: of
+    // `num_tags` reserved ones.
+    mpi_carrier(const communicator& comm, int first_tag, bool has_urgent);
+    ~mpi_carrier() override = default;
+    mpi_carrier(const mpi_carrier&) = delete;
+    mpi_carrier& operator=(const mpi_carrier&) = delete;
+
+    void send(chunk_ref ref, std::span<const std::byte> message, rank_t destination,
+              bool is_urgent) override;
+    // Of the rooms that wait, at least a quarter is for urgent messages if there are any.
+    void receive(chunk_ref ref, std::span<std::byte> room) override;
+    // Appends; the urgent ones first, and those of one tag in the order in which MPI matched them.
+    void poll(events& into) override;
+
+    void start_wave(const wave_sums& own) override;
+    std::optional<wave_sums> test_wave() override;
+
+    // Cancels the receives that wait. Collective; all waves must have ended.
+    void close();
+
+    // For a stream that ends without `close()`: gives up what has not come or gone.
+    // @return whether MPI may still use the memory of a chunk
+    bool abandon() noexcept;
+
+  private:
+    // In the order in which they were begun.
+    struct transfers {
+        std::vector<MPI_Request> requests;
+        std::vector<chunk_ref> refs;
+
+        std::size_t size() const noexcept { return refs.size(); }
+        void add(MPI_Request request, chunk_ref ref);
+    };
+
+    void take_done(transfers& pending, std::vector<chunk_ref>& into);
+    void finish_sends();
+    void discard_arrival() const;
+
+    communicator comm_;
+    int tag_;
+    int urgent_tag_;
+    bool has_urgent_;
+    transfers sends_;
+    transfers receives_;
+    transfers urgent_receives_;
+    std::vector<int> done_;
+
+    MPI_Datatype sums_type_ = MPI_DATATYPE_NULL;
+    MPI_Op add_sums_ = MPI_OP_NULL;
+    MPI_Request wave_ = MPI_REQUEST_NULL;
+    wave_sums own_sums_;
+    wave_sums all_sums_;
+};
+
+}  // namespace crossdock

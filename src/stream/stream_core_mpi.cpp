@@ -1,0 +1,198 @@
+#include "crossdock/stream/stream_core_mpi.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+#include <optional>
+#include <stop_token>
+#include <thread>
+#include <utility>
+
+#include "stream_carrier_mpi.hpp"
+#include "stream_engine.hpp"
+#include "stream_memory_mpi.hpp"
+#include "stream_setup_mpi.hpp"
+
+namespace crossdock {
+
+namespace {
+
+bool has_urgent(std::span<const stream_channel> channels) {
+    return std::any_of(channels.begin(), channels.end(),
+                       [](const stream_channel& c) { return c.is_urgent; });
+}
+
+// The only thread that may call MPI, where there is only one.
+std::optional<std::thread::id> driver() {
+    if (thread_support() >= MPI_THREAD_SERIALIZED) return std::nullopt;
+    return std::this_thread::get_id();
+}
+
+// Those who hand buffers over without MPI.
+topology sharing_nodes(const stream_layout& layout, const stream_options& options) {
+    return options.shared_memory ? layout.nodes()
+                                 : topology::from_string(fmt::format("{}x1", layout.num_ranks()));
+}
+
+}  // namespace
+
+struct stream_core::parts {
+    parts(const communicator& user, const topology& nodes, stream_scheme scheme,
+          std::span<const stream_channel> channels, const stream_options& chosen);
+    ~parts();
+
+    void open(std::span<const stream_channel> channels, stream_sink& sink);
+    void start_helper();
+    void stop_helper();
+    void give_back();
+
+    communicator comm;
+    stream_options options;
+    stream_layout layout;
+    chunk_shape shape;
+    topology sharing;
+    chunk_memory::sizes sizes;
+
+    std::optional<communicator> own;  // for messages, and waves in an order of their own
+    stream_memory memory;
+    std::optional<mpi_carrier> carrier;
+    std::optional<stream_engine> engine;
+    std::jthread helper;
+    std::exception_ptr failure_of_helper;
+    bool is_closed = false;
+};
+
+stream_core::parts::parts(const communicator& user, const topology& nodes, stream_scheme scheme,
+                          std::span<const stream_channel> channels, const stream_options& chosen)
+    : comm(user),
+      options(chosen),
+      layout(nodes, options.route, scheme, options.workers, comm.rank()),
+      shape(stream_chunk_shape(layout, options, channels)),
+      sharing(sharing_nodes(layout, options)),
+      sizes(chunk_memory_sizes(layout, options, static_cast<int>(channels.size()),
+                               sharing.num_regions() > 1)) {
+    options.scheme = scheme;
+    if (options.ordered && !layout.has_one_hop()) {
+        throw error(errc::invalid_argument,
+                    fmt::format("ordered items need a route of one stage, but \"{}\" has {}",
+                                options.route, layout.num_stages()));
+    }
+    if (layout.is_node() && sharing.num_regions() != nodes.num_regions()) {
+        throw error(errc::invalid_argument,
+                    fmt::format("the scheme node without shared memory needs nodes of one rank, "
+                                "but \"{}\" has {} for {} ranks",
+                                nodes.to_string(), nodes.num_regions(), nodes.num_ranks()));
+    }
+    checked_cast<int>(shape.stride());
+    chunk_memory::block_bytes(shape, sizes);
+}
+
+stream_core::parts::~parts() {
+    stop_helper();
+    if (!is_closed && carrier && carrier->abandon()) memory.keep_for_ever();
+}
+
+void stream_core::parts::open(std::span<const stream_channel> channels, stream_sink& sink) {
+    own.emplace(comm.get());
+    const int first_tag = own->reserve_tags(mpi_carrier::num_tags + 1);
+    chunk_memory chunks = memory.make(*own, sharing, shape, sizes);
+    on_all_or_none(*own, [&] {
+        carrier.emplace(*own, first_tag, has_urgent(channels));
+        engine.emplace(comm.rank(), layout, options, sink, std::move(chunks), *carrier, driver());
+    });
+    if (options.latency_sample_interval > 0) {
+        engine->set_clock_offset(
+            measure_clock_offset(*own, layout.nodes(), first_tag + mpi_carrier::num_tags));
+    }
+    on_all_or_none(*own, [this] { start_helper(); });
+}
+
+void stream_core::parts::start_helper() {
+    if (!options.progress_thread) return;
+    helper = std::jthread([this](const std::stop_token& stop) {
+        try {
+            while (!stop.stop_requested()) {
+                engine->drive();
+                std::this_thread::yield();
+            }
+        } catch (...) {
+            failure_of_helper = std::current_exception();
+        }
+    });
+}
+
+void stream_core::parts::stop_helper() {
+    helper.request_stop();
+    if (helper.joinable()) helper.join();
+}
+
+void stream_core::parts::give_back() {
+    stop_helper();
+    is_closed = true;
+    if (engine) engine->close();
+    if (carrier) carrier->close();
+    memory.close();
+    if (own) own->close();
+}
+
+stream_core::stream_core(const communicator& comm, std::span<const stream_channel> channels,
+                         stream_sink& sink, const stream_options& options) {
+    check_stream(comm, channels, options);
+    const topology nodes = stream_nodes(comm, options);
+    const stream_scheme scheme = agreed_scheme(comm, nodes, channels, options);
+    parts_ = on_all_or_none(
+        comm, [&] { return std::make_unique<parts>(comm, nodes, scheme, channels, options); });
+    try {
+        parts_->open(channels, sink);
+    } catch (...) {
+        parts_->give_back();
+        throw;
+    }
+}
+
+stream_core::~stream_core() = default;
+
+int stream_core::num_workers() const noexcept { return parts_->options.workers; }
+stream_scheme stream_core::scheme() const noexcept { return parts_->layout.scheme(); }
+const stream_layout& stream_core::layout() const noexcept { return parts_->layout; }
+void stream_core::progress() { parts_->engine->drive(); }
+bool stream_core::is_open() const noexcept { return !parts_->is_closed; }
+
+stream_worker& stream_core::worker(int number) {
+    if (number < 0 || number >= num_workers()) {
+        throw error(errc::index_out_of_range,
+                    fmt::format("worker {} is outside [0, {})", number, num_workers()),
+                    parts_->comm.rank());
+    }
+    return parts_->engine->worker(number);
+}
+
+void stream_core::close() {
+    if (parts_->is_closed) return;
+    // Who knows less than MPI_THREAD_MULTIPLE must not call MPI beside the progress thread.
+    parts_->stop_helper();
+    if (parts_->failure_of_helper) std::rethrow_exception(parts_->failure_of_helper);
+    try {
+        on_all_or_none(parts_->comm, [this] {
+            if (!parts_->engine->is_at_rest())
+                throw error(errc::invalid_state,
+                            fmt::format("items of rank {} have not been drained, so the stream "
+                                        "cannot be closed",
+                                        parts_->comm.rank()),
+                            parts_->comm.rank());
+        });
+    } catch (...) {
+        parts_->start_helper();
+        throw;
+    }
+    parts_->give_back();
+}
+
+stream_statistics stream_core::statistics() const {
+    stream_statistics sum;
+    for (int w = 0; w < num_workers(); ++w) sum += parts_->engine->worker(w).statistics();
+    return sum;
+}
+
+}  // namespace crossdock

@@ -1,0 +1,223 @@
+#include "stream_setup_mpi.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <string>
+
+#include "crossdock/stream/stream_layout.hpp"
+#include "crossdock/topology/discover_mpi.hpp"
+
+namespace crossdock {
+
+namespace {
+
+constexpr count_t most_items = 1 << 20;
+constexpr count_t most_bytes_of_records = 1 << 30;
+constexpr count_t most_items_that_combine = 65535;  // positions take two bytes
+constexpr int num_pings = 32;
+
+std::int64_t hash_of(std::span<const stream_channel> channels, const stream_options& options) {
+    std::string text = fmt::format(
+        "{} {} {} {} {} {} {} {} {} {} {} {} {} {}", options.workers, to_string(options.scheme),
+        options.route, options.nodes ? options.nodes->to_string() : "", options.buffer_items,
+        options.max_buffers, options.lanes, options.flush_on_idle,
+        options.max_age_seconds.value_or(0), options.ordered, options.with_source,
+        options.shared_memory, options.progress_thread, options.latency_sample_interval);
+    for (const stream_channel& c : channels)
+        text += fmt::format(" {} {} {} {}", c.item_bytes, c.capacity, c.is_urgent, c.combines);
+    return agreement_hash(text);
+}
+
+[[noreturn]] void refuse(const std::string& text) { throw error(errc::invalid_argument, text); }
+
+void check_capacity(count_t capacity, const stream_channel& channel) {
+    const count_t most = channel.item_bytes == 0 ? most_bytes_of_records
+                         : channel.combines      ? most_items_that_combine
+                                                 : most_items;
+    if (capacity >= 1 && capacity <= most) return;
+    refuse(fmt::format("a buffer of {} {}{}; there must be 1 to {}", capacity,
+                       channel.item_bytes == 0 ? "bytes" : "items",
+                       channel.combines ? " that combine" : "", most));
+}
+
+void check_numbers(const stream_options& options, rank_t num_ranks) {
+    if (options.workers < 1)
+        refuse(fmt::format("a process of {} workers; the least is 1", options.workers));
+    if (count_t{options.workers} * num_ranks > std::numeric_limits<int>::max())
+        refuse(fmt::format("{} ranks of {} workers are more than {} workers", num_ranks,
+                           options.workers, std::numeric_limits<int>::max()));
+    if (options.buffer_items < 1)
+        refuse(fmt::format("a buffer of {} items; the least is 1", options.buffer_items));
+    if (options.max_buffers < 0)
+        refuse(fmt::format("at most {} buffers; the least is 0", options.max_buffers));
+    if (options.lanes != 1 && options.lanes != 2)
+        refuse(fmt::format("{} lanes; there must be 1 or 2", options.lanes));
+    if (options.max_age_seconds && !(*options.max_age_seconds > 0))
+        refuse(fmt::format("a maximal age of {} seconds; it must be more than 0",
+                           *options.max_age_seconds));
+    if (options.latency_sample_interval < 0)
+        refuse(fmt::format("a latency sample every {} pushes; the least is 0",
+                           options.latency_sample_interval));
+}
+
+void check_nodes(const stream_options& options, rank_t num_ranks) {
+    if (options.nodes && options.nodes->num_ranks() != num_ranks) {
+        throw error(errc::size_mismatch,
+                    fmt::format("the topology \"{}\" has {} ranks, but the communicator {}",
+                                options.nodes->to_string(), options.nodes->num_ranks(), num_ranks));
+    }
+}
+
+const char* name_of(int support) {
+    switch (support) {
+        case MPI_THREAD_SINGLE: return "MPI_THREAD_SINGLE";
+        case MPI_THREAD_FUNNELED: return "MPI_THREAD_FUNNELED";
+        case MPI_THREAD_SERIALIZED: return "MPI_THREAD_SERIALIZED";
+        default: return "MPI_THREAD_MULTIPLE";
+    }
+}
+
+void check_threads(const stream_options& options) {
+    const int support = thread_support();
+    const auto require = [&](int least, const std::string& who) {
+        if (support < least)
+            refuse(fmt::format("{} needs {}, but MPI was initialised with {}", who, name_of(least),
+                               name_of(support)));
+    };
+    if (options.workers > 1)
+        require(MPI_THREAD_FUNNELED, fmt::format("a process of {} workers", options.workers));
+    if (options.progress_thread) require(MPI_THREAD_SERIALIZED, "a progress thread");
+    int is_main = 0;
+    CROSSDOCK_MPI(MPI_Is_thread_main(&is_main));
+    if (support == MPI_THREAD_FUNNELED && !is_main)
+        refuse("with MPI_THREAD_FUNNELED the main thread must make the stream");
+}
+
+// Ranks of this rank's region that can share memory with it.
+rank_t num_ranks_that_share(const communicator& comm, region_t region) {
+    MPI_Comm machine = MPI_COMM_NULL;
+    MPI_Comm members = MPI_COMM_NULL;
+    rank_t result = 0;
+    CROSSDOCK_MPI(MPI_Comm_split_type(comm.get(), MPI_COMM_TYPE_SHARED, comm.rank(), MPI_INFO_NULL,
+                                      &machine));
+    CROSSDOCK_MPI(MPI_Comm_split(machine, region, comm.rank(), &members));
+    CROSSDOCK_MPI(MPI_Comm_size(members, &result));
+    CROSSDOCK_MPI(MPI_Comm_free(&members));
+    CROSSDOCK_MPI(MPI_Comm_free(&machine));
+    return result;
+}
+
+// Processes that a worker of this one fills buffers for.
+count_t num_places(const topology& nodes, const stream_options& options, rank_t here) {
+    const stream_layout layout(nodes, options.route, stream_scheme::wps, options.workers, here);
+    return layout.num_partners();
+}
+
+count_t largest_buffer_bytes(std::span<const stream_channel> channels) {
+    count_t largest = 1;
+    for (const stream_channel& c : channels) {
+        const auto unit_bytes = static_cast<count_t>(std::max<std::size_t>(c.item_bytes, 1));
+        largest = std::max(largest, c.capacity * unit_bytes);
+    }
+    return largest;
+}
+
+std::int64_t clock_nanoseconds() {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(
+               std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+}
+
+void answer_pings(const communicator& comm, rank_t from, int tag) {
+    for (int i = 0; i < num_pings; ++i) {
+        CROSSDOCK_MPI(MPI_Recv(nullptr, 0, MPI_BYTE, from, tag, comm.get(), MPI_STATUS_IGNORE));
+        const std::int64_t now = clock_nanoseconds();
+        CROSSDOCK_MPI(MPI_Send(&now, 1, MPI_INT64_T, from, tag, comm.get()));
+    }
+}
+
+// The quickest round trip tells most: rank 0 has answered half-way through, or nearly so.
+std::int64_t offset_by_pings(const communicator& comm, int tag) {
+    std::int64_t shortest = std::numeric_limits<std::int64_t>::max();
+    std::int64_t offset = 0;
+    for (int i = 0; i < num_pings; ++i) {
+        std::int64_t answer = 0;
+        const std::int64_t start = clock_nanoseconds();
+        CROSSDOCK_MPI(MPI_Send(nullptr, 0, MPI_BYTE, 0, tag, comm.get()));
+        CROSSDOCK_MPI(MPI_Recv(&answer, 1, MPI_INT64_T, 0, tag, comm.get(), MPI_STATUS_IGNORE));
+        const std::int64_t elapsed = clock_nanoseconds() - start;
+        if (elapsed >= shortest) continue;
+        shortest = elapsed;
+        offset = answer - (start + elapsed / 2);
+    }
+    return offset;
+}
+
+}  // namespace
+
+int thread_support() {
+    int support = MPI_THREAD_SINGLE;
+    CROSSDOCK_MPI(MPI_Query_thread(&support));
+    return support;
+}
+
+void check_stream(const communicator& comm, std::span<const stream_channel> channels,
+                  const stream_options& options) {
+    on_all_or_none(
+        comm,
+        [&] {
+            check_numbers(options, comm.num_ranks());
+            for (const stream_channel& c : channels) check_capacity(c.capacity, c);
+            check_nodes(options, comm.num_ranks());
+            if (options.ordered && fills_together(options.scheme))
+                refuse(fmt::format("ordered items need the scheme ww, wps or wsp, not {}",
+                                   to_string(options.scheme)));
+            check_threads(options);
+        },
+        hash_of(channels, options), "the options of a stream");
+}
+
+topology stream_nodes(const communicator& comm, const stream_options& options) {
+    if (!options.nodes) return discover_topology(comm);
+    const region_t region = options.nodes->region_of(comm.rank());
+    const rank_t found = num_ranks_that_share(comm, region);
+    on_all_or_none(comm, [&] {
+        const rank_t given = options.nodes->region_size(region);
+        if (found != given)
+            refuse(
+                fmt::format("region {} of the topology \"{}\" has {} ranks, but rank {} shares "
+                            "memory with {} of them, itself included",
+                            region, options.nodes->to_string(), given, comm.rank(), found));
+    });
+    return *options.nodes;
+}
+
+stream_scheme agreed_scheme(const communicator& comm, const topology& nodes,
+                            std::span<const stream_channel> channels,
+                            const stream_options& options) {
+    if (options.scheme != stream_scheme::automatic) return options.scheme;
+    // On some routes the ranks differ in their number of partners.
+    count_t most_places =
+        on_all_or_none(comm, [&] { return num_places(nodes, options, comm.rank()); });
+    CROSSDOCK_MPI(MPI_Allreduce(MPI_IN_PLACE, &most_places, 1, MPI_INT64_T, MPI_MAX, comm.get()));
+    const stream_scheme chosen =
+        choose_stream_scheme(most_places, options.workers, largest_buffer_bytes(channels));
+    return options.ordered && fills_together(chosen) ? stream_scheme::wps : chosen;
+}
+
+std::int64_t measure_clock_offset(const communicator& comm, const topology& nodes, int tag) {
+    const region_t home = nodes.region_of(0);
+    if (comm.rank() != 0) {
+        // Processes of a machine have one clock.
+        return nodes.region_of(comm.rank()) == home ? 0 : offset_by_pings(comm, tag);
+    }
+    for (rank_t rank = 1; rank < comm.num_ranks(); ++rank) {
+        if (nodes.region_of(rank) != home) answer_pings(comm, rank, tag);
+    }
+    return 0;
+}
+
+}  // namespace crossdock
