@@ -25,21 +25,23 @@ int item_divider::set_offsets(const chunk& c, int group) {
     return num_shares == 1 ? only : -1;
 }
 
-void item_divider::move_items(const chunk& c, const chunk_shape& shape, std::uint32_t num_before) {
+void item_divider::move_items(const chunk& c, const chunk_shape& shape) {
     const int channel = c.channel();
     const std::size_t item_bytes = shape.item_bytes(channel);
     const std::uint32_t num_left = c.head().items;
     const bool has_sources = shape.source_bytes(channel) > 0;
     items_.resize(num_left * item_bytes);
     sources_.resize(has_sources ? num_left : 0);
+    std::byte* const into = items_.data();
+    std::uint32_t* const next = units_.data();
     const std::byte* const from = c.items();
     const std::uint32_t* const sources = c.sources();
     with_item_bytes(item_bytes, [&](auto bytes) {
         const std::size_t size = bytes;
-        for (std::uint32_t i = 0; i < num_before; ++i) {
+        for (std::size_t i = 0; i < numbers_.size(); ++i) {
             if (numbers_[i] == elsewhere) continue;
-            const std::uint32_t to = units_[numbers_[i]]++;
-            std::memcpy(items_.data() + to * size, from + i * size, size);
+            const std::uint32_t to = next[numbers_[i]]++;
+            std::memcpy(into + to * size, from + i * size, size);
             if (has_sources) sources_[to] = sources[i];
         }
     });

@@ -24,7 +24,7 @@ class item_divider {
 
   private:
     int set_offsets(const chunk& c, int group);
-    void move_items(const chunk& c, const chunk_shape& shape, std::uint32_t num_before);
+    void move_items(const chunk& c, const chunk_shape& shape);
     void move_records(const chunk& c);
 
     std::vector<std::uint32_t> numbers_;  // per item
@@ -37,48 +37,52 @@ template <class NumberOf, class TravelsOn>
 int item_divider::divide(const chunk& c, const chunk_shape& shape, const NumberOf& number_of,
                          const TravelsOn& travels_on) {
     const int channel = c.channel();
-    const std::size_t item_bytes = shape.item_bytes(channel);
     const std::uint32_t units = c.head().units;
-    numbers_.clear();
     units_.assign(static_cast<std::size_t>(shape.group_size()) + 1, 0);
     std::uint32_t num_left = 0;
-    const auto note = [&](std::uint32_t position, std::span<const std::byte> bytes,
-                          std::uint32_t tag, std::uint32_t source, std::uint32_t size) {
-        const std::uint32_t number = number_of(tag);
-        numbers_.push_back(number);
-        if (number == elsewhere) {
-            travels_on(position, bytes, tag, source);
-        } else {
-            units_[number] += size;
-            ++num_left;
-        }
-    };
 
     if (shape.has_records(channel)) {
+        numbers_.clear();
         for (std::uint32_t at = 0; at < units;) {
             stream_record record;
             std::memcpy(&record, c.items() + at, sizeof record);
             const auto size = static_cast<std::uint32_t>(stream_record::room(record.num_bytes));
-            note(at, {c.items() + at + sizeof record, record.num_bytes}, record.tag, record.source,
-                 size);
+            const std::uint32_t number = number_of(record.tag);
+            numbers_.push_back(number);
+            if (number == elsewhere) {
+                travels_on(at, {c.items() + at + sizeof record, record.num_bytes}, record.tag,
+                           record.source);
+            } else {
+                units_[number] += size;
+                ++num_left;
+            }
             at += size;
         }
     } else {
+        const std::size_t item_bytes = shape.item_bytes(channel);
         const std::uint32_t* const sources =
             shape.source_bytes(channel) > 0 ? c.sources() : nullptr;
-        const bool has_tags = shape.tag_bytes(channel) > 0;
-        for (std::uint32_t i = 0; i < units; ++i) {
-            note(i, {c.items() + i * item_bytes, item_bytes}, has_tags ? c.tag(i) : 0,
-                 sources != nullptr ? sources[i] : c.head().source, 1);
-        }
+        numbers_.resize(units);
+        c.for_each_tag([&](std::uint32_t i, std::uint32_t tag) {
+            const std::uint32_t number = number_of(tag);
+            numbers_[i] = number;
+            if (number == elsewhere) {
+                travels_on(i, {c.items() + i * item_bytes, item_bytes}, tag,
+                           sources != nullptr ? sources[i] : c.head().source);
+            } else {
+                ++units_[number];
+                ++num_left;
+            }
+        });
     }
+    const bool is_complete = num_left == numbers_.size();
     c.head().items = num_left;
     const int only = set_offsets(c, shape.group_size());
-    if (only < 0 || num_left < numbers_.size()) {
+    if (only < 0 || !is_complete) {
         if (shape.has_records(channel)) {
             move_records(c);
         } else {
-            move_items(c, shape, units);
+            move_items(c, shape);
         }
     }
     c.head().units = c.offsets()[shape.group_size()];

@@ -28,17 +28,6 @@ chunk_shape::chunk_shape(std::span<const stream_channel> channels, int group_siz
     }
 }
 
-std::uint32_t chunk::tag(std::size_t position) const noexcept {
-    if (shape_->tag_bytes(channel()) == 2) {
-        std::uint16_t result = 0;
-        std::memcpy(&result, tags() + 2 * position, 2);
-        return result;
-    }
-    std::uint32_t result = 0;
-    std::memcpy(&result, tags() + 4 * position, 4);
-    return result;
-}
-
 void chunk::close(std::uint32_t units) const noexcept {
     const std::byte* const old_tags = open_tags();
     const std::uint32_t* const old_sources = open_sources();

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <vector>
 
@@ -138,7 +139,9 @@ class chunk {
         return reinterpret_cast<std::uint32_t*>(memory_ +
                                                 shape_->sources_at(channel(), head().units));
     }
-    std::uint32_t tag(std::size_t position) const noexcept;
+    // use(position, tag) for all items of a closed chunk; the tag is 0 where there is none.
+    template <class Use>
+    void for_each_tag(const Use& use) const;
 
     // Sets the number of units and moves tags and sources up behind the items.
     void close(std::uint32_t units) const noexcept;
@@ -157,6 +160,24 @@ class chunk {
     std::byte* memory_;
     const chunk_shape* shape_;
 };
+
+template <class Use>
+void chunk::for_each_tag(const Use& use) const {
+    const std::uint32_t units = head().units;
+    const auto with = [&](auto tag) {
+        const std::byte* const from = tags();
+        for (std::uint32_t i = 0; i < units; ++i) {
+            std::memcpy(&tag, from + i * sizeof tag, sizeof tag);
+            use(i, std::uint32_t{tag});
+        }
+    };
+    switch (shape_->tag_bytes(channel())) {
+        case 2: return with(std::uint16_t{});
+        case 4: return with(std::uint32_t{});
+        default:
+            for (std::uint32_t i = 0; i < units; ++i) use(i, 0);
+    }
+}
 
 // The memory of the streams of one node: one block for each process that shares it.
 //

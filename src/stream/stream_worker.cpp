@@ -26,7 +26,7 @@ void stream_worker::after_push(stream_cursor& open) { buffers_->after_push(open)
 void stream_worker::push_record(int channel, worker_id to, const std::byte* item,
                                 std::size_t num_bytes) {
     const place_in_buffer at = locate(channel, to);
-    buffers_->push_record(static_cast<std::size_t>(at.open - push_.cursors), at.tag,
+    buffers_->push_record(static_cast<std::size_t>(at.open - push_.cursors), at.tag(),
                           {item, num_bytes});
 }
 

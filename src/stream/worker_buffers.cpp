@@ -80,8 +80,8 @@ worker_buffers::worker_buffers(stream_engine& engine, stream_worker& worker, int
         push_.waiting = waiting_items_.data();
     }
 
-    const count_t interval = options().latency_sample_interval;
-    push_.ticks = interval > 0 ? interval : std::numeric_limits<std::int64_t>::max();
+    until_sample_ = options().latency_sample_interval;
+    refused_.resize(cursors_.size());
     push_.cursors = cursors_.data();
     push_.targets = layout().targets().data();
     push_.num_ranks = static_cast<unsigned>(layout().num_ranks());
@@ -94,6 +94,7 @@ worker_buffers::worker_buffers(stream_engine& engine, stream_worker& worker, int
         push_.keeps_sources = push_.keeps_sources || shape().source_bytes(c) > 0;
     }
     for (std::size_t i = 0; i < cursors_.size(); ++i) reset_cursor(i);
+    refused_ = cursors_;
 }
 
 std::size_t worker_buffers::index_for(int channel, worker_id to) const {
@@ -110,10 +111,14 @@ void worker_buffers::set_cursor(std::size_t index, std::byte* items, std::byte* 
     cursors_[index] = {items, items + bytes, tags, sources};
 }
 
-void worker_buffers::reset_cursor(std::size_t index) {
-    const bool has_records = shape().has_records(channel_of(index));
+// Of a buffer that is not begun: room for one item, or for no record.
+stream_cursor worker_buffers::closed_cursor(int channel) noexcept {
     std::byte* const tag = scratch_.data() + scratch_.size() - sizeof(std::uint32_t);
-    set_cursor(index, scratch_.data(), tag, &scratch_source_, has_records ? 0 : 1);
+    return {scratch_.data(), scratch_.data() + shape().item_bytes(channel), tag, &scratch_source_};
+}
+
+void worker_buffers::reset_cursor(std::size_t index) {
+    cursors_[index] = closed_cursor(channel_of(index));
     fillings_[index].kind = filling_kind::closed;
     if (!waiting_items_.empty()) waiting_items_[index].items = nullptr;
 }
@@ -160,7 +165,7 @@ void worker_buffers::begin(std::size_t index) {
     std::byte* tags = nullptr;
     if (fills_together(layout().scheme())) {
         f.kind = filling_kind::staging;
-        f.sample_position = no_sample;
+        f.sample_nanoseconds = 0;
         f.memory = staging_.data() + index * staging_stride_;
         const std::uint32_t units = staged_units(shape(), channel);
         tags = f.memory + (units * shape().unit_bytes(channel) + 3) / 4 * 4;
@@ -184,6 +189,7 @@ void worker_buffers::begin(std::size_t index) {
         set_cursor(index, c.items(), tags, c.open_sources(), shape().capacity(channel));
         statistics_.peak_buffers = std::max(statistics_.peak_buffers, ++num_filling_);
     }
+    plan_sample(index);
     if (!waiting_items_.empty()) {
         waiting_items_[index].items = cursors_[index].next;
         waiting_items_[index].tags = tags;
@@ -211,24 +217,29 @@ void worker_buffers::begin_with_scratch(std::size_t index) {
 }
 
 void worker_buffers::after_push(stream_cursor& open) {
+    if (push_.is_refusing) {
+        open = closed_cursor(channel_of(static_cast<std::size_t>(&open - refused_.data())));
+        require_open();
+    }
     const std::size_t index = index_of(open);
     filling& f = fillings_[index];
-    if (!is_inside_) {
-        try {
-            require_open(index);
-        } catch (...) {
-            take_back(index);
-            throw;
-        }
+    if (f.kind == filling_kind::closed) {
+        open = closed_cursor(channel_of(index));
+        if (!is_inside_) require_room();
+        begin_with_scratch(index);
     }
-    if (f.kind == filling_kind::closed) begin_with_scratch(index);
-    if (push_.ticks <= 0) sample(index, fill(index) - 1);
-    if (open.next == open.end) leave(index, flush_cause::full);
-    if (!is_inside_) relieve();
+    if (f.sample_position != no_sample && open.next == open.end) take_sample(index);
+    const bool is_full = open.next == open.end;
+    if (is_full) leave(index, flush_cause::full);
+    if (!is_inside_ && (is_full || f.kind == filling_kind::overflow)) relieve();
 }
 
-// Throws if nothing may be pushed (now), outside handlers.
-void worker_buffers::require_open(std::size_t index) {
+void worker_buffers::set_refusing(bool is_refusing) noexcept {
+    push_.is_refusing = is_refusing;
+    push_.cursors = is_refusing ? refused_.data() : cursors_.data();
+}
+
+void worker_buffers::require_open() const {
     if (is_closed_) throw error(errc::invalid_state, "a push to a stream after close()");
     if (has_ended_ || engine_.has_failed()) {
         throw error(errc::handler_failed,
@@ -237,39 +248,64 @@ void worker_buffers::require_open(std::size_t index) {
                     engine_.failed_rank());
     }
     if (is_draining_) throw error(errc::invalid_state, "a push to a stream after drain()");
-    const bool needs_room = fillings_[index].kind == filling_kind::closed;
-    if (options().pressure == back_pressure::fail && needs_room && !find_free()) {
-        throw error(errc::invalid_state,
-                    fmt::format("all {} buffers of worker {} are in use",
-                                memory().numbers().chunks_per_worker, id_.worker),
-                    id_.rank);
-    }
 }
 
-void worker_buffers::take_back(std::size_t index) {
-    stream_cursor& open = cursors_[index];
-    if (fillings_[index].kind == filling_kind::closed) {
-        reset_cursor(index);
+// Before a push outside handlers takes memory for another buffer.
+void worker_buffers::require_room() {
+    require_open();
+    if (options().pressure != back_pressure::fail || find_free()) return;
+    throw error(errc::invalid_state,
+                fmt::format("all {} buffers of worker {} are in use",
+                            memory().numbers().chunks_per_worker, id_.worker),
+                id_.rank);
+}
+
+// ---------------------------------------------------------------------------------- samples
+
+// Of the items of a buffer at most one carries the time: the buffer first ends behind it.
+void worker_buffers::plan_sample(std::size_t index) {
+    filling& f = fillings_[index];
+    f.sample_position = no_sample;
+    if (options().latency_sample_interval == 0 || shape().has_records(channel_of(index))) return;
+    const auto room = static_cast<count_t>(room_of(index));
+    if (until_sample_ > room) {
+        until_sample_ -= room;
         return;
     }
-    open.next -= shape().item_bytes(channel_of(index));
-    if (push_.tag_bytes != 0) {
-        open.tags -= push_.tag_bytes;
-        if (push_.keeps_sources) --open.sources;
+    f.sample_position = static_cast<std::uint32_t>(until_sample_ - 1);
+    const auto units = static_cast<std::size_t>(until_sample_);
+    cursors_[index].end = cursors_[index].next + units * shape().unit_bytes(channel_of(index));
+    until_sample_ = options().latency_sample_interval;
+}
+
+void worker_buffers::take_sample(std::size_t index) {
+    filling& f = fillings_[index];
+    if (f.kind == filling_kind::staging) {
+        f.sample_nanoseconds = engine_.now();
+        f.staged_sample = f.sample_position;
+    } else {
+        chunk(f.memory, shape()).add_sample(f.sample_position, engine_.now());
+    }
+    cursors_[index].end += (room_of(index) - fill(index)) * shape().unit_bytes(channel_of(index));
+    f.sample_position = no_sample;
+}
+
+// A buffer that leaves early has seen fewer pushes than were reckoned with.
+void worker_buffers::give_sample_back(std::size_t index) {
+    if (options().latency_sample_interval == 0 || shape().has_records(channel_of(index))) return;
+    const filling& f = fillings_[index];
+    const auto filled = static_cast<count_t>(fill(index));
+    if (f.sample_position != no_sample) {
+        until_sample_ = std::min(until_sample_, count_t{f.sample_position} + 1 - filled);
+    } else {
+        until_sample_ = std::min(until_sample_ + static_cast<count_t>(room_of(index)) - filled,
+                                 options().latency_sample_interval);
     }
 }
 
-void worker_buffers::sample(std::size_t index, std::uint32_t position) {
-    filling& f = fillings_[index];
-    const count_t interval = options().latency_sample_interval;
-    push_.ticks = interval > 0 ? interval : std::numeric_limits<std::int64_t>::max();
-    if (interval == 0) return;
-    if (f.kind != filling_kind::staging) {
-        chunk(f.memory, shape()).add_sample(position, engine_.now());
-    } else if (f.sample_position == no_sample) {
-        f.sample_position = position;
-        f.sample_nanoseconds = engine_.now();
-    }
+std::uint32_t worker_buffers::room_of(std::size_t index) const {
+    return fillings_[index].kind == filling_kind::staging ? staged_units(shape(), channel_of(index))
+                                                          : shape().capacity(channel_of(index));
 }
 
 void worker_buffers::push_record(std::size_t index, std::uint32_t tag,
@@ -281,7 +317,10 @@ void worker_buffers::push_record(std::size_t index, std::uint32_t tag,
                                 "are taken up by each item itself",
                                 item.size(), capacity, sizeof(stream_record)));
     }
-    if (!is_inside_) require_open(index);
+    if (!is_inside_) {
+        require_open();
+        if (fillings_[index].kind == filling_kind::closed) require_room();
+    }
     append_record(index, {item, tag, push_.own_number});
     if (!is_inside_) relieve();
 }
@@ -296,14 +335,13 @@ void worker_buffers::append_record(std::size_t index, const item_on_the_way& ite
     if (f.kind == filling_kind::closed) begin(index);
     const stream_record record{static_cast<std::uint32_t>(item.bytes.size()), item.tag, item.source,
                                0};
-    const std::uint32_t position = fill(index);
+    if (options().latency_sample_interval > 0 && --until_sample_ <= 0) sample_record(index);
     std::memcpy(open.next, &record, sizeof record);
     if (!item.bytes.empty()) {
         std::memcpy(open.next + sizeof record, item.bytes.data(), item.bytes.size());
     }
     open.next += room;
     ++f.num_records;
-    if (--push_.ticks <= 0) sample(index, position);
     if (static_cast<std::size_t>(open.end - open.next) < sizeof record) {
         leave(index, flush_cause::full);
     }
@@ -320,7 +358,20 @@ void worker_buffers::append(std::size_t index, const item_on_the_way& item) {
     if (push_.tag_bytes != 0) worker_.put_tag(open, item.tag, item.source);
     open.next += channel.item_bytes;
     ++f.num_forwarded;
+    if (f.sample_position != no_sample && open.next == open.end) take_sample(index);
     if (open.next == open.end) leave(index, flush_cause::full);
+}
+
+// Records are long: each may look at the clock.
+void worker_buffers::sample_record(std::size_t index) {
+    filling& f = fillings_[index];
+    until_sample_ = options().latency_sample_interval;
+    if (f.kind == filling_kind::staging) {
+        f.sample_nanoseconds = engine_.now();
+        f.staged_sample = fill(index);
+    } else {
+        chunk(f.memory, shape()).add_sample(fill(index), engine_.now());
+    }
 }
 
 bool worker_buffers::combine_on_the_way(stream_cursor& open, const item_on_the_way& item) {
@@ -329,7 +380,8 @@ bool worker_buffers::combine_on_the_way(stream_cursor& open, const item_on_the_w
     const auto combine = [&](std::byte* waiting) { sink.combine(waiting, item.bytes.data()); };
     const std::int64_t pushed_and_combined = push_.num_combined;
     try {
-        if (!worker_.combine_waiting({&open, item.tag}, item.bytes.size(),
+        const stream_layout::target tag{0, item.tag};
+        if (!worker_.combine_waiting({&open, &tag, 0}, item.bytes.size(),
                                      sink.key(item.bytes.data()), key_of, combine)) {
             return false;
         }
@@ -384,13 +436,13 @@ void worker_buffers::count_sent(std::size_t index) {
 void worker_buffers::leave(std::size_t index, flush_cause cause) {
     filling& f = fillings_[index];
     if (f.kind == filling_kind::staging) {
-        if (num_items(index) > 0) {
-            count_sent(index);
-            deposit(index);
-        }
+        give_sample_back(index);
+        count_sent(index);
+        deposit(index);
         reset_cursor(index);
         return;
     }
+    give_sample_back(index);
     count_sent(index);
     const chunk c(f.memory, shape());
     c.head().items = num_items(index);
@@ -614,8 +666,8 @@ void worker_buffers::copy_staged(std::size_t index, std::uint32_t from, const ch
         std::memcpy(c.open_sources() + at, sources + from, units * sizeof(std::uint32_t));
     }
     if (shape().has_records(channel)) c.state().record_items.fetch_add(f.num_records);
-    if (f.sample_position >= from && f.sample_position < from + units) {
-        c.add_sample(at + f.sample_position - from, f.sample_nanoseconds);
+    if (f.sample_nanoseconds != 0 && f.staged_sample >= from && f.staged_sample < from + units) {
+        c.add_sample(at + f.staged_sample - from, f.sample_nanoseconds);
     }
 }
 
@@ -699,8 +751,13 @@ bool worker_buffers::has_all_open() {
     return num_open_ + begun_shared_.size() >= memory().numbers().chunks_per_worker;
 }
 
-// Outside handlers, a push leaves at least one chunk for the next one to begin.
+// Outside handlers, a push that has sent a buffer takes what came meanwhile, while it is warm in the
+// cache, and leaves at least one chunk for the next one to begin.
 void worker_buffers::relieve() {
+    engine_.drive();
+    if (options().pressure == back_pressure::progress && memory().has_arrivals(id_.worker)) {
+        receive_all();
+    }
     if (find_free()) return;
     if (has_all_open()) leave_oldest();
     if (options().pressure == back_pressure::fail) return;
@@ -720,9 +777,19 @@ void worker_buffers::relieve() {
 
 // ---------------------------------------------------------------------------------- receiving
 
-count_t worker_buffers::receive_all() {
+// What is pushed from here on comes from handlers or is on its way: never waits, never refused.
+void worker_buffers::begin_inside() noexcept {
     is_inside_ = true;
-    if (is_draining_) std::swap(push_.ticks, hidden_ticks_);
+    set_refusing(false);
+}
+
+void worker_buffers::end_inside() noexcept {
+    is_inside_ = false;
+    set_refusing(is_draining_);
+}
+
+count_t worker_buffers::receive_all() {
+    begin_inside();
     arrived_.clear();
     if (!later_.empty()) {
         arrived_.swap(later_);  // in part they may have to wait on
@@ -739,8 +806,7 @@ count_t worker_buffers::receive_all() {
         arrived_.resize(end);
         count += receive(ref);
     }
-    if (is_draining_) std::swap(push_.ticks, hidden_ticks_);
-    is_inside_ = false;
+    end_inside();
     return count;
 }
 
@@ -871,15 +937,13 @@ count_t worker_buffers::handle_kept() {
     const std::vector<kept_share> kept = std::move(kept_);
     kept_.clear();
     count_t count = 0;
-    is_inside_ = true;
-    if (is_draining_) std::swap(push_.ticks, hidden_ticks_);
+    begin_inside();
     for (const kept_share& share : kept) {
         run_handler({share.channel, share.items.data(), share.num_items, share.items.size(),
                      share.source, share.has_sources ? share.sources.data() : nullptr});
         count += share.num_items;
     }
-    if (is_draining_) std::swap(push_.ticks, hidden_ticks_);
-    is_inside_ = false;
+    end_inside();
     return count;
 }
 
@@ -926,31 +990,30 @@ void worker_buffers::start_drain() {
     if (is_draining_) throw error(errc::invalid_state, "drain() of a stream that drains already");
     leave_all(flush_cause::drain);
     is_draining_ = true;
-    hidden_ticks_ = push_.ticks;
-    push_.ticks = 0;
+    set_refusing(true);
     is_quiet_.store(false, std::memory_order_relaxed);
     engine_.add_draining();
 }
 
 bool worker_buffers::test_drain() {
-    if (has_ended_) require_open(0);
+    if (has_ended_) require_open();
     if (!is_draining_) throw error(errc::invalid_state, "the drain of a stream has ended already");
     if (engine_.num_phases() == phase_) progress();
     if (engine_.num_phases() == phase_) return false;
     ++phase_;
     is_draining_ = false;
     if (engine_.has_failed()) {
-        has_ended_ = true;  // ticks stay at 0: every push is refused
+        has_ended_ = true;  // and refuses pushes from now on
         if (failure_) std::rethrow_exception(failure_);
-        require_open(0);
+        require_open();
     }
-    push_.ticks = hidden_ticks_;
+    set_refusing(false);
     return true;
 }
 
 void worker_buffers::close() noexcept {
     is_closed_ = true;
-    push_.ticks = 0;
+    set_refusing(true);
 }
 
 bool worker_buffers::is_at_rest() const noexcept {

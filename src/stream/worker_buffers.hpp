@@ -62,8 +62,9 @@ class worker_buffers {
         std::uint32_t serial = 0;     // how many buffers had begun
         std::uint32_t num_records = 0;
         std::uint32_t num_forwarded = 0;
-        std::uint32_t sample_position = no_sample;  // of staged items
-        std::int64_t sample_nanoseconds = 0;
+        std::uint32_t sample_position = no_sample;  // of the item that is to carry the time
+        std::uint32_t staged_sample = 0;            // of a staged one that does
+        std::int64_t sample_nanoseconds = 0;        // which is 0 if there is none
     };
     // A buffer that has begun, in the order of beginning; out of date once another serial is there.
     struct begun_buffer {
@@ -117,8 +118,10 @@ class worker_buffers {
     std::size_t index_for(int channel, worker_id to) const;
 
     // Filling.
-    void require_open(std::size_t index);
-    void take_back(std::size_t index);
+    void set_refusing(bool is_refusing) noexcept;
+    void require_open() const;
+    void require_room();
+    stream_cursor closed_cursor(int channel) noexcept;
     void reset_cursor(std::size_t index);
     void set_cursor(std::size_t index, std::byte* items, std::byte* tags, std::uint32_t* sources,
                     std::uint32_t units);
@@ -127,7 +130,11 @@ class worker_buffers {
     void begin_chunk(const chunk& c, std::size_t index);
     std::uint32_t fill(std::size_t index) const;
     std::uint32_t num_items(std::size_t index) const;
-    void sample(std::size_t index, std::uint32_t position);
+    void plan_sample(std::size_t index);
+    void take_sample(std::size_t index);
+    void give_sample_back(std::size_t index);
+    void sample_record(std::size_t index);
+    std::uint32_t room_of(std::size_t index) const;
     void append(std::size_t index, const item_on_the_way& item);
     bool combine_on_the_way(stream_cursor& open, const item_on_the_way& item);
     void fail();
@@ -165,6 +172,8 @@ class worker_buffers {
     bool has_all_open();
 
     // Receiving.
+    void begin_inside() noexcept;
+    void end_inside() noexcept;
     count_t receive_all();
     count_t receive(chunk_ref ref);
     count_t divide(chunk_ref ref);
@@ -184,6 +193,7 @@ class worker_buffers {
     int number_in_place_;
 
     std::vector<stream_cursor> cursors_;
+    std::vector<stream_cursor> refused_;  // all closed
     std::vector<filling> fillings_;
     std::vector<waiting_items> waiting_items_;
     std::vector<std::uint16_t> positions_;
@@ -218,7 +228,7 @@ class worker_buffers {
     bool is_closed_ = false;
     bool has_ended_ = false;  // by a failure
     std::uint32_t phase_ = 0;
-    std::int64_t hidden_ticks_ = 0;  // while pushes are refused
+    count_t until_sample_ = 0;
     std::exception_ptr failure_;
 
     std::int64_t handled_ = 0;  // or combined on the way

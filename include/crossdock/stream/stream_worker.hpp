@@ -45,6 +45,7 @@ struct push_state {
     int tag_bytes = 0;
     std::uint32_t own_number = 0;
     bool keeps_sources = false;
+    bool is_refusing = false;          ///< pushes outside handlers
     waiting_items* waiting = nullptr;  ///< per channel and buffer, where items combine
     std::uint32_t position_mask = 0;
     std::int64_t num_combined = 0;
@@ -82,9 +83,7 @@ class stream_worker {
     /// A few instructions; once per buffer a few hundred.
     template <class T>
     void push_item(int channel, worker_id to, const T& item) {
-        const place_in_buffer at = locate(channel, to);
-        std::memcpy(at.open->next, &item, sizeof(T));
-        advance(at, sizeof(T));
+        store(locate(channel, to), item);
     }
 
     /// @brief As `push_item`; combines with an item of the same key that still waits in the buffer.
@@ -95,9 +94,7 @@ class stream_worker {
     void push_combining(int channel, worker_id to, const T& item, std::uint64_t key,
                         const KeyOf& key_of, const CombineInto& combine) {
         const place_in_buffer at = locate(channel, to);
-        if (combine_waiting(at, sizeof(T), key, key_of, combine)) return;
-        std::memcpy(at.open->next, &item, sizeof(T));
-        advance(at, sizeof(T));
+        if (!combine_waiting(at, sizeof(T), key, key_of, combine)) store(at, item);
     }
 
     /// @brief As `push_item`, for a channel of records.
@@ -139,50 +136,63 @@ class stream_worker {
 
     struct place_in_buffer {
         stream_cursor* open;
-        std::uint32_t tag;
+        const stream_layout::target* target;
+        std::uint32_t worker;
+
+        std::uint32_t tag() const noexcept { return target->tag + worker; }
     };
 
-    place_in_buffer locate(int channel, worker_id to) {
-        if (static_cast<unsigned>(to.rank) >= push_.num_ranks ||
-            static_cast<unsigned>(to.worker) >= push_.num_workers) [[unlikely]] {
+    place_in_buffer locate(int channel, worker_id to) const {
+        if (static_cast<unsigned>(to.rank) >= push_.num_ranks) [[unlikely]]
             refuse(to);
-        }
-        const stream_layout::target& target = push_.targets[to.rank];
+        if (static_cast<unsigned>(to.worker) >= push_.num_workers) [[unlikely]]
+            refuse(to);
+        const stream_layout::target* const target = push_.targets + to.rank;
         const auto worker = static_cast<std::uint32_t>(to.worker);
-        return {push_.cursors + static_cast<std::uint32_t>(channel) * push_.num_buffers +
-                    target.buffer + (worker & push_.per_worker_mask),
-                target.tag + worker};
+        return {push_.cursors + (static_cast<std::uint32_t>(channel) * push_.num_buffers +
+                                 target->buffer + (worker & push_.per_worker_mask)),
+                target, worker};
     }
 
-    void advance(place_in_buffer at, std::size_t item_bytes) {
+    // Everything is read before the item is written, which to the compiler may change anything.
+    template <class T>
+    void store(place_in_buffer at, const T& item) {
         stream_cursor& open = *at.open;
-        if (push_.tag_bytes != 0) put_tag(open, at.tag, push_.own_number);
-        open.next += item_bytes;
-        if ((open.next == open.end) | (--push_.ticks <= 0)) [[unlikely]]
+        std::byte* const here = open.next;
+        std::byte* const next = here + sizeof(T);
+        const bool is_full = next == open.end;
+        const bool has_tag = push_.tag_bytes != 0;
+        open.next = next;
+        std::memcpy(here, &item, sizeof(T));
+        if (has_tag) put_tag(open, at.tag(), push_.own_number);
+        if (is_full) [[unlikely]]
             after_push(open);
     }
 
     void put_tag(stream_cursor& open, std::uint32_t tag, std::uint32_t source) {
-        if (push_.tag_bytes == 2) {
+        std::byte* const here = open.tags;
+        const int tag_bytes = push_.tag_bytes;
+        const bool keeps_sources = push_.keeps_sources;
+        open.tags = here + tag_bytes;
+        if (tag_bytes == 2) {
             const auto narrow = static_cast<std::uint16_t>(tag);
-            std::memcpy(open.tags, &narrow, 2);
+            std::memcpy(here, &narrow, 2);
         } else {
-            std::memcpy(open.tags, &tag, 4);
+            std::memcpy(here, &tag, 4);
         }
-        open.tags += push_.tag_bytes;
-        if (push_.keeps_sources) *open.sources++ = source;
+        if (keeps_sources) *open.sources++ = source;
     }
 
     template <class KeyOf, class CombineInto>
     bool combine_waiting(place_in_buffer at, std::size_t item_bytes, std::uint64_t key,
                          const KeyOf& key_of, const CombineInto& combine) {
         const waiting_items& waiting = push_.waiting[at.open - push_.cursors];
-        if (waiting.items == nullptr || push_.ticks <= 0) return false;
+        if (waiting.items == nullptr || push_.is_refusing) return false;
         const auto fill = static_cast<std::size_t>(at.open->next - waiting.items) / item_bytes;
-        std::uint16_t& slot = position_slot(waiting, key, at.tag);
+        std::uint16_t& slot = position_slot(waiting, key, at.tag());
         const std::size_t position = slot;
         std::byte* const other = waiting.items + position * item_bytes;
-        if (position < fill && key_of(other) == key && has_tag(waiting, position, at.tag)) {
+        if (position < fill && key_of(other) == key && has_tag(waiting, position, at.tag())) {
             combine(other);
             ++push_.num_combined;
             return true;
