@@ -159,13 +159,16 @@ TEST(Chunk, ClosingMovesTagsAndSourcesBehindTheItems) {
                 std::uint64_t item = 0;
                 std::memcpy(&item, c.items() + 8 * i, 8);
                 EXPECT_EQ(item, 1000U + i);
-                if (e.tag_bytes > 0) {
-                    EXPECT_EQ(c.tag(i), 50000U + i);
-                }
                 if (e.source_bytes > 0) {
                     EXPECT_EQ(c.sources()[i], 70000U + i);
                 }
             }
+            std::uint32_t next = 0;
+            c.for_each_tag([&](std::uint32_t i, std::uint32_t tag) {
+                EXPECT_EQ(i, next++);
+                EXPECT_EQ(tag, e.tag_bytes > 0 ? 50000U + i : 0);
+            });
+            EXPECT_EQ(next, units);
             EXPECT_EQ(c.message().size(), shape.end(0, units) - shape.head_at());
             EXPECT_EQ(c.message().data(), reinterpret_cast<const std::byte*>(&c.head()));
         }
@@ -185,7 +188,7 @@ TEST(Chunk, AFullMessageFitsIntoTheRoomForOne) {
     std::memcpy(received.message_room().data(), sent.message().data(), sent.message().size());
 
     EXPECT_EQ(received.head().units, 10U);
-    EXPECT_EQ(received.tag(9), 50009U);
+    received.for_each_tag([](std::uint32_t i, std::uint32_t tag) { EXPECT_EQ(tag, 50000U + i); });
     EXPECT_EQ(received.sources()[9], 70009U);
 }
 
