@@ -6,6 +6,60 @@
 
 namespace crossdock {
 
+namespace {
+
+template <class Use>
+void with_tags(const chunk& c, const chunk_shape& shape, const Use& use) {
+    if (shape.tag_bytes(c.channel()) == 2) {
+        use(reinterpret_cast<const std::uint16_t*>(c.tags()));
+    } else {
+        use(reinterpret_cast<const std::uint32_t*>(c.tags()));
+    }
+}
+
+}  // namespace
+
+// Two passes over all items, each a few instructions for one.
+int item_divider::divide_here(const chunk& c, const chunk_shape& shape) {
+    const int channel = c.channel();
+    if (shape.has_records(channel)) {
+        return divide(
+            c, shape, [](std::uint32_t tag) { return tag; },
+            [](std::uint32_t, std::span<const std::byte>, std::uint32_t, std::uint32_t) {});
+    }
+    const std::uint32_t units = c.head().units;
+    const bool has_sources = shape.source_bytes(channel) > 0;
+    units_.assign(static_cast<std::size_t>(shape.group_size()) + 1, 0);
+    int only = -1;
+    with_tags(c, shape, [&](const auto* tags) {
+        std::uint32_t* const next = units_.data();
+        for (std::uint32_t i = 0; i < units; ++i) ++next[tags[i]];
+        only = set_offsets(c, shape.group_size());
+        if (only >= 0) return;
+        items_.resize(units * shape.item_bytes(channel));
+        sources_.resize(has_sources ? units : 0);
+        std::byte* const into = items_.data();
+        const std::byte* const from = c.items();
+        with_item_bytes(shape.item_bytes(channel), [&](auto bytes) {
+            const std::size_t size = bytes;
+            if (has_sources) {
+                for (std::uint32_t i = 0; i < units; ++i) {
+                    const std::uint32_t to = next[tags[i]]++;
+                    std::memcpy(into + to * size, from + i * size, size);
+                    sources_[to] = c.sources()[i];
+                }
+            } else {
+                for (std::uint32_t i = 0; i < units; ++i) {
+                    std::memcpy(into + next[tags[i]]++ * size, from + i * size, size);
+                }
+            }
+        });
+        std::memcpy(c.items(), items_.data(), items_.size());
+        if (has_sources) std::memcpy(c.sources(), sources_.data(), units * sizeof(std::uint32_t));
+    });
+    return only;
+}
+
 // units_ becomes where the next item of each worker goes.
 int item_divider::set_offsets(const chunk& c, int group) {
     int only = -1;

@@ -22,6 +22,9 @@ class item_divider {
     int divide(const chunk& c, const chunk_shape& shape, const NumberOf& number_of,
                const TravelsOn& travels_on);
 
+    // As `divide`, where tags are numbers of workers of this place.
+    int divide_here(const chunk& c, const chunk_shape& shape);
+
   private:
     int set_offsets(const chunk& c, int group);
     void move_items(const chunk& c, const chunk_shape& shape);

@@ -13,7 +13,7 @@ namespace crossdock {
 
 namespace {
 
-constexpr std::size_t staged_bytes = 256;
+constexpr std::size_t staged_bytes = 512;
 constexpr std::uint32_t least_staged = 4;
 constexpr std::align_val_t chunk_alignment{64};
 
@@ -467,10 +467,14 @@ void worker_buffers::send(chunk_ref ref, std::size_t index, flush_cause cause) {
     const std::uint32_t num_items = c.head().items;
     if (layout().scheme() == stream_scheme::wsp && is_last_hop &&
         layout().group_size(end.place) > 1) {
-        const auto workers = static_cast<std::uint32_t>(layout().num_workers());
-        divider_.divide(
-            c, shape(), [&](std::uint32_t tag) { return tag % workers; },
-            [](std::uint32_t, std::span<const std::byte>, std::uint32_t, std::uint32_t) {});
+        if (layout().has_one_hop()) {
+            leaving_divider_.divide_here(c, shape());
+        } else {
+            const auto workers = static_cast<std::uint32_t>(layout().num_workers());
+            leaving_divider_.divide(
+                c, shape(), [&](std::uint32_t tag) { return tag % workers; },
+                [](std::uint32_t, std::span<const std::byte>, std::uint32_t, std::uint32_t) {});
+        }
         c.head().is_grouped = 1;
     }
     ++statistics_.messages;
@@ -839,7 +843,6 @@ count_t worker_buffers::divide(chunk_ref ref) {
     std::uint32_t gone = 0;  // samples that travel on, as bits
 
     const auto number_of = [&](std::uint32_t tag) -> std::uint32_t {
-        if (layout().has_one_hop()) return tag;
         const auto rank = static_cast<rank_t>(tag / workers);
         if (layout().place_of(rank) != layout().here()) return item_divider::elsewhere;
         const auto first =
@@ -854,7 +857,8 @@ count_t worker_buffers::divide(chunk_ref ref) {
             if (head.sample_positions[i] == position) gone |= 1U << i;
         }
     };
-    const int only = divider_.divide(c, shape(), number_of, travels_on);
+    const int only = layout().has_one_hop() ? divider_.divide_here(c, shape())
+                                            : divider_.divide(c, shape(), number_of, travels_on);
     for (std::uint32_t i = 0; i < num_samples; ++i) {
         if ((gone & (1U << i)) == 0) add_latency(head.sample_nanoseconds[i]);
     }

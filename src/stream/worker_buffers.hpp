@@ -220,6 +220,7 @@ class worker_buffers {
     std::vector<chunk_ref> later_;  // of a later phase
     std::vector<kept_share> kept_;
     item_divider divider_;
+    item_divider leaving_divider_;  // while the other one is at work, a full buffer may leave
     std::vector<std::uint32_t> record_sources_;
 
     bool is_inside_ = false;  // receiving: pushes come from handlers

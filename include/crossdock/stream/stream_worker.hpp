@@ -161,10 +161,18 @@ class stream_worker {
         std::byte* const here = open.next;
         std::byte* const next = here + sizeof(T);
         const bool is_full = next == open.end;
-        const bool has_tag = push_.tag_bytes != 0;
+        const int tag_bytes = push_.tag_bytes;
+        const bool keeps_sources = push_.keeps_sources;
         open.next = next;
         std::memcpy(here, &item, sizeof(T));
-        if (has_tag) put_tag(open, at.tag(), push_.own_number);
+        if (tag_bytes == 2 && !keeps_sources) {
+            std::byte* const tag_here = open.tags;
+            const auto tag = static_cast<std::uint16_t>(at.tag());
+            open.tags = tag_here + 2;
+            std::memcpy(tag_here, &tag, 2);
+        } else if (tag_bytes != 0) {
+            put_tag(open, at.tag(), push_.own_number);
+        }
         if (is_full) [[unlikely]]
             after_push(open);
     }
