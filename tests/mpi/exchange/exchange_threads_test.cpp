@@ -6,12 +6,6 @@
 #include "exchange/sends.hpp"
 #include "support/topologies.hpp"
 
-// A program of its own, because threads have to be asked for when MPI starts.
-extern "C" int MPI_Init(int* argc, char*** argv) {
-    int provided = 0;
-    return MPI_Init_thread(argc, argv, MPI_THREAD_MULTIPLE, &provided);
-}
-
 namespace crossdock {
 namespace {
 
