@@ -13,6 +13,7 @@ namespace crossdock {
 
 namespace {
 
+constexpr std::size_t prefetched_bytes = 512;  // then the hardware has seen where it leads
 constexpr std::size_t staged_bytes = 512;
 constexpr std::uint32_t least_staged = 4;
 constexpr std::align_val_t chunk_alignment{64};
@@ -92,6 +93,10 @@ worker_buffers::worker_buffers(stream_engine& engine, stream_worker& worker, int
     for (int c = 0; c < shape().num_channels(); ++c) {
         push_.tag_bytes = std::max(push_.tag_bytes, shape().tag_bytes(c));
         push_.keeps_sources = push_.keeps_sources || shape().source_bytes(c) > 0;
+    }
+    if (push_.tag_bytes > 0 || push_.keeps_sources) {
+        const bool is_number = push_.tag_bytes == 2 && !push_.keeps_sources;
+        push_.tags = is_number ? tag_kind::number : tag_kind::any;
     }
     for (std::size_t i = 0; i < cursors_.size(); ++i) reset_cursor(i);
     refused_ = cursors_;
@@ -187,6 +192,9 @@ void worker_buffers::begin(std::size_t index) {
         begin_chunk(c, index);
         tags = c.open_tags();
         set_cursor(index, c.items(), tags, c.open_sources(), shape().capacity(channel));
+        for (std::size_t at = 0; at < prefetched_bytes; at += 64) {
+            __builtin_prefetch(c.items() + at, 1);
+        }
         statistics_.peak_buffers = std::max(statistics_.peak_buffers, ++num_filling_);
     }
     plan_sample(index);
@@ -209,7 +217,7 @@ void worker_buffers::begin_with_scratch(std::size_t index) {
     stream_cursor& open = cursors_[index];
     const std::size_t item_bytes = shape().item_bytes(channel_of(index));
     std::memcpy(open.next, scratch_.data(), item_bytes);
-    if (push_.tag_bytes != 0) worker_.put_tag(open, tag, push_.own_number);
+    if (push_.tags != tag_kind::none) worker_.put_tag(open, tag, push_.own_number);
     if (shape().channel(channel_of(index)).combines) {
         worker_.position_slot(waiting_items_[index], engine_.sink().key(open.next), tag) = 0;
     }
@@ -355,7 +363,7 @@ void worker_buffers::append(std::size_t index, const item_on_the_way& item) {
     const stream_channel& channel = shape().channel(channel_of(index));
     if (channel.combines && combine_on_the_way(open, item)) return;
     std::memcpy(open.next, item.bytes.data(), channel.item_bytes);
-    if (push_.tag_bytes != 0) worker_.put_tag(open, item.tag, item.source);
+    if (push_.tags != tag_kind::none) worker_.put_tag(open, item.tag, item.source);
     open.next += channel.item_bytes;
     ++f.num_forwarded;
     if (f.sample_position != no_sample && open.next == open.end) take_sample(index);

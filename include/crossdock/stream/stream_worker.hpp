@@ -33,6 +33,13 @@ struct waiting_items {
     std::uint16_t* positions = nullptr;  ///< by hash of key and tag; may be out of date
 };
 
+/// @brief What a push notes beside an item.
+enum class tag_kind : std::uint8_t {
+    none,
+    number,  ///< two bytes: the worker's number in its place
+    any,     ///< that in two or four bytes, or the source, or both
+};
+
 /// @brief What a push reads and writes, all in a line of memory or two.
 struct push_state {
     stream_cursor* cursors = nullptr;                ///< per channel and buffer
@@ -42,6 +49,7 @@ struct push_state {
     unsigned num_workers = 0;
     std::uint32_t num_buffers = 0;
     std::uint32_t per_worker_mask = 0;  ///< all ones if there is a buffer for each worker
+    tag_kind tags = tag_kind::none;
     int tag_bytes = 0;
     std::uint32_t own_number = 0;
     bool keeps_sources = false;
@@ -145,8 +153,9 @@ class stream_worker {
     place_in_buffer locate(int channel, worker_id to) const {
         if (static_cast<unsigned>(to.rank) >= push_.num_ranks) [[unlikely]]
             refuse(to);
-        if (static_cast<unsigned>(to.worker) >= push_.num_workers) [[unlikely]]
+        if (to.worker != 0 && static_cast<unsigned>(to.worker) >= push_.num_workers) [[unlikely]] {
             refuse(to);
+        }
         const stream_layout::target* const target = push_.targets + to.rank;
         const auto worker = static_cast<std::uint32_t>(to.worker);
         return {push_.cursors + (static_cast<std::uint32_t>(channel) * push_.num_buffers +
@@ -161,34 +170,19 @@ class stream_worker {
         std::byte* const here = open.next;
         std::byte* const next = here + sizeof(T);
         const bool is_full = next == open.end;
-        const int tag_bytes = push_.tag_bytes;
-        const bool keeps_sources = push_.keeps_sources;
+        const tag_kind kind = push_.tags;
         open.next = next;
         std::memcpy(here, &item, sizeof(T));
-        if (tag_bytes == 2 && !keeps_sources) {
+        if (kind == tag_kind::number) {
             std::byte* const tag_here = open.tags;
             const auto tag = static_cast<std::uint16_t>(at.tag());
             open.tags = tag_here + 2;
             std::memcpy(tag_here, &tag, 2);
-        } else if (tag_bytes != 0) {
+        } else if (kind == tag_kind::any) {
             put_tag(open, at.tag(), push_.own_number);
         }
         if (is_full) [[unlikely]]
             after_push(open);
-    }
-
-    void put_tag(stream_cursor& open, std::uint32_t tag, std::uint32_t source) {
-        std::byte* const here = open.tags;
-        const int tag_bytes = push_.tag_bytes;
-        const bool keeps_sources = push_.keeps_sources;
-        open.tags = here + tag_bytes;
-        if (tag_bytes == 2) {
-            const auto narrow = static_cast<std::uint16_t>(tag);
-            std::memcpy(here, &narrow, 2);
-        } else {
-            std::memcpy(here, &tag, 4);
-        }
-        if (keeps_sources) *open.sources++ = source;
     }
 
     template <class KeyOf, class CombineInto>
@@ -225,6 +219,7 @@ class stream_worker {
 
     [[noreturn]] void refuse(worker_id to) const;
     void after_push(stream_cursor& open);
+    void put_tag(stream_cursor& open, std::uint32_t tag, std::uint32_t source);
 
     push_state push_;
     std::unique_ptr<worker_buffers> buffers_;
