@@ -11,6 +11,7 @@ namespace crossdock {
 
 namespace {
 
+constexpr count_t most_bytes_of_a_worker = 512 << 10;
 constexpr count_t most_bytes_of_own_buffers = 16 << 20;
 
 struct named_scheme {
@@ -49,9 +50,12 @@ stream_scheme stream_scheme_from_string(std::string_view name) {
 }
 
 stream_scheme choose_stream_scheme(count_t num_places, int num_workers, count_t buffer_bytes) {
-    if (num_workers == 1) return stream_scheme::ww;
-    const bool is_small = num_places * num_workers <= most_bytes_of_own_buffers / buffer_bytes;
-    return is_small ? stream_scheme::wps : stream_scheme::pp;
+    const count_t buffers = num_places * num_workers;
+    if (num_workers == 1 || buffers <= most_bytes_of_a_worker / buffer_bytes) {
+        return stream_scheme::ww;
+    }
+    return buffers <= most_bytes_of_own_buffers / buffer_bytes ? stream_scheme::wps
+                                                               : stream_scheme::pp;
 }
 
 count_t max_buffered_items(stream_scheme scheme, count_t buffer_items, count_t num_places,

@@ -8,7 +8,7 @@ namespace crossdock {
 
 namespace {
 
-constexpr std::uint32_t least_chunks_per_worker = 64;
+constexpr std::uint32_t least_chunks_per_worker = 32;
 constexpr std::uint32_t chunks_to_receive = 32;
 constexpr auto time_between_waves = std::chrono::milliseconds(1);
 

@@ -268,7 +268,9 @@ class stream {
     };
 
     static std::vector<stream_channel> channels(const stream_options& options) {
-        const stream_channel lane{has_codec ? 0 : sizeof(T), options.buffer_items, false, combines};
+        constexpr std::size_t item_bytes = has_codec ? 0 : sizeof(T);
+        const stream_channel lane{item_bytes, buffer_capacity(options, item_bytes), false,
+                                  combines};
         std::vector<stream_channel> result(options.lanes == 2 ? 2 : 1, lane);
         if (options.lanes == 2) result[1].is_urgent = true;
         return result;

@@ -2,6 +2,7 @@
 /// @brief What a user may choose about a stream.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 
@@ -32,9 +33,11 @@ struct stream_options {
     stream_scheme scheme = stream_scheme::automatic;
     std::string route = "direct";  ///< any registered route, between processes (nodes for `node`)
     std::optional<topology> nodes = {};  ///< who shares memory; found on the machine if absent
-    count_t buffer_items = 1024;         ///< g: items of a full buffer; bytes for items of any size
 
-    /// @brief Buffers of a worker, those on their way included; 0: twice those it fills, at least 64.
+    /// @brief g: items of a full buffer, or bytes for items of any size; 0: 32 KiB of them.
+    count_t buffer_items = 0;
+
+    /// @brief Buffers of a worker, those on their way included; 0: twice those it fills, at least 32.
     ///
     /// When all are in use, the one that was begun first leaves as it is.
     int max_buffers = 0;
@@ -62,5 +65,13 @@ struct stream_options {
     /// @brief Every so manieth push of a port carries the time; 0: none.
     count_t latency_sample_interval = 0;
 };
+
+/// @brief What a full buffer holds: items of `item_bytes` bytes, or bytes if that is 0.
+constexpr count_t buffer_capacity(const stream_options& options, std::size_t item_bytes) {
+    constexpr std::size_t usual_bytes = 32 << 10;
+    if (options.buffer_items != 0) return options.buffer_items;
+    if (item_bytes == 0) return usual_bytes;
+    return static_cast<count_t>(usual_bytes / item_bytes > 16 ? usual_bytes / item_bytes : 16);
+}
 
 }  // namespace crossdock

@@ -146,7 +146,6 @@ TEST_F(StreamCore, NumbersOutOfRangeAreNamed) {
     const auto invalid = errc::invalid_argument;
     expect_refused(invalid, "a process of 0 workers; the least is 1", {.workers = 0});
     expect_refused(invalid, "a process of -3 workers; the least is 1", {.workers = -3});
-    expect_refused(invalid, "a buffer of 0 items", {.buffer_items = 0});
     expect_refused(invalid, "a buffer of -1 items", {.buffer_items = -1});
     expect_refused(invalid, "a buffer of 1048577 items; there must be 1 to 1048576", {},
                    {8, 1048577});
