@@ -239,4 +239,9 @@ class worker_buffers {
     stream_statistics statistics_;
 };
 
+template <class Begun>
+void worker_buffers::forget_old(std::deque<Begun>& begun) {
+    std::erase_if(begun, [&](const Begun& b) { return !is_up_to_date(b); });
+}
+
 }  // namespace crossdock

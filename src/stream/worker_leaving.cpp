@@ -107,11 +107,6 @@ bool worker_buffers::is_up_to_date(const begun_shared& b) const noexcept {
     return ref_of(shared(b.index).load(std::memory_order_relaxed)) == b.ref;
 }
 
-template <class Begun>
-void worker_buffers::forget_old(std::deque<Begun>& begun) {
-    std::erase_if(begun, [&](const Begun& b) { return !is_up_to_date(b); });
-}
-
 void worker_buffers::leave_all(flush_cause cause) {
     leave_urgent();
     for (const begun_buffer& b : begun_) {
