@@ -265,7 +265,8 @@ void worker_buffers::plan_sample(std::size_t index) {
     f.sample_position = static_cast<std::uint32_t>(until_sample_ - 1);
     const auto units = static_cast<std::size_t>(until_sample_);
     cursors_[index].end = cursors_[index].next + units * shape().unit_bytes(channel_of(index));
-    until_sample_ = options().latency_sample_interval;
+    const count_t behind = room - until_sample_;
+    until_sample_ = std::max<count_t>(options().latency_sample_interval - behind, 1);
 }
 
 void worker_buffers::take_sample(std::size_t index) {
