@@ -312,11 +312,12 @@ void worker_buffers::push_record(std::size_t index, std::uint32_t tag,
         require_open();
         if (fillings_[index].kind == filling_kind::closed) require_room();
     }
-    append_record(index, {item, tag, push_.own_number});
+    append_record(index, {item, tag, push_.own_number}, false);
     if (!is_inside_) relieve();
 }
 
-void worker_buffers::append_record(std::size_t index, const item_on_the_way& item) {
+void worker_buffers::append_record(std::size_t index, const item_on_the_way& item,
+                                   bool is_forwarded) {
     const std::size_t room = stream_record::room(item.bytes.size());
     stream_cursor& open = cursors_[index];
     filling& f = fillings_[index];
@@ -333,6 +334,7 @@ void worker_buffers::append_record(std::size_t index, const item_on_the_way& ite
     }
     open.next += room;
     ++f.num_records;
+    if (is_forwarded) ++f.num_forwarded;
     if (static_cast<std::size_t>(open.end - open.next) < sizeof record) {
         leave(index, flush_cause::full);
     }
@@ -399,8 +401,7 @@ void worker_buffers::forward(int channel, int stage, int place, const item_on_th
                               static_cast<std::size_t>(worker);
     ++statistics_.forwarded;
     if (shape().has_records(channel)) {
-        append_record(index, item);
-        ++fillings_[index].num_forwarded;
+        append_record(index, item, true);
     } else {
         append(index, item);
     }

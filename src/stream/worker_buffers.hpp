@@ -138,7 +138,7 @@ class worker_buffers {
     void append(std::size_t index, const item_on_the_way& item);
     bool combine_on_the_way(stream_cursor& open, const item_on_the_way& item);
     void fail();
-    void append_record(std::size_t index, const item_on_the_way& item);
+    void append_record(std::size_t index, const item_on_the_way& item, bool is_forwarded);
     void forward(int channel, int stage, int place, const item_on_the_way& item);
     std::int64_t now_if_needed() const;
 
