@@ -37,7 +37,9 @@ chunk_memory::sizes chunk_memory_sizes(const stream_layout& layout, const stream
 
 chunk_shape stream_chunk_shape(const stream_layout& layout, const stream_options& options,
                                std::span<const stream_channel> channels) {
-    const bool has_many_sources = fills_together(layout.scheme()) || !layout.has_one_hop();
+    // Without tags a place has one worker, or a buffer of its own for each: so one source as well.
+    const bool has_many_sources =
+        layout.tag_bytes() > 0 && (fills_together(layout.scheme()) || !layout.has_one_hop());
     return {channels, layout.max_group_size(), layout.tag_bytes(),
             options.with_source && has_many_sources ? 4 : 0};
 }
