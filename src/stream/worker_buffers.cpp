@@ -408,13 +408,12 @@ void worker_buffers::forward(int channel, int stage, int place, const item_on_th
 }
 
 bool worker_buffers::has_room(std::size_t index) {
-    if (is_inside_) return true;
-    if (!find_free()) {
-        leave_oldest();
-        engine_.drive();
-        if (!find_free()) return fillings_[index].kind == filling_kind::own;
-    }
-    return true;
+    if (is_inside_ || find_free()) return true;
+    const bool has_begun = fillings_[index].kind != filling_kind::closed;
+    if (options().pressure == back_pressure::fail && has_begun) return true;
+    leave_oldest();
+    engine_.drive();
+    return find_free();
 }
 
 }  // namespace crossdock
