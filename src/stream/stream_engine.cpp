@@ -246,6 +246,10 @@ bool stream_engine::is_at_rest() const {
                        [](const auto& w) { return w->buffers_->is_at_rest(); });
 }
 
+void stream_engine::close() noexcept {
+    for (const auto& w : workers_) w->buffers_->close();
+}
+
 void stream_engine::fail(rank_t rank) noexcept {
     const std::int64_t mark = std::int64_t{rank} + 1;
     std::int64_t known = failed_.load(std::memory_order_relaxed);

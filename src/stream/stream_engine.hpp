@@ -79,8 +79,8 @@ class stream_engine {
     // Nothing waits in a buffer and nothing has been pushed since all last came to rest.
     bool is_at_rest() const;
 
-    void close() noexcept { is_closed_.store(true, std::memory_order_relaxed); }
-    bool is_closed() const noexcept { return is_closed_.load(std::memory_order_relaxed); }
+    // Refuses all pushes from now on. While no worker is at work.
+    void close() noexcept;
 
     // A clock that all ranks share, as well as it could be set.
     std::int64_t now() const noexcept {
@@ -118,7 +118,6 @@ class stream_engine {
     std::atomic<int> num_draining_{0};
     std::atomic<std::uint32_t> num_phases_{0};
     std::atomic<std::int64_t> failed_{0};
-    std::atomic<bool> is_closed_{false};
 
     // Only of the thread that drives.
     stream_carrier::events events_;

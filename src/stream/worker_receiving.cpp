@@ -15,7 +15,7 @@ void worker_buffers::begin_inside() noexcept {
 
 void worker_buffers::end_inside() noexcept {
     is_inside_ = false;
-    set_refusing(is_draining_);
+    set_refusing(is_draining_ || has_ended_ || is_closed_);
 }
 
 count_t worker_buffers::receive_all() {
