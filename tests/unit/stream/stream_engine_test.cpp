@@ -246,6 +246,66 @@ TEST_P(EngineOfScheme, OneBufferToAWorkerIsEnough) {
     expect_consistent(world, load, 1);
 }
 
+TEST_P(EngineOfScheme, PushesThatFindNoRoomAreTriedAgain) {
+    stream_options options = options_of(GetParam(), "direct", 2, 3);
+    options.max_buffers = 2;
+    options.pressure = back_pressure::fail;
+    stream_world world(topology::from_string("2,1"), options, channels_of_items(options));
+    constexpr int num_items = 100;
+    const int num_workers = world.num_workers();
+    std::vector<count_t> handled(index(num_workers));
+    world.sink.on_arrival = [&](stream_worker& worker, const stream_arrivals& arrivals) {
+        handled[index(world.number_of(worker.id()))] += arrivals.num_items;
+    };
+
+    world.on_all([&](stream_worker& worker, int number) {
+        for (int i = 0; i < num_items; ++i) {
+            const worker_id to = world.id_of((number + i) % num_workers);
+            while (!worker.has_room(0, to)) {
+                if (worker.progress() == 0) std::this_thread::yield();
+            }
+            worker.push_item(0, to, item{});
+        }
+        drain(worker);
+    });
+
+    count_t sum = 0;
+    for (const count_t n : handled) sum += n;
+    EXPECT_EQ(sum, num_items * num_workers);
+    EXPECT_EQ(world.statistics().items, sum);
+}
+
+TEST_P(EngineOfScheme, BothLanesArriveWhole) {
+    for_all_worlds([](const topology& nodes, stream_options options) {
+        options.lanes = 2;
+        stream_world world(nodes, options, {{sizeof(item), 8, false}, {sizeof(item), 8, true}});
+        const int num_workers = world.num_workers();
+        std::vector<std::array<count_t, 2>> handled(index(num_workers));
+        world.sink.on_arrival = [&](stream_worker& worker, const stream_arrivals& arrivals) {
+            for (const item& one : items_of(arrivals)) {
+                EXPECT_EQ(one.value, static_cast<unsigned>(arrivals.channel));
+                ++handled[index(world.number_of(worker.id()))][one.value];
+            }
+        };
+
+        world.on_all([&](stream_worker& worker, int number) {
+            for (int round = 0; round < 9; ++round) {
+                for (int to = 0; to < num_workers; ++to) {
+                    const std::uint32_t lane = round % 3 == 0 ? 1 : 0;
+                    worker.push_item(static_cast<int>(lane), world.id_of(to),
+                                     item{static_cast<std::uint32_t>(number), lane, 0, 0});
+                }
+                if (round == 5) worker.progress();
+            }
+            drain(worker);
+        });
+
+        for (const auto& own : handled) {
+            EXPECT_EQ(own, (std::array<count_t, 2>{6 * num_workers, 3 * num_workers}));
+        }
+    });
+}
+
 TEST_P(EngineOfScheme, WithoutSharedMemoryProcessesOfANodeSendMessages) {
     if (GetParam() == stream_scheme::node) return;  // its nodes are then single processes
     stream_options options = options_of(GetParam(), "direct", 2);
