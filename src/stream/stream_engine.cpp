@@ -8,7 +8,7 @@ namespace crossdock {
 
 namespace {
 
-constexpr std::uint32_t least_chunks_per_worker = 32;
+constexpr std::uint32_t chunks_on_their_way = 32;  // of a worker
 constexpr std::uint32_t chunks_to_receive = 32;
 constexpr auto time_between_waves = std::chrono::milliseconds(1);
 
@@ -23,7 +23,7 @@ std::uint32_t chunks_per_worker(const stream_layout& layout, const stream_option
     if (options.max_buffers > 0) return static_cast<std::uint32_t>(options.max_buffers);
     const auto filled = static_cast<std::uint32_t>(layout.buffers().size()) *
                         static_cast<std::uint32_t>(num_channels);
-    return std::max(2 * filled, least_chunks_per_worker);
+    return filled + chunks_on_their_way;
 }
 
 chunk_memory::sizes chunk_memory_sizes(const stream_layout& layout, const stream_options& options,

@@ -37,7 +37,7 @@ struct stream_options {
     /// @brief g: items of a full buffer, or bytes for items of any size; 0: 32 KiB of them.
     count_t buffer_items = 0;
 
-    /// @brief Buffers of a worker, those on their way included; 0: twice those it fills, at least 32.
+    /// @brief Buffers of a worker, those on their way included; 0: 32 more than it fills.
     ///
     /// When all are in use, the one that was begun first leaves as it is.
     int max_buffers = 0;
