@@ -1,0 +1,83 @@
+#include "crossdock/stream/pending_contexts.hpp"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <random>
+#include <set>
+
+namespace crossdock {
+namespace {
+
+TEST(ContextRing, GivesBackInOrderWhateverItsFill) {
+    context_ring<int> ring;
+    std::deque<int> expected;
+    std::mt19937 random(5);
+    int next = 0;
+
+    for (int round = 0; round < 500; ++round) {
+        for (auto pushes = random() % 40; pushes > 0; --pushes) {
+            ring.push(next);
+            expected.push_back(next++);
+        }
+        std::vector<int> popped(random() % (expected.size() + 1));
+        ring.pop(popped);
+        for (const int context : popped) {
+            ASSERT_EQ(context, expected.front());
+            expected.pop_front();
+        }
+    }
+    EXPECT_GT(next, 5000);
+}
+
+TEST(ContextRing, TakesBackWhatWasPushedLast) {
+    context_ring<int> ring;
+    std::vector<int> popped(2);
+    for (const int context : {1, 2, 3}) ring.push(context);
+
+    ring.take_back();
+    ring.push(4);
+    ring.pop(popped);
+    EXPECT_EQ(popped, (std::vector{1, 2}));
+    popped.resize(1);
+    ring.pop(popped);
+    EXPECT_EQ(popped, std::vector{4});
+    ring.take_back();  // nothing is left
+    ring.push(5);
+    ring.pop(popped);
+    EXPECT_EQ(popped, std::vector{5});
+}
+
+TEST(OrderedContexts, KeepsWorkersApart) {
+    ordered_contexts<int> contexts(3, 2);
+    contexts.of({2, 0}).push(20);
+    contexts.of({2, 1}).push(21);
+    contexts.of({0, 1}).push(1);
+    contexts.of({2, 1}).push(22);
+
+    std::vector<int> one(1);
+    std::vector<int> two(2);
+    contexts.of({2, 1}).pop(two);
+    EXPECT_EQ(two, (std::vector{21, 22}));
+    contexts.of({0, 1}).pop(one);
+    EXPECT_EQ(one, std::vector{1});
+    contexts.of({2, 0}).pop(one);
+    EXPECT_EQ(one, std::vector{20});
+}
+
+TEST(NumberedContexts, UsesFreeSlotsAgain) {
+    numbered_contexts<char> contexts;
+    const std::set<std::uint32_t> slots{contexts.add('a'), contexts.add('b'), contexts.add('c')};
+    EXPECT_EQ(slots, (std::set<std::uint32_t>{0, 1, 2}));
+
+    EXPECT_EQ(contexts.take(1), 'b');
+    EXPECT_EQ(contexts.take(0), 'a');
+    const std::set<std::uint32_t> again{contexts.add('d'), contexts.add('e')};
+
+    EXPECT_EQ(again, (std::set<std::uint32_t>{0, 1}));
+    EXPECT_EQ(contexts.take(2), 'c');
+    EXPECT_EQ(contexts.take(*again.begin()) + contexts.take(*again.rbegin()), 'd' + 'e');
+}
+
+}  // namespace
+}  // namespace crossdock
