@@ -1,0 +1,821 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <numeric>
+#include <random>
+#include <string>
+
+#include "crossdock/stream/stream_mpi.hpp"
+#include "stream/workers.hpp"
+
+namespace crossdock {
+namespace {
+
+using numbers = std::vector<std::int64_t>;
+
+template <class Call>
+errc code_of(const Call& call) {
+    try {
+        call();
+    } catch (const error& fault) {
+        return fault.code();
+    }
+    return errc::success;
+}
+
+template <class Port>
+void drain(Port& port) {
+    port.drain().wait();
+}
+
+// What all tests have: the communicator, and numbers for workers.
+class streams {
+  protected:
+    rank_t num_ranks() const { return comm.num_ranks(); }
+    rank_t last_rank() const { return comm.num_ranks() - 1; }
+    rank_t next_rank() const { return (comm.rank() + 1) % comm.num_ranks(); }
+
+    communicator comm{MPI_COMM_WORLD};
+};
+
+class Stream : public streams, public testing::Test {
+  protected:
+    void TearDown() override { comm.close(); }
+};
+
+class StreamWays : public streams, public testing::TestWithParam<test::stream_case> {
+  protected:
+    void SetUp() override {
+        if (options().workers > 1 && !test::has_threads()) GTEST_SKIP() << "MPI has no threads";
+    }
+    void TearDown() override { comm.close(); }
+
+    const stream_options& options() const { return GetParam().options; }
+    std::int64_t number_of(worker_id id) const { return id.rank * options().workers + id.worker; }
+    worker_id worker_of(std::int64_t number) const {
+        return {static_cast<rank_t>(number / options().workers),
+                static_cast<int>(number % options().workers)};
+    }
+    std::int64_t num_all_workers() const { return number_of({num_ranks(), 0}); }
+};
+
+INSTANTIATE_TEST_SUITE_P(Ways, StreamWays, testing::ValuesIn(test::stream_cases()),
+                         [](const auto& tested) { return tested.param.name; });
+
+// Any worker can compute what any other one pushes.
+numbers destinations_of(std::int64_t worker, int phase, std::int64_t num_all) {
+    std::mt19937_64 random(static_cast<std::uint64_t>(1000 * phase + worker));
+    numbers to(static_cast<std::size_t>(100 + 10 * worker));
+    for (auto& number : to) number = static_cast<std::int64_t>(random()) & 0xFFFFFF;
+    for (auto& number : to) number %= number % 3 == 0 ? 1 : num_all;  // many to worker 0
+    return to;
+}
+
+TEST_P(StreamWays, DeliverEachItemOnce) {
+    std::vector<numbers> handled(static_cast<std::size_t>(options().workers));
+    const auto item = [](std::int64_t worker, std::size_t i) {
+        return 10000 * worker + static_cast<std::int64_t>(i);
+    };
+    stream<std::int64_t> items(
+        comm,
+        [&](auto& port, const auto& batch) {
+            numbers& own = handled[static_cast<std::size_t>(port.id().worker)];
+            own.insert(own.end(), batch.begin(), batch.end());
+        },
+        options());
+
+    for (int phase = 0; phase < 2; ++phase) {
+        for (numbers& own : handled) own.clear();
+        test::on_workers(options().workers, [&](int w) {
+            auto& port = items.port(w);
+            const auto own = number_of(port.id());
+            const numbers to = destinations_of(own, phase, num_all_workers());
+            for (std::size_t i = 0; i < to.size(); ++i) {
+                port.push(worker_of(to[i]), item(own, i));
+                if (i % 32 == 0) port.progress();
+            }
+            drain(port);
+        });
+
+        std::vector<numbers> expected(handled.size());
+        for (std::int64_t from = 0; from < num_all_workers(); ++from) {
+            const numbers to = destinations_of(from, phase, num_all_workers());
+            for (std::size_t i = 0; i < to.size(); ++i) {
+                const worker_id id = worker_of(to[i]);
+                if (id.rank != comm.rank()) continue;
+                expected[static_cast<std::size_t>(id.worker)].push_back(item(from, i));
+            }
+        }
+        for (numbers& own : handled) std::sort(own.begin(), own.end());
+        EXPECT_EQ(handled, expected) << "in phase " << phase;
+    }
+    const stream_statistics all = items.statistics();
+    EXPECT_EQ(all.combined, 0);
+    EXPECT_EQ(
+        std::accumulate(all.messages_by_cause.begin(), all.messages_by_cause.end(), count_t{0}),
+        all.messages);
+    items.close();
+}
+
+// Each item is pushed on to a worker that it determines, until it has made its steps.
+TEST_P(StreamWays, ComeToRestWhenNoHandlerPushesMore) {
+    struct walker {
+        std::uint32_t steps_left;
+        std::uint32_t state;
+    };
+    numbers num_handled(static_cast<std::size_t>(options().workers));
+    stream<walker> walkers(
+        comm,
+        [&](auto& port, const auto& batch) {
+            num_handled[static_cast<std::size_t>(port.id().worker)] +=
+                static_cast<std::int64_t>(batch.size());
+            for (walker w : batch) {
+                if (w.steps_left == 0) continue;
+                --w.steps_left;
+                w.state = w.state * 1664525 + 1013904223;
+                port.push(worker_of((w.state >> 8) % num_all_workers()), w);
+            }
+        },
+        options());
+
+    for (std::int64_t phase = 1; phase <= 2; ++phase) {
+        test::on_workers(options().workers, [&](int w) {
+            auto& port = walkers.port(w);
+            for (std::uint32_t i = 0; i < 10; ++i) port.push(port.id(), {9, i});
+            drain(port);
+        });
+
+        std::int64_t sum = std::accumulate(num_handled.begin(), num_handled.end(), std::int64_t{0});
+        MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
+        EXPECT_EQ(sum, phase * 100 * num_all_workers());
+    }
+    walkers.close();
+}
+
+TEST_P(StreamWays, CombineItemsOfOneKey) {
+    struct entry {
+        std::uint32_t key;
+        std::int64_t sum;
+        std::int64_t least;
+    };
+    constexpr std::int64_t num_keys = 20;
+    const auto key_of = [](const entry& e) { return e.key; };
+    const auto combine = [](entry& into, const entry& e) {
+        into.sum += e.sum;
+        into.least = std::min(into.least, e.least);
+    };
+    const auto owner = [&](std::int64_t key) { return worker_of(key % num_all_workers()); };
+    numbers sums(num_keys);
+    numbers least(num_keys, std::numeric_limits<std::int64_t>::max());
+    const auto handle = [&](auto& port, const stream_batch<entry>& batch) {
+        for (const entry& e : batch) {
+            ASSERT_EQ(port.id(), owner(e.key));
+            sums[e.key] += e.sum;
+            least[e.key] = std::min(least[e.key], e.least);
+        }
+    };
+    stream<entry, combine_by_key<decltype(key_of), decltype(combine)>> entries(
+        comm, handle, options(), {key_of, combine});
+
+    test::on_workers(options().workers, [&](int w) {
+        auto& port = entries.port(w);
+        for (std::int64_t i = 0; i < 50 * num_keys; ++i) {
+            const std::int64_t key = i * 7 % num_keys;
+            const std::int64_t value = (i * 131 + number_of(port.id())) % 1009;
+            port.push(owner(key), {static_cast<std::uint32_t>(key), value, value});
+        }
+        drain(port);
+    });
+
+    for (std::int64_t key = 0; key < num_keys; ++key) {
+        std::int64_t sum = 0;
+        std::int64_t smallest = std::numeric_limits<std::int64_t>::max();
+        for (std::int64_t from = 0; from < num_all_workers(); ++from) {
+            for (std::int64_t i = 0; i < 50 * num_keys; ++i) {
+                if (i * 7 % num_keys != key) continue;
+                sum += (i * 131 + from) % 1009;
+                smallest = std::min(smallest, (i * 131 + from) % 1009);
+            }
+        }
+        const auto place = static_cast<std::size_t>(key);
+        const bool is_own = owner(key).rank == comm.rank();
+        EXPECT_EQ(sums[place], is_own ? sum : 0);
+        if (is_own) {
+            EXPECT_EQ(least[place], smallest);
+        }
+    }
+    EXPECT_EQ(entries.statistics().items, 50 * num_keys * options().workers);
+    entries.close();
+}
+
+TEST_P(StreamWays, KnowWhoPushed) {
+    stream_options with_source = options();
+    with_source.with_source = true;
+    numbers num_items(static_cast<std::size_t>(options().workers));
+    stream<std::int64_t> items(
+        comm,
+        [&](auto& port, const auto& batch) {
+            for (std::size_t i = 0; i < batch.size(); ++i) {
+                ASSERT_EQ(number_of(batch.source(i)), batch[i]);
+                ++num_items[static_cast<std::size_t>(port.id().worker)];
+            }
+        },
+        with_source);
+
+    test::on_workers(options().workers, [&](int w) {
+        auto& port = items.port(w);
+        for (std::int64_t i = 0; i < 20 * num_all_workers(); ++i) {
+            port.push(worker_of(i % num_all_workers()), number_of(port.id()));
+        }
+        drain(port);
+    });
+
+    EXPECT_EQ(num_items, numbers(num_items.size(), 20 * num_all_workers()));
+    items.close();
+}
+
+TEST_P(StreamWays, CarryItemsOfAnySize) {
+    stream_options in_bytes = options();
+    in_bytes.buffer_items = 200;
+    in_bytes.with_source = true;
+    const auto text = [](std::int64_t from, std::int64_t i) {
+        return std::string(static_cast<std::size_t>(i * 13 % 90), static_cast<char>('a' + i % 26)) +
+               std::to_string(from);
+    };
+    std::vector<std::vector<std::string>> handled(static_cast<std::size_t>(options().workers));
+    stream<std::string> texts(
+        comm,
+        [&](auto& port, const auto& batch) {
+            for (std::size_t i = 0; i < batch.size(); ++i) {
+                const std::string from = std::to_string(number_of(batch.source(i)));
+                ASSERT_TRUE(batch[i].ends_with(from)) << batch[i] << " from " << from;
+                handled[static_cast<std::size_t>(port.id().worker)].push_back(batch[i]);
+            }
+        },
+        in_bytes);
+
+    test::on_workers(options().workers, [&](int w) {
+        auto& port = texts.port(w);
+        for (std::int64_t i = 0; i < 30 * num_all_workers(); ++i) {
+            port.push(worker_of(i % num_all_workers()), text(number_of(port.id()), i));
+        }
+        EXPECT_EQ(code_of([&] { port.push(port.id(), std::string(201, 'x')); }),
+                  errc::size_mismatch);
+        drain(port);
+    });
+
+    for (int w = 0; w < options().workers; ++w) {
+        std::vector<std::string> expected;
+        const std::int64_t own = number_of({comm.rank(), w});
+        for (std::int64_t from = 0; from < num_all_workers(); ++from) {
+            for (std::int64_t i = own; i < 30 * num_all_workers(); i += num_all_workers()) {
+                expected.push_back(text(from, i));
+            }
+        }
+        auto& actual = handled[static_cast<std::size_t>(w)];
+        std::sort(expected.begin(), expected.end());
+        std::sort(actual.begin(), actual.end());
+        EXPECT_EQ(actual, expected);
+    }
+    texts.close();
+}
+
+TEST_P(StreamWays, NeverSendByMpiInsideAProcess) {
+    numbers num_items(static_cast<std::size_t>(options().workers));
+    stream<int> items(
+        comm,
+        [&](auto& port, const auto& batch) {
+            num_items[static_cast<std::size_t>(port.id().worker)] +=
+                static_cast<std::int64_t>(batch.size());
+        },
+        options());
+
+    test::on_workers(options().workers, [&](int w) {
+        for (int i = 0; i < 100; ++i) {
+            for (int to = 0; to < options().workers; ++to) {
+                items.port(w).push({comm.rank(), to}, i);
+            }
+        }
+        drain(items.port(w));
+    });
+
+    EXPECT_EQ(num_items, numbers(num_items.size(), 100 * options().workers));
+    EXPECT_EQ(items.statistics().mpi_messages, 0);
+    EXPECT_EQ(items.statistics().mpi_bytes, 0);
+    items.close();
+}
+
+TEST_P(StreamWays, EndOnAllWorkersWithTheErrorOfAHandler) {
+    stream<int> items(
+        comm,
+        [&](auto& port, const auto&) {
+            if (port.id() == worker_id{last_rank(), 0}) throw std::range_error("too bad");
+        },
+        options());
+
+    test::on_workers(options().workers, [&](int w) {
+        auto& port = items.port(w);
+        const auto push = [&] { port.push(last_rank(), 1); };
+        if (port.id() == worker_id{0, 0}) push();
+        auto rest = port.drain();
+        if (port.id() == worker_id{last_rank(), 0}) {
+            EXPECT_THROW(rest.wait(), std::range_error);
+        } else {
+            try {
+                rest.wait();
+                ADD_FAILURE() << "came to rest";
+            } catch (const error& fault) {
+                EXPECT_EQ(fault.code(), errc::handler_failed);
+                EXPECT_EQ(fault.rank(), last_rank());
+            }
+        }
+        EXPECT_EQ(code_of(push), errc::handler_failed);
+    });
+    items.close();
+    EXPECT_FALSE(items.is_open());
+}
+
+TEST_P(StreamWays, RefuseWorkersThereAreNot) {
+    stream<int> items(
+        comm, [](auto&, const auto&) {}, options());
+    auto& port = items.port();
+
+    for (const worker_id to :
+         {worker_id{-1, 0}, {num_ranks(), 0}, {0, -1}, {0, options().workers}}) {
+        EXPECT_EQ(code_of([&] { port.push(to, 1); }), errc::rank_out_of_range);
+        EXPECT_EQ(code_of([&] { port.try_push(to, 1); }), errc::rank_out_of_range);
+        EXPECT_EQ(code_of([&] { port.flush(to); }), errc::rank_out_of_range);
+    }
+    EXPECT_EQ(code_of([&] { items.port(options().workers); }), errc::index_out_of_range);
+    EXPECT_EQ(code_of([&] { items.port(-1); }), errc::index_out_of_range);
+    EXPECT_EQ(items.statistics().items, 0);
+    items.close();
+}
+
+TEST_P(StreamWays, FillNoMoreThanTheirBuffers) {
+    stream<int> items(
+        comm, [](auto&, const auto&) {}, options());
+    const auto num_buffers = static_cast<count_t>(items.layout().buffers().size());
+    const count_t partners =
+        items.scheme() == stream_scheme::ww ? num_buffers / options().workers : num_buffers;
+
+    test::on_workers(options().workers, [&](int w) {
+        for (int i = 0; i < 500; ++i) {
+            items.port(w).push(worker_of(i * 7 % num_all_workers()), i);
+            if (i % 64 == 0) items.port(w).progress();
+        }
+        drain(items.port(w));
+    });
+
+    const count_t g = options().buffer_items;
+    EXPECT_GE(items.statistics().peak_buffers, items.scheme() == stream_scheme::node ? 0 : 1);
+    // The peak of shared buffers is counted beside them, and may be one too many.
+    const count_t uncertain = fills_together(items.scheme()) ? g : 0;
+    EXPECT_LE(items.statistics().peak_buffers * g,
+              max_buffered_items(items.scheme(), g, partners, options().workers) + uncertain);
+    items.close();
+}
+
+// Schemes that keep order.
+class OrderedStream : public StreamWays {};
+
+std::vector<test::stream_case> ordered_cases() {
+    std::vector<test::stream_case> cases;
+    for (const auto& one : test::stream_cases()) {
+        const auto scheme = one.options.scheme;
+        if (one.options.route != "direct" || fills_together(scheme) ||
+            scheme == stream_scheme::automatic) {
+            continue;
+        }
+        cases.push_back(one);
+        cases.back().options.ordered = true;
+        cases.back().options.with_source = true;
+    }
+    return cases;
+}
+INSTANTIATE_TEST_SUITE_P(Ways, OrderedStream, testing::ValuesIn(ordered_cases()),
+                         [](const auto& tested) { return tested.param.name; });
+
+TEST_P(OrderedStream, HandlesItemsOfOnePortInTheOrderOfItsPushes) {
+    const auto num_all = static_cast<std::size_t>(num_all_workers());
+    std::vector<numbers> next(static_cast<std::size_t>(options().workers), numbers(num_all));
+    stream<std::int64_t> items(
+        comm,
+        [&](auto& port, const auto& batch) {
+            for (std::size_t i = 0; i < batch.size(); ++i) {
+                const auto source = static_cast<std::size_t>(number_of(batch.source(i)));
+                ASSERT_EQ(batch[i], next[static_cast<std::size_t>(port.id().worker)][source]++);
+            }
+        },
+        options());
+
+    test::on_workers(options().workers, [&](int w) {
+        auto& port = items.port(w);
+        for (std::int64_t i = 0; i < 300; ++i) {
+            for (std::int64_t to = 0; to < num_all_workers(); ++to) port.push(worker_of(to), i);
+            if (i % 50 == 0) port.flush();
+        }
+        drain(port);
+    });
+
+    EXPECT_EQ(next, std::vector<numbers>(next.size(), numbers(num_all, 300)));
+    items.close();
+}
+
+// Nothing but MPI between processes, and no flush before the end.
+class MessageBounds : public streams, public testing::TestWithParam<stream_scheme> {
+  protected:
+    void TearDown() override { comm.close(); }
+
+    static constexpr int workers = 2;
+    static constexpr count_t g = 8;
+    static constexpr int num_items = 304;  // a multiple of g
+
+    stream_statistics push(const std::function<worker_id(int)>& destination) {
+        stream<int> items(comm, [](auto&, const auto&) {},
+                          {.workers = workers,
+                           .scheme = GetParam(),
+                           .buffer_items = g,
+                           .max_buffers = 1000,
+                           .flush_on_idle = false,
+                           .shared_memory = false});
+        test::on_workers(workers, [&](int w) {
+            for (int i = 0; i < num_items; ++i) items.port(w).push(destination(i), i);
+            drain(items.port(w));
+        });
+        const auto result = items.statistics();
+        items.close();
+        return result;
+    }
+
+    // Of one process.
+    message_bounds bounds() const {
+        const bool is_together = fills_together(GetParam());
+        const auto of_source = stream_message_bounds(
+            GetParam(), is_together ? workers * num_items : num_items, g, num_ranks(), workers);
+        const int sources = is_together ? 1 : workers;
+        return {of_source.least * sources, of_source.most * sources};
+    }
+};
+
+INSTANTIATE_TEST_SUITE_P(Schemes, MessageBounds,
+                         testing::Values(stream_scheme::ww, stream_scheme::wps, stream_scheme::wsp,
+                                         stream_scheme::pp),
+                         [](const auto& tested) { return to_string(tested.param); });
+
+TEST_P(MessageBounds, AreReachedFromBelowByOneDestination) {
+    if (!test::has_threads()) GTEST_SKIP() << "MPI has no threads";
+    const auto counts = push([&](int) { return worker_id{next_rank(), 1}; });
+
+    EXPECT_EQ(counts.messages, bounds().least);
+    EXPECT_EQ(counts.mpi_messages, num_ranks() == 1 ? 0 : bounds().least);
+}
+
+TEST_P(MessageBounds, HoldForManyDestinations) {
+    if (!test::has_threads()) GTEST_SKIP() << "MPI has no threads";
+    const auto destination = [&](int i) { return worker_id{i * i % num_ranks(), i / 3 % workers}; };
+    const auto counts = push(destination);
+
+    EXPECT_GE(counts.messages, bounds().least);
+    // A buffer that workers share may leave once for each of them in the end.
+    const count_t more = fills_together(GetParam()) ? num_ranks() * (workers - 1) : 0;
+    EXPECT_LE(counts.messages, bounds().most + more);
+    std::vector<count_t> fills(static_cast<std::size_t>(num_ranks()) * workers);
+    for (int i = 0; i < num_items; ++i) {
+        const worker_id to = destination(i);
+        ++fills[static_cast<std::size_t>(to.rank * workers +
+                                         (GetParam() == stream_scheme::ww ? to.worker : 0))];
+    }
+    if (fills_together(GetParam()))
+        return;  // who drains first sends what the others have not filled
+    count_t expected = 0;
+    count_t to_others = 0;
+    for (std::size_t b = 0; b < fills.size(); ++b) {
+        const count_t messages = workers * ((fills[b] + g - 1) / g);
+        expected += messages;
+        if (static_cast<rank_t>(b / workers) != comm.rank()) to_others += messages;
+    }
+    EXPECT_EQ(counts.messages, expected);
+    EXPECT_EQ(counts.mpi_messages, to_others);
+}
+
+TEST_F(Stream, CarriesVectors) {
+    std::vector<std::vector<int>> handled;
+    stream<std::vector<int>> lists(comm, [&](auto&, const auto& batch) {
+        handled.insert(handled.end(), batch.begin(), batch.end());
+    });
+
+    for (int length = 0; length < 4; ++length) {
+        std::vector<int> list(static_cast<std::size_t>(length));
+        std::iota(list.begin(), list.end(), comm.rank());
+        lists.port().push(next_rank(), list);
+    }
+    drain(lists.port());
+
+    const int from = (comm.rank() + num_ranks() - 1) % num_ranks();
+    const std::vector<std::vector<int>> expected{
+        {}, {from}, {from, from + 1}, {from, from + 1, from + 2}};
+    EXPECT_EQ(handled, expected);
+    lists.close();
+}
+
+TEST_F(Stream, LetsUrgentItemsOvertake) {
+    numbers handled;
+    stream<std::int64_t> items(comm,
+                               [&](auto&, const auto& batch) {
+                                   handled.insert(handled.end(), batch.begin(), batch.end());
+                               },
+                               {.lanes = 2});
+
+    for (std::int64_t i = 0; i < 3; ++i) items.port().push(comm.rank(), i);
+    items.port().push_urgent({comm.rank(), 0}, 100);
+    items.port().push(comm.rank(), 3);
+    items.port().push_urgent({comm.rank(), 0}, 101);
+    drain(items.port());
+
+    EXPECT_EQ(handled, (numbers{100, 101, 0, 1, 2, 3}));
+    EXPECT_EQ(items.statistics().messages_of(flush_cause::urgent), 1);
+    items.close();
+}
+
+TEST_F(Stream, HasNoUrgentItemsInOneLane) {
+    stream<int> items(comm, [](auto&, const auto&) {});
+
+    EXPECT_EQ(code_of([&] { items.port().push_urgent({0, 0}, 1); }), errc::invalid_argument);
+    items.close();
+}
+
+// To itself, so that nobody takes what it pushed.
+TEST_F(Stream, SaysWhenAPushWouldWait) {
+    count_t num_handled = 0;
+    stream<int> items(
+        comm, [&](auto&, const auto& batch) { num_handled += static_cast<count_t>(batch.size()); },
+        {.buffer_items = 8, .max_buffers = 3, .pressure = back_pressure::fail});
+    auto& port = items.port();
+
+    count_t num_pushed = 0;
+    while (port.try_push({comm.rank(), 0}, 1)) ++num_pushed;
+    EXPECT_EQ(num_pushed, 24);
+    EXPECT_EQ(code_of([&] { port.push(comm.rank(), 1); }), errc::invalid_state);
+    EXPECT_EQ(num_handled, 0);
+
+    EXPECT_EQ(port.progress(), 24);
+    EXPECT_TRUE(port.try_push({comm.rank(), 0}, 1));
+    drain(port);
+    EXPECT_EQ(num_handled, 25);
+    EXPECT_EQ(port.statistics().items, 25);
+    EXPECT_EQ(port.statistics().waits, 0);
+    items.close();
+}
+
+class Pressure : public streams, public testing::TestWithParam<back_pressure> {
+  protected:
+    void TearDown() override { comm.close(); }
+};
+INSTANTIATE_TEST_SUITE_P(Kinds, Pressure,
+                         testing::Values(back_pressure::progress, back_pressure::block),
+                         [](const auto& tested) {
+                             return tested.param == back_pressure::block ? "block" : "progress";
+                         });
+
+TEST_P(Pressure, OnlyHandlesInAPushIfThatIsWanted) {
+    bool is_pushing = false;
+    count_t in_pushes = 0;
+    count_t num_handled = 0;
+    stream<std::int64_t> items(comm,
+                               [&](auto&, const auto& batch) {
+                                   num_handled += static_cast<count_t>(batch.size());
+                                   if (is_pushing) ++in_pushes;
+                               },
+                               {.buffer_items = 4, .max_buffers = 2, .pressure = GetParam()});
+    auto& port = items.port();
+
+    is_pushing = true;
+    for (std::int64_t i = 0; i < 1000; ++i) {
+        port.push(static_cast<rank_t>(i % num_ranks()), i);
+    }
+    is_pushing = false;
+    drain(port);
+
+    count_t sum = num_handled;
+    MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
+    EXPECT_EQ(sum, 1000 * num_ranks());
+    if (GetParam() == back_pressure::block) {
+        EXPECT_EQ(in_pushes, 0);
+        EXPECT_GT(port.statistics().waits, 0);
+    } else if (num_ranks() == 1) {
+        EXPECT_GT(in_pushes, 0);
+    }
+    items.close();
+}
+
+TEST_F(Stream, KeepsToItsStates) {
+    errc in_handler = errc::success;
+    errc drain_in_handler = errc::success;
+    stream<int> items(comm, [&](auto& port, const auto&) {
+        in_handler = code_of([&] { port.progress(); });
+        drain_in_handler = code_of([&] { port.drain(); });
+    });
+    auto& port = items.port();
+    port.push(comm.rank(), 1);
+    EXPECT_EQ(code_of([&] { items.close(); }), errc::invalid_state);
+    EXPECT_TRUE(items.is_open());
+
+    auto rest = port.drain();
+    EXPECT_EQ(code_of([&] { port.push(comm.rank(), 1); }), errc::invalid_state);
+    EXPECT_EQ(code_of([&] { port.drain(); }), errc::invalid_state);
+    rest.wait();
+    EXPECT_TRUE(rest.test());
+    EXPECT_EQ(in_handler, errc::invalid_state);
+    EXPECT_EQ(drain_in_handler, errc::invalid_state);
+
+    port.push(comm.rank(), 1);
+    drain(port);
+    EXPECT_EQ(port.statistics().handled, 2);
+    items.close();
+    EXPECT_FALSE(items.is_open());
+    EXPECT_EQ(code_of([&] { port.push(comm.rank(), 1); }), errc::invalid_state);
+    EXPECT_EQ(code_of([&] { port.drain(); }), errc::invalid_state);
+    EXPECT_EQ(port.statistics().handled, 2);
+}
+
+TEST_F(Stream, SendsByAgeOnRequestOrWhenIdleOnly) {
+    count_t num_handled = 0;
+    const auto handle = [&](auto&, const auto& batch) {
+        num_handled += static_cast<count_t>(batch.size());
+    };
+    stream<int> kept(comm, handle, {.flush_on_idle = false});
+    kept.port().push(comm.rank(), 1);
+    for (int i = 0; i < 100; ++i) EXPECT_EQ(kept.port().progress(), 0);
+    kept.port().flush({comm.rank(), 0});
+    EXPECT_EQ(kept.port().progress(), 1);
+    EXPECT_EQ(kept.statistics().messages_of(flush_cause::request), 1);
+
+    stream<int> old(comm, handle, {.flush_on_idle = false, .max_age_seconds = 1e-6});
+    old.port().push(comm.rank(), 1);
+    while (num_handled < 2) old.port().progress();
+    EXPECT_EQ(old.statistics().messages_of(flush_cause::age), 1);
+
+    stream<int> idle(comm, handle);
+    idle.port().push(comm.rank(), 1);
+    while (num_handled < 3) idle.port().progress();
+    EXPECT_EQ(idle.statistics().messages_of(flush_cause::idle), 1);
+
+    for (auto* one : {&kept, &old, &idle}) {
+        drain(one->port());
+        one->close();
+    }
+}
+
+TEST_F(Stream, RunsBesideOthersOnOneCommunicator) {
+    std::vector<std::unique_ptr<stream<std::int64_t>>> several;
+    numbers sums(3);
+    for (std::size_t s = 0; s < sums.size(); ++s) {
+        several.push_back(std::make_unique<stream<std::int64_t>>(
+            comm,
+            [&sums, s](auto&, const auto& batch) {
+                sums[s] = std::accumulate(batch.begin(), batch.end(), sums[s]);
+            },
+            stream_options{.buffer_items = 8, .shared_memory = s == 0}));
+    }
+
+    for (std::int64_t i = 0; i < 100; ++i) {
+        for (std::size_t s = 0; s < sums.size(); ++s) {
+            several[s]->port().push(next_rank(), i + 1000 * static_cast<std::int64_t>(s));
+        }
+    }
+    // In another order on every other rank.
+    for (std::size_t s = 0; s < sums.size(); ++s) several[s]->port().progress();
+    std::vector<stream_drain> rests;
+    for (std::size_t s = 0; s < sums.size(); ++s) {
+        rests.push_back(several[comm.rank() % 2 == 0 ? s : 2 - s]->port().drain());
+    }
+    for (bool is_at_rest = false; !is_at_rest; std::this_thread::yield()) {
+        is_at_rest = true;
+        for (auto& rest : rests) is_at_rest = rest.test() && is_at_rest;
+    }
+
+    EXPECT_EQ(sums, (numbers{4950, 104950, 204950}));
+    for (auto& one : several) one->close();
+}
+
+TEST_F(Stream, RunsOnPartsOfAllRanks) {
+    MPI_Comm half = MPI_COMM_NULL;
+    MPI_Comm_split(MPI_COMM_WORLD, comm.rank() % 2, -comm.rank(), &half);
+    communicator part(half);
+    MPI_Comm_free(&half);
+    count_t num_handled = 0;
+    stream<rank_t> items(part, [&](auto&, const auto& batch) {
+        for (const rank_t from : batch) num_handled += from % 2 == comm.rank() % 2 ? 1 : 1000;
+    });
+
+    for (int i = 0; i < 50; ++i) {
+        for (rank_t to = 0; to < part.num_ranks(); ++to) items.port().push(to, comm.rank());
+    }
+    drain(items.port());
+
+    EXPECT_EQ(num_handled, 50 * part.num_ranks());
+    items.close();
+    part.close();
+}
+
+TEST_F(Stream, IsUnseenByTheUsersReceives) {
+    stream<int> items(comm, [](auto&, const auto&) {}, {.buffer_items = 4, .shared_memory = false});
+    const auto sees_message = [] {
+        int is_there = 0;
+        MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &is_there, MPI_STATUS_IGNORE);
+        return is_there != 0;
+    };
+
+    int num_seen = 0;
+    for (int i = 0; i < 200; ++i) {
+        items.port().push(i % num_ranks(), i);
+        num_seen += sees_message() ? 1 : 0;
+    }
+    auto rest = items.port().drain();
+    while (!rest.test()) num_seen += sees_message() ? 1 : 0;
+
+    EXPECT_EQ(num_seen, 0);
+    items.close();
+}
+
+TEST_F(Stream, MayHaveAThreadThatDrivesMpi) {
+    if (!test::has_threads()) GTEST_SKIP() << "MPI has no threads";
+    numbers handled(2);
+    stream<std::int64_t> items(
+        comm,
+        [&](auto& port, const auto& batch) {
+            std::int64_t& sum = handled[static_cast<std::size_t>(port.id().worker)];
+            sum = std::accumulate(batch.begin(), batch.end(), sum);
+        },
+        {.workers = 2, .buffer_items = 8, .shared_memory = false, .progress_thread = true});
+
+    for (int phase = 1; phase <= 2; ++phase) {
+        test::on_workers(2, [&](int w) {
+            for (std::int64_t i = 0; i < 200; ++i) {
+                for (rank_t to = 0; to < num_ranks(); ++to) items.port(w).push({to, 1 - w}, i);
+            }
+            drain(items.port(w));
+        });
+        EXPECT_EQ(handled, numbers(2, phase * 19900 * num_ranks()));
+    }
+    items.close();
+}
+
+TEST_F(Stream, TimesEverySoManiethItem) {
+    stream<int> items(comm, [](auto&, const auto&) {},
+                      {.buffer_items = 8, .latency_sample_interval = 8});
+
+    for (int i = 0; i < 80; ++i) items.port().push(comm.rank(), i);
+    drain(items.port());
+
+    const auto latency = items.statistics().latency;
+    EXPECT_EQ(latency.count(), 10);
+    EXPECT_GE(latency.max_seconds(), 0);
+    items.close();
+}
+
+// All ranks refuse options that make no sense, or that not all have.
+class StreamOptions : public Stream {
+  protected:
+    errc code_with(const stream_options& options) {
+        return code_of([&] {
+            stream<int>(
+                comm, [](auto&, const auto&) {}, options)
+                .close();
+        });
+    }
+};
+
+TEST_F(StreamOptions, AreChecked) {
+    EXPECT_EQ(code_with({.workers = 0}), errc::invalid_argument);
+    EXPECT_EQ(code_with({.workers = -3}), errc::invalid_argument);
+    EXPECT_EQ(code_with({.buffer_items = -1}), errc::invalid_argument);
+    EXPECT_EQ(code_with({.max_buffers = -1}), errc::invalid_argument);
+    EXPECT_EQ(code_with({.lanes = 0}), errc::invalid_argument);
+    EXPECT_EQ(code_with({.lanes = 3}), errc::invalid_argument);
+    EXPECT_EQ(code_with({.max_age_seconds = 0}), errc::invalid_argument);
+    EXPECT_EQ(code_with({.max_age_seconds = -0.5}), errc::invalid_argument);
+    EXPECT_EQ(code_with({.latency_sample_interval = -1}), errc::invalid_argument);
+    EXPECT_EQ(code_with({.route = "nowhere"}), errc::unknown_route);
+    EXPECT_EQ(code_with({.scheme = stream_scheme::pp, .ordered = true}), errc::invalid_argument);
+    EXPECT_EQ(code_with({.route = "hypercube", .ordered = true}),
+              num_ranks() <= 2 ? errc::success : errc::invalid_argument);
+    EXPECT_EQ(code_with({}), errc::success);
+}
+
+TEST_F(StreamOptions, MustBeEqualOnAllRanksButForThePressure) {
+    const bool is_last = comm.rank() == last_rank();
+    const errc expected = num_ranks() == 1 ? errc::success : errc::invalid_argument;
+
+    EXPECT_EQ(code_with({.buffer_items = is_last ? 7 : 8}), expected);
+    EXPECT_EQ(code_with({.with_source = is_last}), expected);
+    EXPECT_EQ(code_with({.scheme = is_last ? stream_scheme::pp : stream_scheme::ww}), expected);
+    EXPECT_EQ(code_with({.pressure = is_last ? back_pressure::fail : back_pressure::block}),
+              errc::success);
+}
+
+}  // namespace
+}  // namespace crossdock
