@@ -1,6 +1,6 @@
 /// @file
-/// @brief crossdock for C: routes, plans, the persistent neighbor collective, and the sparse data
-/// exchange.
+/// @brief crossdock for C: routes, plans, the persistent neighbor collective, the sparse data
+/// exchange, and streams.
 ///
 /// - Every function returns a `crossdock_status` and gives results through its last pointers, which
 ///   stay untouched unless it succeeds; the sparse data exchanges say where they differ.
@@ -10,7 +10,8 @@
 /// - Counts, displacements, indices and lengths are in items, never in bytes.
 /// - A function that blocks collectively returns the same error on all ranks or on none; only where
 ///   the communicator itself is a null pointer does a rank fail alone. Starting, testing and waiting
-///   for an exchange communicate without agreeing: their errors are the rank's own.
+///   for an exchange communicate without agreeing: their errors are the rank's own. So are those of
+///   a stream's ports.
 /// - What a function creates is the caller's and goes with the matching `_free`, in any order; a
 ///   null pointer is nothing to free. Texts and arrays are freed with `crossdock_free`.
 #ifndef CROSSDOCK_CROSSDOCK_H
@@ -503,6 +504,201 @@ crossdock_status crossdock_alltoallv_crs_alloc(
     MPI_Datatype sendtype, const void* sendvals, int64_t* recv_nnz, int64_t* recv_size, int** src,
     int64_t** recvcounts, int64_t** rdispls, void** recvvals,
     const crossdock_exchange_options* options);
+
+/// @}
+/// @name Streams
+///
+/// A continuous flow of small items from many threads to many others, collected on the way. Each
+/// process has workers, each worker a port; one thread at a time uses a port. A port pushes items to
+/// workers and handles those that come, inside `progress`, `drain_test`, `drain_wait` and a push that
+/// waits for a buffer, on the thread that calls them.
+///
+/// | state of a port | legal calls outside handlers | next |
+/// |---|---|---|
+/// | open | all | draining by `drain_start`, closed by `close` |
+/// | draining | `progress`, `drain_test`, `drain_wait`, `port_statistics` | open once at rest |
+/// | closed | `port_statistics` | |
+///
+/// A call in the wrong state is CROSSDOCK_INVALID_STATE. Handlers may push, and call nothing else of
+/// their port but `source`, `port_id` and `flush`.
+///
+///     crossdock_stream_create(comm, sizeof(item), handle, user, NULL, &stream);
+///     crossdock_stream_get_port(stream, 0, &port);
+///     for (...) crossdock_stream_push(port, rank, 0, &item);
+///     crossdock_stream_drain_start(port);
+///     crossdock_stream_drain_wait(port);    every item of every rank has been handled
+/// @{
+
+typedef struct crossdock_stream crossdock_stream;  ///< the process's end, with all workers
+typedef struct crossdock_stream_port crossdock_stream_port;  ///< one worker's end of a stream
+
+/// @brief Takes a batch of items that came to a port.
+/// @param items  one after the other, valid during the call
+/// @return 0; anything else ends the stream with CROSSDOCK_HANDLER_FAILED on all ports of all ranks
+typedef int (*crossdock_stream_handler)(void* user, crossdock_stream_port* port, const void* items,
+                                        int64_t num_items);
+
+/// @brief The key of an item. Called by several threads at once.
+typedef uint64_t (*crossdock_stream_key)(void* user, const void* item);
+
+/// @brief Makes `into` both items, which have one key. Any order and grouping of items may happen.
+/// Called by several threads at once.
+typedef void (*crossdock_stream_combine)(void* user, void* into, const void* item);
+
+/// @brief What a push does when all buffers of its worker are on their way.
+typedef enum crossdock_back_pressure {
+    CROSSDOCK_PRESSURE_PROGRESS = 0,  ///< handles what has come to this worker meanwhile
+    CROSSDOCK_PRESSURE_BLOCK = 1,     ///< waits without running a handler
+    CROSSDOCK_PRESSURE_FAIL = 2       ///< is CROSSDOCK_INVALID_STATE; see `try_push`
+} crossdock_back_pressure;
+
+/// @brief How a stream collects, sends and delivers; equal on all ranks but for `pressure`. A null
+/// pointer means the defaults.
+typedef struct crossdock_stream_options {
+    int num_workers;     ///< threads of a process that push and handle
+    const char* scheme;  ///< "ww", "wps", "wsp", "pp" or "node"; null or "auto": chosen
+    const char* route;   ///< between processes, e.g. "grid:2"; null: "direct"
+    const crossdock_topology* nodes;  ///< who shares memory; null: found on the machine
+    int64_t buffer_items;             ///< items of a full buffer; 0: 32 KiB of them
+    int max_buffers;         ///< of a worker, those on their way included; 0 is the default
+    int num_lanes;           ///< 1, or 2 if items may be urgent
+    int flush_on_idle;       ///< `progress` that finds nothing to do sends what there is
+    double max_age_seconds;  ///< the longest time that an item waits in a buffer; -1: any
+    int pressure;            ///< a `crossdock_back_pressure`
+    int ordered;      ///< items of one port to one worker are handled in the order of their pushes
+    int with_source;  ///< handlers may ask who pushed an item
+    int shared_memory;                ///< processes of a node hand buffers over without MPI
+    int progress_thread;              ///< a thread of the library drives MPI
+    int64_t latency_sample_interval;  ///< every so manieth push carries the time; 0: none
+    crossdock_stream_key key;         ///< null, as `combine`, where items do not combine
+    crossdock_stream_combine combine;
+} crossdock_stream_options;
+
+/// @brief Fills in the defaults.
+crossdock_status crossdock_stream_options_init(crossdock_stream_options* options);
+
+/// @brief Makes a stream of items of `item_bytes` bytes each.
+/// @param comm     stays open as long as the stream
+/// @param handler  called with every batch that comes, by several threads if there are several workers
+/// @param user     given to all callbacks
+/// @par Collective
+/// Yes; may block. `item_bytes` and whether items combine must be equal on all ranks.
+/// @return CROSSDOCK_INVALID_ARGUMENT if an option is out of range or differs between ranks, or MPI
+///         was initialised with less thread support than the options need;
+///         CROSSDOCK_UNKNOWN_ROUTE or CROSSDOCK_INVALID_ROUTE as the route is
+crossdock_status crossdock_stream_create(const crossdock_communicator* comm, size_t item_bytes,
+                                         crossdock_stream_handler handler, void* user,
+                                         const crossdock_stream_options* options,
+                                         crossdock_stream** result);
+
+/// @brief The port of one worker; it belongs to the stream.
+/// @return CROSSDOCK_INDEX_OUT_OF_RANGE if there is no such worker
+crossdock_status crossdock_stream_get_port(crossdock_stream* stream, int worker,
+                                           crossdock_stream_port** result);
+
+/// @brief The scheme in use, e.g. "wps"; never freed.
+crossdock_status crossdock_stream_scheme(const crossdock_stream* stream, const char** scheme);
+
+/// @brief Drives MPI if this thread may. Handles nothing.
+crossdock_status crossdock_stream_drive(crossdock_stream* stream);
+
+/// @brief Appends an item to the buffer for a worker. Waits if all buffers are in use, as the
+/// option `pressure` says; never in a handler.
+/// @return CROSSDOCK_RANK_OUT_OF_RANGE if there is no such worker; CROSSDOCK_HANDLER_FAILED once a
+///         handler has failed anywhere
+crossdock_status crossdock_stream_push(crossdock_stream_port* port, int rank, int worker,
+                                       const void* item);
+
+/// @brief As `crossdock_stream_push`; does nothing and gives 0 where that would have to wait.
+crossdock_status crossdock_stream_try_push(crossdock_stream_port* port, int rank, int worker,
+                                           const void* item, int* is_pushed);
+
+/// @brief As `crossdock_stream_push`, for an item that leaves at the next `progress` and overtakes.
+/// @return CROSSDOCK_INVALID_ARGUMENT if the stream has one lane
+crossdock_status crossdock_stream_push_urgent(crossdock_stream_port* port, int rank, int worker,
+                                              const void* item);
+
+/// @brief Handles what has come, sends what is due, and drives MPI if this thread may.
+/// @param num_handled  may be null
+crossdock_status crossdock_stream_progress(crossdock_stream_port* port, int64_t* num_handled);
+
+/// @brief Sends all buffers of the port as they are.
+crossdock_status crossdock_stream_flush(crossdock_stream_port* port);
+
+/// @brief Begins to bring the stream to rest: every port of every rank must call it, and then nothing
+/// is pushed but by handlers until all items are handled, those that handlers push too.
+/// @par Collective
+/// Yes, over all ports; does not wait.
+crossdock_status crossdock_stream_drain_start(crossdock_stream_port* port);
+
+/// @brief Makes progress; 1 if everything is at rest, otherwise 0.
+/// @return CROSSDOCK_HANDLER_FAILED once a handler has failed anywhere
+crossdock_status crossdock_stream_drain_test(crossdock_stream_port* port, int* is_at_rest);
+
+/// @brief Makes progress until everything is at rest.
+/// @return as `crossdock_stream_drain_test`
+crossdock_status crossdock_stream_drain_wait(crossdock_stream_port* port);
+
+/// @brief Whose port it is.
+crossdock_status crossdock_stream_port_id(const crossdock_stream_port* port, int* rank,
+                                          int* worker);
+
+/// @brief Who pushed an item of the batch at hand; only in a handler.
+/// @return CROSSDOCK_INVALID_STATE outside handlers, or without the option `with_source`;
+///         CROSSDOCK_INDEX_OUT_OF_RANGE if the batch has no such item
+crossdock_status crossdock_stream_source(const crossdock_stream_port* port, int64_t item, int* rank,
+                                         int* worker);
+
+/// @brief Why a buffer left.
+typedef enum crossdock_flush_cause {
+    CROSSDOCK_FLUSH_FULL = 0,      ///< no room for another item
+    CROSSDOCK_FLUSH_REQUEST = 1,   ///< `flush`
+    CROSSDOCK_FLUSH_IDLE = 2,      ///< `progress` had nothing else to do
+    CROSSDOCK_FLUSH_AGE = 3,       ///< its first item had waited for `max_age_seconds`
+    CROSSDOCK_FLUSH_PRESSURE = 4,  ///< all buffers were in use
+    CROSSDOCK_FLUSH_URGENT = 5,    ///< urgent items, at the next `progress`
+    CROSSDOCK_FLUSH_DRAIN = 6,     ///< the last ones before a drain
+    CROSSDOCK_NUM_FLUSH_CAUSES = 7
+} crossdock_flush_cause;
+
+/// @brief What a port has done so far, or several together.
+typedef struct crossdock_stream_counts {
+    int64_t items;          ///< pushed here
+    int64_t combined;       ///< of all pushed or forwarded, those that became part of another
+    int64_t handled;        ///< given to handlers
+    int64_t forwarded;      ///< that travelled on from here
+    int64_t hops;           ///< travelled by the items handled here
+    int64_t messages;       ///< buffers that left, also to workers that share memory
+    int64_t mpi_messages;   ///< of those, sent by MPI
+    int64_t mpi_bytes;      ///< in them
+    int64_t message_items;  ///< in all buffers that left
+    int64_t messages_by_cause[CROSSDOCK_NUM_FLUSH_CAUSES];  ///< by `crossdock_flush_cause`
+    int64_t overflow_buffers;                               ///< that handlers took beyond the bound
+    int64_t waits;                                          ///< pushes that waited for a buffer
+    int64_t peak_buffers;     ///< filled at the same time; of several ports, their sum
+    int64_t latency_samples;  ///< items handled here whose time was taken
+    double latency_median_seconds;
+    double latency_p99_seconds;
+    double latency_max_seconds;
+} crossdock_stream_counts;
+
+/// @brief Of one port.
+crossdock_status crossdock_stream_port_statistics(const crossdock_stream_port* port,
+                                                  crossdock_stream_counts* counts);
+
+/// @brief Of all ports of this process. Call while none of them is at work.
+crossdock_status crossdock_stream_statistics(const crossdock_stream* stream,
+                                             crossdock_stream_counts* counts);
+
+/// @brief Ends the stream, which can then only be freed and asked for its statistics.
+/// @par Collective
+/// Yes; may block. No port may be in use.
+/// @return CROSSDOCK_INVALID_STATE if items have been pushed since the last drain, on any rank
+crossdock_status crossdock_stream_close(crossdock_stream* stream);
+
+/// @brief Frees a stream with its ports. Does not communicate; what only all ranks together can give
+/// back is lost unless it was closed.
+crossdock_status crossdock_stream_free(crossdock_stream* stream);
 
 /// @}
 
