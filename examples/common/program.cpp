@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include <cstdio>
+#include <future>
+#include <numeric>
 
 namespace examples {
 
@@ -34,8 +36,9 @@ int run_on_all_ranks(const program_body& body) {
 
 }  // namespace
 
-int run(CLI::App& app, int argc, char** argv, const program_body& body) {
-    MPI_Init(&argc, &argv);
+int run(CLI::App& app, int argc, char** argv, const program_body& body, int thread_support) {
+    int provided = MPI_THREAD_SINGLE;
+    MPI_Init_thread(&argc, &argv, thread_support, &provided);
     int rank = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     int exit_code = 0;
@@ -62,6 +65,29 @@ bool on_any_rank(bool condition) {
     int result = condition ? 1 : 0;
     MPI_Allreduce(MPI_IN_PLACE, &result, 1, MPI_INT, MPI_LOR, MPI_COMM_WORLD);
     return result != 0;
+}
+
+void run_workers(int num_workers, const std::function<void(int)>& body) {
+    std::vector<std::future<void>> others;
+    for (int w = 1; w < num_workers; ++w) {
+        others.push_back(std::async(std::launch::async, body, w));
+    }
+    body(0);
+    for (auto& other : others) other.get();
+}
+
+std::vector<double> parts_on_rank_0(const crossdock::communicator& comm,
+                                    const std::vector<double>& part) {
+    const int size = static_cast<int>(part.size());
+    std::vector<int> sizes(static_cast<std::size_t>(comm.num_ranks()));
+    MPI_Gather(&size, 1, MPI_INT, sizes.data(), 1, MPI_INT, 0, MPI_COMM_WORLD);
+    std::vector<int> firsts(sizes.size());
+    std::exclusive_scan(sizes.begin(), sizes.end(), firsts.begin(), 0);
+    const int num_all = comm.rank() == 0 ? firsts.back() + sizes.back() : 0;
+    std::vector<double> all(static_cast<std::size_t>(num_all));
+    MPI_Gatherv(part.data(), size, MPI_DOUBLE, all.data(), sizes.data(), firsts.data(), MPI_DOUBLE,
+                0, MPI_COMM_WORLD);
+    return all;
 }
 
 }  // namespace examples

@@ -1,5 +1,5 @@
 /// @file
-/// @brief What the array examples share: their frame, and the comparison with a serial result.
+/// @brief What the examples with arguments share: their frame, and the comparison with a serial result.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -19,8 +19,10 @@ using crossdock::rank_t;
 using program_body = std::function<bool(const crossdock::communicator&)>;
 
 /// @brief Reads the arguments, starts MPI, runs `body` on every rank, and ends MPI.
+/// @param thread_support  what MPI is asked for, e.g. MPI_THREAD_SERIALIZED
 /// @return the exit code: 0 if `body` returned true on every rank. What it throws is said by rank 0.
-int run(CLI::App& app, int argc, char** argv, const program_body& body);
+int run(CLI::App& app, int argc, char** argv, const program_body& body,
+        int thread_support = MPI_THREAD_SINGLE);
 
 /// @brief Rank 0 prints what was computed, and whether it is as the serial result.
 /// @return `is_right`
@@ -28,6 +30,13 @@ bool report(const crossdock::communicator& comm, const std::string& text, bool i
 
 /// @brief Whether a condition holds on any rank.
 bool on_any_rank(bool condition);
+
+/// @brief Runs `body(worker)` in a thread for each worker; the first one is the calling thread.
+void run_workers(int num_workers, const std::function<void(int)>& body);
+
+/// @brief The parts of all ranks on rank 0, in the order of ranks; nothing on the others.
+std::vector<double> parts_on_rank_0(const crossdock::communicator& comm,
+                                    const std::vector<double>& part);
 
 /// @brief All entries of an array on rank 0, nothing on the others.
 template <class T>
