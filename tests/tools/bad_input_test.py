@@ -104,6 +104,12 @@ class BadInput(unittest.TestCase):
         self.refuse_everywhere("grid:1x2 has too few places for 3 ranks", MATRIX, "1,2",
                                "--routes", "grid:1x2")
 
+    def test_StreamThatDoesNotFit(self):
+        self.refuse('unknown scheme "sideways"; there are auto, ww, wps, wsp, pp, node', "bench",
+                    "stream", "--scheme", "sideways", "--table-bytes", 4096, ranks=3)
+        self.refuse("a table of 16 bytes has no entry for each of 3 workers", "bench", "stream",
+                    "--table-bytes", 16, ranks=3)
+
     def test_BadPartition(self):
         self.refuse_everywhere("the seed 'x' is not a number", MATRIX, "1,2", "--partition",
                                "random:x")
@@ -147,7 +153,9 @@ class WrongUsage(unittest.TestCase):
                 (("bench", "neighbor", MATRIX, "--iterations", 0),
                  "--iterations: Value 0 not in range 1 to 1000000000"),
                 (("bench", "exchange", MATRIX, "--values", "sizes"),
-                 "--values: sizes not in {pattern,indices}")]:
+                 "--values: sizes not in {pattern,indices}"),
+                (("bench", "stream", "--workers", 0),
+                 "--workers: Value 0 not in range 1 to 1000000000")]:
             for ranks in (None, 3):
                 done = crossdock(*arguments, ranks=ranks)
 

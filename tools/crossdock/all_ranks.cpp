@@ -27,8 +27,9 @@ bool is_first_process() {
     return true;
 }
 
-int on_all_ranks(const std::function<int(const communicator&)>& body) {
-    CROSSDOCK_MPI(MPI_Init(nullptr, nullptr));
+int on_all_ranks(const std::function<int(const communicator&)>& body, int thread_support) {
+    int provided = 0;
+    CROSSDOCK_MPI(MPI_Init_thread(nullptr, nullptr, thread_support, &provided));
     communicator world(MPI_COMM_WORLD);
     int exit_code = bad_input;
     try {

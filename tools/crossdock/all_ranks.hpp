@@ -19,10 +19,12 @@ inline constexpr int bad_input = 2;
 bool is_first_process();
 
 /// @brief Between MPI_Init and MPI_Finalize, runs `body` on every rank.
+/// @param thread_support  what MPI is asked for
 /// @return what `body` returned, or `bad_input` if it threw (on all ranks alike, said by rank 0)
 /// @par Collective
 /// Yes, over all processes that were started together.
-int on_all_ranks(const std::function<int(const communicator&)>& body);
+int on_all_ranks(const std::function<int(const communicator&)>& body,
+                 int thread_support = MPI_THREAD_SINGLE);
 
 /// @brief The topology that a text describes, or what is discovered if there is none.
 /// @par Collective

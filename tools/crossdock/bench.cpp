@@ -43,6 +43,7 @@ void add_bench(CLI::App& app, action& chosen) {
     add_bench_exchange(*verb, chosen);
     add_bench_array(*verb, chosen);
     add_bench_combine(*verb, chosen);
+    add_bench_stream(*verb, chosen);
 }
 
 }  // namespace crossdock::tool

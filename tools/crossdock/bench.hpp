@@ -56,5 +56,6 @@ void add_bench_neighbor(CLI::App& verb, action& chosen);
 void add_bench_exchange(CLI::App& verb, action& chosen);
 void add_bench_array(CLI::App& verb, action& chosen);
 void add_bench_combine(CLI::App& verb, action& chosen);
+void add_bench_stream(CLI::App& verb, action& chosen);
 
 }  // namespace crossdock::tool

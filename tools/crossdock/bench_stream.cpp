@@ -1,0 +1,106 @@
+#include "tools/crossdock/bench_stream.hpp"
+
+#include <memory>
+
+#include "tools/crossdock/all_ranks.hpp"
+#include "tools/crossdock/route_names.hpp"
+
+namespace crossdock::tool {
+
+namespace {
+
+using bench::streaming::standing;
+using bench::streaming::stream_choice;
+
+bench::streaming::workload_options completed(const stream_bench_options& options,
+                                             const topology& nodes) {
+    auto workload = options.workload;
+    workload.stream.nodes = nodes;
+    if (options.max_age_microseconds > 0)
+        workload.stream.max_age_seconds = 1e-6 * options.max_age_microseconds;
+    return workload;
+}
+
+bool is_right(const standing& one) {
+    return one.found.is_verified && (!one.latency || one.latency->is_verified);
+}
+
+int run(const stream_bench_options& options) {
+    return on_all_ranks(
+        [&](const communicator& comm) {
+            const auto nodes = topology_of(comm, options.nodes_text);
+            const auto workload = completed(options, nodes);
+            const auto& entry = bench::streaming::find_workload(workload.workload);
+            auto contest = options.contest;
+            contest.num_workers = count_t{comm.num_ranks()} * workload.stream.workers;
+            contest.num_items = entry.num_items(workload, contest.num_workers);
+            const auto entrants = entry.entrants(comm, workload, stream_choices(options));
+            const auto standings = bench::streaming::contest(comm, entrants, contest);
+            if (comm.rank() == 0) {
+                (options.as_json ? print_stream_json : print_stream_table)(options, nodes,
+                                                                           standings);
+            }
+            return std::all_of(standings.begin(), standings.end(), is_right) ? 0 : 1;
+        },
+        thread_support(options));
+}
+
+void check(const stream_bench_options& options) {
+    const auto& workload = options.workload;
+    if (workload.combine && workload.workload != "sssp")
+        throw CLI::ValidationError("--combine", "only sssp combines");
+    if (workload.sub_block_bytes > 0 && workload.workload != "histogram")
+        throw CLI::ValidationError("--sub-blocks", "only histogram updates a table");
+    if (options.contest.rate > 0 && workload.workload != "histogram")
+        throw CLI::ValidationError("--rate", "only histogram can be slower");
+}
+
+}  // namespace
+
+std::vector<stream_choice> stream_choices(const stream_bench_options& options) {
+    std::vector<stream_scheme> schemes;
+    for (const auto& name : options.schemes) {
+        if (name == "all") {
+            schemes.insert(schemes.end(),
+                           {stream_scheme::ww, stream_scheme::wps, stream_scheme::wsp,
+                            stream_scheme::pp, stream_scheme::node});
+        } else {
+            schemes.push_back(stream_scheme_from_string(name));
+        }
+    }
+    std::vector<stream_choice> choices;
+    for (const auto scheme : schemes) {
+        for (const auto& route : expand_routes(options.routes)) {
+            for (const count_t items : options.buffer_items)
+                choices.push_back({scheme, route, items});
+        }
+    }
+    return choices;
+}
+
+int thread_support(const stream_bench_options& options) {
+    if (options.mpi_threads == "single") return MPI_THREAD_SINGLE;
+    if (options.mpi_threads == "funneled") return MPI_THREAD_FUNNELED;
+    if (options.mpi_threads == "serialized") return MPI_THREAD_SERIALIZED;
+    if (options.mpi_threads == "multiple") return MPI_THREAD_MULTIPLE;
+    return options.workload.stream.progress_thread ? MPI_THREAD_MULTIPLE : MPI_THREAD_FUNNELED;
+}
+
+void add_bench_stream(CLI::App& verb, action& chosen) {
+    auto options = std::make_shared<stream_bench_options>();
+    auto* stream = verb.add_subcommand(
+        "stream",
+        "Small items that threads stream to each other: every scheme, route and size of buffers, "
+        "next to rounds of MPI_Alltoallv by hand. Each is checked, then all are timed in turn");
+    stream->footer(
+        "Counts of messages are those of the run that is checked, over all ranks; wasted, "
+        "superseded and rejected are those of an average timed run. A ratio is that of medians, "
+        "the first contender's to this one's: more is faster.");
+    add_stream_options(*stream, *options);
+    stream->callback([options, &chosen] {
+        check(*options);
+        chosen = [options] { return run(*options); };
+    });
+}
+
+}  // namespace crossdock::tool
