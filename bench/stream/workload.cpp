@@ -28,6 +28,8 @@ const std::vector<workload_entry>& registered_workloads() {
     static const std::vector<workload_entry> all{
         {"histogram", "every worker adds 1 to random entries of a table", "updates",
          &histogram_entrants, &updates_of_all},
+        {"index_gather", "every worker reads random entries of a table", "reads",
+         &index_gather_entrants, &updates_of_all},
         {"sssp", "shortest paths from one vertex, by label correcting in buckets", "relaxations",
          &sssp_entrants, &edges_of_all},
         {"phold", "a simulation whose events cause others at random times and places", "events",

@@ -60,6 +60,9 @@ const workload_entry& find_workload(const std::string& name);
 /// @{
 std::vector<entrant> histogram_entrants(const communicator& comm, const workload_options& options,
                                         const std::vector<stream_choice>& choices);
+std::vector<entrant> index_gather_entrants(const communicator& comm,
+                                           const workload_options& options,
+                                           const std::vector<stream_choice>& choices);
 std::vector<entrant> sssp_entrants(const communicator& comm, const workload_options& options,
                                    const std::vector<stream_choice>& choices);
 std::vector<entrant> phold_entrants(const communicator& comm, const workload_options& options,

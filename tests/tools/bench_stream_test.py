@@ -69,6 +69,12 @@ class BenchStream(unittest.TestCase):
                 self.assertEqual([one["scheme"] for one in streams(found)], SCHEMES)
                 self.check_counts(found, ranks * workers * 3000)
 
+    def test_EverySchemeReadsEveryIndex(self):
+        found = bench(3, "index_gather", *SMALL_TABLE, "--workers", 2, "--scheme", "all",
+                      "--round-items", 1000)
+
+        self.check_counts(found, 2 * 3 * 2 * 3000)
+
     def test_ShortestPathsAreThoseOfDijkstra(self):
         for ranks, graph in [(3, ("--vertices", 500, "--edges", 4000)),
                              (2, ("--graph", DATA / "bcspwr10.mtx.gz", "--delta", 2000)),
@@ -164,7 +170,7 @@ class BadInput(unittest.TestCase):
     def test_WrongUsage(self):
         for more, sentence in [
                 (("--workload", "sideways"),
-                 "--workload: sideways not in {histogram,sssp,phold,ping_ack}"),
+                 "--workload: sideways not in {histogram,index_gather,sssp,phold,ping_ack}"),
                 (("--combine", "on"), "--combine: only sssp combines"),
                 (("--combine", "sideways"), "--combine: sideways not in {on,off}"),
                 (("--workload", "phold", "--sub-blocks", 4096),
