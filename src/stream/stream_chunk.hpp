@@ -2,6 +2,7 @@
 // lie in memory that several processes share: references instead of pointers, no locks.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -186,6 +187,7 @@ void chunk::for_each_tag(const Use& use) const {
 // and chunks.
 class chunk_memory {
   public:
+    // `num_shared_buffers` must be equal in all blocks: chunks begin behind them.
     struct sizes {
         int num_workers;
         std::uint32_t chunks_per_worker;
@@ -229,15 +231,27 @@ class chunk_memory {
                                                              shared_at_)[number];
     }
 
+    // How often workers that share buffers have begun to drain.
+    void add_draining(int holder) const noexcept {
+        shared_buffer(holder, sizes_.num_shared_buffers + 2)
+            .fetch_add(1, std::memory_order_acq_rel);
+    }
+    std::uint64_t num_draining(int holder) const noexcept {
+        return shared_buffer(holder, sizes_.num_shared_buffers + 2).load(std::memory_order_acquire);
+    }
+
     // How many shared buffers are being filled, and the most there were.
     void count_shared(int holder, int change) const noexcept;
     std::int64_t peak_shared(int holder) const noexcept {
-        return static_cast<std::int64_t>(
-            shared_buffer(holder, sizes_.num_shared_buffers + 1).load(std::memory_order_relaxed));
+        // A buffer may be begun again before it is counted as closed.
+        return std::min(
+            static_cast<std::int64_t>(shared_buffer(holder, sizes_.num_shared_buffers + 1)
+                                          .load(std::memory_order_relaxed)),
+            std::int64_t{sizes_.num_shared_buffers});
     }
 
   private:
-    static constexpr std::uint32_t num_shared_counts = 2;  // behind the shared buffers
+    static constexpr std::uint32_t num_shared_counts = 3;  // behind the shared buffers
     static constexpr unsigned chunk_bits = 20;
     static constexpr std::size_t line = 64;
 

@@ -271,14 +271,32 @@ void worker_buffers::plan_sample(std::size_t index) {
 
 void worker_buffers::take_sample(std::size_t index) {
     filling& f = fillings_[index];
-    if (f.kind == filling_kind::staging) {
-        f.sample_nanoseconds = engine_.now();
-        f.staged_sample = f.sample_position;
-    } else {
-        chunk(f.memory, shape()).add_sample(f.sample_position, engine_.now());
-    }
+    mark(index, f.sample_position, engine_.now());
     cursors_[index].end += (room_of(index) - fill(index)) * shape().unit_bytes(channel_of(index));
     f.sample_position = no_sample;
+}
+
+// An item on its way was not pushed here: the next one is, or that of another buffer.
+void worker_buffers::postpone_sample(std::size_t index) {
+    filling& f = fillings_[index];
+    if (fill(index) == room_of(index)) {
+        f.sample_position = no_sample;
+        until_sample_ = 1;
+    } else {
+        ++f.sample_position;
+        cursors_[index].end += shape().unit_bytes(channel_of(index));
+    }
+}
+
+// Writes down when an item was pushed.
+void worker_buffers::mark(std::size_t index, std::uint32_t position, std::int64_t nanoseconds) {
+    filling& f = fillings_[index];
+    if (f.kind == filling_kind::staging) {
+        f.sample_nanoseconds = nanoseconds;
+        f.staged_sample = position;
+    } else {
+        chunk(f.memory, shape()).add_sample(position, nanoseconds);
+    }
 }
 
 // A buffer that leaves early has seen fewer pushes than were reckoned with.
@@ -289,7 +307,8 @@ void worker_buffers::give_sample_back(std::size_t index) {
     if (f.sample_position != no_sample) {
         until_sample_ = std::min(until_sample_, count_t{f.sample_position} + 1 - filled);
     } else {
-        until_sample_ = std::min(until_sample_ + static_cast<count_t>(room_of(index)) - filled,
+        const count_t pushed = filled - f.num_forwarded;
+        until_sample_ = std::min(until_sample_ + static_cast<count_t>(room_of(index)) - pushed,
                                  options().latency_sample_interval);
     }
 }
@@ -312,7 +331,7 @@ void worker_buffers::push_record(std::size_t index, std::uint32_t tag,
         require_open();
         if (fillings_[index].kind == filling_kind::closed) require_room();
     }
-    append_record(index, {item, tag, push_.own_number}, false);
+    append_record(index, {item, tag, push_.own_number, 0}, false);
     if (!is_inside_) relieve();
 }
 
@@ -327,7 +346,12 @@ void worker_buffers::append_record(std::size_t index, const item_on_the_way& ite
     if (f.kind == filling_kind::closed) begin(index);
     const stream_record record{static_cast<std::uint32_t>(item.bytes.size()), item.tag, item.source,
                                0};
-    if (options().latency_sample_interval > 0 && --until_sample_ <= 0) sample_record(index);
+    std::int64_t pushed = item.sample_nanoseconds;
+    if (!is_forwarded && options().latency_sample_interval > 0 && --until_sample_ <= 0) {
+        until_sample_ = options().latency_sample_interval;
+        pushed = engine_.now();
+    }
+    if (pushed != 0) mark(index, fill(index), pushed);
     std::memcpy(open.next, &record, sizeof record);
     if (!item.bytes.empty()) {
         std::memcpy(open.next + sizeof record, item.bytes.data(), item.bytes.size());
@@ -340,31 +364,20 @@ void worker_buffers::append_record(std::size_t index, const item_on_the_way& ite
     }
 }
 
-// An item that came from elsewhere, or waits no longer in scratch.
+// An item that came from elsewhere.
 void worker_buffers::append(std::size_t index, const item_on_the_way& item) {
     filling& f = fillings_[index];
     if (f.kind == filling_kind::closed) begin(index);
     stream_cursor& open = cursors_[index];
     const stream_channel& channel = shape().channel(channel_of(index));
     if (channel.combines && combine_on_the_way(open, item)) return;
+    if (item.sample_nanoseconds != 0) mark(index, fill(index), item.sample_nanoseconds);
     std::memcpy(open.next, item.bytes.data(), channel.item_bytes);
     if (push_.tags != tag_kind::none) worker_.put_tag(open, item.tag, item.source);
     open.next += channel.item_bytes;
     ++f.num_forwarded;
-    if (f.sample_position != no_sample && open.next == open.end) take_sample(index);
+    if (f.sample_position != no_sample && open.next == open.end) postpone_sample(index);
     if (open.next == open.end) leave(index, flush_cause::full);
-}
-
-// Records are long: each may look at the clock.
-void worker_buffers::sample_record(std::size_t index) {
-    filling& f = fillings_[index];
-    until_sample_ = options().latency_sample_interval;
-    if (f.kind == filling_kind::staging) {
-        f.sample_nanoseconds = engine_.now();
-        f.staged_sample = fill(index);
-    } else {
-        chunk(f.memory, shape()).add_sample(fill(index), engine_.now());
-    }
 }
 
 bool worker_buffers::combine_on_the_way(stream_cursor& open, const item_on_the_way& item) {

@@ -97,6 +97,7 @@ class worker_buffers {
         std::span<const std::byte> bytes;
         std::uint32_t tag;
         std::uint32_t source;
+        std::int64_t sample_nanoseconds;  // when it was pushed, if it carries the time, or 0
     };
     static constexpr std::uint32_t no_sample = ~std::uint32_t{0};
 
@@ -133,7 +134,8 @@ class worker_buffers {
     void plan_sample(std::size_t index);
     void take_sample(std::size_t index);
     void give_sample_back(std::size_t index);
-    void sample_record(std::size_t index);
+    void postpone_sample(std::size_t index);
+    void mark(std::size_t index, std::uint32_t position, std::int64_t nanoseconds);
     std::uint32_t room_of(std::size_t index) const;
     void append(std::size_t index, const item_on_the_way& item);
     bool combine_on_the_way(stream_cursor& open, const item_on_the_way& item);
@@ -159,6 +161,7 @@ class worker_buffers {
     void close_shared(std::size_t index, chunk_ref expected, flush_cause cause);
     void commit(chunk_ref ref, std::size_t index, std::uint32_t change);
     std::atomic<std::uint64_t>& shared(std::size_t index) const;
+    bool may_close_shared() const noexcept;
     bool is_up_to_date(const begun_buffer& b) const noexcept;
     bool is_up_to_date(const begun_shared& b) const noexcept;
     template <class Begun>
@@ -229,6 +232,7 @@ class worker_buffers {
     bool is_closed_ = false;
     bool has_ended_ = false;  // by a failure
     std::uint32_t phase_ = 0;
+    std::int64_t sent_before_ = 0;  // this phase
     count_t until_sample_ = 0;
     std::exception_ptr failure_;
 

@@ -99,6 +99,16 @@ void worker_buffers::send_waiting() {
     }
 }
 
+// While others may still fill them, a drain lets shared buffers be: each is to end with one partial
+// message, not with one for each worker.
+bool worker_buffers::may_close_shared() const noexcept {
+    if (!is_draining_) return true;
+    const int sharing =
+        layout().is_node() ? layout().group_size(layout().here()) : layout().num_workers();
+    const auto all = (std::uint64_t{phase_} + 1) * static_cast<std::uint64_t>(sharing);
+    return memory().num_draining(engine_.shared_holder()) >= all;
+}
+
 bool worker_buffers::is_up_to_date(const begun_buffer& b) const noexcept {
     return fillings_[b.index].kind != filling_kind::closed && fillings_[b.index].serial == b.serial;
 }
@@ -113,17 +123,18 @@ void worker_buffers::leave_all(flush_cause cause) {
         if (is_up_to_date(b)) leave(b.index, cause);
     }
     begun_.clear();
-    for (const begun_shared& b : begun_shared_) close_shared(b.index, b.ref, cause);
-    begun_shared_.clear();
+    if (may_close_shared()) {
+        for (const begun_shared& b : begun_shared_) close_shared(b.index, b.ref, cause);
+        begun_shared_.clear();
+    }
     send_waiting();
 }
 
 void worker_buffers::leave_urgent() {
     for (const std::size_t index : urgent_) {
-        if (fillings_[index].kind == filling_kind::closed) continue;
-        const bool is_shared = fillings_[index].kind == filling_kind::staging;
-        leave(index, flush_cause::urgent);
-        if (is_shared) close_shared(index, no_chunk, flush_cause::urgent);
+        if (fillings_[index].kind != filling_kind::closed) leave(index, flush_cause::urgent);
+        // What was staged may have left before, as many items as there is room for.
+        if (fills_together(layout().scheme())) close_shared(index, no_chunk, flush_cause::urgent);
     }
     urgent_.clear();
 }
@@ -163,11 +174,13 @@ void worker_buffers::leave_oldest() {
 }
 
 void worker_buffers::flush() {
+    if (is_closed_) throw error(errc::invalid_state, "flush() of a stream after close()");
     leave_all(flush_cause::request);
     if (!is_inside_) engine_.drive();
 }
 
 void worker_buffers::flush(worker_id to) {
+    if (is_closed_) throw error(errc::invalid_state, "flush() of a stream after close()");
     for (int channel = 0; channel < shape().num_channels(); ++channel) {
         const std::size_t index = index_for(channel, to);
         if (fillings_[index].kind != filling_kind::closed) leave(index, flush_cause::request);

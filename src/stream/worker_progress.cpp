@@ -7,6 +7,7 @@ namespace crossdock {
 
 count_t worker_buffers::progress() {
     if (is_inside_) throw error(errc::invalid_state, "progress() of a stream inside a handler");
+    if (is_closed_) throw error(errc::invalid_state, "progress() of a stream after close()");
     const count_t count = handle_kept() + receive_all();
     leave_urgent();
     send_waiting();
@@ -32,9 +33,10 @@ void worker_buffers::start_drain() {
     if (is_inside_) throw error(errc::invalid_state, "drain() of a stream inside a handler");
     if (is_closed_) throw error(errc::invalid_state, "drain() of a stream after close()");
     if (is_draining_) throw error(errc::invalid_state, "drain() of a stream that drains already");
-    leave_all(flush_cause::drain);
     is_draining_ = true;
     set_refusing(true);
+    leave_all(flush_cause::drain);
+    memory().add_draining(engine_.shared_holder());
     is_quiet_.store(false, std::memory_order_relaxed);
     engine_.add_draining();
 }
@@ -46,6 +48,7 @@ bool worker_buffers::test_drain() {
     if (engine_.num_phases() == phase_) return false;
     ++phase_;
     is_draining_ = false;
+    sent_before_ = sent();
     if (engine_.has_failed()) {
         has_ended_ = true;  // and refuses pushes from now on
         if (failure_) std::rethrow_exception(failure_);
@@ -61,7 +64,7 @@ void worker_buffers::close() noexcept {
 }
 
 bool worker_buffers::is_at_rest() const noexcept {
-    return !is_draining_ && overflow_.empty() && kept_.empty() && later_.empty() &&
+    return !is_draining_ && sent() == sent_before_ && later_.empty() &&
            std::all_of(fillings_.begin(), fillings_.end(),
                        [](const filling& f) { return f.kind == filling_kind::closed; });
 }

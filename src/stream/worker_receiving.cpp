@@ -77,11 +77,14 @@ count_t worker_buffers::divide(chunk_ref ref) {
     };
     const auto travels_on = [&](std::uint32_t position, std::span<const std::byte> bytes,
                                 std::uint32_t tag, std::uint32_t source) {
-        forward(channel, stage, layout().place_of(static_cast<rank_t>(tag / workers)),
-                {bytes, tag, source});
+        std::int64_t pushed = 0;
         for (std::uint32_t i = 0; i < num_samples; ++i) {
-            if (head.sample_positions[i] == position) gone |= 1U << i;
+            if (head.sample_positions[i] != position) continue;
+            gone |= 1U << i;
+            pushed = head.sample_nanoseconds[i];
         }
+        forward(channel, stage, layout().place_of(static_cast<rank_t>(tag / workers)),
+                {bytes, tag, source, pushed});
     };
     const int only = layout().has_one_hop() ? divider_.divide_here(c, shape())
                                             : divider_.divide(c, shape(), number_of, travels_on);
@@ -107,8 +110,7 @@ count_t worker_buffers::handle_share(chunk_ref ref) {
         const std::uint32_t num = std::min(c.head().num_samples.load(), chunk_head::max_samples);
         for (std::uint32_t i = 0; i < num; ++i) add_latency(c.head().sample_nanoseconds[i]);
     }
-    const count_t count = handle(ref, first, last);
-    return count;
+    return handle(ref, first, last);
 }
 
 count_t worker_buffers::handle(chunk_ref ref, std::uint32_t first, std::uint32_t last) {

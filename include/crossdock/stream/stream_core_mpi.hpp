@@ -39,6 +39,7 @@ class stream_core {
     const stream_layout& layout() const noexcept;
 
     /// @brief Drives MPI, if this thread may and no other is at it. Handles nothing.
+    /// @throws error(errc::invalid_state)  after `close()`
     void progress();
 
     /// @brief Gives shared memory and pending receives back.

@@ -93,9 +93,9 @@ class stream;
 /// | draining | `progress()`, the drain's `test()` and `wait()`, `statistics()` | open when they end |
 /// | closed | `statistics()` | |
 ///
-/// Handlers run inside `progress()`, a drain's `test()` and `wait()`, and inside a push that waits
-/// for a buffer (`back_pressure::progress`), on the thread that calls them. They may push, to their
-/// own worker too, and never wait: buffers beyond the bound are taken for them.
+/// Handlers run inside `progress()`, a drain's `test()` and `wait()`, and, with
+/// `back_pressure::progress`, inside a push that has filled a buffer, on the thread that calls them.
+/// They may push, to their own worker too, and never wait: buffers beyond the bound are taken.
 ///
 /// @par Thread safety
 /// One thread at a time to a port; any number of ports at once.
@@ -133,7 +133,7 @@ class stream_port {
 
     /// @brief Handles what has come, sends what is due, and drives MPI if this thread may.
     /// @return items handled
-    /// @throws error(errc::invalid_state)  called by a handler
+    /// @throws error(errc::invalid_state)  called by a handler, or after `close()`
     count_t progress() { return worker_->progress(); }
 
     /// @brief Sends all buffers as they are, or those with items for `to`.

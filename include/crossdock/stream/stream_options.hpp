@@ -22,7 +22,7 @@ struct worker_id {
 
 /// @brief What a push does when all buffers of its worker are on their way.
 enum class back_pressure {
-    progress,  ///< delivers what has come to this worker meanwhile
+    progress,  ///< handles what has come to this worker meanwhile; so does every push that fills one
     block,     ///< waits without running a handler; what comes is kept
     fail,      ///< throws; `try_push` returns false instead
 };

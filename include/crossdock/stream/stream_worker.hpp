@@ -148,7 +148,7 @@ class stream_worker {
     /// @return items handled
     /// @par Collective
     /// No; does not wait.
-    /// @throws error(errc::invalid_state)  called by a handler
+    /// @throws error(errc::invalid_state)  called by a handler, or after `close()`
     count_t progress();
 
     /// @brief Sends all buffers as they are.

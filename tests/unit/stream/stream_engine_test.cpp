@@ -353,10 +353,8 @@ TEST_P(EngineOfScheme, MessagesAndBuffersKeepToTheBounds) {
         for (const auto& [source, counts] : by_source) {
             const message_bounds bounds =
                 stream_message_bounds(GetParam(), counts.items, g, num_places, 2);
-            // Workers that share buffers drain one after another: each may leave partial ones.
-            const count_t sharing = is_node ? 4 : fills_together(GetParam()) ? 2 : 1;
             EXPECT_GE(counts.messages, bounds.least) << g;
-            EXPECT_LE(counts.messages, bounds.most + (sharing - 1) * num_places) << g;
+            EXPECT_LE(counts.messages, bounds.most) << g;
             EXPECT_EQ(counts.overflow_buffers, 0);
         }
         for (rank_t rank = 0; rank < nodes.num_ranks(); ++rank) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <algorithm>
 
 #include <cstring>
 #include <deque>
@@ -171,8 +172,14 @@ class stream_world {
             sizes_.push_back(chunk_memory_sizes(layout(rank), options_,
                                                 static_cast<int>(channels.size()),
                                                 num_sharing_groups() > 1));
-            blocks_.emplace_back(new (alignment)
-                                     std::byte[chunk_memory::block_bytes(shape, sizes_.back())]);
+        }
+        // Chunks begin at the same place in all blocks.
+        std::uint32_t most_shared = 0;
+        for (const auto& s : sizes_) most_shared = std::max(most_shared, s.num_shared_buffers);
+        for (rank_t rank = 0; rank < nodes.num_ranks(); ++rank) {
+            sizes_[index(rank)].num_shared_buffers = most_shared;
+            blocks_.emplace_back(
+                new (alignment) std::byte[chunk_memory::block_bytes(shape, sizes_[index(rank)])]);
         }
         std::deque<chunk_memory> memories;
         for (rank_t rank = 0; rank < nodes.num_ranks(); ++rank) {
