@@ -47,7 +47,8 @@ struct chunk_state {
     chunk_ref self;
     std::uint32_t owner;  // the list it returns to
     std::uint32_t cause;
-    std::int32_t destination;  // rank, while it waits to be sent
+    std::int32_t destination;           // rank, while it waits to be sent
+    std::atomic<std::uint32_t> serial;  // times that it has begun as a shared buffer
 };
 static_assert(sizeof(chunk_state) <= 64);
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free &&
@@ -213,6 +214,12 @@ class chunk_memory {
         return {blocks_[number >> chunk_bits] + chunks_at_ +
                     (number & ((1U << chunk_bits) - 1)) * shape_.stride(),
                 shape_};
+    }
+
+    // Whether it returns to a worker of this process.
+    bool is_of(chunk_ref ref, int worker) const noexcept {
+        return static_cast<int>((ref - 1) >> chunk_bits) == here_ &&
+               at(ref).state().owner == static_cast<std::uint32_t>(worker);
     }
 
     // Chunks on their way to a worker; many may put, one takes.

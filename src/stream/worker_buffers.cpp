@@ -189,7 +189,8 @@ void worker_buffers::begin(std::size_t index) {
     if (shape().channel(channel).is_urgent) {
         urgent_.push_back(index);
     } else {
-        begun_.push_back({index, f.serial, now_if_needed()});
+        f.since = now_if_needed();
+        begun_.push_back({index, f.serial, f.since});
         if (begun_.size() > 2 * num_cursors() + 64) forget_old(begun_);
     }
 }

@@ -54,17 +54,26 @@ class worker_buffers {
         overflow,  // likewise, but beyond the bound, in memory of the process
         staging,   // a few items that will go into a shared buffer together
     };
+    // A chunk as a shared buffer, once.
+    struct shared_chunk {
+        chunk_ref ref;
+        std::uint32_t serial;
+
+        friend bool operator==(const shared_chunk&, const shared_chunk&) = default;
+    };
     // A buffer, apart from what pushes need of it.
     struct filling {
         filling_kind kind = filling_kind::closed;
         chunk_ref ref = no_chunk;
         std::byte* memory = nullptr;  // of the chunk, or of the staged items
         std::uint32_t serial = 0;     // how many buffers had begun
+        std::int64_t since = 0;       // it has begun
         std::uint32_t num_records = 0;
         std::uint32_t num_forwarded = 0;
         std::uint32_t sample_position = no_sample;  // of the item that is to carry the time
         std::uint32_t staged_sample = 0;            // of a staged one that does
         std::int64_t sample_nanoseconds = 0;        // which is 0 if there is none
+        shared_chunk filled{};                      // noted last in begun_shared_
     };
     // A buffer that has begun, in the order of beginning; out of date once another serial is there.
     struct begun_buffer {
@@ -72,11 +81,13 @@ class worker_buffers {
         std::uint32_t serial;
         std::int64_t since;
     };
-    // A shared buffer that this worker has begun; out of date once another chunk is there.
+    // A shared buffer with items of this worker, since the first of them was staged; out of date once
+    // it has left.
     struct begun_shared {
         std::size_t index;
-        chunk_ref ref;
+        shared_chunk filled;
         std::int64_t since;
+        bool is_own;  // in memory of this worker
     };
     // Closed, but beyond the bound.
     struct waiting_chunk {
@@ -155,6 +166,7 @@ class worker_buffers {
     void send_waiting();
     void deposit(std::size_t index);
     bool begin_shared(std::size_t index);
+    void note_shared(std::size_t index, const chunk& c);
     void spill(std::size_t index, std::uint32_t from);
     void copy_staged(std::size_t index, std::uint32_t from, const chunk& c, std::uint32_t at,
                      std::uint32_t units);

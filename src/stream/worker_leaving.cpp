@@ -114,7 +114,9 @@ bool worker_buffers::is_up_to_date(const begun_buffer& b) const noexcept {
 }
 
 bool worker_buffers::is_up_to_date(const begun_shared& b) const noexcept {
-    return ref_of(shared(b.index).load(std::memory_order_relaxed)) == b.ref;
+    const chunk_ref ref = ref_of(shared(b.index).load(std::memory_order_relaxed));
+    return ref == b.filled.ref &&
+           memory().at(ref).state().serial.load(std::memory_order_relaxed) == b.filled.serial;
 }
 
 void worker_buffers::leave_all(flush_cause cause) {
@@ -124,7 +126,9 @@ void worker_buffers::leave_all(flush_cause cause) {
     }
     begun_.clear();
     if (may_close_shared()) {
-        for (const begun_shared& b : begun_shared_) close_shared(b.index, b.ref, cause);
+        for (const begun_shared& b : begun_shared_) {
+            if (is_up_to_date(b)) close_shared(b.index, b.filled.ref, cause);
+        }
         begun_shared_.clear();
     }
     send_waiting();
@@ -154,7 +158,7 @@ void worker_buffers::leave_old() {
            (begun_shared_.front().since <= limit || !is_up_to_date(begun_shared_.front()))) {
         const begun_shared b = begun_shared_.front();
         begun_shared_.pop_front();
-        close_shared(b.index, b.ref, flush_cause::age);
+        if (is_up_to_date(b)) close_shared(b.index, b.filled.ref, flush_cause::age);
     }
 }
 
@@ -162,10 +166,12 @@ void worker_buffers::leave_old() {
 void worker_buffers::leave_oldest() {
     forget_old(begun_);
     forget_old(begun_shared_);
-    if (!begun_shared_.empty()) {
-        const begun_shared b = begun_shared_.front();
-        begun_shared_.pop_front();
-        close_shared(b.index, b.ref, flush_cause::pressure);
+    const auto own = std::find_if(begun_shared_.begin(), begun_shared_.end(),
+                                  [](const begun_shared& b) { return b.is_own; });
+    if (own != begun_shared_.end()) {
+        const begun_shared b = *own;
+        begun_shared_.erase(own);
+        close_shared(b.index, b.filled.ref, flush_cause::pressure);
     } else if (!begun_.empty() && fillings_[begun_.front().index].kind != filling_kind::staging) {
         const begun_buffer b = begun_.front();
         begun_.pop_front();
@@ -228,7 +234,9 @@ void worker_buffers::deposit(std::size_t index) {
         if (closes) memory().count_shared(engine_.shared_holder(), -1);
         const chunk c = memory().at(ref);
         copy_staged(index, done, c, taken, units);
-        if (closes) {
+        if (!closes) {
+            note_shared(index, c);
+        } else {
             c.head().units = capacity;
             c.state().cause = static_cast<std::uint32_t>(flush_cause::full);
         }
@@ -242,18 +250,30 @@ bool worker_buffers::begin_shared(std::size_t index) {
     send_waiting();
     const chunk_ref ref = overflow_.empty() ? take_free() : no_chunk;
     if (ref == no_chunk) return false;
-    begin_chunk(memory().at(ref), index);
+    const chunk c = memory().at(ref);
+    begin_chunk(c, index);
+    c.state().serial.fetch_add(1, std::memory_order_relaxed);
     std::uint64_t none = 0;
     if (!shared(index).compare_exchange_strong(none, fill_of(ref, 0), std::memory_order_acq_rel)) {
         free_.push_back(ref);  // somebody else was faster
         return true;
     }
     memory().count_shared(engine_.shared_holder(), 1);
-    if (!shape().channel(channel_of(index)).is_urgent) {
-        begun_shared_.push_back({index, ref, now_if_needed()});
-        if (begun_shared_.size() > 2 * num_cursors() + 64) forget_old(begun_shared_);
-    }
     return true;
+}
+
+// Each who has items in it sees to it that it leaves: others may be busy with something else.
+void worker_buffers::note_shared(std::size_t index, const chunk& c) {
+    filling& f = fillings_[index];
+    const shared_chunk filled{c.state().self, c.state().serial.load(std::memory_order_relaxed)};
+    if (f.filled == filled || shape().channel(channel_of(index)).is_urgent) return;
+    f.filled = filled;
+    const begun_shared noted{index, filled, f.since, memory().is_of(filled.ref, id_.worker)};
+    begun_shared_.insert(
+        std::upper_bound(begun_shared_.begin(), begun_shared_.end(), noted,
+                         [](const auto& a, const auto& b) { return a.since < b.since; }),
+        noted);
+    if (begun_shared_.size() > 2 * num_cursors() + 64) forget_old(begun_shared_);
 }
 
 void worker_buffers::copy_staged(std::size_t index, std::uint32_t from, const chunk& c,
@@ -353,7 +373,10 @@ std::byte* worker_buffers::take_overflow() {
 // None of this worker's chunks is on its way.
 bool worker_buffers::has_all_open() {
     forget_old(begun_shared_);
-    return num_open_ + begun_shared_.size() >= memory().numbers().chunks_per_worker;
+    const auto num_shared = std::count_if(begun_shared_.begin(), begun_shared_.end(),
+                                          [](const begun_shared& b) { return b.is_own; });
+    return num_open_ + static_cast<std::uint32_t>(num_shared) >=
+           memory().numbers().chunks_per_worker;
 }
 
 // Outside handlers, a push that has sent a buffer takes what came meanwhile, while it is warm in the

@@ -79,5 +79,74 @@ TEST_F(WorkerBuffers, UrgentItemsLeaveAlsoWhereTheyHaveTakenSharedRoom) {
     EXPECT_EQ(worker.progress(), num_staged);
 }
 
+class SharedBuffer : public WorkerBuffers {
+  protected:
+    // Worker 0 begins a shared buffer and does nothing more; worker 1 puts items into it.
+    stream_worker& start_shared(stream_options options) {
+        stream_world& world = start("1x1", options);
+        push(world.worker(0), {0, 1}, num_staged);
+        push(world.worker(1), {0, 1}, num_staged + 1);
+        return world.worker(1);
+    }
+    // Worker 0 divides what it has begun.
+    count_t num_handled_by(stream_worker& worker) {
+        world_->worker(0).progress();
+        return worker.progress();
+    }
+    static stream_options kept_back() {
+        stream_options result = options_of(stream_scheme::pp, 2, 1000);
+        result.flush_on_idle = false;
+        return result;
+    }
+};
+
+TEST_F(SharedBuffer, LeavesWhenAnyWhoFilledItAsks) {
+    stream_worker& other = start_shared(kept_back());
+
+    other.flush();
+
+    EXPECT_EQ(other.statistics().messages_of(flush_cause::request), 1);
+    EXPECT_EQ(num_handled_by(other), 2 * num_staged + 1);
+}
+
+TEST_F(SharedBuffer, LeavesWhenAnyWhoFilledItIsIdle) {
+    stream_options options = kept_back();
+    options.flush_on_idle = true;
+    stream_worker& other = start_shared(options);
+
+    other.progress();
+
+    EXPECT_EQ(other.statistics().messages_of(flush_cause::idle), 1);
+    EXPECT_EQ(num_handled_by(other), 2 * num_staged + 1);
+}
+
+TEST_F(SharedBuffer, LeavesWhenItemsOfAnyWhoFilledItAreOld) {
+    stream_options options = kept_back();
+    options.max_age_seconds = 0.01;
+    stream_world& world = start("1x1", options);
+    push(world.worker(0), {0, 1}, num_staged);
+    push(world.worker(1), {0, 1}, num_staged);
+
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    world.worker(1).progress();
+
+    EXPECT_EQ(world.worker(1).statistics().messages_of(flush_cause::age), 1);
+    EXPECT_EQ(num_handled_by(world.worker(1)), 2 * num_staged);
+}
+
+TEST_F(SharedBuffer, IsAsOldAsTheItemsStagedForIt) {
+    stream_options options = kept_back();
+    options.workers = 1;
+    options.max_age_seconds = 0.05;
+    stream_worker& worker = start("1x1", options).worker(0);
+    push(worker, {0, 0}, 1);
+    std::this_thread::sleep_for(std::chrono::milliseconds(60));
+    push(worker, {0, 0}, num_staged - 1);  // and now they take room in the buffer
+
+    worker.progress();
+
+    EXPECT_EQ(worker.statistics().messages_of(flush_cause::age), 1);
+}
+
 }  // namespace
 }  // namespace crossdock
