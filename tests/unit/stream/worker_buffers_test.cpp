@@ -148,5 +148,20 @@ TEST_F(SharedBuffer, IsAsOldAsTheItemsStagedForIt) {
     EXPECT_EQ(worker.statistics().messages_of(flush_cause::age), 1);
 }
 
+// --------------------------------------------------------------------------- rest
+
+TEST_F(WorkerBuffers, WhatHasLeftIsNotAtRestBeforeADrain) {
+    for (const stream_scheme scheme : {stream_scheme::ww, stream_scheme::pp}) {
+        stream_world& world = start("2x1", options_of(scheme, 1, num_staged + 1));
+
+        push(world.worker(0), {1, 0}, num_staged);
+        if (scheme == stream_scheme::ww) world.worker(0).flush();
+
+        EXPECT_FALSE(world.engine(0).is_at_rest()) << to_string(scheme);
+        drain_all();
+        EXPECT_TRUE(world.engine(0).is_at_rest()) << to_string(scheme);
+    }
+}
+
 }  // namespace
 }  // namespace crossdock
