@@ -198,14 +198,15 @@ void worker_buffers::begin(std::size_t index) {
 void worker_buffers::begin_with_scratch(std::size_t index) {
     std::uint32_t tag = 0;
     std::memcpy(&tag, scratch_.data() + scratch_.size() - sizeof tag, sizeof tag);
+    const bool combines = shape().channel(channel_of(index)).combines;
+    // Who throws here has pushed nothing.
+    const std::uint64_t key = combines ? engine_.sink().key(scratch_.data()) : 0;
     begin(index);
     stream_cursor& open = cursors_[index];
     const std::size_t item_bytes = shape().item_bytes(channel_of(index));
     std::memcpy(open.next, scratch_.data(), item_bytes);
     if (push_.tags != tag_kind::none) worker_.put_tag(open, tag, push_.own_number);
-    if (shape().channel(channel_of(index)).combines) {
-        worker_.position_slot(waiting_items_[index], engine_.sink().key(open.next), tag) = 0;
-    }
+    if (combines) worker_.position_slot(waiting_items_[index], key, tag) = 0;
     open.next += item_bytes;
 }
 

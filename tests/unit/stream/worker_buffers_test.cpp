@@ -148,6 +148,37 @@ TEST_F(SharedBuffer, IsAsOldAsTheItemsStagedForIt) {
     EXPECT_EQ(worker.statistics().messages_of(flush_cause::age), 1);
 }
 
+// --------------------------------------------------------------------------- pushes
+
+TEST_F(WorkerBuffers, AKeyThatThrowsPushesNothing) {
+    const stream_options options = options_of(stream_scheme::wps, 2, 8);
+    stream_world& world = start("1x1", options, {{sizeof(item), 8, false, true}});
+    std::vector<int> workers;
+    world.sink.on_arrival = [&](stream_worker& worker, const stream_arrivals& arrivals) {
+        workers.insert(workers.end(), static_cast<std::size_t>(arrivals.num_items),
+                       worker.id().worker);
+    };
+    bool is_faulty = true;
+    world.sink.key_of = [&](const std::byte*) -> std::uint64_t {
+        if (is_faulty) throw error(errc::invalid_argument, "no key");
+        return 0;
+    };
+    const auto push_to = [&](int worker) {
+        world.worker(0).push_combining(
+            0, {0, worker}, item{}, 0, [](const std::byte*) { return std::uint64_t{1}; },
+            [](std::byte*) {});
+    };
+
+    const error heard = thrown_by([&] { push_to(1); });
+    is_faulty = false;
+    push_to(0);
+    drain_all();
+
+    EXPECT_EQ(heard.code(), errc::invalid_argument);
+    EXPECT_EQ(workers, (std::vector<int>{0}));
+    EXPECT_EQ(world.statistics().items, 1);
+}
+
 // --------------------------------------------------------------------------- rest
 
 TEST_F(WorkerBuffers, WhatHasLeftIsNotAtRestBeforeADrain) {
