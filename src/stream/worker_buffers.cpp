@@ -423,6 +423,11 @@ void worker_buffers::forward(int channel, int stage, int place, const item_on_th
 }
 
 bool worker_buffers::has_room(std::size_t index) {
+    is_promised_ = finds_room(index);
+    return is_promised_;
+}
+
+bool worker_buffers::finds_room(std::size_t index) {
     if (is_inside_ || find_free()) return true;
     const bool has_begun = fillings_[index].kind != filling_kind::closed;
     if (options().pressure == back_pressure::fail && has_begun) return true;

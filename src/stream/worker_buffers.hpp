@@ -133,6 +133,7 @@ class worker_buffers {
     void set_refusing(bool is_refusing) noexcept;
     void require_open() const;
     void require_room();
+    bool finds_room(std::size_t index);
     stream_cursor closed_cursor(int channel) noexcept;
     void reset_cursor(std::size_t index);
     void set_cursor(std::size_t index, std::byte* items, std::byte* tags, std::uint32_t* sources,
@@ -238,8 +239,9 @@ class worker_buffers {
     item_divider leaving_divider_;  // while the other one is at work, a full buffer may leave
     std::vector<std::uint32_t> record_sources_;
 
-    bool is_inside_ = false;  // receiving: pushes come from handlers
-    bool keeps_ = false;      // what comes, for no handler may run
+    bool is_inside_ = false;    // receiving: pushes come from handlers
+    bool keeps_ = false;        // what comes, for no handler may run
+    bool is_promised_ = false;  // that the next push does not wait
     bool is_draining_ = false;
     bool is_closed_ = false;
     bool has_ended_ = false;  // by a failure

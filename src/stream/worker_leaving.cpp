@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <new>
 #include <thread>
+#include <utility>
 
 #include "worker_buffers.hpp"
 
@@ -386,9 +387,11 @@ void worker_buffers::relieve() {
     if (options().pressure == back_pressure::progress && memory().has_arrivals(id_.worker)) {
         receive_all();
     }
+    const bool never_waits =
+        std::exchange(is_promised_, false) || options().pressure == back_pressure::fail;
     if (find_free()) return;
     if (has_all_open()) leave_oldest();
-    if (options().pressure == back_pressure::fail) return;
+    if (never_waits) return;
     ++statistics_.waits;
     keeps_ = options().pressure == back_pressure::block;
     while (!find_free()) {

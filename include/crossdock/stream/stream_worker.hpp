@@ -140,7 +140,7 @@ class stream_worker {
     /// @throws error(errc::size_mismatch)  the item does not fit into a buffer
     void push_record(int channel, worker_id to, const std::byte* item, std::size_t num_bytes);
 
-    /// @brief Whether a push to `to` finds a buffer without waiting.
+    /// @brief Whether a push to `to` finds a buffer; if it does, the next push does not wait.
     /// @throws error(errc::rank_out_of_range)  there is no such worker
     bool has_room(int channel, worker_id to);
 

@@ -179,6 +179,20 @@ TEST_F(WorkerBuffers, AKeyThatThrowsPushesNothing) {
     EXPECT_EQ(world.statistics().items, 1);
 }
 
+TEST_F(WorkerBuffers, APushThatHasFoundRoomDoesNotWait) {
+    for (const stream_scheme scheme : {stream_scheme::ww, stream_scheme::pp}) {
+        stream_options options = options_of(scheme, 1, 1);
+        options.max_buffers = 1;
+        stream_world& world = start("1x2", options);  // rank 1 takes nothing
+
+        EXPECT_TRUE(world.worker(0).has_room(0, {1, 0})) << to_string(scheme);
+        push(world.worker(0), {1, 0}, 1);
+
+        EXPECT_EQ(world.worker(0).statistics().waits, 0) << to_string(scheme);
+        EXPECT_FALSE(world.worker(0).has_room(0, {1, 0})) << to_string(scheme);
+    }
+}
+
 // --------------------------------------------------------------------------- rest
 
 TEST_F(WorkerBuffers, WhatHasLeftIsNotAtRestBeforeADrain) {
