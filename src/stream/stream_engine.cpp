@@ -218,6 +218,7 @@ void stream_engine::move_waves() {
         last_wave_ = std::chrono::steady_clock::now();
         if (sums->failed != 0) fail(static_cast<rank_t>(sums->failed - 1));
         if (detector_.add_wave(sums->sent, sums->handled)) {
+            if (sums->failed != 0) has_ended_.store(true, std::memory_order_relaxed);
             num_draining_.store(0, std::memory_order_relaxed);
             num_phases_.fetch_add(1, std::memory_order_release);
             return;

@@ -72,6 +72,8 @@ class stream_engine {
     // A handler of this process, or of another one, has thrown: nothing is handled any more.
     void fail(rank_t rank) noexcept;
     bool has_failed() const noexcept { return failed_.load(std::memory_order_relaxed) != 0; }
+    // The drain that has ended last has found a failure: of the phase before, never of the next one.
+    bool has_ended() const noexcept { return has_ended_.load(std::memory_order_relaxed); }
     rank_t failed_rank() const noexcept {
         return static_cast<rank_t>(failed_.load(std::memory_order_relaxed)) - 1;
     }
@@ -118,6 +120,7 @@ class stream_engine {
     std::atomic<int> num_draining_{0};
     std::atomic<std::uint32_t> num_phases_{0};
     std::atomic<std::int64_t> failed_{0};
+    std::atomic<bool> has_ended_{false};
 
     // Only of the thread that drives.
     stream_carrier::events events_;

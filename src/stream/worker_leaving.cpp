@@ -394,7 +394,7 @@ void worker_buffers::relieve() {
     if (never_waits) return;
     ++statistics_.waits;
     keeps_ = options().pressure == back_pressure::block;
-    while (!find_free()) {
+    while (!find_free() && !engine_.has_failed()) {
         const count_t num_handled = receive_all();
         leave_urgent();
         engine_.drive();

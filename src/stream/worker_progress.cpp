@@ -33,6 +33,7 @@ void worker_buffers::start_drain() {
     if (is_inside_) throw error(errc::invalid_state, "drain() of a stream inside a handler");
     if (is_closed_) throw error(errc::invalid_state, "drain() of a stream after close()");
     if (is_draining_) throw error(errc::invalid_state, "drain() of a stream that drains already");
+    if (has_ended_) require_open();
     is_draining_ = true;
     set_refusing(true);
     leave_all(flush_cause::drain);
@@ -49,7 +50,7 @@ bool worker_buffers::test_drain() {
     ++phase_;
     is_draining_ = false;
     sent_before_ = sent();
-    if (engine_.has_failed()) {
+    if (engine_.has_ended()) {
         has_ended_ = true;  // and refuses pushes from now on
         if (failure_) std::rethrow_exception(failure_);
         require_open();

@@ -208,5 +208,62 @@ TEST_F(WorkerBuffers, WhatHasLeftIsNotAtRestBeforeADrain) {
     }
 }
 
+// --------------------------------------------------------------------------- failures
+
+class FailingHandler : public WorkerBuffers {
+  protected:
+    stream_world& start_failing(const stream_options& options) {
+        stream_world& world = start("1x1", options);
+        world.sink.on_arrival = [](stream_worker&, const stream_arrivals&) {
+            throw error(errc::invalid_argument, "no handler");
+        };
+        return world;
+    }
+};
+
+TEST_F(FailingHandler, EndsNoDrainOfThePhaseBefore) {
+    stream_world& world = start_failing(options_of(stream_scheme::ww, 2, 1));
+    stream_worker& first = world.worker(0);
+    stream_worker& second = world.worker(1);
+    first.start_drain();
+    second.start_drain();
+    while (!first.test_drain()) second.progress();
+
+    push(first, {0, 0}, 1);
+    first.progress();  // fails in the next phase, before the other worker has seen the last one end
+
+    EXPECT_TRUE(second.test_drain());
+    first.start_drain();
+    second.start_drain();
+    const error heard = thrown_by([&] {
+        while (!first.test_drain()) second.progress();
+    });
+    EXPECT_EQ(heard.code(), errc::invalid_argument);
+    EXPECT_EQ(thrown_by([&] { second.test_drain(); }).code(), errc::handler_failed);
+}
+
+TEST_F(FailingHandler, LeavesAStreamThatDrainsNoMore) {
+    stream_world& world = start_failing(options_of(stream_scheme::ww, 1, 1));
+    push(world.worker(0), {0, 0}, 1);
+    EXPECT_EQ(thrown_by([&] { drain_all(); }).code(), errc::invalid_argument);
+
+    EXPECT_EQ(thrown_by([&] { world.worker(0).start_drain(); }).code(), errc::handler_failed);
+    EXPECT_TRUE(world.engine(0).is_at_rest());  // and may be closed
+}
+
+TEST_F(FailingHandler, LetsNoPushWaitForAWorkerThatHasGone) {
+    stream_options options = options_of(stream_scheme::ww, 2, 2);
+    options.max_buffers = 1;
+    options.pressure = back_pressure::block;
+    stream_world& world = start_failing(options);
+    push(world.worker(0), {0, 1}, 1);
+    push(world.worker(1), {0, 1}, 2);
+    world.worker(1).progress();  // and never again
+
+    push(world.worker(0), {0, 1}, 1);  // fills the only buffer
+
+    EXPECT_EQ(thrown_by([&] { push(world.worker(0), {0, 1}, 1); }).code(), errc::handler_failed);
+}
+
 }  // namespace
 }  // namespace crossdock
