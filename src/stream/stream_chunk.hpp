@@ -19,6 +19,11 @@ namespace crossdock {
 using chunk_ref = std::uint32_t;
 inline constexpr chunk_ref no_chunk = 0;
 
+// What chunks and their items are aligned to.
+struct alignas(64) chunk_line {
+    std::array<std::byte, 64> bytes;
+};
+
 // The part of a chunk that is sent in front of its items.
 struct chunk_head {
     static constexpr std::uint32_t max_samples = 2;

@@ -101,7 +101,8 @@ class worker_buffers {
         count_t num_items;
         std::uint32_t source;
         bool has_sources;
-        std::vector<std::byte> items;
+        std::size_t num_bytes;
+        std::vector<chunk_line> items;  // as aligned as those of a chunk
         std::vector<std::uint32_t> sources;
     };
     struct item_on_the_way {

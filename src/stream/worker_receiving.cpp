@@ -155,9 +155,15 @@ void worker_buffers::run_handler(const stream_arrivals& arrivals) {
 }
 
 void worker_buffers::keep(const stream_arrivals& arrivals) {
-    kept_share kept{
-        arrivals.channel, arrivals.num_items, arrivals.source, arrivals.sources != nullptr, {}, {}};
-    kept.items.assign(arrivals.items, arrivals.items + arrivals.num_bytes);
+    kept_share kept{arrivals.channel,
+                    arrivals.num_items,
+                    arrivals.source,
+                    arrivals.sources != nullptr,
+                    arrivals.num_bytes,
+                    {},
+                    {}};
+    kept.items.resize((arrivals.num_bytes + sizeof(chunk_line) - 1) / sizeof(chunk_line));
+    std::memcpy(kept.items.data(), arrivals.items, arrivals.num_bytes);
     if (kept.has_sources) {
         kept.sources.assign(arrivals.sources, arrivals.sources + arrivals.num_items);
     }
@@ -171,8 +177,9 @@ count_t worker_buffers::handle_kept() {
     count_t count = 0;
     begin_inside();
     for (const kept_share& share : kept) {
-        run_handler({share.channel, share.items.data(), share.num_items, share.items.size(),
-                     share.source, share.has_sources ? share.sources.data() : nullptr});
+        run_handler({share.channel, share.items.front().bytes.data(), share.num_items,
+                     share.num_bytes, share.source,
+                     share.has_sources ? share.sources.data() : nullptr});
         count += share.num_items;
     }
     end_inside();

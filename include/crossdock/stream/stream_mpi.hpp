@@ -199,6 +199,7 @@ class stream {
     static constexpr bool has_codec = !std::is_trivially_copyable_v<T>;
     static constexpr bool combines = !std::is_same_v<Combine, keep_all>;
     static_assert(!(has_codec && combines), "items with a codec do not combine");
+    static_assert(has_codec || alignof(T) <= 64, "buffers are aligned to 64 bytes");
 
   public:
     using port_type = stream_port<T, Combine>;

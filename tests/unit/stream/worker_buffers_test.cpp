@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstdint>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -191,6 +193,28 @@ TEST_F(WorkerBuffers, APushThatHasFoundRoomDoesNotWait) {
         EXPECT_EQ(world.worker(0).statistics().waits, 0) << to_string(scheme);
         EXPECT_FALSE(world.worker(0).has_room(0, {1, 0})) << to_string(scheme);
     }
+}
+
+// --------------------------------------------------------------------------- arrivals
+
+TEST_F(WorkerBuffers, ItemsThatAreKeptAreAlignedAsInBuffers) {
+    struct alignas(64) line {
+        std::uint64_t value;
+    };
+    stream_options options = options_of(stream_scheme::ww, 1, 1);
+    options.max_buffers = 1;
+    options.pressure = back_pressure::block;
+    stream_world& world = start("1x1", options, {{sizeof(line), 1}});
+    std::vector<std::uint64_t> values;
+    world.sink.on_arrival = [&](stream_worker&, const stream_arrivals& arrivals) {
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(arrivals.items) % alignof(line), 0);
+        values.push_back(reinterpret_cast<const line*>(arrivals.items)->value);
+    };
+
+    for (std::uint64_t i = 0; i < 5; ++i) world.worker(0).push_item(0, {0, 0}, line{i});
+    drain_all();
+
+    EXPECT_EQ(values, (std::vector<std::uint64_t>{0, 1, 2, 3, 4}));
 }
 
 // --------------------------------------------------------------------------- rest
