@@ -51,6 +51,10 @@ class stream_engine {
     // Who keeps the fill of buffers that several workers share.
     int shared_holder() const noexcept { return layout_.is_node() ? 0 : memory_.here(); }
 
+    bool is_urgent(chunk_ref ref) const noexcept {
+        return shape().channel(memory_.at(ref).channel()).is_urgent;
+    }
+
     // Brings a closed chunk on its way. Gives the bytes sent by MPI, or 0.
     std::size_t hand_over(chunk_ref ref, int place);
     // Puts a chunk whose shares are in order into the inboxes of all but `except`, a number in the

@@ -21,17 +21,20 @@ void worker_buffers::end_inside() noexcept {
 count_t worker_buffers::receive_all() {
     begin_inside();
     arrived_.clear();
-    if (!later_.empty()) {
+    const bool has_waited = !later_.empty();
+    if (has_waited) {
         arrived_.swap(later_);  // in part they may have to wait on
     }
     count_t count = 0;
     memory().take(id_.worker, true, arrived_);
     memory().take(id_.worker, false, arrived_);
+    const auto is_urgent = [this](chunk_ref ref) { return engine_.is_urgent(ref); };
+    if (has_waited) std::stable_partition(arrived_.begin(), arrived_.end(), is_urgent);
     for (std::size_t i = 0; i < arrived_.size(); ++i) {
         const chunk_ref ref = arrived_[i];
-        // What is urgent and came meanwhile overtakes.
+        // What is urgent and came meanwhile overtakes, but for what is urgent itself.
         const std::size_t end = arrived_.size();
-        memory().take(id_.worker, true, arrived_);
+        if (!is_urgent(ref)) memory().take(id_.worker, true, arrived_);
         for (std::size_t u = end; u < arrived_.size(); ++u) count += receive(arrived_[u]);
         arrived_.resize(end);
         count += receive(ref);

@@ -197,6 +197,24 @@ TEST_F(WorkerBuffers, APushThatHasFoundRoomDoesNotWait) {
 
 // --------------------------------------------------------------------------- arrivals
 
+TEST_F(WorkerBuffers, UrgentItemsDoNotOvertakeEachOther) {
+    stream_options options = options_of(stream_scheme::ww, 1, 1);
+    options.pressure = back_pressure::block;
+    stream_world& world = start("1x1", options, {{sizeof(item), 1}, {sizeof(item), 1, true}});
+    std::vector<std::uint64_t> values;
+    world.sink.on_arrival = [&](stream_worker& worker, const stream_arrivals& arrivals) {
+        values.push_back(reinterpret_cast<const item*>(arrivals.items)->value);
+        if (values.back() == 1) worker.push_item(1, {0, 0}, item{4, 0});
+    };
+
+    for (std::uint64_t value = 1; value <= 3; ++value) {
+        world.worker(0).push_item(1, {0, 0}, item{value, 0});
+    }
+    drain_all();
+
+    EXPECT_EQ(values, (std::vector<std::uint64_t>{1, 2, 3, 4}));
+}
+
 TEST_F(WorkerBuffers, ItemsThatAreKeptAreAlignedAsInBuffers) {
     struct alignas(64) line {
         std::uint64_t value;
