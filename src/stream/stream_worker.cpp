@@ -17,7 +17,7 @@ worker_id stream_worker::id() const noexcept { return buffers_->id(); }
 void stream_worker::refuse(worker_id to) const {
     throw error(errc::rank_out_of_range,
                 fmt::format("destination worker {} of rank {} is outside [0, {}) of [0, {})",
-                            to.worker, to.rank, push_.num_workers, push_.num_ranks),
+                            to.worker, to.rank, push_.last_worker + 1, push_.num_ranks),
                 to.rank);
 }
 

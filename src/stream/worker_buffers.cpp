@@ -72,7 +72,7 @@ worker_buffers::worker_buffers(stream_engine& engine, stream_worker& worker, int
     push_.cursors = cursors_.data();
     push_.targets = layout().targets().data();
     push_.num_ranks = static_cast<unsigned>(layout().num_ranks());
-    push_.num_workers = static_cast<unsigned>(layout().num_workers());
+    push_.last_worker = static_cast<unsigned>(layout().num_workers() - 1);
     push_.num_buffers = static_cast<std::uint32_t>(layout().buffers().size());
     push_.per_worker_mask = layout().is_per_worker() ? ~std::uint32_t{0} : 0;
     push_.own_number = static_cast<std::uint32_t>(engine.rank() * layout().num_workers() + number);

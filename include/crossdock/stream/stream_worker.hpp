@@ -48,7 +48,7 @@ struct push_state {
     const stream_layout::target* targets = nullptr;  ///< per rank
     std::int64_t ticks = 0;                          ///< pushes until something else is to be done
     unsigned num_ranks = 0;
-    unsigned num_workers = 0;
+    unsigned last_worker = 0;
     std::uint32_t num_buffers = 0;
     std::uint32_t per_worker_mask = 0;  ///< all ones if there is a buffer for each worker
     tag_kind tags = tag_kind::none;
@@ -184,9 +184,8 @@ class stream_worker {
     place_in_buffer locate(int channel, worker_id to) const {
         if (static_cast<unsigned>(to.rank) >= push_.num_ranks) [[unlikely]]
             refuse(to);
-        if (to.worker != 0 && static_cast<unsigned>(to.worker) >= push_.num_workers) [[unlikely]] {
+        if (static_cast<unsigned>(to.worker) > push_.last_worker) [[unlikely]]
             refuse(to);
-        }
         const stream_layout::target* const target = push_.targets + to.rank;
         const auto worker = static_cast<std::uint32_t>(to.worker);
         return {push_.cursors + (static_cast<std::uint32_t>(channel) * push_.num_buffers +
