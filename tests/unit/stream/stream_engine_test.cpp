@@ -674,6 +674,24 @@ TEST_F(LoneWorker, UrgentItemsLeaveAtOnceAndAreHandledFirst) {
     }
 }
 
+TEST_F(LoneWorker, UrgentItemsLeaveEvenIfTheyJustFillWhatIsStaged) {
+    constexpr std::uint32_t num_items = 512 / sizeof(item);
+    for (const stream_scheme scheme : {stream_scheme::pp, stream_scheme::node}) {
+        values_.clear();
+        stream_options options = options_of(scheme, "direct", 1, 100);
+        options.lanes = 2;
+        stream_worker& worker =
+            start(options, {{sizeof(item), 100, false}, {sizeof(item), 100, true}});
+        for (std::uint32_t i = 0; i < num_items; ++i) push(worker, i, 1);
+
+        worker.progress();
+        worker.progress();
+
+        EXPECT_EQ(values_.size(), num_items) << to_string(scheme);
+        EXPECT_EQ(causes(), (by_cause{0, 0, 0, 0, 0, 1, 0})) << to_string(scheme);
+    }
+}
+
 // ---------------------------------------------------------------------------------- states
 
 TEST_F(LoneWorker, PushesOutsideHandlersAreRefusedDuringADrain) {
