@@ -55,6 +55,7 @@ worker_buffers::worker_buffers(stream_engine& engine, stream_worker& worker, int
             staging_stride_ = std::max(staging_stride_, (bytes + 63) / 64 * 64);
         }
         staging_.resize(staging_stride_ * cursors_.size());
+        spilled_.resize(cursors_.size());
     }
     if (combines) {
         const std::size_t slots = std::bit_ceil(std::size_t{2} * largest_capacity);

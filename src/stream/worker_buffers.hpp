@@ -89,7 +89,7 @@ class worker_buffers {
         std::int64_t since;
         bool is_own;  // in memory of this worker
     };
-    // Closed, but beyond the bound.
+    // Beyond the bound, and closed but for what is in `spilled_`.
     struct waiting_chunk {
         std::byte* memory;
         std::size_t index;
@@ -227,6 +227,7 @@ class worker_buffers {
     count_t num_filling_ = 0;
     std::uint32_t num_open_ = 0;  // chunks of this worker that are being filled by it alone
     std::deque<waiting_chunk> overflow_;
+    std::vector<std::byte*> spilled_;  // of each shared buffer, the last one there; still open
     std::vector<std::byte*> free_overflow_;
     struct aligned_delete {
         void operator()(std::byte* memory) const noexcept;

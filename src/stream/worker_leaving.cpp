@@ -92,6 +92,10 @@ void worker_buffers::send_waiting() {
         const waiting_chunk waiting = overflow_.front();
         overflow_.pop_front();
         const chunk from(waiting.memory, shape());
+        if (!spilled_.empty()) {
+            from.close(from.head().units);
+            if (spilled_[waiting.index] == waiting.memory) spilled_[waiting.index] = nullptr;
+        }
         const chunk to = memory().at(ref);
         std::memcpy(to.message_room().data(), from.message().data(), from.message().size());
         to.state().missing.store(0, std::memory_order_relaxed);
@@ -299,17 +303,28 @@ void worker_buffers::copy_staged(std::size_t index, std::uint32_t from, const ch
     }
 }
 
-// What is staged becomes a buffer of its own, beyond the bound.
+// What is staged goes beyond the bound, with what went there before it and waits as well.
 void worker_buffers::spill(std::size_t index, std::uint32_t from) {
-    std::byte* const into = take_overflow();
-    const chunk c(into, shape());
-    begin_chunk(c, index);
+    const int channel = channel_of(index);
     const std::uint32_t units = fill(index) - from;
-    copy_staged(index, from, c, 0, units);
-    c.head().items = shape().has_records(channel_of(index)) ? fillings_[index].num_records : units;
-    c.close(units);
-    overflow_.push_back({into, index, flush_cause::pressure});
-    ++statistics_.overflow_buffers;
+    std::byte*& into = spilled_[index];
+    if (into != nullptr) {
+        const std::uint32_t taken = chunk(into, shape()).head().units;
+        if (shape().capacity(channel) - taken < units) into = nullptr;
+    }
+    if (into == nullptr) {
+        into = take_overflow();
+        const chunk begun(into, shape());
+        begin_chunk(begun, index);
+        begun.head().units = 0;
+        begun.head().items = 0;
+        overflow_.push_back({into, index, flush_cause::pressure});
+        ++statistics_.overflow_buffers;
+    }
+    const chunk c(into, shape());
+    copy_staged(index, from, c, c.head().units, units);
+    c.head().units += units;
+    c.head().items += shape().has_records(channel) ? fillings_[index].num_records : units;
 }
 
 void worker_buffers::close_shared(std::size_t index, chunk_ref expected, flush_cause cause) {

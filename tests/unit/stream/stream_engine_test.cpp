@@ -629,6 +629,28 @@ TEST(StreamEngine, UnderPressureTheOldestBufferLeaves) {
     EXPECT_EQ(world.worker(1).statistics().handled, 1);
 }
 
+// While the only buffer within the bound is being handled: 128 items to each.
+TEST(StreamEngine, WhatHandlersPushBeyondTheBoundFillsItsBuffers) {
+    for (const stream_scheme scheme : all_schemes) {
+        stream_options options = options_of(scheme, "direct", 1, 128);
+        options.max_buffers = 1;
+        const topology nodes = topology::from_string("2x1");
+        stream_world world(nodes, options, channels_of_items(options));
+        count_t num_handled = 0;
+        world.sink.on_arrival = [&](stream_worker& worker, const stream_arrivals& arrivals) {
+            num_handled += arrivals.num_items;
+            if (worker.id().rank != 0) return;
+            for (int i = 0; i < 1024; ++i) worker.push_item(0, {1, 0}, item{});
+        };
+        world.worker(0).push_item(0, {0, 0}, item{});
+
+        world.on_all([](stream_worker& worker, int) { drain(worker); });
+
+        EXPECT_EQ(num_handled, 1025) << to_string(scheme);
+        EXPECT_EQ(world.statistics().overflow_buffers, 8) << to_string(scheme);
+    }
+}
+
 TEST_F(LoneWorker, WithoutRoomAPushMayFail) {
     stream_options options = options_of(stream_scheme::ww, "direct", 1, 2);
     options.max_buffers = 1;
