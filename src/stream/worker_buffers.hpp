@@ -185,6 +185,7 @@ class worker_buffers {
     bool find_free();
     chunk_ref take_free();
     std::byte* take_overflow();
+    void give_overflow_back() noexcept;
     void relieve();
     bool has_all_open();
 

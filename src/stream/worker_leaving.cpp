@@ -386,6 +386,13 @@ std::byte* worker_buffers::take_overflow() {
     return result;
 }
 
+// At rest none of it is in use. What the busiest moment took would otherwise stay until the end.
+void worker_buffers::give_overflow_back() noexcept {
+    overflow_ = {};
+    free_overflow_ = std::vector<std::byte*>();
+    overflow_memory_ = decltype(overflow_memory_)();
+}
+
 // None of this worker's chunks is on its way.
 bool worker_buffers::has_all_open() {
     forget_old(begun_shared_);

@@ -55,6 +55,7 @@ bool worker_buffers::test_drain() {
         if (failure_) std::rethrow_exception(failure_);
         require_open();
     }
+    give_overflow_back();
     set_refusing(false);
     return true;
 }
