@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "crossdock/stream/stream_core_mpi.hpp"
+#include "support/thread_sanitizer.hpp"
 #include "support/thrown_by.hpp"
 
 namespace {
@@ -414,6 +415,7 @@ std::vector<way> all_ways(rank_t num_ranks) {
                 for (const bool is_shared : {true, false}) {
                     const bool is_of_single = text == fmt::format("{}x1", num_ranks);
                     if (is_of_single && is_shared) continue;  // with whom?
+                    if (is_shared && !test::processes_may_share_memory) continue;
                     if (scheme == stream_scheme::node && !is_shared && !is_of_single) continue;
                     way w{fmt::format("{} {} {} {}", text, to_string(scheme), route, is_shared),
                           text,
