@@ -175,7 +175,10 @@ class worker_buffers {
     void close_shared(std::size_t index, chunk_ref expected, flush_cause cause);
     void commit(chunk_ref ref, std::size_t index, std::uint32_t change);
     std::atomic<std::uint64_t>& shared(std::size_t index) const;
+    std::uint64_t num_drains(std::uint32_t num_phases) const noexcept;
     bool may_close_shared() const noexcept;
+    bool others_drain() const noexcept;
+    void leave_shared(flush_cause cause);
     bool is_up_to_date(const begun_buffer& b) const noexcept;
     bool is_up_to_date(const begun_shared& b) const noexcept;
     template <class Begun>

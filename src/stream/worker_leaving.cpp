@@ -104,14 +104,28 @@ void worker_buffers::send_waiting() {
     }
 }
 
+// How often workers have begun to drain by the end of so many phases.
+std::uint64_t worker_buffers::num_drains(std::uint32_t num_phases) const noexcept {
+    const int sharing =
+        layout().is_node() ? layout().group_size(layout().here()) : layout().num_workers();
+    return std::uint64_t{num_phases} * static_cast<std::uint64_t>(sharing);
+}
+
 // While others may still fill them, a drain lets shared buffers be: each is to end with one partial
 // message, not with one for each worker.
 bool worker_buffers::may_close_shared() const noexcept {
-    if (!is_draining_) return true;
-    const int sharing =
-        layout().is_node() ? layout().group_size(layout().here()) : layout().num_workers();
-    const auto all = (std::uint64_t{phase_} + 1) * static_cast<std::uint64_t>(sharing);
-    return memory().num_draining(engine_.shared_holder()) >= all;
+    return !is_draining_ ||
+           memory().num_draining(engine_.shared_holder()) >= num_drains(phase_ + 1);
+}
+
+// Then they leave shared buffers to this worker, which may wait for what is in them.
+bool worker_buffers::others_drain() const noexcept {
+    return !is_draining_ && fills_together(layout().scheme()) &&
+           memory().num_draining(engine_.shared_holder()) > num_drains(phase_);
+}
+
+void worker_buffers::leave_shared(flush_cause cause) {
+    for (std::size_t i = 0; i < num_cursors(); ++i) close_shared(i, no_chunk, cause);
 }
 
 bool worker_buffers::is_up_to_date(const begun_buffer& b) const noexcept {
@@ -136,6 +150,7 @@ void worker_buffers::leave_all(flush_cause cause) {
         }
         begun_shared_.clear();
     }
+    if (others_drain()) leave_shared(cause);
     send_waiting();
 }
 

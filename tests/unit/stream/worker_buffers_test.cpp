@@ -250,6 +250,34 @@ TEST_F(WorkerBuffers, WhatHasLeftIsNotAtRestBeforeADrain) {
     }
 }
 
+// Others that drain already answer a worker that does not drain before it has its answer.
+TEST_F(WorkerBuffers, ADrainingWorkerAnswersThroughASharedBuffer) {
+    for (const bool flushes : {true, false}) {
+        stream_options options = options_of(stream_scheme::pp, 2, 100);
+        options.flush_on_idle = flushes;
+        stream_world& world = start("2x1", options);
+        int num_answers = 0;
+        world.sink.on_arrival = [&](stream_worker& worker, const stream_arrivals&) {
+            if (worker.id() == worker_id{0, 0}) ++num_answers;
+            if (worker.id() == worker_id{1, 0}) push(worker, {0, 0}, 1);
+        };
+        world.worker(1).start_drain();
+        world.worker(2).start_drain();
+
+        push(world.worker(0), {1, 0}, 1);
+        world.worker(0).flush();
+        for (int i = 0; i < 1000 && num_answers == 0; ++i) {
+            world.worker(0).progress();
+            world.worker(1).test_drain();
+            world.worker(2).test_drain();
+            world.worker(3).progress();  // waits for something, too
+            if (!flushes) world.worker(3).flush();
+        }
+
+        EXPECT_EQ(num_answers, 1);
+    }
+}
+
 // --------------------------------------------------------------------------- failures
 
 class FailingHandler : public WorkerBuffers {
