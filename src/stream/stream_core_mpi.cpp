@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <exception>
 #include <optional>
 #include <stop_token>
@@ -27,6 +28,12 @@ bool has_urgent(std::span<const stream_channel> channels) {
 std::optional<std::thread::id> driver() {
     if (thread_support() >= MPI_THREAD_SERIALIZED) return std::nullopt;
     return std::this_thread::get_id();
+}
+
+// Where threads may call MPI one at a time, all streams of the process take turns.
+std::atomic<bool>* turn() {
+    static std::atomic<bool> is_taken{false};
+    return thread_support() == MPI_THREAD_SERIALIZED ? &is_taken : nullptr;
 }
 
 // Those who hand buffers over without MPI.
@@ -58,6 +65,7 @@ struct stream_core::parts {
     stream_memory memory;
     std::optional<mpi_carrier> carrier;
     std::optional<stream_engine> engine;
+    std::atomic<bool> may_drive{false};  // the helper: this thread has done with MPI
     std::jthread helper;
     std::exception_ptr failure_of_helper;
     bool is_closed = false;
@@ -99,13 +107,15 @@ void stream_core::parts::open(std::span<const stream_channel> channels, stream_s
     chunk_memory chunks = memory.make(*own, sharing, shape, sizes);
     on_all_or_none(*own, [&] {
         carrier.emplace(*own, first_tag, has_urgent(channels));
-        engine.emplace(comm.rank(), layout, options, sink, std::move(chunks), *carrier, driver());
+        engine.emplace(comm.rank(), layout, options, sink, std::move(chunks), *carrier, driver(),
+                       turn());
     });
     if (options.latency_sample_interval > 0) {
         engine->set_clock_offset(
             measure_clock_offset(*own, layout.nodes(), first_tag + mpi_carrier::num_tags));
     }
     on_all_or_none(*own, [this] { start_helper(); });
+    may_drive = true;
 }
 
 void stream_core::parts::start_helper() {
@@ -113,7 +123,7 @@ void stream_core::parts::start_helper() {
     helper = std::jthread([this](const std::stop_token& stop) {
         try {
             while (!stop.stop_requested()) {
-                engine->drive();
+                if (may_drive) engine->drive();
                 std::this_thread::yield();
             }
         } catch (...) {

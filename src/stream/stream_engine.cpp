@@ -46,14 +46,16 @@ chunk_shape stream_chunk_shape(const stream_layout& layout, const stream_options
 
 stream_engine::stream_engine(rank_t rank, const stream_layout& layout,
                              const stream_options& options, stream_sink& sink, chunk_memory memory,
-                             stream_carrier& carrier, std::optional<std::thread::id> driver)
+                             stream_carrier& carrier, std::optional<std::thread::id> driver,
+                             std::atomic<bool>* turn)
     : rank_(rank),
       layout_(layout),
       options_(options),
       sink_(sink),
       memory_(std::move(memory)),
       carrier_(carrier),
-      driver_(driver) {
+      driver_(driver),
+      is_driven_(turn != nullptr ? *turn : own_turn_) {
     for (int w = 0; w < layout.num_workers(); ++w) {
         workers_.push_back(std::make_unique<stream_worker>(*this, w));
     }

@@ -34,9 +34,10 @@ chunk_shape stream_chunk_shape(const stream_layout& layout, const stream_options
 class stream_engine {
   public:
     // Everything passed by reference is kept. `driver`: the only thread that may use the carrier.
+    // `turn`: whether an engine drives, of several that must not at once; kept.
     stream_engine(rank_t rank, const stream_layout& layout, const stream_options& options,
                   stream_sink& sink, chunk_memory memory, stream_carrier& carrier,
-                  std::optional<std::thread::id> driver);
+                  std::optional<std::thread::id> driver, std::atomic<bool>* turn = nullptr);
 
     rank_t rank() const noexcept { return rank_; }
     const stream_layout& layout() const noexcept { return layout_; }
@@ -44,7 +45,6 @@ class stream_engine {
     stream_sink& sink() const noexcept { return sink_; }
     const chunk_memory& memory() const noexcept { return memory_; }
     const chunk_shape& shape() const noexcept { return memory_.shape(); }
-    bool keeps_sources() const noexcept { return keeps_sources_; }
 
     stream_worker& worker(int number) { return *workers_[static_cast<std::size_t>(number)]; }
 
@@ -115,12 +115,12 @@ class stream_engine {
     chunk_memory memory_;
     stream_carrier& carrier_;
     std::optional<std::thread::id> driver_;
-    bool keeps_sources_;
     std::int64_t clock_offset_ = 0;
     std::vector<std::unique_ptr<stream_worker>> workers_;
 
     std::atomic<chunk_ref> to_send_{no_chunk};
-    std::atomic<bool> is_driven_{false};
+    std::atomic<bool> own_turn_{false};
+    std::atomic<bool>& is_driven_;
     std::atomic<int> num_draining_{0};
     std::atomic<std::uint32_t> num_phases_{0};
     std::atomic<std::int64_t> failed_{0};

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -23,9 +24,33 @@ struct {
     int ranks_of_machine = 0;  // 0: as it is
 } pretended;
 
+// Threads inside MPI.
+std::atomic<int> num_inside{0};
+std::atomic<int> most_inside{0};
+
+class inside_mpi {
+  public:
+    inside_mpi() {
+        most_inside = std::max(most_inside.load(), ++num_inside);
+        std::this_thread::yield();
+    }
+    ~inside_mpi() { --num_inside; }
+};
+
 }  // namespace
 
 extern "C" {
+int MPI_Testsome(int count, MPI_Request* requests, int* num_done, int* done, MPI_Status* status) {
+    const inside_mpi here;
+    return PMPI_Testsome(count, requests, num_done, done, status);
+}
+
+int MPI_Allreduce(const void* from, void* into, int count, MPI_Datatype type, MPI_Op op,
+                  MPI_Comm comm) {
+    const inside_mpi here;
+    return PMPI_Allreduce(from, into, count, type, op, comm);
+}
+
 int MPI_Query_thread(int* provided) {
     const int code = PMPI_Query_thread(provided);
     *provided = std::min(*provided, pretended.thread_support);
@@ -510,6 +535,45 @@ TEST_F(StreamCoreItems, AllArriveWithWhateverThreadSupportThereIs) {
         exchange_all({.workers = support == MPI_THREAD_SINGLE ? 1 : 2,
                       .nodes = nodes_of(fmt::format("{}x1", num_ranks)),
                       .latency_sample_interval = 3});
+    }
+}
+
+TEST_F(StreamCoreItems, StreamsTakeTurnsWhereOneThreadAtATimeMayCallMpi) {
+    if (!has_threads()) GTEST_SKIP() << "MPI allows one thread";
+    pretended.thread_support = MPI_THREAD_SERIALIZED;
+    num_all = num_ranks;
+    stream_options options;
+    options.nodes = nodes_of(fmt::format("{}x1", num_ranks));
+    adding_sink sink(1, num_all);
+    adding_sink other_sink(1, num_all);
+    stream_core stream(comm, std::span(&item_channel, 1), sink, options);
+    stream_core other(comm, std::span(&item_channel, 1), other_sink, options);
+    most_inside = 0;
+
+    std::jthread thread([&] { run(other.worker(0), 5); });
+    run(stream.worker(0), 5);
+    thread.join();
+
+    EXPECT_LE(most_inside, 1);
+    expect_all(sink, 1, 5);
+    expect_all(other_sink, 1, 5);
+    stream.close();
+    other.close();
+}
+
+TEST_F(StreamCoreItems, AProgressThreadWaitsUntilTheStreamIsMade) {
+    if (!has_threads()) GTEST_SKIP() << "MPI allows one thread";
+    pretended.thread_support = MPI_THREAD_SERIALIZED;
+    num_all = num_ranks;
+    stream_options options;
+    options.nodes = nodes_of(fmt::format("{}x1", num_ranks));
+    options.progress_thread = true;
+    for (int i = 0; i < 10; ++i) {
+        adding_sink sink(1, num_all);
+        most_inside = 0;
+        stream_core stream(comm, std::span(&item_channel, 1), sink, options);
+        EXPECT_LE(most_inside, 1);
+        stream.close();
     }
 }
 
