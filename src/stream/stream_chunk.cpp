@@ -134,7 +134,11 @@ void chunk_memory::count_shared(int holder, int change) const noexcept {
                                 step;
     std::atomic<std::uint64_t>& peak = shared_buffer(holder, sizes_.num_shared_buffers + 1);
     std::uint64_t known = peak.load(std::memory_order_relaxed);
-    while (change > 0 && known < count &&
+    // Who closes a buffer may count before who has begun it: less than none for a moment.
+    const auto is_more = [&] {
+        return static_cast<std::int64_t>(known) < static_cast<std::int64_t>(count);
+    };
+    while (change > 0 && is_more() &&
            !peak.compare_exchange_weak(known, count, std::memory_order_relaxed)) {
     }
 }

@@ -357,7 +357,8 @@ TEST(ChunkMemory, TheMostSharedBuffersAtATimeAreKnownToAll) {
     const chunk_shape shape(words, 2, 2, 0);
     const shared_node node(shape, {1, 1, 0, 9}, 2);
 
-    for (const int change : {1, 1, 1, -1, -1, 1}) node.processes[1].count_shared(0, change);
+    for (const int change : {-1, -1, 1, 1, 1, 1, 1, -1, -1, 1})
+        node.processes[1].count_shared(0, change);
 
     EXPECT_EQ(node.processes[0].peak_shared(0), 3);
     EXPECT_EQ(node.processes[0].peak_shared(1), 0);
