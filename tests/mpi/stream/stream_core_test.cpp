@@ -45,12 +45,6 @@ int MPI_Testsome(int count, MPI_Request* requests, int* num_done, int* done, MPI
     return PMPI_Testsome(count, requests, num_done, done, status);
 }
 
-int MPI_Allreduce(const void* from, void* into, int count, MPI_Datatype type, MPI_Op op,
-                  MPI_Comm comm) {
-    const inside_mpi here;
-    return PMPI_Allreduce(from, into, count, type, op, comm);
-}
-
 int MPI_Query_thread(int* provided) {
     const int code = PMPI_Query_thread(provided);
     *provided = std::min(*provided, pretended.thread_support);
@@ -559,22 +553,6 @@ TEST_F(StreamCoreItems, StreamsTakeTurnsWhereOneThreadAtATimeMayCallMpi) {
     expect_all(other_sink, 1, 5);
     stream.close();
     other.close();
-}
-
-TEST_F(StreamCoreItems, AProgressThreadWaitsUntilTheStreamIsMade) {
-    if (!has_threads()) GTEST_SKIP() << "MPI allows one thread";
-    pretended.thread_support = MPI_THREAD_SERIALIZED;
-    num_all = num_ranks;
-    stream_options options;
-    options.nodes = nodes_of(fmt::format("{}x1", num_ranks));
-    options.progress_thread = true;
-    for (int i = 0; i < 10; ++i) {
-        adding_sink sink(1, num_all);
-        most_inside = 0;
-        stream_core stream(comm, std::span(&item_channel, 1), sink, options);
-        EXPECT_LE(most_inside, 1);
-        stream.close();
-    }
 }
 
 TEST_F(StreamCoreItems, AllArriveByAProgressThread) {
