@@ -11,12 +11,13 @@
 
 #include "crossdock/stream/stream_worker.hpp"
 #include "item_divider.hpp"
+#include "line_allocator.hpp"
 #include "stream_chunk.hpp"
 #include "stream_engine.hpp"
 
 namespace crossdock {
 
-class worker_buffers {
+class alignas(line_pair_bytes) worker_buffers {
   public:
     worker_buffers(stream_engine& engine, stream_worker& worker, int number);
 
@@ -213,14 +214,14 @@ class worker_buffers {
     worker_id id_;
     int number_in_place_;
 
-    std::vector<stream_cursor> cursors_;
-    std::vector<stream_cursor> refused_;  // all closed
-    std::vector<filling> fillings_;
+    line_vector<stream_cursor> cursors_;
+    line_vector<stream_cursor> refused_;  // all closed
+    line_vector<filling> fillings_;
     std::vector<waiting_items> waiting_items_;
     std::vector<std::uint16_t> positions_;
-    std::vector<std::byte> scratch_;
+    line_vector<std::byte> scratch_;
     std::uint32_t scratch_source_ = 0;
-    std::vector<std::byte> staging_;
+    line_vector<std::byte> staging_;
     std::size_t staging_stride_ = 0;
     std::uint32_t serial_ = 0;
     std::deque<begun_buffer> begun_;

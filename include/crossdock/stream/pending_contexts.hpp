@@ -12,22 +12,21 @@
 
 namespace crossdock {
 
-/// @brief First in, first out. Keeps its memory, which doubles when it is full.
+/// @brief First in, first out, in one piece. Keeps its memory, which grows when half of it is in use.
 template <class Context>
-class context_ring {
+class context_queue {
   public:
     void push(const Context& context) {
-        if (last_ - first_ == contexts_.size()) grow();
-        contexts_[last_++ & (contexts_.size() - 1)] = context;
+        if (last_ == end_) [[unlikely]]
+            make_room();
+        *last_++ = context;
     }
 
     /// @pre at least as many have been pushed and not popped
     void pop(std::span<Context> into) {
-        const std::size_t at = first_ & (contexts_.size() - 1);
-        const std::size_t until_end = std::min(into.size(), contexts_.size() - at);
-        const auto rest = std::copy_n(contexts_.data() + at, until_end, into.begin());
-        std::copy_n(contexts_.data(), into.size() - until_end, rest);
+        std::copy_n(first_, into.size(), into.begin());
         first_ += into.size();
+        if (first_ == last_) first_ = last_ = memory_.get();
     }
 
     /// @brief Forgets what was pushed last, if it is still there.
@@ -38,18 +37,27 @@ class context_ring {
   private:
     static constexpr std::size_t least_size = 16;
 
-    void grow() {
-        std::vector<Context> larger(std::max(2 * contexts_.size(), least_size));
-        const std::size_t num_pending = last_ - first_;
-        if (num_pending > 0) pop({larger.data(), num_pending});
-        contexts_ = std::move(larger);
-        first_ = 0;
-        last_ = num_pending;
+    // Seldom, so that `push` may be short. To the front, of larger memory if more than half of it is in use.
+    [[gnu::noinline]] void make_room() {
+        const auto num_pending = static_cast<std::size_t>(last_ - first_);
+        const auto size = static_cast<std::size_t>(end_ - memory_.get());
+        if (2 * num_pending < size) {
+            std::copy(first_, last_, memory_.get());
+        } else {
+            const std::size_t larger = std::max(2 * size, least_size);
+            auto memory = std::make_unique_for_overwrite<Context[]>(larger);
+            std::copy(first_, last_, memory.get());
+            memory_ = std::move(memory);
+            end_ = memory_.get() + larger;
+        }
+        first_ = memory_.get();
+        last_ = first_ + num_pending;
     }
 
-    std::vector<Context> contexts_;  // 0 or a power of two
-    std::size_t first_ = 0;          // modulo the size
-    std::size_t last_ = 0;
+    Context* last_ = nullptr;
+    Context* end_ = nullptr;
+    Context* first_ = nullptr;
+    std::unique_ptr<Context[]> memory_;
 };
 
 /// @brief Of one port whose replies come in the order of its requests: a ring for each worker that
@@ -59,19 +67,16 @@ class ordered_contexts {
   public:
     ordered_contexts(rank_t num_ranks, int num_workers)
         : num_workers_(static_cast<std::size_t>(num_workers)),
-          rings_(static_cast<std::size_t>(num_ranks)) {}
+          queues_(static_cast<std::size_t>(num_ranks) * num_workers_) {}
 
-    /// @pre there is such a worker
-    context_ring<Context>& of(worker_id to) {
-        auto& rings = rings_[static_cast<std::size_t>(to.rank)];
-        if (rings == nullptr) [[unlikely]]
-            rings = std::make_unique<context_ring<Context>[]>(num_workers_);
-        return rings[static_cast<std::size_t>(to.worker)];
+    context_queue<Context>& of(worker_id to) {
+        return queues_[static_cast<std::size_t>(to.rank) * num_workers_ +
+                       static_cast<std::size_t>(to.worker)];
     }
 
   private:
     std::size_t num_workers_;
-    std::vector<std::unique_ptr<context_ring<Context>[]>> rings_;  // per rank and worker
+    std::vector<context_queue<Context>> queues_;  // per rank and worker
 };
 
 /// @brief Of one port whose replies come in any order: a table, whose free slots are used again.

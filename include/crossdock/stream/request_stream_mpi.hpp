@@ -41,14 +41,17 @@ class alignas(64) request_port {  // a line of memory for itself: ports belong t
     /// @par Complexity
     /// A few instructions without lock or atomic. No allocation once as many requests have been
     /// pending before.
-    void request(worker_id to, const Q& request, const Context& context) {
+    [[gnu::always_inline]] void request(worker_id to, const Q& item, const Context& context) {
+        // The context comes first: a push that waits has stored its item, and may handle the reply.
         if (is_ordered_) {
-            request_in_order(to, request, context);
+            worker_->push_noted(
+                requests_channel, to, item, [=, this] { ordered_.of(to).push(context); },
+                [=, this] { ordered_.of(to).take_back(); });
         } else {
-            request_numbered(to, request, context);
+            request_numbered(to, item, context);
         }
     }
-    void request(rank_t to, const Q& item, const Context& context) {
+    [[gnu::always_inline]] void request(rank_t to, const Q& item, const Context& context) {
         request(worker_id{to, 0}, item, context);
     }
 
@@ -100,13 +103,15 @@ class alignas(64) request_port {  // a line of memory for itself: ports belong t
           num_workers_(static_cast<std::uint32_t>(layout.num_workers())),
           ordered_(is_ordered ? layout.num_ranks() : 0, layout.num_workers()) {}
 
-    bool is_worker(worker_id to) const {
-        return static_cast<std::uint32_t>(to.rank) < num_ranks_ &&
-               static_cast<std::uint32_t>(to.worker) < num_workers_;
+    void request_numbered(worker_id to, const Q& item, const Context& context) {
+        const std::uint32_t slot = numbered_.add(context);
+        try {
+            worker_->push_item(requests_channel, to, with_slot(item, slot));
+        } catch (...) {
+            numbered_.take(slot);
+            throw;
+        }
     }
-
-    void request_in_order(worker_id to, const Q& request, const Context& context);
-    void request_numbered(worker_id to, const Q& request, const Context& context);
 
     template <class Answer>
     void answer(const stream_arrivals& arrivals, const Answer& handle);
@@ -264,32 +269,6 @@ class request_stream {
     stream_core core_;
     std::vector<port_type> ports_;
 };
-
-// The context comes first: a push that waits has stored its item, and may handle the reply.
-template <request_item Q, request_item R, request_item Context>
-void request_port<Q, R, Context>::request_in_order(worker_id to, const Q& request,
-                                                   const Context& context) {
-    const bool is_known = is_worker(to);  // if not, the push throws
-    if (is_known) ordered_.of(to).push(context);
-    try {
-        worker_->push_item(requests_channel, to, request);
-    } catch (...) {
-        if (is_known) ordered_.of(to).take_back();
-        throw;
-    }
-}
-
-template <request_item Q, request_item R, request_item Context>
-void request_port<Q, R, Context>::request_numbered(worker_id to, const Q& request,
-                                                   const Context& context) {
-    const std::uint32_t slot = numbered_.add(context);
-    try {
-        worker_->push_item(requests_channel, to, with_slot(request, slot));
-    } catch (...) {
-        numbered_.take(slot);
-        throw;
-    }
-}
 
 template <request_item Q, request_item R, request_item Context>
 template <class Answer>

@@ -46,7 +46,6 @@ enum class tag_kind : std::uint8_t {
 struct push_state {
     stream_cursor* cursors = nullptr;                ///< per channel and buffer
     const stream_layout::target* targets = nullptr;  ///< per rank
-    std::int64_t ticks = 0;                          ///< pushes until something else is to be done
     unsigned num_ranks = 0;
     unsigned last_worker = 0;
     std::uint32_t num_buffers = 0;
@@ -71,7 +70,7 @@ struct push_state {
 ///
 /// @par Thread safety
 /// None: one thread at a time. Different workers of a stream may be used by different threads.
-class stream_worker {
+class alignas(128) stream_worker {  // threads write to theirs all the time
   public:
     stream_worker(stream_engine& engine, int worker);
     ~stream_worker();
@@ -94,6 +93,23 @@ class stream_worker {
     template <class T>
     void push_item(int channel, worker_id to, const T& item) {
         store(locate(channel, to), item);
+    }
+
+    /// @brief As `push_item`; first, if there is such a worker, calls `note()`, and if nothing is
+    /// pushed after all, `forget()`. Handlers that the push runs come after `note()`.
+    template <class T, class Note, class Forget>
+    [[gnu::always_inline]] void push_noted(int channel, worker_id to, const T& item,
+                                           const Note& note, const Forget& forget) {
+        const place_in_buffer at = locate(channel, to);
+        note();
+        if (append(at, item)) [[unlikely]] {
+            try {
+                after_push(*at.open);
+            } catch (...) {
+                forget();
+                throw;
+            }
+        }
     }
 
     /// @brief As `push_item` for each of `items`, in their order.
@@ -193,15 +209,26 @@ class stream_worker {
                 target, worker};
     }
 
-    // Everything is read before the item is written, which to the compiler may change anything.
     template <class T>
     void store(place_in_buffer at, const T& item) {
+        if (append(at, item)) [[unlikely]]
+            after_push(*at.open);
+    }
+
+    // Another worker has read the memory that is written here: it comes from there.
+    static constexpr std::size_t prefetch_bytes = 512;
+
+    // Whether the buffer is full now. Everything is read before the item is written, which to the
+    // compiler may change anything.
+    template <class T>
+    bool append(place_in_buffer at, const T& item) {
         stream_cursor& open = *at.open;
         std::byte* const here = open.next;
         std::byte* const next = here + sizeof(T);
         const bool is_full = next == open.end;
         const tag_kind kind = push_.tags;
         open.next = next;
+        __builtin_prefetch(here + prefetch_bytes, 1);
         std::memcpy(here, &item, sizeof(T));
         if (kind == tag_kind::number) {
             std::byte* const tag_here = open.tags;
@@ -211,8 +238,7 @@ class stream_worker {
         } else if (kind == tag_kind::any) {
             put_tag(open, at.tag(), push_.own_number);
         }
-        if (is_full) [[unlikely]]
-            after_push(open);
+        return is_full;
     }
 
     // There is room for so many items.

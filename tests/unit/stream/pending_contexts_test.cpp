@@ -9,19 +9,19 @@
 namespace crossdock {
 namespace {
 
-TEST(ContextRing, GivesBackInOrderWhateverItsFill) {
-    context_ring<int> ring;
+TEST(ContextQueue, GivesBackInOrderWhateverItsFill) {
+    context_queue<int> queue;
     std::deque<int> expected;
     std::mt19937 random(5);
     int next = 0;
 
     for (int round = 0; round < 500; ++round) {
         for (auto pushes = random() % 40; pushes > 0; --pushes) {
-            ring.push(next);
+            queue.push(next);
             expected.push_back(next++);
         }
         std::vector<int> popped(random() % (expected.size() + 1));
-        ring.pop(popped);
+        queue.pop(popped);
         for (const int context : popped) {
             ASSERT_EQ(context, expected.front());
             expected.pop_front();
@@ -30,21 +30,21 @@ TEST(ContextRing, GivesBackInOrderWhateverItsFill) {
     EXPECT_GT(next, 5000);
 }
 
-TEST(ContextRing, TakesBackWhatWasPushedLast) {
-    context_ring<int> ring;
+TEST(ContextQueue, TakesBackWhatWasPushedLast) {
+    context_queue<int> queue;
     std::vector<int> popped(2);
-    for (const int context : {1, 2, 3}) ring.push(context);
+    for (const int context : {1, 2, 3}) queue.push(context);
 
-    ring.take_back();
-    ring.push(4);
-    ring.pop(popped);
+    queue.take_back();
+    queue.push(4);
+    queue.pop(popped);
     EXPECT_EQ(popped, (std::vector{1, 2}));
     popped.resize(1);
-    ring.pop(popped);
+    queue.pop(popped);
     EXPECT_EQ(popped, std::vector{4});
-    ring.take_back();  // nothing is left
-    ring.push(5);
-    ring.pop(popped);
+    queue.take_back();  // nothing is left
+    queue.push(5);
+    queue.pop(popped);
     EXPECT_EQ(popped, std::vector{5});
 }
 
