@@ -559,7 +559,7 @@ typedef struct crossdock_stream_options {
     const char* scheme;  ///< "ww", "wps", "wsp", "pp" or "node"; null or "auto": chosen
     const char* route;   ///< between processes, e.g. "grid:2"; null: "direct"
     const crossdock_topology* nodes;  ///< who shares memory; null: found on the machine
-    int64_t buffer_items;             ///< items of a full buffer; 0: 32 KiB of them
+    int64_t buffer_items;             ///< items of a full buffer; 0: 64 KiB of them
     int max_buffers;         ///< of a worker, those on their way included; 0 is the default
     int num_lanes;           ///< 1, or 2 if items may be urgent
     int flush_on_idle;       ///< `progress` that finds nothing to do sends what there is

@@ -11,7 +11,7 @@ namespace crossdock {
 
 namespace {
 
-constexpr count_t most_bytes_of_a_worker = 512 << 10;
+constexpr count_t most_bytes_of_a_worker = 1 << 20;
 constexpr count_t most_bytes_of_own_buffers = 16 << 20;
 
 struct named_scheme {

@@ -50,7 +50,7 @@ void check_numbers(const stream_options& options, rank_t num_ranks) {
         refuse(fmt::format("{} ranks of {} workers are more than {} workers", num_ranks,
                            options.workers, std::numeric_limits<int>::max()));
     if (options.buffer_items < 0)
-        refuse(fmt::format("a buffer of {} items; the least is 1, or 0 for 32 KiB of them",
+        refuse(fmt::format("a buffer of {} items; the least is 1, or 0 for 64 KiB of them",
                            options.buffer_items));
     if (options.max_buffers < 0)
         refuse(fmt::format("at most {} buffers; the least is 0", options.max_buffers));

@@ -87,6 +87,11 @@ worker_buffers::worker_buffers(stream_engine& engine, stream_worker& worker, int
     }
     for (std::size_t i = 0; i < cursors_.size(); ++i) reset_cursor(i);
     refused_ = cursors_;
+    for (const stream_layout::target& target : layout().targets()) {
+        first_cursors_.push_back(&cursors_[target.buffer]);
+        first_refused_.push_back(&refused_[target.buffer]);
+    }
+    set_refusing(false);
 }
 
 std::size_t worker_buffers::index_for(int channel, worker_id to) const {
@@ -232,6 +237,7 @@ void worker_buffers::after_push(stream_cursor& open) {
 void worker_buffers::set_refusing(bool is_refusing) noexcept {
     push_.is_refusing = is_refusing;
     push_.cursors = is_refusing ? refused_.data() : cursors_.data();
+    push_.first_cursors = is_refusing ? first_refused_.data() : first_cursors_.data();
 }
 
 void worker_buffers::require_open() const {

@@ -215,7 +215,9 @@ class alignas(line_pair_bytes) worker_buffers {
     int number_in_place_;
 
     line_vector<stream_cursor> cursors_;
-    line_vector<stream_cursor> refused_;  // all closed
+    line_vector<stream_cursor> refused_;         // all closed
+    std::vector<stream_cursor*> first_cursors_;  // per rank, in channel 0
+    std::vector<stream_cursor*> first_refused_;
     line_vector<filling> fillings_;
     std::vector<waiting_items> waiting_items_;
     std::vector<std::uint16_t> positions_;

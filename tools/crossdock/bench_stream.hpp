@@ -17,7 +17,7 @@ struct stream_bench_options {
     bench::streaming::workload_options workload;
     std::vector<std::string> schemes{"auto"};
     std::vector<std::string> routes{"direct"};
-    std::vector<count_t> buffer_items{1024};
+    std::vector<count_t> buffer_items{8192};
     std::string nodes_text;
     double max_age_microseconds = 0;  ///< 0: none
     std::string mpi_threads;          ///< what MPI is asked for; empty: as much as is needed

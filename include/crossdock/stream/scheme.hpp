@@ -40,7 +40,7 @@ constexpr bool fills_together(stream_scheme scheme) {
 /// @brief The scheme that `automatic` stands for; the one rule, by measurement (`docs/stream.md`).
 ///
 /// One worker to a process needs no order (`ww`), and nor do several as long as the buffers of one
-/// hold no more than 512 KiB. Otherwise they take `wps`, unless the buffers of a process would then
+/// hold no more than 1 MiB. Otherwise they take `wps`, unless the buffers of a process would then
 /// hold more than 16 MiB: those share theirs (`pp`).
 /// @param num_places    processes that a worker sends to in one hop
 /// @param num_workers   of a process

@@ -2,6 +2,7 @@
 /// @brief What a user may choose about a stream.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -34,7 +35,7 @@ struct stream_options {
     std::string route = "direct";  ///< any registered route, between processes (nodes for `node`)
     std::optional<topology> nodes = {};  ///< who shares memory; found on the machine if absent
 
-    /// @brief g: items of a full buffer, or bytes for items of any size; 0: 32 KiB of them.
+    /// @brief g: items of a full buffer, or bytes for items of any size; 0: 64 KiB of them.
     count_t buffer_items = 0;
 
     /// @brief Buffers of a worker, those on their way included; 0: 32 more than it fills.
@@ -68,10 +69,10 @@ struct stream_options {
 
 /// @brief What a full buffer holds: items of `item_bytes` bytes, or bytes if that is 0.
 constexpr count_t buffer_capacity(const stream_options& options, std::size_t item_bytes) {
-    constexpr std::size_t usual_bytes = 32 << 10;
+    constexpr std::size_t usual_bytes = 64 << 10;
     if (options.buffer_items != 0) return options.buffer_items;
     if (item_bytes == 0) return usual_bytes;
-    return static_cast<count_t>(usual_bytes / item_bytes > 16 ? usual_bytes / item_bytes : 16);
+    return static_cast<count_t>(std::clamp<std::size_t>(usual_bytes / item_bytes, 16, 32 << 10));
 }
 
 }  // namespace crossdock

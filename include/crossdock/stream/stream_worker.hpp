@@ -45,6 +45,7 @@ enum class tag_kind : std::uint8_t {
 /// @brief What a push reads and writes, all in a line of memory or two.
 struct push_state {
     stream_cursor* cursors = nullptr;                ///< per channel and buffer
+    stream_cursor* const* first_cursors = nullptr;   ///< per rank, in channel 0
     const stream_layout::target* targets = nullptr;  ///< per rank
     unsigned num_ranks = 0;
     unsigned last_worker = 0;
@@ -204,8 +205,9 @@ class alignas(128) stream_worker {  // threads write to theirs all the time
             refuse(to);
         const stream_layout::target* const target = push_.targets + to.rank;
         const auto worker = static_cast<std::uint32_t>(to.worker);
-        return {push_.cursors + (static_cast<std::uint32_t>(channel) * push_.num_buffers +
-                                 target->buffer + (worker & push_.per_worker_mask)),
+        return {push_.first_cursors[to.rank] +
+                    (static_cast<std::uint32_t>(channel) * push_.num_buffers +
+                     (worker & push_.per_worker_mask)),
                 target, worker};
     }
 

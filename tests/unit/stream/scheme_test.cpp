@@ -148,10 +148,10 @@ TEST(Scheme, OneWorkerToAProcessChoosesWw) {
     EXPECT_EQ(choose_stream_scheme(100000, 1, 1 << 20), stream_scheme::ww);
 }
 
-TEST(Scheme, SeveralWorkersHaveABufferForEachOtherUpToHalfAMebibyte) {
-    constexpr count_t buffer = 32 << 10;
+TEST(Scheme, SeveralWorkersHaveABufferForEachOtherUpToAMebibyte) {
+    constexpr count_t buffer = 64 << 10;
 
-    EXPECT_EQ(choose_stream_scheme(8, 2, buffer), stream_scheme::ww);  // 512 KiB exactly
+    EXPECT_EQ(choose_stream_scheme(8, 2, buffer), stream_scheme::ww);  // 1 MiB exactly
     EXPECT_EQ(choose_stream_scheme(17, 1, buffer), stream_scheme::ww);
     EXPECT_EQ(choose_stream_scheme(9, 2, buffer), stream_scheme::wps);
 }
