@@ -80,16 +80,16 @@ void mpi_carrier::take_done(transfers& pending, std::vector<chunk_ref>& into) {
 }
 
 void mpi_carrier::start_wave(const wave_sums& own) {
-    own_sums_ = own;
+    sums_->own = own;
     CROSSDOCK_MPI(
-        MPI_Iallreduce(&own_sums_, &all_sums_, 1, sums_type_, add_sums_, comm_.get(), &wave_));
+        MPI_Iallreduce(&sums_->own, &sums_->all, 1, sums_type_, add_sums_, comm_.get(), &wave_));
 }
 
 std::optional<wave_sums> mpi_carrier::test_wave() {
     int is_complete = 0;
     CROSSDOCK_MPI(MPI_Test(&wave_, &is_complete, MPI_STATUS_IGNORE));
     if (!is_complete) return std::nullopt;
-    return all_sums_;
+    return sums_->all;
 }
 
 void mpi_carrier::close() {
@@ -142,6 +142,9 @@ bool mpi_carrier::abandon() noexcept {
     int is_finalized = 0;
     MPI_Finalized(&is_finalized);
     if (is_finalized) return false;
+    int is_wave_complete = 0;
+    MPI_Test(&wave_, &is_wave_complete, MPI_STATUS_IGNORE);
+    if (!is_wave_complete) sums_.release();  // now MPI's, for as long as it is initialised
     bool is_in_use = false;
     for (transfers* const pending : {&sends_, &urgent_receives_, &receives_}) {
         for (MPI_Request& request : pending->requests) {

@@ -64,8 +64,12 @@ class mpi_carrier final : public stream_carrier {
     MPI_Datatype sums_type_ = MPI_DATATYPE_NULL;
     MPI_Op add_sums_ = MPI_OP_NULL;
     MPI_Request wave_ = MPI_REQUEST_NULL;
-    wave_sums own_sums_;
-    wave_sums all_sums_;
+    // Apart from this object: MPI may write to it after `abandon()`.
+    struct wave_buffers {
+        wave_sums own;
+        wave_sums all;
+    };
+    std::unique_ptr<wave_buffers> sums_ = std::make_unique<wave_buffers>();
 };
 
 }  // namespace crossdock

@@ -193,7 +193,8 @@ void worker_buffers::begin(std::size_t index) {
         waiting_items_[index].tags = tags;
     }
     if (shape().channel(channel).is_urgent) {
-        urgent_.push_back(index);
+        if (!f.is_urgent) urgent_.push_back(index);
+        f.is_urgent = true;
     } else {
         f.since = now_if_needed();
         begun_.push_back({index, f.serial, f.since});
@@ -340,8 +341,10 @@ void worker_buffers::push_record(std::size_t index, std::uint32_t tag,
         require_open();
         if (fillings_[index].kind == filling_kind::closed) require_room();
     }
+    const std::uint32_t serial = serial_;
     append_record(index, {item, tag, push_.own_number, 0}, false);
-    if (!is_inside_) relieve();
+    const bool has_left = serial_ != serial || fillings_[index].kind == filling_kind::closed;
+    if (!is_inside_ && has_left) relieve();
 }
 
 void worker_buffers::append_record(std::size_t index, const item_on_the_way& item,

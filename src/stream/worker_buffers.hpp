@@ -69,6 +69,7 @@ class alignas(line_pair_bytes) worker_buffers {
         std::byte* memory = nullptr;  // of the chunk, or of the staged items
         std::uint32_t serial = 0;     // how many buffers had begun
         std::int64_t since = 0;       // it has begun
+        bool is_urgent = false;       // and in the list of those that leave at the next progress()
         std::uint32_t num_records = 0;
         std::uint32_t num_forwarded = 0;
         std::uint32_t sample_position = no_sample;  // of the item that is to carry the time

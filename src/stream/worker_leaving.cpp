@@ -156,6 +156,7 @@ void worker_buffers::leave_all(flush_cause cause) {
 
 void worker_buffers::leave_urgent() {
     for (const std::size_t index : urgent_) {
+        fillings_[index].is_urgent = false;
         if (fillings_[index].kind != filling_kind::closed) leave(index, flush_cause::urgent);
         // What was staged may have left before, as many items as there is room for.
         if (fills_together(layout().scheme())) close_shared(index, no_chunk, flush_cause::urgent);
