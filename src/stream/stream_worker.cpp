@@ -54,6 +54,11 @@ void stream_worker::flush(worker_id to) {
     buffers_->flush(to);
 }
 
+void stream_worker::set_buffer_items(worker_id to, count_t num_items) {
+    locate(0, to);
+    buffers_->set_buffer_items(to, num_items);
+}
+
 void stream_worker::start_drain() { buffers_->start_drain(); }
 
 bool stream_worker::test_drain() { return buffers_->test_drain(); }

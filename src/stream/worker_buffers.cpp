@@ -36,6 +36,9 @@ worker_buffers::worker_buffers(stream_engine& engine, stream_worker& worker, int
     const std::size_t num_channels = static_cast<std::size_t>(shape().num_channels());
     cursors_.resize(layout().buffers().size() * num_channels);
     fillings_.resize(cursors_.size());
+    for (std::size_t i = 0; i < cursors_.size(); ++i) {
+        limits_.push_back(shape().capacity(channel_of(i)));
+    }
     std::size_t largest = 1;
     std::uint32_t largest_capacity = 1;
     bool combines = false;
@@ -181,7 +184,7 @@ void worker_buffers::begin(std::size_t index) {
         const chunk c(f.memory, shape());
         begin_chunk(c, index);
         tags = c.open_tags();
-        set_cursor(index, c.items(), tags, c.open_sources(), shape().capacity(channel));
+        set_cursor(index, c.items(), tags, c.open_sources(), limits_[index]);
         for (std::size_t at = 0; at < prefetched_bytes; at += 64) {
             __builtin_prefetch(c.items() + at, 1);
         }
@@ -325,7 +328,30 @@ void worker_buffers::give_sample_back(std::size_t index) {
 
 std::uint32_t worker_buffers::room_of(std::size_t index) const {
     return fillings_[index].kind == filling_kind::staging ? staged_units(shape(), channel_of(index))
-                                                          : shape().capacity(channel_of(index));
+                                                          : limits_[index];
+}
+
+void worker_buffers::set_buffer_items(worker_id to, count_t num_items) {
+    if (fills_together(layout().scheme())) {
+        throw error(errc::invalid_argument,
+                    fmt::format("the size of a buffer that several workers fill (scheme {})",
+                                to_string(layout().scheme())));
+    }
+    for (int channel = 0; channel < shape().num_channels(); ++channel) {
+        const std::uint32_t capacity = shape().capacity(channel);
+        if (shape().has_records(channel)) {
+            throw error(errc::invalid_argument, "the size of a buffer for items of any size");
+        }
+        if (num_items < 1 || num_items > count_t{capacity}) {
+            throw error(
+                errc::invalid_argument,
+                fmt::format("a buffer of {} items; there must be 1 to {}", num_items, capacity));
+        }
+    }
+    flush(to);
+    for (int channel = 0; channel < shape().num_channels(); ++channel) {
+        limits_[index_for(channel, to)] = static_cast<std::uint32_t>(num_items);
+    }
 }
 
 void worker_buffers::push_record(std::size_t index, std::uint32_t tag,

@@ -31,6 +31,7 @@ class alignas(line_pair_bytes) worker_buffers {
     count_t progress();
     void flush();
     void flush(worker_id to);
+    void set_buffer_items(worker_id to, count_t num_items);
 
     void start_drain();
     bool test_drain();
@@ -220,6 +221,7 @@ class alignas(line_pair_bytes) worker_buffers {
     std::vector<stream_cursor*> first_cursors_;  // per rank, in channel 0
     std::vector<stream_cursor*> first_refused_;
     line_vector<filling> fillings_;
+    std::vector<std::uint32_t> limits_;  // units of a full buffer
     std::vector<waiting_items> waiting_items_;
     std::vector<std::uint16_t> positions_;
     line_vector<std::byte> scratch_;

@@ -140,6 +140,16 @@ class stream_port {
     void flush() { worker_->flush(); }
     void flush(worker_id to) { worker_->flush(to); }
 
+    /// @brief From now on the buffer for `to` leaves with so many items; a worker that hears little
+    /// then hears it sooner. Sends what it holds. Route and scheme may have other workers share it.
+    /// @param num_items  at most what the options' `buffer_items` says
+    /// @throws error(errc::rank_out_of_range)  there is no such worker
+    /// @throws error(errc::invalid_argument)   the number is out of range, or the buffer is filled by
+    /// several workers (`pp`, `node`) or holds items of any size
+    void set_buffer_items(worker_id to, count_t num_items) {
+        worker_->set_buffer_items(to, num_items);
+    }
+
     /// @brief Begins to bring the stream to rest: every port of every rank must call it, and then
     /// nothing is pushed but by handlers until all items are handled, those that handlers push too.
     ///

@@ -174,6 +174,13 @@ class alignas(128) stream_worker {  // threads write to theirs all the time
     /// @throws error(errc::rank_out_of_range)  there is no such worker
     void flush(worker_id to);
 
+    /// @brief From now on the buffer for `to` leaves with so many items. Sends what it holds.
+    /// @param num_items  at most what the options' `buffer_items` says
+    /// @throws error(errc::rank_out_of_range)  there is no such worker
+    /// @throws error(errc::invalid_argument)   the number is out of range, or the buffer is shared by
+    /// several workers or holds items of any size
+    void set_buffer_items(worker_id to, count_t num_items);
+
     /// @brief Says that nothing will be pushed but by handlers until the stream has come to rest.
     /// @throws error(errc::invalid_state)  draining or closed already, or called by a handler
     void start_drain();

@@ -519,6 +519,42 @@ TEST_F(LoneWorker, AFullBufferLeaves) {
     EXPECT_EQ(values_, (std::vector<std::uint32_t>{0, 1, 2, 3, 4, 5}));
 }
 
+TEST_F(LoneWorker, ABufferMayBeSmallerThanOthers) {
+    stream_worker& worker = start(options_of(stream_scheme::ww, "direct", 1, 5));
+    push(worker, 0);
+
+    worker.set_buffer_items({0, 0}, 2);
+    for (std::uint32_t i = 1; i < 6; ++i) push(worker, i);
+    worker.set_buffer_items({0, 0}, 5);
+    for (std::uint32_t i = 6; i < 12; ++i) push(worker, i);
+
+    // 0 and 5 left when sizes changed; 1 2, 3 4 and 6 to 10 when they were full.
+    EXPECT_EQ(causes(), (by_cause{3, 2, 0, 0, 0, 0, 0}));
+    EXPECT_EQ(worker.progress(), 11);
+    drain(worker);
+    EXPECT_EQ(values_, (std::vector<std::uint32_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}));
+}
+
+TEST_F(LoneWorker, TheSizeOfABufferHasBounds) {
+    for (const stream_scheme scheme : all_schemes) {
+        stream_worker& worker = start(options_of(scheme, "direct", 1, 5));
+
+        for (const count_t items : {-1, 0, 6}) {
+            EXPECT_THROW(worker.set_buffer_items({0, 0}, items), error);
+        }
+        EXPECT_THROW(worker.set_buffer_items({1, 0}, 3), error);
+        if (fills_together(scheme)) {
+            EXPECT_THROW(worker.set_buffer_items({0, 0}, 3), error);
+        }
+        push(worker, 7);
+        drain(worker);
+        EXPECT_EQ(values_, std::vector<std::uint32_t>{7});
+        values_.clear();
+    }
+    stream_worker& of_records = start(options_of(stream_scheme::ww), {{0, 96}});
+    EXPECT_THROW(of_records.set_buffer_items({0, 0}, 3), error);
+}
+
 TEST_F(LoneWorker, ABufferLeavesOnRequest) {
     stream_worker& worker = start(options_of(stream_scheme::wps));
     push(worker, 1);
