@@ -83,6 +83,7 @@ void item_divider::move_items(const chunk& c, const chunk_shape& shape) {
     const int channel = c.channel();
     const std::size_t item_bytes = shape.item_bytes(channel);
     const std::uint32_t num_left = c.head().items;
+    if (num_left == 0) return;
     const bool has_sources = shape.source_bytes(channel) > 0;
     items_.resize(num_left * item_bytes);
     sources_.resize(has_sources ? num_left : 0);

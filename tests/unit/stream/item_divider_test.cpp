@@ -1,0 +1,50 @@
+#include "../../../src/stream/item_divider.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <new>
+#include <vector>
+
+namespace crossdock {
+namespace {
+
+struct aligned_memory {
+    explicit aligned_memory(std::size_t size) : bytes(new (std::align_val_t{64}) std::byte[size]) {}
+    ~aligned_memory() { ::operator delete[](bytes, std::align_val_t{64}); }
+    aligned_memory(const aligned_memory&) = delete;
+    aligned_memory& operator=(const aligned_memory&) = delete;
+    std::byte* bytes;
+};
+
+TEST(ItemDivider, OfItemsThatAllTravelOnNothingIsLeft) {
+    const std::vector<stream_channel> channels{{8, 4}};
+    const chunk_shape shape(channels, 2, 4, 0);
+    const aligned_memory memory(shape.stride());
+    const chunk c(memory.bytes, shape);
+    new (&c.state()) chunk_state{};
+    new (&c.head()) chunk_head{};
+    for (std::uint32_t i = 0; i < 4; ++i) {
+        const std::uint64_t item = 10 + i;
+        const std::uint32_t tag = 20 + i;
+        std::memcpy(c.items() + 8 * i, &item, 8);
+        std::memcpy(c.open_tags() + 4 * i, &tag, 4);
+    }
+    c.close(4);
+    item_divider divider;
+    std::vector<std::uint32_t> tags;
+
+    const int only = divider.divide(
+        c, shape, [](std::uint32_t) { return item_divider::elsewhere; },
+        [&](std::uint32_t, std::span<const std::byte>, std::uint32_t tag, std::uint32_t) {
+            tags.push_back(tag);
+        });
+
+    EXPECT_EQ(only, -1);
+    EXPECT_EQ(tags, (std::vector<std::uint32_t>{20, 21, 22, 23}));
+    EXPECT_EQ(c.head().items, 0U);
+    EXPECT_EQ(c.head().units, 0U);
+}
+
+}  // namespace
+}  // namespace crossdock
