@@ -86,7 +86,7 @@ class chunk_shape {
     const stream_channel& channel(int number) const noexcept { return channels_[index(number)]; }
     int num_channels() const noexcept { return static_cast<int>(channels_.size()); }
 
-    std::size_t links_at() const noexcept { return sizeof(chunk_state) <= 64 ? 64 : 128; }
+    std::size_t links_at() const noexcept { return 64; }
     std::size_t head_at() const noexcept { return head_at_; }
     std::size_t offsets_at() const noexcept { return head_at_ + sizeof(chunk_head); }
     std::size_t items_at() const noexcept { return items_at_; }
@@ -162,6 +162,10 @@ class chunk {
     }
 
     void add_sample(std::uint32_t position, std::int64_t nanoseconds) const noexcept;
+    // Those there was room for.
+    std::uint32_t num_samples() const noexcept {
+        return std::min(head().num_samples.load(), chunk_head::max_samples);
+    }
 
   private:
     std::byte* memory_;

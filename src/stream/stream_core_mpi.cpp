@@ -185,9 +185,9 @@ void stream_core::close() {
     if (parts_->is_closed) return;
     // Who knows less than MPI_THREAD_MULTIPLE must not call MPI beside the progress thread.
     parts_->stop_helper();
-    if (parts_->failure_of_helper) std::rethrow_exception(parts_->failure_of_helper);
     try {
         on_all_or_none(parts_->comm, [this] {
+            if (parts_->failure_of_helper) std::rethrow_exception(parts_->failure_of_helper);
             if (!parts_->engine->is_at_rest())
                 throw error(errc::invalid_state,
                             fmt::format("items of rank {} have not been drained, so the stream "

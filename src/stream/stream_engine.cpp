@@ -124,7 +124,7 @@ void stream_engine::enter(int process, int place, chunk_ref ref) {
     memory_.put(process, worker, is_urgent, ref);
 }
 
-int stream_engine::put_shares(chunk_ref ref, int process, int except) {
+void stream_engine::put_shares(chunk_ref ref, int process, int except) {
     const chunk c = memory_.at(ref);
     const std::uint32_t* const offsets = c.offsets();
     const bool is_urgent = shape().channel(c.channel()).is_urgent;
@@ -140,7 +140,6 @@ int stream_engine::put_shares(chunk_ref ref, int process, int except) {
         const worker_id to = local_worker(i);
         memory_.put(layout_.is_node() ? to.rank : process, to.worker, is_urgent, ref);
     }
-    return num_shares;
 }
 
 void stream_engine::drive() {

@@ -58,8 +58,8 @@ class stream_engine {
     // Brings a closed chunk on its way. Gives the bytes sent by MPI, or 0.
     std::size_t hand_over(chunk_ref ref, int place);
     // Puts a chunk whose shares are in order into the inboxes of all but `except`, a number in the
-    // place; gives the number of shares. `readers` is set. `process` is that of a place that is one.
-    int put_shares(chunk_ref ref, int process, int except);
+    // place. `readers` is set. `process` is that of a place that is one.
+    void put_shares(chunk_ref ref, int process, int except);
     // The process of this node and its worker that have the number in a place.
     worker_id local_worker(int number_in_place) const noexcept;
 

@@ -171,8 +171,7 @@ void worker_buffers::begin(std::size_t index) {
             tags + (units * static_cast<std::size_t>(shape().tag_bytes(channel)) + 3) / 4 * 4);
         set_cursor(index, f.memory, tags, sources, units);
     } else {
-        send_waiting();
-        f.ref = overflow_.empty() ? take_free() : no_chunk;
+        f.ref = find_free() ? take_free() : no_chunk;
         if (f.ref != no_chunk) {
             f.kind = filling_kind::own;
             f.memory = reinterpret_cast<std::byte*>(&memory().at(f.ref).state());

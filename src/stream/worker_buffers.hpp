@@ -188,6 +188,7 @@ class alignas(line_pair_bytes) worker_buffers {
     void forget_old(std::deque<Begun>& begun);
 
     // Room.
+    void fetch_free();
     bool find_free();
     chunk_ref take_free();
     std::byte* take_overflow();
@@ -207,7 +208,7 @@ class alignas(line_pair_bytes) worker_buffers {
     void keep(const stream_arrivals& arrivals);
     count_t handle_kept();
     void release(chunk_ref ref);
-    void add_latency(std::int64_t since);
+    void add_latencies(const chunk& c, std::uint32_t gone);
     void when_idle();
 
     stream_engine& engine_;

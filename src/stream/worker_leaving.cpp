@@ -32,15 +32,13 @@ void worker_buffers::count_sent(std::size_t index) {
 
 void worker_buffers::leave(std::size_t index, flush_cause cause) {
     filling& f = fillings_[index];
+    give_sample_back(index);
+    count_sent(index);
     if (f.kind == filling_kind::staging) {
-        give_sample_back(index);
-        count_sent(index);
         deposit(index);
         reset_cursor(index);
         return;
     }
-    give_sample_back(index);
-    count_sent(index);
     const chunk c(f.memory, shape());
     c.head().items = num_items(index);
     c.close(fill(index));
@@ -218,7 +216,6 @@ void worker_buffers::flush(worker_id to) {
     if (!is_inside_) engine_.drive();
 }
 
-//
 // The fill of a shared buffer is its chunk and the number of units taken, in one word. Who takes
 // units fills them in and says so by adding their number to `missing`; who closes the buffer
 // subtracts the total. Whoever finds zero then is the last and sends it.
@@ -268,8 +265,7 @@ void worker_buffers::deposit(std::size_t index) {
 
 // False if this worker has no chunk to begin it with.
 bool worker_buffers::begin_shared(std::size_t index) {
-    send_waiting();
-    const chunk_ref ref = overflow_.empty() ? take_free() : no_chunk;
+    const chunk_ref ref = find_free() ? take_free() : no_chunk;
     if (ref == no_chunk) return false;
     const chunk c = memory().at(ref);
     begin_chunk(c, index);
@@ -373,14 +369,19 @@ void worker_buffers::commit(chunk_ref ref, std::size_t index, std::uint32_t chan
     send(ref, index, static_cast<flush_cause>(c.state().cause));
 }
 
+void worker_buffers::fetch_free() {
+    if (free_.empty()) memory().take_free(static_cast<std::uint32_t>(id_.worker), free_);
+}
+
+// Whether a chunk is free for what is pushed next: what waits beyond the bound comes first.
 bool worker_buffers::find_free() {
     send_waiting();
-    if (free_.empty()) memory().take_free(static_cast<std::uint32_t>(id_.worker), free_);
+    fetch_free();
     return !free_.empty() && overflow_.empty();
 }
 
 chunk_ref worker_buffers::take_free() {
-    if (free_.empty()) memory().take_free(static_cast<std::uint32_t>(id_.worker), free_);
+    fetch_free();
     if (free_.empty()) return no_chunk;
     const chunk_ref ref = free_.back();
     free_.pop_back();

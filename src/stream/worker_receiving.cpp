@@ -56,9 +56,7 @@ count_t worker_buffers::receive(chunk_ref ref) {
     const bool travels_on = static_cast<int>(head.stage) < layout().num_stages();
     const bool is_for_many = head.worker < 0 && layout().group_size(layout().here()) > 1;
     if (travels_on || is_for_many) return divide(ref);
-    for (std::uint32_t i = 0; i < std::min(head.num_samples.load(), chunk_head::max_samples); ++i) {
-        add_latency(head.sample_nanoseconds[i]);
-    }
+    add_latencies(c, 0);
     return handle(ref, 0, head.units);
 }
 
@@ -68,7 +66,6 @@ count_t worker_buffers::divide(chunk_ref ref) {
     const auto workers = static_cast<std::uint32_t>(layout().num_workers());
     const int stage = static_cast<int>(head.stage);
     const int channel = c.channel();
-    const std::uint32_t num_samples = std::min(head.num_samples.load(), chunk_head::max_samples);
     std::uint32_t gone = 0;  // samples that travel on, as bits
 
     const auto number_of = [&](std::uint32_t tag) -> std::uint32_t {
@@ -81,7 +78,7 @@ count_t worker_buffers::divide(chunk_ref ref) {
     const auto travels_on = [&](std::uint32_t position, std::span<const std::byte> bytes,
                                 std::uint32_t tag, std::uint32_t source) {
         std::int64_t pushed = 0;
-        for (std::uint32_t i = 0; i < num_samples; ++i) {
+        for (std::uint32_t i = 0; i < c.num_samples(); ++i) {
             if (head.sample_positions[i] != position) continue;
             gone |= 1U << i;
             pushed = head.sample_nanoseconds[i];
@@ -91,9 +88,7 @@ count_t worker_buffers::divide(chunk_ref ref) {
     };
     const int only = layout().has_one_hop() ? divider_.divide_here(c, shape())
                                             : divider_.divide(c, shape(), number_of, travels_on);
-    for (std::uint32_t i = 0; i < num_samples; ++i) {
-        if ((gone & (1U << i)) == 0) add_latency(head.sample_nanoseconds[i]);
-    }
+    add_latencies(c, gone);
     if (head.items == 0) {
         memory().give_back(ref);
         return 0;
@@ -109,10 +104,7 @@ count_t worker_buffers::handle_share(chunk_ref ref) {
     const chunk c = memory().at(ref);
     const std::uint32_t first = c.offsets()[number_in_place_];
     const std::uint32_t last = c.offsets()[number_in_place_ + 1];
-    if (c.head().is_grouped == 1 && first == 0) {
-        const std::uint32_t num = std::min(c.head().num_samples.load(), chunk_head::max_samples);
-        for (std::uint32_t i = 0; i < num; ++i) add_latency(c.head().sample_nanoseconds[i]);
-    }
+    if (c.head().is_grouped == 1 && first == 0) add_latencies(c, 0);
     return handle(ref, first, last);
 }
 
@@ -197,8 +189,13 @@ void worker_buffers::release(chunk_ref ref) {
     }
 }
 
-void worker_buffers::add_latency(std::int64_t since) {
-    statistics_.latency.add(engine_.now() - since);
+// Of the samples of a chunk, but for those that travel on, as bits.
+void worker_buffers::add_latencies(const chunk& c, std::uint32_t gone) {
+    for (std::uint32_t i = 0; i < c.num_samples(); ++i) {
+        if ((gone & (1U << i)) == 0) {
+            statistics_.latency.add(engine_.now() - c.head().sample_nanoseconds[i]);
+        }
+    }
 }
 
 }  // namespace crossdock
