@@ -212,7 +212,11 @@ void array_engine::run_rma(const array_batch& batch) {
 neighbor array_engine::prepare(std::span<const count_t> indices) {
     CROSSDOCK_ASSERT(light, !state_->is_closed, "the distributed array is closed");
     const auto carrier = state_->next_carrier();
-    return neighbor(state_->comm, plan_requests(state_->place(), indices, *carrier));
+    return neighbor(state_->comm, plan_requests(state_->place(), indices, *carrier), way_options());
+}
+
+neighbor_options array_engine::way_options() const {
+    return {.item_bytes = state_->item_bytes, .prepare_reverse = true};
 }
 
 void array_engine::close() {

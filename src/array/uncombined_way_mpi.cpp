@@ -80,7 +80,8 @@ uncombined_way plan_uncombined(const array_engine& array, std::span<const count_
     auto offsets =
         count_by_entry(came.values, array.owners().first(rank), array.owners().size(rank));
     const auto p = make_pattern(array, std::move(by_owner), came, offsets);
-    return {std::move(offsets), neighbor(array.comm(), array.regions(), p, array.route_name())};
+    return {std::move(offsets),
+            neighbor(array.comm(), array.regions(), p, array.route_name(), array.way_options())};
 }
 
 }  // namespace crossdock

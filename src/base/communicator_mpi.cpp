@@ -1,6 +1,7 @@
 #include "crossdock/base/communicator_mpi.hpp"
 
 #include <array>
+#include <cstdlib>
 #include <new>
 #include <thread>
 
@@ -15,27 +16,50 @@ std::string mpi_text(int mpi_code) {
     return {text.data(), static_cast<std::size_t>(length)};
 }
 
+MPI_Comm duplicate_of(MPI_Comm user) {
+    if (user == MPI_COMM_NULL)
+        throw error(errc::invalid_argument, "the communicator is MPI_COMM_NULL");
+    int is_inter = 0;
+    CROSSDOCK_MPI(MPI_Comm_test_inter(user, &is_inter));
+    if (is_inter) throw error(errc::invalid_argument, "the communicator is an intercommunicator");
+    MPI_Comm duplicate = MPI_COMM_NULL;
+    CROSSDOCK_MPI(MPI_Comm_dup(user, &duplicate));
+    return duplicate;
+}
+
+auto no_work() { return std::make_shared<std::vector<background_work*>>(); }
+
 }  // namespace
 
 mpi_error::mpi_error(int mpi_code, const char* call)
     : error(errc::mpi_failure, std::string(call) + ": " + mpi_text(mpi_code)),
       mpi_code_(mpi_code) {}
 
-communicator::communicator(MPI_Comm user) : state_(std::make_shared<state>()) {
-    if (user == MPI_COMM_NULL)
-        throw error(errc::invalid_argument, "the communicator is MPI_COMM_NULL");
-    int is_inter = 0;
-    CROSSDOCK_MPI(MPI_Comm_test_inter(user, &is_inter));
-    if (is_inter) throw error(errc::invalid_argument, "the communicator is an intercommunicator");
-    CROSSDOCK_MPI(MPI_Comm_dup(user, &state_->duplicate));
-    CROSSDOCK_MPI(MPI_Comm_set_errhandler(state_->duplicate, MPI_ERRORS_RETURN));
-    CROSSDOCK_MPI(MPI_Comm_rank(state_->duplicate, &rank_));
-    CROSSDOCK_MPI(MPI_Comm_size(state_->duplicate, &num_ranks_));
+communicator::communicator(MPI_Comm user) : communicator(duplicate_of(user), no_work()) {}
+
+communicator::communicator(MPI_Comm own, std::shared_ptr<std::vector<background_work*>> work)
+    : state_(std::make_shared<state>()) {
+    state_->duplicate = own;
+    state_->work = std::move(work);
+    CROSSDOCK_MPI(MPI_Comm_set_errhandler(own, MPI_ERRORS_RETURN));
+    CROSSDOCK_MPI(MPI_Comm_rank(own, &rank_));
+    CROSSDOCK_MPI(MPI_Comm_size(own, &num_ranks_));
     int* tag_limit = nullptr;
     int is_set = 0;
-    CROSSDOCK_MPI(
-        MPI_Comm_get_attr(state_->duplicate, MPI_TAG_UB, static_cast<void*>(&tag_limit), &is_set));
+    CROSSDOCK_MPI(MPI_Comm_get_attr(own, MPI_TAG_UB, static_cast<void*>(&tag_limit), &is_set));
     state_->tag_limit = is_set ? *tag_limit : 32767;
+}
+
+communicator communicator::split(int color) const {
+    MPI_Comm part = MPI_COMM_NULL;
+    CROSSDOCK_MPI(MPI_Comm_split(get(), color, rank_, &part));
+    return {part, state_->work};
+}
+
+communicator communicator::split_by_node() const {
+    MPI_Comm part = MPI_COMM_NULL;
+    CROSSDOCK_MPI(MPI_Comm_split_type(get(), MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &part));
+    return {part, state_->work};
 }
 
 int communicator::reserve_tags(int count) const {
@@ -47,15 +71,15 @@ int communicator::reserve_tags(int count) const {
     return std::exchange(state_->next_tag, state_->next_tag + count);
 }
 
-void communicator::add_work(background_work* work) const { state_->work.push_back(work); }
+void communicator::add_work(background_work* work) const { state_->work->push_back(work); }
 
 void communicator::remove_work(background_work* work) const noexcept {
-    std::erase(state_->work, work);
+    std::erase(*state_->work, work);
 }
 
 void communicator::progress() const {
     // A copy, because work that is done removes itself.
-    const auto all_work = state_->work;
+    const auto all_work = *state_->work;
     for (auto* work : all_work) work->progress();
 }
 
@@ -73,6 +97,16 @@ void communicator::close() {
     for (const auto& kept : state_->resources) kept->close();
     state_->resources.clear();
     CROSSDOCK_MPI(MPI_Comm_free(&state_->duplicate));
+}
+
+std::string environment_of_first(const communicator& comm, const char* name) {
+    std::array<char, 128> text{};
+    if (comm.rank() == 0) {
+        const char* const value = std::getenv(name);
+        if (value != nullptr) std::string_view(value).copy(text.data(), text.size() - 1);
+    }
+    CROSSDOCK_MPI(MPI_Bcast(text.data(), static_cast<int>(text.size()), MPI_CHAR, 0, comm.get()));
+    return text.data();
 }
 
 error current_error() {

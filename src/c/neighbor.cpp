@@ -19,7 +19,10 @@ void agree_on_arguments(const communicator& comm, const crossdock_topology* topo
 
 neighbor_options options_from(const crossdock_options* options) {
     if (options == nullptr) return {};
-    return {options->deduplicate != 0, options->max_message_bytes};
+    neighbor_options result;
+    result.deduplicate = options->deduplicate != 0;
+    result.max_message_bytes = options->max_message_bytes;
+    return result;
 }
 
 }  // namespace crossdock::c

@@ -1,8 +1,6 @@
 #include "exchange_state_mpi.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstdlib>
 
 #include "inside_route.hpp"
 
@@ -11,17 +9,6 @@ namespace crossdock {
 namespace {
 
 constexpr std::size_t most_kept_routes = 8;
-
-// What the variable of rank 0 says, as it need not be the same on all machines.
-std::string environment_choice(const communicator& comm) {
-    std::array<char, 128> text{};
-    if (comm.rank() == 0) {
-        const char* const value = std::getenv("CROSSDOCK_EXCHANGE");
-        if (value != nullptr) std::string_view(value).copy(text.data(), text.size() - 1);
-    }
-    CROSSDOCK_MPI(MPI_Bcast(text.data(), static_cast<int>(text.size()), MPI_CHAR, 0, comm.get()));
-    return text.data();
-}
 
 bool do_all_share_memory(const communicator& comm) {
     MPI_Comm node = MPI_COMM_NULL;
@@ -49,7 +36,7 @@ void find_partners(kept_route& one, RankOf&& rank_of) {
 
 exchange_state::exchange_state(const communicator& comm)
     : first_tag_(comm.reserve_tags(2 * exchange_tags::count)),
-      environment_choice_(environment_choice(comm)),
+      environment_choice_(environment_of_first(comm, "CROSSDOCK_EXCHANGE")),
       all_share_memory_(do_all_share_memory(comm)),
       window_(all_share_memory_) {}
 

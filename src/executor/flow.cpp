@@ -1,62 +1,40 @@
 #include "crossdock/executor/flow.hpp"
 
 #include <algorithm>
-#include <limits>
-#include <numeric>
 #include <utility>
 
 namespace crossdock {
 
 namespace {
 
-// Adds messages and what fills them, and notes which fill waits for which message.
+// Adds messages and what fills them, and finds out which need no copy.
 class flow_builder {
   public:
+    flow_builder(const plan& p, const memory_domain& domain) : domain_(domain) {
+        result_.num_stages = static_cast<int>(p.stages().size());
+    }
+
     void add_incoming(rank_t peer, int stage, count_t num_items) {
-        result_.incoming.push_back({peer, stage, result_.num_arrived, num_items});
-        result_.successors.emplace_back();
+        result_.incoming.push_back(
+            {peer, stage, result_.num_arrived, num_items, -1, domain_.has(peer)});
+        is_forwarded_.push_back(false);
         result_.num_arrived += num_items;
     }
 
     void add_outgoing(rank_t peer, int stage, count_t num_items) {
-        result_.outgoing.push_back({peer, stage, result_.num_departing, num_items});
+        result_.outgoing.push_back(
+            {peer, stage, result_.num_departing, num_items, -1, domain_.has(peer)});
         result_.fills.emplace_back();
-        last_feeding_.push_back(no_message);
         result_.num_departing += num_items;
     }
 
     flow_task& fill(std::size_t i) { return result_.fills[i]; }
 
-    // Calls for one fill, or for one message, must come together, so that each pair is noted once.
-    void add_dependency(std::size_t fill, std::size_t message) {
-        auto& waiting = result_.successors[message];
-        if (!waiting.empty() && waiting.back() == static_cast<int>(fill)) return;
-        if (std::exchange(last_feeding_[fill], message) == message) return;
-        waiting.push_back(static_cast<int>(fill));
-        ++result_.fills[fill].num_dependencies;
-    }
+    std::size_t message_of(count_t arrived) { return finder_.message_of(arrived); }
+    void note_forwarded(std::size_t message) { is_forwarded_[message] = true; }
 
-    // The incoming message that an arrived item is in; the last answer is tried first.
-    std::size_t message_of(count_t arrived) {
-        const auto holds = [&](std::size_t m) {
-            const auto& message = result_.incoming[m];
-            return arrived >= message.first_item &&
-                   arrived < message.first_item + message.num_items;
-        };
-        if (last_message_ < result_.incoming.size() && holds(last_message_)) return last_message_;
-        const auto next =
-            std::upper_bound(result_.incoming.begin(), result_.incoming.end(), arrived,
-                             [](count_t a, const auto& m) { return a < m.first_item; });
-        last_message_ = static_cast<std::size_t>(next - result_.incoming.begin()) - 1;
-        return last_message_;
-    }
-
-    void add_early_output(flow_task task) {
-        if (!is_empty(task)) result_.early_outputs.push_back(std::move(task));
-    }
-
-    void add_late_output(flow_task task) {
-        if (!is_empty(task)) result_.late_outputs.push_back(std::move(task));
+    void add_output(flow_task task) {
+        if (task.num_moves() > 0) result_.outputs.push_back(std::move(task));
     }
 
     // What is copied from message m to the output. If that is all of the message, to one run, and
@@ -64,64 +42,50 @@ class flow_builder {
     void add_delivery(std::size_t m, flow_task task) {
         auto& message = result_.incoming[m];
         const auto& list = task.copy_arrived;
-        if (list.is_one_run() && list.size() == message.num_items &&
-            result_.successors[m].empty()) {
+        if (!message.is_shared && list.is_one_run() && list.size() == message.num_items &&
+            !is_forwarded_[m]) {
             message.in_place_index = list.to.first();
         } else {
-            add_late_output(std::move(task));
+            add_output(std::move(task));
         }
     }
 
     flow finish() {
-        send_in_place();
-        put_feeding_first();
+        for (std::size_t i = 0; i < result_.outgoing.size(); ++i) send_in_place(i);
         return std::move(result_);
     }
 
   private:
-    static count_t num_moves(const flow_task& task) {
-        return task.copy_input.size() + task.copy_arrived.size() + task.combine_input.size() +
-               task.combine_arrived.size();
-    }
-    static bool is_empty(const flow_task& task) { return num_moves(task) == 0; }
-
-    void send_in_place() {
-        for (std::size_t i = 0; i < result_.outgoing.size(); ++i) {
-            auto& list = result_.fills[i].copy_input;
-            if (num_moves(result_.fills[i]) != list.size() || !list.is_one_run()) continue;
-            result_.outgoing[i].in_place_index = list.from.first();
-            list = {};
-        }
+    void send_in_place(std::size_t i) {
+        auto& list = result_.fills[i].copy_input;
+        if (result_.outgoing[i].is_shared || !list.is_one_run()) return;
+        if (result_.fills[i].num_moves() != list.size()) return;
+        result_.outgoing[i].in_place_index = list.from.first();
+        list = {};
     }
 
-    void put_feeding_first() {
-        std::vector<std::size_t> order(result_.incoming.size());
-        std::iota(order.begin(), order.end(), std::size_t{0});
-        const auto end_of_feeding = std::stable_partition(
-            order.begin(), order.end(), [&](auto m) { return !result_.successors[m].empty(); });
-        result_.num_feeding = static_cast<std::size_t>(end_of_feeding - order.begin());
-        std::vector<flow_message> incoming;
-        std::vector<std::vector<int>> successors;
-        for (const std::size_t m : order) {
-            incoming.push_back(result_.incoming[m]);
-            successors.push_back(std::move(result_.successors[m]));
-        }
-        successors.resize(result_.num_feeding);
-        result_.incoming = std::move(incoming);
-        result_.successors = std::move(successors);
-    }
-
-    static constexpr std::size_t no_message = std::numeric_limits<std::size_t>::max();
-
+    const memory_domain& domain_;
     flow result_;
-    std::vector<std::size_t> last_feeding_;  // by fill, the message it was last found to wait for
-    std::size_t last_message_ = 0;
+    message_finder finder_{result_.incoming};
+    std::vector<bool> is_forwarded_;  // by incoming message
 };
 
 }  // namespace
 
-flow forward_flow(const plan& p) {
-    flow_builder builder;
+std::size_t message_finder::message_of(count_t arrived) {
+    const auto holds = [&](std::size_t m) {
+        const auto& message = incoming_[m];
+        return arrived >= message.first_item && arrived < message.first_item + message.num_items;
+    };
+    if (last_ < incoming_.size() && holds(last_)) return last_;
+    const auto next = std::upper_bound(incoming_.begin(), incoming_.end(), arrived,
+                                       [](count_t a, const auto& m) { return a < m.first_item; });
+    last_ = static_cast<std::size_t>(next - incoming_.begin()) - 1;
+    return last_;
+}
+
+flow forward_flow(const plan& p, const memory_domain& domain) {
+    flow_builder builder(p, domain);
     std::size_t num_incoming = 0;
     for (std::size_t t = 0; t < p.stages().size(); ++t) {
         const int stage = static_cast<int>(t);
@@ -145,7 +109,7 @@ flow forward_flow(const plan& p) {
                 } else {
                     const count_t arrived = position - p.num_items();
                     fill.copy_arrived.append(arrived, departing++);
-                    builder.add_dependency(message, builder.message_of(arrived));
+                    builder.note_forwarded(builder.message_of(arrived));
                 }
             }
             ++message;
@@ -162,19 +126,19 @@ flow forward_flow(const plan& p) {
             from_message[builder.message_of(arrived)].copy_arrived.append(arrived, slot);
         }
     }
-    builder.add_early_output(std::move(own_items));
+    builder.add_output(std::move(own_items));
     for (std::size_t m = 0; m < num_incoming; ++m) {
         builder.add_delivery(m, std::move(from_message[m]));
     }
     return builder.finish();
 }
 
-flow reverse_flow(const plan& p) {
-    flow_builder builder;
+flow reverse_flow(const plan& p, const memory_domain& domain) {
+    flow_builder builder(p, domain);
     std::vector<std::size_t> fill_of_arrived;  // by position - num_items: the message it came with
     std::size_t num_outgoing = 0;
     for (std::size_t t = 0; t < p.stages().size(); ++t) {
-        const int stage = static_cast<int>(t);
+        const int stage = static_cast<int>(p.stages().size() - 1 - t);
         for (const auto& m : p.stages()[t].sends) {
             builder.add_incoming(m.destination, stage, static_cast<count_t>(m.positions.size()));
         }
@@ -205,20 +169,15 @@ flow reverse_flow(const plan& p) {
             .append(slot, place_of(position));
     }
     count_t arrived = 0;
-    std::size_t message = 0;
     for (const auto& stage : p.stages()) {
         for (const auto& sent : stage.sends) {
             for (const count_t position : sent.positions) {
                 list_for(position, &flow_task::copy_arrived, &flow_task::combine_arrived)
                     .append(arrived++, place_of(position));
-                if (position < p.num_items()) continue;
-                builder.add_dependency(
-                    fill_of_arrived[static_cast<std::size_t>(position - p.num_items())], message);
             }
-            ++message;
         }
     }
-    builder.add_late_output(std::move(output));
+    builder.add_output(std::move(output));
     return builder.finish();
 }
 

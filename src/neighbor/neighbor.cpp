@@ -3,13 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "crossdock/base/datatype_mpi.hpp"
-#include "crossdock/executor/persistent_executor.hpp"
+#include "crossdock/executor/executor_mpi.hpp"
+#include "crossdock/neighbor/compile_circuit_mpi.hpp"
 #include "crossdock/neighbor/compile_mpi.hpp"
 
 namespace crossdock {
@@ -71,12 +73,47 @@ void check_arrays(const plan& p, const void* items, const void* slots) {
 
 // 0 stands for the default, so that options filled with zeros are usable.
 neighbor_options with_defaults(neighbor_options options) {
-    if (options.max_message_bytes == 0)
-        options.max_message_bytes = neighbor_options{}.max_message_bytes;
+    const neighbor_options defaults;
+    if (options.max_message_bytes == 0) options.max_message_bytes = defaults.max_message_bytes;
+    if (options.item_bytes == 0) options.item_bytes = defaults.item_bytes;
     return options;
 }
 
+void check_nodes(const communicator& comm, const neighbor_options& options) {
+    if (!options.nodes || options.nodes->num_ranks() == comm.num_ranks()) return;
+    throw error(
+        errc::size_mismatch,
+        fmt::format("the nodes \"{}\" have {} ranks, but the communicator {}",
+                    options.nodes->to_string(), options.nodes->num_ranks(), comm.num_ranks()));
+}
+
+std::int64_t hash_of(const neighbor_options& options) {
+    const auto all = with_defaults(options);
+    return agreement_hash(fmt::format("{} {} {} {} {}", all.max_message_bytes,
+                                      to_string(all.executor), all.item_bytes, all.prepare_reverse,
+                                      all.nodes ? all.nodes->to_string() : ""));
+}
+
+constexpr std::array executor_kinds{executor_kind::automatic, executor_kind::persistent,
+                                    executor_kind::shared_memory};
+
 }  // namespace
+
+const char* to_string(executor_kind kind) noexcept {
+    switch (kind) {
+        case executor_kind::persistent: return "persistent";
+        case executor_kind::shared_memory: return "shared_memory";
+        default: return "auto";
+    }
+}
+
+executor_kind parse_executor(std::string_view name) {
+    for (const auto kind : executor_kinds) {
+        if (name == to_string(kind)) return kind;
+    }
+    throw error(errc::invalid_argument,
+                fmt::format("there is no executor \"{}\": auto, persistent, shared_memory", name));
+}
 
 struct neighbor::implementation {
     // Room for values of a datatype that is not contiguous, packed; kept for the next exchange.
@@ -93,12 +130,35 @@ struct neighbor::implementation {
         void* slots;
     };
 
+    // One direction of the plan.
+    struct one_way {
+        direction way;
+        int first_tag = 0;
+        std::shared_ptr<const circuit> work = nullptr;
+        count_t max_part_items = 0;  // that `work` was compiled for
+        bool is_shared = false;
+        std::unique_ptr<executor> runner = nullptr;
+    };
+
     implementation(const communicator& c, std::shared_ptr<const plan> compiled,
                    const neighbor_options& o)
-        : comm(c),
-          p(std::move(compiled)),
-          options(with_defaults(o)),
-          first_tag(comm.reserve_tags(2 * num_stages())) {}
+        : comm(c), p(std::move(compiled)), options(with_defaults(o)) {
+        forward.first_tag = comm.reserve_tags(2 * num_stages());
+        backward.first_tag = forward.first_tag + num_stages();
+        if (options.executor == executor_kind::persistent) return;
+        auto& memories = comm.resource<node_memories>();
+        const auto& choice = memories.environment_choice();
+        if (options.executor == executor_kind::automatic && !choice.empty())
+            options.executor = parse_executor(choice);
+        if (options.executor == executor_kind::persistent) return;
+        const auto& found = memories.of(comm, options.nodes);
+        if (found->domain().is_shared()) memory = found;
+    }
+
+    void prepare() {
+        prepare(forward, options.item_bytes);
+        if (options.prepare_reverse) prepare(backward, options.item_bytes);
+    }
 
     ~implementation() {
         if (active && packed) {  // as the executor does with its own buffers
@@ -113,33 +173,44 @@ struct neighbor::implementation {
         CROSSDOCK_ASSERT(light, active == nullptr, "an exchange is active already");
     }
 
-    persistent_executor& executor_for(std::unique_ptr<persistent_executor>& executor,
-                                      std::shared_ptr<const flow>& work, flow (*make)(const plan&),
-                                      std::size_t item_bytes, int tag) {
-        if (!work) work = std::make_shared<const flow>(make(*p));
-        if (!executor || executor->item_bytes() != item_bytes) {
-            executor.reset();
-            executor = std::make_unique<persistent_executor>(comm, work, tag, item_bytes,
-                                                             options.max_message_bytes);
+    count_t max_part_items(std::size_t item_bytes) const {
+        const std::size_t most = std::numeric_limits<int>::max();
+        return static_cast<count_t>(
+            std::clamp<std::size_t>(options.max_message_bytes / item_bytes, 1, most));
+    }
+
+    // Collective over the ranks that share memory, which all have the same room for it.
+    void prepare(one_way& one, std::size_t item_bytes) {
+        if (one.runner && one.runner->item_bytes() == item_bytes) return;
+        one.runner.reset();
+        try {
+            make_runner(one, memory, item_bytes);
+        } catch (const error& failure) {
+            if (failure.code() != errc::out_of_memory || !memory ||
+                options.executor == executor_kind::shared_memory)
+                throw;
+            make_runner(one, nullptr, item_bytes);
         }
-        return *executor;
     }
 
-    void start_forward(const void* items, void* slots, std::size_t item_bytes) {
-        require_idle();
-        auto& executor =
-            executor_for(forward_executor, forward, &forward_flow, item_bytes, first_tag);
-        executor.start(items, slots);
-        active = &executor;
+    void make_runner(one_way& one, std::shared_ptr<node_memory> with, std::size_t item_bytes) {
+        const count_t max_items = max_part_items(item_bytes);
+        const bool is_shared = with != nullptr;
+        if (!one.work || one.max_part_items != max_items || one.is_shared != is_shared) {
+            one.work = compile_circuit_mpi(*p, one.way, with.get(), max_items);
+            one.max_part_items = max_items;
+            one.is_shared = is_shared;
+        }
+        one.runner =
+            std::make_unique<executor>(comm, one.work, std::move(with), one.first_tag, item_bytes);
     }
 
-    void start_backward(const void* slots, void* items, std::size_t item_bytes,
-                        combine_function combine) {
+    void start(one_way& one, const void* input, void* output, std::size_t item_bytes,
+               combine_function combine = {}) {
         require_idle();
-        auto& executor = executor_for(backward_executor, backward, &reverse_flow, item_bytes,
-                                      first_tag + num_stages());
-        executor.start(slots, items, std::move(combine));
-        active = &executor;
+        prepare(one, item_bytes);
+        one.runner->start(input, output, std::move(combine));
+        active = one.runner.get();
     }
 
     packed_values& room_for(count_t item_bytes) {
@@ -158,7 +229,7 @@ struct neighbor::implementation {
         auto& room = room_for(item_bytes);
         for (const count_t item : room.used_items)
             packer.pack(items, item, room.items.get() + item * item_bytes);
-        start_forward(room.items.get(), room.slots.get(), static_cast<std::size_t>(item_bytes));
+        start(forward, room.items.get(), room.slots.get(), static_cast<std::size_t>(item_bytes));
         to_unpack.emplace(unpack_target{packer, slots});
     }
 
@@ -176,24 +247,18 @@ struct neighbor::implementation {
     communicator comm;
     std::shared_ptr<const plan> p;
     neighbor_options options;
-    int first_tag;  // the stages forward, then the stages in reverse
-    std::shared_ptr<const flow> forward;
-    std::shared_ptr<const flow> backward;
-    std::unique_ptr<persistent_executor> forward_executor;
-    std::unique_ptr<persistent_executor> backward_executor;
-    persistent_executor* active = nullptr;
+    std::shared_ptr<node_memory> memory;  // null where nothing is shared
+    one_way forward{direction::forward};
+    one_way backward{direction::reverse};
+    executor* active = nullptr;
     std::optional<packed_values> packed;
     std::optional<unpack_target> to_unpack;
 };
 
 neighbor::neighbor(const communicator& comm, const topology& regions, const pattern& p,
                    std::string_view route, const neighbor_options& options)
-    : state_(std::make_unique<implementation>(
-          comm,
-          std::make_shared<const plan>(
-              compile_mpi(comm, regions, p, route, {options.deduplicate},
-                          static_cast<std::int64_t>(options.max_message_bytes))),
-          options)) {}
+    : neighbor(comm, compile_mpi(comm, regions, p, route, {options.deduplicate}, hash_of(options)),
+               options) {}
 
 neighbor::neighbor(const communicator& comm, plan compiled, const neighbor_options& options) {
     if (compiled.rank() != comm.rank() || compiled.num_ranks() != comm.num_ranks()) {
@@ -203,8 +268,15 @@ neighbor::neighbor(const communicator& comm, plan compiled, const neighbor_optio
                         compiled.num_ranks(), comm.rank(), comm.num_ranks()),
             comm.rank());
     }
+    check_nodes(comm, options);
     state_ = std::make_unique<implementation>(
         comm, std::make_shared<const plan>(std::move(compiled)), options);
+    const auto prepare = [&] { state_->prepare(state_->forward, state_->options.item_bytes); };
+    if (options.executor == executor_kind::shared_memory) {
+        on_all_or_none(comm, prepare);  // fails on all ranks of a node or on none
+    } else {
+        prepare();
+    }
 }
 
 neighbor::neighbor(std::unique_ptr<implementation> state) : state_(std::move(state)) {}
@@ -214,8 +286,14 @@ neighbor& neighbor::operator=(neighbor&&) noexcept = default;
 
 neighbor neighbor::duplicate() const {
     auto twin = std::make_unique<implementation>(state_->comm, state_->p, state_->options);
-    twin->forward = state_->forward;
-    twin->backward = state_->backward;
+    const auto share_work = [](implementation::one_way& to, const implementation::one_way& from) {
+        to.work = from.work;
+        to.max_part_items = from.max_part_items;
+        to.is_shared = from.is_shared;
+    };
+    share_work(twin->forward, state_->forward);
+    share_work(twin->backward, state_->backward);
+    twin->prepare();
     return neighbor(std::move(twin));
 }
 
@@ -225,7 +303,7 @@ void neighbor::start(const void* items, void* slots, MPI_Datatype datatype) {
     check_arrays(compiled_plan(), items, slots);
     const datatype_packer packer(state_->comm.get(), datatype);
     if (packer.is_contiguous()) {
-        state_->start_forward(items, slots, static_cast<std::size_t>(packer.item_bytes()));
+        state_->start(state_->forward, items, slots, static_cast<std::size_t>(packer.item_bytes()));
     } else {
         state_->start_packed(items, slots, packer);
     }
@@ -254,7 +332,7 @@ void neighbor::start_reverse(const void* slots, void* items, MPI_Datatype dataty
                                            length, datatype, operation));
         });
     };
-    state_->start_backward(slots, items, static_cast<std::size_t>(extent), combine);
+    state_->start(state_->backward, slots, items, static_cast<std::size_t>(extent), combine);
 }
 
 bool neighbor::test() {
@@ -285,12 +363,12 @@ void neighbor::check_lengths(std::size_t num_items, std::size_t num_slots) const
 }
 
 void neighbor::start_forward(const void* items, void* slots, std::size_t item_bytes) {
-    state_->start_forward(items, slots, item_bytes);
+    state_->start(state_->forward, items, slots, item_bytes);
 }
 
 void neighbor::start_backward(const void* slots, void* items, std::size_t item_bytes,
                               combine_function combine) {
-    state_->start_backward(slots, items, item_bytes, std::move(combine));
+    state_->start(state_->backward, slots, items, item_bytes, std::move(combine));
 }
 
 }  // namespace crossdock

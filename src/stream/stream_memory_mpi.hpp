@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "crossdock/base/communicator_mpi.hpp"
+#include "crossdock/base/shared_window_mpi.hpp"
 #include "crossdock/topology/topology.hpp"
 #include "stream_chunk.hpp"
 
@@ -34,7 +35,7 @@ class stream_memory {
     void keep_for_ever() noexcept { static_cast<void>(block_.release()); }
 
   private:
-    static constexpr std::size_t alignment = 64;
+    static constexpr std::size_t alignment = shared_window::alignment;
 
     struct block_deleter {
         void operator()(std::byte* block) const noexcept {
@@ -45,13 +46,11 @@ class stream_memory {
     bool is_shared() const noexcept { return node_ != MPI_COMM_NULL; }
     void make_node(const communicator& comm, const topology& nodes);
     void make_block(const communicator& comm, std::size_t block_bytes);
-    void make_window(std::size_t block_bytes);
-    void check_room(std::size_t node_bytes) const;
     std::vector<std::byte*> find_blocks() const;
 
     std::unique_ptr<std::byte, block_deleter> block_;
     MPI_Comm node_ = MPI_COMM_NULL;  // of those that share a window
-    MPI_Win window_ = MPI_WIN_NULL;
+    shared_window window_;
 };
 
 }  // namespace crossdock

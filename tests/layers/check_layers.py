@@ -22,7 +22,7 @@ LEFT_OF = {
     "c": {"neighbor", "stream"},
     "mpix": {"c"},
 }
-MPI_ROOMS = {"executor", "neighbor", "c", "mpix"}
+MPI_ROOMS = {"neighbor", "c", "mpix"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 

@@ -128,6 +128,9 @@ class array_engine {
     /// Yes; blocks.
     neighbor prepare(std::span<const count_t> indices);
 
+    /// @brief How what carries prepared batches is set up: for both directions.
+    neighbor_options way_options() const;
+
     /// @brief Counts the prepared batches that are active.
     void add_active(int change) noexcept;
 

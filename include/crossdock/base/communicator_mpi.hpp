@@ -73,6 +73,16 @@ class communicator {
     /// @throws error(errc::invalid_argument)  `user` is MPI_COMM_NULL or an intercommunicator
     explicit communicator(MPI_Comm user);
 
+    /// @brief The ranks that give the same color, in rank order; work of either is work of both.
+    ///
+    /// Not closed by `close()` of the whole: who splits closes.
+    /// @par Collective
+    /// Yes; may block.
+    communicator split(int color) const;
+
+    /// @brief The ranks that can share memory with this one, as above.
+    communicator split_by_node() const;
+
     rank_t rank() const noexcept { return rank_; }
     rank_t num_ranks() const noexcept { return num_ranks_; }
 
@@ -92,10 +102,10 @@ class communicator {
     /// @param work  not owned; to be removed before it dies
     void add_work(background_work* work) const;
     void remove_work(background_work* work) const noexcept;
-    bool has_work() const noexcept { return !state_->work.empty(); }
+    bool has_work() const noexcept { return !state_->work->empty(); }
     /// @brief Whether `work` was added and nothing else.
     bool has_only(const background_work* work) const noexcept {
-        return state_->work.size() == 1 && state_->work.front() == work;
+        return state_->work->size() == 1 && state_->work->front() == work;
     }
 
     /// @brief Makes progress on all work that was added. Does not wait.
@@ -133,9 +143,12 @@ class communicator {
         MPI_Comm duplicate = MPI_COMM_NULL;
         int next_tag = 0;
         int tag_limit = 0;
-        std::vector<background_work*> work;
+        std::shared_ptr<std::vector<background_work*>> work;
         std::vector<std::unique_ptr<communicator_resource>> resources;
     };
+    /// @brief Takes an MPI communicator that nobody else uses.
+    communicator(MPI_Comm own, std::shared_ptr<std::vector<background_work*>> work);
+
     std::shared_ptr<state> state_;
     rank_t rank_ = 0;
     rank_t num_ranks_ = 1;
@@ -162,6 +175,12 @@ void agree(const communicator& comm, const std::optional<error>& fault, std::int
 template <class Local>
 auto on_all_or_none(const communicator& comm, Local&& local, std::int64_t same = 0,
                     const char* what = "the arguments") -> decltype(local());
+
+/// @brief An environment variable as rank 0 has it, since it need not be the same on all machines.
+/// @return empty if it is not set; at most 127 characters
+/// @par Collective
+/// Yes; blocks.
+std::string environment_of_first(const communicator& comm, const char* name);
 
 /// @brief The current exception as an `error`: a crossdock error itself, others wrapped by kind.
 error current_error();

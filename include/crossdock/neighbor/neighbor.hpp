@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -16,6 +17,20 @@
 
 namespace crossdock {
 
+/// @brief What runs a plan.
+enum class executor_kind {
+    automatic,      ///< `shared_memory` where ranks share memory and enough of it is left
+    persistent,     ///< MPI's persistent requests for every message
+    shared_memory,  ///< ranks that share memory read and write each other's items; requests elsewhere
+};
+
+/// @brief The enumerator's name, e.g. "shared_memory".
+const char* to_string(executor_kind kind) noexcept;
+
+/// @brief The kind with a given name.
+/// @throws error(errc::invalid_argument)  there is none; the text lists the names
+executor_kind parse_executor(std::string_view name);
+
 /// @brief How a neighbor collective is set up; equal on all ranks.
 struct neighbor_options {
     /// An item whose destinations share the next hop is sent there once.
@@ -23,6 +38,16 @@ struct neighbor_options {
     /// Longer messages are sent in parts of at most this many bytes, but at least one item; 0 is
     /// the default.
     std::size_t max_message_bytes = std::size_t{1} << 30;
+    /// `automatic` may be overruled by the environment variable CROSSDOCK_EXECUTOR of rank 0, which is
+    /// read when the first neighbor collective on a communicator is made.
+    executor_kind executor = executor_kind::automatic;
+    /// Only ranks of one region share memory, if they can. Unset: all that can.
+    std::optional<topology> nodes = std::nullopt;
+    /// Bytes of the items that set-up makes everything ready for; 0 is the default. The first exchange
+    /// of items of another size does so again.
+    std::size_t item_bytes = 8;
+    /// Makes reverse exchanges ready, too; otherwise the first one does.
+    bool prepare_reverse = false;
 };
 
 /// @brief A pattern compiled along a route and ready to be exchanged again and again.
@@ -42,9 +67,10 @@ struct neighbor_options {
 /// exchanges of one object in the same order; different objects (also duplicates, which share the plan)
 /// are independent: any number may be active at once, and be waited for in any order.
 ///
-/// On a route of several stages a rank forwards for others, and does so inside `test`, `wait` and the
-/// library's collective calls on the same communicator. While such an exchange is active, a rank must
-/// not block elsewhere (in MPI_Barrier, say) for something that another rank does only after its wait.
+/// On a route of several stages, and where ranks share memory, a rank does something for others inside
+/// `test`, `wait` and the library's collective calls on the same communicator. While an exchange is
+/// active, a rank must not block elsewhere (in MPI_Barrier, say) for something that another rank does
+/// only after its wait.
 ///
 /// Arrays that stay the same from one start to the next save a little set-up.
 ///
@@ -62,7 +88,8 @@ class neighbor {
     /// @param route    as `make_route` takes it; equal on all ranks
     /// @par Collective
     /// Yes; blocks.
-    /// @throws error  on all ranks or none, as `compile_mpi`
+    /// @throws error  on all ranks or none, as `compile_mpi`; or error(errc::out_of_memory) if
+    /// `executor` is `shared_memory` and a node has not enough of it
     neighbor(const communicator& comm, const topology& regions, const pattern& p,
              std::string_view route, const neighbor_options& options = {});
 
@@ -70,8 +97,9 @@ class neighbor {
     /// @param compiled  this rank's of plans that belong together
     /// @param options   equal on all ranks
     /// @throws error(errc::size_mismatch)  on this rank: the plan is of another rank or number of ranks
+    /// @throws error(errc::out_of_memory)  as above
     /// @par Collective
-    /// Logically: every rank must do so in the same order. Does not communicate.
+    /// Yes; waits for the ranks that share memory, but for no other.
     neighbor(const communicator& comm, plan compiled, const neighbor_options& options = {});
     ~neighbor();
     neighbor(neighbor&&) noexcept;
@@ -79,13 +107,16 @@ class neighbor {
 
     /// @brief A second object on the same plan, which may be active at the same time.
     /// @par Collective
-    /// Logically: every rank must duplicate in the same order. Does not communicate.
+    /// Yes; waits for the ranks that share memory, but for no other.
     neighbor duplicate() const;
 
     /// @brief The compiled plan of this rank.
     const plan& compiled_plan() const noexcept;
 
     /// @brief Starts a forward exchange; returns without waiting for anyone.
+    ///
+    /// But for the first of items of another size than `item_bytes`: that waits for the ranks that share
+    /// memory to start it, too.
     /// @param items  `num_items` values or more; must stay unchanged until the exchange is complete
     /// @param slots  `num_slots` values or more; those no item comes to stay as they are
     /// @throws error(errc::size_mismatch)  an array is too short
@@ -106,7 +137,7 @@ class neighbor {
     /// @throws error(errc::invalid_argument)  a null pointer, MPI_DATATYPE_NULL, or an empty datatype
     void start(const void* items, void* slots, MPI_Datatype datatype);
 
-    /// @brief Starts a reverse exchange: items[i] = op(items[i], all slots that item i is sent to).
+    /// @brief Starts a reverse exchange, the first as above: items[i] = op(items[i], all slots that item i is sent to).
     ///
     /// Values combine on the way, in an order that depends on the plan alone, not on timing.
     /// @param slots  `num_slots` values or more; only those that receive an item are read

@@ -85,7 +85,8 @@ TEST(Planning, CallsNoCollectiveWhoseArgumentsGrowWithTheRanks) {
     const std::vector<count_t> owned{comm.rank()}, needed{(comm.rank() + 1) % comm.num_ranks()};
     from_needed(comm, owned, needed);
     for (const auto& entry : registered_routes()) {
-        neighbor(comm, regions, patterns[static_cast<std::size_t>(comm.rank())], entry.example);
+        neighbor(comm, regions, patterns[static_cast<std::size_t>(comm.rank())], entry.example,
+                 {.executor = executor_kind::persistent});
     }
 
     EXPECT_EQ(num_long_collectives, 0);

@@ -62,7 +62,7 @@ TEST(CopyItems, CopiesItemsOfEverySize) {
 }
 
 TEST(ForwardFlow, SendsARunOfItemsInPlaceAndGathersOthers) {
-    const flow f = forward_flow(runs_and_scatters()[0]);
+    const flow f = forward_flow(runs_and_scatters()[0], memory_domain(0));
 
     ASSERT_EQ(f.outgoing.size(), 2u);
     EXPECT_EQ(f.outgoing[0].in_place_index, 1);
@@ -74,25 +74,23 @@ TEST(ForwardFlow, SendsARunOfItemsInPlaceAndGathersOthers) {
 TEST(ForwardFlow, ReceivesARunOfSlotsInPlaceAndScattersOthers) {
     const auto plans = runs_and_scatters();
 
-    EXPECT_EQ(forward_flow(plans[1]).incoming.at(0).in_place_index, 0);
-    EXPECT_FALSE(forward_flow(plans[2]).incoming.at(0).is_in_place());
+    EXPECT_EQ(forward_flow(plans[1], memory_domain(1)).incoming.at(0).in_place_index, 0);
+    EXPECT_FALSE(forward_flow(plans[2], memory_domain(2)).incoming.at(0).is_in_place());
 }
 
-TEST(ForwardFlow, AMessageThatIsForwardedWaitsForTheOneThatFeedsIt) {
+TEST(ForwardFlow, AMessageThatIsForwardedIsNotReceivedInPlace) {
     // Rank 0 to rank 3 by way of rank 2, which keeps a copy.
     test::pattern_builder builder(4);
     builder.send(0, 0, 2);
     builder.send(0, 0, 3);
     const auto plans = compile_for(builder.take(), "2x2", "two_step");
 
-    const flow f = forward_flow(plans[2]);
+    const flow f = forward_flow(plans[2], memory_domain(2));
 
-    EXPECT_EQ(f.num_feeding, 1u);
     ASSERT_EQ(f.outgoing.size(), 1u);
     EXPECT_EQ(f.outgoing[0].peer, 3);
     EXPECT_EQ(f.outgoing[0].stage, 1);
-    EXPECT_EQ(f.fills[0].num_dependencies, 1);
-    EXPECT_EQ(f.successors[0], (std::vector<int>{0}));
+    EXPECT_EQ(f.fills[0].copy_arrived.size(), 1);
     EXPECT_FALSE(f.incoming[0].is_in_place());
 }
 
@@ -102,39 +100,46 @@ TEST(ReverseFlow, CombinesWhatWasSentToSeveralBeforeItTravelsOn) {
     builder.send(0, 0, 3);
     const auto plans = compile_for(builder.take(), "2x2", "two_step");
 
-    const flow f = reverse_flow(plans[2]);
+    const flow f = reverse_flow(plans[2], memory_domain(2));
 
     ASSERT_EQ(f.outgoing.size(), 1u);
     EXPECT_EQ(f.outgoing[0].peer, 0);
     EXPECT_EQ(f.outgoing[0].num_items, 1);
     EXPECT_EQ(f.fills[0].copy_input.size(), 1);
     EXPECT_EQ(f.fills[0].combine_arrived.size(), 1);
-    EXPECT_EQ(f.fills[0].num_dependencies, 1);
 }
 
-// As plans of batches have it, what is sent on need not be in the order in which it came.
-TEST(ReverseFlow, AMessageWaitsOnceForEachThatFeedsIt) {
-    plan::contents forwarding;
-    forwarding.rank = 1;
-    forwarding.num_ranks = 4;
-    forwarding.stages.resize(2);
-    forwarding.stages[0].receives = {{0, 0, 2}, {2, 2, 2}};
-    forwarding.stages[1].sends = {{3, {0, 2, 1, 3}}};
+TEST(ReverseFlow, StagesCountUpInItsOwnDirection) {
+    test::pattern_builder builder(4);
+    builder.send(0, 0, 3);
+    const auto plans = compile_for(builder.take(), "2x2", "two_step");
 
-    const flow f = reverse_flow(plan(std::move(forwarding)));
+    const flow f = reverse_flow(plans[2], memory_domain(2));
 
-    EXPECT_EQ(f.successors, (std::vector<std::vector<int>>{{0, 1}}));
-    EXPECT_EQ(f.fills.at(0).num_dependencies, 1);
-    EXPECT_EQ(f.fills.at(1).num_dependencies, 1);
-    EXPECT_EQ(f.fills.at(0).copy_arrived.size(), 2);
+    EXPECT_EQ(f.num_stages, 2);
+    EXPECT_EQ(f.incoming.at(0).stage, 0);  // from rank 3
+    EXPECT_EQ(f.outgoing.at(0).stage, 1);  // to rank 0
+}
+
+TEST(ForwardFlow, NothingIsInPlaceBetweenRanksThatShareMemory) {
+    const auto plans = runs_and_scatters();
+
+    const flow sent = forward_flow(plans[0], {{0, 1}, 0});
+    const flow received = forward_flow(plans[1], {{0, 1}, 1});
+
+    EXPECT_TRUE(sent.outgoing.at(0).is_shared);
+    EXPECT_FALSE(sent.outgoing.at(0).is_in_place());
+    EXPECT_FALSE(sent.outgoing.at(1).is_shared);
+    EXPECT_TRUE(received.incoming.at(0).is_shared);
+    EXPECT_FALSE(received.incoming.at(0).is_in_place());
 }
 
 TEST(ReverseFlow, SendsARunOfSlotsInPlace) {
     const auto plans = runs_and_scatters();
 
-    EXPECT_EQ(reverse_flow(plans[1]).outgoing.at(0).in_place_index, 0);
-    EXPECT_FALSE(reverse_flow(plans[2]).outgoing.at(0).is_in_place());
-    EXPECT_FALSE(reverse_flow(plans[0]).incoming.at(0).is_in_place());
+    EXPECT_EQ(reverse_flow(plans[1], memory_domain(1)).outgoing.at(0).in_place_index, 0);
+    EXPECT_FALSE(reverse_flow(plans[2], memory_domain(2)).outgoing.at(0).is_in_place());
+    EXPECT_FALSE(reverse_flow(plans[0], memory_domain(0)).incoming.at(0).is_in_place());
 }
 
 }  // namespace

@@ -1,0 +1,92 @@
+/// @file
+/// @brief What one rank does in an exchange, of which some messages are read and written in memory.
+#pragma once
+
+#include <vector>
+
+#include "crossdock/executor/flow.hpp"
+
+namespace crossdock {
+
+/// @brief Stands for the user's arrays, where otherwise a block's number stands.
+inline constexpr int no_block = -1;
+
+/// @brief Values that go from one array to one other.
+///
+/// The list's indices are in the user's array, or places of a block once the offset is added.
+struct circuit_step {
+    int from_block = no_block;
+    count_t from_offset = 0;
+    count_t to_offset = 0;
+    bool combines = false;
+    moves list;
+};
+
+/// @brief A section of a block: the places that become readable together.
+struct section_reference {
+    int block = 0;
+    int section = 0;
+
+    friend bool operator==(const section_reference&, const section_reference&) = default;
+};
+
+/// @brief What a task is for.
+enum class task_purpose {
+    output,        ///< fills a part of the output
+    own_part,      ///< fills some or all of a part that this rank sends
+    foreign_part,  ///< fills some of a part that another rank sends
+    section,       ///< makes a section of this rank's block readable
+};
+
+/// @brief Steps that are done in their order once all awaited sections are readable.
+struct circuit_task {
+    task_purpose purpose = task_purpose::output;
+    int to_block = no_block;
+    int number = 0;  ///< of the part, of the gate at its sender, or of the section
+    std::vector<circuit_step> steps;
+    std::vector<section_reference> awaited;
+};
+
+/// @brief A message to or from a rank outside the domain, or a piece of a long one.
+struct circuit_part {
+    rank_t peer = 0;
+    int stage = 0;
+    count_t num_items = 0;
+    count_t index = 0;  ///< in the user's array if `is_in_place`, else a place of the own block
+    bool is_in_place = false;
+    bool is_first = true;      ///< of its message; parts of one message leave in order
+    int num_contributors = 0;  ///< of one that is sent: ranks that fill it, with the sender
+    int gate = -1;             ///< counts contributors, if there are others than the sender
+};
+
+/// @brief What one rank does in an exchange: immutable data, without any reference to MPI.
+///
+/// The ranks of a domain share memory. Each has a *block*, which the others can read and write; its
+/// places are the items that arrive, then those that depart. Between ranks of a domain nothing is
+/// sent:
+///
+/// - what one rank has and others need is in a *section* of its block: a part that came from outside,
+///   or copies of its own items. Who needs it reads it there, however many hops the plan takes.
+/// - what a rank's own items add to a part that another rank sends is written there at once. A
+///   *gate* counts who has done so.
+///
+///     2 domains of 2, three_step, rank 0's item a to ranks 2 and 3, whose region rank 1 speaks with
+///         rank 0   writes a into the part that rank 1 sends, and counts up its gate
+///         rank 1   sends it
+///         rank 3   receives it into section 0 of its block; copies it to its slot
+///         rank 2   awaits section 0 of rank 3's block; copies it to its slot
+struct circuit {
+    int num_blocks = 1;
+    int here = 0;                        ///< number of the own block
+    std::vector<circuit_part> receives;  ///< those in sections first; the i-th of them is section i
+    std::vector<circuit_part> sends;     ///< the parts of one message are together, in order
+    std::vector<circuit_task> tasks;
+    std::vector<int> readers;  ///< others that read the own block, ascending
+    std::vector<int> owners;   ///< others whose block this rank reads, ascending
+    int num_received_sections = 0;
+    int num_sections = 0;
+    int num_gates = 0;
+    count_t num_places = 0;
+};
+
+}  // namespace crossdock

@@ -1,0 +1,116 @@
+/// @file
+/// @brief How the ranks of a domain find out what each of them reads and writes in memory.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "crossdock/base/word_message.hpp"
+#include "crossdock/executor/circuit.hpp"
+
+namespace crossdock {
+
+/// @brief Compiles one rank's circuit together with the other ranks of its domain.
+///
+/// | state | legal calls | next |
+/// |---|---|---|
+/// | stage t < num_stages() | `send_references(t)`, then `receive_references(t, …)` | stage t + 1 |
+/// | after the last stage | `send_claims()`, then `receive_claims()` | claimed |
+/// | claimed | `finish()` | finished |
+///
+/// In a stage, whoever would send a message inside the domain says in whose block, where, each of its
+/// items lies. Items that only pass through are referred to where they really are. Then everybody
+/// claims what it will read, and what it wants to be written where.
+///
+/// Peers of all messages are numbers in the domain.
+class circuit_compiler {
+  public:
+    /// @param domain          borrowed until `finish()`
+    /// @param max_part_items  longer messages to other domains are cut; equal on all ranks
+    circuit_compiler(flow work, const memory_domain& domain, count_t max_part_items);
+
+    int num_stages() const noexcept { return work_.num_stages; }
+
+    std::vector<word_message> send_references(int stage);
+    /// @brief Who sends references to this rank in a stage, ascending.
+    std::vector<int> reference_sources(int stage) const;
+    void receive_references(int stage, const std::vector<word_message>& inbox);
+
+    std::vector<word_message> send_claims();
+    void receive_claims(const std::vector<word_message>& inbox);
+
+    circuit finish();
+
+  private:
+    // Where an item lies.
+    struct reference {
+        int block = 0;
+        int section = 0;
+        bool is_input = false;  // a copy of an item of the block's rank, made if it is claimed
+        count_t place = 0;
+    };
+    // Arrived items whose places are consecutive, too.
+    struct segment {
+        count_t first = 0;
+        count_t end = 0;
+        reference at_first;
+
+        bool holds(count_t arrived) const { return arrived >= first && arrived < end; }
+        reference at(count_t arrived) const {
+            reference result = at_first;
+            result.place += arrived - first;
+            return result;
+        }
+    };
+    struct place_run {
+        count_t first;
+        count_t to;  // meaningless if only to be readable
+        count_t length;
+    };
+    // What this rank wants of another.
+    struct claim {
+        bool is_reader = false;
+        std::map<int, std::vector<place_run>> writes;  // by gate
+        std::vector<place_run> copies;                 // to be made readable
+    };
+
+    count_t departing_place(count_t departing) const { return work_.num_arrived + departing; }
+    void lay_out_receives();
+    void lay_out_sends();
+    const segment& segment_of(count_t arrived);
+    bool is_in(const segment& where, const moves& arrived) const;
+
+    void refer(std::size_t message, word_message& to);
+    void fill(std::size_t message);
+    void make_output(flow_task& task);
+    std::vector<bool> combined_places(const flow_task& task, const flow_message& message) const;
+    // Of an outgoing message inside the domain.
+    circuit_task& section_task(std::size_t message) {
+        return section_tasks_[static_cast<std::size_t>(section_of_[message] -
+                                                       result_.num_received_sections)];
+    }
+    void copy_claimed_inputs(std::size_t message);
+
+    // Adds what brings an arrived item from where it lies.
+    void pull(circuit_task& task, count_t arrived, bool combines, count_t to);
+    void await(circuit_task& task, const reference& where);
+    // The item's index if it is an own one that came back, or -1.
+    count_t own_input(const reference& where) const;
+    void claim_write(std::size_t part, const reference& where, count_t place);
+
+    flow work_;
+    const memory_domain& domain_;
+    count_t max_part_items_;
+    message_finder finder_;
+    circuit result_;
+    std::vector<std::vector<segment>> segments_;  // by incoming message
+    segment last_segment_;
+    std::vector<std::size_t> first_part_of_;  // by outgoing message to another domain
+    std::vector<int> section_of_;             // by outgoing message inside the domain
+    std::vector<count_t> input_of_;           // by departing item that is a copy of an input, or -1
+    std::vector<bool> is_claimed_;            // by departing item
+    std::map<int, claim> claims_;             // by block
+    std::vector<circuit_task> part_tasks_, write_tasks_, section_tasks_, output_tasks_;
+};
+
+}  // namespace crossdock

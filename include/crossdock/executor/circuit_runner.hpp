@@ -1,0 +1,186 @@
+/// @file
+/// @brief Runs the tasks of a circuit again and again, in step with the other ranks of the domain.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "crossdock/executor/circuit.hpp"
+
+namespace crossdock {
+
+/// @brief A block in memory: words that ranks tell each other by, and places for items.
+///
+/// Exchanges are numbered from 1; a number is a *generation*. Items of odd and even generations lie in
+/// two halves, so that one exchange can begin while others still read what came in the last.
+///
+/// | word | written by | says |
+/// |---|---|---|
+/// | through | its rank | the last generation that it has finished |
+/// | read[b] | reader b | the last generation whose items b has read here |
+/// | section[s] | its rank | the last generation in which section s is readable |
+/// | gate[g][half] | contributors | how often anyone has filled its share, in all generations |
+///
+/// A word is written after what it speaks of (release) and read before it (acquire).
+class circuit_block {
+  public:
+    using word = std::atomic<std::uint64_t>;
+    static_assert(word::is_always_lock_free);
+
+    circuit_block() = default;
+    /// @brief One that is made, or one that another rank has made.
+    explicit circuit_block(std::byte* memory) : memory_(memory) {}
+
+    static constexpr std::size_t alignment = 64;
+    static std::size_t size_bytes(const circuit& work, std::size_t item_bytes);
+
+    /// @brief Makes one in memory that nobody else looks at yet.
+    static circuit_block make(std::byte* memory, const circuit& work, std::size_t item_bytes);
+
+    word& through() const { return line(0); }
+    word& read(int block) const { return line(1 + block); }
+    word& section(int number) const { return line(1 + head().num_blocks + number); }
+    word& gate(int number, std::size_t half) const {
+        return line(1 + head().num_blocks + head().num_sections + 2 * number +
+                    static_cast<int>(half));
+    }
+    std::byte* places(std::size_t half) const {
+        return memory_ + head().places_at + half * head().half_bytes;
+    }
+
+  private:
+    struct block_head {
+        word through;
+        std::int32_t num_blocks;
+        std::int32_t num_sections;
+        std::uint64_t places_at;
+        std::uint64_t half_bytes;
+    };
+    static_assert(sizeof(block_head) <= alignment);
+
+    static std::size_t num_lines(const circuit& work);
+    static std::size_t half_bytes(const circuit& work, std::size_t item_bytes);
+
+    block_head& head() const { return *reinterpret_cast<block_head*>(memory_); }
+    // Each word has a line for itself, so that no rank waits for another's word.
+    word& line(int number) const {
+        return *reinterpret_cast<word*>(memory_ + static_cast<std::size_t>(number) * alignment);
+    }
+
+    std::byte* memory_ = nullptr;
+};
+
+/// @brief One rank's part in the exchanges of a circuit, but for the messages between domains.
+///
+/// | state | legal calls | next |
+/// |---|---|---|
+/// | idle | `begin` | active |
+/// | active | `advance`, `note_received`, … | `end`: idle |
+///
+/// Never waits: what cannot be done yet is done by a later `advance`.
+class circuit_runner {
+  public:
+    /// @brief Takes a part that is to be sent now.
+    class sender {
+      public:
+        virtual void send(std::size_t part) = 0;
+
+      protected:
+        ~sender() = default;
+    };
+
+    /// @param blocks  of all ranks of the domain, by number
+    circuit_runner(std::shared_ptr<const circuit> work, std::vector<circuit_block> blocks,
+                   std::size_t item_bytes);
+
+    const circuit& work() const noexcept { return *work_; }
+    const circuit_block& own_block() const { return block(work_->here); }
+
+    void begin(const std::byte* input, std::byte* output, combine_function combine);
+
+    /// @brief Whether parts that are not received in place may be received: the readers have read
+    /// what came two exchanges ago.
+    bool may_receive();
+    /// @brief A part that is not in place is there.
+    void note_received(std::size_t part);
+    /// @brief All parts that are not in place are there.
+    void note_all_received();
+
+    /// @brief Does what can be done; `to` gets each part once, those of one message in order.
+    void advance(sender& to);
+
+    /// @brief Whether others, or messages, wait for something that this rank still has to do.
+    bool owes() const noexcept {
+        return num_pending_duties_ > 0 || num_unsent_ > 0 ||
+               (num_unreceived_ > 0 && !work_->readers.empty());
+    }
+    /// @brief Whether something waits for other ranks of the domain, so that no message tells when it
+    /// can be done.
+    bool awaits_domain() const noexcept { return num_pending_foreign_ > 0 || num_gated_ > 0; }
+    std::size_t num_unreceived() const noexcept { return num_unreceived_; }
+    /// @brief Everything is done; parts that were handed to the sender may still be under way.
+    bool is_done() const noexcept {
+        return pending_.empty() && num_unsent_ == 0 && num_unreceived_ == 0;
+    }
+
+    /// @brief Tells the others that this rank is through.
+    /// @pre `is_done()`, and all parts have been sent
+    void end();
+
+    /// @brief 0 or 1: the half of this exchange.
+    std::size_t half() const noexcept { return generation_ & half_mask_; }
+    /// @brief Where a part lies that is not in place.
+    std::byte* address(const circuit_part& part, std::size_t half) const {
+        return own_block().places(half) + static_cast<std::size_t>(part.index) * item_bytes_;
+    }
+    std::size_t num_halves() const noexcept { return half_mask_ + 1; }
+
+    /// @brief Whether all readers have read everything, so that the block can be given away.
+    bool is_read() const;
+
+  private:
+    struct pending_task {
+        int number;
+        std::size_t num_readable;  // awaited sections found readable so far
+    };
+
+    const circuit_block& block(int number) const {
+        return blocks_[static_cast<std::size_t>(number)];
+    }
+    const circuit_task& task(int number) const {
+        return work_->tasks[static_cast<std::size_t>(number)];
+    }
+    static bool is_foreign(const circuit& work, const circuit_task& task);
+    bool is_through(std::uint64_t generation) const { return generation + 2 >= generation_; }
+    bool readers_are_through();
+    bool can_run(pending_task& pending);
+    void run(const circuit_task& task);
+    void complete(const circuit_task& task, sender& to);
+    bool is_filled(std::size_t part) const;
+    void send_if_filled(std::size_t part, sender& to);
+
+    std::shared_ptr<const circuit> work_;
+    std::vector<circuit_block> blocks_;
+    std::size_t item_bytes_;
+    std::uint64_t half_mask_;
+    std::vector<bool> is_foreign_;  // by task
+
+    std::uint64_t generation_ = 0;
+    const std::byte* input_ = nullptr;
+    std::byte* output_ = nullptr;
+    combine_function combine_;
+    bool readers_are_through_ = false;
+    std::vector<pending_task> pending_;
+    std::vector<bool> is_contributed_;  // by part that is sent, by this rank
+    std::vector<bool> is_sent_;
+    std::size_t num_unsent_ = 0;
+    std::size_t num_gated_ = 0;  // of the unsent
+    std::size_t num_unreceived_ = 0;
+    std::size_t num_pending_duties_ = 0;
+    std::size_t num_pending_foreign_ = 0;
+};
+
+}  // namespace crossdock

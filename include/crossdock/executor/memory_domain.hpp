@@ -1,0 +1,44 @@
+/// @file
+/// @brief The ranks that share memory with each other.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+#include "crossdock/base/types.hpp"
+
+namespace crossdock {
+
+/// @brief Ranks of a communicator that share memory; each has a *number* among them.
+///
+///     ranks 4 5 6 7 of a node    numbers 0 1 2 3
+class memory_domain {
+  public:
+    /// @brief This rank for itself.
+    explicit memory_domain(rank_t here) : ranks_{here} {}
+
+    /// @param ranks  ascending, with `here` among them
+    memory_domain(std::vector<rank_t> ranks, rank_t here) : ranks_(std::move(ranks)) {
+        here_ = number_of(here);
+    }
+
+    int size() const noexcept { return static_cast<int>(ranks_.size()); }
+    bool is_shared() const noexcept { return ranks_.size() > 1; }
+    int here() const noexcept { return here_; }
+    rank_t rank_at(int number) const { return ranks_[static_cast<std::size_t>(number)]; }
+
+    /// @brief -1 for a rank of another domain.
+    int number_of(rank_t rank) const noexcept {
+        const auto found = std::lower_bound(ranks_.begin(), ranks_.end(), rank);
+        if (found == ranks_.end() || *found != rank) return -1;
+        return static_cast<int>(found - ranks_.begin());
+    }
+    bool has(rank_t rank) const noexcept { return number_of(rank) >= 0; }
+
+  private:
+    std::vector<rank_t> ranks_;
+    int here_ = 0;
+};
+
+}  // namespace crossdock

@@ -1,0 +1,115 @@
+/// @file
+/// @brief The memory in which the ranks of a node hand each other their items.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "crossdock/base/communicator_mpi.hpp"
+#include "crossdock/base/shared_window_mpi.hpp"
+#include "crossdock/executor/memory_domain.hpp"
+#include "crossdock/topology/topology.hpp"
+
+namespace crossdock {
+
+/// @brief The ranks of a communicator that share memory with this one, and that memory.
+///
+/// It grows where that is needed, and what is given back is used again: there are few windows however
+/// many exchanges are set up.
+class node_memory {
+  public:
+    /// @param whole  the communicator that is divided
+    /// @param node   its ranks that are this domain, in the same order; closed by `close()`
+    /// @par Collective
+    /// Yes, over the domain; blocks.
+    node_memory(const communicator& whole, communicator node);
+
+    /// @brief The communicator in which a rank's number in the domain is its rank.
+    const communicator& comm() const noexcept { return comm_; }
+    const memory_domain& domain() const noexcept { return domain_; }
+
+    /// @brief A tag of `comm()` for messages in which ranks of the domain agree on what they share.
+    int tag() const noexcept { return tag_; }
+
+    /// @brief Memory of each rank that all of them can use.
+    /// @param bytes       for this rank; may differ
+    /// @param initialize  called with this rank's memory before others know of it
+    /// @return the memory of each, by number; aligned to 64 bytes
+    /// @par Collective
+    /// Yes, over the domain; waits, and makes progress on all work meanwhile.
+    /// @throws error(errc::out_of_memory)  on all ranks of the domain
+    std::vector<std::byte*> share(std::size_t bytes,
+                                  const std::function<void(std::byte*)>& initialize);
+
+    /// @brief Gives this rank's memory back, from which others may still read.
+    /// @param is_unused  asked later, when memory is wanted
+    void give_back(std::byte* own, std::function<bool()> is_unused);
+
+    /// @par Collective
+    /// Yes, over the domain; blocks.
+    void close();
+
+  private:
+    // Bytes of this rank's piece of a window.
+    struct range {
+        std::size_t window;
+        std::size_t first;
+        std::size_t bytes;
+    };
+    struct returned_range {
+        range where;
+        std::function<bool()> is_unused;
+    };
+
+    std::optional<range> take(std::size_t bytes);
+    void put_back(const range& freed);
+    void reuse_returned();
+    void grow(std::size_t own_bytes);
+    std::byte* address(int number, std::size_t window, std::size_t first) const {
+        return windows_[window].pieces()[static_cast<std::size_t>(number)] + first;
+    }
+
+    communicator comm_;
+    memory_domain domain_;
+    int tag_;
+    std::vector<shared_window> windows_;
+    std::size_t own_bytes_ = 0;  // in all windows
+    std::vector<range> free_;    // neighbors are joined
+    std::vector<range> taken_;
+    std::vector<returned_range> returned_;
+};
+
+/// @brief The node memories of a communicator: one for each way in which it is divided.
+class node_memories final : public communicator_resource {
+  public:
+    /// @par Collective
+    /// Yes; waits, and makes progress on all work meanwhile.
+    explicit node_memories(const communicator& comm);
+
+    /// @brief What CROSSDOCK_EXECUTOR says in the environment of rank 0; may be empty.
+    const std::string& environment_choice() const noexcept { return environment_choice_; }
+
+    /// @brief The memory of this rank's domain: the ranks that can share memory with it and, if that is
+    /// given, are in the same region of `nodes`.
+    /// @par Collective
+    /// Yes, over `comm`; blocks where it is asked for the first time.
+    const std::shared_ptr<node_memory>& of(const communicator& comm,
+                                           const std::optional<topology>& nodes);
+
+    void close() override;
+
+  private:
+    struct entry {
+        std::optional<topology> nodes;
+        std::shared_ptr<node_memory> memory;
+    };
+
+    std::string environment_choice_;
+    std::vector<entry> entries_;
+};
+
+}  // namespace crossdock

@@ -1,0 +1,30 @@
+/// @file
+/// @brief A plan's circuit, found together with the ranks that share memory.
+#pragma once
+
+#include <memory>
+
+#include "crossdock/executor/circuit.hpp"
+#include "crossdock/executor/node_memory_mpi.hpp"
+#include "crossdock/plan/plan.hpp"
+
+namespace crossdock {
+
+/// @brief The direction in which a plan is run.
+enum class direction { forward, reverse };
+
+/// @brief Compiles one direction of a plan into what this rank does.
+/// @param memory          of this rank's domain; its other ranks compile the plans that belong to `p`.
+///                        Null for a rank that shares nothing.
+/// @param max_part_items  longer messages between domains are cut
+/// @par Collective
+/// Over the domain: waits for its ranks, and makes progress on all work meanwhile. One message for
+/// each message of the plan inside the domain, and one sparse exchange. No communication without
+/// `memory`.
+/// @par Complexity
+/// Linear in the plan.
+std::shared_ptr<const circuit> compile_circuit_mpi(const plan& p, direction way,
+                                                   const node_memory* memory,
+                                                   count_t max_part_items);
+
+}  // namespace crossdock

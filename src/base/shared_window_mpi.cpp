@@ -1,0 +1,65 @@
+#include "crossdock/base/shared_window_mpi.hpp"
+
+#include <fmt/format.h>
+#include <sys/statvfs.h>
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <memory>
+
+#include "crossdock/base/communicator_mpi.hpp"
+
+namespace crossdock {
+
+namespace {
+
+// What Linux lets processes share at most; without limit where that is unknown.
+std::uint64_t free_shared_bytes() {
+    struct statvfs found {};
+    if (statvfs("/dev/shm", &found) != 0) return std::numeric_limits<std::uint64_t>::max();
+    return std::uint64_t{found.f_bavail} * found.f_frsize;
+}
+
+// Asked beforehand: where it does not suffice, Open MPI 4.1 returns to one process of the node only.
+void check_room(MPI_Comm node, std::uint64_t bytes) {
+    // The sum of all, and what the first of them finds free.
+    int rank = 0;
+    CROSSDOCK_MPI(MPI_Comm_rank(node, &rank));
+    std::array<std::uint64_t, 2> sums{bytes, rank == 0 ? free_shared_bytes() : 0};
+    CROSSDOCK_MPI(MPI_Allreduce(MPI_IN_PLACE, sums.data(), 2, MPI_UINT64_T, MPI_SUM, node));
+    if (sums[0] <= sums[1]) return;
+    throw error(errc::out_of_memory,
+                fmt::format("the ranks of a node want {} bytes of shared memory, but {} are free",
+                            sums[0], sums[1]));
+}
+
+}  // namespace
+
+shared_window::shared_window(MPI_Comm node, std::size_t bytes) {
+    // MPI aligns as it likes. With multiples of it, all are out of line alike.
+    const std::size_t whole = (bytes + alignment - 1) / alignment * alignment + alignment;
+    check_room(node, whole);
+    void* own = nullptr;
+    CROSSDOCK_MPI(MPI_Win_allocate_shared(static_cast<MPI_Aint>(whole), 1, MPI_INFO_NULL, node,
+                                          static_cast<void*>(&own), &window_));
+    CROSSDOCK_MPI(MPI_Win_set_errhandler(window_, MPI_ERRORS_RETURN));
+    int num_processes = 0;
+    CROSSDOCK_MPI(MPI_Comm_size(node, &num_processes));
+    for (int process = 0; process < num_processes; ++process) {
+        MPI_Aint piece_bytes = 0;
+        int unit = 0;
+        void* base = nullptr;
+        CROSSDOCK_MPI(
+            MPI_Win_shared_query(window_, process, &piece_bytes, &unit, static_cast<void*>(&base)));
+        auto room = static_cast<std::size_t>(piece_bytes);
+        pieces_.push_back(static_cast<std::byte*>(std::align(alignment, 1, base, room)));
+    }
+}
+
+void shared_window::free() {
+    if (window_ != MPI_WIN_NULL) CROSSDOCK_MPI(MPI_Win_free(&window_));
+    pieces_.clear();
+}
+
+}  // namespace crossdock

@@ -1,0 +1,450 @@
+#include "crossdock/executor/circuit_compiler.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace crossdock {
+
+// References are runs of two words each: block, whether it is an input, section; place, length.
+// Claims are: whether this rank reads; the number of gates; for each its number, the number of runs,
+// and three words for each run; then two words for each run that is to be copied.
+
+namespace {
+
+constexpr int length_bits = 24;
+constexpr count_t max_run_length = (count_t{1} << length_bits) - 1;
+
+std::int64_t pack_where(int block, bool is_input, int section) {
+    return (std::int64_t{block} << 33) | (std::int64_t{is_input} << 32) | section;
+}
+
+// Calls `use(from, to)` for every pair of a list, in order.
+template <class Use>
+void for_each_move(const moves& list, Use&& use) {
+    list.from.with_lookup([&](auto from) {
+        list.to.with_lookup([&](auto to) {
+            for (count_t k = 0; k < list.size(); ++k) use(from(k), to(k));
+        });
+    });
+}
+
+void add_move(circuit_task& task, int from_block, bool combines, count_t from, count_t to) {
+    auto step = task.steps.end();
+    if (!task.steps.empty()) {
+        const auto fits = [&](const circuit_step& s) {
+            return s.from_block == from_block && s.combines == combines && s.from_offset == 0 &&
+                   s.to_offset == 0;
+        };
+        if (fits(task.steps.back())) {
+            step = task.steps.end() - 1;
+        } else if (!combines) {  // copies go to places of their own, in any order
+            step = std::find_if(task.steps.begin(), task.steps.end(), fits);
+        }
+    }
+    if (step == task.steps.end()) {
+        step = task.steps.insert(step, {from_block, 0, 0, combines, {}});
+    }
+    step->list.append(from, to);
+}
+
+void add_list(circuit_task& task, int from_block, count_t from_offset, count_t to_offset,
+              moves list) {
+    if (list.size() == 0) return;
+    task.steps.push_back({from_block, from_offset, to_offset, false, std::move(list)});
+}
+
+void append_run(auto& runs, count_t first, count_t to) {
+    if (!runs.empty()) {
+        auto& last = runs.back();
+        if (first == last.first + last.length && to == last.to + last.length) {
+            ++last.length;
+            return;
+        }
+    }
+    runs.push_back({first, to, 1});
+}
+
+}  // namespace
+
+circuit_compiler::circuit_compiler(flow work, const memory_domain& domain, count_t max_part_items)
+    : work_(std::move(work)),
+      domain_(domain),
+      max_part_items_(max_part_items),
+      finder_(work_.incoming) {
+    result_.num_blocks = domain.size();
+    result_.here = domain.here();
+    result_.num_places = work_.num_arrived + work_.num_departing;
+    segments_.resize(work_.incoming.size());
+    lay_out_receives();
+    lay_out_sends();
+}
+
+void circuit_compiler::lay_out_receives() {
+    const auto add_parts = [&](bool in_place) {
+        for (std::size_t m = 0; m < work_.incoming.size(); ++m) {
+            const auto& message = work_.incoming[m];
+            if (message.is_shared || message.is_in_place() != in_place) continue;
+            for (count_t at = 0; at < message.num_items; at += max_part_items_) {
+                const count_t length = std::min(max_part_items_, message.num_items - at);
+                const count_t arrived = message.first_item + at;
+                if (!in_place) {
+                    const int section = static_cast<int>(result_.receives.size());
+                    segments_[m].push_back(
+                        {arrived, arrived + length, {result_.here, section, false, arrived}});
+                }
+                result_.receives.push_back({message.peer, message.stage, length,
+                                            in_place ? message.in_place_index + at : arrived,
+                                            in_place, at == 0});
+            }
+        }
+    };
+    add_parts(false);
+    result_.num_received_sections = static_cast<int>(result_.receives.size());
+    add_parts(true);
+    result_.num_sections = result_.num_received_sections;
+}
+
+void circuit_compiler::lay_out_sends() {
+    first_part_of_.resize(work_.outgoing.size());
+    section_of_.resize(work_.outgoing.size(), -1);
+    for (std::size_t i = 0; i < work_.outgoing.size(); ++i) {
+        const auto& message = work_.outgoing[i];
+        if (message.is_shared) {
+            section_of_[i] = result_.num_sections++;
+            continue;
+        }
+        first_part_of_[i] = result_.sends.size();
+        for (count_t at = 0; at < message.num_items; at += max_part_items_) {
+            result_.sends.push_back(
+                {message.peer, message.stage, std::min(max_part_items_, message.num_items - at),
+                 message.is_in_place() ? message.in_place_index + at
+                                       : departing_place(message.first_item + at),
+                 message.is_in_place(), at == 0});
+        }
+    }
+    if (result_.num_sections > result_.num_received_sections) {
+        section_tasks_.resize(
+            static_cast<std::size_t>(result_.num_sections - result_.num_received_sections));
+        input_of_.assign(static_cast<std::size_t>(work_.num_departing), -1);
+        is_claimed_.assign(static_cast<std::size_t>(work_.num_departing), false);
+    }
+}
+
+const circuit_compiler::segment& circuit_compiler::segment_of(count_t arrived) {
+    if (last_segment_.holds(arrived)) return last_segment_;
+    const auto& segments = segments_[finder_.message_of(arrived)];
+    const auto after =
+        std::upper_bound(segments.begin(), segments.end(), arrived,
+                         [](count_t item, const segment& s) { return item < s.first; });
+    return last_segment_ = *(after - 1);
+}
+
+bool circuit_compiler::is_in(const segment& where, const moves& arrived) const {
+    bool is_inside = true;
+    for_each_move(arrived,
+                  [&](count_t from, count_t) { is_inside = is_inside && where.holds(from); });
+    return is_inside;
+}
+
+std::vector<int> circuit_compiler::reference_sources(int stage) const {
+    std::vector<int> sources;
+    for (const auto& message : work_.incoming) {
+        if (message.is_shared && message.stage == stage && message.num_items > 0)
+            sources.push_back(domain_.number_of(message.peer));
+    }
+    return sources;
+}
+
+std::vector<word_message> circuit_compiler::send_references(int stage) {
+    std::vector<word_message> outbox;
+    for (std::size_t i = 0; i < work_.outgoing.size(); ++i) {
+        const auto& message = work_.outgoing[i];
+        if (!message.is_shared || message.stage != stage || message.num_items == 0) continue;
+        refer(i, outbox.emplace_back(word_message{domain_.number_of(message.peer), {}}));
+    }
+    return outbox;
+}
+
+// By departing item of the message, whether several values go there.
+std::vector<bool> circuit_compiler::combined_places(const flow_task& task,
+                                                    const flow_message& message) const {
+    std::vector<bool> is_combined;
+    if (!task.combines()) return is_combined;
+    is_combined.resize(static_cast<std::size_t>(message.num_items));
+    const auto note = [&](count_t, count_t to) {
+        is_combined[static_cast<std::size_t>(to - message.first_item)] = true;
+    };
+    for_each_move(task.combine_input, note);
+    for_each_move(task.combine_arrived, note);
+    return is_combined;
+}
+
+void circuit_compiler::refer(std::size_t i, word_message& to) {
+    const auto& message = work_.outgoing[i];
+    auto& fill = work_.fills[i];
+    const auto is_combined = combined_places(fill, message);
+    const auto combined_at = [&](count_t departing) {
+        return !is_combined.empty() &&
+               is_combined[static_cast<std::size_t>(departing - message.first_item)];
+    };
+    std::vector<reference> where(static_cast<std::size_t>(message.num_items));
+    for (count_t k = 0; k < message.num_items; ++k) {
+        const count_t departing = message.first_item + k;
+        where[static_cast<std::size_t>(k)] = {result_.here, section_of_[i], !combined_at(departing),
+                                              departing_place(departing)};
+    }
+
+    circuit_task task{task_purpose::section, result_.here, section_of_[i], {}, {}};
+    for_each_move(fill.copy_input, [&](count_t from, count_t departing) {
+        if (combined_at(departing)) {
+            add_move(task, no_block, false, from, departing_place(departing));
+        } else {
+            input_of_[static_cast<std::size_t>(departing)] = from;
+        }
+    });
+    for_each_move(fill.copy_arrived, [&](count_t from, count_t departing) {
+        if (combined_at(departing)) {
+            pull(task, from, false, departing_place(departing));
+        } else {
+            where[static_cast<std::size_t>(departing - message.first_item)] =
+                segment_of(from).at(from);
+        }
+    });
+    for_each_move(fill.combine_input, [&](count_t from, count_t departing) {
+        add_move(task, no_block, true, from, departing_place(departing));
+    });
+    for_each_move(fill.combine_arrived, [&](count_t from, count_t departing) {
+        pull(task, from, true, departing_place(departing));
+    });
+    section_task(i) = std::move(task);
+
+    for (std::size_t k = 0; k < where.size();) {
+        const reference& first = where[k];
+        std::size_t end = k + 1;
+        while (end < where.size() && static_cast<count_t>(end - k) < max_run_length &&
+               where[end].block == first.block && where[end].section == first.section &&
+               where[end].is_input == first.is_input &&
+               where[end].place == first.place + static_cast<count_t>(end - k)) {
+            ++end;
+        }
+        to.words.push_back(pack_where(first.block, first.is_input, first.section));
+        to.words.push_back((first.place << length_bits) | static_cast<count_t>(end - k));
+        k = end;
+    }
+}
+
+void circuit_compiler::receive_references(int stage, const std::vector<word_message>& inbox) {
+    for (std::size_t m = 0; m < work_.incoming.size(); ++m) {
+        const auto& message = work_.incoming[m];
+        if (!message.is_shared || message.stage != stage || message.num_items == 0) continue;
+        const int source = domain_.number_of(message.peer);
+        const auto found = std::find_if(inbox.begin(), inbox.end(),
+                                        [&](const auto& from) { return from.peer == source; });
+        count_t arrived = message.first_item;
+        for (std::size_t w = 0; w < found->words.size(); w += 2) {
+            const std::int64_t where = found->words[w];
+            const std::int64_t run = found->words[w + 1];
+            const count_t length = run & max_run_length;
+            segments_[m].push_back(
+                {arrived,
+                 arrived + length,
+                 {static_cast<int>(where >> 33), static_cast<int>(where & 0xFFFFFFFF),
+                  ((where >> 32) & 1) != 0, run >> length_bits}});
+            arrived += length;
+        }
+    }
+}
+
+count_t circuit_compiler::own_input(const reference& where) const {
+    if (where.block != result_.here || !where.is_input) return -1;
+    return input_of_[static_cast<std::size_t>(where.place - work_.num_arrived)];
+}
+
+void circuit_compiler::await(circuit_task& task, const reference& where) {
+    const section_reference section{where.block, where.section};
+    if (std::find(task.awaited.rbegin(), task.awaited.rend(), section) == task.awaited.rend())
+        task.awaited.push_back(section);
+    if (where.block != result_.here) claims_[where.block].is_reader = true;
+}
+
+void circuit_compiler::pull(circuit_task& task, count_t arrived, bool combines, count_t to) {
+    const reference where = segment_of(arrived).at(arrived);
+    if (const count_t own = own_input(where); own >= 0)
+        return add_move(task, no_block, combines, own, to);
+    await(task, where);
+    if (where.is_input) append_run(claims_[where.block].copies, where.place, where.place);
+    add_move(task, where.block, combines, where.place, to);
+}
+
+void circuit_compiler::claim_write(std::size_t part, const reference& where, count_t place) {
+    auto& sent = result_.sends[part];
+    if (sent.gate < 0) sent.gate = result_.num_gates++;
+    auto& runs = claims_[where.block].writes[sent.gate];
+    if (runs.empty()) ++sent.num_contributors;
+    append_run(runs, where.place, place);
+}
+
+// Makes the tasks that fill a message to another domain, and claims what others shall write.
+void circuit_compiler::fill(std::size_t i) {
+    const auto& message = work_.outgoing[i];
+    auto& from = work_.fills[i];
+    const auto num_parts =
+        static_cast<std::size_t>((message.num_items + max_part_items_ - 1) / max_part_items_);
+    std::vector<circuit_task> tasks(num_parts);
+    const auto part_of = [&](count_t departing) {
+        return static_cast<std::size_t>((departing - message.first_item) / max_part_items_);
+    };
+    const auto is_combined = combined_places(from, message);
+
+    if (num_parts == 1 && is_combined.empty()) {
+        add_list(tasks[0], no_block, 0, work_.num_arrived, std::move(from.copy_input));
+    } else {
+        for_each_move(from.copy_input, [&](count_t input, count_t departing) {
+            add_move(tasks[part_of(departing)], no_block, false, input, departing_place(departing));
+        });
+    }
+    for_each_move(from.copy_arrived, [&](count_t arrived, count_t departing) {
+        const reference where = segment_of(arrived).at(arrived);
+        const bool is_only = is_combined.empty() ||
+                             !is_combined[static_cast<std::size_t>(departing - message.first_item)];
+        if (is_only && where.is_input && where.block != result_.here) {
+            claim_write(first_part_of_[i] + part_of(departing), where, departing_place(departing));
+        } else {
+            pull(tasks[part_of(departing)], arrived, false, departing_place(departing));
+        }
+    });
+    for_each_move(from.combine_input, [&](count_t input, count_t departing) {
+        add_move(tasks[part_of(departing)], no_block, true, input, departing_place(departing));
+    });
+    for_each_move(from.combine_arrived, [&](count_t arrived, count_t departing) {
+        pull(tasks[part_of(departing)], arrived, true, departing_place(departing));
+    });
+
+    for (std::size_t p = 0; p < num_parts; ++p) {
+        if (tasks[p].steps.empty()) continue;
+        tasks[p].purpose = task_purpose::own_part;
+        tasks[p].to_block = result_.here;
+        tasks[p].number = static_cast<int>(first_part_of_[i] + p);
+        ++result_.sends[first_part_of_[i] + p].num_contributors;
+        part_tasks_.push_back(std::move(tasks[p]));
+    }
+}
+
+void circuit_compiler::make_output(flow_task& from) {
+    if (from.combines()) {  // in its order
+        circuit_task task;
+        const auto input = [&](bool combines) {
+            return [&task, combines](count_t index, count_t to) {
+                add_move(task, no_block, combines, index, to);
+            };
+        };
+        const auto arrived = [&](bool combines) {
+            return [this, &task, combines](count_t item, count_t to) {
+                pull(task, item, combines, to);
+            };
+        };
+        for_each_move(from.copy_input, input(false));
+        for_each_move(from.copy_arrived, arrived(false));
+        for_each_move(from.combine_input, input(true));
+        for_each_move(from.combine_arrived, arrived(true));
+        output_tasks_.push_back(std::move(task));
+        return;
+    }
+    if (from.copy_input.size() > 0) {
+        add_list(output_tasks_.emplace_back(), no_block, 0, 0, std::move(from.copy_input));
+    }
+    auto& list = from.copy_arrived;
+    if (list.size() == 0) return;
+    const segment first = segment_of(list.from.first());
+    const reference& where = first.at_first;
+    if (!where.is_input && is_in(first, list)) {
+        auto& task = output_tasks_.emplace_back();
+        await(task, where);
+        add_list(task, where.block, where.place - first.first, 0, std::move(list));
+        return;
+    }
+    // A task for each section, so that each copies as soon as it can.
+    std::map<std::pair<int, int>, std::size_t> task_of;
+    for_each_move(list, [&](count_t item, count_t slot) {
+        const reference found = segment_of(item).at_first;
+        const auto [entry, is_new] =
+            task_of.try_emplace({found.block, found.section}, output_tasks_.size());
+        if (is_new) output_tasks_.emplace_back();
+        pull(output_tasks_[entry->second], item, false, slot);
+    });
+}
+
+std::vector<word_message> circuit_compiler::send_claims() {
+    for (std::size_t i = 0; i < work_.outgoing.size(); ++i) {
+        const auto& message = work_.outgoing[i];
+        if (!message.is_shared && !message.is_in_place()) fill(i);
+    }
+    for (auto& output : work_.outputs) make_output(output);
+
+    std::vector<word_message> outbox;
+    for (const auto& [block, wanted] : claims_) {
+        if (wanted.is_reader) result_.owners.push_back(block);
+        auto& words = outbox.emplace_back(word_message{block, {}}).words;
+        words = {wanted.is_reader, static_cast<std::int64_t>(wanted.writes.size())};
+        for (const auto& [gate, runs] : wanted.writes) {
+            words.insert(words.end(), {gate, static_cast<std::int64_t>(runs.size())});
+            for (const auto& run : runs) words.insert(words.end(), {run.first, run.to, run.length});
+        }
+        for (const auto& run : wanted.copies) words.insert(words.end(), {run.first, run.length});
+    }
+    return outbox;
+}
+
+void circuit_compiler::receive_claims(const std::vector<word_message>& inbox) {
+    const auto departing = [&](count_t place) {
+        return static_cast<std::size_t>(place - work_.num_arrived);
+    };
+    for (const auto& [reader, words] : inbox) {
+        auto word = words.begin();
+        if (*word++ != 0) result_.readers.push_back(reader);
+        for (auto num_gates = *word++; num_gates > 0; --num_gates) {
+            circuit_task task{
+                task_purpose::foreign_part, reader, static_cast<int>(*word++), {}, {}};
+            for (auto num_runs = *word++; num_runs > 0; --num_runs) {
+                const count_t first = *word++;
+                const count_t to = *word++;
+                for (count_t k = 0; k < *word; ++k)
+                    add_move(task, no_block, false,
+                             input_of_[departing(first) + static_cast<std::size_t>(k)], to + k);
+                ++word;
+            }
+            write_tasks_.push_back(std::move(task));
+        }
+        while (word != words.end()) {
+            const auto first = departing(*word++);
+            const auto length = static_cast<std::size_t>(*word++);
+            std::fill_n(is_claimed_.begin() + static_cast<std::ptrdiff_t>(first), length, true);
+        }
+    }
+}
+
+// Adds the copies of inputs that others read to the task of a message inside the domain.
+void circuit_compiler::copy_claimed_inputs(std::size_t i) {
+    auto& task = section_task(i);
+    circuit_task copies;
+    const auto& list = work_.fills[i].copy_input;
+    for_each_move(list, [&](count_t input, count_t departing) {
+        if (is_claimed_[static_cast<std::size_t>(departing)])
+            add_move(copies, no_block, false, input, departing_place(departing));
+    });
+    task.steps.insert(task.steps.begin(), copies.steps.begin(), copies.steps.end());
+}
+
+circuit circuit_compiler::finish() {
+    for (std::size_t i = 0; i < work_.outgoing.size(); ++i) {
+        if (section_of_[i] >= 0 && work_.outgoing[i].num_items > 0) copy_claimed_inputs(i);
+    }
+    for (auto* const tasks : {&part_tasks_, &write_tasks_, &section_tasks_, &output_tasks_}) {
+        for (auto& task : *tasks) {
+            if (!task.steps.empty()) result_.tasks.push_back(std::move(task));
+        }
+    }
+    return std::move(result_);
+}
+
+}  // namespace crossdock

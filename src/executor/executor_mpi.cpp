@@ -1,0 +1,205 @@
+#include "crossdock/executor/executor_mpi.hpp"
+
+#include <thread>
+#include <utility>
+
+namespace crossdock {
+
+namespace {
+
+constexpr const char* not_active = "no exchange is active";
+
+}  // namespace
+
+executor::executor(const communicator& comm, std::shared_ptr<const circuit> work,
+                   std::shared_ptr<node_memory> memory, int first_tag, std::size_t item_bytes)
+    : comm_(comm),
+      memory_(std::move(memory)),
+      first_tag_(first_tag),
+      item_bytes_(item_bytes),
+      runner_(std::make_shared<circuit_runner>(work, make_blocks(*work), item_bytes)),
+      num_section_receives_(static_cast<std::size_t>(work->num_received_sections)) {
+    const std::size_t num_halves = runner_->num_halves();
+    num_receive_requests_ = work->receives.size() + (num_halves - 1) * num_section_receives_;
+    requests_.assign(num_receive_requests_ + num_halves * work->sends.size(), MPI_REQUEST_NULL);
+    completed_.resize(num_section_receives_);
+
+    CROSSDOCK_MPI(MPI_Type_contiguous(checked_cast<int>(item_bytes), MPI_BYTE, &item_));
+    CROSSDOCK_MPI(MPI_Type_commit(&item_));
+    for (std::size_t half = 0; half < num_halves; ++half) {
+        for (std::size_t i = 0; i < num_section_receives_; ++i) make_receive(i, half);
+        for (std::size_t i = 0; i < work->sends.size(); ++i) {
+            if (!work->sends[i].is_in_place) make_send(i, half);
+        }
+    }
+}
+
+executor::~executor() {
+    comm_.remove_work(this);
+    if (is_active_) {
+        // Messages under way still write there; better to lose the memory than to have it
+        // overwritten.
+        static_cast<void>(private_block_.release());
+    } else if (memory_) {
+        memory_->give_back(own_block_, [runner = runner_] { return runner->is_read(); });
+    }
+    int is_finalized = 0;
+    MPI_Finalized(&is_finalized);
+    if (is_finalized) return;
+    for (auto& request : requests_) {
+        if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);
+    }
+    if (item_ != MPI_DATATYPE_NULL) MPI_Type_free(&item_);
+}
+
+std::vector<circuit_block> executor::make_blocks(const circuit& work) {
+    const std::size_t bytes = circuit_block::size_bytes(work, item_bytes_);
+    if (!memory_) {
+        void* const block = ::operator new (bytes, std::align_val_t{circuit_block::alignment});
+        private_block_.reset(static_cast<std::byte*>(block));
+        own_block_ = private_block_.get();
+        return {circuit_block::make(own_block_, work, item_bytes_)};
+    }
+    const auto all = memory_->share(bytes, [&](std::byte* own) {
+        circuit_block::make(own, work, item_bytes_);
+        own_block_ = own;
+    });
+    std::vector<circuit_block> blocks;
+    for (std::byte* const one : all) blocks.emplace_back(one);
+    return blocks;
+}
+
+std::size_t executor::receive_request(std::size_t part, std::size_t half) const {
+    if (part < num_section_receives_) return half * num_section_receives_ + part;
+    return (runner_->num_halves() - 1) * num_section_receives_ + part;
+}
+
+std::size_t executor::send_request(std::size_t part, std::size_t half) const {
+    if (work().sends[part].is_in_place) half = 0;
+    return num_receive_requests_ + half * work().sends.size() + part;
+}
+
+void executor::make_receive(std::size_t i, std::size_t half) {
+    const auto& part = work().receives[i];
+    std::byte* const at = part.is_in_place ? static_cast<std::byte*>(output_) +
+                                                 static_cast<std::size_t>(part.index) * item_bytes_
+                                           : runner_->address(part, half);
+    auto& request = requests_[receive_request(i, half)];
+    if (request != MPI_REQUEST_NULL) CROSSDOCK_MPI(MPI_Request_free(&request));
+    CROSSDOCK_MPI(MPI_Recv_init(at, static_cast<int>(part.num_items), item_, part.peer,
+                                first_tag_ + part.stage, comm_.get(), &request));
+}
+
+void executor::make_send(std::size_t i, std::size_t half) {
+    const auto& part = work().sends[i];
+    const std::byte* const at = part.is_in_place
+                                    ? static_cast<const std::byte*>(input_) +
+                                          static_cast<std::size_t>(part.index) * item_bytes_
+                                    : runner_->address(part, half);
+    auto& request = requests_[send_request(i, half)];
+    if (request != MPI_REQUEST_NULL) CROSSDOCK_MPI(MPI_Request_free(&request));
+    CROSSDOCK_MPI(MPI_Send_init(at, static_cast<int>(part.num_items), item_, part.peer,
+                                first_tag_ + part.stage, comm_.get(), &request));
+}
+
+// In-place messages are tied to the user's arrays; they are made anew only when those change.
+void executor::bind(const void* input, void* output) {
+    if (std::exchange(input_, input) != input) {
+        for (std::size_t i = 0; i < work().sends.size(); ++i) {
+            if (work().sends[i].is_in_place) make_send(i, 0);
+        }
+    }
+    if (std::exchange(output_, output) != output) {
+        for (std::size_t i = num_section_receives_; i < work().receives.size(); ++i)
+            make_receive(i, 0);
+    }
+}
+
+void executor::start(const void* input, void* output, combine_function combine) {
+    CROSSDOCK_ASSERT(light, !is_active_, "an exchange is active already");
+    bind(input, output);
+    runner_->begin(static_cast<const std::byte*>(input), static_cast<std::byte*>(output),
+                   std::move(combine));
+    is_active_ = true;
+    start_receives(num_section_receives_, work().receives.size());
+    has_posted_ = runner_->may_receive();
+    if (has_posted_) start_receives(0, num_section_receives_);
+    runner_->advance(*this);
+    is_registered_ = runner_->owes();
+    if (is_registered_) comm_.add_work(this);
+}
+
+// One by one: the parts of a message must match in order, which MPI_Startall does not promise.
+void executor::start_receives(std::size_t first, std::size_t end) {
+    for (std::size_t i = first; i < end; ++i)
+        CROSSDOCK_MPI(MPI_Start(&requests_[receive_request(i, runner_->half())]));
+}
+
+void executor::send(std::size_t part) {
+    CROSSDOCK_MPI(MPI_Start(&requests_[send_request(part, runner_->half())]));
+}
+
+// Notes what `find_some` (MPI_Testsome or MPI_Waitsome) finds to have arrived.
+void executor::take_arrived(decltype(&MPI_Testsome) find_some) {
+    int num_completed = 0;
+    CROSSDOCK_MPI(find_some(static_cast<int>(num_section_receives_),
+                            requests_.data() + runner_->half() * num_section_receives_,
+                            &num_completed, completed_.data(), MPI_STATUSES_IGNORE));
+    for (int i = 0; i < num_completed; ++i)
+        runner_->note_received(static_cast<std::size_t>(completed_[static_cast<std::size_t>(i)]));
+    runner_->advance(*this);
+    if (is_registered_ && !runner_->owes()) {
+        comm_.remove_work(this);
+        is_registered_ = false;
+    }
+}
+
+// Does what can be done without waiting.
+void executor::poll() {
+    if (!has_posted_ && runner_->may_receive()) {
+        start_receives(0, num_section_receives_);
+        has_posted_ = true;
+    }
+    take_arrived(&MPI_Testsome);
+}
+
+void executor::progress() {
+    if (is_registered_) poll();
+}
+
+void executor::finish() {
+    runner_->end();
+    is_active_ = false;
+}
+
+bool executor::test() {
+    CROSSDOCK_ASSERT(light, is_active_, not_active);
+    comm_.progress();
+    if (!is_registered_) poll();
+    if (!runner_->is_done()) return false;
+    int is_complete = 0;
+    CROSSDOCK_MPI(MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &is_complete,
+                              MPI_STATUSES_IGNORE));
+    if (is_complete) finish();
+    return is_complete != 0;
+}
+
+void executor::wait() {
+    CROSSDOCK_ASSERT(light, is_active_, not_active);
+    // Nothing may block while anything is owed to others, or while only memory tells what comes.
+    while (comm_.has_work() || runner_->awaits_domain()) {
+        if (comm_.has_only(this) && !runner_->awaits_domain() && has_posted_) {
+            take_arrived(&MPI_Waitsome);
+        } else {
+            if (test()) return;
+            std::this_thread::yield();
+        }
+    }
+    CROSSDOCK_MPI(
+        MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE));
+    runner_->note_all_received();
+    runner_->advance(*this);
+    finish();
+}
+
+}  // namespace crossdock

@@ -1,0 +1,160 @@
+#include "crossdock/executor/node_memory_mpi.hpp"
+
+#include <algorithm>
+
+namespace crossdock {
+
+namespace {
+
+// To be called before what blocks, so that others' work goes on until all are there.
+void wait_for_all(const communicator& comm) {
+    MPI_Request barrier = MPI_REQUEST_NULL;
+    CROSSDOCK_MPI(MPI_Ibarrier(comm.get(), &barrier));
+    comm.wait(barrier);
+}
+
+constexpr std::size_t least_window_bytes = std::size_t{1} << 16;
+
+memory_domain domain_of(const communicator& whole, const communicator& node) {
+    std::vector<rank_t> ranks(static_cast<std::size_t>(node.num_ranks()));
+    const rank_t own = whole.rank();
+    CROSSDOCK_MPI(MPI_Allgather(&own, 1, MPI_INT, ranks.data(), 1, MPI_INT, node.get()));
+    return {std::move(ranks), own};
+}
+
+}  // namespace
+
+node_memory::node_memory(const communicator& whole, communicator node)
+    : comm_(std::move(node)), domain_(domain_of(whole, comm_)), tag_(comm_.reserve_tags(1)) {}
+
+std::vector<std::byte*> node_memory::share(std::size_t bytes,
+                                           const std::function<void(std::byte*)>& initialize) {
+    bytes = (bytes + shared_window::alignment - 1) / shared_window::alignment *
+            shared_window::alignment;
+    struct place {
+        std::int64_t window = -1;
+        std::int64_t first = 0;
+    };
+    std::vector<place> places(static_cast<std::size_t>(domain_.size()));
+    std::optional<range> own;
+    while (true) {
+        if (!own) own = take(bytes);
+        place mine;
+        if (own) {
+            initialize(address(domain_.here(), own->window, own->first));
+            mine = {static_cast<std::int64_t>(own->window), static_cast<std::int64_t>(own->first)};
+        }
+        MPI_Request request = MPI_REQUEST_NULL;
+        CROSSDOCK_MPI(MPI_Iallgather(&mine, 2, MPI_INT64_T, places.data(), 2, MPI_INT64_T,
+                                     comm_.get(), &request));
+        comm_.wait(request);
+        const auto has_none = [](const place& p) { return p.window < 0; };
+        if (std::none_of(places.begin(), places.end(), has_none)) break;
+        try {
+            grow(own ? 0 : bytes);
+        } catch (...) {
+            if (own) put_back(*own);
+            throw;
+        }
+    }
+    taken_.push_back(*own);
+    std::vector<std::byte*> blocks;
+    for (int number = 0; number < domain_.size(); ++number) {
+        const auto& [window, first] = places[static_cast<std::size_t>(number)];
+        blocks.push_back(
+            address(number, static_cast<std::size_t>(window), static_cast<std::size_t>(first)));
+    }
+    return blocks;
+}
+
+// The smallest range that suffices.
+std::optional<node_memory::range> node_memory::take(std::size_t bytes) {
+    reuse_returned();
+    auto best = free_.end();
+    for (auto one = free_.begin(); one != free_.end(); ++one) {
+        if (one->bytes >= bytes && (best == free_.end() || one->bytes < best->bytes)) best = one;
+    }
+    if (best == free_.end()) return std::nullopt;
+    const range result{best->window, best->first, bytes};
+    best->first += bytes;
+    best->bytes -= bytes;
+    if (best->bytes == 0) free_.erase(best);
+    return result;
+}
+
+void node_memory::put_back(const range& freed) {
+    range whole = freed;
+    std::erase_if(free_, [&](const range& other) {
+        if (other.window != whole.window) return false;
+        if (other.first + other.bytes == whole.first) {
+            whole.first = other.first;
+        } else if (whole.first + whole.bytes != other.first) {
+            return false;
+        }
+        whole.bytes += other.bytes;
+        return true;
+    });
+    free_.push_back(whole);
+}
+
+void node_memory::reuse_returned() {
+    std::erase_if(returned_, [&](const returned_range& one) {
+        if (!one.is_unused()) return false;
+        put_back(one.where);
+        return true;
+    });
+}
+
+void node_memory::grow(std::size_t own_bytes) {
+    const std::size_t bytes =
+        own_bytes == 0 ? 0 : std::max({own_bytes, own_bytes_, least_window_bytes});
+    windows_.emplace_back(comm_.get(), bytes);
+    own_bytes_ += bytes;
+    if (bytes > 0) free_.push_back({windows_.size() - 1, 0, bytes});
+}
+
+void node_memory::give_back(std::byte* own, std::function<bool()> is_unused) {
+    const auto found = std::find_if(taken_.begin(), taken_.end(), [&](const range& taken) {
+        return address(domain_.here(), taken.window, taken.first) == own;
+    });
+    if (found == taken_.end()) return;  // closed
+    returned_.push_back({*found, std::move(is_unused)});
+    taken_.erase(found);
+}
+
+void node_memory::close() {
+    returned_.clear();
+    taken_.clear();
+    free_.clear();
+    for (auto& window : windows_) window.free();
+    windows_.clear();
+    comm_.close();
+}
+
+node_memories::node_memories(const communicator& comm) {
+    wait_for_all(comm);
+    environment_choice_ = environment_of_first(comm, "CROSSDOCK_EXECUTOR");
+}
+
+const std::shared_ptr<node_memory>& node_memories::of(const communicator& comm,
+                                                      const std::optional<topology>& nodes) {
+    for (const auto& known : entries_) {
+        if (known.nodes == nodes) return known.memory;
+    }
+    wait_for_all(comm);
+    communicator node = comm.split_by_node();
+    if (nodes) {
+        communicator part = node.split(nodes->region_of(comm.rank()));
+        node.close();
+        node = std::move(part);
+    }
+    return entries_.emplace_back(entry{nodes, std::make_shared<node_memory>(comm, std::move(node))})
+        .memory;
+}
+
+void node_memories::close() {
+    for (const auto& known : entries_) known.memory->close();
+    entries_.clear();
+}
+
+}  // namespace crossdock
