@@ -1,13 +1,16 @@
 #include "crossdock/executor/circuit_compiler.hpp"
 
 #include <algorithm>
+#include <tuple>
+#include <type_traits>
 #include <utility>
 
 namespace crossdock {
 
 // References are runs of two words each: block, whether it is an input, section; place, length.
-// Claims are: whether this rank reads; the number of gates; for each its number, the number of runs,
-// and three words for each run; then two words for each run that is to be copied.
+// Claims are: whether this rank reads; the number of gates; for each its number, the sender, the
+// number of runs, and three words for each run; the parts to be sent and those to be received, each
+// after their number; then two words for each run that is to be copied.
 
 namespace {
 
@@ -66,10 +69,12 @@ void append_run(auto& runs, count_t first, count_t to) {
 
 }  // namespace
 
-circuit_compiler::circuit_compiler(flow work, const memory_domain& domain, count_t max_part_items)
+circuit_compiler::circuit_compiler(flow work, const memory_domain& domain, count_t max_part_items,
+                                   const lane_rule* lanes)
     : work_(std::move(work)),
       domain_(domain),
       max_part_items_(max_part_items),
+      lanes_(lanes),
       finder_(work_.incoming) {
     result_.num_blocks = domain.size();
     result_.here = domain.here();
@@ -79,33 +84,67 @@ circuit_compiler::circuit_compiler(flow work, const memory_domain& domain, count
     lay_out_sends();
 }
 
+count_t circuit_compiler::part_items(const flow_message& message) const {
+    const count_t per_lane = (message.num_items + message.num_lanes - 1) / message.num_lanes;
+    return std::clamp<count_t>(per_lane, 1, max_part_items_);
+}
+
+// Sections that this rank receives come first.
 void circuit_compiler::lay_out_receives() {
-    const auto add_parts = [&](bool in_place) {
+    const rank_t here = domain_.rank_at(result_.here);
+    const auto for_each_part = [&](auto&& use) {
         for (std::size_t m = 0; m < work_.incoming.size(); ++m) {
             const auto& message = work_.incoming[m];
-            if (message.is_shared || message.is_in_place() != in_place) continue;
-            for (count_t at = 0; at < message.num_items; at += max_part_items_) {
-                const count_t length = std::min(max_part_items_, message.num_items - at);
-                const count_t arrived = message.first_item + at;
-                if (!in_place) {
-                    const int section = static_cast<int>(result_.receives.size());
-                    segments_[m].push_back(
-                        {arrived, arrived + length, {result_.here, section, false, arrived}});
+            if (message.is_shared) continue;
+            const bool is_lane = message.num_lanes > 1;
+            int lane = 0;
+            for (count_t at = 0; at < message.num_items; at += part_items(message)) {
+                circuit_part part{message.peer,
+                                  message.stage,
+                                  std::min(part_items(message), message.num_items - at),
+                                  message.is_in_place(),
+                                  is_lane,
+                                  result_.here};
+                rank_t receiver = here;
+                if (is_lane) {
+                    part.peer = lanes_->sender(message.peer, lane);
+                    receiver = lanes_->receiver(here, lane);
+                    lane = (lane + 1) % message.num_lanes;
                 }
-                result_.receives.push_back({message.peer, message.stage, length,
-                                            in_place ? message.in_place_index + at : arrived,
-                                            in_place, at == 0});
+                part.index = (part.is_in_place ? message.in_place_index : message.first_item) + at;
+                use(m, domain_.number_of(receiver), message_part{message.peer, here, at, part});
             }
         }
     };
-    add_parts(false);
-    result_.num_received_sections = static_cast<int>(result_.receives.size());
-    add_parts(true);
-    result_.num_sections = result_.num_received_sections;
+    const auto add_section = [&](std::size_t m, message_part& one) {
+        auto& part = one.part;
+        part.section = result_.num_sections++;
+        segments_[m].push_back({part.index,
+                                part.index + part.num_items,
+                                {result_.here, part.section, false, part.index}});
+    };
+    for_each_part([&](std::size_t m, int receiver, message_part one) {
+        if (receiver != result_.here) return;
+        if (!one.part.is_in_place) add_section(m, one);
+        receives_.push_back(one);
+    });
+    result_.num_received_sections = result_.num_sections;
+    for_each_part([&](std::size_t m, int receiver, message_part one) {
+        if (receiver == result_.here) return;
+        add_section(m, one);
+        claims_[receiver].receives.push_back(one);
+        result_.has_foreign_receivers = true;
+    });
+    for (auto& segments : segments_) {
+        std::sort(segments.begin(), segments.end(),
+                  [](const auto& a, const auto& b) { return a.first < b.first; });
+    }
 }
 
 void circuit_compiler::lay_out_sends() {
-    first_part_of_.resize(work_.outgoing.size());
+    const rank_t here = domain_.rank_at(result_.here);
+    first_message_section_ = result_.num_sections;
+    first_filled_of_.resize(work_.outgoing.size());
     section_of_.resize(work_.outgoing.size(), -1);
     for (std::size_t i = 0; i < work_.outgoing.size(); ++i) {
         const auto& message = work_.outgoing[i];
@@ -113,18 +152,30 @@ void circuit_compiler::lay_out_sends() {
             section_of_[i] = result_.num_sections++;
             continue;
         }
-        first_part_of_[i] = result_.sends.size();
-        for (count_t at = 0; at < message.num_items; at += max_part_items_) {
-            result_.sends.push_back(
-                {message.peer, message.stage, std::min(max_part_items_, message.num_items - at),
-                 message.is_in_place() ? message.in_place_index + at
-                                       : departing_place(message.first_item + at),
-                 message.is_in_place(), at == 0});
+        first_filled_of_[i] = filled_.size();
+        int lane = 0;
+        for (count_t at = 0; at < message.num_items; at += part_items(message)) {
+            circuit_part part{message.peer,
+                              message.stage,
+                              std::min(part_items(message), message.num_items - at),
+                              message.is_in_place(),
+                              message.num_lanes > 1,
+                              result_.here};
+            int sender = result_.here;
+            if (part.is_lane) {
+                part.peer = lanes_->receiver(message.peer, lane);
+                sender = domain_.number_of(lanes_->sender(here, lane));
+                lane = (lane + 1) % message.num_lanes;
+            }
+            part.index = part.is_in_place ? message.in_place_index + at
+                                          : departing_place(message.first_item + at);
+            if (sender != result_.here) part.gate = result_.num_gates++;
+            filled_.push_back({{here, message.peer, at, part}, sender});
         }
     }
-    if (result_.num_sections > result_.num_received_sections) {
+    if (result_.num_sections > first_message_section_) {
         section_tasks_.resize(
-            static_cast<std::size_t>(result_.num_sections - result_.num_received_sections));
+            static_cast<std::size_t>(result_.num_sections - first_message_section_));
         input_of_.assign(static_cast<std::size_t>(work_.num_departing), -1);
         is_claimed_.assign(static_cast<std::size_t>(work_.num_departing), false);
     }
@@ -194,7 +245,7 @@ void circuit_compiler::refer(std::size_t i, word_message& to) {
                                               departing_place(departing)};
     }
 
-    circuit_task task{task_purpose::section, result_.here, section_of_[i], {}, {}};
+    circuit_task task{task_purpose::section, result_.here, section_of_[i], -1, {}, {}};
     for_each_move(fill.copy_input, [&](count_t from, count_t departing) {
         if (combined_at(departing)) {
             add_move(task, no_block, false, from, departing_place(departing));
@@ -276,11 +327,11 @@ void circuit_compiler::pull(circuit_task& task, count_t arrived, bool combines, 
     add_move(task, where.block, combines, where.place, to);
 }
 
-void circuit_compiler::claim_write(std::size_t part, const reference& where, count_t place) {
-    auto& sent = result_.sends[part];
-    if (sent.gate < 0) sent.gate = result_.num_gates++;
-    auto& runs = claims_[where.block].writes[sent.gate];
-    if (runs.empty()) ++sent.num_contributors;
+void circuit_compiler::claim_write(std::size_t filled, const reference& where, count_t place) {
+    auto& part = filled_[filled].sent.part;
+    if (part.gate < 0) part.gate = result_.num_gates++;
+    auto& runs = claims_[where.block].writes[static_cast<int>(filled)];
+    if (runs.empty()) ++part.num_contributors;
     append_run(runs, where.place, place);
 }
 
@@ -288,15 +339,15 @@ void circuit_compiler::claim_write(std::size_t part, const reference& where, cou
 void circuit_compiler::fill(std::size_t i) {
     const auto& message = work_.outgoing[i];
     auto& from = work_.fills[i];
-    const auto num_parts =
-        static_cast<std::size_t>((message.num_items + max_part_items_ - 1) / max_part_items_);
-    std::vector<circuit_task> tasks(num_parts);
+    const count_t items_of_part = part_items(message);
+    std::vector<circuit_task> tasks(
+        static_cast<std::size_t>((message.num_items + items_of_part - 1) / items_of_part));
     const auto part_of = [&](count_t departing) {
-        return static_cast<std::size_t>((departing - message.first_item) / max_part_items_);
+        return static_cast<std::size_t>((departing - message.first_item) / items_of_part);
     };
     const auto is_combined = combined_places(from, message);
 
-    if (num_parts == 1 && is_combined.empty()) {
+    if (tasks.size() == 1 && is_combined.empty()) {
         add_list(tasks[0], no_block, 0, work_.num_arrived, std::move(from.copy_input));
     } else {
         for_each_move(from.copy_input, [&](count_t input, count_t departing) {
@@ -308,7 +359,8 @@ void circuit_compiler::fill(std::size_t i) {
         const bool is_only = is_combined.empty() ||
                              !is_combined[static_cast<std::size_t>(departing - message.first_item)];
         if (is_only && where.is_input && where.block != result_.here) {
-            claim_write(first_part_of_[i] + part_of(departing), where, departing_place(departing));
+            claim_write(first_filled_of_[i] + part_of(departing), where,
+                        departing_place(departing));
         } else {
             pull(tasks[part_of(departing)], arrived, false, departing_place(departing));
         }
@@ -320,14 +372,24 @@ void circuit_compiler::fill(std::size_t i) {
         pull(tasks[part_of(departing)], arrived, true, departing_place(departing));
     });
 
-    for (std::size_t p = 0; p < num_parts; ++p) {
-        if (tasks[p].steps.empty()) continue;
-        tasks[p].purpose = task_purpose::own_part;
-        tasks[p].to_block = result_.here;
-        tasks[p].number = static_cast<int>(first_part_of_[i] + p);
-        ++result_.sends[first_part_of_[i] + p].num_contributors;
-        part_tasks_.push_back(std::move(tasks[p]));
+    for (std::size_t p = 0; p < tasks.size(); ++p) {
+        if (!tasks[p].steps.empty()) add_part_task(first_filled_of_[i] + p, std::move(tasks[p]));
     }
+}
+
+void circuit_compiler::add_part_task(std::size_t filled, circuit_task task) {
+    auto& [sent, sender] = filled_[filled];
+    ++sent.part.num_contributors;
+    task.to_block = result_.here;
+    if (sender == result_.here) {
+        task.purpose = task_purpose::own_part;
+        task.number = static_cast<int>(filled);  // until the parts are in order
+    } else {
+        task.purpose = task_purpose::foreign_part;
+        task.number = sent.part.gate;
+        task.sender = sender;
+    }
+    part_tasks_.push_back(std::move(task));
 }
 
 void circuit_compiler::make_output(flow_task& from) {
@@ -374,21 +436,42 @@ void circuit_compiler::make_output(flow_task& from) {
     });
 }
 
+// Has others send the lanes that are theirs.
+void circuit_compiler::claim_sends() {
+    for (const auto& [sent, sender] : filled_) {
+        if (sender != result_.here) claims_[sender].sends.push_back(sent);
+    }
+}
+
 std::vector<word_message> circuit_compiler::send_claims() {
     for (std::size_t i = 0; i < work_.outgoing.size(); ++i) {
         const auto& message = work_.outgoing[i];
         if (!message.is_shared && !message.is_in_place()) fill(i);
     }
     for (auto& output : work_.outputs) make_output(output);
+    claim_sends();
 
+    const auto append_part = [](std::vector<std::int64_t>& words, const message_part& one) {
+        const auto& part = one.part;
+        words.insert(words.end(),
+                     {one.source, one.destination, one.first, part.peer, part.stage, part.num_items,
+                      part.index, part.section, part.gate, part.num_contributors});
+    };
     std::vector<word_message> outbox;
     for (const auto& [block, wanted] : claims_) {
         if (wanted.is_reader) result_.owners.push_back(block);
+        if (!wanted.sends.empty() || !wanted.receives.empty()) result_.readers.push_back(block);
         auto& words = outbox.emplace_back(word_message{block, {}}).words;
         words = {wanted.is_reader, static_cast<std::int64_t>(wanted.writes.size())};
-        for (const auto& [gate, runs] : wanted.writes) {
-            words.insert(words.end(), {gate, static_cast<std::int64_t>(runs.size())});
+        for (const auto& [filled, runs] : wanted.writes) {
+            const auto& [sent, sender] = filled_[static_cast<std::size_t>(filled)];
+            words.insert(words.end(), {sent.part.gate, sender == result_.here ? -1 : sender,
+                                       static_cast<std::int64_t>(runs.size())});
             for (const auto& run : runs) words.insert(words.end(), {run.first, run.to, run.length});
+        }
+        for (const auto* const parts : {&wanted.sends, &wanted.receives}) {
+            words.push_back(static_cast<std::int64_t>(parts->size()));
+            for (const auto& one : *parts) append_part(words, one);
         }
         for (const auto& run : wanted.copies) words.insert(words.end(), {run.first, run.length});
     }
@@ -399,21 +482,38 @@ void circuit_compiler::receive_claims(const std::vector<word_message>& inbox) {
     const auto departing = [&](count_t place) {
         return static_cast<std::size_t>(place - work_.num_arrived);
     };
-    for (const auto& [reader, words] : inbox) {
+    for (const auto& [from, words] : inbox) {
         auto word = words.begin();
-        if (*word++ != 0) result_.readers.push_back(reader);
+        const auto next = [&word](auto& number) {
+            number = static_cast<std::remove_reference_t<decltype(number)>>(*word++);
+        };
+        if (*word++ != 0) result_.readers.push_back(from);
         for (auto num_gates = *word++; num_gates > 0; --num_gates) {
-            circuit_task task{
-                task_purpose::foreign_part, reader, static_cast<int>(*word++), {}, {}};
+            circuit_task task{task_purpose::foreign_part, from, 0, -1, {}, {}};
+            next(task.number);
+            next(task.sender);
             for (auto num_runs = *word++; num_runs > 0; --num_runs) {
-                const count_t first = *word++;
+                const auto first = departing(*word++);
                 const count_t to = *word++;
-                for (count_t k = 0; k < *word; ++k)
-                    add_move(task, no_block, false,
-                             input_of_[departing(first) + static_cast<std::size_t>(k)], to + k);
-                ++word;
+                const count_t length = *word++;
+                for (count_t k = 0; k < length; ++k) {
+                    add_move(task, no_block, false, input_of_[first + static_cast<std::size_t>(k)],
+                             to + k);
+                }
             }
             write_tasks_.push_back(std::move(task));
+        }
+        for (auto* const parts : {&sends_, &receives_}) {
+            for (auto num_parts = *word++; num_parts > 0; --num_parts) {
+                auto& one = parts->emplace_back();
+                auto& part = one.part;
+                next(one.source), next(one.destination), next(one.first), next(part.peer);
+                next(part.stage), next(part.num_items), next(part.index), next(part.section);
+                next(part.gate), next(part.num_contributors);
+                part.is_lane = true;
+                part.block = from;
+                result_.owners.push_back(from);
+            }
         }
         while (word != words.end()) {
             const auto first = departing(*word++);
@@ -435,9 +535,53 @@ void circuit_compiler::copy_claimed_inputs(std::size_t i) {
     task.steps.insert(task.steps.begin(), copies.steps.begin(), copies.steps.end());
 }
 
+// Parts between two ranks in one stage match in order: that of the messages they are of.
+void circuit_compiler::order_parts() {
+    const auto key = [](const message_part& one) {
+        return std::tuple(one.part.is_in_place, one.part.stage, one.part.peer, one.part.is_lane,
+                          one.source, one.destination, one.first);
+    };
+    const auto precedes = [&](const auto& a, const auto& b) { return key(a) < key(b); };
+    std::sort(receives_.begin(), receives_.end(), precedes);
+    for (const auto& one : receives_) {
+        if (!one.part.is_in_place) ++result_.num_section_receives;
+        result_.receives.push_back(one.part);
+    }
+
+    struct numbered_part {
+        message_part sent;
+        std::size_t filled;
+    };
+    std::vector<numbered_part> sends;
+    for (std::size_t i = 0; i < filled_.size(); ++i) {
+        if (filled_[i].sender == result_.here) sends.push_back({filled_[i].sent, i});
+    }
+    for (const auto& one : sends_) sends.push_back({one, filled_.size()});
+    std::sort(sends.begin(), sends.end(),
+              [&](const auto& a, const auto& b) { return precedes(a.sent, b.sent); });
+    std::vector<int> number_of(filled_.size() + 1);
+    for (const auto& [sent, filled] : sends) {
+        number_of[filled] = static_cast<int>(result_.sends.size());
+        auto& part = result_.sends.emplace_back(sent.part);
+        if (result_.sends.size() == 1) continue;
+        const auto& before = *(result_.sends.end() - 2);
+        part.is_after_previous = before.peer == part.peer && before.stage == part.stage &&
+                                 before.is_lane == part.is_lane;
+    }
+    for (auto& task : part_tasks_) {
+        if (task.purpose == task_purpose::own_part)
+            task.number = number_of[static_cast<std::size_t>(task.number)];
+    }
+}
+
 circuit circuit_compiler::finish() {
     for (std::size_t i = 0; i < work_.outgoing.size(); ++i) {
         if (section_of_[i] >= 0 && work_.outgoing[i].num_items > 0) copy_claimed_inputs(i);
+    }
+    order_parts();
+    for (auto* const numbers : {&result_.readers, &result_.owners}) {
+        std::sort(numbers->begin(), numbers->end());
+        numbers->erase(std::unique(numbers->begin(), numbers->end()), numbers->end());
     }
     for (auto* const tasks : {&part_tasks_, &write_tasks_, &section_tasks_, &output_tasks_}) {
         for (auto& task : *tasks) {

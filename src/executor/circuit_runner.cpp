@@ -18,7 +18,7 @@ std::size_t num_halves_of(const circuit& work) { return work.num_blocks > 1 ? 2 
 }  // namespace
 
 std::size_t circuit_block::num_lines(const circuit& work) {
-    return static_cast<std::size_t>(1 + work.num_blocks + work.num_sections + 2 * work.num_gates);
+    return static_cast<std::size_t>(2 + work.num_blocks + work.num_sections + 2 * work.num_gates);
 }
 
 std::size_t circuit_block::half_bytes(const circuit& work, std::size_t item_bytes) {
@@ -45,14 +45,21 @@ circuit_runner::circuit_runner(std::shared_ptr<const circuit> work,
       is_contributed_(work_->sends.size()),
       is_sent_(work_->sends.size()) {
     for (const auto& t : work_->tasks) is_foreign_.push_back(is_foreign(*work_, t));
+    receives_for_others_ =
+        !work_->readers.empty() ||
+        std::any_of(work_->receives.begin(), work_->receives.end(), [&](const auto& part) {
+            return part.section >= 0 && part.block != work_->here;
+        });
 }
 
 // Whether a task waits for other ranks of the domain.
 bool circuit_runner::is_foreign(const circuit& work, const circuit_task& task) {
     if (task.purpose == task_purpose::foreign_part) return true;
     if (task.purpose == task_purpose::section && !work.readers.empty()) return true;
-    return std::any_of(task.awaited.begin(), task.awaited.end(),
-                       [&](const auto& section) { return section.block != work.here; });
+    return std::any_of(
+        task.awaited.begin(), task.awaited.end(), [&](const section_reference& awaited) {
+            return awaited.block != work.here || awaited.section >= work.num_received_sections;
+        });
 }
 
 void circuit_runner::begin(const std::byte* input, std::byte* output, combine_function combine) {
@@ -62,7 +69,8 @@ void circuit_runner::begin(const std::byte* input, std::byte* output, combine_fu
     combine_ = std::move(combine);
     readers_are_through_ = work_->readers.empty();
     num_pending_duties_ = num_pending_foreign_ = num_gated_ = 0;
-    num_unreceived_ = static_cast<std::size_t>(work_->num_received_sections);
+    is_receivable_ = !work_->has_foreign_receivers;
+    num_unreceived_ = work_->num_section_receives;
     pending_.clear();
     for (int number = 0; number < static_cast<int>(work_->tasks.size()); ++number) {
         pending_.push_back({number, 0});
@@ -85,16 +93,32 @@ bool circuit_runner::readers_are_through() {
     return readers_are_through_ = true;
 }
 
-bool circuit_runner::may_receive() { return readers_are_through(); }
+void circuit_runner::tell_receivable() {
+    if (is_receivable_ || !readers_are_through()) return;
+    own_block().receivable().store(generation_, std::memory_order_release);
+    is_receivable_ = true;
+}
+
+bool circuit_runner::may_receive() {
+    if (!readers_are_through()) return false;
+    const auto is_receivable = [&](const circuit_part& part) {
+        return part.block == work_->here ||
+               block(part.block).receivable().load(std::memory_order_acquire) >= generation_;
+    };
+    return std::all_of(
+        work_->receives.begin(),
+        work_->receives.begin() + static_cast<std::ptrdiff_t>(work_->num_section_receives),
+        is_receivable);
+}
 
 void circuit_runner::note_received(std::size_t part) {
-    own_block().section(static_cast<int>(part)).store(generation_, std::memory_order_release);
+    const auto& received = work_->receives[part];
+    block(received.block).section(received.section).store(generation_, std::memory_order_release);
     --num_unreceived_;
 }
 
 void circuit_runner::note_all_received() {
-    for (int part = 0; part < work_->num_received_sections; ++part)
-        own_block().section(part).store(generation_, std::memory_order_release);
+    for (std::size_t part = 0; part < work_->num_section_receives; ++part) note_received(part);
     num_unreceived_ = 0;
 }
 
@@ -107,7 +131,9 @@ bool circuit_runner::can_run(pending_task& pending) {
     }
     switch (t.purpose) {
         case task_purpose::foreign_part:
-            return is_through(block(t.to_block).through().load(std::memory_order_acquire));
+            return is_through(block(t.to_block).through().load(std::memory_order_acquire)) &&
+                   (t.sender < 0 ||
+                    is_through(block(t.to_block).read(t.sender).load(std::memory_order_acquire)));
         case task_purpose::section: return readers_are_through();
         default: return true;
     }
@@ -154,13 +180,13 @@ bool circuit_runner::is_filled(std::size_t part) const {
     const auto& sent = work_->sends[part];
     if (sent.gate < 0) return is_contributed_[part] || sent.num_contributors == 0;
     const std::uint64_t uses_of_half = (generation_ + 1) / 2;
-    return own_block().gate(sent.gate, half()).load(std::memory_order_acquire) ==
+    return block(sent.block).gate(sent.gate, half()).load(std::memory_order_acquire) ==
            uses_of_half * static_cast<std::uint64_t>(sent.num_contributors);
 }
 
 void circuit_runner::send_if_filled(std::size_t part, sender& to) {
     if (is_sent_[part] || !is_filled(part)) return;
-    if (!work_->sends[part].is_first && !is_sent_[part - 1]) return;
+    if (work_->sends[part].is_after_previous && !is_sent_[part - 1]) return;
     is_sent_[part] = true;
     --num_unsent_;
     if (work_->sends[part].gate >= 0) --num_gated_;
@@ -168,6 +194,7 @@ void circuit_runner::send_if_filled(std::size_t part, sender& to) {
 }
 
 void circuit_runner::advance(sender& to) {
+    tell_receivable();
     std::size_t num_left = 0;
     for (std::size_t i = 0; i < pending_.size(); ++i) {
         if (!can_run(pending_[i])) {

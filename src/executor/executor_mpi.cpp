@@ -18,7 +18,7 @@ executor::executor(const communicator& comm, std::shared_ptr<const circuit> work
       first_tag_(first_tag),
       item_bytes_(item_bytes),
       runner_(std::make_shared<circuit_runner>(work, make_blocks(*work), item_bytes)),
-      num_section_receives_(static_cast<std::size_t>(work->num_received_sections)) {
+      num_section_receives_(work->num_section_receives) {
     const std::size_t num_halves = runner_->num_halves();
     num_receive_requests_ = work->receives.size() + (num_halves - 1) * num_section_receives_;
     requests_.assign(num_receive_requests_ + num_halves * work->sends.size(), MPI_REQUEST_NULL);
@@ -87,7 +87,7 @@ void executor::make_receive(std::size_t i, std::size_t half) {
     auto& request = requests_[receive_request(i, half)];
     if (request != MPI_REQUEST_NULL) CROSSDOCK_MPI(MPI_Request_free(&request));
     CROSSDOCK_MPI(MPI_Recv_init(at, static_cast<int>(part.num_items), item_, part.peer,
-                                first_tag_ + part.stage, comm_.get(), &request));
+                                tag_of(part), comm_.get(), &request));
 }
 
 void executor::make_send(std::size_t i, std::size_t half) {
@@ -99,7 +99,7 @@ void executor::make_send(std::size_t i, std::size_t half) {
     auto& request = requests_[send_request(i, half)];
     if (request != MPI_REQUEST_NULL) CROSSDOCK_MPI(MPI_Request_free(&request));
     CROSSDOCK_MPI(MPI_Send_init(at, static_cast<int>(part.num_items), item_, part.peer,
-                                first_tag_ + part.stage, comm_.get(), &request));
+                                tag_of(part), comm_.get(), &request));
 }
 
 // In-place messages are tied to the user's arrays; they are made anew only when those change.

@@ -10,20 +10,21 @@ namespace {
 // Adds messages and what fills them, and finds out which need no copy.
 class flow_builder {
   public:
-    flow_builder(const plan& p, const memory_domain& domain) : domain_(domain) {
+    flow_builder(const plan& p, const memory_domain& domain, const lane_rule* lanes)
+        : here_(p.rank()), domain_(domain), lanes_(lanes) {
         result_.num_stages = static_cast<int>(p.stages().size());
     }
 
     void add_incoming(rank_t peer, int stage, count_t num_items) {
-        result_.incoming.push_back(
-            {peer, stage, result_.num_arrived, num_items, -1, domain_.has(peer)});
+        result_.incoming.push_back({peer, stage, result_.num_arrived, num_items, -1,
+                                    domain_.has(peer), num_lanes(peer, here_, num_items)});
         is_forwarded_.push_back(false);
         result_.num_arrived += num_items;
     }
 
     void add_outgoing(rank_t peer, int stage, count_t num_items) {
-        result_.outgoing.push_back(
-            {peer, stage, result_.num_departing, num_items, -1, domain_.has(peer)});
+        result_.outgoing.push_back({peer, stage, result_.num_departing, num_items, -1,
+                                    domain_.has(peer), num_lanes(here_, peer, num_items)});
         result_.fills.emplace_back();
         result_.num_departing += num_items;
     }
@@ -42,7 +43,7 @@ class flow_builder {
     void add_delivery(std::size_t m, flow_task task) {
         auto& message = result_.incoming[m];
         const auto& list = task.copy_arrived;
-        if (!message.is_shared && list.is_one_run() && list.size() == message.num_items &&
+        if (may_be_in_place(message) && list.is_one_run() && list.size() == message.num_items &&
             !is_forwarded_[m]) {
             message.in_place_index = list.to.first();
         } else {
@@ -56,15 +57,26 @@ class flow_builder {
     }
 
   private:
+    int num_lanes(rank_t source, rank_t destination, count_t num_items) const {
+        return lanes_ ? lanes_->num_lanes(source, destination, num_items) : 1;
+    }
+
+    // Others read and write what is shared or split.
+    static bool may_be_in_place(const flow_message& message) {
+        return !message.is_shared && message.num_lanes == 1;
+    }
+
     void send_in_place(std::size_t i) {
         auto& list = result_.fills[i].copy_input;
-        if (result_.outgoing[i].is_shared || !list.is_one_run()) return;
+        if (!may_be_in_place(result_.outgoing[i]) || !list.is_one_run()) return;
         if (result_.fills[i].num_moves() != list.size()) return;
         result_.outgoing[i].in_place_index = list.from.first();
         list = {};
     }
 
+    rank_t here_;
     const memory_domain& domain_;
+    const lane_rule* lanes_;
     flow result_;
     message_finder finder_{result_.incoming};
     std::vector<bool> is_forwarded_;  // by incoming message
@@ -84,8 +96,8 @@ std::size_t message_finder::message_of(count_t arrived) {
     return last_;
 }
 
-flow forward_flow(const plan& p, const memory_domain& domain) {
-    flow_builder builder(p, domain);
+flow forward_flow(const plan& p, const memory_domain& domain, const lane_rule* lanes) {
+    flow_builder builder(p, domain, lanes);
     std::size_t num_incoming = 0;
     for (std::size_t t = 0; t < p.stages().size(); ++t) {
         const int stage = static_cast<int>(t);
@@ -133,8 +145,8 @@ flow forward_flow(const plan& p, const memory_domain& domain) {
     return builder.finish();
 }
 
-flow reverse_flow(const plan& p, const memory_domain& domain) {
-    flow_builder builder(p, domain);
+flow reverse_flow(const plan& p, const memory_domain& domain, const lane_rule* lanes) {
+    flow_builder builder(p, domain, lanes);
     std::vector<std::size_t> fill_of_arrived;  // by position - num_items: the message it came with
     std::size_t num_outgoing = 0;
     for (std::size_t t = 0; t < p.stages().size(); ++t) {

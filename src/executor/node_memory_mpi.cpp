@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "crossdock/topology/discover_mpi.hpp"
+
 namespace crossdock {
 
 namespace {
@@ -150,6 +152,16 @@ const std::shared_ptr<node_memory>& node_memories::of(const communicator& comm,
     }
     return entries_.emplace_back(entry{nodes, std::make_shared<node_memory>(comm, std::move(node))})
         .memory;
+}
+
+const topology& node_memories::domains(const communicator& comm, const node_memory& one) {
+    auto& known = *std::find_if(entries_.begin(), entries_.end(),
+                                [&](const entry& e) { return e.memory.get() == &one; });
+    if (!known.domains) {
+        wait_for_all(comm);
+        known.domains = gather_topology(comm, one.domain().rank_at(0));
+    }
+    return *known.domains;
 }
 
 void node_memories::close() {

@@ -47,12 +47,12 @@ std::vector<word_message> exchange_with_known(const communicator& comm,
 
 std::shared_ptr<const circuit> compile_circuit_mpi(const plan& p, direction way,
                                                    const node_memory* memory,
-                                                   count_t max_part_items) {
+                                                   count_t max_part_items, const lane_rule* lanes) {
     const memory_domain alone(p.rank());
     const auto& domain = memory ? memory->domain() : alone;
     circuit_compiler compiler(
-        way == direction::forward ? forward_flow(p, domain) : reverse_flow(p, domain), domain,
-        max_part_items);
+        way == direction::forward ? forward_flow(p, domain, lanes) : reverse_flow(p, domain, lanes),
+        domain, max_part_items, lanes);
     if (!memory) {
         compiler.send_claims();
         return std::make_shared<const circuit>(compiler.finish());

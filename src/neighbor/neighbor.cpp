@@ -89,9 +89,9 @@ void check_nodes(const communicator& comm, const neighbor_options& options) {
 
 std::int64_t hash_of(const neighbor_options& options) {
     const auto all = with_defaults(options);
-    return agreement_hash(fmt::format("{} {} {} {} {}", all.max_message_bytes,
-                                      to_string(all.executor), all.item_bytes, all.prepare_reverse,
-                                      all.nodes ? all.nodes->to_string() : ""));
+    return agreement_hash(fmt::format(
+        "{} {} {} {} {} {}", all.max_message_bytes, to_string(all.executor), all.item_bytes,
+        all.lane_bytes, all.prepare_reverse, all.nodes ? all.nodes->to_string() : ""));
 }
 
 constexpr std::array executor_kinds{executor_kind::automatic, executor_kind::persistent,
@@ -143,8 +143,8 @@ struct neighbor::implementation {
     implementation(const communicator& c, std::shared_ptr<const plan> compiled,
                    const neighbor_options& o)
         : comm(c), p(std::move(compiled)), options(with_defaults(o)) {
-        forward.first_tag = comm.reserve_tags(2 * num_stages());
-        backward.first_tag = forward.first_tag + num_stages();
+        forward.first_tag = comm.reserve_tags(4 * num_stages());
+        backward.first_tag = forward.first_tag + 2 * num_stages();
         if (options.executor == executor_kind::persistent) return;
         auto& memories = comm.resource<node_memories>();
         const auto& choice = memories.environment_choice();
@@ -153,6 +153,12 @@ struct neighbor::implementation {
         if (options.executor == executor_kind::persistent) return;
         const auto& found = memories.of(comm, options.nodes);
         if (found->domain().is_shared()) memory = found;
+        if (options.lane_bytes > 0) domains = memories.domains(comm, *found);
+    }
+
+    // Without memory on one node, others could not split their messages to it.
+    bool must_share() const {
+        return options.executor == executor_kind::shared_memory || domains.has_value();
     }
 
     void prepare() {
@@ -186,9 +192,7 @@ struct neighbor::implementation {
         try {
             make_runner(one, memory, item_bytes);
         } catch (const error& failure) {
-            if (failure.code() != errc::out_of_memory || !memory ||
-                options.executor == executor_kind::shared_memory)
-                throw;
+            if (failure.code() != errc::out_of_memory || !memory || must_share()) throw;
             make_runner(one, nullptr, item_bytes);
         }
     }
@@ -197,7 +201,13 @@ struct neighbor::implementation {
         const count_t max_items = max_part_items(item_bytes);
         const bool is_shared = with != nullptr;
         if (!one.work || one.max_part_items != max_items || one.is_shared != is_shared) {
-            one.work = compile_circuit_mpi(*p, one.way, with.get(), max_items);
+            std::optional<lane_rule> lanes;
+            if (domains) {
+                const std::size_t items = options.lane_bytes / item_bytes;
+                lanes.emplace(*domains, static_cast<count_t>(std::max<std::size_t>(items, 1)));
+            }
+            one.work =
+                compile_circuit_mpi(*p, one.way, with.get(), max_items, lanes ? &*lanes : nullptr);
             one.max_part_items = max_items;
             one.is_shared = is_shared;
         }
@@ -248,6 +258,7 @@ struct neighbor::implementation {
     std::shared_ptr<const plan> p;
     neighbor_options options;
     std::shared_ptr<node_memory> memory;  // null where nothing is shared
+    std::optional<topology> domains;      // whose ranks share memory, if that is to be known
     one_way forward{direction::forward};
     one_way backward{direction::reverse};
     executor* active = nullptr;
@@ -272,7 +283,7 @@ neighbor::neighbor(const communicator& comm, plan compiled, const neighbor_optio
     state_ = std::make_unique<implementation>(
         comm, std::make_shared<const plan>(std::move(compiled)), options);
     const auto prepare = [&] { state_->prepare(state_->forward, state_->options.item_bytes); };
-    if (options.executor == executor_kind::shared_memory) {
+    if (state_->must_share()) {
         on_all_or_none(comm, prepare);  // fails on all ranks of a node or on none
     } else {
         prepare();

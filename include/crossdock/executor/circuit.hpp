@@ -34,7 +34,7 @@ struct section_reference {
 enum class task_purpose {
     output,        ///< fills a part of the output
     own_part,      ///< fills some or all of a part that this rank sends
-    foreign_part,  ///< fills some of a part that another rank sends
+    foreign_part,  ///< fills some or all of a part that another rank sends
     section,       ///< makes a section of this rank's block readable
 };
 
@@ -42,7 +42,8 @@ enum class task_purpose {
 struct circuit_task {
     task_purpose purpose = task_purpose::output;
     int to_block = no_block;
-    int number = 0;  ///< of the part, of the gate at its sender, or of the section
+    int number = 0;   ///< of the part, of the gate in the block, or of the section
+    int sender = -1;  ///< of a foreign part, if it is not the block's rank
     std::vector<circuit_step> steps;
     std::vector<section_reference> awaited;
 };
@@ -52,11 +53,15 @@ struct circuit_part {
     rank_t peer = 0;
     int stage = 0;
     count_t num_items = 0;
-    count_t index = 0;  ///< in the user's array if `is_in_place`, else a place of the own block
     bool is_in_place = false;
-    bool is_first = true;      ///< of its message; parts of one message leave in order
-    int num_contributors = 0;  ///< of one that is sent: ranks that fill it, with the sender
-    int gate = -1;             ///< counts contributors, if there are others than the sender
+    bool is_lane = false;  ///< of a message that is split over several ranks
+    int block = 0;         ///< whose it is
+    count_t index = 0;     ///< in the user's array if `is_in_place`, else a place of the block
+    int section = -1;      ///< of one that is received and is not in place: in the block
+    int gate = -1;  ///< of one that is sent: counts those who fill it, unless the sender alone does
+    int num_contributors = 0;  ///< of one that is sent: ranks that fill it
+    bool is_after_previous =
+        false;  ///< may be sent once the part before it is: they match in order
 };
 
 /// @brief What one rank does in an exchange: immutable data, without any reference to MPI.
@@ -70,6 +75,9 @@ struct circuit_part {
 /// - what a rank's own items add to a part that another rank sends is written there at once. A
 ///   *gate* counts who has done so.
 ///
+/// A message between domains that is split into lanes lies in the blocks of its own ranks. The ranks
+/// that carry a lane send from there, or receive there.
+///
 ///     2 domains of 2, three_step, rank 0's item a to ranks 2 and 3, whose region rank 1 speaks with
 ///         rank 0   writes a into the part that rank 1 sends, and counts up its gate
 ///         rank 1   sends it
@@ -77,14 +85,17 @@ struct circuit_part {
 ///         rank 2   awaits section 0 of rank 3's block; copies it to its slot
 struct circuit {
     int num_blocks = 1;
-    int here = 0;                        ///< number of the own block
-    std::vector<circuit_part> receives;  ///< those in sections first; the i-th of them is section i
-    std::vector<circuit_part> sends;     ///< the parts of one message are together, in order
+    int here = 0;  ///< number of the own block
+    std::vector<circuit_part>
+        receives;  ///< those in sections first, in the order in which they match
+    std::vector<circuit_part> sends;
     std::vector<circuit_task> tasks;
-    std::vector<int> readers;  ///< others that read the own block, ascending
-    std::vector<int> owners;   ///< others whose block this rank reads, ascending
-    int num_received_sections = 0;
+    std::vector<int> readers;  ///< others that use the items of the own block, ascending
+    std::vector<int> owners;   ///< others of whose blocks this rank uses items, ascending
+    std::size_t num_section_receives = 0;
+    bool has_foreign_receivers = false;  ///< others receive into the own block
     int num_sections = 0;
+    int num_received_sections = 0;  ///< the first of the sections: this rank receives them
     int num_gates = 0;
     count_t num_places = 0;
 };

@@ -27,7 +27,9 @@ class circuit_compiler {
   public:
     /// @param domain          borrowed until `finish()`
     /// @param max_part_items  longer messages to other domains are cut; equal on all ranks
-    circuit_compiler(flow work, const memory_domain& domain, count_t max_part_items);
+    /// @param lanes           as it was for `work`; borrowed until `finish()`
+    circuit_compiler(flow work, const memory_domain& domain, count_t max_part_items,
+                     const lane_rule* lanes = nullptr);
 
     int num_stages() const noexcept { return work_.num_stages; }
 
@@ -67,27 +69,44 @@ class circuit_compiler {
         count_t to;  // meaningless if only to be readable
         count_t length;
     };
+    // A part, and the message that it is of.
+    struct message_part {
+        rank_t source;
+        rank_t destination;
+        count_t first;  // item of the message
+        circuit_part part;
+    };
+    // A part that this rank's items are in.
+    struct filled_part {
+        message_part sent;
+        int sender;  // in the domain
+    };
     // What this rank wants of another.
     struct claim {
         bool is_reader = false;
-        std::map<int, std::vector<place_run>> writes;  // by gate
+        std::map<int, std::vector<place_run>> writes;  // by number in `filled_`
         std::vector<place_run> copies;                 // to be made readable
+        std::vector<message_part> sends;
+        std::vector<message_part> receives;
     };
 
     count_t departing_place(count_t departing) const { return work_.num_arrived + departing; }
+    count_t part_items(const flow_message& message) const;
     void lay_out_receives();
     void lay_out_sends();
+    void order_parts();
     const segment& segment_of(count_t arrived);
     bool is_in(const segment& where, const moves& arrived) const;
 
     void refer(std::size_t message, word_message& to);
     void fill(std::size_t message);
+    void add_part_task(std::size_t filled, circuit_task task);
     void make_output(flow_task& task);
     std::vector<bool> combined_places(const flow_task& task, const flow_message& message) const;
     // Of an outgoing message inside the domain.
     circuit_task& section_task(std::size_t message) {
         return section_tasks_[static_cast<std::size_t>(section_of_[message] -
-                                                       result_.num_received_sections)];
+                                                       first_message_section_)];
     }
     void copy_claimed_inputs(std::size_t message);
 
@@ -96,20 +115,25 @@ class circuit_compiler {
     void await(circuit_task& task, const reference& where);
     // The item's index if it is an own one that came back, or -1.
     count_t own_input(const reference& where) const;
-    void claim_write(std::size_t part, const reference& where, count_t place);
+    void claim_write(std::size_t filled, const reference& where, count_t place);
+    void claim_sends();
 
     flow work_;
     const memory_domain& domain_;
     count_t max_part_items_;
+    const lane_rule* lanes_;
     message_finder finder_;
     circuit result_;
     std::vector<std::vector<segment>> segments_;  // by incoming message
     segment last_segment_;
-    std::vector<std::size_t> first_part_of_;  // by outgoing message to another domain
-    std::vector<int> section_of_;             // by outgoing message inside the domain
-    std::vector<count_t> input_of_;           // by departing item that is a copy of an input, or -1
-    std::vector<bool> is_claimed_;            // by departing item
-    std::map<int, claim> claims_;             // by block
+    std::vector<message_part> receives_, sends_;  // that this rank carries
+    std::vector<filled_part> filled_;
+    std::vector<std::size_t> first_filled_of_;  // by outgoing message to another domain
+    std::vector<int> section_of_;               // by outgoing message inside the domain
+    int first_message_section_ = 0;
+    std::vector<count_t> input_of_;  // by departing item that is a copy of an input, or -1
+    std::vector<bool> is_claimed_;   // by departing item
+    std::map<int, claim> claims_;    // by block
     std::vector<circuit_task> part_tasks_, write_tasks_, section_tasks_, output_tasks_;
 };
 

@@ -20,8 +20,9 @@ namespace crossdock {
 /// | word | written by | says |
 /// |---|---|---|
 /// | through | its rank | the last generation that it has finished |
-/// | read[b] | reader b | the last generation whose items b has read here |
-/// | section[s] | its rank | the last generation in which section s is readable |
+/// | receivable | its rank | the last generation whose items others may receive here |
+/// | read[b] | reader b | the last generation whose items b has read or sent from here |
+/// | section[s] | its rank, or who receives it | the last generation in which section s is readable |
 /// | gate[g][half] | contributors | how often anyone has filled its share, in all generations |
 ///
 /// A word is written after what it speaks of (release) and read before it (acquire).
@@ -41,10 +42,11 @@ class circuit_block {
     static circuit_block make(std::byte* memory, const circuit& work, std::size_t item_bytes);
 
     word& through() const { return line(0); }
-    word& read(int block) const { return line(1 + block); }
-    word& section(int number) const { return line(1 + head().num_blocks + number); }
+    word& receivable() const { return line(1); }
+    word& read(int block) const { return line(2 + block); }
+    word& section(int number) const { return line(2 + head().num_blocks + number); }
     word& gate(int number, std::size_t half) const {
-        return line(1 + head().num_blocks + head().num_sections + 2 * number +
+        return line(2 + head().num_blocks + head().num_sections + 2 * number +
                     static_cast<int>(half));
     }
     std::byte* places(std::size_t half) const {
@@ -101,12 +103,12 @@ class circuit_runner {
 
     void begin(const std::byte* input, std::byte* output, combine_function combine);
 
-    /// @brief Whether parts that are not received in place may be received: the readers have read
-    /// what came two exchanges ago.
+    /// @brief Whether parts may be received into sections: their readers have read what came two
+    /// exchanges ago.
     bool may_receive();
-    /// @brief A part that is not in place is there.
+    /// @brief A part is there that is received into a section.
     void note_received(std::size_t part);
-    /// @brief All parts that are not in place are there.
+    /// @brief All of them are there.
     void note_all_received();
 
     /// @brief Does what can be done; `to` gets each part once, those of one message in order.
@@ -114,16 +116,17 @@ class circuit_runner {
 
     /// @brief Whether others, or messages, wait for something that this rank still has to do.
     bool owes() const noexcept {
-        return num_pending_duties_ > 0 || num_unsent_ > 0 ||
-               (num_unreceived_ > 0 && !work_->readers.empty());
+        return num_pending_duties_ > 0 || num_unsent_ > 0 || !is_receivable_ ||
+               (num_unreceived_ > 0 && receives_for_others_);
     }
     /// @brief Whether something waits for other ranks of the domain, so that no message tells when it
     /// can be done.
-    bool awaits_domain() const noexcept { return num_pending_foreign_ > 0 || num_gated_ > 0; }
-    std::size_t num_unreceived() const noexcept { return num_unreceived_; }
+    bool awaits_domain() const noexcept {
+        return num_pending_foreign_ > 0 || num_gated_ > 0 || !is_receivable_;
+    }
     /// @brief Everything is done; parts that were handed to the sender may still be under way.
     bool is_done() const noexcept {
-        return pending_.empty() && num_unsent_ == 0 && num_unreceived_ == 0;
+        return pending_.empty() && num_unsent_ == 0 && num_unreceived_ == 0 && is_receivable_;
     }
 
     /// @brief Tells the others that this rank is through.
@@ -134,7 +137,7 @@ class circuit_runner {
     std::size_t half() const noexcept { return generation_ & half_mask_; }
     /// @brief Where a part lies that is not in place.
     std::byte* address(const circuit_part& part, std::size_t half) const {
-        return own_block().places(half) + static_cast<std::size_t>(part.index) * item_bytes_;
+        return block(part.block).places(half) + static_cast<std::size_t>(part.index) * item_bytes_;
     }
     std::size_t num_halves() const noexcept { return half_mask_ + 1; }
 
@@ -156,6 +159,7 @@ class circuit_runner {
     static bool is_foreign(const circuit& work, const circuit_task& task);
     bool is_through(std::uint64_t generation) const { return generation + 2 >= generation_; }
     bool readers_are_through();
+    void tell_receivable();
     bool can_run(pending_task& pending);
     void run(const circuit_task& task);
     void complete(const circuit_task& task, sender& to);
@@ -167,12 +171,14 @@ class circuit_runner {
     std::size_t item_bytes_;
     std::uint64_t half_mask_;
     std::vector<bool> is_foreign_;  // by task
+    bool receives_for_others_;
 
     std::uint64_t generation_ = 0;
     const std::byte* input_ = nullptr;
     std::byte* output_ = nullptr;
     combine_function combine_;
     bool readers_are_through_ = false;
+    bool is_receivable_ = true;
     std::vector<pending_task> pending_;
     std::vector<bool> is_contributed_;  // by part that is sent, by this rank
     std::vector<bool> is_sent_;

@@ -27,7 +27,7 @@ class executor final : private background_work, private circuit_runner::sender {
     /// @param comm        borrowed
     /// @param work        shared; not changed
     /// @param memory      of the domain that `work` was compiled for, or null if that is one rank
-    /// @param first_tag   its own tags, one per stage of the plan, begin here
+    /// @param first_tag   its own tags, two per stage of the plan, begin here
     /// @param item_bytes  bytes of an item, at least 1
     /// @par Collective
     /// Over the domain: waits for its ranks, and makes progress on all work meanwhile. Makes local MPI
@@ -60,6 +60,10 @@ class executor final : private background_work, private circuit_runner::sender {
 
     std::vector<circuit_block> make_blocks(const circuit& work);
     const circuit& work() const noexcept { return runner_->work(); }
+    // Lanes of several messages may take the same way, beside a message that is not split.
+    int tag_of(const circuit_part& part) const {
+        return first_tag_ + 2 * part.stage + (part.is_lane ? 1 : 0);
+    }
     std::size_t receive_request(std::size_t part, std::size_t half) const;
     std::size_t send_request(std::size_t part, std::size_t half) const;
     void make_receive(std::size_t part, std::size_t half);

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "crossdock/executor/lane_rule.hpp"
 #include "crossdock/executor/memory_domain.hpp"
 #include "crossdock/executor/moves.hpp"
 #include "crossdock/plan/plan.hpp"
@@ -20,6 +21,7 @@ struct flow_message {
     count_t in_place_index = -1;
     /// The peer shares memory: nothing is sent.
     bool is_shared = false;
+    int num_lanes = 1;
 
     bool is_in_place() const noexcept { return in_place_index >= 0; }
 };
@@ -59,15 +61,16 @@ struct flow {
 
 /// @brief Items to slots: input is the local array, output the slots.
 /// @param domain  the ranks that share memory with the plan's
+/// @param lanes   null if no message is split; it is used in this call only
 /// @par Complexity
 /// Linear in the plan, but for a binary search per item that is forwarded.
-flow forward_flow(const plan& p, const memory_domain& domain);
+flow forward_flow(const plan& p, const memory_domain& domain, const lane_rule* lanes = nullptr);
 
 /// @brief Slots to items: every message travels back, and what was sent to several destinations
 /// comes back combined. Input is the slots, output the local array, which is combined into.
 /// @par Complexity
 /// As `forward_flow`.
-flow reverse_flow(const plan& p, const memory_domain& domain);
+flow reverse_flow(const plan& p, const memory_domain& domain, const lane_rule* lanes = nullptr);
 
 /// @brief The incoming message that an arrived item is in; remembers the last answer.
 class message_finder {

@@ -17,6 +17,7 @@ enum class direction { forward, reverse };
 /// @param memory          of this rank's domain; its other ranks compile the plans that belong to `p`.
 ///                        Null for a rank that shares nothing.
 /// @param max_part_items  longer messages between domains are cut
+/// @param lanes           which of them are split, or null; equal on all ranks
 /// @par Collective
 /// Over the domain: waits for its ranks, and makes progress on all work meanwhile. One message for
 /// each message of the plan inside the domain, and one sparse exchange. No communication without
@@ -25,6 +26,7 @@ enum class direction { forward, reverse };
 /// Linear in the plan.
 std::shared_ptr<const circuit> compile_circuit_mpi(const plan& p, direction way,
                                                    const node_memory* memory,
-                                                   count_t max_part_items);
+                                                   count_t max_part_items,
+                                                   const lane_rule* lanes = nullptr);
 
 }  // namespace crossdock

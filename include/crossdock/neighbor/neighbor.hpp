@@ -46,6 +46,9 @@ struct neighbor_options {
     /// Bytes of the items that set-up makes everything ready for; 0 is the default. The first exchange
     /// of items of another size does so again.
     std::size_t item_bytes = 8;
+    /// A message between nodes is split over the ranks of its two nodes, so that each carries at least
+    /// this many bytes of it; 0: none is.
+    std::size_t lane_bytes = 0;
     /// Makes reverse exchanges ready, too; otherwise the first one does.
     bool prepare_reverse = false;
 };
