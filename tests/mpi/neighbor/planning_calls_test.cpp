@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "crossdock/neighbor/neighbor.hpp"
 #include "crossdock/pattern/pattern_mpi.hpp"
@@ -12,54 +13,66 @@
 namespace {
 
 int num_long_collectives = 0;
+int most_ranks_of_long_collectives = 0;
 int longest_reduction = 0;
+
+void note_long_collective(MPI_Comm comm) {
+    int num_ranks = 0;
+    PMPI_Comm_size(comm, &num_ranks);
+    ++num_long_collectives;
+    most_ranks_of_long_collectives = std::max(most_ranks_of_long_collectives, num_ranks);
+}
 
 }  // namespace
 
-#define CROSSDOCK_COUNT_LONG_COLLECTIVE(name, parameters, arguments) \
-    int MPI_##name parameters {                                      \
-        ++num_long_collectives;                                      \
-        return PMPI_##name arguments;                                \
+#define CROSSDOCK_COUNT_LONG_COLLECTIVE(name, parameters, arguments, comm) \
+    int MPI_##name parameters {                                            \
+        note_long_collective(comm);                                        \
+        return PMPI_##name arguments;                                      \
     }
 
 extern "C" {
 CROSSDOCK_COUNT_LONG_COLLECTIVE(Allgather,
                                 (const void* a, int b, MPI_Datatype c, void* d, int e,
                                  MPI_Datatype f, MPI_Comm g),
-                                (a, b, c, d, e, f, g))
+                                (a, b, c, d, e, f, g), g)
 CROSSDOCK_COUNT_LONG_COLLECTIVE(Gather,
                                 (const void* a, int b, MPI_Datatype c, void* d, int e,
                                  MPI_Datatype f, int r, MPI_Comm g),
-                                (a, b, c, d, e, f, r, g))
+                                (a, b, c, d, e, f, r, g), g)
 CROSSDOCK_COUNT_LONG_COLLECTIVE(Scatter,
                                 (const void* a, int b, MPI_Datatype c, void* d, int e,
                                  MPI_Datatype f, int r, MPI_Comm g),
-                                (a, b, c, d, e, f, r, g))
+                                (a, b, c, d, e, f, r, g), g)
 CROSSDOCK_COUNT_LONG_COLLECTIVE(Alltoall,
                                 (const void* a, int b, MPI_Datatype c, void* d, int e,
                                  MPI_Datatype f, MPI_Comm g),
-                                (a, b, c, d, e, f, g))
+                                (a, b, c, d, e, f, g), g)
 CROSSDOCK_COUNT_LONG_COLLECTIVE(Alltoallv,
                                 (const void* a, const int* b, const int* c, MPI_Datatype d, void* e,
                                  const int* f, const int* g, MPI_Datatype h, MPI_Comm i),
-                                (a, b, c, d, e, f, g, h, i))
+                                (a, b, c, d, e, f, g, h, i), i)
 CROSSDOCK_COUNT_LONG_COLLECTIVE(Reduce_scatter_block,
                                 (const void* a, void* b, int c, MPI_Datatype d, MPI_Op e,
                                  MPI_Comm f),
-                                (a, b, c, d, e, f))
+                                (a, b, c, d, e, f), f)
 CROSSDOCK_COUNT_LONG_COLLECTIVE(Reduce_scatter,
                                 (const void* a, void* b, const int* c, MPI_Datatype d, MPI_Op e,
                                  MPI_Comm f),
-                                (a, b, c, d, e, f))
+                                (a, b, c, d, e, f), f)
 
 CROSSDOCK_COUNT_LONG_COLLECTIVE(Allgatherv,
                                 (const void* a, int b, MPI_Datatype c, void* d, const int* e,
                                  const int* f, MPI_Datatype g, MPI_Comm h),
-                                (a, b, c, d, e, f, g, h))
+                                (a, b, c, d, e, f, g, h), h)
 CROSSDOCK_COUNT_LONG_COLLECTIVE(Gatherv,
                                 (const void* a, int b, MPI_Datatype c, void* d, const int* e,
                                  const int* f, MPI_Datatype g, int r, MPI_Comm h),
-                                (a, b, c, d, e, f, g, r, h))
+                                (a, b, c, d, e, f, g, r, h), h)
+CROSSDOCK_COUNT_LONG_COLLECTIVE(Iallgather,
+                                (const void* a, int b, MPI_Datatype c, void* d, int e,
+                                 MPI_Datatype f, MPI_Comm g, MPI_Request* h),
+                                (a, b, c, d, e, f, g, h), g)
 
 int MPI_Allreduce(const void* a, void* b, int count, MPI_Datatype d, MPI_Op e, MPI_Comm f) {
     longest_reduction = std::max(longest_reduction, count);
@@ -76,22 +89,57 @@ int MPI_Iallreduce(const void* a, void* b, int count, MPI_Datatype d, MPI_Op e, 
 namespace crossdock {
 namespace {
 
-TEST(Planning, CallsNoCollectiveWhoseArgumentsGrowWithTheRanks) {
-    communicator comm(MPI_COMM_WORLD);
-    const auto regions = topology::one_region(comm.num_ranks());
-    const auto patterns = test::all_to_all_pattern(comm.num_ranks());
-    num_long_collectives = longest_reduction = 0;
+class Planning : public testing::Test {
+  protected:
+    void SetUp() override {
+        num_long_collectives = most_ranks_of_long_collectives = longest_reduction = 0;
+    }
+    void TearDown() override { comm.close(); }
 
+    void plan_every_route(const neighbor_options& options) {
+        for (const auto& entry : registered_routes())
+            neighbor(comm, regions, mine, entry.example, options);
+    }
+
+    communicator comm{MPI_COMM_WORLD};
+    const topology regions = topology::one_region(comm.num_ranks());
+    const pattern mine =
+        test::all_to_all_pattern(comm.num_ranks())[static_cast<std::size_t>(comm.rank())];
+};
+
+TEST_F(Planning, CallsNoCollectiveWhoseArgumentsGrowWithTheRanks) {
     const std::vector<count_t> owned{comm.rank()}, needed{(comm.rank() + 1) % comm.num_ranks()};
     from_needed(comm, owned, needed);
-    for (const auto& entry : registered_routes()) {
-        neighbor(comm, regions, patterns[static_cast<std::size_t>(comm.rank())], entry.example,
-                 {.executor = executor_kind::persistent});
-    }
+    plan_every_route({.executor = executor_kind::persistent});
 
     EXPECT_EQ(num_long_collectives, 0);
     EXPECT_EQ(longest_reduction, 3);  // `agree`
-    comm.close();
+}
+
+TEST_F(Planning, CallsCollectivesWhoseArgumentsGrowWithTheNodeOnNodesOnly) {
+    std::vector<region_t> pairs;
+    for (rank_t rank = 0; rank < comm.num_ranks(); ++rank) pairs.push_back(rank / 2);
+    const auto nodes = topology::from_regions(pairs);
+    const rank_t num_ranks_of_node = nodes.region_size(nodes.region_of(comm.rank()));
+
+    plan_every_route({.executor = executor_kind::shared_memory, .nodes = nodes});
+
+    EXPECT_GT(num_long_collectives, 0);
+    EXPECT_EQ(most_ranks_of_long_collectives, num_ranks_of_node);
+    EXPECT_EQ(longest_reduction, 3);
+}
+
+TEST_F(Planning, MakesReverseExchangesReadyIfItIsToldTo) {
+    neighbor halo(comm, regions, mine, "three_step",
+                  {.executor = executor_kind::shared_memory, .prepare_reverse = true});
+    const std::vector<double> slots(static_cast<std::size_t>(mine.num_slots), 1.0);
+    std::vector<double> items(static_cast<std::size_t>(mine.num_items), 0.0);
+    num_long_collectives = 0;
+
+    halo.reverse<double>(slots, items, sum{});
+
+    EXPECT_EQ(num_long_collectives, 0);
+    EXPECT_EQ(items, std::vector<double>(items.size(), 1.0));
 }
 
 }  // namespace
