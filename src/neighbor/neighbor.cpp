@@ -282,7 +282,7 @@ neighbor::neighbor(const communicator& comm, plan compiled, const neighbor_optio
     check_nodes(comm, options);
     state_ = std::make_unique<implementation>(
         comm, std::make_shared<const plan>(std::move(compiled)), options);
-    const auto prepare = [&] { state_->prepare(state_->forward, state_->options.item_bytes); };
+    const auto prepare = [&] { state_->prepare(); };
     if (state_->must_share()) {
         on_all_or_none(comm, prepare);  // fails on all ranks of a node or on none
     } else {
