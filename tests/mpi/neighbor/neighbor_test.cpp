@@ -5,10 +5,10 @@
 #include <array>
 #include <functional>
 #include <limits>
-#include <map>
 
 #include "crossdock/neighbor/compile_mpi.hpp"
 #include "crossdock/plan/verify.hpp"
+#include "support/arrivals.hpp"
 #include "support/patterns.hpp"
 #include "support/routes.hpp"
 #include "support/thrown_by.hpp"
@@ -17,37 +17,11 @@
 namespace crossdock {
 namespace {
 
+using test::arrivals;
 using test::conformance_patterns;
 using test::conformance_routes;
 using test::conformance_topologies;
 using test::thrown_by;
-
-// A slot that gets item `item` of rank `source`.
-struct arrival {
-    count_t slot;
-    rank_t source;
-    count_t item;
-};
-
-// What `receiver` gets, from the patterns of all ranks alone.
-std::vector<arrival> arrivals(const std::vector<pattern>& patterns, rank_t receiver) {
-    std::map<rank_t, std::vector<count_t>> items;
-    for (const auto& p : patterns) {
-        for (std::size_t e = 0; e < p.sends.size(); ++e) {
-            if (p.sends.ranks[e] != receiver) continue;
-            items[p.rank].insert(items[p.rank].end(), p.sends[e].begin(), p.sends[e].end());
-        }
-    }
-    std::map<rank_t, std::size_t> next;
-    std::vector<arrival> result;
-    const auto& receives = patterns[static_cast<std::size_t>(receiver)].receives;
-    for (std::size_t e = 0; e < receives.size(); ++e) {
-        const rank_t source = receives.ranks[e];
-        for (const count_t slot : receives[e])
-            result.push_back({slot, source, items[source].at(next[source]++)});
-    }
-    return result;
-}
 
 template <class T>
 T value_of(rank_t source, count_t item, int round) {
