@@ -17,7 +17,7 @@ endif()
 include(FindPackageHandleStandardArgs)
 find_package_handle_standard_args(PETSc
   REQUIRED_VARS PETSC_LIBRARY PETSC_INCLUDE_DIR PETSC_FITS_MPI
-  REASON_FAILURE_MESSAGE "only the benchmark's contender petsc_sf needs it")
+  REASON_FAILURE_MESSAGE "only the benchmarks' contenders petsc_sf need it")
 if(PETSc_FOUND AND NOT TARGET PETSc::PETSc)
   add_library(PETSc::PETSc UNKNOWN IMPORTED)
   set_target_properties(PETSc::PETSc PROPERTIES

@@ -1,5 +1,5 @@
 #include "bench/array/contender.hpp"
-#include "bench/array/petsc_sf.hpp"
+#include "bench/common/petsc_sf.hpp"
 
 namespace crossdock::bench::array {
 

@@ -6,8 +6,22 @@ namespace crossdock::bench {
 
 namespace {
 
-share cut_one(const sparse_matrix& matrix, const std::vector<double>& serial, halo&& rank) {
+// Every column's item at its owner.
+std::vector<count_t> items_of_columns(count_t num_columns, const std::vector<halo>& ranks) {
+    std::vector<count_t> item_of(static_cast<std::size_t>(num_columns));
+    for (const halo& rank : ranks) {
+        count_t item = 0;
+        for (const count_t column : rank.owned_columns)
+            item_of[static_cast<std::size_t>(column)] = item++;
+    }
+    return item_of;
+}
+
+share cut_one(const sparse_matrix& matrix, const std::vector<double>& serial,
+              const std::vector<count_t>& item_of, halo&& rank) {
     share part;
+    for (const count_t column : rank.ghost_columns)
+        part.slot_items.push_back(item_of[static_cast<std::size_t>(column)]);
     std::unordered_map<count_t, count_t> place_of;
     count_t place = 0;
     for (const count_t column : rank.owned_columns) place_of[column] = place++;
@@ -38,6 +52,7 @@ void for_each_array(Share& part, Use&& use) {
     }
     use(part.item_columns, MPI_INT64_T);
     use(part.slot_columns, MPI_INT64_T);
+    use(part.slot_items, MPI_INT64_T);
     use(part.row_offsets, MPI_INT64_T);
     use(part.entries, MPI_INT64_T);
     use(part.values, MPI_DOUBLE);
@@ -72,9 +87,11 @@ share receive(const communicator& comm, int tag) {
 
 std::vector<share> cut(const workload& work) {
     const auto serial = serial_product(work.matrix);
+    auto ranks = halos_from_matrix(work.matrix, work.owners);
+    const auto item_of = items_of_columns(work.matrix.num_columns, ranks);
     std::vector<share> parts;
-    for (auto& rank : halos_from_matrix(work.matrix, work.owners))
-        parts.push_back(cut_one(work.matrix, serial, std::move(rank)));
+    for (auto& rank : ranks)
+        parts.push_back(cut_one(work.matrix, serial, item_of, std::move(rank)));
     return parts;
 }
 

@@ -14,12 +14,13 @@ namespace crossdock::bench {
 ///
 ///     rank 1 of [ 1 1 . . ]    item_columns  2 3    row_offsets  0 1 3
 ///               [ . 1 . . ]    slot_columns  1      entries      0 | 2 1   (items, then slots)
-///               [ . . 1 . ]
+///               [ . . 1 . ]             slot_items    1
 ///               [ . 1 . 1 ]
 struct share {
     pattern exchange;
     std::vector<count_t> item_columns;  ///< the global column of every item
     std::vector<count_t> slot_columns;  ///< the global column of every slot
+    std::vector<count_t> slot_items;    ///< the item that fills every slot, as its owner counts
     std::vector<count_t> row_offsets;   ///< of this rank's rows
     std::vector<count_t> entries;       ///< the item, or the number of items + the slot
     std::vector<double> values;

@@ -21,12 +21,18 @@ struct exchange_task {
     const communicator& comm;
     const topology& regions;
     const pattern& what;  ///< of a halo: a source's slots are consecutive, no rank repeats
+    std::span<const count_t> slot_items;  ///< the item that fills every slot, as its source counts
     std::size_t item_bytes;
     std::span<const std::byte> items;
     std::span<std::byte> slots;
 };
 
 /// @brief An exchange that is set up; the arrays of its task outlive it.
+///
+/// | state | legal calls | next |
+/// |---|---|---|
+/// | idle | `start`, `exchange` | `start`: active |
+/// | active | `test`, `wait` | `wait`: idle |
 class contender {
   public:
     contender() = default;
@@ -34,8 +40,19 @@ class contender {
     contender(const contender&) = delete;
     contender& operator=(const contender&) = delete;
 
-    /// @brief Brings every needed item into its slots.
-    virtual void exchange() = 0;
+    /// @brief Starts to bring every needed item into its slots; a blocking call does it all here.
+    virtual void start() = 0;
+
+    /// @brief Makes progress without waiting, where there is a call for that.
+    virtual void test() = 0;
+
+    /// @brief Completes the exchange.
+    virtual void wait() = 0;
+
+    void exchange() {
+        start();
+        wait();
+    }
 
     /// @brief What this rank sends in one exchange.
     virtual traffic sent() const = 0;
@@ -44,10 +61,15 @@ class contender {
 /// @brief A contender that can be set up, again and again.
 struct entrant {
     std::string name;
+    std::string executor;  ///< the library's that runs the plan; empty if it is not the library
     bool is_deduplicated;
-    /// Collective over the task's communicator, as are the result's destructor and `exchange`.
+    std::string obstacle;  ///< why this build has it not; empty if it does
+    /// Collective over the task's communicator, as are the result's destructor and its exchanges.
     std::function<std::unique_ptr<contender>(const exchange_task&)> set_up;
 };
+
+/// @brief What the library is compared with, by name; also what this build does not have.
+std::vector<entrant> baselines();
 
 /// @brief Written by hand: persistent requests, a loop that packs, slots received in place.
 entrant mpi_persistent();
@@ -55,21 +77,27 @@ entrant mpi_persistent();
 /// @brief Packs, and calls MPI_Neighbor_alltoallv on a distributed graph.
 entrant mpi_neighbor_alltoallv();
 
+/// @brief PETSc's star forest, leaves are slots: PetscSFBcast.
+/// @param type  PETSc's name of the implementation: "basic" or "neighbor"
+entrant petsc_forest(const std::string& type);
+
 /// @brief The library, over one of its routes.
 entrant crossdock_route(const std::string& route, bool deduplicate);
 
-/// @brief Items of `item_bytes` bytes as an MPI datatype.
+/// @brief Items of `item_bytes` bytes as an MPI datatype: doubles if that is possible.
 class item_datatype {
   public:
     explicit item_datatype(std::size_t item_bytes);
-    ~item_datatype() { MPI_Type_free(&type_); }
+    ~item_datatype() {
+        if (type_ != MPI_DOUBLE) MPI_Type_free(&type_);
+    }
     item_datatype(const item_datatype&) = delete;
     item_datatype& operator=(const item_datatype&) = delete;
 
     MPI_Datatype get() const noexcept { return type_; }
 
   private:
-    MPI_Datatype type_ = MPI_DATATYPE_NULL;
+    MPI_Datatype type_ = MPI_DOUBLE;
 };
 
 /// @brief The items that all messages of a pattern carry, message by message, packed.

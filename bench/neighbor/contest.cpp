@@ -29,7 +29,8 @@ verdict delivers_bytes(const communicator& comm, const topology& regions, const 
                        const entrant& candidate, std::size_t item_bytes) {
     const auto items = item_pattern(part.item_columns, item_bytes);
     std::vector<std::byte> slots(part.slot_columns.size() * item_bytes);
-    const auto tried = candidate.set_up({comm, regions, part.exchange, item_bytes, items, slots});
+    const auto tried =
+        candidate.set_up({comm, regions, part.exchange, part.slot_items, item_bytes, items, slots});
     tried->exchange();
     return {slots == item_pattern(part.slot_columns, item_bytes), tried->sent()};
 }
@@ -40,8 +41,8 @@ bool delivers_product(const communicator& comm, const topology& regions, const s
     std::transform(part.item_columns.begin(), part.item_columns.end(), items.begin(), column_value);
     std::vector<double> slots(part.slot_columns.size());
     candidate
-        .set_up({comm, regions, part.exchange, sizeof(double), std::as_bytes(std::span(items)),
-                 std::as_writable_bytes(std::span(slots))})
+        .set_up({comm, regions, part.exchange, part.slot_items, sizeof(double),
+                 std::as_bytes(std::span(items)), std::as_writable_bytes(std::span(slots))})
         ->exchange();
     const auto y = product(part, items, slots);
     return y.empty() || std::memcmp(y.data(), part.expected.data(), y.size() * sizeof(double)) == 0;
@@ -68,6 +69,7 @@ std::vector<standing> contest(const communicator& comm, const topology& regions,
     std::vector<standing> standings;
     for (const auto& entry : entrants) {
         standings.push_back({entry.name,
+                             entry.executor,
                              entry.is_deduplicated,
                              check(comm, regions, part, entry, options.item_bytes),
                              {},
@@ -76,7 +78,8 @@ std::vector<standing> contest(const communicator& comm, const topology& regions,
 
     const auto items = item_pattern(part.item_columns, options.item_bytes);
     std::vector<std::byte> slots(part.slot_columns.size() * options.item_bytes);
-    const exchange_task task{comm, regions, part.exchange, options.item_bytes, items, slots};
+    const exchange_task task{comm,  regions, part.exchange, part.slot_items, options.item_bytes,
+                             items, slots};
     std::vector<std::unique_ptr<contender>> contenders(entrants.size());
     const auto clear = [&](std::size_t c) { contenders[c].reset(); };
     const auto set_up = [&](std::size_t c) {

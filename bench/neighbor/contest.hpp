@@ -25,6 +25,7 @@ struct verdict {
 /// @brief How one contender did.
 struct standing {
     std::string name;
+    std::string executor;  ///< as `entrant::executor`
     bool is_deduplicated = false;
     verdict found;
     timing setup_seconds;  ///< until the first exchange is complete, which pays for what is lazy

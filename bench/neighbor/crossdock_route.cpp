@@ -12,9 +12,14 @@ class library_neighbor final : public contender {
           type_(task.item_bytes),
           neighbor_(task.comm, task.regions, task.what, route, {.deduplicate = deduplicate}) {}
 
-    void exchange() override {
-        neighbor_.start(task_.items.data(), task_.slots.data(), type_.get());
-        neighbor_.wait();
+    void start() override { neighbor_.start(task_.items.data(), task_.slots.data(), type_.get()); }
+
+    void test() override {
+        if (neighbor_.is_active()) neighbor_.test();
+    }
+
+    void wait() override {
+        if (neighbor_.is_active()) neighbor_.wait();
     }
 
     traffic sent() const override {
@@ -30,7 +35,8 @@ class library_neighbor final : public contender {
 }  // namespace
 
 entrant crossdock_route(const std::string& route, bool deduplicate) {
-    return {route, deduplicate, [=](const exchange_task& task) -> std::unique_ptr<contender> {
+    return {route, "persistent", deduplicate, "",
+            [=](const exchange_task& task) -> std::unique_ptr<contender> {
                 return std::make_unique<library_neighbor>(task, route, deduplicate);
             }};
 }

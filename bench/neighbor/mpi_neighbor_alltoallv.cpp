@@ -33,13 +33,16 @@ class neighbor_alltoallv final : public contender {
 
     ~neighbor_alltoallv() override { MPI_Comm_free(&graph_); }
 
-    void exchange() override {
+    void start() override {
         packed_.pack();
         CROSSDOCK_MPI(MPI_Neighbor_alltoallv(packed_.data(), sends_.counts.data(),
                                              sends_.displacements.data(), type_.get(),
                                              task_.slots.data(), receives_.counts.data(),
                                              receives_.displacements.data(), type_.get(), graph_));
     }
+
+    void test() override {}
+    void wait() override {}
 
     traffic sent() const override { return direct_traffic(task_.regions, task_.what); }
 
@@ -55,7 +58,7 @@ class neighbor_alltoallv final : public contender {
 }  // namespace
 
 entrant mpi_neighbor_alltoallv() {
-    return {"mpi_neighbor_alltoallv", false,
+    return {"mpi_neighbor_alltoallv", "", false, "",
             [](const exchange_task& task) -> std::unique_ptr<contender> {
                 return std::make_unique<neighbor_alltoallv>(task);
             }};

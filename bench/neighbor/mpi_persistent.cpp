@@ -16,12 +16,24 @@ class persistent_requests final : public contender {
         for (auto& request : requests_) MPI_Request_free(&request);
     }
 
-    void exchange() override {
-        if (requests_.empty()) return;  // some MPIs refuse the null pointer of an empty array
+    // Some MPIs refuse the null pointer of an empty array.
+    void start() override {
+        if (requests_.empty()) return;
         packed_.pack();
-        const int num_requests = static_cast<int>(requests_.size());
-        CROSSDOCK_MPI(MPI_Startall(num_requests, requests_.data()));
-        CROSSDOCK_MPI(MPI_Waitall(num_requests, requests_.data(), MPI_STATUSES_IGNORE));
+        CROSSDOCK_MPI(MPI_Startall(static_cast<int>(requests_.size()), requests_.data()));
+    }
+
+    void test() override {
+        if (requests_.empty()) return;
+        int is_complete = 0;
+        CROSSDOCK_MPI(MPI_Testall(static_cast<int>(requests_.size()), requests_.data(),
+                                  &is_complete, MPI_STATUSES_IGNORE));
+    }
+
+    void wait() override {
+        if (requests_.empty()) return;
+        CROSSDOCK_MPI(
+            MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE));
     }
 
     traffic sent() const override { return direct_traffic(task_.regions, task_.what); }
@@ -51,7 +63,8 @@ class persistent_requests final : public contender {
 }  // namespace
 
 entrant mpi_persistent() {
-    return {"mpi_persistent", false, [](const exchange_task& task) -> std::unique_ptr<contender> {
+    return {"mpi_persistent", "", false, "",
+            [](const exchange_task& task) -> std::unique_ptr<contender> {
                 return std::make_unique<persistent_requests>(task);
             }};
 }

@@ -16,7 +16,7 @@ def bench(file, ranks, *more):
 
 def record():
     found = bench(DATA / "D_10.mtx.gz", 5, "--topology", "2,3", "--item-bytes", 3,
-                  "--routes", "direct,two_step,grid:2")
+                  "--baselines", "mpi_persistent,mpi_neighbor_alltoallv", "--routes", "direct,two_step,grid:2")
     return bench_record.blank(found, "setup_seconds", "exchange_seconds")
 
 
@@ -36,6 +36,22 @@ class BenchNeighbor(unittest.TestCase):
                 for name in ("setup_seconds", "exchange_seconds"):
                     bench_record.check_seconds(self, contender[name])
 
+    def test_BaselineTakesPartOrIsLeftOutWithAReason(self):
+        names = ["petsc_sf_neighbor", "mpi_persistent", "petsc_sf_basic"]
+
+        found = bench(DATA / "D_10.mtx.gz", 4, "--topology", "2x2", "--item-bytes", 24,
+                      "--baselines", ",".join(names), "--routes", "direct")
+
+        took_part = [one for one in found["contenders"] if one["name"] in names]
+        left_out = [one["name"] for one in found["left_out"]]
+        self.assertEqual([one["name"] for one in took_part],
+                         [name for name in names if name not in left_out])
+        for one in took_part:
+            self.assertTrue(one["verified"], one["name"])
+            self.assertIsNone(one["executor"])
+        for one in found["left_out"]:
+            self.assertEqual(one["reason"], "this build has no PETSc")
+
     def test_PartitionIsUsed(self):
         found = bench(DATA / "D_10.mtx.gz", 4, "--topology", "2x2", "--partition", "random:7",
                       "--routes", "direct")
@@ -45,12 +61,13 @@ class BenchNeighbor(unittest.TestCase):
 
     def test_TableComparesWithTheHandWrittenContender(self):
         done = crossdock("bench", "neighbor", "dense:1", "--topology", "2x2", "--routes", "direct",
+                         "--baselines", "mpi_persistent,mpi_neighbor_alltoallv",
                          "--iterations", 2, "--set-ups", 1, ranks=4)
 
         rows = [line.split() for line in done.stdout.splitlines() if " yes " in line]
         self.assertEqual([row[0] for row in rows],
                          ["mpi_persistent", "mpi_neighbor_alltoallv", "direct", "direct"])
-        self.assertEqual(rows[0][6], "1.00")
+        self.assertEqual(rows[0][7], "1.00")
         self.assertEqual(rows[0][-4:], ["12", "8", "12", "8"])
 
 

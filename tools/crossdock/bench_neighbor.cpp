@@ -17,19 +17,61 @@ namespace {
 
 struct neighbor_options {
     bench_input input;
+    std::vector<std::string> baselines;
     std::vector<std::string> routes{"all"};
     bench::contest_options contest;
     bool as_json = false;
 };
 
+std::vector<std::string> baseline_names() {
+    std::vector<std::string> names;
+    for (const auto& baseline : bench::baselines()) names.push_back(baseline.name);
+    return names;
+}
+
+// Those that are asked for, whether this build has them or not.
+std::vector<bench::entrant> asked_baselines(const neighbor_options& options) {
+    std::vector<bench::entrant> asked;
+    for (const auto& name : options.baselines) {
+        for (const auto& baseline : bench::baselines())
+            if (baseline.name == name) asked.push_back(baseline);
+    }
+    return asked;
+}
+
 // The first one is what the others are compared with.
-std::vector<bench::entrant> entrants(const std::vector<std::string>& routes) {
-    std::vector<bench::entrant> all{bench::mpi_persistent(), bench::mpi_neighbor_alltoallv()};
+std::vector<bench::entrant> entrants(const neighbor_options& options,
+                                     const std::vector<std::string>& routes) {
+    std::vector<bench::entrant> all;
+    for (const auto& baseline : asked_baselines(options))
+        if (baseline.obstacle.empty()) all.push_back(baseline);
     for (const auto& route : routes) {
         for (const bool deduplicate : {false, true})
             all.push_back(bench::crossdock_route(route, deduplicate));
     }
     return all;
+}
+
+json contender_json(const bench::standing& one) {
+    return {{"name", one.name},
+            {"executor", one.executor.empty() ? json(nullptr) : json(one.executor)},
+            {"dedup", one.is_deduplicated},
+            {"verified", one.found.is_verified},
+            {"setup_seconds", timing_json(one.setup_seconds)},
+            {"exchange_seconds", timing_json(one.exchange_seconds)},
+            {"messages", one.found.sent.messages},
+            {"inter_region_messages", one.found.sent.inter_region_messages},
+            {"items", one.found.sent.items},
+            {"inter_region_items", one.found.sent.inter_region_items}};
+}
+
+json left_out_json(const neighbor_options& options) {
+    json left_out = json::array();
+    for (const auto& baseline : asked_baselines(options)) {
+        if (!baseline.obstacle.empty())
+            left_out.push_back({{"name", baseline.name}, {"reason", baseline.obstacle}});
+    }
+    return left_out;
 }
 
 void print_json(const neighbor_options& options, const topology& regions,
@@ -40,19 +82,29 @@ void print_json(const neighbor_options& options, const topology& regions,
     document["iterations"] = options.contest.iterations;
     document["setups"] = options.contest.setups;
     document["contenders"] = json::array();
-    for (const auto& one : standings) {
-        document["contenders"].push_back(
-            {{"name", one.name},
-             {"dedup", one.is_deduplicated},
-             {"verified", one.found.is_verified},
-             {"setup_seconds", timing_json(one.setup_seconds)},
-             {"exchange_seconds", timing_json(one.exchange_seconds)},
-             {"messages", one.found.sent.messages},
-             {"inter_region_messages", one.found.sent.inter_region_messages},
-             {"items", one.found.sent.items},
-             {"inter_region_items", one.found.sent.inter_region_items}});
-    }
+    for (const auto& one : standings) document["contenders"].push_back(contender_json(one));
+    document["left_out"] = left_out_json(options);
     print(document);
+}
+
+table::row cells_of(const bench::standing& one, const bench::standing& reference) {
+    const auto& [is_verified, sent] = one.found;
+    const auto& setup = one.setup_seconds;
+    const auto& exchange = one.exchange_seconds;
+    return {one.name,
+            one.executor.empty() ? "-" : one.executor,
+            one.is_deduplicated ? "yes" : "no",
+            is_verified ? "yes" : "NO",
+            microseconds(exchange.min),
+            microseconds(exchange.median),
+            microseconds(exchange.max),
+            fmt::format("{:.2f}", exchange.median / reference.exchange_seconds.median),
+            microseconds(setup.median),
+            fmt::format("{:.1f}", setup.median / exchange.median),
+            fmt::to_string(sent.messages),
+            fmt::to_string(sent.inter_region_messages),
+            fmt::to_string(sent.items),
+            fmt::to_string(sent.inter_region_items)};
 }
 
 void print_table(const neighbor_options& options, const topology& regions,
@@ -64,20 +116,14 @@ void print_table(const neighbor_options& options, const topology& regions,
         "microseconds of the slowest rank; ratio: median to {}'s; set-up: median, with the first "
         "exchange\n\n",
         standings.front().name);
-    const double reference_seconds = standings.front().exchange_seconds.median;
-    table lines({"contender", "dedup", "verified", "min", "median", "max", "ratio", "set-up",
-                 "in exchanges", "messages", "inter-region", "items", "inter-region"});
-    for (const auto& [name, is_deduplicated, found, setup, exchange] : standings) {
-        const auto& [is_verified, sent] = found;
-        lines.add(
-            {name, is_deduplicated ? "yes" : "no", is_verified ? "yes" : "NO",
-             microseconds(exchange.min), microseconds(exchange.median), microseconds(exchange.max),
-             fmt::format("{:.2f}", exchange.median / reference_seconds), microseconds(setup.median),
-             fmt::format("{:.1f}", setup.median / exchange.median), fmt::to_string(sent.messages),
-             fmt::to_string(sent.inter_region_messages), fmt::to_string(sent.items),
-             fmt::to_string(sent.inter_region_items)});
-    }
+    table lines({"contender", "executor", "dedup", "verified", "min", "median", "max", "ratio",
+                 "set-up", "in exchanges", "messages", "inter-region", "items", "inter-region"});
+    for (const auto& one : standings) lines.add(cells_of(one, standings.front()));
     print("{}", lines.to_string());
+    for (const auto& baseline : asked_baselines(options)) {
+        if (!baseline.obstacle.empty())
+            print("\nwithout {}: {}\n", baseline.name, baseline.obstacle);
+    }
 }
 
 int run(const neighbor_options& options) {
@@ -88,7 +134,7 @@ int run(const neighbor_options& options) {
         on_all_or_none(comm, [&] { make_routes(routes, regions); });
         const auto part = bench::distribute(comm, input.file, input.partition, regions);
         const auto standings =
-            bench::contest(comm, regions, part, entrants(routes), options.contest);
+            bench::contest(comm, regions, part, entrants(options, routes), options.contest);
         if (comm.rank() == 0)
             (options.as_json ? print_json : print_table)(options, regions, standings);
         return exit_code(standings);
@@ -100,9 +146,18 @@ int run(const neighbor_options& options) {
 void add_bench_neighbor(CLI::App& verb, action& chosen) {
     auto options = std::make_shared<neighbor_options>();
     auto* neighbor = verb.add_subcommand(
-        "neighbor", "The halo of y = A x, again and again: MPI by hand, MPI's own, every route");
+        "neighbor",
+        "The halo of y = A x, again and again: MPI by hand, MPI's own, PETSc's, every route");
     add_input(*neighbor, options->input,
               "every rank sends K items to every other, the same K to all the ranks of a region");
+    options->baselines = baseline_names();
+    neighbor
+        ->add_option("--baselines", options->baselines,
+                     "What the library is compared with, separated by commas; the first is the "
+                     "reference")
+        ->delimiter(',')
+        ->check(CLI::IsMember(baseline_names()))
+        ->capture_default_str();
     neighbor->add_option("--routes", options->routes, routes_help())->delimiter(',');
     auto& contest = options->contest;
     add_count(*neighbor, "--iterations", contest.iterations, "Timed exchanges of every contender",

@@ -1,4 +1,4 @@
-#include "bench/array/petsc_sf.hpp"
+#include "bench/common/petsc_sf.hpp"
 
 #include <gtest/gtest.h>
 

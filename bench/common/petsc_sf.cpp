@@ -1,4 +1,4 @@
-#include "bench/array/petsc_sf.hpp"
+#include "bench/common/petsc_sf.hpp"
 
 #ifdef CROSSDOCK_HAS_PETSC
 
@@ -133,19 +133,31 @@ petsc_sf::~petsc_sf() = default;
 void petsc_sf::read(std::span<const double> roots, std::span<double> leaves) {
     CROSSDOCK_ASSERT(light, forest_ && forest_->is_for(roots.size(), leaves.size()),
                      "the star forest is closed, or has other numbers of roots and leaves");
-    CROSSDOCK_PETSC(
-        PetscSFBcastBegin(*forest_->sf, MPI_DOUBLE, roots.data(), leaves.data(), MPI_REPLACE));
-    CROSSDOCK_PETSC(
-        PetscSFBcastEnd(*forest_->sf, MPI_DOUBLE, roots.data(), leaves.data(), MPI_REPLACE));
+    start_read(roots.data(), leaves.data(), MPI_DOUBLE);
+    finish_read(roots.data(), leaves.data(), MPI_DOUBLE);
 }
 
 void petsc_sf::update(std::span<const double> leaves, std::span<double> roots, MPI_Op operation) {
     CROSSDOCK_ASSERT(light, forest_ && forest_->is_for(roots.size(), leaves.size()),
                      "the star forest is closed, or has other numbers of roots and leaves");
-    CROSSDOCK_PETSC(
-        PetscSFReduceBegin(*forest_->sf, MPI_DOUBLE, leaves.data(), roots.data(), operation));
-    CROSSDOCK_PETSC(
-        PetscSFReduceEnd(*forest_->sf, MPI_DOUBLE, leaves.data(), roots.data(), operation));
+    start_update(leaves.data(), roots.data(), MPI_DOUBLE, operation);
+    finish_update(leaves.data(), roots.data(), MPI_DOUBLE, operation);
+}
+
+void petsc_sf::start_read(const void* roots, void* leaves, MPI_Datatype unit) {
+    CROSSDOCK_PETSC(PetscSFBcastBegin(*forest_->sf, unit, roots, leaves, MPI_REPLACE));
+}
+
+void petsc_sf::finish_read(const void* roots, void* leaves, MPI_Datatype unit) {
+    CROSSDOCK_PETSC(PetscSFBcastEnd(*forest_->sf, unit, roots, leaves, MPI_REPLACE));
+}
+
+void petsc_sf::start_update(const void* leaves, void* roots, MPI_Datatype unit, MPI_Op operation) {
+    CROSSDOCK_PETSC(PetscSFReduceBegin(*forest_->sf, unit, leaves, roots, operation));
+}
+
+void petsc_sf::finish_update(const void* leaves, void* roots, MPI_Datatype unit, MPI_Op operation) {
+    CROSSDOCK_PETSC(PetscSFReduceEnd(*forest_->sf, unit, leaves, roots, operation));
 }
 
 void petsc_sf::close() {
@@ -175,6 +187,14 @@ petsc_sf::~petsc_sf() = default;
 void petsc_sf::read(std::span<const double>, std::span<double>) {}
 
 void petsc_sf::update(std::span<const double>, std::span<double>, MPI_Op) {}
+
+void petsc_sf::start_read(const void*, void*, MPI_Datatype) {}
+
+void petsc_sf::finish_read(const void*, void*, MPI_Datatype) {}
+
+void petsc_sf::start_update(const void*, void*, MPI_Datatype, MPI_Op) {}
+
+void petsc_sf::finish_update(const void*, void*, MPI_Datatype, MPI_Op) {}
 
 void petsc_sf::close() {}
 

@@ -60,6 +60,19 @@ class petsc_sf {
     /// Yes; may block.
     void update(std::span<const double> leaves, std::span<double> roots, MPI_Op operation);
 
+    /// @brief PetscSFBcastBegin with values of a datatype; `finish_read` with the same arguments completes it.
+    /// @par Collective
+    /// Yes; may block.
+    void start_read(const void* roots, void* leaves, MPI_Datatype unit);
+    void finish_read(const void* roots, void* leaves, MPI_Datatype unit);
+
+    /// @brief PetscSFReduceBegin; `finish_update` with the same arguments completes it.
+    /// @param unit  MPI_DOUBLE, or contiguous values of it
+    /// @par Collective
+    /// Yes; may block.
+    void start_update(const void* leaves, void* roots, MPI_Datatype unit, MPI_Op operation);
+    void finish_update(const void* leaves, void* roots, MPI_Datatype unit, MPI_Op operation);
+
     /// @brief Destroys the star forest.
     /// @par Collective
     /// Yes; may block.
