@@ -17,11 +17,19 @@ std::vector<count_t> items_of_columns(count_t num_columns, const std::vector<hal
     return item_of;
 }
 
-share cut_one(const sparse_matrix& matrix, const std::vector<double>& serial,
-              const std::vector<count_t>& item_of, halo&& rank) {
+// What all ranks' shares are cut from.
+struct whole {
+    const sparse_matrix& matrix;
+    std::vector<double> product;
+    std::vector<double> column_sums;
+    std::vector<count_t> item_of;
+};
+
+share cut_one(const whole& all, halo&& rank) {
+    const auto& matrix = all.matrix;
     share part;
     for (const count_t column : rank.ghost_columns)
-        part.slot_items.push_back(item_of[static_cast<std::size_t>(column)]);
+        part.slot_items.push_back(all.item_of[static_cast<std::size_t>(column)]);
     std::unordered_map<count_t, count_t> place_of;
     count_t place = 0;
     for (const count_t column : rank.owned_columns) place_of[column] = place++;
@@ -34,8 +42,11 @@ share cut_one(const sparse_matrix& matrix, const std::vector<double>& serial,
         part.values.insert(part.values.end(), first,
                            first + static_cast<count_t>(matrix.row(row).size()));
         part.row_offsets.push_back(static_cast<count_t>(part.entries.size()));
-        part.expected.push_back(serial[static_cast<std::size_t>(row)]);
+        part.expected.push_back(all.product[static_cast<std::size_t>(row)]);
     }
+    for (const count_t column : rank.owned_columns)
+        part.column_sums.push_back(all.column_sums[static_cast<std::size_t>(column)]);
+    part.rows = std::move(rank.owned_rows);
     part.exchange = std::move(rank.exchange);
     part.item_columns = std::move(rank.owned_columns);
     part.slot_columns = std::move(rank.ghost_columns);
@@ -53,10 +64,12 @@ void for_each_array(Share& part, Use&& use) {
     use(part.item_columns, MPI_INT64_T);
     use(part.slot_columns, MPI_INT64_T);
     use(part.slot_items, MPI_INT64_T);
+    use(part.rows, MPI_INT64_T);
     use(part.row_offsets, MPI_INT64_T);
     use(part.entries, MPI_INT64_T);
     use(part.values, MPI_DOUBLE);
     use(part.expected, MPI_DOUBLE);
+    use(part.column_sums, MPI_DOUBLE);
 }
 
 void send(const communicator& comm, const share& part, rank_t destination, int tag) {
@@ -86,12 +99,11 @@ share receive(const communicator& comm, int tag) {
 }  // namespace
 
 std::vector<share> cut(const workload& work) {
-    const auto serial = serial_product(work.matrix);
     auto ranks = halos_from_matrix(work.matrix, work.owners);
-    const auto item_of = items_of_columns(work.matrix.num_columns, ranks);
+    const whole all{work.matrix, serial_product(work.matrix), serial_column_sums(work.matrix),
+                    items_of_columns(work.matrix.num_columns, ranks)};
     std::vector<share> parts;
-    for (auto& rank : ranks)
-        parts.push_back(cut_one(work.matrix, serial, item_of, std::move(rank)));
+    for (auto& rank : ranks) parts.push_back(cut_one(all, std::move(rank)));
     return parts;
 }
 
@@ -120,6 +132,19 @@ std::vector<double> product(const share& part, std::span<const double> items,
         }
     }
     return y;
+}
+
+void add_row_weights(const share& part, std::size_t num_values, std::span<double> items,
+                     std::span<double> slots) {
+    for (std::size_t row = 0; row < part.rows.size(); ++row) {
+        const auto end = static_cast<std::size_t>(part.row_offsets[row + 1]);
+        for (auto k = static_cast<std::size_t>(part.row_offsets[row]); k < end; ++k) {
+            const std::size_t first = static_cast<std::size_t>(part.entries[k]) * num_values;
+            double* const to = first < items.size() ? &items[first] : &slots[first - items.size()];
+            for (std::size_t v = 0; v < num_values; ++v)
+                to[v] += static_cast<double>(v + 1) * row_weight(part.rows[row]);
+        }
+    }
 }
 
 }  // namespace crossdock::bench

@@ -14,17 +14,19 @@ namespace crossdock::bench {
 ///
 ///     rank 1 of [ 1 1 . . ]    item_columns  2 3    row_offsets  0 1 3
 ///               [ . 1 . . ]    slot_columns  1      entries      0 | 2 1   (items, then slots)
-///               [ . . 1 . ]             slot_items    1
+///               [ . . 1 . ]             slot_items    1        rows         2 3
 ///               [ . 1 . 1 ]
 struct share {
     pattern exchange;
     std::vector<count_t> item_columns;  ///< the global column of every item
     std::vector<count_t> slot_columns;  ///< the global column of every slot
     std::vector<count_t> slot_items;    ///< the item that fills every slot, as its owner counts
+    std::vector<count_t> rows;          ///< the global row of every row of this rank
     std::vector<count_t> row_offsets;   ///< of this rank's rows
     std::vector<count_t> entries;       ///< the item, or the number of items + the slot
     std::vector<double> values;
-    std::vector<double> expected;  ///< this rank's rows of the serial product
+    std::vector<double> expected;     ///< this rank's rows of the serial product
+    std::vector<double> column_sums;  ///< this rank's items of the serial column sums
 };
 
 /// @brief Cuts a workload into the shares of all ranks.
@@ -40,5 +42,11 @@ share distribute(const communicator& comm, const std::string& file,
 /// @brief This rank's rows of y = A x; the entries of x are those of its items, then of its slots.
 std::vector<double> product(const share& part, std::span<const double> items,
                             std::span<const double> slots);
+
+/// @brief Adds the `row_weight`s of this rank's rows to their columns' items and slots.
+/// @param items  `num_values` numbers per item, as in a slot; the k-th gets k times the weight, from
+/// 1
+void add_row_weights(const share& part, std::size_t num_values, std::span<double> items,
+                     std::span<double> slots);
 
 }  // namespace crossdock::bench

@@ -73,6 +73,17 @@ double column_value(count_t column) noexcept {
     return 1.0 / static_cast<double>(column + 3);
 }
 
+double row_weight(count_t row) noexcept { return static_cast<double>(row % 1000 + 1); }
+
+std::vector<double> serial_column_sums(const sparse_matrix& matrix) {
+    std::vector<double> sums(static_cast<std::size_t>(matrix.num_columns));
+    for (count_t row = 0; row < matrix.num_rows; ++row) {
+        for (const count_t column : matrix.row(row))
+            sums[static_cast<std::size_t>(column)] += row_weight(row);
+    }
+    return sums;
+}
+
 std::vector<double> serial_product(const sparse_matrix& matrix) {
     std::vector<double> x(static_cast<std::size_t>(matrix.num_columns));
     for (std::size_t column = 0; column < x.size(); ++column) {

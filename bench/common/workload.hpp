@@ -34,6 +34,13 @@ workload load_workload(const std::string& file, const std::string& partition_spe
 /// @brief The value of x that belongs to a column.
 double column_value(count_t column) noexcept;
 
+/// @brief What a row adds to every column that it has an entry in: an integer, so that no sum of
+/// them depends on its order.
+double row_weight(count_t row) noexcept;
+
+/// @brief The sum of every column's `row_weight`s, serially.
+std::vector<double> serial_column_sums(const sparse_matrix& matrix);
+
 /// @brief y = A x with `column_value`, serially.
 std::vector<double> serial_product(const sparse_matrix& matrix);
 

@@ -2,28 +2,9 @@
 
 #include <cstring>
 
+#include "crossdock/base/item_bytes.hpp"
+
 namespace crossdock::bench {
-
-namespace {
-
-// A size known to the compiler makes every copy one or two moves.
-template <std::size_t ItemBytes>
-void gather(const exchange_task& task, std::byte* to) {
-    for (const count_t item : task.what.sends.indices) {
-        std::memcpy(to, task.items.data() + static_cast<std::size_t>(item) * ItemBytes, ItemBytes);
-        to += ItemBytes;
-    }
-}
-
-void gather_any(const exchange_task& task, std::byte* to) {
-    for (const count_t item : task.what.sends.indices) {
-        std::memcpy(to, task.items.data() + static_cast<std::size_t>(item) * task.item_bytes,
-                    task.item_bytes);
-        to += task.item_bytes;
-    }
-}
-
-}  // namespace
 
 std::vector<entrant> baselines() {
     return {mpi_persistent(), mpi_neighbor_alltoallv(), petsc_forest("basic"),
@@ -40,12 +21,26 @@ item_datatype::item_datatype(std::size_t item_bytes) {
 }
 
 void packed_items::pack() {
-    switch (task_.item_bytes) {
-        case 4: return gather<4>(task_, bytes_.data());
-        case 8: return gather<8>(task_, bytes_.data());
-        case 16: return gather<16>(task_, bytes_.data());
-        default: return gather_any(task_, bytes_.data());
-    }
+    with_item_bytes(task_.item_bytes, [&](auto item_bytes) {
+        std::byte* to = bytes_.data();
+        for (const count_t item : task_.what.sends.indices) {
+            std::memcpy(to, task_.items.data() + static_cast<std::size_t>(item) * item_bytes,
+                        item_bytes);
+            to += item_bytes;
+        }
+    });
+}
+
+void packed_items::add() {
+    with_item_bytes(task_.item_bytes, [&](auto item_bytes) {
+        const std::size_t num_values = item_bytes / sizeof(double);
+        auto* const items = reinterpret_cast<double*>(task_.items.data());
+        const auto* from = reinterpret_cast<const double*>(bytes_.data());
+        for (const count_t item : task_.what.sends.indices) {
+            double* const to = items + static_cast<std::size_t>(item) * num_values;
+            for (std::size_t v = 0; v < num_values; ++v) to[v] += *from++;
+        }
+    });
 }
 
 traffic direct_traffic(const topology& regions, const pattern& what) {

@@ -16,15 +16,24 @@
 
 namespace crossdock::bench {
 
+/// @brief Which way values travel.
+enum class direction {
+    forward,  ///< every item is copied into its slots
+    reverse   ///< every item gets all of its slots added; items are of doubles
+};
+
 /// @brief An exchange of items of any size between two arrays that stay where they are.
 struct exchange_task {
     const communicator& comm;
     const topology& regions;
     const pattern& what;  ///< of a halo: a source's slots are consecutive, no rank repeats
     std::span<const count_t> slot_items;  ///< the item that fills every slot, as its source counts
+    direction way;
     std::size_t item_bytes;
-    std::span<const std::byte> items;
+    std::span<std::byte> items;
     std::span<std::byte> slots;
+
+    bool is_forward() const noexcept { return way == direction::forward; }
 };
 
 /// @brief An exchange that is set up; the arrays of its task outlive it.
@@ -40,7 +49,7 @@ class contender {
     contender(const contender&) = delete;
     contender& operator=(const contender&) = delete;
 
-    /// @brief Starts to bring every needed item into its slots; a blocking call does it all here.
+    /// @brief Starts to bring every needed item into its slots, or the slots' sums into items; a blocking call does it all here.
     virtual void start() = 0;
 
     /// @brief Makes progress without waiting, where there is a call for that.
@@ -54,7 +63,7 @@ class contender {
         wait();
     }
 
-    /// @brief What this rank sends in one exchange.
+    /// @brief What this rank sends in one exchange; in reverse, what it receives.
     virtual traffic sent() const = 0;
 };
 
@@ -77,7 +86,7 @@ entrant mpi_persistent();
 /// @brief Packs, and calls MPI_Neighbor_alltoallv on a distributed graph.
 entrant mpi_neighbor_alltoallv();
 
-/// @brief PETSc's star forest, leaves are slots: PetscSFBcast.
+/// @brief PETSc's star forest, leaves are slots: PetscSFBcast, in reverse PetscSFReduce.
 /// @param type  PETSc's name of the implementation: "basic" or "neighbor"
 entrant petsc_forest(const std::string& type);
 
@@ -100,18 +109,23 @@ class item_datatype {
     MPI_Datatype type_ = MPI_DOUBLE;
 };
 
-/// @brief The items that all messages of a pattern carry, message by message, packed.
+/// @brief The items that all messages of a pattern carry, message by message, packed; in reverse,
+/// what arrives for them.
 class packed_items {
   public:
     explicit packed_items(const exchange_task& task)
         : task_(task), bytes_(task.what.sends.indices.size() * task.item_bytes) {}
 
+    /// @brief Fills all messages from the items, before they are sent.
     void pack();
 
-    const std::byte* data() const noexcept { return bytes_.data(); }
+    /// @brief Adds the doubles of all messages to the items, once they are received.
+    void add();
+
+    std::byte* data() noexcept { return bytes_.data(); }
 
     /// @brief Where the message of a pattern's entry starts.
-    const std::byte* message(std::size_t entry) const {
+    std::byte* message(std::size_t entry) {
         return bytes_.data() +
                static_cast<std::size_t>(task_.what.sends.offsets[entry]) * task_.item_bytes;
     }

@@ -25,26 +25,63 @@ std::vector<std::byte> item_pattern(const std::vector<count_t>& columns, std::si
     return bytes;
 }
 
-verdict delivers_bytes(const communicator& comm, const topology& regions, const share& part,
-                       const entrant& candidate, std::size_t item_bytes) {
-    const auto items = item_pattern(part.item_columns, item_bytes);
-    std::vector<std::byte> slots(part.slot_columns.size() * item_bytes);
-    const auto tried =
-        candidate.set_up({comm, regions, part.exchange, part.slot_items, item_bytes, items, slots});
+std::span<double> as_doubles(std::vector<std::byte>& bytes) {
+    return {reinterpret_cast<double*>(bytes.data()), bytes.size() / sizeof(double)};
+}
+
+// What one rank exchanges.
+struct arrays {
+    std::vector<std::byte> items;
+    std::vector<std::byte> slots;
+
+    exchange_task task(const communicator& comm, const topology& regions, const share& part,
+                       const contest_options& options) {
+        return {comm,  regions, part.exchange, part.slot_items, options.way, options.item_bytes,
+                items, slots};
+    }
+};
+
+// Forward every byte of the items tells where it belongs; in reverse all are doubles to be added.
+arrays make_arrays(const share& part, const contest_options& options) {
+    const std::size_t item_bytes = options.item_bytes;
+    arrays result{{}, std::vector<std::byte>(part.slot_columns.size() * item_bytes)};
+    if (options.way == direction::forward) {
+        result.items = item_pattern(part.item_columns, item_bytes);
+    } else {
+        result.items.resize(part.item_columns.size() * item_bytes);
+        add_row_weights(part, item_bytes / sizeof(double), as_doubles(result.items),
+                        as_doubles(result.slots));
+    }
+    return result;
+}
+
+bool has_sums(const share& part, std::span<const double> items, std::size_t num_values) {
+    for (std::size_t i = 0; i < items.size(); ++i) {
+        const auto factor = static_cast<double>(i % num_values + 1);
+        if (items[i] != factor * part.column_sums[i / num_values]) return false;
+    }
+    return true;
+}
+
+verdict delivers(const communicator& comm, const topology& regions, const share& part,
+                 const entrant& candidate, const contest_options& options) {
+    auto values = make_arrays(part, options);
+    const auto tried = candidate.set_up(values.task(comm, regions, part, options));
     tried->exchange();
-    return {slots == item_pattern(part.slot_columns, item_bytes), tried->sent()};
+    const bool is_delivered =
+        options.way == direction::forward
+            ? values.slots == item_pattern(part.slot_columns, options.item_bytes)
+            : has_sums(part, as_doubles(values.items), options.item_bytes / sizeof(double));
+    return {is_delivered, tried->sent()};
 }
 
 bool delivers_product(const communicator& comm, const topology& regions, const share& part,
                       const entrant& candidate) {
-    std::vector<double> items(part.item_columns.size());
+    auto values = make_arrays(part, {});
+    const auto items = as_doubles(values.items);
     std::transform(part.item_columns.begin(), part.item_columns.end(), items.begin(), column_value);
-    std::vector<double> slots(part.slot_columns.size());
-    candidate
-        .set_up({comm, regions, part.exchange, part.slot_items, sizeof(double),
-                 std::as_bytes(std::span(items)), std::as_writable_bytes(std::span(slots))})
-        ->exchange();
-    const auto y = product(part, items, slots);
+    candidate.set_up(values.task(comm, regions, part, {}))->exchange();
+    const auto y = product(part, items, as_doubles(values.slots));
     return y.empty() || std::memcmp(y.data(), part.expected.data(), y.size() * sizeof(double)) == 0;
 }
 
@@ -57,10 +94,11 @@ traffic sent_by_all(const communicator& comm, const traffic& sent) {
 }  // namespace
 
 verdict check(const communicator& comm, const topology& regions, const share& part,
-              const entrant& candidate, std::size_t item_bytes) {
-    const auto [has_bytes, sent] = delivers_bytes(comm, regions, part, candidate, item_bytes);
-    const bool has_product = delivers_product(comm, regions, part, candidate);
-    return {is_true_on_all(comm, has_bytes && has_product), sent_by_all(comm, sent)};
+              const entrant& candidate, const contest_options& options) {
+    const auto [is_delivered, sent] = delivers(comm, regions, part, candidate, options);
+    const bool is_right = is_delivered && (options.way == direction::reverse ||
+                                           delivers_product(comm, regions, part, candidate));
+    return {is_true_on_all(comm, is_right), sent_by_all(comm, sent)};
 }
 
 std::vector<standing> contest(const communicator& comm, const topology& regions, const share& part,
@@ -71,15 +109,13 @@ std::vector<standing> contest(const communicator& comm, const topology& regions,
         standings.push_back({entry.name,
                              entry.executor,
                              entry.is_deduplicated,
-                             check(comm, regions, part, entry, options.item_bytes),
+                             check(comm, regions, part, entry, options),
                              {},
                              {}});
     }
 
-    const auto items = item_pattern(part.item_columns, options.item_bytes);
-    std::vector<std::byte> slots(part.slot_columns.size() * options.item_bytes);
-    const exchange_task task{comm,  regions, part.exchange, part.slot_items, options.item_bytes,
-                             items, slots};
+    auto values = make_arrays(part, options);
+    const auto task = values.task(comm, regions, part, options);
     std::vector<std::unique_ptr<contender>> contenders(entrants.size());
     const auto clear = [&](std::size_t c) { contenders[c].reset(); };
     const auto set_up = [&](std::size_t c) {

@@ -10,6 +10,7 @@ namespace crossdock::bench {
 
 /// @brief How long a contest lasts; equal on all ranks.
 struct contest_options {
+    direction way = direction::forward;
     std::size_t item_bytes = 8;
     int warm_ups = 10;
     int iterations = 100;
@@ -32,11 +33,13 @@ struct standing {
     timing exchange_seconds;
 };
 
-/// @brief Whether every rank gets every byte of every slot, and y = A x is bitwise the serial one.
+/// @brief Whether the contender does what it must. Forward: every rank gets every byte of every slot,
+/// and y = A x is bitwise the serial one. In reverse: sums of every rank's rows become the serial
+/// column sums.
 /// @par Collective
 /// Yes; blocks.
 verdict check(const communicator& comm, const topology& regions, const share& part,
-              const entrant& candidate, std::size_t item_bytes);
+              const entrant& candidate, const contest_options& options);
 
 /// @brief Checks every contender, then times them in turn as a `stopwatch` does.
 /// @return on rank 0; the times mean nothing on others

@@ -1,9 +1,33 @@
+#include <array>
+
 #include "bench/neighbor/contender.hpp"
 #include "crossdock/neighbor/neighbor.hpp"
 
 namespace crossdock::bench {
 
 namespace {
+
+// MPI's own sum takes no items of several doubles.
+void sum_doubles(void* from, void* to, int* num_items, MPI_Datatype* type) {
+    int item_bytes = 0;
+    MPI_Type_size(*type, &item_bytes);
+    const auto num_values = *num_items * item_bytes / static_cast<int>(sizeof(double));
+    for (int v = 0; v < num_values; ++v)
+        static_cast<double*>(to)[v] += static_cast<const double*>(from)[v];
+}
+
+class sum_operation {
+  public:
+    sum_operation() { CROSSDOCK_MPI(MPI_Op_create(&sum_doubles, 1, &operation_)); }
+    ~sum_operation() { MPI_Op_free(&operation_); }
+    sum_operation(const sum_operation&) = delete;
+    sum_operation& operator=(const sum_operation&) = delete;
+
+    MPI_Op get() const noexcept { return operation_; }
+
+  private:
+    MPI_Op operation_ = MPI_OP_NULL;
+};
 
 class library_neighbor final : public contender {
   public:
@@ -12,7 +36,13 @@ class library_neighbor final : public contender {
           type_(task.item_bytes),
           neighbor_(task.comm, task.regions, task.what, route, {.deduplicate = deduplicate}) {}
 
-    void start() override { neighbor_.start(task_.items.data(), task_.slots.data(), type_.get()); }
+    void start() override {
+        if (task_.is_forward()) {
+            neighbor_.start(task_.items.data(), task_.slots.data(), type_.get());
+        } else {
+            start_reverse();
+        }
+    }
 
     void test() override {
         if (neighbor_.is_active()) neighbor_.test();
@@ -27,8 +57,33 @@ class library_neighbor final : public contender {
     }
 
   private:
+    void start_reverse() {
+        switch (task_.item_bytes / sizeof(double)) {
+            case 1: return start_sums<1>();
+            case 4: return start_sums<4>();
+            case 16: return start_sums<16>();
+            default:
+                neighbor_.start_reverse(task_.slots.data(), task_.items.data(), type_.get(),
+                                        sum_.get());
+        }
+    }
+
+    template <std::size_t NumValues>
+    void start_sums() {
+        using item = std::array<double, NumValues>;
+        const auto as_items = [](std::span<std::byte> bytes) {
+            return std::span(reinterpret_cast<item*>(bytes.data()), bytes.size() / sizeof(item));
+        };
+        neighbor_.start_reverse(std::span<const item>(as_items(task_.slots)), as_items(task_.items),
+                                [](item a, const item& b) {
+                                    for (std::size_t v = 0; v < NumValues; ++v) a[v] += b[v];
+                                    return a;
+                                });
+    }
+
     exchange_task task_;
     item_datatype type_;
+    sum_operation sum_;
     neighbor neighbor_;
 };
 

@@ -8,8 +8,20 @@ class persistent_requests final : public contender {
   public:
     explicit persistent_requests(const exchange_task& task)
         : task_(task), type_(task.item_bytes), packed_(task), tag_(task.comm.reserve_tags(1)) {
-        for (std::size_t e = 0; e < task.what.receives.size(); ++e) add_receive(e);
-        for (std::size_t e = 0; e < task.what.sends.size(); ++e) add_send(e);
+        const auto add_slots = [&] {
+            for (std::size_t e = 0; e < task.what.receives.size(); ++e) add_slots_of(e);
+        };
+        const auto add_items = [&] {
+            for (std::size_t e = 0; e < task.what.sends.size(); ++e) add_items_for(e);
+        };
+        // What receives comes first.
+        if (task.is_forward()) {
+            add_slots();
+            add_items();
+        } else {
+            add_items();
+            add_slots();
+        }
     }
 
     ~persistent_requests() override {
@@ -19,7 +31,7 @@ class persistent_requests final : public contender {
     // Some MPIs refuse the null pointer of an empty array.
     void start() override {
         if (requests_.empty()) return;
-        packed_.pack();
+        if (task_.is_forward()) packed_.pack();
         CROSSDOCK_MPI(MPI_Startall(static_cast<int>(requests_.size()), requests_.data()));
     }
 
@@ -34,23 +46,34 @@ class persistent_requests final : public contender {
         if (requests_.empty()) return;
         CROSSDOCK_MPI(
             MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE));
+        if (!task_.is_forward()) packed_.add();
     }
 
     traffic sent() const override { return direct_traffic(task_.regions, task_.what); }
 
   private:
-    void add_receive(std::size_t entry) {
+    void add_slots_of(std::size_t entry) {
         const auto slots = task_.what.receives[entry];
-        CROSSDOCK_MPI(MPI_Recv_init(
+        add(task_.is_forward(), task_.what.receives.ranks[entry],
             task_.slots.data() + static_cast<std::size_t>(slots.front()) * task_.item_bytes,
-            checked_cast<int>(slots.size()), type_.get(), task_.what.receives.ranks[entry], tag_,
-            task_.comm.get(), &requests_.emplace_back()));
+            slots.size());
     }
 
-    void add_send(std::size_t entry) {
-        CROSSDOCK_MPI(MPI_Send_init(
-            packed_.message(entry), checked_cast<int>(task_.what.sends[entry].size()), type_.get(),
-            task_.what.sends.ranks[entry], tag_, task_.comm.get(), &requests_.emplace_back()));
+    void add_items_for(std::size_t entry) {
+        add(!task_.is_forward(), task_.what.sends.ranks[entry], packed_.message(entry),
+            task_.what.sends[entry].size());
+    }
+
+    void add(bool receives, rank_t neighbor, std::byte* values, std::size_t num_items) {
+        const int count = checked_cast<int>(num_items);
+        MPI_Request& request = requests_.emplace_back();
+        if (receives) {
+            CROSSDOCK_MPI(MPI_Recv_init(values, count, type_.get(), neighbor, tag_,
+                                        task_.comm.get(), &request));
+        } else {
+            CROSSDOCK_MPI(MPI_Send_init(values, count, type_.get(), neighbor, tag_,
+                                        task_.comm.get(), &request));
+        }
     }
 
     exchange_task task_;

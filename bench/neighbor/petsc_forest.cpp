@@ -16,13 +16,21 @@ class forest_of_slots final : public contender {
     ~forest_of_slots() override { forest_.close(); }
 
     void start() override {
-        forest_.start_read(task_.items.data(), task_.slots.data(), unit_.get());
+        if (task_.is_forward()) {
+            forest_.start_read(task_.items.data(), task_.slots.data(), unit_.get());
+        } else {
+            forest_.start_update(task_.slots.data(), task_.items.data(), unit_.get(), MPI_SUM);
+        }
     }
 
     void test() override {}
 
     void wait() override {
-        forest_.finish_read(task_.items.data(), task_.slots.data(), unit_.get());
+        if (task_.is_forward()) {
+            forest_.finish_read(task_.items.data(), task_.slots.data(), unit_.get());
+        } else {
+            forest_.finish_update(task_.slots.data(), task_.items.data(), unit_.get(), MPI_SUM);
+        }
     }
 
     traffic sent() const override { return direct_traffic(task_.regions, task_.what); }

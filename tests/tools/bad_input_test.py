@@ -152,6 +152,8 @@ class WrongUsage(unittest.TestCase):
                  "--ranks: Value 0 not in range 1 to 2147483647"),
                 (("bench", "neighbor", MATRIX, "--iterations", 0),
                  "--iterations: Value 0 not in range 1 to 1000000000"),
+                (("bench", "neighbor", MATRIX, "--direction", "reverse", "--item-bytes", 12),
+                 "--item-bytes: what is added are doubles of 8 bytes"),
                 (("bench", "exchange", MATRIX, "--values", "sizes"),
                  "--values: sizes not in {pattern,indices}"),
                 (("bench", "stream", "--workers", 0),

@@ -36,6 +36,18 @@ class BenchNeighbor(unittest.TestCase):
                 for name in ("setup_seconds", "exchange_seconds"):
                     bench_record.check_seconds(self, contender[name])
 
+    def test_EveryContenderAddsInReverse(self):
+        for file, ranks, topology, item_bytes in [(DATA / "lp_woodw.mtx.gz", 4, "cyclic:2x2", 8),
+                                                  (DATA / "D_10.mtx.gz", 5, "2,3", 24),
+                                                  ("dense:2", 8, "4x2", 128)]:
+            found = bench(file, ranks, "--topology", topology, "--item-bytes", item_bytes,
+                          "--direction", "reverse")
+
+            self.assertEqual(found["direction"], "reverse")
+            self.assertGreater(len(found["contenders"]), 8)
+            for contender in found["contenders"]:
+                self.assertTrue(contender["verified"], (file, contender["name"]))
+
     def test_BaselineTakesPartOrIsLeftOutWithAReason(self):
         names = ["petsc_sf_neighbor", "mpi_persistent", "petsc_sf_basic"]
 

@@ -17,6 +17,7 @@ namespace {
 
 struct neighbor_options {
     bench_input input;
+    std::string direction = "forward";
     std::vector<std::string> baselines;
     std::vector<std::string> routes{"all"};
     bench::contest_options contest;
@@ -77,6 +78,7 @@ json left_out_json(const neighbor_options& options) {
 void print_json(const neighbor_options& options, const topology& regions,
                 const std::vector<bench::standing>& standings) {
     json document = record_head("crossdock.bench.neighbor/1", options.input, regions);
+    document["direction"] = options.direction;
     document["item_bytes"] = options.contest.item_bytes;
     document["warm_ups"] = options.contest.warm_ups;
     document["iterations"] = options.contest.iterations;
@@ -109,9 +111,9 @@ table::row cells_of(const bench::standing& one, const bench::standing& reference
 
 void print_table(const neighbor_options& options, const topology& regions,
                  const std::vector<bench::standing>& standings) {
-    print("{}: {} ranks, topology {}, {} bytes per item, {} iterations, {}\n", options.input.file,
-          regions.num_ranks(), regions.to_string(), options.contest.item_bytes,
-          options.contest.iterations, mpi_version());
+    print("{}: {} ranks, topology {}, {}, {} bytes per item, {} iterations, {}\n",
+          options.input.file, regions.num_ranks(), regions.to_string(), options.direction,
+          options.contest.item_bytes, options.contest.iterations, mpi_version());
     print(
         "microseconds of the slowest rank; ratio: median to {}'s; set-up: median, with the first "
         "exchange\n\n",
@@ -141,6 +143,13 @@ int run(const neighbor_options& options) {
     });
 }
 
+void choose_direction(neighbor_options& options) {
+    if (options.direction == "forward") return;
+    options.contest.way = bench::direction::reverse;
+    if (options.contest.item_bytes % sizeof(double) != 0)
+        throw CLI::ValidationError("--item-bytes", "what is added are doubles of 8 bytes");
+}
+
 }  // namespace
 
 void add_bench_neighbor(CLI::App& verb, action& chosen) {
@@ -150,6 +159,12 @@ void add_bench_neighbor(CLI::App& verb, action& chosen) {
         "The halo of y = A x, again and again: MPI by hand, MPI's own, PETSc's, every route");
     add_input(*neighbor, options->input,
               "every rank sends K items to every other, the same K to all the ranks of a region");
+    neighbor
+        ->add_option("--direction", options->direction,
+                     "forward: items are copied into slots; reverse: slots, of doubles, are added "
+                     "to items")
+        ->check(CLI::IsMember({"forward", "reverse"}))
+        ->capture_default_str();
     options->baselines = baseline_names();
     neighbor
         ->add_option("--baselines", options->baselines,
@@ -166,7 +181,10 @@ void add_bench_neighbor(CLI::App& verb, action& chosen) {
     add_count(*neighbor, "--set-ups", contest.setups, "Timed set-ups of every contender", 1);
     add_count(*neighbor, "--item-bytes", contest.item_bytes, "Bytes of an item", 1);
     neighbor->add_flag("--json", options->as_json, "Print JSON");
-    neighbor->callback([options, &chosen] { chosen = [options] { return run(*options); }; });
+    neighbor->callback([options, &chosen] {
+        choose_direction(*options);
+        chosen = [options] { return run(*options); };
+    });
 }
 
 }  // namespace crossdock::tool
