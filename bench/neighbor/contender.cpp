@@ -7,8 +7,8 @@
 namespace crossdock::bench {
 
 std::vector<entrant> baselines() {
-    return {mpi_persistent(), mpi_neighbor_alltoallv(), petsc_forest("basic"),
-            petsc_forest("neighbor")};
+    return {mpi_persistent(), mpi_neighbor_alltoallv(), mpi_neighbor_alltoallv_init(),
+            petsc_forest("basic"), petsc_forest("neighbor")};
 }
 
 item_datatype::item_datatype(std::size_t item_bytes) {

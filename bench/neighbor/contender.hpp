@@ -86,6 +86,9 @@ entrant mpi_persistent();
 /// @brief Packs, and calls MPI_Neighbor_alltoallv on a distributed graph.
 entrant mpi_neighbor_alltoallv();
 
+/// @brief The same, by a request that MPI_Neighbor_alltoallv_init makes once.
+entrant mpi_neighbor_alltoallv_init();
+
 /// @brief PETSc's star forest, leaves are slots: PetscSFBcast, in reverse PetscSFReduce.
 /// @param type  PETSc's name of the implementation: "basic" or "neighbor"
 entrant petsc_forest(const std::string& type);

@@ -49,7 +49,11 @@ class BenchNeighbor(unittest.TestCase):
                 self.assertTrue(contender["verified"], (file, contender["name"]))
 
     def test_BaselineTakesPartOrIsLeftOutWithAReason(self):
-        names = ["petsc_sf_neighbor", "mpi_persistent", "petsc_sf_basic"]
+        names = ["petsc_sf_neighbor", "mpi_persistent", "mpi_neighbor_alltoallv_init",
+                 "petsc_sf_basic"]
+        reasons = {"petsc_sf_neighbor": "this build has no PETSc",
+                   "petsc_sf_basic": "this build has no PETSc",
+                   "mpi_neighbor_alltoallv_init": "this MPI has no MPI_Neighbor_alltoallv_init"}
 
         found = bench(DATA / "D_10.mtx.gz", 4, "--topology", "2x2", "--item-bytes", 24,
                       "--baselines", ",".join(names), "--routes", "direct")
@@ -62,7 +66,7 @@ class BenchNeighbor(unittest.TestCase):
             self.assertTrue(one["verified"], one["name"])
             self.assertIsNone(one["executor"])
         for one in found["left_out"]:
-            self.assertEqual(one["reason"], "this build has no PETSc")
+            self.assertEqual(one["reason"], reasons[one["name"]])
 
     def test_PartitionIsUsed(self):
         found = bench(DATA / "D_10.mtx.gz", 4, "--topology", "2x2", "--partition", "random:7",
