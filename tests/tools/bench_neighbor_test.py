@@ -48,6 +48,15 @@ class BenchNeighbor(unittest.TestCase):
             for contender in found["contenders"]:
                 self.assertTrue(contender["verified"], (file, contender["name"]))
 
+    def test_ItemsHoldAValueOfEveryRightHandSide(self):
+        for num_values in (1, 4, 16):
+            found = bench(DATA / "D_10.mtx.gz", 3, "--topology", "1,2", "--values", num_values,
+                          "--routes", "three_step")
+
+            self.assertEqual(found["values"], num_values)
+            self.assertEqual(found["item_bytes"], 8 * num_values)
+            self.assertTrue(all(contender["verified"] for contender in found["contenders"]))
+
     def test_BaselineTakesPartOrIsLeftOutWithAReason(self):
         names = ["petsc_sf_neighbor", "mpi_persistent", "mpi_neighbor_alltoallv_init",
                  "petsc_sf_basic"]

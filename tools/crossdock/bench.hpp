@@ -27,9 +27,9 @@ void add_input(CLI::App& benchmark, bench_input& input, const std::string& dense
 
 /// @brief Adds a number that is at least `least`.
 template <class Integer>
-void add_count(CLI::App& benchmark, const std::string& name, Integer& value,
-               const std::string& help, int least) {
-    benchmark.add_option(name, value, help)
+CLI::Option* add_count(CLI::App& benchmark, const std::string& name, Integer& value,
+                       const std::string& help, int least) {
+    return benchmark.add_option(name, value, help)
         ->check(CLI::Range(least, 1'000'000'000))
         ->capture_default_str();
 }

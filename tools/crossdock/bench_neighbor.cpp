@@ -18,6 +18,7 @@ namespace {
 struct neighbor_options {
     bench_input input;
     std::string direction = "forward";
+    std::size_t num_values = 0;  // 0: whatever --item-bytes says
     std::vector<std::string> baselines;
     std::vector<std::string> routes{"all"};
     bench::contest_options contest;
@@ -80,6 +81,7 @@ void print_json(const neighbor_options& options, const topology& regions,
     json document = record_head("crossdock.bench.neighbor/1", options.input, regions);
     document["direction"] = options.direction;
     document["item_bytes"] = options.contest.item_bytes;
+    document["values"] = options.num_values != 0 ? json(options.num_values) : json(nullptr);
     document["warm_ups"] = options.contest.warm_ups;
     document["iterations"] = options.contest.iterations;
     document["setups"] = options.contest.setups;
@@ -143,7 +145,8 @@ int run(const neighbor_options& options) {
     });
 }
 
-void choose_direction(neighbor_options& options) {
+void choose_items(neighbor_options& options) {
+    if (options.num_values != 0) options.contest.item_bytes = options.num_values * sizeof(double);
     if (options.direction == "forward") return;
     options.contest.way = bench::direction::reverse;
     if (options.contest.item_bytes % sizeof(double) != 0)
@@ -179,10 +182,16 @@ void add_bench_neighbor(CLI::App& verb, action& chosen) {
               1);
     add_count(*neighbor, "--warm-ups", contest.warm_ups, "Exchanges before that", 0);
     add_count(*neighbor, "--set-ups", contest.setups, "Timed set-ups of every contender", 1);
-    add_count(*neighbor, "--item-bytes", contest.item_bytes, "Bytes of an item", 1);
+    auto* item_bytes =
+        add_count(*neighbor, "--item-bytes", contest.item_bytes, "Bytes of an item", 1);
+    neighbor
+        ->add_option("--values", options->num_values,
+                     "Values of 8 bytes in an item, as of several right-hand sides")
+        ->check(CLI::Range(1, 100'000'000))
+        ->excludes(item_bytes);
     neighbor->add_flag("--json", options->as_json, "Print JSON");
     neighbor->callback([options, &chosen] {
-        choose_direction(*options);
+        choose_items(*options);
         chosen = [options] { return run(*options); };
     });
 }
