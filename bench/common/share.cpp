@@ -109,15 +109,31 @@ std::vector<share> cut(const workload& work) {
 
 share distribute(const communicator& comm, const std::string& file,
                  const std::string& partition_spec, const topology& regions) {
-    const int tag = comm.reserve_tags(1);
-    auto parts = on_all_or_none(comm, [&] {
-        return comm.rank() == 0 ? cut(load_workload(file, partition_spec, regions))
-                                : std::vector<share>();
+    auto parts = distribute(comm, [&] {
+        std::vector<workload> loaded;
+        loaded.push_back(load_workload(file, partition_spec, regions));
+        return loaded;
     });
-    if (comm.rank() != 0) return receive(comm, tag);
-    for (rank_t rank = 1; rank < comm.num_ranks(); ++rank)
-        send(comm, parts[static_cast<std::size_t>(rank)], rank, tag);
     return std::move(parts.front());
+}
+
+std::vector<share> distribute(const communicator& comm,
+                              const std::function<std::vector<workload>()>& load) {
+    const int tag = comm.reserve_tags(1);
+    const bool is_root = comm.rank() == 0;
+    auto works = on_all_or_none(comm, [&] { return is_root ? load() : std::vector<workload>(); });
+    count_t num_works = static_cast<count_t>(works.size());
+    CROSSDOCK_MPI(MPI_Bcast(&num_works, 1, MPI_INT64_T, 0, comm.get()));
+    std::vector<share> own;
+    for (count_t w = 0; w < num_works; ++w) {
+        auto parts = on_all_or_none(comm, [&] {
+            return is_root ? cut(works[static_cast<std::size_t>(w)]) : std::vector<share>();
+        });
+        for (std::size_t rank = 1; rank < parts.size(); ++rank)
+            send(comm, parts[rank], static_cast<rank_t>(rank), tag);
+        own.push_back(is_root ? std::move(parts.front()) : receive(comm, tag));
+    }
+    return own;
 }
 
 std::vector<double> product(const share& part, std::span<const double> items,

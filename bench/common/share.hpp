@@ -2,6 +2,7 @@
 /// @brief One rank's part of a workload, and how it gets it.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -38,6 +39,13 @@ std::vector<share> cut(const workload& work);
 /// @throws error  as `load_workload`, on all ranks
 share distribute(const communicator& comm, const std::string& file,
                  const std::string& partition_spec, const topology& regions);
+
+/// @brief The same for several workloads, which `load` gives on rank 0; elsewhere it is not called.
+/// @par Collective
+/// Yes; blocks. Rank 0 cuts them one by one.
+/// @throws error  as `load`, on all ranks
+std::vector<share> distribute(const communicator& comm,
+                              const std::function<std::vector<workload>()>& load);
 
 /// @brief This rank's rows of y = A x; the entries of x are those of its items, then of its slots.
 std::vector<double> product(const share& part, std::span<const double> items,

@@ -91,6 +91,17 @@ traffic sent_by_all(const communicator& comm, const traffic& sent) {
     return {sums[0], sums[1], sums[2], sums[3]};
 }
 
+verdict check_all(const communicator& comm, const topology& regions, std::span<const share> parts,
+                  const entrant& candidate, const contest_options& options) {
+    verdict all{true, {}};
+    for (const share& part : parts) {
+        const auto [is_verified, sent] = check(comm, regions, part, candidate, options);
+        all.is_verified = all.is_verified && is_verified;
+        all.sent += sent;
+    }
+    return all;
+}
+
 }  // namespace
 
 verdict check(const communicator& comm, const topology& regions, const share& part,
@@ -101,29 +112,34 @@ verdict check(const communicator& comm, const topology& regions, const share& pa
     return {is_true_on_all(comm, is_right), sent_by_all(comm, sent)};
 }
 
-std::vector<standing> contest(const communicator& comm, const topology& regions, const share& part,
-                              const std::vector<entrant>& entrants,
+std::vector<standing> contest(const communicator& comm, const topology& regions,
+                              std::span<const share> parts, const std::vector<entrant>& entrants,
                               const contest_options& options) {
     std::vector<standing> standings;
     for (const auto& entry : entrants) {
         standings.push_back({entry.name,
                              entry.executor,
                              entry.is_deduplicated,
-                             check(comm, regions, part, entry, options),
+                             check_all(comm, regions, parts, entry, options),
                              {},
                              {}});
     }
 
-    auto values = make_arrays(part, options);
-    const auto task = values.task(comm, regions, part, options);
-    std::vector<std::unique_ptr<contender>> contenders(entrants.size());
-    const auto clear = [&](std::size_t c) { contenders[c].reset(); };
+    std::vector<arrays> values;
+    for (const share& part : parts) values.push_back(make_arrays(part, options));
+    std::vector<std::vector<std::unique_ptr<contender>>> contenders(entrants.size());
+    const auto clear = [&](std::size_t c) { contenders[c].clear(); };
     const auto set_up = [&](std::size_t c) {
-        contenders[c] = entrants[c].set_up(task);
-        contenders[c]->exchange();
+        for (std::size_t p = 0; p < parts.size(); ++p) {
+            contenders[c].push_back(
+                entrants[c].set_up(values[p].task(comm, regions, parts[p], options)));
+            contenders[c].back()->exchange();
+        }
     };
     const auto keep = [](std::size_t) {};
-    const auto exchange = [&](std::size_t c) { contenders[c]->exchange(); };
+    const auto exchange = [&](std::size_t c) {
+        for (const auto& one : contenders[c]) one->exchange();
+    };
     stopwatch setups(comm, entrants.size(), options.setups);
     setups.time_in_turn(clear, set_up);
     stopwatch(comm, entrants.size(), options.warm_ups).time_in_turn(keep, exchange);

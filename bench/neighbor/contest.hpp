@@ -42,11 +42,13 @@ verdict check(const communicator& comm, const topology& regions, const share& pa
               const entrant& candidate, const contest_options& options);
 
 /// @brief Checks every contender, then times them in turn as a `stopwatch` does.
+/// @param parts  one of every workload, at least one; an exchange is that of all, one after the other
 /// @return on rank 0; the times mean nothing on others
 /// @par Collective
 /// Yes; blocks.
 /// @throws error  as the contenders' set-up, on all ranks
-std::vector<standing> contest(const communicator& comm, const topology& regions, const share& part,
-                              const std::vector<entrant>& entrants, const contest_options& options);
+std::vector<standing> contest(const communicator& comm, const topology& regions,
+                              std::span<const share> parts, const std::vector<entrant>& entrants,
+                              const contest_options& options);
 
 }  // namespace crossdock::bench

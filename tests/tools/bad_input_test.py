@@ -118,6 +118,15 @@ class BadInput(unittest.TestCase):
         self.refuse_everywhere('"dense:0": dense:K needs a positive number of items K', "dense:0",
                                "1,2")
 
+    def test_HierarchyThatIsNone(self):
+        self.refuse("cannot open /no/such", "bench", "neighbor", "amg:/no/such", "--topology", "1,2",
+                    ranks=3)
+        with tempfile.TemporaryDirectory() as folder:
+            (pathlib.Path(folder) / "part.txt").write_text("level 0 rows 2 ranks 1 starts 0 1\n")
+
+            self.refuse(f"{folder}/part.txt, line 1: the starts do not ascend from 0 to 2", "bench",
+                        "neighbor", f"amg:{folder}", "--topology", "1,2", ranks=3)
+
     def test_UnknownLevel(self):
         for ranks in (None, 3):
             self.refuse('locality "rack" is none of node, socket, numa, l3', "info", "--level", "rack",

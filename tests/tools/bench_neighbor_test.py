@@ -1,6 +1,9 @@
 """crossdock bench neighbor: its record with the times blanked; --generate rewrites the golden file."""
 
+import gzip
 import json
+import pathlib
+import tempfile
 import unittest
 
 import bench_record
@@ -76,6 +79,25 @@ class BenchNeighbor(unittest.TestCase):
             self.assertIsNone(one["executor"])
         for one in found["left_out"]:
             self.assertEqual(one["reason"], reasons[one["name"]])
+
+    def test_EveryLevelOfAHierarchyIsTimedAndAllTogether(self):
+        parts = {"part0.txt.gz": "level 0 rows 8 ranks 4 starts 0 2 4 6 8\n"
+                                 "0 1 1 0\n0 2 2 0 1\n1 2 1 1\n1 3 1 1\n"
+                                 "level 1 rows 2 ranks 4 starts 0 0 1 1 2\n1 3 1 0\n",
+                 "part1.txt.gz": "level 0\n3 0 1 1\nlevel 1\n3 1 1 0\n"}
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in parts.items():
+                (pathlib.Path(folder) / name).write_bytes(gzip.compress(text.encode()))
+            for direction in ("forward", "reverse"):
+                found = bench(f"amg:{folder}", 2, "--topology", "1,1", "--routes", "direct",
+                              "--direction", direction)
+
+                counts = [{(one["verified"], one["messages"], one["items"])
+                           for one in level["contenders"]}
+                          for level in [*found["levels"], found]]
+                self.assertEqual(counts, [{(True, 2, 4)}, {(True, 2, 2)}, {(True, 4, 6)}])
+                self.assertEqual([(level["level"], level["rows"]) for level in found["levels"]],
+                                 [(0, 8), (1, 2)])
 
     def test_PartitionIsUsed(self):
         found = bench(DATA / "D_10.mtx.gz", 4, "--topology", "2x2", "--partition", "random:7",

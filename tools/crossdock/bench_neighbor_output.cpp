@@ -1,0 +1,110 @@
+#include <fmt/format.h>
+
+#include "tools/crossdock/all_ranks.hpp"
+#include "tools/crossdock/bench_neighbor.hpp"
+#include "tools/crossdock/output.hpp"
+#include "tools/crossdock/table.hpp"
+
+namespace crossdock::tool {
+
+namespace {
+
+json contender_json(const bench::standing& one) {
+    return {{"name", one.name},
+            {"executor", one.executor.empty() ? json(nullptr) : json(one.executor)},
+            {"dedup", one.is_deduplicated},
+            {"verified", one.found.is_verified},
+            {"setup_seconds", timing_json(one.setup_seconds)},
+            {"exchange_seconds", timing_json(one.exchange_seconds)},
+            {"messages", one.found.sent.messages},
+            {"inter_region_messages", one.found.sent.inter_region_messages},
+            {"items", one.found.sent.items},
+            {"inter_region_items", one.found.sent.inter_region_items}};
+}
+
+json left_out_json(const neighbor_options& options) {
+    json left_out = json::array();
+    for (const auto& baseline : asked_baselines(options)) {
+        if (!baseline.obstacle.empty())
+            left_out.push_back({{"name", baseline.name}, {"reason", baseline.obstacle}});
+    }
+    return left_out;
+}
+
+json contenders_json(const std::vector<bench::standing>& standings) {
+    json contenders = json::array();
+    for (const auto& one : standings) contenders.push_back(contender_json(one));
+    return contenders;
+}
+
+table::row cells_of(const bench::standing& one, const bench::standing& reference) {
+    const auto& [is_verified, sent] = one.found;
+    const auto& setup = one.setup_seconds;
+    const auto& exchange = one.exchange_seconds;
+    return {one.name,
+            one.executor.empty() ? "-" : one.executor,
+            one.is_deduplicated ? "yes" : "no",
+            is_verified ? "yes" : "NO",
+            microseconds(exchange.min),
+            microseconds(exchange.median),
+            microseconds(exchange.max),
+            fmt::format("{:.2f}", exchange.median / reference.exchange_seconds.median),
+            microseconds(setup.median),
+            fmt::format("{:.1f}", setup.median / exchange.median),
+            fmt::to_string(sent.messages),
+            fmt::to_string(sent.inter_region_messages),
+            fmt::to_string(sent.items),
+            fmt::to_string(sent.inter_region_items)};
+}
+
+void print_table(const std::vector<bench::standing>& standings) {
+    table lines({"contender", "executor", "dedup", "verified", "min", "median", "max", "ratio",
+                 "set-up", "in exchanges", "messages", "inter-region", "items", "inter-region"});
+    for (const auto& one : standings) lines.add(cells_of(one, standings.front()));
+    print("{}", lines.to_string());
+}
+
+}  // namespace
+
+void print_neighbor_json(const neighbor_options& options, const topology& regions,
+                         const neighbor_result& found) {
+    json document = record_head("crossdock.bench.neighbor/1", options.input, regions);
+    document["direction"] = options.direction;
+    document["item_bytes"] = options.contest.item_bytes;
+    document["values"] = options.num_values != 0 ? json(options.num_values) : json(nullptr);
+    document["warm_ups"] = options.contest.warm_ups;
+    document["iterations"] = options.contest.iterations;
+    document["setups"] = options.contest.setups;
+    document["levels"] = json::array();
+    for (const auto& [num_rows, standings] : found.levels) {
+        document["levels"].push_back({{"level", document["levels"].size()},
+                                      {"rows", num_rows},
+                                      {"contenders", contenders_json(standings)}});
+    }
+    document["contenders"] = contenders_json(found.standings);
+    document["left_out"] = left_out_json(options);
+    print(document);
+}
+
+void print_neighbor_tables(const neighbor_options& options, const topology& regions,
+                           const neighbor_result& found) {
+    print("{}: {} ranks, topology {}, {}, {} bytes per item, {} iterations, {}\n",
+          options.input.file, regions.num_ranks(), regions.to_string(), options.direction,
+          options.contest.item_bytes, options.contest.iterations, mpi_version());
+    print(
+        "microseconds of the slowest rank; ratio: median to {}'s; set-up: median, with the first "
+        "exchange\n\n",
+        found.standings.front().name);
+    for (std::size_t level = 0; level < found.levels.size(); ++level) {
+        print("{}level {}, {} rows\n", level == 0 ? "" : "\n", level, found.levels[level].num_rows);
+        print_table(found.levels[level].standings);
+    }
+    if (!found.levels.empty()) print("\nall {} levels, one after the other\n", found.levels.size());
+    print_table(found.standings);
+    for (const auto& baseline : asked_baselines(options)) {
+        if (!baseline.obstacle.empty())
+            print("\nwithout {}: {}\n", baseline.name, baseline.obstacle);
+    }
+}
+
+}  // namespace crossdock::tool
