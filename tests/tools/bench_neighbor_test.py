@@ -99,6 +99,30 @@ class BenchNeighbor(unittest.TestCase):
                 self.assertEqual([(level["level"], level["rows"]) for level in found["levels"]],
                                  [(0, 8), (1, 2)])
 
+    def test_HierarchyIsMadeOfAnyMatrixWherePetscIs(self):
+        for file, rows in [("msc01050", 1050), ("bcspwr10", 5300)]:
+            arguments = ("bench", "neighbor", DATA / f"{file}.mtx.gz", "--topology", "1,2",
+                         "--partition", "random:1", "--routes", "direct", "--iterations", 2,
+                         "--baselines", "mpi_persistent", "--set-ups", 1)
+            done = crossdock(*arguments, "--amg", "--json", ranks=3)
+            if "this build has no PETSc" in done.stderr:
+                self.assertEqual(done.returncode, 2)
+                continue
+            found = json.loads(done.stdout)
+            finest = found["levels"][0]
+            plain = crossdock_json(*arguments, ranks=3)
+
+            sizes = [level["rows"] for level in found["levels"]]
+            self.assertEqual(sizes[0], rows)
+            self.assertEqual(sizes, sorted(set(sizes), reverse=True))
+            self.assertGreater(len(sizes), 2)
+            for level in [*found["levels"], found]:
+                self.assertTrue(all(one["verified"] for one in level["contenders"]))
+            for name in ("messages", "items", "inter_region_items"):
+                self.assertEqual(finest["contenders"][0][name], plain["contenders"][0][name])
+                self.assertEqual(sum(level["contenders"][0][name] for level in found["levels"]),
+                                 found["contenders"][0][name])
+
     def test_PartitionIsUsed(self):
         found = bench(DATA / "D_10.mtx.gz", 4, "--topology", "2x2", "--partition", "random:7",
                       "--routes", "direct")

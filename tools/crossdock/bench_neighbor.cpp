@@ -3,6 +3,8 @@
 #include <memory>
 
 #include "bench/common/all_ranks.hpp"
+#include "bench/neighbor/amg.hpp"
+#include "bench/neighbor/amg_matrix.hpp"
 #include "bench/neighbor/hierarchy.hpp"
 #include "tools/crossdock/all_ranks.hpp"
 #include "tools/crossdock/route_names.hpp"
@@ -36,7 +38,8 @@ neighbor_result contest(const communicator& comm, const topology& regions,
                         const std::vector<bench::entrant>& entrants,
                         const neighbor_options& options) {
     neighbor_result found;
-    for (std::size_t level = 0; parts.size() > 1 && level < parts.size(); ++level) {
+    const bool has_levels = options.is_amg || bench::is_hierarchy(options.input.file);
+    for (std::size_t level = 0; has_levels && level < parts.size(); ++level) {
         const auto part = parts.subspan(level, 1);
         const auto num_rows = static_cast<count_t>(part.front().item_columns.size());
         found.levels.push_back({bench::sum_over_ranks(comm, {num_rows})[0],
@@ -46,14 +49,28 @@ neighbor_result contest(const communicator& comm, const topology& regions,
     return found;
 }
 
+std::vector<bench::share> distribute_amg(const communicator& comm, const topology& regions,
+                                         const bench_input& input) {
+    if (const auto obstacle = bench::amg_obstacle(); !obstacle.empty())
+        throw error(errc::invalid_argument, "--amg: " + obstacle);
+    const auto finest = on_all_or_none(comm, [&] {
+        if (comm.rank() != 0) return bench::workload();
+        return bench::make_amg_matrix(bench::load_workload(input.file, input.partition, regions));
+    });
+    const auto levels = bench::make_amg_levels(comm, finest);
+    return bench::distribute(comm, [&] { return levels; });
+}
+
 int run(const neighbor_options& options) {
     return on_all_ranks([&](const communicator& comm) {
         const auto& input = options.input;
         const auto regions = topology_of(comm, input.topology_text);
         const auto routes = expand_routes(options.routes);
         on_all_or_none(comm, [&] { make_routes(routes, regions); });
-        const auto parts = bench::distribute(
-            comm, [&] { return bench::load_levels(input.file, input.partition, regions); });
+        const auto parts =
+            options.is_amg ? distribute_amg(comm, regions, input) : bench::distribute(comm, [&] {
+                return bench::load_levels(input.file, input.partition, regions);
+            });
         const auto found = contest(comm, regions, parts, entrants(options, routes), options);
         if (comm.rank() == 0)
             (options.as_json ? print_neighbor_json : print_neighbor_tables)(options, regions,
@@ -90,6 +107,9 @@ void add_bench_neighbor(CLI::App& verb, action& chosen) {
         *neighbor, options->input,
         "every rank sends K items to every other, the same K to all the ranks of a region; or "
         "amg:FOLDER: a multigrid hierarchy");
+    neighbor->add_flag("--amg", options->is_amg,
+                       "The exchanges on all levels of BoomerAMG, set up on FILE (hypre's, through "
+                       "PETSc)");
     neighbor
         ->add_option("--direction", options->direction,
                      "forward: items are copied into slots; reverse: slots, of doubles, are added "

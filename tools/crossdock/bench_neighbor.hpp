@@ -13,6 +13,7 @@ namespace crossdock::tool {
 /// @brief What is timed, and how it is shown.
 struct neighbor_options {
     bench_input input;
+    bool is_amg = false;
     std::string direction = "forward";
     std::size_t num_values = 0;  // 0: whatever --item-bytes says
     std::vector<std::string> baselines;

@@ -69,6 +69,7 @@ void print_table(const std::vector<bench::standing>& standings) {
 void print_neighbor_json(const neighbor_options& options, const topology& regions,
                          const neighbor_result& found) {
     json document = record_head("crossdock.bench.neighbor/1", options.input, regions);
+    document["amg"] = options.is_amg;
     document["direction"] = options.direction;
     document["item_bytes"] = options.contest.item_bytes;
     document["values"] = options.num_values != 0 ? json(options.num_values) : json(nullptr);
