@@ -102,6 +102,19 @@ verdict check_all(const communicator& comm, const topology& regions, std::span<c
     return all;
 }
 
+// One entrant's, for every part.
+using contenders_of_parts = std::vector<std::unique_ptr<contender>>;
+
+void add_overlap(const communicator& comm, const std::vector<contenders_of_parts>& contenders,
+                 int iterations, std::vector<standing>& standings) {
+    std::vector<contender*> of_one_part;
+    for (const auto& of_parts : contenders) of_one_part.push_back(of_parts.front().get());
+    std::vector<double> exchange_seconds;
+    for (const auto& one : standings) exchange_seconds.push_back(one.exchange_seconds.median);
+    const auto hidden = measure_overlap(comm, of_one_part, std::move(exchange_seconds), iterations);
+    for (std::size_t c = 0; c < standings.size(); ++c) standings[c].hidden = hidden[c];
+}
+
 }  // namespace
 
 verdict check(const communicator& comm, const topology& regions, const share& part,
@@ -122,12 +135,13 @@ std::vector<standing> contest(const communicator& comm, const topology& regions,
                              entry.is_deduplicated,
                              check_all(comm, regions, parts, entry, options),
                              {},
-                             {}});
+                             {},
+                             std::nullopt});
     }
 
     std::vector<arrays> values;
     for (const share& part : parts) values.push_back(make_arrays(part, options));
-    std::vector<std::vector<std::unique_ptr<contender>>> contenders(entrants.size());
+    std::vector<contenders_of_parts> contenders(entrants.size());
     const auto clear = [&](std::size_t c) { contenders[c].clear(); };
     const auto set_up = [&](std::size_t c) {
         for (std::size_t p = 0; p < parts.size(); ++p) {
@@ -152,6 +166,7 @@ std::vector<standing> contest(const communicator& comm, const topology& regions,
         standings[c].setup_seconds = setup_seconds[c];
         standings[c].exchange_seconds = exchange_seconds[c];
     }
+    if (options.has_overlap) add_overlap(comm, contenders, options.iterations, standings);
     return standings;
 }
 

@@ -2,9 +2,12 @@
 /// @brief Contenders checked, and then timed against each other.
 #pragma once
 
+#include <optional>
+
 #include "bench/common/share.hpp"
 #include "bench/common/stopwatch.hpp"
 #include "bench/neighbor/contender.hpp"
+#include "bench/neighbor/overlap.hpp"
 
 namespace crossdock::bench {
 
@@ -15,6 +18,7 @@ struct contest_options {
     int warm_ups = 10;
     int iterations = 100;
     int setups = 5;
+    bool has_overlap = false;  ///< whether overlap is measured too; only of one workload
 };
 
 /// @brief What a contender's check found.
@@ -31,6 +35,7 @@ struct standing {
     verdict found;
     timing setup_seconds;  ///< until the first exchange is complete, which pays for what is lazy
     timing exchange_seconds;
+    std::optional<overlap> hidden;  ///< if `contest_options::has_overlap`
 };
 
 /// @brief Whether the contender does what it must. Forward: every rank gets every byte of every slot,
@@ -43,6 +48,7 @@ verdict check(const communicator& comm, const topology& regions, const share& pa
 
 /// @brief Checks every contender, then times them in turn as a `stopwatch` does.
 /// @param parts  one of every workload, at least one; an exchange is that of all, one after the other
+/// @pre without `has_overlap`, or one part
 /// @return on rank 0; the times mean nothing on others
 /// @par Collective
 /// Yes; blocks.

@@ -123,6 +123,20 @@ class BenchNeighbor(unittest.TestCase):
                 self.assertEqual(sum(level["contenders"][0][name] for level in found["levels"]),
                                  found["contenders"][0][name])
 
+    def test_OverlapIsWhatExchangeAndComputationSave(self):
+        for direction in ("forward", "reverse"):
+            found = bench("dense:40", 3, "--topology", "1,2", "--direction", direction, "--overlap")
+
+            for contender in found["contenders"]:
+                overlap = contender["overlap"]
+                medians = []
+                for name in ("exchange_seconds", "compute_seconds", "together_seconds"):
+                    bench_record.check_seconds(self, overlap[name])
+                    medians.append(overlap[name]["median"])
+                hidden = medians[0] + medians[1] - medians[2]
+                self.assertAlmostEqual(overlap["hidden_seconds"], hidden)
+                self.assertAlmostEqual(overlap["efficiency"], hidden / medians[0])
+
     def test_PartitionIsUsed(self):
         found = bench(DATA / "D_10.mtx.gz", 4, "--topology", "2x2", "--partition", "random:7",
                       "--routes", "direct")

@@ -45,7 +45,9 @@ neighbor_result contest(const communicator& comm, const topology& regions,
         found.levels.push_back({bench::sum_over_ranks(comm, {num_rows})[0],
                                 bench::contest(comm, regions, part, entrants, options.contest)});
     }
-    found.standings = bench::contest(comm, regions, parts, entrants, options.contest);
+    auto together = options.contest;
+    together.has_overlap = together.has_overlap && parts.size() == 1;
+    found.standings = bench::contest(comm, regions, parts, entrants, together);
     return found;
 }
 
@@ -137,6 +139,8 @@ void add_bench_neighbor(CLI::App& verb, action& chosen) {
                      "Values of 8 bytes in an item, as of several right-hand sides")
         ->check(CLI::Range(1, 100'000'000))
         ->excludes(item_bytes);
+    neighbor->add_flag("--overlap", contest.has_overlap,
+                       "Also compute between start and wait, about as long as the exchange takes");
     neighbor->add_flag("--json", options->as_json, "Print JSON");
     neighbor->callback([options, &chosen] {
         choose_items(*options);

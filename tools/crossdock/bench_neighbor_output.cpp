@@ -9,6 +9,15 @@ namespace crossdock::tool {
 
 namespace {
 
+json overlap_json(const std::optional<bench::overlap>& hidden) {
+    if (!hidden) return nullptr;
+    return {{"exchange_seconds", timing_json(hidden->exchange_seconds)},
+            {"compute_seconds", timing_json(hidden->compute_seconds)},
+            {"together_seconds", timing_json(hidden->together_seconds)},
+            {"hidden_seconds", hidden->hidden_seconds()},
+            {"efficiency", hidden->efficiency()}};
+}
+
 json contender_json(const bench::standing& one) {
     return {{"name", one.name},
             {"executor", one.executor.empty() ? json(nullptr) : json(one.executor)},
@@ -16,6 +25,7 @@ json contender_json(const bench::standing& one) {
             {"verified", one.found.is_verified},
             {"setup_seconds", timing_json(one.setup_seconds)},
             {"exchange_seconds", timing_json(one.exchange_seconds)},
+            {"overlap", overlap_json(one.hidden)},
             {"messages", one.found.sent.messages},
             {"inter_region_messages", one.found.sent.inter_region_messages},
             {"items", one.found.sent.items},
@@ -57,11 +67,30 @@ table::row cells_of(const bench::standing& one, const bench::standing& reference
             fmt::to_string(sent.inter_region_items)};
 }
 
+void print_overlap(const std::vector<bench::standing>& standings) {
+    print(
+        "\n{}\n",
+        "overlap, medians: hidden = exchange + compute - together, efficiency = hidden / exchange");
+    table lines({"contender", "executor", "dedup", "exchange", "compute", "together", "hidden",
+                 "efficiency"});
+    for (const auto& one : standings) {
+        const auto& hidden = *one.hidden;
+        lines.add({one.name, one.executor.empty() ? "-" : one.executor,
+                   one.is_deduplicated ? "yes" : "no", microseconds(hidden.exchange_seconds.median),
+                   microseconds(hidden.compute_seconds.median),
+                   microseconds(hidden.together_seconds.median),
+                   microseconds(hidden.hidden_seconds()),
+                   fmt::format("{:.2f}", hidden.efficiency())});
+    }
+    print("{}", lines.to_string());
+}
+
 void print_table(const std::vector<bench::standing>& standings) {
     table lines({"contender", "executor", "dedup", "verified", "min", "median", "max", "ratio",
                  "set-up", "in exchanges", "messages", "inter-region", "items", "inter-region"});
     for (const auto& one : standings) lines.add(cells_of(one, standings.front()));
     print("{}", lines.to_string());
+    if (standings.front().hidden) print_overlap(standings);
 }
 
 }  // namespace
