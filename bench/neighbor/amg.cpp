@@ -4,7 +4,7 @@
 #include <petscpc.h>
 #endif
 
-#ifdef PETSC_HAVE_HYPRE
+#if defined(PETSC_HAVE_HYPRE) && defined(PETSC_USE_REAL_DOUBLE) && !defined(PETSC_USE_COMPLEX)
 
 #include <algorithm>
 #include <numeric>
@@ -134,7 +134,7 @@ std::vector<workload> make_amg_levels(const communicator& comm, const workload& 
 
 namespace crossdock::bench {
 
-std::string amg_obstacle() { return "this build has no PETSc with hypre"; }
+std::string amg_obstacle() { return "this build has no PETSc with hypre and real numbers"; }
 
 std::vector<workload> make_amg_levels(const communicator&, const workload&) {
     throw error(errc::invalid_argument, amg_obstacle());

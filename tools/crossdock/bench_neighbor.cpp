@@ -59,8 +59,8 @@ std::vector<bench::share> distribute_amg(const communicator& comm, const topolog
         if (comm.rank() != 0) return bench::workload();
         return bench::make_amg_matrix(bench::load_workload(input.file, input.partition, regions));
     });
-    const auto levels = bench::make_amg_levels(comm, finest);
-    return bench::distribute(comm, [&] { return levels; });
+    auto levels = bench::make_amg_levels(comm, finest);
+    return bench::distribute(comm, [&] { return std::move(levels); });
 }
 
 int run(const neighbor_options& options) {
