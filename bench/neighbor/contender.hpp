@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "crossdock/base/communicator_mpi.hpp"
+#include "crossdock/neighbor/neighbor.hpp"
 #include "crossdock/pattern/pattern.hpp"
 #include "crossdock/plan/statistics.hpp"
 #include "crossdock/topology/topology.hpp"
@@ -94,7 +95,7 @@ entrant mpi_neighbor_alltoallv_init();
 entrant petsc_forest(const std::string& type);
 
 /// @brief The library, over one of its routes.
-entrant crossdock_route(const std::string& route, bool deduplicate);
+entrant crossdock_route(const std::string& route, bool deduplicate, executor_kind executor);
 
 /// @brief Items of `item_bytes` bytes as an MPI datatype: doubles if that is possible.
 class item_datatype {

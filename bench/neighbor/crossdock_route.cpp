@@ -1,7 +1,6 @@
 #include <array>
 
 #include "bench/neighbor/contender.hpp"
-#include "crossdock/neighbor/neighbor.hpp"
 
 namespace crossdock::bench {
 
@@ -31,10 +30,15 @@ class sum_operation {
 
 class library_neighbor final : public contender {
   public:
-    library_neighbor(const exchange_task& task, const std::string& route, bool deduplicate)
+    library_neighbor(const exchange_task& task, const std::string& route, bool deduplicate,
+                     executor_kind executor)
         : task_(task),
           type_(task.item_bytes),
-          neighbor_(task.comm, task.regions, task.what, route, {.deduplicate = deduplicate}) {}
+          neighbor_(task.comm, task.regions, task.what, route,
+                    {.deduplicate = deduplicate,
+                     .executor = executor,
+                     .item_bytes = task.item_bytes,
+                     .prepare_reverse = !task.is_forward()}) {}
 
     void start() override {
         if (task_.is_forward()) {
@@ -89,10 +93,10 @@ class library_neighbor final : public contender {
 
 }  // namespace
 
-entrant crossdock_route(const std::string& route, bool deduplicate) {
-    return {route, "persistent", deduplicate, "",
+entrant crossdock_route(const std::string& route, bool deduplicate, executor_kind executor) {
+    return {route, to_string(executor), deduplicate, "",
             [=](const exchange_task& task) -> std::unique_ptr<contender> {
-                return std::make_unique<library_neighbor>(task, route, deduplicate);
+                return std::make_unique<library_neighbor>(task, route, deduplicate, executor);
             }};
 }
 

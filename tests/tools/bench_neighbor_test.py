@@ -19,7 +19,8 @@ def bench(file, ranks, *more):
 
 def record():
     found = bench(DATA / "D_10.mtx.gz", 5, "--topology", "2,3", "--item-bytes", 3,
-                  "--baselines", "mpi_persistent,mpi_neighbor_alltoallv", "--routes", "direct,two_step,grid:2")
+                  "--baselines", "mpi_persistent,mpi_neighbor_alltoallv",
+                  "--executors", "persistent", "--routes", "direct,two_step,grid:2")
     return bench_record.blank(found, "setup_seconds", "exchange_seconds")
 
 
@@ -137,6 +138,17 @@ class BenchNeighbor(unittest.TestCase):
                 self.assertAlmostEqual(overlap["hidden_seconds"], hidden)
                 self.assertAlmostEqual(overlap["efficiency"], hidden / medians[0])
 
+    def test_EveryExecutorRunsEveryRoute(self):
+        found = bench("dense:2", 3, "--topology", "1,2", "--routes", "direct,two_step",
+                      "--executors", "auto,shared_memory,persistent",
+                      "--baselines", "mpi_persistent")
+
+        self.assertEqual([(one["name"], one["dedup"], one["executor"], one["verified"])
+                          for one in found["contenders"][1:]],
+                         [(route, dedup, executor, True) for route in ("direct", "two_step")
+                          for dedup in (False, True)
+                          for executor in ("auto", "shared_memory", "persistent")])
+
     def test_PartitionIsUsed(self):
         found = bench(DATA / "D_10.mtx.gz", 4, "--topology", "2x2", "--partition", "random:7",
                       "--routes", "direct")
@@ -147,6 +159,7 @@ class BenchNeighbor(unittest.TestCase):
     def test_TableComparesWithTheHandWrittenContender(self):
         done = crossdock("bench", "neighbor", "dense:1", "--topology", "2x2", "--routes", "direct",
                          "--baselines", "mpi_persistent,mpi_neighbor_alltoallv",
+                         "--executors", "persistent",
                          "--iterations", 2, "--set-ups", 1, ranks=4)
 
         rows = [line.split() for line in done.stdout.splitlines() if " yes " in line]

@@ -26,8 +26,10 @@ std::vector<bench::entrant> entrants(const neighbor_options& options,
     for (const auto& baseline : asked_baselines(options))
         if (baseline.obstacle.empty()) all.push_back(baseline);
     for (const auto& route : routes) {
-        for (const bool deduplicate : {false, true})
-            all.push_back(bench::crossdock_route(route, deduplicate));
+        for (const bool deduplicate : {false, true}) {
+            for (const auto& executor : options.executors)
+                all.push_back(bench::crossdock_route(route, deduplicate, parse_executor(executor)));
+        }
     }
     return all;
 }
@@ -127,6 +129,12 @@ void add_bench_neighbor(CLI::App& verb, action& chosen) {
         ->check(CLI::IsMember(baseline_names()))
         ->capture_default_str();
     neighbor->add_option("--routes", options->routes, routes_help())->delimiter(',');
+    neighbor
+        ->add_option("--executors", options->executors,
+                     "What runs the plans of the routes, separated by commas")
+        ->delimiter(',')
+        ->check(CLI::IsMember({"auto", "persistent", "shared_memory"}))
+        ->capture_default_str();
     auto& contest = options->contest;
     add_count(*neighbor, "--iterations", contest.iterations, "Timed exchanges of every contender",
               1);

@@ -18,6 +18,7 @@ struct neighbor_options {
     std::size_t num_values = 0;  // 0: whatever --item-bytes says
     std::vector<std::string> baselines;
     std::vector<std::string> routes{"all"};
+    std::vector<std::string> executors{"persistent", "shared_memory"};
     bench::contest_options contest;
     bool as_json = false;
 };
