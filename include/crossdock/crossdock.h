@@ -253,10 +253,27 @@ crossdock_status crossdock_route_example(int index, const char** route);
 /// @name Plans
 /// @{
 
+/// @brief What runs a plan.
+typedef enum crossdock_executor {
+    /// As CROSSDOCK_EXECUTOR says in the environment of rank 0; otherwise in shared memory where ranks
+    /// share it and enough is left.
+    CROSSDOCK_EXECUTOR_AUTO = 0,
+    CROSSDOCK_EXECUTOR_PERSISTENT = 1,     ///< MPI's persistent requests for every message
+    CROSSDOCK_EXECUTOR_SHARED_MEMORY = 2,  ///< no messages between ranks that share memory
+} crossdock_executor;
+
 /// @brief How plans are compiled and run; equal on all ranks. A null pointer means the defaults.
 typedef struct crossdock_options {
     int deduplicate;           ///< 0: an item travels once for each of its destinations
     size_t max_message_bytes;  ///< longer messages are sent in parts; 0 is the default
+    crossdock_executor executor;
+    const crossdock_topology* nodes;  ///< only ranks of one region share memory; null: all that can
+    /// Set-up makes items of this size ready, 0 is the default: 8. The first exchange of items of
+    /// another size does so again, and waits for the ranks that share memory.
+    size_t item_bytes;
+    /// Messages between nodes are split over their ranks, at least so much to each; 0: they are not.
+    size_t lane_bytes;
+    int prepare_reverse;  ///< not 0: reverse exchanges are made ready, too; else the first one does so
 } crossdock_options;
 
 /// @brief Fills in the defaults.
@@ -366,7 +383,7 @@ crossdock_status crossdock_neighbor_create(const crossdock_communicator* comm,
 
 /// @brief A second object on the same plan, which may be active at the same time.
 /// @par Collective
-/// Logically: every rank must duplicate in the same order. Does not communicate.
+/// Yes; waits for the ranks that share memory, but for no other.
 crossdock_status crossdock_neighbor_duplicate(const crossdock_neighbor* neighbor,
                                               crossdock_neighbor** result);
 

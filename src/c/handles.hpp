@@ -100,9 +100,11 @@ crossdock_status release(Handle* handle) noexcept {
     return guarded([&] { delete handle; });
 }
 
-/// @brief Throws on all ranks if any of them compiles with a null pointer.
-void agree_on_arguments(const communicator& comm, const crossdock_topology* topology,
-                        const crossdock_pattern* pattern, const char* route, const void* result);
+/// @brief The options, or an error on all ranks if any of them compiles with a null pointer or with options
+/// that are none.
+neighbor_options agree_on_arguments(const communicator& comm, const crossdock_topology* topology,
+                                    const crossdock_pattern* pattern, const char* route,
+                                    const crossdock_options* options, const void* result);
 
 /// @brief The options, or the defaults.
 neighbor_options options_from(const crossdock_options* options);

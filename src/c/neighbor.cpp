@@ -3,17 +3,20 @@
 using crossdock::errc;
 using crossdock::error;
 using crossdock::neighbor;
+using crossdock::executor_kind;
 using crossdock::neighbor_options;
 
 namespace crossdock::c {
 
-void agree_on_arguments(const communicator& comm, const crossdock_topology* topology,
-                        const crossdock_pattern* pattern, const char* route, const void* result) {
-    on_all_or_none(comm, [&] {
+neighbor_options agree_on_arguments(const communicator& comm, const crossdock_topology* topology,
+                                    const crossdock_pattern* pattern, const char* route,
+                                    const crossdock_options* options, const void* result) {
+    return on_all_or_none(comm, [&] {
         require(topology, "topology");
         require(pattern, "pattern");
         require(route, "route");
         require(result, "result");
+        return options_from(options);
     });
 }
 
@@ -22,6 +25,18 @@ neighbor_options options_from(const crossdock_options* options) {
     neighbor_options result;
     result.deduplicate = options->deduplicate != 0;
     result.max_message_bytes = options->max_message_bytes;
+    switch (options->executor) {
+        case CROSSDOCK_EXECUTOR_AUTO: break;
+        case CROSSDOCK_EXECUTOR_PERSISTENT: result.executor = executor_kind::persistent; break;
+        case CROSSDOCK_EXECUTOR_SHARED_MEMORY:
+            result.executor = executor_kind::shared_memory;
+            break;
+        default: throw error(errc::invalid_argument, "the executor is none of crossdock_executor");
+    }
+    if (options->nodes != nullptr) result.nodes = options->nodes->value;
+    result.item_bytes = options->item_bytes;
+    result.lane_bytes = options->lane_bytes;
+    result.prepare_reverse = options->prepare_reverse != 0;
     return result;
 }
 
@@ -33,7 +48,13 @@ crossdock_status crossdock_options_init(crossdock_options* options) {
     return guarded([&] {
         require(options, "options");
         const neighbor_options defaults;
-        *options = {defaults.deduplicate, defaults.max_message_bytes};
+        *options = {defaults.deduplicate,
+                    defaults.max_message_bytes,
+                    CROSSDOCK_EXECUTOR_AUTO,
+                    nullptr,
+                    defaults.item_bytes,
+                    defaults.lane_bytes,
+                    defaults.prepare_reverse};
     });
 }
 
@@ -44,9 +65,8 @@ crossdock_status crossdock_neighbor_create(const crossdock_communicator* comm,
                                            crossdock_neighbor** result) {
     return guarded([&] {
         const auto& ranks = value_of(comm, "comm");
-        agree_on_arguments(ranks, topology, pattern, route, result);
-        give(result,
-             neighbor(ranks, topology->value, pattern->value, route, options_from(options)));
+        const auto how = agree_on_arguments(ranks, topology, pattern, route, options, result);
+        give(result, neighbor(ranks, topology->value, pattern->value, route, how));
     });
 }
 

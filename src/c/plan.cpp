@@ -45,9 +45,9 @@ crossdock_status crossdock_plan_compile(const crossdock_communicator* comm,
                                         const crossdock_options* options, crossdock_plan** result) {
     return guarded([&] {
         const auto& ranks = value_of(comm, "comm");
-        agree_on_arguments(ranks, topology, pattern, route, result);
+        const auto how = agree_on_arguments(ranks, topology, pattern, route, options, result);
         give(result, crossdock::compile_mpi(ranks, topology->value, pattern->value, route,
-                                            {options_from(options).deduplicate}));
+                                            {how.deduplicate}));
     });
 }
 

@@ -397,6 +397,11 @@ TEST(Options, DefaultToDeduplication) {
 
     EXPECT_EQ(options.deduplicate, 1);
     EXPECT_EQ(options.max_message_bytes, std::size_t{1} << 30);
+    EXPECT_EQ(options.executor, CROSSDOCK_EXECUTOR_AUTO);
+    EXPECT_EQ(options.nodes, nullptr);
+    EXPECT_EQ(options.item_bytes, 8u);
+    EXPECT_EQ(options.lane_bytes, 0u);
+    EXPECT_EQ(options.prepare_reverse, 0);
     expect_null(crossdock_options_init(nullptr), "options");
 }
 
@@ -552,7 +557,14 @@ TEST_F(Communication, EveryRouteCarriesItemsForwardAndHome) {
         const char* route = nullptr;
         EXPECT_SUCCESS(crossdock_route_example(index, &route));
         for (const int deduplicate : {0, 1}) {
-            const crossdock_options options{deduplicate, 64};
+            crossdock_options options{};
+            options.deduplicate = deduplicate;
+            options.max_message_bytes = 64;
+            options.executor = deduplicate != 0 ? CROSSDOCK_EXECUTOR_SHARED_MEMORY
+                                                : CROSSDOCK_EXECUTOR_PERSISTENT;
+            options.nodes = topology;
+            options.lane_bytes = 8;
+            options.prepare_reverse = 1;
             crossdock_neighbor* neighbor = make_neighbor(route, &options);
             std::vector<double> values = items();
             std::vector<double> slots = empty_slots();
@@ -570,6 +582,16 @@ TEST_F(Communication, EveryRouteCarriesItemsForwardAndHome) {
             EXPECT_SUCCESS(crossdock_neighbor_free(neighbor));
         }
     }
+}
+
+TEST_F(Communication, AnExecutorThatIsNoneIsRefusedOnAllRanks) {
+    crossdock_options options{};
+    crossdock_neighbor* neighbor = nullptr;
+    if (rank == 0) options.executor = static_cast<crossdock_executor>(3);
+
+    EXPECT_EQ(crossdock_neighbor_create(comm, topology, pattern, "direct", &options, &neighbor),
+              CROSSDOCK_INVALID_ARGUMENT);
+    EXPECT_EQ(neighbor, nullptr);
 }
 
 TEST_F(Communication, StridedDatatypesLeaveTheGapsAlone) {
