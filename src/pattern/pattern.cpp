@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <unordered_map>
+
+#include "crossdock/base/index_check.hpp"
 
 namespace crossdock {
 
@@ -44,6 +47,29 @@ void validate_offsets(const pattern& p, const side& s) {
     }
 }
 
+void validate_ranks(const pattern& p, const side& s) {
+    for (const rank_t neighbor : s.list.ranks) {
+        if (neighbor >= 0 && neighbor < p.num_ranks) continue;
+        throw error(errc::rank_out_of_range,
+                    fmt::format("{} {} of {} {} is outside [0, {})", s.neighbor, neighbor, s.self,
+                                p.rank, p.num_ranks),
+                    p.rank);
+    }
+}
+
+void validate_indices(const pattern& p, const side& s) {
+    if (!is_any_outside(s.list.indices, s.num_indices)) return;
+    const auto is_outside = [&](count_t index) { return index < 0 || index >= s.num_indices; };
+    for (std::size_t entry = 0; entry < s.list.size(); ++entry) {
+        const auto found = std::ranges::find_if(s.list[entry], is_outside);
+        if (found == s.list[entry].end()) continue;
+        throw error(errc::index_out_of_range,
+                    fmt::format("{} {} of {} {} for {} {} is outside [0, {})", s.index, *found,
+                                s.self, p.rank, s.neighbor, s.list.ranks[entry], s.num_indices),
+                    p.rank);
+    }
+}
+
 void validate_side(const pattern& p, const side& s) {
     if (s.num_indices < 0) {
         throw error(errc::invalid_argument,
@@ -51,28 +77,15 @@ void validate_side(const pattern& p, const side& s) {
                     p.rank);
     }
     validate_offsets(p, s);
-    for (std::size_t entry = 0; entry < s.list.size(); ++entry) {
-        const rank_t neighbor = s.list.ranks[entry];
-        if (neighbor < 0 || neighbor >= p.num_ranks) {
-            throw error(errc::rank_out_of_range,
-                        fmt::format("{} {} of {} {} is outside [0, {})", s.neighbor, neighbor,
-                                    s.self, p.rank, p.num_ranks),
-                        p.rank);
-        }
-        for (const count_t index : s.list[entry]) {
-            if (index < 0 || index >= s.num_indices) {
-                throw error(errc::index_out_of_range,
-                            fmt::format("{} {} of {} {} for {} {} is outside [0, {})", s.index,
-                                        index, s.self, p.rank, s.neighbor, neighbor, s.num_indices),
-                            p.rank);
-            }
-        }
-    }
+    validate_ranks(p, s);
+    validate_indices(p, s);
 }
 
 void validate_slots_filled_once(const pattern& p) {
+    const auto& slots = p.receives.indices;
+    if (std::ranges::adjacent_find(slots, std::greater_equal<>()) == slots.end()) return;
     std::vector<bool> is_filled(static_cast<std::size_t>(p.num_slots));
-    for (const count_t slot : p.receives.indices) {
+    for (const count_t slot : slots) {
         if (is_filled[static_cast<std::size_t>(slot)]) {
             throw error(errc::invalid_argument,
                         fmt::format("slot {} of destination {} is filled twice", slot, p.rank),

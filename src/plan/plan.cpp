@@ -4,6 +4,8 @@
 
 #include <limits>
 
+#include "crossdock/base/index_check.hpp"
+
 namespace crossdock {
 
 namespace {
@@ -27,6 +29,23 @@ void check_slot(const plan::contents& data, count_t slot) {
     reject(data.rank, fmt::format("slot {} is outside [0, {})", slot, data.num_slots));
 }
 
+void check_positions(const plan::contents& data, const std::vector<count_t>& positions,
+                     count_t num_positions) {
+    if (!is_any_outside(positions, num_positions)) return;
+    for (const count_t position : positions) check_position(data, position, num_positions);
+}
+
+void check_deliveries(const plan::contents& data, count_t num_positions) {
+    std::uint64_t bits = 0;
+    for (const auto& [position, slot] : data.deliveries)
+        bits |= bits_if_outside(position, num_positions) | bits_if_outside(slot, data.num_slots);
+    if (!is_any_outside(bits)) return;
+    for (const auto& [position, slot] : data.deliveries) {
+        check_position(data, position, num_positions);
+        check_slot(data, slot);
+    }
+}
+
 // Returns the number of positions after the stage.
 count_t check_stage(const plan::contents& data, const plan_stage& stage, count_t num_positions) {
     for (const auto& message : stage.sends) {
@@ -34,8 +53,7 @@ count_t check_stage(const plan::contents& data, const plan_stage& stage, count_t
         if (message.positions.empty()) {
             reject(data.rank, fmt::format("the message to {} has no items", message.destination));
         }
-        for (const count_t position : message.positions)
-            check_position(data, position, num_positions);
+        check_positions(data, message.positions, num_positions);
     }
     for (const auto& message : stage.receives) {
         check_rank(data, message.source);
@@ -62,10 +80,7 @@ plan::plan(contents data) : data_(std::move(data)) {
     }
     count_t num_positions = data_.num_items;
     for (const auto& stage : data_.stages) num_positions = check_stage(data_, stage, num_positions);
-    for (const auto& [position, slot] : data_.deliveries) {
-        check_position(data_, position, num_positions);
-        check_slot(data_, slot);
-    }
+    check_deliveries(data_, num_positions);
 }
 
 count_t plan::num_positions() const noexcept {

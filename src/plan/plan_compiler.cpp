@@ -3,78 +3,37 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
+
+#include "sort_by_digits.hpp"
+#include "stage_outbox.hpp"
 
 namespace crossdock {
 
-// A header is the number of receivers, the receivers, and then for every item a word with its
-// source and the number of its targets, and a word for each target with its destination and
-// ordinal.
-
-namespace {
-
-// A rank and a number below 2^32 in one word.
-std::int64_t pack(rank_t rank, std::uint32_t number) { return (std::int64_t{rank} << 32) | number; }
-rank_t packed_rank(std::int64_t word) { return static_cast<rank_t>(word >> 32); }
-std::uint32_t packed_number(std::int64_t word) { return static_cast<std::uint32_t>(word); }
-
-}  // namespace
-
-void plan_compiler::held_items::append(count_t position, rank_t source,
-                                       std::span<const target> item_targets) {
-    items.push_back({position, source, targets.size(), item_targets.size()});
-    targets.insert(targets.end(), item_targets.begin(), item_targets.end());
-}
-
-// The headers of one stage and the messages they announce, one of each per next hop.
-class plan_compiler::stage_outbox {
+// Where the last destinations led in this stage; a rank has few of them, and items many.
+class plan_compiler::known_hops {
   public:
-    void add_receiver(const speaker_agreement::receiver_notice& notice) {
-        auto& words = entry_for(notice.sender).header;
-        words.push_back(notice.receiver);
-        ++words[0];
-    }
+    struct hop {
+        rank_t destination = -1;
+        bool stays = false;
+        std::size_t place = 0;  // in the outbox, if it does not stay
+    };
 
-    void add_item(rank_t next_hop, const held_item& item, std::span<const target> targets) {
-        auto& [positions, header] = entry_for(next_hop);
-        positions.push_back(item.position);
-        header.push_back(pack(item.source, static_cast<std::uint32_t>(targets.size())));
-        for (const auto& [destination, ordinal] : targets)
-            header.push_back(pack(destination, ordinal));
-    }
+    // @param num_lookups  how many to expect
+    explicit known_hops(std::size_t num_lookups)
+        : hops_(std::bit_ceil(std::clamp<std::size_t>(num_lookups, 1, most_hops))) {}
 
-    // Sorted by rank; a header without items announces no message.
-    std::vector<word_message> take(std::vector<outgoing_message>& sends) {
-        std::vector<std::pair<rank_t, std::size_t>> order(index_.begin(), index_.end());
-        std::sort(order.begin(), order.end());
-        std::vector<word_message> outbox;
-        outbox.reserve(order.size());
-        for (const auto& [peer, i] : order) {
-            auto& [positions, header] = entries_[i];
-            if (!positions.empty()) sends.push_back({peer, std::move(positions)});
-            outbox.push_back({peer, std::move(header)});
-        }
-        return outbox;
+    template <class Find>
+    const hop& find(rank_t destination, Find&& find_hop) {
+        auto& known = hops_[static_cast<std::size_t>(destination) & (hops_.size() - 1)];
+        if (known.destination != destination) known = find_hop(destination);
+        return known;
     }
 
   private:
-    struct entry {
-        std::vector<count_t> positions;
-        std::vector<std::int64_t> header{0};
-    };
+    static constexpr std::size_t most_hops = 1024;
 
-    entry& entry_for(rank_t peer) {
-        if (peer == last_peer_) return entries_[last_index_];
-        const auto [found, is_new] = index_.try_emplace(peer, entries_.size());
-        if (is_new) entries_.emplace_back();
-        last_peer_ = peer;
-        last_index_ = found->second;
-        return entries_[last_index_];
-    }
-
-    std::vector<entry> entries_;
-    std::unordered_map<rank_t, std::size_t> index_;
-    rank_t last_peer_ = -1;
-    std::size_t last_index_ = 0;
+    std::vector<hop> hops_;
 };
 
 plan_compiler::plan_compiler(const topology& regions, const pattern& p, const route& r,
@@ -101,61 +60,92 @@ int plan_compiler::num_rounds() const noexcept { return agreement_rounds() + rou
 void plan_compiler::expect_slots() {
     expected_.reserve(pattern_.receives.size());
     for (std::size_t e = 0; e < pattern_.receives.size(); ++e) {
-        auto& slots = expected_[pattern_.receives.ranks[e]].slots;
         const auto more = pattern_.receives[e];
-        slots.insert(slots.end(), more.begin(), more.end());
+        const auto [entry, is_new] = expected_.try_emplace(pattern_.receives.ranks[e]);
+        auto& [slots, joined, num_arrived] = entry->second;
+        if (is_new) {
+            slots = more;
+            continue;
+        }
+        if (joined.empty()) joined.assign(slots.begin(), slots.end());
+        joined.insert(joined.end(), more.begin(), more.end());
+        slots = joined;
     }
+    plan_.deliveries.reserve(pattern_.receives.indices.size());
+}
+
+// Those for this rank or those for others: by item, and for one item as the pattern lists them.
+std::vector<plan_compiler::own_item> plan_compiler::own_items(bool for_itself) const {
+    const auto& sends = pattern_.sends;
+    std::vector<own_item> own;
+    if (!for_itself) own.reserve(sends.indices.size());
+    std::unordered_map<rank_t, std::uint32_t> next_ordinal;
+    next_ordinal.reserve(sends.size());
+    for (std::size_t e = 0; e < sends.size(); ++e) {
+        const rank_t destination = sends.ranks[e];
+        if ((destination == pattern_.rank) != for_itself) continue;
+        std::uint32_t& next = next_ordinal[destination];
+        std::uint32_t ordinal = next;
+        next = checked_cast<std::uint32_t>(ordinal + sends[e].size());
+        for (const count_t item : sends[e]) own.push_back({item, destination, ordinal++});
+    }
+    sort_by_digits(own, [](const own_item& one) { return one.item; });
+    return own;
 }
 
 void plan_compiler::hold_own_items() {
-    struct own_item {
-        count_t item;
-        target where;
+    for (const auto& [item, destination, ordinal] : own_items(true)) {
+        const run_target here{destination, ordinal};
+        deliver({destination, 1, item}, {&here, 1});
+    }
+    // Items for the same destinations, the next of each, make a run.
+    const auto is_next = [](const own_item& a, const own_item& b) {
+        return a.destination == b.destination && a.ordinal + 1 == b.ordinal;
     };
-    std::vector<own_item> own;
-    own.reserve(pattern_.sends.indices.size());
-    std::unordered_map<rank_t, std::uint32_t> next_ordinal;
-    for (std::size_t e = 0; e < pattern_.sends.size(); ++e) {
-        const rank_t destination = pattern_.sends.ranks[e];
-        std::uint32_t& ordinal = next_ordinal[destination];
-        checked_cast<std::uint32_t>(ordinal + pattern_.sends[e].size());
-        for (const count_t item : pattern_.sends[e])
-            own.push_back({item, {destination, ordinal++}});
+    const auto own = own_items(false);
+    own_positions_.reserve(own.size());
+    std::span<const own_item> before;
+    for (std::span<const own_item> rest(own); !rest.empty();) {
+        std::size_t num_targets = 1;
+        while (num_targets < rest.size() && rest[num_targets].item == rest[0].item) ++num_targets;
+        const auto targets = rest.first(num_targets);
+        rest = rest.subspan(num_targets);
+        const auto place = static_cast<count_t>(own_positions_.size());
+        own_positions_.push_back(targets[0].item);
+        if (std::ranges::equal(before, targets, is_next)) {
+            held_.extend_last(1);
+        } else {
+            for (const auto& [item, destination, ordinal] : targets)
+                held_.add_target({destination, ordinal});
+            held_.close({pattern_.rank, 1, place});
+        }
+        before = targets;
     }
-    std::stable_sort(own.begin(), own.end(),
-                     [](const auto& a, const auto& b) { return a.item < b.item; });
+}
 
-    std::vector<target> away;
-    for (std::size_t i = 0; i < own.size();) {
-        const count_t item = own[i].item;
-        away.clear();
-        do {
-            const auto& [destination, ordinal] = own[i].where;
-            if (destination == pattern_.rank) {
-                deliver(item, pattern_.rank, ordinal);
-            } else {
-                away.push_back(own[i].where);
-            }
-            ++i;
-        } while (options_.deduplicate && i < own.size() && own[i].item == item);
-        if (!away.empty()) held_.append(item, pattern_.rank, away);
-    }
+// Own items may lie anywhere and are listed, with stride 0; those that came lie in a row.
+std::span<const count_t> plan_compiler::own_positions_of(const item_run& run) const {
+    if (run.stride != 0) return {};
+    return std::span(own_positions_)
+        .subspan(static_cast<std::size_t>(run.first_position),
+                 static_cast<std::size_t>(run.num_items));
 }
 
 std::vector<region_volume> plan_compiler::volumes_by_region() const {
     const region_t own_region = regions_.region_of(pattern_.rank);
     std::unordered_map<region_t, count_t> sums;
-    std::vector<region_t> item_regions;
-    for (const auto& item : held_.items) {
-        item_regions.clear();
-        for (const auto& [destination, ordinal] : held_.targets_of(item)) {
-            item_regions.push_back(regions_.region_of(destination));
+    std::vector<region_t> of_run;
+    for (const auto& run : held_.runs()) {
+        of_run.clear();
+        for (const auto& target : held_.targets_of(run)) {
+            of_run.push_back(regions_.region_of(target.destination));
         }
-        std::sort(item_regions.begin(), item_regions.end());
-        item_regions.erase(std::unique(item_regions.begin(), item_regions.end()),
-                           item_regions.end());
-        for (const region_t region : item_regions) {
-            if (region != own_region) ++sums[region];
+        if (options_.deduplicate) {
+            std::sort(of_run.begin(), of_run.end());
+            of_run.erase(std::unique(of_run.begin(), of_run.end()), of_run.end());
+        }
+        for (const region_t region : of_run) {
+            if (region != own_region) sums[region] += run.num_items;
         }
     }
     std::vector<region_volume> volumes;
@@ -182,46 +172,30 @@ void plan_compiler::receive(const std::vector<word_message>& inbox) {
 }
 
 std::vector<word_message> plan_compiler::send_stage(int stage) {
-    stage_outbox outbox;
+    stage_outbox outbox(options_.deduplicate);
     if (route_.is_balanced() && stage == 0) {
-        for (const auto& notice : agreement_.receivers()) outbox.add_receiver(notice);
+        for (const auto& [sender, receiver] : agreement_.receivers())
+            outbox.add_receiver(outbox.place_of(sender), receiver);
     }
-    struct hop {
-        rank_t next;
-        target where;
+    known_hops hops(held_.num_targets());
+    const auto find_hop = [&](rank_t destination) -> known_hops::hop {
+        const rank_t next =
+            route_.next_hop(pattern_.rank, destination, stage, agreement_.speakers());
+        if (next == pattern_.rank) return {destination, true, 0};
+        return {destination, false, outbox.place_of(next)};
     };
-    held_items kept;
-    // Many items go to few destinations: the route is asked once for each.
-    std::unordered_map<rank_t, rank_t> known_hops;
-    const auto next_hop = [&](rank_t destination) {
-        const auto [entry, is_new] = known_hops.try_emplace(destination);
-        if (is_new) {
-            entry->second =
-                route_.next_hop(pattern_.rank, destination, stage, agreement_.speakers());
-        }
-        return entry->second;
-    };
-    std::vector<hop> hops;
-    std::vector<target> together;
-    for (const auto& item : held_.items) {
-        hops.clear();
-        for (const auto& where : held_.targets_of(item)) {
-            hops.push_back({next_hop(where.destination), where});
-        }
-        const auto by_next = [](const auto& a, const auto& b) { return a.next < b.next; };
-        if (!std::is_sorted(hops.begin(), hops.end(), by_next)) {
-            std::stable_sort(hops.begin(), hops.end(), by_next);
-        }
-        for (std::size_t i = 0; i < hops.size();) {
-            const rank_t next = hops[i].next;
-            together.clear();
-            for (; i < hops.size() && hops[i].next == next; ++i) together.push_back(hops[i].where);
-            if (next == pattern_.rank) {
-                kept.append(item.position, item.source, together);
+    item_runs kept;
+    for (const auto& run : held_.runs()) {
+        for (const auto& target : held_.targets_of(run)) {
+            const auto& hop = hops.find(target.destination, find_hop);
+            if (hop.stays) {
+                kept.add_target(target);
             } else {
-                outbox.add_item(next, item, together);
+                outbox.add_target(hop.place, target);
             }
         }
+        outbox.send_run(run, own_positions_of(run));
+        kept.close(run);
     }
     held_ = std::move(kept);
     return outbox.take(plan_.stages[static_cast<std::size_t>(stage)].sends);
@@ -230,51 +204,47 @@ std::vector<word_message> plan_compiler::send_stage(int stage) {
 void plan_compiler::receive_stage(const std::vector<word_message>& inbox) {
     auto& receives =
         plan_.stages[static_cast<std::size_t>(round_ - 1 - agreement_rounds())].receives;
-    std::vector<target> targets;
-    for (const auto& [source_of_message, words] : inbox) {
-        auto word = words.begin();
-        for (auto num_receivers = *word++; num_receivers > 0; --num_receivers) {
-            agreement_.receive_receiver(source_of_message, static_cast<rank_t>(*word++));
-        }
+    for (const auto& [peer, words] : inbox) {
+        header_reader header(words);
+        for (auto num_receivers = header.word(); num_receivers > 0; --num_receivers)
+            agreement_.receive_receiver(peer, static_cast<rank_t>(header.word()));
         const count_t first_position = num_positions_;
-        while (word != words.end()) {
-            const auto item = *word++;
-            targets.resize(packed_number(item));
-            for (auto& where : targets) {
-                where = {packed_rank(*word), packed_number(*word)};
-                ++word;
-            }
-            receive_item(packed_rank(item), targets);
-        }
-        if (num_positions_ > first_position) {
-            receives.push_back(
-                {source_of_message, first_position, num_positions_ - first_position});
-        }
+        while (!header.is_at_end()) receive_run(header.run(), header);
+        if (num_positions_ > first_position)
+            receives.push_back({peer, first_position, num_positions_ - first_position});
     }
 }
 
-void plan_compiler::receive_item(rank_t source, std::span<const target> targets) {
-    const count_t position = num_positions_++;
-    const auto first_away = held_.targets.size();
-    for (const auto& where : targets) {
-        if (where.destination == pattern_.rank) {
-            deliver(position, source, where.ordinal);
+void plan_compiler::receive_run(item_run run, header_reader& header) {
+    run.first_position = num_positions_;
+    run.stride = options_.deduplicate ? 1 : static_cast<count_t>(run.num_targets);
+    num_positions_ += run.num_items * run.stride;
+    arrived_.clear();
+    for (std::size_t t = 0; t < run.num_targets; ++t) {
+        auto target = header.target();
+        target.offset = options_.deduplicate ? 0 : static_cast<std::uint32_t>(t);
+        if (target.destination == pattern_.rank) {
+            arrived_.push_back(target);
         } else {
-            held_.targets.push_back(where);
+            held_.add_target(target);
         }
     }
-    const auto num_away = held_.targets.size() - first_away;
-    if (num_away > 0) held_.items.push_back({position, source, first_away, num_away});
+    deliver(run, arrived_);
+    held_.close(run);
 }
 
-void plan_compiler::deliver(count_t position, rank_t source, std::uint32_t ordinal) {
-    if (source != last_source_) {
-        last_source_ = source;
-        last_expected_ = &expected_[source];  // stays valid: map entries do not move
+void plan_compiler::deliver(const item_run& run, std::span<const run_target> targets) {
+    if (targets.empty()) return;
+    auto& [slots, joined, num_arrived] = expected_[run.source];
+    num_arrived += run.num_items * static_cast<count_t>(targets.size());
+    for (count_t k = 0; k < run.num_items; ++k) {
+        const count_t position = run.first_position + k * run.stride;
+        for (const auto& target : targets) {
+            const auto ordinal = target.ordinal + static_cast<std::size_t>(k);
+            if (ordinal < slots.size())
+                plan_.deliveries.push_back({position + target.offset, slots[ordinal]});
+        }
     }
-    auto& [slots, num_arrived] = *last_expected_;
-    ++num_arrived;
-    if (ordinal < slots.size()) plan_.deliveries.push_back({position, slots[ordinal]});
 }
 
 void plan_compiler::check_counts() const {
@@ -284,7 +254,7 @@ void plan_compiler::check_counts() const {
             least = std::min(least, source);
     }
     if (least == pattern_.num_ranks) return;
-    const auto& [slots, num_arrived] = expected_.at(least);
+    const auto& [slots, joined, num_arrived] = expected_.at(least);
     throw error(errc::count_mismatch,
                 fmt::format("rank {} sends {} items to rank {}, which expects {}", least,
                             num_arrived, pattern_.rank, slots.size()),
@@ -293,10 +263,10 @@ void plan_compiler::check_counts() const {
 
 plan plan_compiler::finish() {
     check_counts();
-    if (!held_.items.empty()) {
+    if (!held_.is_empty()) {
         throw error(errc::internal,
                     fmt::format("route {} left an item of rank {} on rank {}", route_.name(),
-                                held_.items.front().source, pattern_.rank),
+                                held_.runs().front().source, pattern_.rank),
                     pattern_.rank);
     }
     return plan(std::move(plan_));

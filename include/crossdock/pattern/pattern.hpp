@@ -55,7 +55,7 @@ struct pattern {
 /// @throws error(errc::invalid_argument)    offsets decrease, or a slot is filled twice
 /// @throws error(errc::size_mismatch)       `ranks`, `offsets` and `indices` disagree in length
 /// @par Complexity
-/// Linear in the number of items sent and received; one bit per slot.
+/// Linear in the number of items sent and received; one bit per slot unless slots ascend.
 void validate(const pattern& p);
 
 /// @brief The arguments of MPI_Neighbor_alltoallv, in items; arrays may be null where counts are 0.

@@ -29,8 +29,8 @@ struct compile_options {
 /// ranks
 /// @throws as `validate(pattern)`
 /// @par Complexity
-/// H = r.num_stages(). Time O(H n log n) and memory O(H n) for n pairs of an item and a
-/// destination.
+/// H = r.num_stages(). Time and memory O(H n) for n pairs of an item and a destination. Headers
+/// hold runs of items, each with what is common to it said once.
 /// @par Source
 /// The three steps of \cite collom2023neighbor and the stages of \cite selvitopi2019vpt as one
 /// scheme.

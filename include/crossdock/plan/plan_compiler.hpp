@@ -10,11 +10,14 @@
 #include "crossdock/base/word_message.hpp"
 #include "crossdock/pattern/pattern.hpp"
 #include "crossdock/plan/compile.hpp"
+#include "crossdock/plan/item_runs.hpp"
 #include "crossdock/plan/plan.hpp"
 #include "crossdock/plan/speaker_agreement.hpp"
 #include "crossdock/route/route.hpp"
 
 namespace crossdock {
+
+class header_reader;
 
 /// @brief Compiles one rank's plan, in rounds in which all ranks take part.
 ///
@@ -24,9 +27,9 @@ namespace crossdock {
 /// | round num_rounds() | `finish()` | finished |
 ///
 /// A rank starts with its items and their destination sets. In a stage it asks the route for the
-/// next hop of every destination, groups by it, and sends one header per next hop: for every item
-/// its source and its remaining destinations. What it sent and what came are noted, and become the
-/// plan. Balanced routes first agree on who speaks for a region, in two more rounds.
+/// next hop of every destination, groups by it, and sends one header per next hop: for every run of
+/// items their source and their remaining destinations. What it sent and what came are noted, and
+/// become the plan. Balanced routes first agree on who speaks for a region, in two more rounds.
 ///
 /// Holds nothing of size P: memory and time follow what passes through this rank.
 class plan_compiler {
@@ -52,42 +55,30 @@ class plan_compiler {
     plan finish();
 
   private:
-    // Where an item has to go, and which of the items from its source to there it is.
-    struct target {
+    // An item and one of the places it is for.
+    struct own_item {
+        count_t item;
         rank_t destination;
         std::uint32_t ordinal;
     };
-    // An item on its way through this rank; its targets are consecutive in a list.
-    struct held_item {
-        count_t position;
-        rank_t source;
-        std::size_t first_target;
-        std::size_t num_targets;
-    };
-    struct held_items {
-        std::vector<held_item> items;
-        std::vector<target> targets;
-
-        void append(count_t position, rank_t source, std::span<const target> item_targets);
-        std::span<const target> targets_of(const held_item& item) const {
-            return std::span(targets).subspan(item.first_target, item.num_targets);
-        }
-    };
     // The slots this rank expects from a source, and what came so far.
     struct expected_source {
-        std::vector<count_t> slots;
+        std::span<const count_t> slots;
+        std::vector<count_t> joined_slots;  // if there are several entries for it
         count_t num_arrived = 0;
     };
-    class stage_outbox;
+    class known_hops;
 
     int agreement_rounds() const noexcept { return route_.is_balanced() ? 2 : 0; }
     void expect_slots();
+    std::vector<own_item> own_items(bool for_itself) const;
     void hold_own_items();
     std::vector<region_volume> volumes_by_region() const;
+    std::span<const count_t> own_positions_of(const item_run& run) const;
     std::vector<word_message> send_stage(int stage);
     void receive_stage(const std::vector<word_message>& inbox);
-    void receive_item(rank_t source, std::span<const target> targets);
-    void deliver(count_t position, rank_t source, std::uint32_t ordinal);
+    void receive_run(item_run run, header_reader& header);
+    void deliver(const item_run& run, std::span<const run_target> targets);
     void check_counts() const;
 
     const topology& regions_;
@@ -97,10 +88,10 @@ class plan_compiler {
     speaker_agreement agreement_;
     int round_ = 0;
     count_t num_positions_;
-    held_items held_;
+    std::vector<count_t> own_positions_;  // of the items of all own runs, one after the other
+    item_runs held_;
     std::unordered_map<rank_t, expected_source> expected_;
-    rank_t last_source_ = -1;  // the source of the last delivery, and its entry
-    expected_source* last_expected_ = nullptr;
+    std::vector<run_target> arrived_;  // those of the present run that are here
     plan::contents plan_;
 };
 
