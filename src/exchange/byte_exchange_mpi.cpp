@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "algorithms_mpi.hpp"
+#include "word_bytes_mpi.hpp"
 
 namespace crossdock {
 
@@ -142,8 +143,8 @@ std::optional<error> find_fault(const communicator& comm, const byte_outbox& out
 
 // Says on all ranks what the bad verdict that all have seen is about.
 [[noreturn]] void throw_verdict(const communicator& comm, const std::optional<error>& fault,
-                                const exchange_claim& own) {
-    agree(comm, fault);
+                                const exchange_claim& own, const equal_arguments& same) {
+    agree(comm, fault, same.hash, same.what);
     auto first = own.shape;
     CROSSDOCK_MPI(
         MPI_Bcast(first.data(), static_cast<int>(first.size()), MPI_INT64_T, 0, comm.get()));
@@ -159,8 +160,9 @@ std::optional<error> find_fault(const communicator& comm, const byte_outbox& out
     throw error(errc::count_mismatch, does_not_add_up);
 }
 
-exchange_claim claim_of(const message_shape& shape, bool has_fault) {
-    return {has_fault, {shape.items_per_message.value_or(-1), shape.item_bytes}};
+// Where messages may have any length, a number of items below 0 says so, and which one says the hash.
+exchange_claim claim_of(const message_shape& shape, bool has_fault, const equal_arguments& same) {
+    return {has_fault, {shape.items_per_message.value_or(-1 - same.hash), shape.item_bytes}};
 }
 
 // Copies what goes to the rank itself, and leaves the rest.
@@ -264,7 +266,7 @@ byte_inbox exchange_bytes(const communicator& comm, const topology& regions,
     const auto run =
         function_of(algorithm, regions, comm.rank(), state, message_bytes, max_forwarded_bytes);
 
-    const auto own = claim_of(outbox.shape, fault.has_value());
+    const auto own = claim_of(outbox.shape, fault.has_value(), outbox.same);
     byte_inbox inbox;
     mailbox mail(comm, regions, options.max_message_bytes, inbox);
     exchange_task task{mail, state.next_tags(), {}, own, options.num_sources};
@@ -273,7 +275,7 @@ byte_inbox exchange_bytes(const communicator& comm, const topology& regions,
     if (task.num_sources) *task.num_sources -= num_own;
 
     std::vector<byte_message> found;
-    if (!run(task, found)) throw_verdict(comm, fault, own);
+    if (!run(task, found)) throw_verdict(comm, fault, own, outbox.same);
     for (const auto& message : found) inbox.add(message);
     if (options.order == message_order::by_source) inbox.sort_by_source();
     if (options.sent != nullptr) *options.sent = mail.sent();
@@ -287,23 +289,14 @@ exchange_algorithm resolve_exchange_algorithm(const communicator& comm, const to
 
 std::vector<word_message> exchange_words(const communicator& comm, const topology& regions,
                                          const std::vector<word_message>& outbox,
-                                         const std::optional<error>& fault) {
-    constexpr auto word_bytes = static_cast<count_t>(sizeof(std::int64_t));
-    byte_outbox bytes{{}, {word_bytes, std::nullopt}, fault};
+                                         const std::optional<error>& fault,
+                                         const equal_arguments& same) {
+    byte_outbox bytes{{}, {word_bytes, std::nullopt}, fault, same};
     if (!fault) {
-        for (const auto& [peer, words] : outbox) {
-            bytes.messages.push_back({peer, static_cast<count_t>(words.size()) * word_bytes,
-                                      reinterpret_cast<const std::byte*>(words.data())});
-        }
+        bytes.messages.reserve(outbox.size());
+        for (const auto& message : outbox) bytes.messages.push_back(bytes_of(message));
     }
-    std::vector<word_message> inbox;
-    const auto arrived = exchange_bytes(comm, regions, bytes);
-    for (const auto& [source, num_bytes, data] : arrived.messages()) {
-        auto& words = inbox.emplace_back(word_message{source, {}}).words;
-        words.resize(static_cast<std::size_t>(num_bytes / word_bytes));
-        if (num_bytes > 0) std::memcpy(words.data(), data, static_cast<std::size_t>(num_bytes));
-    }
-    return inbox;
+    return words_of(exchange_bytes(comm, regions, bytes));
 }
 
 }  // namespace crossdock

@@ -5,11 +5,75 @@
 #include <optional>
 
 #include "crossdock/exchange/byte_exchange_mpi.hpp"
+#include "crossdock/exchange/peer_exchange_mpi.hpp"
 #include "crossdock/plan/plan_compiler.hpp"
 
 namespace crossdock {
 
 namespace {
+
+// Up to so many messages of a rank, headers go to all who may expect one rather than being found.
+constexpr count_t most_peer_messages = 64;
+
+// The topology that the last compilation agreed on. The first round of the next travels along it: its
+// own may differ between ranks, which that round finds out.
+struct agreed_topology final : communicator_resource {
+    explicit agreed_topology(const communicator&) {}
+
+    std::optional<topology> regions;
+};
+
+// What must be equal on all ranks, in words that do not grow with the ranks of an ordinary
+// placement.
+std::int64_t hash_of_arguments(const topology& regions, std::string_view route_name,
+                               const compile_options& options, std::int64_t more) {
+    auto text = fmt::format("{} {} {}", route_name, options.deduplicate, more);
+    for (const auto& p : regions.placements()) {
+        text += fmt::format(" {} {} {} {} {}", p.first_rank, p.num_ranks, p.first_region,
+                            p.num_regions, p.run_length);
+    }
+    return agreement_hash(text);
+}
+
+// A header to each of `destinations`, which both lists have in ascending order.
+std::vector<word_message> with_empty_headers(std::vector<word_message>&& headers,
+                                             std::span<const rank_t> destinations) {
+    std::vector<word_message> all;
+    all.reserve(destinations.size());
+    auto next = headers.begin();
+    for (const rank_t destination : destinations) {
+        if (next != headers.end() && next->peer == destination) {
+            all.push_back(std::move(*next++));
+        } else {
+            all.push_back({destination, {0}});
+        }
+    }
+    if (next != headers.end())
+        throw error(errc::internal, "the next hop is none of the stage's partners");
+    return all;
+}
+
+// The rounds after the first: all arguments are known to be equal, and nobody has a fault.
+void run_other_rounds(const communicator& comm, const topology& regions, const route& r,
+                      plan_compiler& compiler) {
+    const int num_agreement_rounds = compiler.num_rounds() - r.num_stages();
+    std::optional<peer_exchange> peers;
+    for (int round = 1; round < compiler.num_rounds(); ++round) {
+        const int stage = round - num_agreement_rounds;
+        std::optional<stage_partners> partners;
+        if (stage >= 0 && r.max_messages_per_rank() <= most_peer_messages) {
+            partners = r.certain_partners(comm.rank(), stage);
+        }
+        auto headers = compiler.send();
+        if (!partners) {
+            compiler.receive(exchange_words(comm, regions, headers));
+            continue;
+        }
+        if (!peers) peers.emplace(comm, regions);
+        compiler.receive(peers->next(with_empty_headers(std::move(headers), partners->destinations),
+                                     partners->sources.size()));
+    }
+}
 
 void check_sizes(const communicator& comm, const topology& regions, const pattern& p) {
     if (regions.num_ranks() != comm.num_ranks()) {
@@ -25,16 +89,9 @@ void check_sizes(const communicator& comm, const topology& regions, const patter
     validate(p);
 }
 
-// What must be equal on all ranks, in words that do not grow with the ranks of an ordinary
-// placement.
-std::int64_t hash_of_arguments(const topology& regions, std::string_view route_name,
-                               const compile_options& options, std::int64_t more) {
-    auto text = fmt::format("{} {} {}", route_name, options.deduplicate, more);
-    for (const auto& p : regions.placements()) {
-        text += fmt::format(" {} {} {} {} {}", p.first_rank, p.num_ranks, p.first_region,
-                            p.num_regions, p.run_length);
-    }
-    return agreement_hash(text);
+error current_error_of(rank_t rank) {
+    const error found = current_error();
+    return found.rank() < 0 ? error(found.code(), found.what(), rank) : found;
 }
 
 }  // namespace
@@ -44,18 +101,27 @@ plan compile_mpi(const communicator& comm, const topology& regions, const patter
                  std::int64_t also_equal) {
     std::unique_ptr<route> r;
     std::optional<plan_compiler> compiler;
-    on_all_or_none(
-        comm,
-        [&] {
-            check_sizes(comm, regions, p);
-            r = make_route(route_name, regions);
-            compiler.emplace(regions, p, *r, options);
-        },
-        hash_of_arguments(regions, route_name, options, also_equal),
-        "topologies, routes or options");
-    for (int round = 0; round < compiler->num_rounds(); ++round) {
-        compiler->receive(exchange_words(comm, regions, compiler->send()));
+    std::vector<word_message> headers;
+    std::optional<error> fault;
+    try {
+        check_sizes(comm, regions, p);
+        r = make_route(route_name, regions);
+        compiler.emplace(regions, p, *r, options);
+        if (compiler->num_rounds() > 0) headers = compiler->send();
+    } catch (...) {
+        fault = current_error_of(comm.rank());
     }
+    const equal_arguments same{hash_of_arguments(regions, route_name, options, also_equal),
+                               "topologies, routes or options"};
+    auto& agreed = comm.resource<agreed_topology>().regions;
+    if (!agreed) {
+        agree(comm, fault, same.hash, same.what);
+        agreed = regions;
+    }
+    const auto inbox = exchange_words(comm, *agreed, headers, fault, same);
+    agreed = regions;
+    if (compiler->num_rounds() > 0) compiler->receive(inbox);
+    run_other_rounds(comm, regions, *r, *compiler);
     return on_all_or_none(comm, [&] { return compiler->finish(); });
 }
 

@@ -64,6 +64,12 @@ stage_partners three_step_route::partners(rank_t here, int stage) const {
         regions(), here, [&](rank_t local) { return speaks_by_number(regions(), region, local); });
 }
 
+// Any member may receive for its region, but then its items are inside.
+std::optional<stage_partners> three_step_route::certain_partners(rank_t here, int stage) const {
+    if (stage != 2) return std::nullopt;
+    return partners_inside(regions(), here);
+}
+
 count_t three_step_route::max_messages_per_rank() const {
     return max_messages_by_region(regions());
 }

@@ -64,11 +64,19 @@ struct message_shape {
     friend bool operator==(const message_shape&, const message_shape&) = default;
 };
 
+/// @brief Arguments of the caller that must be equal on all ranks, which an exchange finds out in passing.
+struct equal_arguments {
+    std::int64_t hash = 0;  ///< as of `agreement_hash`: not negative
+    const char* what = "the arguments";
+};
+
 /// @brief What one rank brings to an exchange.
 struct byte_outbox {
     std::vector<byte_message> messages;
     message_shape shape;
     std::optional<error> fault = std::nullopt;  ///< what made the rest unusable, if anything did
+    /// Looked at where messages may have any length.
+    equal_arguments same = {};
 };
 
 /// @brief What came, and the memory it lies in.
@@ -120,6 +128,7 @@ class byte_inbox {
 /// @throws error(errc::rank_out_of_range)   a destination is not a rank; on all ranks
 /// @throws error(errc::invalid_argument)    a count of bytes is negative, or positive where data is
 /// null; on all ranks
+/// @throws error(errc::invalid_argument)    `outbox.same` differs; on all ranks
 /// @throws error(errc::count_mismatch)      shapes differ, or `num_sources` do not add up to what
 /// is sent; on all ranks
 /// @throws error(errc::size_mismatch)       `regions` has not the communicator's number of ranks
@@ -143,12 +152,13 @@ exchange_algorithm resolve_exchange_algorithm(const communicator& comm, const to
                                               const std::string& name, bool is_one_size);
 
 /// @brief Words in place of bytes, as planning talks.
-/// @param fault  this rank's, as in `byte_outbox`
+/// @param fault  this rank's, as in `byte_outbox`; so is `same`
 /// @return what came, sorted by source
 /// @par Collective
 /// As `exchange_bytes`.
 std::vector<word_message> exchange_words(const communicator& comm, const topology& regions,
                                          const std::vector<word_message>& outbox,
-                                         const std::optional<error>& fault = std::nullopt);
+                                         const std::optional<error>& fault = std::nullopt,
+                                         const equal_arguments& same = {});
 
 }  // namespace crossdock

@@ -16,7 +16,9 @@ namespace crossdock {
 /// @param also_equal  a value of the caller's that is checked along with the arguments
 /// @return this rank's plan, identical to the one `compile` gives
 /// @par Collective
-/// Yes; blocks. One sparse exchange per stage, two more for balanced routes, and two agreements.
+/// Yes; blocks. A sparse exchange, which also finds out whether arguments are equal and right; one
+/// more for each further stage, or on a route with few messages, one to each possible partner; two
+/// more for balanced routes; and an agreement. The first on a communicator takes one agreement more.
 /// @throws error  on all ranks, as `compile`; or error(errc::invalid_argument) if topologies,
 /// routes or
 ///         options differ between ranks; or error(errc::size_mismatch) if the topology, the pattern

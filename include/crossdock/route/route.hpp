@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -70,6 +71,14 @@ class route {
     /// @par Complexity
     /// Linear in the number of partners of all stages, but for sorting them.
     virtual stage_partners partners(rank_t here, int stage) const = 0;
+
+    /// @brief As `partners`, for whatever speaker table; nothing where that may be anyone.
+    ///
+    /// Each may be some item's next hop.
+    virtual std::optional<stage_partners> certain_partners(rank_t here, int stage) const {
+        if (is_balanced()) return std::nullopt;
+        return partners(here, stage);
+    }
 
     /// @brief No rank sends more messages than this in one exchange, whatever the pattern.
     virtual count_t max_messages_per_rank() const = 0;

@@ -32,6 +32,7 @@ class three_step_route final : public route {
                     const speaker_table& speakers) const override;
     bool is_balanced() const override { return true; }
     stage_partners partners(rank_t here, int stage) const override;
+    std::optional<stage_partners> certain_partners(rank_t here, int stage) const override;
     count_t max_messages_per_rank() const override;
 
   private:

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
+#include "support/thrown_by.hpp"
+
 namespace crossdock {
 namespace {
 
@@ -46,6 +50,24 @@ TEST_F(ExchangeWords, KeepsExchangesThatFollowEachOtherApart) {
 
         ASSERT_EQ(exchange(outbox), expected) << round;
     }
+}
+
+TEST_F(ExchangeWords, TellsInPassingThatArgumentsDiffer) {
+    const auto regions = topology::one_region(comm.num_ranks());
+    const auto exchange_hashed = [&](std::int64_t hash) {
+        return exchange_words(comm, regions, {}, std::nullopt, {hash, "colours"});
+    };
+    constexpr auto greatest = std::numeric_limits<std::int64_t>::max();
+    for (const std::int64_t hash : {std::int64_t{0}, std::int64_t{5}, greatest})
+        EXPECT_TRUE(exchange_hashed(hash).empty());
+    if (comm.num_ranks() == 1) return;
+    for (const std::int64_t other : {std::int64_t{0}, greatest - 1}) {
+        const error fault =
+            test::thrown_by([&] { exchange_hashed(comm.rank() == 1 ? other : greatest); });
+        EXPECT_EQ(fault.code(), errc::invalid_argument);
+        EXPECT_STREQ(fault.what(), "colours differ between ranks");
+    }
+    EXPECT_TRUE(exchange_hashed(3).empty());
 }
 
 }  // namespace

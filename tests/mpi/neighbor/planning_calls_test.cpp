@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "crossdock/neighbor/compile_mpi.hpp"
 #include "crossdock/neighbor/neighbor.hpp"
 #include "crossdock/pattern/pattern_mpi.hpp"
 #include "crossdock/route/route.hpp"
@@ -15,6 +16,7 @@ namespace {
 int num_long_collectives = 0;
 int most_ranks_of_long_collectives = 0;
 int longest_reduction = 0;
+int num_reductions = 0;
 
 void note_long_collective(MPI_Comm comm) {
     int num_ranks = 0;
@@ -76,12 +78,14 @@ CROSSDOCK_COUNT_LONG_COLLECTIVE(Iallgather,
 
 int MPI_Allreduce(const void* a, void* b, int count, MPI_Datatype d, MPI_Op e, MPI_Comm f) {
     longest_reduction = std::max(longest_reduction, count);
+    ++num_reductions;
     return PMPI_Allreduce(a, b, count, d, e, f);
 }
 
 int MPI_Iallreduce(const void* a, void* b, int count, MPI_Datatype d, MPI_Op e, MPI_Comm f,
                    MPI_Request* g) {
     longest_reduction = std::max(longest_reduction, count);
+    ++num_reductions;
     return PMPI_Iallreduce(a, b, count, d, e, f, g);
 }
 }
@@ -140,6 +144,23 @@ TEST_F(Planning, MakesReverseExchangesReadyIfItIsToldTo) {
 
     EXPECT_EQ(num_long_collectives, 0);
     EXPECT_EQ(items, std::vector<double>(items.size(), 1.0));
+}
+
+TEST(PlanReductions, ThereIsOneForEachPlanButTheFirst) {
+    if (CROSSDOCK_ASSERT_LEVEL >= assert_level::communication)
+        GTEST_SKIP() << "checks of arguments reduce too";
+    communicator comm(MPI_COMM_WORLD);
+    const auto regions = topology::one_region(comm.num_ranks());
+    const auto patterns = test::all_to_all_pattern(comm.num_ranks());
+    const auto& mine = patterns[static_cast<std::size_t>(comm.rank())];
+    compile_mpi(comm, regions, mine, "direct");
+
+    for (const auto& entry : registered_routes()) {
+        num_reductions = 0;
+        compile_mpi(comm, regions, mine, entry.example);
+        EXPECT_EQ(num_reductions, 1) << entry.name;
+    }
+    comm.close();
 }
 
 }  // namespace

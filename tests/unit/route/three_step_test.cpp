@@ -61,6 +61,14 @@ TEST(ThreeStep, PartnersInStage1AreTheSpeakersByNumber) {
     EXPECT_EQ(across(4), (ranks{6}));
 }
 
+TEST(ThreeStep, WhoeverSpeaksTheLastStageStaysInsideTheRegion) {
+    const auto r = make_route("three_step", topology::from_string("3,4"));
+    EXPECT_EQ(r->certain_partners(4, 0), std::nullopt);
+    EXPECT_EQ(r->certain_partners(4, 1), std::nullopt);
+    const std::vector<rank_t> others{3, 5, 6};
+    EXPECT_EQ(r->certain_partners(4, 2), (stage_partners{others, others}));
+}
+
 TEST(ThreeStep, HasTheBoundOfTwoStep) {
     const auto r = make_route("three_step", topology::from_string("8x16"));
 
