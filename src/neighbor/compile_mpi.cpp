@@ -6,7 +6,7 @@
 
 #include "crossdock/exchange/byte_exchange_mpi.hpp"
 #include "crossdock/exchange/peer_exchange_mpi.hpp"
-#include "crossdock/plan/plan_compiler.hpp"
+#include "planning.hpp"
 
 namespace crossdock {
 
@@ -75,6 +75,40 @@ void run_other_rounds(const communicator& comm, const topology& regions, const r
     }
 }
 
+compilation compile_over_mpi(const communicator& comm, const topology& regions, const pattern& p,
+                             std::string_view route_name, const compile_options& options,
+                             std::int64_t also_equal, bool keeps_way) {
+    compilation result;
+    std::optional<plan_compiler> compiler;
+    std::vector<word_message> headers;
+    std::optional<error> fault;
+    try {
+        check_sizes(comm, regions, p);
+        result.r = make_route(route_name, regions);
+        compiler.emplace(regions, p, *result.r, options);
+        if (keeps_way) compiler->keep_way();
+        if (compiler->num_rounds() > 0) headers = compiler->send();
+    } catch (...) {
+        fault = current_error_of(comm.rank());
+    }
+    const equal_arguments same{hash_of_arguments(regions, route_name, options, also_equal),
+                               "topologies, routes or options"};
+    auto& agreed = comm.resource<agreed_topology>().regions;
+    if (!agreed) {
+        agree(comm, fault, same.hash, same.what);
+        agreed = regions;
+    }
+    const auto inbox = exchange_words(comm, *agreed, headers, fault, same);
+    agreed = regions;
+    if (compiler->num_rounds() > 0) compiler->receive(inbox);
+    run_other_rounds(comm, regions, *result.r, *compiler);
+    result.compiled = on_all_or_none(comm, [&] { return compiler->finish(); });
+    if (keeps_way) result.way = compiler->way();
+    return result;
+}
+
+}  // namespace
+
 void check_sizes(const communicator& comm, const topology& regions, const pattern& p) {
     if (regions.num_ranks() != comm.num_ranks()) {
         throw error(errc::size_mismatch,
@@ -94,35 +128,17 @@ error current_error_of(rank_t rank) {
     return found.rank() < 0 ? error(found.code(), found.what(), rank) : found;
 }
 
-}  // namespace
+compilation compile_and_keep_way(const communicator& comm, const topology& regions,
+                                 const pattern& p, std::string_view route_name,
+                                 const compile_options& options, std::int64_t also_equal) {
+    return compile_over_mpi(comm, regions, p, route_name, options, also_equal, true);
+}
 
 plan compile_mpi(const communicator& comm, const topology& regions, const pattern& p,
                  std::string_view route_name, const compile_options& options,
                  std::int64_t also_equal) {
-    std::unique_ptr<route> r;
-    std::optional<plan_compiler> compiler;
-    std::vector<word_message> headers;
-    std::optional<error> fault;
-    try {
-        check_sizes(comm, regions, p);
-        r = make_route(route_name, regions);
-        compiler.emplace(regions, p, *r, options);
-        if (compiler->num_rounds() > 0) headers = compiler->send();
-    } catch (...) {
-        fault = current_error_of(comm.rank());
-    }
-    const equal_arguments same{hash_of_arguments(regions, route_name, options, also_equal),
-                               "topologies, routes or options"};
-    auto& agreed = comm.resource<agreed_topology>().regions;
-    if (!agreed) {
-        agree(comm, fault, same.hash, same.what);
-        agreed = regions;
-    }
-    const auto inbox = exchange_words(comm, *agreed, headers, fault, same);
-    agreed = regions;
-    if (compiler->num_rounds() > 0) compiler->receive(inbox);
-    run_other_rounds(comm, regions, *r, *compiler);
-    return on_all_or_none(comm, [&] { return compiler->finish(); });
+    auto result = compile_over_mpi(comm, regions, p, route_name, options, also_equal, false);
+    return std::move(*result.compiled);
 }
 
 }  // namespace crossdock

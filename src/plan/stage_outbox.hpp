@@ -52,6 +52,9 @@ class stage_outbox {
     /// @param item_positions  of the run's items; if empty, as the run says
     void send_run(const item_run& run, std::span<const count_t> item_positions);
 
+    /// @brief Those that runs are sent to, ascending.
+    std::vector<rank_t> peers_with_runs() const;
+
     /// @brief All headers, sorted by rank; one without items announces no message.
     std::vector<word_message> take(std::vector<outgoing_message>& sends);
 

@@ -19,6 +19,17 @@ namespace crossdock {
 
 class header_reader;
 
+/// @brief What a compilation found out that holds for any items between the same neighbors.
+///
+/// The next hop of an item follows from its destination, the rank it is at and the speakers; so whoever
+/// sends to a neighbor always sends to the same peers, and hears from the same.
+struct plan_way {
+    std::vector<rank_t> destinations;  ///< of this rank's items; ascending
+    speaker_table speakers;
+    /// For each stage, who may have items for whom: as `route::partners`, but for these neighbors.
+    std::vector<stage_partners> stages;
+};
+
 /// @brief Compiles one rank's plan, in rounds in which all ranks take part.
 ///
 /// | state | legal call | next |
@@ -39,7 +50,24 @@ class plan_compiler {
     /// @throws error(errc::count_overflow)  2^32 items or more for one destination
     plan_compiler(const topology& regions, const pattern& p, const route& r,
                   const compile_options& options);
+
+    /// @brief For other items between the neighbors that `known` was found for; there are no rounds
+    /// besides the stages.
+    ///
+    /// In each stage a header, empty or not, goes to every peer of the stage.
+    /// @param known  what `way()` gave on this rank, and on every other; borrowed until `finish()`
+    /// @throws error(errc::invalid_argument)  a destination is none of `known.destinations`
+    plan_compiler(const topology& regions, const pattern& p, const route& r,
+                  const compile_options& options, const plan_way& known);
     plan_compiler(plan_compiler&&) = default;
+
+    /// @brief From now on finds the way between all neighbors, those without items too, for `way()`.
+    /// @pre no round was begun; called on all ranks
+    void keep_way();
+
+    /// @brief After `finish()`, what was found.
+    /// @pre `keep_way()` was called
+    plan_way way() const { return found_; }
 
     /// @brief How many rounds there are; equal on all ranks.
     int num_rounds() const noexcept;
@@ -69,7 +97,11 @@ class plan_compiler {
     };
     class known_hops;
 
-    int agreement_rounds() const noexcept { return route_.is_balanced() ? 2 : 0; }
+    int agreement_rounds() const noexcept { return route_.is_balanced() && !known_ ? 2 : 0; }
+    const speaker_table& speakers() const noexcept {
+        return known_ ? known_->speakers : agreement_.speakers();
+    }
+    void check_destinations() const;
     void expect_slots();
     std::vector<own_item> own_items(bool for_itself) const;
     void hold_own_items();
@@ -91,6 +123,9 @@ class plan_compiler {
     std::vector<count_t> own_positions_;  // of the items of all own runs, one after the other
     item_runs held_;
     std::unordered_map<rank_t, expected_source> expected_;
+    const plan_way* known_ = nullptr;
+    bool keeps_way_ = false;
+    plan_way found_;
     std::vector<run_target> arrived_;  // those of the present run that are here
     plan::contents plan_;
 };

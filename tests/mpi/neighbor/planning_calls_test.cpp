@@ -7,6 +7,7 @@
 
 #include "crossdock/neighbor/compile_mpi.hpp"
 #include "crossdock/neighbor/neighbor.hpp"
+#include "crossdock/neighbor/plan_maker.hpp"
 #include "crossdock/pattern/pattern_mpi.hpp"
 #include "crossdock/route/route.hpp"
 #include "support/patterns.hpp"
@@ -158,6 +159,10 @@ TEST(PlanReductions, ThereIsOneForEachPlanButTheFirst) {
     for (const auto& entry : registered_routes()) {
         num_reductions = 0;
         compile_mpi(comm, regions, mine, entry.example);
+        EXPECT_EQ(num_reductions, 1) << entry.name;
+        plan_maker maker(comm, regions, mine, entry.example);
+        num_reductions = 0;
+        maker.make(mine);
         EXPECT_EQ(num_reductions, 1) << entry.name;
     }
     comm.close();

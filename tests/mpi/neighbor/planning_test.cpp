@@ -1,7 +1,9 @@
-// Plans on a communicator that has seen others: arguments are checked in passing.
+// Plans on a communicator that has seen others: arguments are checked in passing, and plans are made again.
 #include <gtest/gtest.h>
 
 #include "crossdock/neighbor/compile_mpi.hpp"
+#include "crossdock/neighbor/neighbor.hpp"
+#include "crossdock/neighbor/plan_maker.hpp"
 #include "support/patterns.hpp"
 #include "support/routes.hpp"
 #include "support/thrown_by.hpp"
@@ -83,6 +85,102 @@ TEST_F(Planning, TopologiesMayChangeFromPlanToPlan) {
             EXPECT_EQ(compile_mpi(comm, regions, mine(patterns), route),
                       compiled_offline(patterns, route));
         }
+    }
+}
+
+// Item i of rank s is 100 s + i.
+void expect_delivered(const communicator& comm, std::shared_ptr<const plan> compiled,
+                      const std::vector<pattern>& patterns) {
+    const auto& p = patterns[static_cast<std::size_t>(comm.rank())];
+    std::vector<count_t> items, slots(static_cast<std::size_t>(p.num_slots), -1), expected = slots;
+    for (count_t i = 0; i < p.num_items; ++i) items.push_back(100 * p.rank + i);
+    for (std::size_t e = 0; e < p.receives.size(); ++e) {
+        const auto& sends = patterns[static_cast<std::size_t>(p.receives.ranks[e])].sends;
+        const auto found = std::ranges::find(sends.ranks, p.rank) - sends.ranks.begin();
+        for (std::size_t k = 0; k < p.receives[e].size(); ++k)
+            expected[static_cast<std::size_t>(p.receives[e][k])] =
+                100 * p.receives.ranks[e] + sends[static_cast<std::size_t>(found)][k];
+    }
+    neighbor halo(comm, *compiled);
+    halo.exchange<count_t>(items, slots);
+    EXPECT_EQ(slots, expected);
+}
+
+class PlanMaker : public Planning {
+  protected:
+    // The same neighbors; numbers of items change with `k`.
+    std::vector<pattern> changed(const std::vector<pattern>& patterns, count_t k) const {
+        test::pattern_builder builder(num_ranks());
+        for (const auto& p : patterns) {
+            for (const rank_t destination : p.sends.ranks) {
+                const count_t num_items = (p.rank + 2 * destination + k) % 4;
+                builder.connect(p.rank, destination);
+                for (count_t i = 0; i < num_items; ++i)
+                    builder.send(p.rank, (i * k) % 5, destination);
+            }
+        }
+        return builder.take();
+    }
+};
+
+TEST_F(PlanMaker, MakesWhatIsCompiledWhereNothingChanges) {
+    const auto patterns = test::all_to_all_pattern(num_ranks());
+    for (const auto& route : test::conformance_routes()) {
+        plan_maker maker(comm, regions, mine(patterns), route);
+        EXPECT_EQ(*maker.latest(), compiled_offline(patterns, route));
+        EXPECT_EQ(*maker.make(mine(patterns)), compiled_offline(patterns, route));
+    }
+}
+
+TEST_F(PlanMaker, DeliversOtherItemsBetweenTheSameNeighbors) {
+    const auto first = test::uneven_pattern(num_ranks());
+    for (const auto& each : test::conformance_topologies(num_ranks())) {
+        for (const auto& entry : registered_routes()) {
+            plan_maker maker(comm, each, mine(first), entry.example);
+            for (count_t k = 1; k < 5; ++k) {
+                const auto next = changed(first, k);
+                expect_delivered(comm, maker.make(mine(next)), next);
+            }
+        }
+    }
+}
+
+TEST_F(PlanMaker, ANewNeighborIsAnErrorOnAllRanksAndChangesNothing) {
+    if (num_ranks() < 3) GTEST_SKIP() << "needs three ranks";
+    auto patterns = ring;
+    for (const auto& route : test::conformance_routes()) {
+        plan_maker maker(comm, regions, mine(ring), route);
+        const auto before = maker.latest();
+        pattern p = mine(ring);
+        if (rank() == num_ranks() - 1) p.sends.append(1, std::vector<count_t>{0});
+
+        const error fault = thrown_by([&] { maker.make(p); });
+
+        EXPECT_EQ(fault.code(), errc::invalid_argument);
+        EXPECT_EQ(fault.rank(), num_ranks() - 1);
+        EXPECT_EQ(maker.latest(), before);
+        EXPECT_EQ(*maker.make(mine(ring)), *before);
+    }
+}
+
+TEST_F(PlanMaker, FaultsOfOneRankAreErrorsOnAllRanks) {
+    const auto patterns = test::all_to_all_pattern(num_ranks());
+    for (const auto& route : test::conformance_routes()) {
+        plan_maker maker(comm, regions, mine(patterns), route);
+        pattern p = mine(patterns);
+        if (rank() == 0) p.receives.indices[0] = p.num_slots;
+        EXPECT_EQ(thrown_by([&] { maker.make(p); }).code(), errc::index_out_of_range);
+
+        pattern fewer = mine(patterns);
+        if (rank() == 0) fewer.sends = {};
+        const error fault = thrown_by([&] { maker.make(fewer); });
+        EXPECT_EQ(fault.code(), errc::count_mismatch);
+        EXPECT_STREQ(fault.what(), "rank 0 sends 0 items to rank 0, which expects 1");
+
+        pattern elsewhere = mine(patterns);
+        ++elsewhere.num_ranks;
+        EXPECT_EQ(thrown_by([&] { maker.make(elsewhere); }).code(), errc::size_mismatch);
+        EXPECT_EQ(*maker.make(mine(patterns)), compiled_offline(patterns, route));
     }
 }
 

@@ -1,0 +1,31 @@
+/// @file
+/// @brief What compiling a plan over MPI keeps from one call to the next.
+#pragma once
+
+#include <optional>
+
+#include "crossdock/neighbor/compile_mpi.hpp"
+#include "crossdock/plan/plan_compiler.hpp"
+
+namespace crossdock {
+
+/// @brief A plan, and the way it was compiled along if that was asked for.
+struct compilation {
+    std::unique_ptr<route> r;
+    std::optional<plan> compiled;
+    plan_way way;
+};
+
+/// @brief As `compile_mpi`; also keeps the way.
+compilation compile_and_keep_way(const communicator& comm, const topology& regions,
+                                 const pattern& p, std::string_view route_name,
+                                 const compile_options& options, std::int64_t also_equal);
+
+/// @throws error(errc::size_mismatch)  the topology, the pattern and the communicator disagree
+/// @throws as `validate(pattern)`
+void check_sizes(const communicator& comm, const topology& regions, const pattern& p);
+
+/// @brief The current exception as this rank's error.
+error current_error_of(rank_t rank);
+
+}  // namespace crossdock

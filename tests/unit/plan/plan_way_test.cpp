@@ -1,0 +1,156 @@
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <random>
+
+#include "crossdock/plan/plan_compiler.hpp"
+#include "crossdock/plan/verify.hpp"
+#include "support/patterns.hpp"
+#include "support/routes.hpp"
+#include "support/thrown_by.hpp"
+#include "support/topologies.hpp"
+
+namespace crossdock {
+namespace {
+
+// Drives the compilers of all ranks, and checks in each round who hears from whom.
+template <class CheckSources>
+std::vector<plan> run(std::vector<plan_compiler>& ranks, CheckSources&& check_sources) {
+    std::vector<std::vector<word_message>> inboxes(ranks.size());
+    for (int round = 0; round < ranks.front().num_rounds(); ++round) {
+        for (std::size_t source = 0; source < ranks.size(); ++source) {
+            for (auto& message : ranks[source].send()) {
+                inboxes[static_cast<std::size_t>(message.peer)].push_back(
+                    {static_cast<rank_t>(source), std::move(message.words)});
+            }
+        }
+        for (std::size_t p = 0; p < ranks.size(); ++p) {
+            check_sources(p, round, inboxes[p]);
+            ranks[p].receive(inboxes[p]);
+            inboxes[p].clear();
+        }
+    }
+    std::vector<plan> plans;
+    for (auto& rank : ranks) plans.push_back(rank.finish());
+    return plans;
+}
+
+struct first_compilation {
+    std::vector<plan> plans;
+    std::vector<plan_way> ways;
+};
+
+first_compilation compile_and_keep_way(const topology& regions, const route& r,
+                                       const std::vector<pattern>& patterns,
+                                       const compile_options& options) {
+    std::vector<plan_compiler> ranks;
+    for (const auto& p : patterns) ranks.emplace_back(regions, p, r, options).keep_way();
+    first_compilation result{run(ranks, [](auto...) {}), {}};
+    for (const auto& rank : ranks) result.ways.push_back(rank.way());
+    return result;
+}
+
+// Every rank hears from exactly the peers that the way names.
+std::vector<plan> compile_along(const std::vector<plan_way>& ways, const topology& regions,
+                                const route& r, const std::vector<pattern>& patterns,
+                                const compile_options& options) {
+    std::vector<plan_compiler> ranks;
+    for (std::size_t p = 0; p < patterns.size(); ++p)
+        ranks.emplace_back(regions, patterns[p], r, options, ways[p]);
+    return run(ranks, [&](std::size_t p, int stage, const std::vector<word_message>& inbox) {
+        std::vector<rank_t> sources;
+        for (const auto& message : inbox) sources.push_back(message.peer);
+        EXPECT_EQ(sources, ways[p].stages[static_cast<std::size_t>(stage)].sources);
+    });
+}
+
+// Other items between the same neighbors, none between some of them.
+std::vector<pattern> with_other_items(const std::vector<pattern>& patterns, std::uint64_t seed) {
+    std::mt19937_64 random(seed);
+    test::pattern_builder builder(static_cast<rank_t>(patterns.size()));
+    for (const auto& p : patterns) {
+        for (const rank_t destination : p.sends.ranks) {
+            for (auto n = random() % 4; n > 0; --n)
+                builder.send(p.rank, static_cast<count_t>(random() % 12), destination);
+        }
+    }
+    return builder.take();
+}
+
+class PlanWay : public testing::TestWithParam<std::string> {
+  protected:
+    template <class Check>
+    void for_all_cases(Check check) {
+        for (const rank_t num_ranks : {1, 3, 8, 13}) {
+            for (const auto& regions : test::conformance_topologies(num_ranks)) {
+                const auto r = make_route(GetParam(), regions);
+                for (const auto& [name, patterns] : test::conformance_patterns(num_ranks)) {
+                    for (const bool deduplicate : {true, false}) {
+                        SCOPED_TRACE(regions.to_string() + " " + name);
+                        check(regions, *r, patterns, compile_options{deduplicate});
+                    }
+                }
+            }
+        }
+    }
+};
+
+TEST_P(PlanWay, KeepingItDoesNotChangeThePlan) {
+    for_all_cases(
+        [](const auto& regions, const auto& r, const auto& patterns, const auto& options) {
+            EXPECT_EQ(compile_and_keep_way(regions, r, patterns, options).plans,
+                      compile(regions, patterns, r, options));
+        });
+}
+
+TEST_P(PlanWay, TheSamePatternGetsTheSamePlan) {
+    for_all_cases(
+        [](const auto& regions, const auto& r, const auto& patterns, const auto& options) {
+            const auto first = compile_and_keep_way(regions, r, patterns, options);
+            EXPECT_EQ(compile_along(first.ways, regions, r, patterns, options), first.plans);
+        });
+}
+
+TEST_P(PlanWay, OtherItemsOfTheSameNeighborsArriveExactlyOnce) {
+    for_all_cases(
+        [](const auto& regions, const auto& r, const auto& patterns, const auto& options) {
+            const auto first = compile_and_keep_way(regions, r, patterns, options);
+            for (const std::uint64_t seed : {1, 2}) {
+                const auto changed = with_other_items(patterns, seed);
+                EXPECT_NO_THROW(
+                    verify(compile_along(first.ways, regions, r, changed, options), changed));
+            }
+        });
+}
+
+TEST_P(PlanWay, OtherItemsInTheSameNumbersGetThePlanCompiledFromTheStart) {
+    const auto regions = topology::from_string("2x4");
+    const auto r = make_route(GetParam(), regions);
+    auto patterns = test::all_to_all_pattern(8);
+    const auto first = compile_and_keep_way(regions, *r, patterns, {});
+    for (auto& p : patterns) std::ranges::reverse(p.sends.indices);
+
+    EXPECT_EQ(compile_along(first.ways, regions, *r, patterns, {}), compile(regions, patterns, *r));
+}
+
+TEST_P(PlanWay, ANewNeighborIsRefused) {
+    const auto regions = topology::from_string("2x4");
+    const auto r = make_route(GetParam(), regions);
+    const auto first = compile_and_keep_way(regions, *r, test::ring_pattern(8), {});
+    const auto changed = test::all_to_all_pattern(8);
+
+    const error fault =
+        test::thrown_by([&] { plan_compiler(regions, changed[3], *r, {}, first.ways[3]); });
+
+    EXPECT_EQ(fault.code(), errc::invalid_argument);
+    EXPECT_EQ(fault.rank(), 3);
+    EXPECT_STREQ(fault.what(),
+                 "rank 3 sends to rank 0, which was none of its neighbors when the first "
+                 "plan was compiled");
+}
+
+INSTANTIATE_TEST_SUITE_P(Routes, PlanWay, testing::ValuesIn(test::conformance_routes()),
+                         [](const auto& instance) { return test::test_name(instance.param); });
+
+}  // namespace
+}  // namespace crossdock
