@@ -7,6 +7,7 @@
 
 #include "crossdock/neighbor/compile_mpi.hpp"
 #include "crossdock/neighbor/neighbor.hpp"
+#include "crossdock/neighbor/plan_cache.hpp"
 #include "crossdock/neighbor/plan_maker.hpp"
 #include "crossdock/pattern/pattern_mpi.hpp"
 #include "crossdock/route/route.hpp"
@@ -165,6 +166,12 @@ TEST(PlanReductions, ThereIsOneForEachPlanButTheFirst) {
         maker.make(mine);
         EXPECT_EQ(num_reductions, 1) << entry.name;
     }
+
+    plan_cache plans(comm);
+    plans.compile(regions, mine, "two_step");
+    num_reductions = 0;
+    plans.compile(regions, mine, "two_step");
+    EXPECT_EQ(num_reductions, 1);
     comm.close();
 }
 

@@ -1,0 +1,54 @@
+/// @file
+/// @brief Plans that are compiled once and found again.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "crossdock/base/communicator_mpi.hpp"
+#include "crossdock/plan/kept_plans.hpp"
+
+namespace crossdock {
+
+/// @brief Compiles plans, and keeps the last ones for patterns that come again.
+///
+/// A plan is found where all ranks bring what it was compiled from: equal patterns, topologies, routes and
+/// options, which are compared and not only hashed. If one rank's pattern is new, all compile.
+///
+///     plan_cache plans(comm);
+///     plans.compile(regions, a, "three_step");    compiles
+///     plans.compile(regions, b, "three_step");    compiles
+///     plans.compile(regions, a, "three_step");    the first plan again, for one reduction
+///
+/// It keeps a copy of each pattern. Tell `neighbor` to take the plan, which may be used by several.
+/// @par Thread safety
+/// As `neighbor`.
+class plan_cache {
+  public:
+    /// @param comm      stays open for the life of this object
+    /// @param capacity  how many plans are kept, at most `kept_plans::max_capacity`; equal on all ranks
+    /// @par Collective
+    /// Yes; blocks.
+    /// @throws error(errc::invalid_argument)  on all ranks: `capacity` is out of range, or differs
+    explicit plan_cache(const communicator& comm, int capacity = 8);
+
+    /// @brief This rank's plan, as `compile_mpi` gives it.
+    /// @return the same object as before where it is found
+    /// @par Collective
+    /// Yes; blocks. One reduction of a word; and where the plan is not found, `compile_mpi`.
+    /// @throws error  on all ranks, as `compile_mpi`; nothing is kept then
+    /// @par Complexity
+    /// Linear in the pattern, for comparing it.
+    std::shared_ptr<const plan> compile(const topology& regions, const pattern& p,
+                                        std::string_view route_name,
+                                        const compile_options& options = {});
+
+    /// @brief How many plans are kept.
+    int num_kept() const noexcept { return kept_.num_kept(); }
+
+  private:
+    communicator comm_;
+    kept_plans kept_;
+};
+
+}  // namespace crossdock
