@@ -95,7 +95,8 @@ entrant mpi_neighbor_alltoallv_init();
 entrant petsc_forest(const std::string& type);
 
 /// @brief The library, over one of its routes.
-entrant crossdock_route(const std::string& route, bool deduplicate, executor_kind executor);
+/// @param how  item size and reverse exchanges are the task's
+entrant crossdock_route(const std::string& route, const neighbor_options& how);
 
 /// @brief Items of `item_bytes` bytes as an MPI datatype: doubles if that is possible.
 class item_datatype {

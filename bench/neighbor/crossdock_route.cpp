@@ -30,15 +30,11 @@ class sum_operation {
 
 class library_neighbor final : public contender {
   public:
-    library_neighbor(const exchange_task& task, const std::string& route, bool deduplicate,
-                     executor_kind executor)
+    library_neighbor(const exchange_task& task, const std::string& route,
+                     const neighbor_options& how)
         : task_(task),
           type_(task.item_bytes),
-          neighbor_(task.comm, task.regions, task.what, route,
-                    {.deduplicate = deduplicate,
-                     .executor = executor,
-                     .item_bytes = task.item_bytes,
-                     .prepare_reverse = !task.is_forward()}) {}
+          neighbor_(task.comm, task.regions, task.what, route, how) {}
 
     void start() override {
         if (task_.is_forward()) {
@@ -93,10 +89,13 @@ class library_neighbor final : public contender {
 
 }  // namespace
 
-entrant crossdock_route(const std::string& route, bool deduplicate, executor_kind executor) {
-    return {route, to_string(executor), deduplicate, "",
+entrant crossdock_route(const std::string& route, const neighbor_options& how) {
+    return {route, to_string(how.executor), how.deduplicate, "",
             [=](const exchange_task& task) -> std::unique_ptr<contender> {
-                return std::make_unique<library_neighbor>(task, route, deduplicate, executor);
+                neighbor_options complete = how;
+                complete.item_bytes = task.item_bytes;
+                complete.prepare_reverse = !task.is_forward();
+                return std::make_unique<library_neighbor>(task, route, complete);
             }};
 }
 

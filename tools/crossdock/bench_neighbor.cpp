@@ -20,15 +20,22 @@ std::vector<std::string> baseline_names() {
 }
 
 // The first one is what the others are compared with.
-std::vector<bench::entrant> entrants(const neighbor_options& options,
+std::vector<bench::entrant> entrants(const communicator& comm, const neighbor_options& options,
                                      const std::vector<std::string>& routes) {
+    crossdock::neighbor_options how;
+    if (!options.nodes_text.empty())
+        how.nodes = topology::from_string(options.nodes_text, comm.num_ranks());
+    how.lane_bytes = options.lane_bytes;
     std::vector<bench::entrant> all;
     for (const auto& baseline : asked_baselines(options))
         if (baseline.obstacle.empty()) all.push_back(baseline);
     for (const auto& route : routes) {
         for (const bool deduplicate : {false, true}) {
-            for (const auto& executor : options.executors)
-                all.push_back(bench::crossdock_route(route, deduplicate, parse_executor(executor)));
+            how.deduplicate = deduplicate;
+            for (const auto& executor : options.executors) {
+                how.executor = parse_executor(executor);
+                all.push_back(bench::crossdock_route(route, how));
+            }
         }
     }
     return all;
@@ -75,7 +82,7 @@ int run(const neighbor_options& options) {
             options.is_amg ? distribute_amg(comm, regions, input) : bench::distribute(comm, [&] {
                 return bench::load_levels(input.file, input.partition, regions);
             });
-        const auto found = contest(comm, regions, parts, entrants(options, routes), options);
+        const auto found = contest(comm, regions, parts, entrants(comm, options, routes), options);
         if (comm.rank() == 0)
             (options.as_json ? print_neighbor_json : print_neighbor_tables)(options, regions,
                                                                             found);
@@ -134,6 +141,12 @@ void add_bench_neighbor(CLI::App& verb, action& chosen) {
                      "What runs the plans of the routes, separated by commas")
         ->delimiter(',')
         ->check(CLI::IsMember({"auto", "persistent", "shared_memory"}))
+        ->capture_default_str();
+    neighbor->add_option("--nodes", options->nodes_text,
+                         "Which ranks share memory, if they can; text as for --topology");
+    neighbor
+        ->add_option("--lane-bytes", options->lane_bytes,
+                     "Least bytes of a message that each rank of a node carries; 0: not split")
         ->capture_default_str();
     auto& contest = options->contest;
     add_count(*neighbor, "--iterations", contest.iterations, "Timed exchanges of every contender",

@@ -19,6 +19,8 @@ struct neighbor_options {
     std::vector<std::string> baselines;
     std::vector<std::string> routes{"all"};
     std::vector<std::string> executors{"persistent", "shared_memory"};
+    std::string nodes_text;
+    std::size_t lane_bytes = 0;
     bench::contest_options contest;
     bool as_json = false;
 };

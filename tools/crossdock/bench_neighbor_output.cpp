@@ -100,6 +100,8 @@ void print_neighbor_json(const neighbor_options& options, const topology& region
     json document = record_head("crossdock.bench.neighbor/1", options.input, regions);
     document["amg"] = options.is_amg;
     document["direction"] = options.direction;
+    document["nodes"] = options.nodes_text.empty() ? json(nullptr) : json(options.nodes_text);
+    document["lane_bytes"] = options.lane_bytes;
     document["item_bytes"] = options.contest.item_bytes;
     document["values"] = options.num_values != 0 ? json(options.num_values) : json(nullptr);
     document["warm_ups"] = options.contest.warm_ups;

@@ -43,7 +43,7 @@ std::vector<showing> show_all(const communicator& comm, const topology& regions,
                               const bench::share& part) {
     std::vector<showing> shown;
     for (const auto& r : make_routes(expand_routes({"all"}), regions)) {
-        const auto entrant = bench::crossdock_route(r->name(), true, executor_kind::automatic);
+        const auto entrant = bench::crossdock_route(r->name(), {});
         const auto [is_verified, sent] = bench::check(comm, regions, part, entrant, {});
         shown.push_back({r->name(), r->num_stages(), sent, is_verified});
     }
