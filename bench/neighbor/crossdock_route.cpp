@@ -37,7 +37,10 @@ class library_neighbor final : public contender {
           neighbor_(task.comm, task.regions, task.what, route, how) {}
 
     void start() override {
-        if (task_.is_forward()) {
+        if (task_.is_forward() && task_.item_bytes == sizeof(double)) {
+            neighbor_.start(std::span<const double>(as<double>(task_.items)),
+                            as<double>(task_.slots));
+        } else if (task_.is_forward()) {
             neighbor_.start(task_.items.data(), task_.slots.data(), type_.get());
         } else {
             start_reverse();
@@ -57,6 +60,11 @@ class library_neighbor final : public contender {
     }
 
   private:
+    template <class Item>
+    static std::span<Item> as(std::span<std::byte> bytes) {
+        return {reinterpret_cast<Item*>(bytes.data()), bytes.size() / sizeof(Item)};
+    }
+
     void start_reverse() {
         switch (task_.item_bytes / sizeof(double)) {
             case 1: return start_sums<1>();
@@ -71,10 +79,7 @@ class library_neighbor final : public contender {
     template <std::size_t NumValues>
     void start_sums() {
         using item = std::array<double, NumValues>;
-        const auto as_items = [](std::span<std::byte> bytes) {
-            return std::span(reinterpret_cast<item*>(bytes.data()), bytes.size() / sizeof(item));
-        };
-        neighbor_.start_reverse(std::span<const item>(as_items(task_.slots)), as_items(task_.items),
+        neighbor_.start_reverse(std::span<const item>(as<item>(task_.slots)), as<item>(task_.items),
                                 [](item a, const item& b) {
                                     for (std::size_t v = 0; v < NumValues; ++v) a[v] += b[v];
                                     return a;

@@ -2,8 +2,8 @@
 
 using crossdock::errc;
 using crossdock::error;
-using crossdock::neighbor;
 using crossdock::executor_kind;
+using crossdock::neighbor;
 using crossdock::neighbor_options;
 
 namespace crossdock::c {
@@ -48,13 +48,9 @@ crossdock_status crossdock_options_init(crossdock_options* options) {
     return guarded([&] {
         require(options, "options");
         const neighbor_options defaults;
-        *options = {defaults.deduplicate,
-                    defaults.max_message_bytes,
-                    CROSSDOCK_EXECUTOR_AUTO,
-                    nullptr,
-                    defaults.item_bytes,
-                    defaults.lane_bytes,
-                    defaults.prepare_reverse};
+        *options = {
+            defaults.deduplicate, defaults.max_message_bytes, CROSSDOCK_EXECUTOR_AUTO, nullptr,
+            defaults.item_bytes,  defaults.lane_bytes,        defaults.prepare_reverse};
     });
 }
 

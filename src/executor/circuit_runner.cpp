@@ -44,7 +44,14 @@ circuit_runner::circuit_runner(std::shared_ptr<const circuit> work,
       half_mask_(num_halves_of(*work_) - 1),
       is_contributed_(work_->sends.size()),
       is_sent_(work_->sends.size()) {
-    for (const auto& t : work_->tasks) is_foreign_.push_back(is_foreign(*work_, t));
+    for (int number = 0; number < static_cast<int>(work_->tasks.size()); ++number) {
+        const auto& t = task(number);
+        all_.tasks.push_back({number, 0, is_foreign(*work_, t)});
+        if (t.purpose != task_purpose::output) ++all_.num_duties;
+        if (all_.tasks.back().is_foreign) ++all_.num_foreign;
+    }
+    all_.num_gated = static_cast<std::size_t>(std::count_if(
+        work_->sends.begin(), work_->sends.end(), [](const auto& part) { return part.gate >= 0; }));
     receives_for_others_ =
         !work_->readers.empty() ||
         std::any_of(work_->receives.begin(), work_->receives.end(), [&](const auto& part) {
@@ -68,21 +75,12 @@ void circuit_runner::begin(const std::byte* input, std::byte* output, combine_fu
     output_ = output;
     combine_ = std::move(combine);
     readers_are_through_ = work_->readers.empty();
-    num_pending_duties_ = num_pending_foreign_ = num_gated_ = 0;
     is_receivable_ = !work_->has_foreign_receivers;
     num_unreceived_ = work_->num_section_receives;
-    pending_.clear();
-    for (int number = 0; number < static_cast<int>(work_->tasks.size()); ++number) {
-        pending_.push_back({number, 0});
-        if (task(number).purpose != task_purpose::output) ++num_pending_duties_;
-        if (is_foreign_[static_cast<std::size_t>(number)]) ++num_pending_foreign_;
-    }
     num_unsent_ = work_->sends.size();
-    for (std::size_t part = 0; part < work_->sends.size(); ++part) {
-        is_sent_[part] = false;
-        is_contributed_[part] = false;
-        if (work_->sends[part].gate >= 0) ++num_gated_;
-    }
+    left_ = all_;
+    std::fill(is_sent_.begin(), is_sent_.end(), char{false});
+    std::fill(is_contributed_.begin(), is_contributed_.end(), char{false});
 }
 
 bool circuit_runner::readers_are_through() {
@@ -157,7 +155,7 @@ void circuit_runner::run(const circuit_task& t) {
 }
 
 void circuit_runner::complete(const circuit_task& t, sender& to) {
-    if (t.purpose != task_purpose::output) --num_pending_duties_;
+    if (t.purpose != task_purpose::output) --left_.num_duties;
     switch (t.purpose) {
         case task_purpose::output: break;
         case task_purpose::section:
@@ -189,24 +187,24 @@ void circuit_runner::send_if_filled(std::size_t part, sender& to) {
     if (work_->sends[part].is_after_previous && !is_sent_[part - 1]) return;
     is_sent_[part] = true;
     --num_unsent_;
-    if (work_->sends[part].gate >= 0) --num_gated_;
+    if (work_->sends[part].gate >= 0) --left_.num_gated;
     to.send(part);
 }
 
 void circuit_runner::advance(sender& to) {
     tell_receivable();
-    std::size_t num_left = 0;
-    for (std::size_t i = 0; i < pending_.size(); ++i) {
-        if (!can_run(pending_[i])) {
-            pending_[num_left++] = pending_[i];
+    auto kept = left_.tasks.begin();
+    for (auto& pending : left_.tasks) {
+        if (!can_run(pending)) {
+            *kept++ = pending;
             continue;
         }
-        const int number = pending_[i].number;
-        run(task(number));
-        if (is_foreign_[static_cast<std::size_t>(number)]) --num_pending_foreign_;
-        complete(task(number), to);
+        const auto& t = task(pending.number);
+        run(t);
+        if (pending.is_foreign) --left_.num_foreign;
+        complete(t, to);
     }
-    pending_.resize(num_left);
+    left_.tasks.erase(kept, left_.tasks.end());
     for (std::size_t part = 0; num_unsent_ > 0 && part < is_sent_.size(); ++part)
         send_if_filled(part, to);
 }

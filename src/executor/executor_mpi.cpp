@@ -1,5 +1,6 @@
 #include "crossdock/executor/executor_mpi.hpp"
 
+#include <algorithm>
 #include <thread>
 #include <utility>
 
@@ -8,6 +9,15 @@ namespace crossdock {
 namespace {
 
 constexpr const char* not_active = "no exchange is active";
+
+// Whether several parts come from one rank in one stage, which match in order: MPI_Startall does not
+// promise to start them so.
+bool has_several_from_one(const std::vector<circuit_part>& receives) {
+    const auto is_beside = [](const circuit_part& a, const circuit_part& b) {
+        return a.peer == b.peer && a.stage == b.stage;
+    };
+    return std::adjacent_find(receives.begin(), receives.end(), is_beside) != receives.end();
+}
 
 }  // namespace
 
@@ -18,7 +28,8 @@ executor::executor(const communicator& comm, std::shared_ptr<const circuit> work
       first_tag_(first_tag),
       item_bytes_(item_bytes),
       runner_(std::make_shared<circuit_runner>(work, make_blocks(*work), item_bytes)),
-      num_section_receives_(work->num_section_receives) {
+      num_section_receives_(work->num_section_receives),
+      must_match_in_order_(has_several_from_one(work->receives)) {
     const std::size_t num_halves = runner_->num_halves();
     num_receive_requests_ = work->receives.size() + (num_halves - 1) * num_section_receives_;
     requests_.assign(num_receive_requests_ + num_halves * work->sends.size(), MPI_REQUEST_NULL);
@@ -129,10 +140,14 @@ void executor::start(const void* input, void* output, combine_function combine) 
     if (is_registered_) comm_.add_work(this);
 }
 
-// One by one: the parts of a message must match in order, which MPI_Startall does not promise.
 void executor::start_receives(std::size_t first, std::size_t end) {
-    for (std::size_t i = first; i < end; ++i)
-        CROSSDOCK_MPI(MPI_Start(&requests_[receive_request(i, runner_->half())]));
+    if (first == end) return;
+    MPI_Request* const requests = requests_.data() + receive_request(first, runner_->half());
+    if (!must_match_in_order_) {
+        CROSSDOCK_MPI(MPI_Startall(static_cast<int>(end - first), requests));
+        return;
+    }
+    for (std::size_t i = 0; i < end - first; ++i) CROSSDOCK_MPI(MPI_Start(&requests[i]));
 }
 
 void executor::send(std::size_t part) {

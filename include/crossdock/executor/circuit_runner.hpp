@@ -116,17 +116,17 @@ class circuit_runner {
 
     /// @brief Whether others, or messages, wait for something that this rank still has to do.
     bool owes() const noexcept {
-        return num_pending_duties_ > 0 || num_unsent_ > 0 || !is_receivable_ ||
+        return left_.num_duties > 0 || num_unsent_ > 0 || !is_receivable_ ||
                (num_unreceived_ > 0 && receives_for_others_);
     }
     /// @brief Whether something waits for other ranks of the domain, so that no message tells when it
     /// can be done.
     bool awaits_domain() const noexcept {
-        return num_pending_foreign_ > 0 || num_gated_ > 0 || !is_receivable_;
+        return left_.num_foreign > 0 || left_.num_gated > 0 || !is_receivable_;
     }
     /// @brief Everything is done; parts that were handed to the sender may still be under way.
     bool is_done() const noexcept {
-        return pending_.empty() && num_unsent_ == 0 && num_unreceived_ == 0 && is_receivable_;
+        return left_.tasks.empty() && num_unsent_ == 0 && num_unreceived_ == 0 && is_receivable_;
     }
 
     /// @brief Tells the others that this rank is through.
@@ -148,6 +148,14 @@ class circuit_runner {
     struct pending_task {
         int number;
         std::size_t num_readable;  // awaited sections found readable so far
+        bool is_foreign;           // waits for other ranks of the domain
+    };
+    // What is to be done in an exchange.
+    struct agenda {
+        std::vector<pending_task> tasks;
+        std::size_t num_duties = 0;   // of the tasks: for others or for messages
+        std::size_t num_foreign = 0;  // of the tasks
+        std::size_t num_gated = 0;    // parts that others fill, too
     };
 
     const circuit_block& block(int number) const {
@@ -170,7 +178,7 @@ class circuit_runner {
     std::vector<circuit_block> blocks_;
     std::size_t item_bytes_;
     std::uint64_t half_mask_;
-    std::vector<bool> is_foreign_;  // by task
+    agenda all_;
     bool receives_for_others_;
 
     std::uint64_t generation_ = 0;
@@ -179,14 +187,11 @@ class circuit_runner {
     combine_function combine_;
     bool readers_are_through_ = false;
     bool is_receivable_ = true;
-    std::vector<pending_task> pending_;
-    std::vector<bool> is_contributed_;  // by part that is sent, by this rank
-    std::vector<bool> is_sent_;
+    agenda left_;
+    std::vector<char> is_contributed_;  // by part that is sent, by this rank
+    std::vector<char> is_sent_;
     std::size_t num_unsent_ = 0;
-    std::size_t num_gated_ = 0;  // of the unsent
     std::size_t num_unreceived_ = 0;
-    std::size_t num_pending_duties_ = 0;
-    std::size_t num_pending_foreign_ = 0;
 };
 
 }  // namespace crossdock

@@ -560,8 +560,8 @@ TEST_F(Communication, EveryRouteCarriesItemsForwardAndHome) {
             crossdock_options options{};
             options.deduplicate = deduplicate;
             options.max_message_bytes = 64;
-            options.executor = deduplicate != 0 ? CROSSDOCK_EXECUTOR_SHARED_MEMORY
-                                                : CROSSDOCK_EXECUTOR_PERSISTENT;
+            options.executor =
+                deduplicate != 0 ? CROSSDOCK_EXECUTOR_SHARED_MEMORY : CROSSDOCK_EXECUTOR_PERSISTENT;
             options.nodes = topology;
             options.lane_bytes = 8;
             options.prepare_reverse = 1;
