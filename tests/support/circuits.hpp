@@ -1,0 +1,256 @@
+/// @file
+/// @brief Circuits of all ranks, compiled and run in one process.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <set>
+#include <stdexcept>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "crossdock/executor/circuit_compiler.hpp"
+#include "crossdock/executor/circuit_runner.hpp"
+#include "crossdock/executor/flow.hpp"
+#include "crossdock/topology/topology.hpp"
+
+namespace crossdock::test {
+
+/// @brief `forward_flow` or `reverse_flow`.
+using make_flow = flow (*)(const plan&, const memory_domain&, const lane_rule*);
+
+using circuits = std::vector<std::shared_ptr<const circuit>>;
+
+/// @brief The domain of a rank; each region of `nodes` is one.
+inline memory_domain domain_of(const topology& nodes, rank_t rank) {
+    const region_t node = nodes.region_of(rank);
+    std::vector<rank_t> ranks;
+    for (rank_t i = 0; i < nodes.region_size(node); ++i) ranks.push_back(nodes.rank_at(node, i));
+    return {std::move(ranks), rank};
+}
+
+/// @brief Carries the messages of all ranks' compilers.
+/// @param items_per_lane  0: no message is split
+inline circuits compile_circuits(const std::vector<plan>& plans, make_flow way,
+                                 const topology& nodes, count_t max_part_items,
+                                 count_t items_per_lane = 0) {
+    const lane_rule rule(nodes, std::max<count_t>(items_per_lane, 1));
+    const lane_rule* const lanes = items_per_lane > 0 ? &rule : nullptr;
+    const std::size_t num_ranks = plans.size();
+    std::deque<memory_domain> domains;
+    std::deque<circuit_compiler> compilers;
+    for (const auto& p : plans) {
+        domains.push_back(domain_of(nodes, p.rank()));
+        compilers.emplace_back(way(p, domains.back(), lanes), domains.back(), max_part_items,
+                               lanes);
+    }
+    using inboxes = std::vector<std::vector<word_message>>;
+    const auto carry =
+        [&](const std::function<std::vector<word_message>(circuit_compiler&)>& send) {
+            inboxes all(num_ranks);
+            for (std::size_t rank = 0; rank < num_ranks; ++rank) {
+                for (auto& message : send(compilers[rank])) {
+                    const auto to = static_cast<std::size_t>(domains[rank].rank_at(message.peer));
+                    all[to].push_back({domains[rank].here(), std::move(message.words)});
+                }
+            }
+            return all;
+        };
+    for (int stage = 0; stage < compilers[0].num_stages(); ++stage) {
+        const auto all = carry([&](auto& compiler) { return compiler.send_references(stage); });
+        for (std::size_t rank = 0; rank < num_ranks; ++rank)
+            compilers[rank].receive_references(stage, all[rank]);
+    }
+    const auto all = carry([](auto& compiler) { return compiler.send_claims(); });
+    circuits result;
+    for (std::size_t rank = 0; rank < num_ranks; ++rank) {
+        compilers[rank].receive_claims(all[rank]);
+        result.push_back(std::make_shared<const circuit>(compilers[rank].finish()));
+    }
+    return result;
+}
+
+/// @brief Delivers messages in the order in which they are sent from one rank to another with a tag.
+///
+/// Some leave their place at once, others only when they are received, as with MPI.
+class circuit_network {
+  public:
+    explicit circuit_network(rank_t num_ranks)
+        : num_under_way_(static_cast<std::size_t>(num_ranks)) {}
+
+    void send(rank_t source, rank_t destination, int tag, const std::byte* from, std::size_t bytes,
+              bool leaves_at_once) {
+        const std::lock_guard lock(mutex_);
+        message sent{from, {}, bytes};
+        if (leaves_at_once) {
+            sent.copy.assign(from, from + bytes);
+        } else {
+            ++num_under_way_[static_cast<std::size_t>(source)];
+        }
+        channels_[{source, destination, tag}].push_back(std::move(sent));
+    }
+
+    /// @brief False if there is none; throws if it is of another length.
+    bool receive(rank_t source, rank_t destination, int tag, std::byte* to, std::size_t bytes) {
+        const std::lock_guard lock(mutex_);
+        auto& channel = channels_[{source, destination, tag}];
+        if (channel.empty()) return false;
+        const message next = std::move(channel.front());
+        channel.pop_front();
+        if (next.bytes != bytes) throw std::length_error("a message of another length");
+        if (next.copy.empty()) --num_under_way_[static_cast<std::size_t>(source)];
+        std::memcpy(to, next.copy.empty() ? next.from : next.copy.data(), bytes);
+        return true;
+    }
+
+    /// @brief Whether all that a rank has sent may be overwritten.
+    bool has_left(rank_t source) {
+        const std::lock_guard lock(mutex_);
+        return num_under_way_[static_cast<std::size_t>(source)] == 0;
+    }
+
+  private:
+    struct message {
+        const std::byte* from;
+        std::vector<std::byte> copy;
+        std::size_t bytes;
+    };
+
+    std::mutex mutex_;
+    std::map<std::tuple<rank_t, rank_t, int>, std::deque<message>> channels_;
+    std::vector<int> num_under_way_;  // by source
+};
+
+/// @brief One rank: what `executor` is, with another network.
+class circuit_rank final : private circuit_runner::sender {
+  public:
+    circuit_rank(rank_t rank, std::shared_ptr<const circuit> work,
+                 std::vector<circuit_block> blocks, std::size_t item_bytes,
+                 circuit_network& network)
+        : rank_(rank),
+          item_bytes_(item_bytes),
+          network_(network),
+          runner_(std::move(work), std::move(blocks), item_bytes),
+          random_(static_cast<std::uint64_t>(rank)) {}
+
+    bool is_active() const { return is_active_; }
+    const circuit_runner& runner() const { return runner_; }
+
+    void start(const std::byte* input, std::byte* output, combine_function combine) {
+        input_ = input;
+        output_ = output;
+        is_active_ = true;
+        is_taken_.assign(work().receives.size(), false);
+        num_in_place_ = work().receives.size() - work().num_section_receives;
+        runner_.begin(input, output, std::move(combine));
+        has_posted_ = runner_.may_receive();
+        runner_.advance(*this);
+    }
+
+    /// @brief Takes messages, at most so many, and does what can be done; true once complete.
+    bool test(int most_messages) {
+        has_posted_ = has_posted_ || runner_.may_receive();
+        take(most_messages);
+        runner_.advance(*this);
+        if (!runner_.is_done() || num_in_place_ > 0 || !network_.has_left(rank_)) return false;
+        runner_.end();
+        is_active_ = false;
+        return true;
+    }
+
+  private:
+    const circuit& work() const { return runner_.work(); }
+    static int tag_of(const circuit_part& part) { return 2 * part.stage + (part.is_lane ? 1 : 0); }
+
+    void take(int most_messages) {
+        std::set<std::pair<rank_t, int>> empty;  // what comes from there meanwhile is for next time
+        for (std::size_t i = 0; i < is_taken_.size() && most_messages > 0; ++i) {
+            const auto& part = work().receives[i];
+            const bool is_in_section = i < work().num_section_receives;
+            if (is_taken_[i] || (is_in_section && !has_posted_)) continue;
+            if (empty.count({part.peer, tag_of(part)}) > 0) continue;
+            std::byte* const to =
+                is_in_section ? runner_.address(part, runner_.half())
+                              : output_ + static_cast<std::size_t>(part.index) * item_bytes_;
+            if (!network_.receive(part.peer, rank_, tag_of(part), to, bytes_of(part))) {
+                empty.insert({part.peer, tag_of(part)});
+                continue;
+            }
+            is_taken_[i] = true;
+            --most_messages;
+            if (is_in_section) {
+                runner_.note_received(i);
+            } else {
+                --num_in_place_;
+            }
+        }
+    }
+
+    void send(std::size_t i) override {
+        const auto& part = work().sends[i];
+        const std::byte* const from =
+            part.is_in_place ? input_ + static_cast<std::size_t>(part.index) * item_bytes_
+                             : runner_.address(part, runner_.half());
+        network_.send(rank_, part.peer, tag_of(part), from, bytes_of(part), random_() % 2 == 0);
+    }
+
+    std::size_t bytes_of(const circuit_part& part) const {
+        return static_cast<std::size_t>(part.num_items) * item_bytes_;
+    }
+
+    rank_t rank_;
+    std::size_t item_bytes_;
+    circuit_network& network_;
+    circuit_runner runner_;
+    std::mt19937_64 random_;
+    const std::byte* input_ = nullptr;
+    std::byte* output_ = nullptr;
+    bool is_active_ = false;
+    bool has_posted_ = false;
+    std::vector<bool> is_taken_;
+    std::size_t num_in_place_ = 0;
+};
+
+/// @brief All ranks, the memory that they share, and what is between them.
+class circuit_world {
+  public:
+    circuit_world(const circuits& work, const topology& nodes, std::size_t item_bytes)
+        : network_(nodes.num_ranks()) {
+        std::vector<circuit_block> blocks;
+        for (const auto& one : work) {
+            const std::size_t bytes = circuit_block::size_bytes(*one, item_bytes);
+            memory_.emplace_back((bytes + sizeof(line) - 1) / sizeof(line));
+            blocks.push_back(circuit_block::make(memory_.back().data()->bytes, *one, item_bytes));
+        }
+        for (rank_t rank = 0; rank < nodes.num_ranks(); ++rank) {
+            const auto domain = domain_of(nodes, rank);
+            std::vector<circuit_block> shared;
+            for (int number = 0; number < domain.size(); ++number)
+                shared.push_back(blocks[static_cast<std::size_t>(domain.rank_at(number))]);
+            ranks_.emplace_back(rank, work[static_cast<std::size_t>(rank)], std::move(shared),
+                                item_bytes, network_);
+        }
+    }
+
+    rank_t num_ranks() const { return static_cast<rank_t>(ranks_.size()); }
+    circuit_rank& rank(rank_t rank) { return ranks_[static_cast<std::size_t>(rank)]; }
+
+  private:
+    struct alignas(circuit_block::alignment) line {
+        std::byte bytes[circuit_block::alignment];
+    };
+
+    circuit_network network_;
+    std::deque<std::vector<line>> memory_;
+    std::deque<circuit_rank> ranks_;
+};
+
+}  // namespace crossdock::test

@@ -1,0 +1,371 @@
+#include "crossdock/executor/circuit.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <string>
+
+#include "crossdock/plan/compile.hpp"
+#include "support/arrivals.hpp"
+#include "support/circuits.hpp"
+#include "support/patterns.hpp"
+#include "support/routes.hpp"
+#include "support/topologies.hpp"
+
+namespace crossdock {
+namespace {
+
+using test::circuit_world;
+using test::circuits;
+
+constexpr count_t no_limit = std::numeric_limits<int>::max();
+
+// Sums of `rough` depend on the order of their terms, those of `whole` do not.
+struct two_values {
+    double whole;
+    double rough;
+    friend bool operator==(const two_values&, const two_values&) = default;
+};
+
+constexpr two_values untouched{-1, -1};
+
+two_values value_of(rank_t rank, count_t index, int exchange) {
+    const double whole = 1 + exchange * 1000 + rank * 100 + static_cast<double>(index);
+    return {whole, (rank % 3 == 0 ? 1e9 : 1.0) / whole};
+}
+
+std::vector<two_values> values_of(rank_t rank, count_t num_values, int exchange) {
+    std::vector<two_values> values;
+    for (count_t i = 0; i < num_values; ++i) values.push_back(value_of(rank, i, exchange));
+    return values;
+}
+
+void add(std::byte* to, const std::byte* from, const moves& list) {
+    auto sum = [](const two_values& a, const two_values& b) {
+        return two_values{a.whole + b.whole, a.rough + b.rough};
+    };
+    combine_items(reinterpret_cast<two_values*>(to), reinterpret_cast<const two_values*>(from),
+                  list, sum);
+}
+
+// The outputs of all ranks of a number of exchanges: outputs[exchange][rank].
+using all_outputs = std::vector<std::vector<std::vector<two_values>>>;
+
+// Runs exchanges in an order of events that is drawn: one rank may be far ahead of the others, as far
+// as they let it.
+class drawn_run {
+  public:
+    drawn_run(const circuits& work, const topology& nodes, all_outputs inputs, all_outputs outputs,
+              std::uint64_t seed)
+        : world_(work, nodes, sizeof(two_values)),
+          inputs_(std::move(inputs)),
+          outputs_(std::move(outputs)),
+          num_done_(work.size()),
+          random_(seed) {}
+
+    // Empty if ranks wait for each other forever.
+    all_outputs run() {
+        std::size_t num_left = num_done_.size();
+        int num_steps = 0;
+        while (num_left > 0) {
+            if (++num_steps > 1'000'000) return {};
+            if (random_() % 4 == 0) favoured_ = random_() % num_done_.size();
+            if (step(favoured_)) --num_left;
+        }
+        return std::move(outputs_);
+    }
+
+  private:
+    // True if the rank has done its last exchange.
+    bool step(std::size_t r) {
+        if (num_done_[r] == inputs_.size()) return false;
+        auto& rank = world_.rank(static_cast<rank_t>(r));
+        auto& input = inputs_[num_done_[r]][r];
+        auto& output = outputs_[num_done_[r]][r];
+        if (!rank.is_active()) {
+            rank.start(reinterpret_cast<const std::byte*>(input.data()),
+                       reinterpret_cast<std::byte*>(output.data()), &add);
+            return false;
+        }
+        if (!rank.test(static_cast<int>(random_() % 3))) return false;
+        std::fill(input.begin(), input.end(), untouched);  // nobody reads it any more
+        return ++num_done_[r] == inputs_.size();
+    }
+
+    circuit_world world_;
+    all_outputs inputs_;
+    all_outputs outputs_;
+    std::vector<std::size_t> num_done_;  // exchanges, by rank
+    std::mt19937_64 random_;
+    std::size_t favoured_ = 0;
+};
+
+struct division {
+    topology nodes;
+    count_t max_part_items;
+    count_t items_per_lane = 0;
+};
+
+topology alone(rank_t num_ranks) { return topology::from_string(std::to_string(num_ranks) + "x1"); }
+
+std::vector<topology> divisions_into_nodes(rank_t num_ranks) {
+    std::vector<region_t> pairs, alternating, first_alone, uneven;
+    for (rank_t rank = 0; rank < num_ranks; ++rank) {
+        pairs.push_back(rank / 2);
+        alternating.push_back(rank % 2);
+        first_alone.push_back(rank == 0 ? 0 : 1);
+        uneven.push_back(rank % 4 == 3 ? 1 : rank / 4 * 2);
+    }
+    std::vector<topology> result{topology::one_region(num_ranks), alone(num_ranks)};
+    for (const auto& regions : {pairs, alternating, first_alone, uneven})
+        result.push_back(topology::from_regions(regions));
+    return result;
+}
+
+// Every one with parts of every length, and with and without lanes.
+std::vector<division> all_divisions(rank_t num_ranks) {
+    std::vector<division> result;
+    for (const auto& nodes : divisions_into_nodes(num_ranks)) {
+        for (const count_t max_part_items : {count_t{1}, count_t{3}, no_limit}) {
+            for (const count_t items_per_lane : {0, 1, 2})
+                result.push_back({nodes, max_part_items, items_per_lane});
+        }
+    }
+    return result;
+}
+
+class Circuits : public testing::TestWithParam<rank_t> {
+  protected:
+    static constexpr int num_exchanges = 4;
+
+    const rank_t num_ranks = GetParam();
+
+    // Exchanges[e][rank], with as many values as the rank has items or slots.
+    all_outputs values(const std::vector<pattern>& patterns, count_t pattern::*num) const {
+        all_outputs result;
+        for (int e = 0; e < num_exchanges; ++e) {
+            auto& all = result.emplace_back();
+            for (const auto& p : patterns) all.push_back(values_of(p.rank, p.*num, e));
+        }
+        return result;
+    }
+
+    all_outputs forward(const std::vector<plan>& plans, const std::vector<pattern>& patterns,
+                        const division& d) {
+        auto slots = values(patterns, &pattern::num_slots);
+        for (auto& all : slots) {
+            for (auto& array : all) std::fill(array.begin(), array.end(), untouched);
+        }
+        const auto work = test::compile_circuits(plans, &forward_flow, d.nodes, d.max_part_items,
+                                                 d.items_per_lane);
+        return drawn_run(work, d.nodes, values(patterns, &pattern::num_items), slots, ++seed_)
+            .run();
+    }
+
+    all_outputs reverse(const std::vector<plan>& plans, const std::vector<pattern>& patterns,
+                        const division& d) {
+        const auto work = test::compile_circuits(plans, &reverse_flow, d.nodes, d.max_part_items,
+                                                 d.items_per_lane);
+        return drawn_run(work, d.nodes, values(patterns, &pattern::num_slots),
+                         values(patterns, &pattern::num_items), ++seed_)
+            .run();
+    }
+
+    all_outputs expected_slots(const std::vector<pattern>& patterns) const {
+        all_outputs result;
+        for (int e = 0; e < num_exchanges; ++e) {
+            auto& all = result.emplace_back();
+            for (const auto& p : patterns) {
+                auto& slots = all.emplace_back(static_cast<std::size_t>(p.num_slots), untouched);
+                for (const auto& a : test::arrivals(patterns, p.rank))
+                    slots[static_cast<std::size_t>(a.slot)] = value_of(a.source, a.item, e);
+            }
+        }
+        return result;
+    }
+
+    void expect_whole_sums(const all_outputs& items, const std::vector<pattern>& patterns) const {
+        ASSERT_EQ(items.size(), std::size_t{num_exchanges});
+        auto expected = values(patterns, &pattern::num_items);
+        for (int e = 0; e < num_exchanges; ++e) {
+            const auto exchange = static_cast<std::size_t>(e);
+            for (const auto& p : patterns) {
+                for (const auto& a : test::arrivals(patterns, p.rank)) {
+                    expected[exchange][static_cast<std::size_t>(a.source)]
+                            [static_cast<std::size_t>(a.item)]
+                                .whole += value_of(p.rank, a.slot, e).whole;
+                }
+            }
+            for (std::size_t rank = 0; rank < patterns.size(); ++rank) {
+                for (std::size_t i = 0; i < expected[exchange][rank].size(); ++i) {
+                    ASSERT_EQ(items[exchange][rank][i].whole, expected[exchange][rank][i].whole);
+                }
+            }
+        }
+    }
+
+  private:
+    std::uint64_t seed_ = 0;
+};
+
+// Each plan with three of the divisions, so that every route and pattern meets them all.
+TEST_P(Circuits, BringEveryItemAndEverySumHoweverRanksShareMemory) {
+    const auto divisions = all_divisions(num_ranks);
+    std::size_t next = 0;
+    for (const auto& regions : test::conformance_topologies(num_ranks)) {
+        for (const auto& [name, patterns] : test::conformance_patterns(num_ranks)) {
+            const auto expected = expected_slots(patterns);
+            for (const auto& route : test::conformance_routes()) {
+                const auto plans = compile(regions, patterns, *make_route(route, regions));
+                const auto reference = reverse(plans, patterns, {alone(num_ranks), no_limit});
+                ASSERT_NO_FATAL_FAILURE(expect_whole_sums(reference, patterns));
+                for (int i = 0; i < 3; ++i) {
+                    const auto& d = divisions[next++ % divisions.size()];
+                    SCOPED_TRACE(route + "/" + name + "/" + regions.to_string() + ", nodes " +
+                                 d.nodes.to_string() + ", parts of " +
+                                 std::to_string(d.max_part_items) + ", lanes of " +
+                                 std::to_string(d.items_per_lane));
+
+                    ASSERT_EQ(forward(plans, patterns, d), expected);
+                    ASSERT_EQ(reverse(plans, patterns, d), reference);
+                }
+            }
+        }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, Circuits, testing::Values(1, 2, 5, 8),
+                         [](const auto& test) { return std::to_string(test.param) + "ranks"; });
+
+// ------------------------------------------------------------------------ small ones, by hand
+
+std::string text_of(const circuit_step& step) {
+    auto text =
+        fmt::format(" {} {}:", step.combines ? "combine" : "copy",
+                    step.from_block == no_block ? "input" : std::to_string(step.from_block));
+    step.list.from.with_lookup([&](auto from) {
+        step.list.to.with_lookup([&](auto to) {
+            for (count_t k = 0; k < step.list.size(); ++k)
+                text += fmt::format(" {}>{}", step.from_offset + from(k), step.to_offset + to(k));
+        });
+    });
+    return text;
+}
+
+std::string text_of(const circuit_task& task) {
+    const char* const purpose = task.purpose == task_purpose::output         ? "output"
+                                : task.purpose == task_purpose::own_part     ? "part"
+                                : task.purpose == task_purpose::foreign_part ? "gate"
+                                                                             : "section";
+    auto text = task.purpose == task_purpose::output
+                    ? std::string(purpose)
+                    : fmt::format("{} {} of {}", purpose, task.number, task.to_block);
+    for (const auto& [block, section] : task.awaited)
+        text += fmt::format(", awaits {} of {}", section, block);
+    text += ":";
+    for (const auto& step : task.steps) text += text_of(step);
+    return text;
+}
+
+// Sections and gates are "n of the block b".
+std::vector<std::string> text_of(const circuit& c) {
+    std::vector<std::string> lines;
+    for (const auto& part : c.receives) {
+        lines.push_back(fmt::format("receive {} from {}", part.num_items, part.peer) +
+                        (part.is_in_place ? fmt::format(" to slot {}", part.index)
+                                          : fmt::format(" to {} of {} as section {}", part.index,
+                                                        part.block, part.section)));
+    }
+    for (const auto& part : c.sends) {
+        lines.push_back(fmt::format("send {} to {}", part.num_items, part.peer) +
+                        (part.is_in_place ? fmt::format(" from item {}", part.index)
+                                          : fmt::format(" from {} of {}", part.index, part.block)) +
+                        (part.gate < 0 ? ""
+                                       : fmt::format(", filled by {} at gate {}",
+                                                     part.num_contributors, part.gate)));
+    }
+    for (const auto& task : c.tasks) lines.push_back(text_of(task));
+    return lines;
+}
+
+using lines = std::vector<std::string>;
+
+std::vector<lines> text_of(const std::vector<pattern>& patterns, const char* route,
+                           test::make_flow way, count_t items_per_lane = 0) {
+    const auto nodes = topology::from_string("2x2");
+    std::vector<lines> all;
+    for (const auto& one :
+         test::compile_circuits(compile(nodes, patterns, *make_route(route, nodes)), way, nodes,
+                                no_limit, items_per_lane)) {
+        all.push_back(text_of(*one));
+    }
+    return all;
+}
+
+// Rank 0 sends its items a b: a to ranks 2 and 3, b to 3. Rank 1 sends its item c to 3.
+std::vector<pattern> three_items() {
+    test::pattern_builder builder(4);
+    builder.send(0, 0, 2);
+    builder.send(0, 0, 3);
+    builder.send(0, 1, 3);
+    builder.send(1, 0, 3);
+    return builder.take();
+}
+
+TEST(Circuit, RanksWriteIntoThePartThatAnotherSendsAndReadFromTheSectionThatItBecomes) {
+    const auto ranks = text_of(three_items(), "three_step", &forward_flow);
+
+    EXPECT_EQ(ranks[0], (lines{"send 3 to 2 from 1 of 0, filled by 2 at gate 0",
+                               "part 0 of 0: copy input: 0>1 1>2"}));
+    EXPECT_EQ(ranks[1], (lines{"gate 0 of 0: copy input: 0>3"}));
+    EXPECT_EQ(ranks[2], (lines{"receive 3 from 0 to 0 of 0 as section 0",
+                               "output, awaits 0 of 0: copy 0: 0>0"}));
+    EXPECT_EQ(ranks[3], (lines{"output, awaits 0 of 0: copy 0: 0>0 1>1 2>2"}));
+}
+
+TEST(Circuit, ReverseCombinesInSectionsBeforePartsAreSent) {
+    const auto ranks = text_of(three_items(), "three_step", &reverse_flow);
+
+    EXPECT_EQ(ranks[0], (lines{"receive 3 from 2 to 0 of 0 as section 0",
+                               "output, awaits 0 of 0: combine 0: 0>0 1>1"}));
+    EXPECT_EQ(ranks[1], (lines{"output, awaits 0 of 0: combine 0: 2>0"}));
+    EXPECT_EQ(ranks[2], (lines{"send 3 to 0 from 3 of 0, filled by 2 at gate 0",
+                               "part 0 of 0, awaits 0 of 1: copy input: 0>3 combine 1: 0>3"}));
+    EXPECT_EQ(ranks[3],
+              (lines{"gate 0 of 0: copy input: 1>4 2>5", "section 0 of 1: copy input: 0>0"}));
+}
+
+TEST(Circuit, RanksOfOneDomainReadEachOthersItemsWithoutAMessage) {
+    test::pattern_builder builder(2);
+    builder.send(0, 2, 1);
+    builder.send(0, 0, 1);
+    const auto nodes = topology::one_region(2);
+    const auto work = test::compile_circuits(
+        compile(nodes, builder.take(), *make_route("direct", nodes)), &forward_flow, nodes, 1);
+
+    EXPECT_EQ(text_of(*work[0]), (lines{"section 0 of 0: copy input: 0>0 2>1"}));
+    EXPECT_EQ(text_of(*work[1]), (lines{"output, awaits 0 of 0: copy 0: 0>1 1>0"}));
+    EXPECT_EQ(work[0]->readers, std::vector<int>{1});
+    EXPECT_EQ(work[1]->owners, std::vector<int>{0});
+    EXPECT_TRUE(work[0]->owners.empty());
+    EXPECT_TRUE(work[1]->readers.empty());
+}
+
+TEST(Circuit, OthersCarryLanesFromAndToTheBlocksOfAMessagesRanks) {
+    test::pattern_builder builder(4);
+    for (const count_t item : {0, 1, 2, 3}) builder.send(0, item, 2);
+
+    const auto ranks = text_of(builder.take(), "direct", &forward_flow, 2);
+
+    EXPECT_EQ(ranks[0], (lines{"send 2 to 2 from 0 of 0", "part 0 of 0: copy input: 0>0 1>1",
+                               "gate 0 of 0: copy input: 2>2 3>3"}));
+    EXPECT_EQ(ranks[1], (lines{"send 2 to 3 from 2 of 0, filled by 1 at gate 0"}));
+    EXPECT_EQ(ranks[2], (lines{"receive 2 from 0 to 0 of 0 as section 0",
+                               "output, awaits 0 of 0: copy 0: 0>0 1>1",
+                               "output, awaits 1 of 0: copy 0: 2>2 3>3"}));
+    EXPECT_EQ(ranks[3], (lines{"receive 2 from 1 to 2 of 0 as section 1"}));
+}
+
+}  // namespace
+}  // namespace crossdock
