@@ -1,0 +1,576 @@
+// Every order of events of a few ranks that hand items over in shared memory, by search through all
+// states. The circuits are real; what `circuit_runner` does with them is modelled word by word, so that
+// other ways to do it can be shown to be wrong.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "crossdock/plan/compile.hpp"
+#include "support/circuits.hpp"
+#include "support/patterns.hpp"
+
+namespace crossdock {
+namespace {
+
+using number = std::uint8_t;
+
+// A place that someone is writing to, or may write to at any moment.
+constexpr number torn = 255;
+
+// What would be wrong in other protocols.
+enum class flaw {
+    none,
+    one_half,            // all exchanges use the same places
+    lags_by_three,       // who is three exchanges behind counts as through
+    one_gate,            // a gate counts the fillers of odd and even exchanges together
+    acknowledges_early,  // readers say that they have read when they begin
+    publishes_early,     // sections and shares count as written when that begins
+    ends_before_sends,   // a rank says that it is through while its parts are under way
+    contributes_early,   // who fills a share does not wait for the part's last use
+    forgets_the_sender,  // who fills a share of a lane waits for the block's rank only
+    receives_unasked,    // receives begin while readers may still read
+    receives_in_others,  // lanes are received in other blocks before their ranks say so
+};
+
+// What a rank is doing now, if it is in the midst of something.
+enum doing : number { nothing, running, telling, ending };
+
+enum task_state : number { pending, done };
+enum receive_state : number { awaited, posted, arrived, noted };
+enum send_state : number { unsent, under_way, copied };
+
+struct rank_state {
+    number generation = 0;
+    number is_active = 0;
+    number has_posted = 0;
+    number is_receivable = 0;
+    number doing = nothing;
+    number which = 0;  // the task, or the next word to be told at the end
+    std::vector<number> tasks, receives, sends;
+    std::vector<number> num_delivered;  // by part that is sent
+
+    // Words of its block, and its places, by half.
+    number through = 0;
+    number receivable = 0;
+    std::vector<number> read, sections, gates, places;
+};
+
+struct findings {
+    std::size_t num_states = 0;
+    bool is_safe = true;  // no place was read while another exchange's item was there
+    bool is_live = true;  // nobody waited forever
+};
+
+class model {
+  public:
+    model(const test::circuits& work, const topology& nodes, number num_exchanges, flaw wrong)
+        : work_(work), num_exchanges_(num_exchanges), wrong_(wrong) {
+        for (rank_t rank = 0; rank < nodes.num_ranks(); ++rank)
+            domains_.push_back(test::domain_of(nodes, rank));
+        match_parts();
+    }
+
+    findings search() {
+        visit(first_state());
+        while (!open_.empty() && found_.is_safe) {
+            now_ = std::move(open_.back());
+            open_.pop_back();
+            has_next_ = false;
+            for (std::size_t r = 0; r < work_.size(); ++r) {
+                step(r);
+                deliver(r);
+            }
+            if (!has_next_ && !is_over()) found_.is_live = false;
+        }
+        found_.num_states = seen_.size();
+        return found_;
+    }
+
+  private:
+    using state = std::vector<rank_state>;
+
+    // The part of another rank that arrives as a receive, and where a part that is sent arrives.
+    struct matched_part {
+        std::size_t rank;
+        std::size_t part;
+    };
+
+    static std::size_t at(int i) { return static_cast<std::size_t>(i); }
+    std::size_t owner(std::size_t r, int block) const { return at(domains_[r].rank_at(block)); }
+
+    // The k-th receive from a rank with a tag is its k-th send.
+    void match_parts() {
+        const auto tag = [](const circuit_part& part) { return 2 * part.stage + part.is_lane; };
+        sources_.resize(work_.size());
+        for (std::size_t r = 0; r < work_.size(); ++r) {
+            std::vector<std::size_t> next(work_.size() * 64);
+            for (const auto& part : work_[r]->receives) {
+                const auto& sends = work_[at(part.peer)]->sends;
+                auto& i = next[at(part.peer) * 64 + at(tag(part))];
+                while (at(sends[i].peer) != r || tag(sends[i]) != tag(part)) ++i;
+                sources_[r].push_back({at(part.peer), i++});
+            }
+        }
+    }
+
+    state first_state() const {
+        state first(work_.size());
+        for (std::size_t r = 0; r < work_.size(); ++r) {
+            const circuit& c = *work_[r];
+            auto& s = first[r];
+            s.tasks.resize(c.tasks.size());
+            s.receives.resize(c.receives.size());
+            s.sends.resize(c.sends.size());
+            s.num_delivered.resize(c.sends.size());
+            s.read.resize(at(c.num_blocks));
+            s.sections.resize(at(c.num_sections));
+            s.gates.resize(2 * at(c.num_gates));
+            s.places.resize(2 * static_cast<std::size_t>(c.num_places));
+        }
+        return first;
+    }
+
+    void visit(state next) {
+        has_next_ = true;
+        std::string key;
+        for (const auto& s : next) {
+            for (const number one : {s.generation, s.is_active, s.has_posted, s.is_receivable,
+                                     s.doing, s.which, s.through, s.receivable})
+                key.push_back(static_cast<char>(one));
+            for (const auto* all : {&s.tasks, &s.receives, &s.sends, &s.num_delivered, &s.read,
+                                    &s.sections, &s.gates, &s.places})
+                key.append(all->begin(), all->end());
+        }
+        if (seen_.insert(std::move(key)).second) open_.push_back(std::move(next));
+    }
+
+    bool is_over() const {
+        return std::all_of(now_.begin(), now_.end(), [&](const rank_state& s) {
+            return s.generation == num_exchanges_ && s.is_active == 0;
+        });
+    }
+
+    // ---- what a rank looks at
+
+    bool is_through(std::size_t r, number generation) const {
+        const int lag = wrong_ == flaw::lags_by_three ? 3 : 2;
+        return generation + lag >= now_[r].generation;
+    }
+
+    bool readers_are_through(std::size_t r) const {
+        const auto& readers = work_[r]->readers;
+        return std::all_of(readers.begin(), readers.end(),
+                           [&](int reader) { return is_through(r, now_[r].read[at(reader)]); });
+    }
+
+    bool may_receive(std::size_t r) const {
+        if (wrong_ == flaw::receives_unasked) return true;
+        if (!readers_are_through(r)) return false;
+        const circuit& c = *work_[r];
+        for (std::size_t i = 0; i < c.num_section_receives; ++i) {
+            const auto& part = c.receives[i];
+            if (part.block == c.here || wrong_ == flaw::receives_in_others) continue;
+            if (now_[owner(r, part.block)].receivable < now_[r].generation) return false;
+        }
+        return true;
+    }
+
+    bool can_run(std::size_t r, const circuit_task& task) const {
+        for (const auto& [block, section] : task.awaited) {
+            if (now_[owner(r, block)].sections[at(section)] < now_[r].generation) return false;
+        }
+        if (task.purpose == task_purpose::section) return readers_are_through(r);
+        if (task.purpose != task_purpose::foreign_part || wrong_ == flaw::contributes_early)
+            return true;
+        const auto& to = now_[owner(r, task.to_block)];
+        return is_through(r, to.through) &&
+               (task.sender < 0 || wrong_ == flaw::forgets_the_sender ||
+                is_through(r, to.read[at(task.sender)]));
+    }
+
+    std::size_t gate_index(std::size_t r, int gate) const {
+        const int half = wrong_ == flaw::one_gate ? 0 : now_[r].generation % 2;
+        return 2 * at(gate) + at(half);
+    }
+
+    bool is_filled(std::size_t r, std::size_t i) const {
+        const auto& part = work_[r]->sends[i];
+        if (part.gate < 0) {
+            const auto& tasks = work_[r]->tasks;
+            for (std::size_t t = 0; t < tasks.size(); ++t) {
+                if (tasks[t].purpose == task_purpose::own_part && at(tasks[t].number) == i &&
+                    now_[r].tasks[t] != done)
+                    return false;
+            }
+            return true;
+        }
+        const int generation = now_[r].generation;
+        const int uses = wrong_ == flaw::one_gate ? generation : (generation + 1) / 2;
+        return now_[owner(r, part.block)].gates[gate_index(r, part.gate)] ==
+               uses * part.num_contributors;
+    }
+
+    // ---- places
+
+    number& place(state& of, std::size_t r, int block, count_t index) const {
+        const std::size_t rank = owner(r, block);
+        const std::size_t half = wrong_ == flaw::one_half ? 0 : of[r].generation % 2;
+        return of[rank].places[half * static_cast<std::size_t>(work_[rank]->num_places) +
+                               static_cast<std::size_t>(index)];
+    }
+
+    template <class Use>
+    void for_each_place(state& of, std::size_t r, const circuit_part& part, Use&& use) const {
+        if (part.is_in_place) return;
+        for (count_t k = 0; k < part.num_items; ++k) use(place(of, r, part.block, part.index + k));
+    }
+
+    void expect_items(state& of, std::size_t r, const circuit_part& part) {
+        for_each_place(of, r, part, [&](number item) { expect_item(item, of[r].generation); });
+    }
+
+    void expect_item(number item, number generation) {
+        if (item != generation) found_.is_safe = false;
+    }
+
+    void read_items(state& of, std::size_t r, const circuit_task& task) {
+        for (const auto& step : task.steps) {
+            if (step.from_block == no_block) continue;
+            for_each_index(step.list.from, [&](count_t from) {
+                expect_item(place(of, r, step.from_block, step.from_offset + from),
+                            of[r].generation);
+            });
+        }
+    }
+
+    void write_items(state& of, std::size_t r, const circuit_task& task, number item) {
+        if (task.to_block == no_block) return;
+        for (const auto& step : task.steps) {
+            for_each_index(step.list.to, [&](count_t to) {
+                place(of, r, task.to_block, step.to_offset + to) = item;
+            });
+        }
+    }
+
+    template <class Use>
+    static void for_each_index(const index_list& list, Use&& use) {
+        list.with_lookup([&](auto index) {
+            for (count_t k = 0; k < list.size(); ++k) use(index(k));
+        });
+    }
+
+    // ---- what a rank does; each is one event
+
+    void step(std::size_t r) {
+        const rank_state& s = now_[r];
+        if (s.is_active == 0) return begin(r);
+        switch (s.doing) {
+            case running: return finish_task(r);
+            case telling: return tell_task(r);
+            case ending: return tell_end(r);
+            default: break;
+        }
+        post(r);
+        note_arrivals(r);
+        tell_receivable(r);
+        begin_tasks(r);
+        send_parts(r);
+        begin_end(r);
+    }
+
+    void begin(std::size_t r) {
+        if (now_[r].generation == num_exchanges_) return;
+        state next = now_;
+        auto& s = next[r];
+        ++s.generation;
+        s.is_active = 1;
+        s.has_posted = work_[r]->num_section_receives == 0 ? 1 : 0;
+        s.is_receivable = work_[r]->has_foreign_receivers ? 0 : 1;
+        std::fill(s.tasks.begin(), s.tasks.end(), number{pending});
+        std::fill(s.sends.begin(), s.sends.end(), number{unsent});
+        for (std::size_t i = 0; i < s.receives.size(); ++i)
+            s.receives[i] = i < work_[r]->num_section_receives ? awaited : posted;
+        if (wrong_ == flaw::acknowledges_early) {
+            for (const int block : work_[r]->owners)
+                next[owner(r, block)].read[at(work_[r]->here)] = s.generation;
+        }
+        visit(std::move(next));
+    }
+
+    void post(std::size_t r) {
+        if (now_[r].has_posted != 0 || !may_receive(r)) return;
+        state next = now_;
+        next[r].has_posted = 1;
+        for (std::size_t i = 0; i < work_[r]->num_section_receives; ++i) {
+            next[r].receives[i] = posted;
+            for_each_place(next, r, work_[r]->receives[i], [](number& item) { item = torn; });
+        }
+        visit(std::move(next));
+    }
+
+    // By the network: any time after both sides have begun.
+    void deliver(std::size_t r) {
+        for (std::size_t i = 0; i < now_[r].receives.size(); ++i) {
+            const auto [source, sent] = sources_[r][i];
+            const rank_state& from = now_[source];
+            const int num_sent = from.generation - (from.sends[sent] == unsent ? 1 : 0);
+            if (now_[r].receives[i] != posted || num_sent < now_[r].generation) continue;
+            state next = now_;
+            if (from.sends[sent] == under_way)
+                expect_items(next, source, work_[source]->sends[sent]);
+            next[source].num_delivered[sent] = now_[r].generation;
+            next[r].receives[i] = arrived;
+            for_each_place(next, r, work_[r]->receives[i],
+                           [&](number& item) { item = now_[r].generation; });
+            visit(std::move(next));
+        }
+    }
+
+    void note_arrivals(std::size_t r) {
+        for (std::size_t i = 0; i < work_[r]->num_section_receives; ++i) {
+            if (now_[r].receives[i] != arrived) continue;
+            const auto& part = work_[r]->receives[i];
+            state next = now_;
+            next[r].receives[i] = noted;
+            next[owner(r, part.block)].sections[at(part.section)] = now_[r].generation;
+            visit(std::move(next));
+        }
+    }
+
+    void tell_receivable(std::size_t r) {
+        if (now_[r].is_receivable != 0 || !readers_are_through(r)) return;
+        state next = now_;
+        next[r].is_receivable = 1;
+        next[r].receivable = next[r].generation;
+        visit(std::move(next));
+    }
+
+    void begin_tasks(std::size_t r) {
+        for (std::size_t t = 0; t < now_[r].tasks.size(); ++t) {
+            const auto& task = work_[r]->tasks[t];
+            if (now_[r].tasks[t] == done || !can_run(r, task)) continue;
+            state next = now_;
+            next[r].doing = running;
+            next[r].which = static_cast<number>(t);
+            read_items(next, r, task);
+            write_items(next, r, task, torn);
+            if (wrong_ == flaw::publishes_early) tell(next, r, task);
+            visit(std::move(next));
+        }
+    }
+
+    void finish_task(std::size_t r) {
+        const auto& task = work_[r]->tasks[now_[r].which];
+        state next = now_;
+        read_items(next, r, task);
+        write_items(next, r, task, next[r].generation);
+        if (task.purpose == task_purpose::output) {  // there is nothing to tell
+            end_task(next[r]);
+        } else {
+            next[r].doing = telling;
+        }
+        visit(std::move(next));
+    }
+
+    void tell_task(std::size_t r) {
+        state next = now_;
+        if (wrong_ != flaw::publishes_early) tell(next, r, work_[r]->tasks[now_[r].which]);
+        end_task(next[r]);
+        visit(std::move(next));
+    }
+
+    static void end_task(rank_state& s) {
+        s.tasks[s.which] = done;
+        s.doing = nothing;
+        s.which = 0;
+    }
+
+    void tell(state& next, std::size_t r, const circuit_task& task) const {
+        const circuit& c = *work_[r];
+        if (task.purpose == task_purpose::section) {
+            next[r].sections[at(task.number)] = next[r].generation;
+        } else if (task.purpose == task_purpose::foreign_part) {
+            ++next[owner(r, task.to_block)].gates[gate_index(r, task.number)];
+        } else if (task.purpose == task_purpose::own_part) {
+            const auto& part = c.sends[at(task.number)];
+            if (part.gate >= 0) ++next[owner(r, part.block)].gates[gate_index(r, part.gate)];
+        }
+    }
+
+    void send_parts(std::size_t r) {
+        const auto& parts = work_[r]->sends;
+        for (std::size_t i = 0; i < parts.size(); ++i) {
+            if (now_[r].sends[i] != unsent || !is_filled(r, i)) continue;
+            if (parts[i].is_after_previous && now_[r].sends[i - 1] == unsent) continue;
+            for (const auto how : {under_way, copied}) {
+                state next = now_;
+                next[r].sends[i] = how;
+                expect_items(next, r, parts[i]);
+                visit(std::move(next));
+            }
+        }
+    }
+
+    void begin_end(std::size_t r) {
+        const rank_state& s = now_[r];
+        const circuit& c = *work_[r];
+        const auto is_left = [&](std::size_t i) {
+            return s.sends[i] == copied ||
+                   (s.sends[i] == under_way && wrong_ == flaw::ends_before_sends) ||
+                   (s.sends[i] == under_way && s.num_delivered[i] == s.generation);
+        };
+        for (const number task : s.tasks) {
+            if (task != done) return;
+        }
+        for (std::size_t i = 0; i < s.receives.size(); ++i) {
+            if (s.receives[i] != (i < c.num_section_receives ? noted : arrived)) return;
+        }
+        for (std::size_t i = 0; i < s.sends.size(); ++i) {
+            if (!is_left(i)) return;
+        }
+        if (s.is_receivable == 0) return;
+        state next = now_;
+        next[r].doing = ending;
+        visit(std::move(next));
+    }
+
+    void tell_end(std::size_t r) {
+        const auto& owners = work_[r]->owners;
+        state next = now_;
+        auto& s = next[r];
+        if (s.which < owners.size()) {
+            next[owner(r, owners[s.which])].read[at(work_[r]->here)] = s.generation;
+            ++s.which;
+        } else {
+            s.through = s.generation;
+            s.is_active = 0;
+            s.doing = nothing;
+            s.which = 0;
+        }
+        visit(std::move(next));
+    }
+
+    const test::circuits& work_;
+    number num_exchanges_;
+    flaw wrong_;
+    std::vector<memory_domain> domains_;
+    std::vector<std::vector<matched_part>> sources_;  // by rank and receive
+    findings found_;
+    state now_;
+    bool has_next_ = false;
+    std::vector<state> open_;
+    std::unordered_set<std::string> seen_;
+};
+
+struct transfer {
+    rank_t source;
+    rank_t destination;
+};
+
+// One item for each of the transfers.
+struct scenario {
+    const char* nodes;
+    const char* route;
+    std::vector<transfer> transfers;
+    test::make_flow way = &forward_flow;
+    count_t items_per_lane = 0;
+    number num_exchanges = 4;
+};
+
+findings search(const scenario& s, flaw wrong = flaw::none) {
+    const auto nodes = topology::from_string(s.nodes);
+    test::pattern_builder builder(nodes.num_ranks());
+    std::vector<count_t> num_items(static_cast<std::size_t>(nodes.num_ranks()));
+    for (const auto& t : s.transfers)
+        builder.send(t.source, num_items[static_cast<std::size_t>(t.source)]++, t.destination);
+    const auto plans = compile(nodes, builder.take(), *make_route(s.route, nodes));
+    const auto work = test::compile_circuits(plans, s.way, nodes, std::numeric_limits<int>::max(),
+                                             s.items_per_lane);
+    return model(work, nodes, s.num_exchanges, wrong).search();
+}
+
+void expect_right(const scenario& s, std::size_t num_states) {
+    const findings found = search(s);
+
+    EXPECT_TRUE(found.is_safe);
+    EXPECT_TRUE(found.is_live);
+    EXPECT_EQ(found.num_states, num_states);
+}
+
+// Two ranks that share memory, of which one reads the other's items, or both do; and three, each of
+// which reads of the one before it.
+const scenario one_way{"2", "direct", {{0, 1}}};
+const scenario both_ways{"2", "direct", {{0, 1}, {1, 0}}};
+const scenario circle{"3", "direct", {{0, 1}, {1, 2}, {2, 0}}};
+// Ranks 0 and 1 fill one part, which one of them sends to rank 2.
+const scenario shared_part{"2,1", "three_step", {{0, 2}, {1, 2}}};
+// And the other way round: they read parts of one section.
+const scenario shared_section{"1,2", "three_step", {{0, 1}, {0, 2}}};
+const scenario sums{"2,1", "three_step", {{2, 0}, {2, 1}, {0, 1}}, &reverse_flow};
+// Ranks 1 and 3 carry half of a message from rank 0 to rank 2.
+const scenario lanes{"2x2", "direct", {{0, 2}, {0, 2}}, &forward_flow, 1, 3};
+
+TEST(CircuitProtocol, ARankReadsAnothersItems) { expect_right(one_way, 250); }
+
+TEST(CircuitProtocol, RanksReadEachOthersItems) { expect_right(both_ways, 389); }
+
+TEST(CircuitProtocol, RanksReadInACircle) { expect_right(circle, 4798); }
+
+TEST(CircuitProtocol, RanksFillAPartTogether) { expect_right(shared_part, 3356); }
+
+TEST(CircuitProtocol, RanksReadFromOneSection) { expect_right(shared_section, 4622); }
+
+TEST(CircuitProtocol, RanksCombineWhatOthersBring) { expect_right(sums, 23569); }
+
+TEST(CircuitProtocol, RanksCarryLanesForOthers) { expect_right(lanes, 159902); }
+
+// The search finds what is wrong, so it would find it in the protocol.
+TEST(CircuitProtocol, OneHalfIsNotSafe) { EXPECT_FALSE(search(both_ways, flaw::one_half).is_safe); }
+
+TEST(CircuitProtocol, WaitingForThreeExchangesAgoIsNotSafe) {
+    EXPECT_FALSE(search(one_way, flaw::lags_by_three).is_safe);
+}
+
+TEST(CircuitProtocol, OneGateForBothHalvesIsNotRight) {
+    const findings found = search(shared_part, flaw::one_gate);
+
+    EXPECT_FALSE(found.is_safe && found.is_live);
+}
+
+TEST(CircuitProtocol, AcknowledgingBeforeReadingIsNotSafe) {
+    EXPECT_FALSE(search(one_way, flaw::acknowledges_early).is_safe);
+}
+
+TEST(CircuitProtocol, PublishingBeforeWritingIsNotSafe) {
+    EXPECT_FALSE(search(both_ways, flaw::publishes_early).is_safe);
+    EXPECT_FALSE(search(shared_part, flaw::publishes_early).is_safe);
+}
+
+TEST(CircuitProtocol, BeingThroughBeforePartsHaveLeftIsNotSafe) {
+    EXPECT_FALSE(search(shared_part, flaw::ends_before_sends).is_safe);
+}
+
+TEST(CircuitProtocol, FillingAPartThatIsInUseIsNotSafe) {
+    EXPECT_FALSE(search(shared_part, flaw::contributes_early).is_safe);
+}
+
+TEST(CircuitProtocol, FillingALaneThatIsInUseIsNotSafe) {
+    EXPECT_FALSE(search(lanes, flaw::forgets_the_sender).is_safe);
+}
+
+TEST(CircuitProtocol, ReceivingWhatOthersStillReadIsNotSafe) {
+    EXPECT_FALSE(search(shared_section, flaw::receives_unasked).is_safe);
+}
+
+TEST(CircuitProtocol, ReceivingInOthersBlocksUnaskedIsNotSafe) {
+    EXPECT_FALSE(search(lanes, flaw::receives_in_others).is_safe);
+}
+
+}  // namespace
+}  // namespace crossdock
