@@ -3,8 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <chrono>
+#include <cstdlib>
 #include <functional>
 #include <limits>
+#include <thread>
+#include <utility>
 
 #include "crossdock/neighbor/compile_mpi.hpp"
 #include "crossdock/plan/verify.hpp"
@@ -109,15 +113,51 @@ class Neighbor : public testing::Test {
     communicator comm{MPI_COMM_WORLD};
 };
 
-TEST_F(Neighbor, EveryRouteDeliversEveryPatternBothWays) {
+// Who shares memory: ranks of which nodes, or nobody.
+struct sharing {
+    const char* name;
+    executor_kind executor;
+    std::function<region_t(rank_t)> node_of;  // empty: all ranks are of one node
+    std::size_t lane_bytes = 0;
+};
+
+const std::array all_sharings{
+    sharing{"persistent", executor_kind::persistent, {}},
+    sharing{"all", executor_kind::shared_memory, {}},
+    sharing{"pairs", executor_kind::shared_memory, [](rank_t rank) { return rank / 2; }},
+    sharing{"first_alone", executor_kind::automatic, [](rank_t rank) { return rank == 0 ? 0 : 1; }},
+    sharing{"alternating", executor_kind::automatic, [](rank_t rank) { return rank % 2; }},
+    sharing{"lanes", executor_kind::automatic, [](rank_t rank) { return rank % 3; }, 16}};
+
+class NeighborSharing : public Neighbor, public testing::WithParamInterface<std::size_t> {
+  protected:
+    neighbor_options options(bool deduplicate = true) const {
+        const auto& who = all_sharings[GetParam()];
+        neighbor_options result;
+        result.deduplicate = deduplicate;
+        result.executor = who.executor;
+        result.lane_bytes = who.lane_bytes;
+        if (who.node_of) {
+            std::vector<region_t> nodes;
+            for (rank_t r = 0; r < num_ranks(); ++r) nodes.push_back(who.node_of(r));
+            result.nodes = topology::from_regions(nodes);
+        }
+        return result;
+    }
+};
+
+// Every sharing takes its turn: each route and pattern meets all of them, on other topologies.
+TEST_P(NeighborSharing, EveryRouteDeliversEveryPatternBothWays) {
+    std::size_t topology_number = 0;
     for (const auto& regions : conformance_topologies(num_ranks())) {
+        std::size_t turn = topology_number++;
         for (const auto& [name, patterns] : conformance_patterns(num_ranks())) {
             for (const auto& route : conformance_routes()) {
                 for (const bool deduplicate : {true, false}) {
+                    if (turn++ % all_sharings.size() != GetParam()) continue;
                     SCOPED_TRACE(route + "/" + name + "/" + regions.to_string() +
                                  (deduplicate ? "+dedup" : ""));
-                    const neighbor_options options{deduplicate, std::size_t{1} << 30};
-                    neighbor halo(comm, regions, mine(patterns), route, options);
+                    neighbor halo(comm, regions, mine(patterns), route, options(deduplicate));
 
                     expect_forward<double>(halo, patterns, 0);
                     expect_forward<double>(halo, patterns, 1);
@@ -152,13 +192,14 @@ TEST_F(Neighbor, ThePlanIsTheOneThatIsCompiledOffline) {
     }
 }
 
-TEST_F(Neighbor, LongMessagesAreSentInParts) {
+TEST_P(NeighborSharing, LongMessagesAreSentInParts) {
     const auto regions = topology::one_region(num_ranks());
     const auto patterns = test::one_heavy_row_pattern(num_ranks());
     for (const auto& route : conformance_routes()) {
         SCOPED_TRACE(route);
-        neighbor halo(comm, regions, mine(patterns), route,
-                      {.deduplicate = true, .max_message_bytes = 9});
+        auto in_parts = options();
+        in_parts.max_message_bytes = 9;
+        neighbor halo(comm, regions, mine(patterns), route, in_parts);
 
         expect_forward<double>(halo, patterns, 0);
         expect_forward<std::int32_t>(halo, patterns, 1);
@@ -166,17 +207,17 @@ TEST_F(Neighbor, LongMessagesAreSentInParts) {
     }
 }
 
-TEST_F(Neighbor, ReverseTakesMinimumAndMaximum) {
+TEST_P(NeighborSharing, ReverseTakesMinimumAndMaximum) {
     const auto patterns = test::random_pattern(num_ranks());
-    neighbor halo(comm, topology::one_region(num_ranks()), mine(patterns), "three_step");
+    neighbor halo(comm, topology::one_region(num_ranks()), mine(patterns), "three_step", options());
 
     expect_reverse(halo, patterns, minimum{});
     expect_reverse(halo, patterns, maximum{});
 }
 
-TEST_F(Neighbor, ReverseCombinesInAnOrderThatTimingDoesNotChange) {
+TEST_P(NeighborSharing, ReverseCombinesInAnOrderThatTimingDoesNotChange) {
     const auto patterns = test::one_heavy_row_pattern(num_ranks());
-    neighbor halo(comm, topology::one_region(num_ranks()), mine(patterns), "hypercube");
+    neighbor halo(comm, topology::one_region(num_ranks()), mine(patterns), "hypercube", options());
     std::vector<double> slots;
     for (count_t j = 0; j < mine(patterns).num_slots; ++j)
         slots.push_back(0.1 * (rank() + 1) + 1e-3 * double(j));
@@ -189,11 +230,11 @@ TEST_F(Neighbor, ReverseCombinesInAnOrderThatTimingDoesNotChange) {
     }
 }
 
-TEST_F(Neighbor, TestCompletesAnExchange) {
+TEST_P(NeighborSharing, TestCompletesAnExchange) {
     const auto patterns = test::all_to_all_pattern(num_ranks());
     for (const auto& route : conformance_routes()) {
         SCOPED_TRACE(route);
-        neighbor halo(comm, topology::one_region(num_ranks()), mine(patterns), route);
+        neighbor halo(comm, topology::one_region(num_ranks()), mine(patterns), route, options());
         const auto items = items_of<double>(mine(patterns), 0);
         std::vector<double> slots(static_cast<std::size_t>(mine(patterns).num_slots));
 
@@ -205,16 +246,16 @@ TEST_F(Neighbor, TestCompletesAnExchange) {
     }
 }
 
-TEST_F(Neighbor, DuplicatesAndOtherPlansAreActiveAtOnceInAnyOrder) {
+TEST_P(NeighborSharing, DuplicatesAndOtherPlansAreActiveAtOnceInAnyOrder) {
     const auto patterns = test::all_to_all_pattern(num_ranks());
     const auto ring = test::ring_pattern(num_ranks());
     const auto regions = topology::one_region(num_ranks());
     std::vector<neighbor> active;
-    active.emplace_back(comm, regions, mine(patterns), "grid:2");
+    active.emplace_back(comm, regions, mine(patterns), "grid:2", options());
     active.push_back(active[0].duplicate());
     active.push_back(active[0].duplicate());
-    active.emplace_back(comm, regions, mine(patterns), "three_step");
-    active.emplace_back(comm, regions, mine(ring), "direct");
+    active.emplace_back(comm, regions, mine(patterns), "three_step", options());
+    active.emplace_back(comm, regions, mine(ring), "direct", options());
     const auto patterns_of = [&](std::size_t i) -> const std::vector<pattern>& {
         return i == 4 ? ring : patterns;
     };
@@ -237,31 +278,31 @@ TEST_F(Neighbor, DuplicatesAndOtherPlansAreActiveAtOnceInAnyOrder) {
     }
 }
 
-TEST_F(Neighbor, CollectivesOfTheLibraryForwardForExchangesThatAreActive) {
+TEST_P(NeighborSharing, CollectivesOfTheLibraryForwardForExchangesThatAreActive) {
     const auto patterns = test::all_to_all_pattern(num_ranks());
     const auto regions = topology::one_region(num_ranks());
     for (const auto& route : conformance_routes()) {
         SCOPED_TRACE(route);
-        neighbor halo(comm, regions, mine(patterns), route);
+        neighbor halo(comm, regions, mine(patterns), route, options());
         const auto items = items_of<double>(mine(patterns), 0);
         std::vector<double> slots(static_cast<std::size_t>(mine(patterns).num_slots));
 
         // Odd ranks wait before they set the next one up, even ranks after that.
         halo.start<double>(items, slots);
         if (rank() % 2 == 1) halo.wait();
-        neighbor(comm, regions, mine(patterns), "direct");
+        neighbor(comm, regions, mine(patterns), "direct", options());
         if (rank() % 2 == 0) halo.wait();
 
         EXPECT_EQ(slots, expected_slots<double>(patterns, rank(), 0, 0.0));
     }
 }
 
-TEST_F(Neighbor, AFailedStartLeavesNothingBehind) {
+TEST_P(NeighborSharing, AFailedStartLeavesNothingBehind) {
     MPI_Datatype sparse = MPI_DATATYPE_NULL;
     MPI_Type_create_resized(MPI_INT, 0, 2 * sizeof(int), &sparse);
     MPI_Type_commit(&sparse);
     const auto patterns = test::ring_pattern(num_ranks());
-    neighbor halo(comm, topology::one_region(num_ranks()), mine(patterns), "direct");
+    neighbor halo(comm, topology::one_region(num_ranks()), mine(patterns), "direct", options());
     const std::vector<int> items{rank(), -1};
     std::vector<int> slots{-1, -1};
     EXPECT_STREQ(thrown_by([&] { halo.start(nullptr, slots.data(), sparse); }).what(),
@@ -279,12 +320,12 @@ TEST_F(Neighbor, AFailedStartLeavesNothingBehind) {
     MPI_Type_free(&sparse);
 }
 
-TEST_F(Neighbor, StartWaitsForNobody) {
+TEST_P(NeighborSharing, StartWaitsForNobody) {
     const auto patterns = test::all_to_all_pattern(num_ranks());
     const rank_t last = num_ranks() - 1;
     for (const auto& route : conformance_routes()) {
         SCOPED_TRACE(route);
-        neighbor halo(comm, topology::one_region(num_ranks()), mine(patterns), route);
+        neighbor halo(comm, topology::one_region(num_ranks()), mine(patterns), route, options());
         const auto items = items_of<double>(mine(patterns), 0);
         std::vector<double> slots(static_cast<std::size_t>(mine(patterns).num_slots));
 
@@ -299,9 +340,9 @@ TEST_F(Neighbor, StartWaitsForNobody) {
     }
 }
 
-TEST_F(Neighbor, ArraysMayChangeFromOneExchangeToTheNext) {
+TEST_P(NeighborSharing, ArraysMayChangeFromOneExchangeToTheNext) {
     const auto patterns = test::ring_pattern(num_ranks());
-    neighbor halo(comm, topology::one_region(num_ranks()), mine(patterns), "direct");
+    neighbor halo(comm, topology::one_region(num_ranks()), mine(patterns), "direct", options());
     std::vector<std::vector<double>> items(3), slots(3, std::vector<double>(1));
     for (int round = 0; round < 9; ++round) {
         const auto i = static_cast<std::size_t>(round % 3);
@@ -311,7 +352,7 @@ TEST_F(Neighbor, ArraysMayChangeFromOneExchangeToTheNext) {
     }
 }
 
-TEST_F(Neighbor, DatatypesTravelPackedOrNot) {
+TEST_P(NeighborSharing, DatatypesTravelPackedOrNot) {
     MPI_Datatype every_other = MPI_DATATYPE_NULL;  // 2 of 3 integers, 4 integers apart
     MPI_Datatype parts = MPI_DATATYPE_NULL;
     MPI_Type_vector(2, 1, 2, MPI_INT, &parts);
@@ -320,7 +361,7 @@ TEST_F(Neighbor, DatatypesTravelPackedOrNot) {
     const auto patterns = test::random_pattern(num_ranks());
     for (const auto& route : conformance_routes()) {
         SCOPED_TRACE(route);
-        neighbor halo(comm, topology::one_region(num_ranks()), mine(patterns), route);
+        neighbor halo(comm, topology::one_region(num_ranks()), mine(patterns), route, options());
         std::vector<int> items(4 * static_cast<std::size_t>(mine(patterns).num_items), -5);
         for (count_t i = 0; i < mine(patterns).num_items; ++i) {
             items[static_cast<std::size_t>(4 * i)] = value_of<int>(rank(), i, 0);
@@ -352,11 +393,11 @@ void multiply_doubles(void* in, void* inout, int* length, MPI_Datatype*) {
     for (int i = 0; i < *length; ++i) static_cast<double*>(inout)[i] *= static_cast<double*>(in)[i];
 }
 
-TEST_F(Neighbor, ReverseTakesMpiOperations) {
+TEST_P(NeighborSharing, ReverseTakesMpiOperations) {
     MPI_Op product = MPI_OP_NULL;
     MPI_Op_create(&multiply_doubles, 1, &product);
     const auto patterns = test::random_pattern(num_ranks());
-    neighbor halo(comm, topology::one_region(num_ranks()), mine(patterns), "two_step");
+    neighbor halo(comm, topology::one_region(num_ranks()), mine(patterns), "two_step", options());
     std::vector<double> slots;
     for (count_t j = 0; j < mine(patterns).num_slots; ++j) slots.push_back(slot_value(rank(), j));
     auto sums = items_of<double>(mine(patterns), 0);
@@ -372,13 +413,13 @@ TEST_F(Neighbor, ReverseTakesMpiOperations) {
     MPI_Op_free(&product);
 }
 
-TEST_F(Neighbor, ReverseTakesPairsWithGaps) {
+TEST_P(NeighborSharing, ReverseTakesPairsWithGaps) {
     struct pair {
         double value;
         int index;
     };
     const auto patterns = test::ring_pattern(num_ranks());
-    neighbor halo(comm, topology::one_region(num_ranks()), mine(patterns), "direct");
+    neighbor halo(comm, topology::one_region(num_ranks()), mine(patterns), "direct", options());
     const std::vector<pair> slots{{-1.0 - rank(), rank()}};
     std::vector<pair> items{{0.0, 77}};
 
@@ -387,6 +428,149 @@ TEST_F(Neighbor, ReverseTakesPairsWithGaps) {
 
     EXPECT_EQ(items[0].value, -1.0 - next());
     EXPECT_EQ(items[0].index, next());
+}
+
+template <std::size_t Bytes>
+struct item_of_bytes {
+    std::array<std::uint8_t, Bytes> bytes{};
+    item_of_bytes() = default;
+    explicit item_of_bytes(count_t v) { bytes.fill(static_cast<std::uint8_t>(v % 251)); }
+    friend bool operator==(const item_of_bytes&, const item_of_bytes&) = default;
+};
+
+TEST_P(NeighborSharing, ItemsOfManySizesTravelOneAfterTheOther) {
+    const auto patterns = test::random_pattern(num_ranks());
+    auto for_bytes = options();
+    for_bytes.item_bytes = 1;
+    neighbor halo(comm, topology::one_region(num_ranks()), mine(patterns), "three_step", for_bytes);
+    for (int round = 0; round < 3; ++round) {
+        expect_forward<item_of_bytes<1>>(halo, patterns, round);
+        expect_forward<item_of_bytes<4>>(halo, patterns, round);
+        expect_forward<item_of_bytes<8>>(halo, patterns, round);
+        expect_forward<item_of_bytes<8>>(halo, patterns, round + 1);
+        expect_forward<item_of_bytes<24>>(halo, patterns, round);
+        expect_reverse(halo, patterns, sum{});
+    }
+}
+
+TEST_P(NeighborSharing, AReverseThatIsPreparedWaitsForNobody) {
+    const auto patterns = test::all_to_all_pattern(num_ranks());
+    const rank_t last = num_ranks() - 1;
+    auto prepared = options();
+    prepared.prepare_reverse = true;
+    const neighbor first(comm, topology::one_region(num_ranks()), mine(patterns), "two_step",
+                         prepared);
+    neighbor halo = first.duplicate();
+    auto items = items_of<double>(mine(patterns), 0);
+    std::vector<double> slots;
+    for (count_t j = 0; j < mine(patterns).num_slots; ++j) slots.push_back(slot_value(rank(), j));
+
+    if (rank() == last && last > 0)
+        MPI_Recv(nullptr, 0, MPI_INT, 0, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    halo.start_reverse<double>(slots, items, sum{});
+    if (rank() == 0 && last > 0) MPI_Send(nullptr, 0, MPI_INT, last, 5, MPI_COMM_WORLD);
+    halo.wait();
+
+    EXPECT_EQ(items, expected_items(patterns, rank(), sum{}));
+}
+
+TEST_P(NeighborSharing, ReverseHasTheBitsOfPersistentRequests) {
+    for (const auto& regions : conformance_topologies(num_ranks())) {
+        const auto patterns = test::one_heavy_row_pattern(num_ranks());
+        for (const auto& route : conformance_routes()) {
+            SCOPED_TRACE(route + "/" + regions.to_string());
+            neighbor plain(comm, regions, mine(patterns), route,
+                           {.executor = executor_kind::persistent});
+            neighbor shared(comm, regions, mine(patterns), route, options());
+            std::vector<double> slots;
+            for (count_t j = 0; j < mine(patterns).num_slots; ++j)
+                slots.push_back((rank() % 3 == 0 ? 1e9 : 1.0) / (3 * rank() + double(j) + 1));
+            std::vector<double> expected(static_cast<std::size_t>(mine(patterns).num_items), 0.1);
+            auto items = expected;
+
+            plain.reverse<double>(slots, expected, sum{});
+            shared.reverse<double>(slots, items, sum{});
+
+            EXPECT_EQ(items, expected);
+        }
+    }
+}
+
+// Late ranks read what the others have given back already, and want to use again.
+TEST_P(NeighborSharing, ObjectsComeAndGoWhileOthersStillReadThem) {
+    const auto regions = topology::one_region(num_ranks());
+    const auto ring = test::ring_pattern(num_ranks());
+    const auto all_to_all = test::all_to_all_pattern(num_ranks());
+    neighbor of_ring(comm, regions, mine(ring), "direct", options());
+    const neighbor of_all(comm, regions, mine(all_to_all), "three_step", options());
+    for (int round = 0; round < 60; ++round) {
+        const bool is_ring = round % 3 == 0;
+        const auto& patterns = is_ring ? ring : all_to_all;
+        neighbor twin = is_ring ? of_ring.duplicate() : of_all.duplicate();
+        const auto items = items_of<double>(mine(patterns), round);
+        std::vector<double> slots(static_cast<std::size_t>(mine(patterns).num_slots));
+
+        twin.start<double>(items, slots);
+        if ((rank() + round) % 2 == 0) std::this_thread::sleep_for(std::chrono::microseconds(300));
+        twin.wait();
+
+        ASSERT_EQ(slots, expected_slots<double>(patterns, rank(), round, 0.0));
+        if (is_ring) of_ring = std::move(twin);
+    }
+}
+
+TEST_P(NeighborSharing, AnObjectMayOutliveItsCommunicatorsWork) {
+    const auto patterns = test::random_pattern(num_ranks());
+    communicator own(MPI_COMM_WORLD);
+    neighbor halo(own, topology::one_region(num_ranks()), mine(patterns), "three_step", options());
+    expect_forward<double>(halo, patterns, 0);
+    expect_reverse(halo, patterns, sum{});
+
+    own.close();
+
+    EXPECT_EQ(halo.compiled_plan().rank(), rank());
+}
+
+INSTANTIATE_TEST_SUITE_P(Nodes, NeighborSharing,
+                         testing::Range<std::size_t>(0, all_sharings.size()),
+                         [](const auto& test) { return all_sharings[test.param].name; });
+
+// Sets the variable on rank 0, which is the only one that is asked.
+class chosen_executor {
+  public:
+    chosen_executor(rank_t rank, const char* name) {
+        if (rank == 0) setenv("CROSSDOCK_EXECUTOR", name, 1);
+    }
+    ~chosen_executor() { unsetenv("CROSSDOCK_EXECUTOR"); }
+};
+
+TEST_F(Neighbor, AnExecutorThatDoesNotExistIsRefusedOnAllRanks) {
+    const chosen_executor choice(rank(), "telepathy");
+    const auto patterns = test::ring_pattern(num_ranks());
+    const auto make = [&](executor_kind kind) {
+        return neighbor(comm, topology::one_region(num_ranks()), mine(patterns), "direct",
+                        {.executor = kind});
+    };
+
+    const error fault = thrown_by([&] { make(executor_kind::automatic); });
+    auto persistent = make(executor_kind::persistent);
+    auto shared = make(executor_kind::shared_memory);
+
+    EXPECT_EQ(fault.code(), errc::invalid_argument);
+    EXPECT_STREQ(fault.what(),
+                 "there is no executor \"telepathy\": auto, persistent, shared_memory");
+    expect_forward<double>(persistent, patterns, 0);
+    expect_forward<double>(shared, patterns, 0);
+}
+
+TEST_F(Neighbor, SharedMemoryMayBeAskedForWhereNobodySharesIt) {
+    const auto patterns = test::all_to_all_pattern(num_ranks());
+    neighbor halo(comm, topology::one_region(num_ranks()), mine(patterns), "three_step",
+                  {.executor = executor_kind::shared_memory,
+                   .nodes = topology::from_string(std::to_string(num_ranks()) + "x1")});
+
+    expect_forward<double>(halo, patterns, 0);
+    expect_reverse(halo, patterns, sum{});
 }
 
 TEST_F(Neighbor, ReverseRefusesWhatItCannotCombine) {
@@ -456,6 +640,18 @@ TEST_F(Neighbor, ArgumentsThatDifferBetweenRanksAreRefused) {
                  {.deduplicate = true, .max_message_bytes = rank() == 0 ? std::size_t{8} : 9});
     });
     EXPECT_EQ(parts.code(), errc::invalid_argument);
+    const auto one = topology::one_region(num_ranks());
+    const auto other = topology::from_string("1," + std::to_string(num_ranks() - 1));
+    for (const auto& of_first :
+         {neighbor_options{.executor = executor_kind::persistent}, neighbor_options{.nodes = one},
+          neighbor_options{.nodes = other}, neighbor_options{.item_bytes = 4},
+          neighbor_options{.lane_bytes = 4096}, neighbor_options{.prepare_reverse = true}}) {
+        const error fault = thrown_by([&] {
+            neighbor(comm, regions, mine(patterns), "direct",
+                     rank() == 0 ? of_first : neighbor_options{});
+        });
+        EXPECT_EQ(fault.code(), errc::invalid_argument);
+    }
     const error unknown = thrown_by(
         [&] { neighbor(comm, regions, mine(patterns), rank() == 1 ? "teleport" : "direct"); });
     EXPECT_EQ(unknown.code(), errc::unknown_route);
@@ -470,6 +666,17 @@ TEST_F(Neighbor, ATopologyOfAnotherSizeIsRefused) {
     EXPECT_EQ(
         std::string(fault.what()),
         "the topology \"3x7\" has 21 ranks, but the communicator " + std::to_string(num_ranks()));
+}
+
+TEST_F(Neighbor, NodesOfAnotherSizeAreRefused) {
+    const auto patterns = test::ring_pattern(num_ranks());
+    const error fault = thrown_by([&] {
+        neighbor(comm, topology::one_region(num_ranks()), mine(patterns), "direct",
+                 {.nodes = topology::from_string("3x7")});
+    });
+    EXPECT_EQ(fault.code(), errc::size_mismatch);
+    EXPECT_EQ(std::string(fault.what()), "the nodes \"3x7\" have 21 ranks, but the communicator " +
+                                             std::to_string(num_ranks()));
 }
 
 TEST_F(Neighbor, CallsOutOfStateAreRefused) {
