@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdlib>
 #include <vector>
 
 #include "crossdock/neighbor/compile_mpi.hpp"
@@ -19,6 +21,7 @@ int num_long_collectives = 0;
 int most_ranks_of_long_collectives = 0;
 int longest_reduction = 0;
 int num_reductions = 0;
+int num_windows = 0;
 
 void note_long_collective(MPI_Comm comm) {
     int num_ranks = 0;
@@ -78,6 +81,11 @@ CROSSDOCK_COUNT_LONG_COLLECTIVE(Iallgather,
                                  MPI_Datatype f, MPI_Comm g, MPI_Request* h),
                                 (a, b, c, d, e, f, g, h), g)
 
+int MPI_Win_allocate_shared(MPI_Aint a, int b, MPI_Info c, MPI_Comm d, void* e, MPI_Win* f) {
+    ++num_windows;
+    return PMPI_Win_allocate_shared(a, b, c, d, e, f);
+}
+
 int MPI_Allreduce(const void* a, void* b, int count, MPI_Datatype d, MPI_Op e, MPI_Comm f) {
     longest_reduction = std::max(longest_reduction, count);
     ++num_reductions;
@@ -98,7 +106,7 @@ namespace {
 class Planning : public testing::Test {
   protected:
     void SetUp() override {
-        num_long_collectives = most_ranks_of_long_collectives = longest_reduction = 0;
+        num_long_collectives = most_ranks_of_long_collectives = longest_reduction = num_windows = 0;
     }
     void TearDown() override { comm.close(); }
 
@@ -173,6 +181,44 @@ TEST(PlanReductions, ThereIsOneForEachPlanButTheFirst) {
     plans.compile(regions, mine, "two_step");
     EXPECT_EQ(num_reductions, 1);
     comm.close();
+}
+
+TEST_F(Planning, UsesMemoryAgainOnceItIsRead) {
+    // So long that each object takes a window for itself.
+    constexpr std::size_t item_bytes = 16 << 10;
+    struct item {
+        std::array<std::byte, item_bytes> bytes;
+    };
+    const std::vector<item> items(static_cast<std::size_t>(mine.num_items));
+    std::vector<item> slots(static_cast<std::size_t>(mine.num_slots));
+    int num_first = 0;
+    for (int round = 0; round < 20; ++round) {
+        neighbor halo(comm, regions, mine, "direct",
+                      {.executor = executor_kind::shared_memory, .item_bytes = item_bytes});
+        if (round == 0) num_first = num_windows;
+        halo.exchange<item>(items, slots);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+
+    EXPECT_EQ(num_first, comm.num_ranks() > 1 ? 1 : 0);
+    EXPECT_EQ(num_windows, num_first);
+}
+
+TEST_F(Planning, AsksTheFirstRanksEnvironmentWhereTheOptionsLeaveTheChoice) {
+    if (comm.rank() == 0) setenv("CROSSDOCK_EXECUTOR", "persistent", 1);
+
+    plan_every_route({});
+    EXPECT_EQ(num_windows, 0);
+    plan_every_route({.executor = executor_kind::shared_memory});
+    EXPECT_EQ(num_windows > 0, comm.num_ranks() > 1);
+
+    unsetenv("CROSSDOCK_EXECUTOR");
+}
+
+TEST_F(Planning, SharesMemoryWhereNobodyChooses) {
+    plan_every_route({});
+
+    EXPECT_EQ(num_windows > 0, comm.num_ranks() > 1);
 }
 
 }  // namespace
