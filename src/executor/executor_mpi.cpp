@@ -162,6 +162,10 @@ void executor::take_arrived(decltype(&MPI_Testsome) find_some) {
                             &num_completed, completed_.data(), MPI_STATUSES_IGNORE));
     for (int i = 0; i < num_completed; ++i)
         runner_->note_received(static_cast<std::size_t>(completed_[static_cast<std::size_t>(i)]));
+    advance();
+}
+
+void executor::advance() {
     runner_->advance(*this);
     if (is_registered_ && !runner_->owes()) {
         comm_.remove_work(this);
@@ -175,7 +179,12 @@ void executor::poll() {
         start_receives(0, num_section_receives_);
         has_posted_ = true;
     }
-    take_arrived(&MPI_Testsome);
+    if (num_section_receives_ > 0) return take_arrived(&MPI_Testsome);
+    // What others send to this rank, and what it sends, needs MPI's attention all the same.
+    int is_there = 0;
+    CROSSDOCK_MPI(
+        MPI_Iprobe(MPI_ANY_SOURCE, first_tag_, comm_.get(), &is_there, MPI_STATUS_IGNORE));
+    advance();
 }
 
 void executor::progress() {
@@ -208,6 +217,7 @@ void executor::wait() {
         } else {
             if (test()) return;
             std::this_thread::yield();
+            advance();
         }
     }
     CROSSDOCK_MPI(

@@ -72,6 +72,7 @@ class executor final : private background_work, private circuit_runner::sender {
 
     void start_receives(std::size_t first, std::size_t end);
     void send(std::size_t part) override;
+    void advance();
     void take_arrived(decltype(&MPI_Testsome) find_some);
     void poll();
     void progress() override;
