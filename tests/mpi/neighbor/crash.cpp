@@ -1,0 +1,46 @@
+// Ends in the middle of exchanges: its last rank calls abort() while others wait for it. That rank prints
+// the files in /dev/shm whose memory it shares, for crash_test.py.
+#include <cstdint>
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "crossdock/neighbor/neighbor.hpp"
+#include "support/patterns.hpp"
+
+namespace {
+
+std::set<std::string> shared_files() {
+    std::ifstream maps("/proc/self/maps");
+    std::set<std::string> files;
+    for (std::string line; std::getline(maps, line);) {
+        const auto at = line.find("/dev/shm/");
+        if (at != std::string::npos) files.insert(line.substr(at));
+    }
+    return files;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    using namespace crossdock;
+    MPI_Init(&argc, &argv);
+    const communicator comm(MPI_COMM_WORLD);
+    const auto patterns = test::all_to_all_pattern(comm.num_ranks());
+    const auto& own = patterns[static_cast<std::size_t>(comm.rank())];
+    neighbor halo(comm, topology::one_region(comm.num_ranks()), own, "three_step",
+                  {.executor = executor_kind::shared_memory});
+    const std::vector<std::int64_t> items(static_cast<std::size_t>(own.num_items));
+    std::vector<std::int64_t> slots(static_cast<std::size_t>(own.num_slots));
+    for (int exchange = 0;; ++exchange) {
+        if (exchange == 100 && comm.rank() == comm.num_ranks() - 1) {
+            for (const auto& file : shared_files()) std::cout << file << '\n';
+            std::cout.flush();
+            std::abort();
+        }
+        halo.exchange<std::int64_t>(items, slots);
+    }
+}
