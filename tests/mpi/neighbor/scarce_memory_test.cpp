@@ -1,0 +1,136 @@
+// Stands between the library and the system, hence a program of its own: says that there is not enough
+// shared memory.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "crossdock/neighbor/neighbor.hpp"
+#include "support/arrivals.hpp"
+#include "support/patterns.hpp"
+#include "support/thrown_by.hpp"
+
+namespace {
+
+std::optional<unsigned long> pretended_free_blocks;
+int num_windows = 0;
+
+}  // namespace
+
+extern "C" int statvfs(const char* path, struct statvfs* result) {
+    const int file = open(path, O_RDONLY);
+    if (file < 0) return -1;
+    const int code = fstatvfs(file, result);
+    close(file);
+    if (pretended_free_blocks && std::string_view(path) == "/dev/shm")
+        result->f_bavail = *pretended_free_blocks;
+    return code;
+}
+
+extern "C" int MPI_Win_allocate_shared(MPI_Aint a, int b, MPI_Info c, MPI_Comm d, void* e,
+                                       MPI_Win* f) {
+    ++num_windows;
+    return PMPI_Win_allocate_shared(a, b, c, d, e, f);
+}
+
+namespace crossdock {
+namespace {
+
+class ScarceMemory : public testing::Test {
+  protected:
+    void SetUp() override { num_windows = 0; }
+    void TearDown() override {
+        pretended_free_blocks.reset();
+        comm.close();
+    }
+
+    neighbor make(const neighbor_options& options) const {
+        return neighbor(comm, topology::one_region(comm.num_ranks()), mine, "three_step", options);
+    }
+
+    topology pairs() const {
+        std::vector<region_t> nodes;
+        for (rank_t rank = 0; rank < comm.num_ranks(); ++rank) nodes.push_back(rank / 2);
+        return topology::from_regions(nodes);
+    }
+
+    template <class T>
+    void expect_both_ways(neighbor& halo) const {
+        std::vector<T> items;
+        for (count_t i = 0; i < mine.num_items; ++i)
+            items.push_back(static_cast<T>(100 * comm.rank() + i));
+        std::vector<T> slots(static_cast<std::size_t>(mine.num_slots)), expected(slots);
+        for (const auto& a : test::arrivals(patterns, comm.rank()))
+            expected[static_cast<std::size_t>(a.slot)] = static_cast<T>(100 * a.source + a.item);
+        std::vector<T> doubled;
+        for (const T item : items) doubled.push_back(static_cast<T>(2 * item));
+
+        halo.exchange<T>(items, slots);
+        EXPECT_EQ(slots, expected);
+        halo.reverse<T>(slots, items, sum{});  // each item is in one slot
+        EXPECT_EQ(items, doubled);
+    }
+
+    communicator comm{MPI_COMM_WORLD};
+    const std::vector<pattern> patterns = test::all_to_all_pattern(comm.num_ranks());
+    const pattern mine = patterns[static_cast<std::size_t>(comm.rank())];
+};
+
+TEST_F(ScarceMemory, TheAutomaticChoiceDoesWithout) {
+    pretended_free_blocks = 0;
+
+    auto halo = make({});
+    auto twin = halo.duplicate();
+
+    expect_both_ways<double>(halo);
+    expect_both_ways<double>(twin);
+    EXPECT_EQ(num_windows, 0);
+}
+
+TEST_F(ScarceMemory, OtherNodesStillShareTheirs) {
+    if (comm.rank() / 2 == 0) pretended_free_blocks = 0;
+
+    auto halo = make({.nodes = pairs()});
+
+    expect_both_ways<double>(halo);
+    const rank_t ranks_of_node = pairs().region_size(comm.rank() / 2);
+    EXPECT_EQ(num_windows > 0, comm.rank() / 2 > 0 && ranks_of_node > 1);
+}
+
+TEST_F(ScarceMemory, ItIsTriedAgainForItemsOfAnotherSize) {
+    pretended_free_blocks = 0;
+    auto halo = make({});
+    expect_both_ways<double>(halo);
+
+    pretended_free_blocks.reset();
+    expect_both_ways<std::int32_t>(halo);
+    EXPECT_EQ(num_windows > 0, comm.num_ranks() > 1);
+
+    pretended_free_blocks = 0;
+    expect_both_ways<std::int64_t>(halo);
+}
+
+TEST_F(ScarceMemory, WhoInsistsOnItGetsAnErrorOnAllRanks) {
+    if (comm.num_ranks() < 2) GTEST_SKIP() << "one rank shares nothing";
+    if (pairs().region_of(comm.rank()) == pairs().region_of(0)) pretended_free_blocks = 0;
+    for (const auto& options :
+         {neighbor_options{.executor = executor_kind::shared_memory, .nodes = pairs()},
+          neighbor_options{.nodes = pairs(), .lane_bytes = 8}}) {
+        const error fault = test::thrown_by([&] { make(options); });
+
+        EXPECT_EQ(fault.code(), errc::out_of_memory);
+    }
+
+    pretended_free_blocks.reset();
+    auto halo = make({.executor = executor_kind::shared_memory, .nodes = pairs()});
+    expect_both_ways<double>(halo);
+    EXPECT_EQ(num_windows > 0, pairs().region_size(pairs().region_of(comm.rank())) > 1);
+}
+
+}  // namespace
+}  // namespace crossdock
