@@ -519,6 +519,25 @@ TEST_P(NeighborSharing, ObjectsComeAndGoWhileOthersStillReadThem) {
     }
 }
 
+TEST_P(NeighborSharing, ADuplicateMayBeMadeWhileAnExchangeIsActive) {
+    const auto patterns = test::all_to_all_pattern(num_ranks());
+    neighbor halo(comm, topology::one_region(num_ranks()), mine(patterns), "grid:2", options());
+    const auto items = items_of<double>(mine(patterns), 0);
+    const auto twins_items = items_of<double>(mine(patterns), 1);
+    std::vector<double> slots(items.size());
+    std::vector<double> twins_slots(items.size());
+
+    halo.start<double>(items, slots);
+    if (rank() % 2 == 0) halo.wait();
+    neighbor twin = halo.duplicate();
+    twin.start<double>(twins_items, twins_slots);
+    twin.wait();
+    if (rank() % 2 == 1) halo.wait();
+
+    EXPECT_EQ(slots, expected_slots<double>(patterns, rank(), 0, 0.0));
+    EXPECT_EQ(twins_slots, expected_slots<double>(patterns, rank(), 1, 0.0));
+}
+
 TEST_P(NeighborSharing, AnObjectMayOutliveItsCommunicatorsWork) {
     const auto patterns = test::random_pattern(num_ranks());
     communicator own(MPI_COMM_WORLD);
