@@ -27,7 +27,7 @@ memory_domain domain_of(const communicator& whole, const communicator& node) {
 }  // namespace
 
 node_memory::node_memory(const communicator& whole, communicator node)
-    : comm_(std::move(node)), domain_(domain_of(whole, comm_)), tag_(comm_.reserve_tags(1)) {}
+    : comm_(std::move(node)), domain_(domain_of(whole, comm_)) {}
 
 std::vector<std::byte*> node_memory::share(std::size_t bytes,
                                            const std::function<void(std::byte*)>& initialize) {

@@ -271,17 +271,20 @@ neighbor::neighbor(const communicator& comm, const topology& regions, const patt
     : neighbor(comm, compile_mpi(comm, regions, p, route, {options.deduplicate}, hash_of(options)),
                options) {}
 
-neighbor::neighbor(const communicator& comm, plan compiled, const neighbor_options& options) {
-    if (compiled.rank() != comm.rank() || compiled.num_ranks() != comm.num_ranks()) {
+neighbor::neighbor(const communicator& comm, plan compiled, const neighbor_options& options)
+    : neighbor(comm, std::make_shared<const plan>(std::move(compiled)), options) {}
+
+neighbor::neighbor(const communicator& comm, std::shared_ptr<const plan> compiled,
+                   const neighbor_options& options) {
+    if (compiled->rank() != comm.rank() || compiled->num_ranks() != comm.num_ranks()) {
         throw error(
             errc::size_mismatch,
-            fmt::format("the plan is of rank {} of {}, but this is rank {} of {}", compiled.rank(),
-                        compiled.num_ranks(), comm.rank(), comm.num_ranks()),
+            fmt::format("the plan is of rank {} of {}, but this is rank {} of {}", compiled->rank(),
+                        compiled->num_ranks(), comm.rank(), comm.num_ranks()),
             comm.rank());
     }
     check_nodes(comm, options);
-    state_ = std::make_unique<implementation>(
-        comm, std::make_shared<const plan>(std::move(compiled)), options);
+    state_ = std::make_unique<implementation>(comm, std::move(compiled), options);
     const auto prepare = [&] { state_->prepare(); };
     if (state_->must_share()) {
         on_all_or_none(comm, prepare);  // fails on all ranks of a node or on none

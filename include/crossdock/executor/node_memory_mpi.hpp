@@ -32,9 +32,6 @@ class node_memory {
     const communicator& comm() const noexcept { return comm_; }
     const memory_domain& domain() const noexcept { return domain_; }
 
-    /// @brief A tag of `comm()` for messages in which ranks of the domain agree on what they share.
-    int tag() const noexcept { return tag_; }
-
     /// @brief Memory of each rank that all of them can use.
     /// @param bytes       for this rank; may differ
     /// @param initialize  called with this rank's memory before others know of it
@@ -75,7 +72,6 @@ class node_memory {
 
     communicator comm_;
     memory_domain domain_;
-    int tag_;
     std::vector<shared_window> windows_;
     std::size_t own_bytes_ = 0;  // in all windows
     std::vector<range> free_;    // neighbors are joined

@@ -104,6 +104,10 @@ class neighbor {
     /// @par Collective
     /// Yes; waits for the ranks that share memory, but for no other.
     neighbor(const communicator& comm, plan compiled, const neighbor_options& options = {});
+
+    /// @brief As above, with a plan that several may use, such as those of `plan_maker` and `plan_cache`.
+    neighbor(const communicator& comm, std::shared_ptr<const plan> compiled,
+             const neighbor_options& options = {});
     ~neighbor();
     neighbor(neighbor&&) noexcept;
     neighbor& operator=(neighbor&&) noexcept;
