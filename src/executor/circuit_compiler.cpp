@@ -31,7 +31,22 @@ void for_each_move(const moves& list, Use&& use) {
     });
 }
 
-void add_move(circuit_task& task, int from_block, bool combines, count_t from, count_t to) {
+// Calls `use` for every run of a list, in order.
+template <class Use>
+void for_each_run(const moves& list, Use&& use) {
+    move_run whole{0, 0, 0};
+    for_each_move(list, [&](count_t from, count_t to) {
+        if (from == whole.from + whole.length && to == whole.to + whole.length) {
+            ++whole.length;
+            return;
+        }
+        if (whole.length > 0) use(whole);
+        whole = {from, to, 1};
+    });
+    if (whole.length > 0) use(whole);
+}
+
+moves& list_for(circuit_task& task, int from_block, bool combines) {
     auto step = task.steps.end();
     if (!task.steps.empty()) {
         const auto fits = [&](const circuit_step& s) {
@@ -47,7 +62,12 @@ void add_move(circuit_task& task, int from_block, bool combines, count_t from, c
     if (step == task.steps.end()) {
         step = task.steps.insert(step, {from_block, 0, 0, combines, {}});
     }
-    step->list.append(from, to);
+    return step->list;
+}
+
+void add_moves(circuit_task& task, int from_block, bool combines, const move_run& what) {
+    auto& list = list_for(task, from_block, combines);
+    for (count_t k = 0; k < what.length; ++k) list.append(what.from + k, what.to + k);
 }
 
 void add_list(circuit_task& task, int from_block, count_t from_offset, count_t to_offset,
@@ -56,15 +76,15 @@ void add_list(circuit_task& task, int from_block, count_t from_offset, count_t t
     task.steps.push_back({from_block, from_offset, to_offset, false, std::move(list)});
 }
 
-void append_run(auto& runs, count_t first, count_t to) {
+void append_run(auto& runs, count_t first, count_t to, count_t length) {
     if (!runs.empty()) {
         auto& last = runs.back();
         if (first == last.first + last.length && to == last.to + last.length) {
-            ++last.length;
+            last.length += length;
             return;
         }
     }
-    runs.push_back({first, to, 1});
+    runs.push_back({first, to, length});
 }
 
 }  // namespace
@@ -177,7 +197,7 @@ void circuit_compiler::lay_out_sends() {
         section_tasks_.resize(
             static_cast<std::size_t>(result_.num_sections - first_message_section_));
         input_of_.assign(static_cast<std::size_t>(work_.num_departing), -1);
-        is_claimed_.assign(static_cast<std::size_t>(work_.num_departing), false);
+        is_claimed_.assign(static_cast<std::size_t>(work_.num_departing), 0);
     }
 }
 
@@ -188,13 +208,6 @@ const circuit_compiler::segment& circuit_compiler::segment_of(count_t arrived) {
         std::upper_bound(segments.begin(), segments.end(), arrived,
                          [](count_t item, const segment& s) { return item < s.first; });
     return last_segment_ = *(after - 1);
-}
-
-bool circuit_compiler::is_in(const segment& where, const moves& arrived) const {
-    bool is_inside = true;
-    for_each_move(arrived,
-                  [&](count_t from, count_t) { is_inside = is_inside && where.holds(from); });
-    return is_inside;
 }
 
 std::vector<int> circuit_compiler::reference_sources(int stage) const {
@@ -233,53 +246,69 @@ std::vector<bool> circuit_compiler::combined_places(const flow_task& task,
 void circuit_compiler::refer(std::size_t i, word_message& to) {
     const auto& message = work_.outgoing[i];
     auto& fill = work_.fills[i];
+    circuit_task task{task_purpose::section, result_.here, section_of_[i], -1, {}, {}};
+    const auto note_input = [&](count_t from, count_t departing) {
+        input_of_[static_cast<std::size_t>(departing)] = from;
+    };
+    const auto refer_to = [&](const reference& first, count_t length) {
+        for (count_t done = 0; done < length; done += max_run_length) {
+            to.words.push_back(pack_where(first.block, first.is_input, first.section));
+            to.words.push_back(((first.place + done) << length_bits) |
+                               std::min(max_run_length, length - done));
+        }
+    };
+    if (fill.copy_input.size() == fill.num_moves()) {
+        for_each_move(fill.copy_input, note_input);
+        refer_to({result_.here, section_of_[i], true, departing_place(message.first_item)},
+                 message.num_items);
+        section_task(i) = std::move(task);
+        return;
+    }
+
     const auto is_combined = combined_places(fill, message);
+    const auto at = [&](count_t departing) {
+        return static_cast<std::size_t>(departing - message.first_item);
+    };
     const auto combined_at = [&](count_t departing) {
-        return !is_combined.empty() &&
-               is_combined[static_cast<std::size_t>(departing - message.first_item)];
+        return !is_combined.empty() && is_combined[at(departing)];
     };
     std::vector<reference> where(static_cast<std::size_t>(message.num_items));
     for (count_t k = 0; k < message.num_items; ++k) {
         const count_t departing = message.first_item + k;
-        where[static_cast<std::size_t>(k)] = {result_.here, section_of_[i], !combined_at(departing),
-                                              departing_place(departing)};
+        where[at(departing)] = {result_.here, section_of_[i], !combined_at(departing),
+                                departing_place(departing)};
     }
-
-    circuit_task task{task_purpose::section, result_.here, section_of_[i], -1, {}, {}};
     for_each_move(fill.copy_input, [&](count_t from, count_t departing) {
         if (combined_at(departing)) {
-            add_move(task, no_block, false, from, departing_place(departing));
+            add_moves(task, no_block, false, {from, departing_place(departing), 1});
         } else {
-            input_of_[static_cast<std::size_t>(departing)] = from;
+            note_input(from, departing);
         }
     });
     for_each_move(fill.copy_arrived, [&](count_t from, count_t departing) {
         if (combined_at(departing)) {
-            pull(task, from, false, departing_place(departing));
+            pull(task, {from, departing_place(departing), 1}, false);
         } else {
-            where[static_cast<std::size_t>(departing - message.first_item)] =
-                segment_of(from).at(from);
+            where[at(departing)] = segment_of(from).at(from);
         }
     });
     for_each_move(fill.combine_input, [&](count_t from, count_t departing) {
-        add_move(task, no_block, true, from, departing_place(departing));
+        add_moves(task, no_block, true, {from, departing_place(departing), 1});
     });
     for_each_move(fill.combine_arrived, [&](count_t from, count_t departing) {
-        pull(task, from, true, departing_place(departing));
+        pull(task, {from, departing_place(departing), 1}, true);
     });
     section_task(i) = std::move(task);
 
     for (std::size_t k = 0; k < where.size();) {
         const reference& first = where[k];
         std::size_t end = k + 1;
-        while (end < where.size() && static_cast<count_t>(end - k) < max_run_length &&
-               where[end].block == first.block && where[end].section == first.section &&
-               where[end].is_input == first.is_input &&
+        while (end < where.size() && where[end].block == first.block &&
+               where[end].section == first.section && where[end].is_input == first.is_input &&
                where[end].place == first.place + static_cast<count_t>(end - k)) {
             ++end;
         }
-        to.words.push_back(pack_where(first.block, first.is_input, first.section));
-        to.words.push_back((first.place << length_bits) | static_cast<count_t>(end - k));
+        refer_to(first, static_cast<count_t>(end - k));
         k = end;
     }
 }
@@ -318,21 +347,33 @@ void circuit_compiler::await(circuit_task& task, const reference& where) {
     if (where.block != result_.here) claims_[where.block].is_reader = true;
 }
 
-void circuit_compiler::pull(circuit_task& task, count_t arrived, bool combines, count_t to) {
-    const reference where = segment_of(arrived).at(arrived);
-    if (const count_t own = own_input(where); own >= 0)
-        return add_move(task, no_block, combines, own, to);
-    await(task, where);
-    if (where.is_input) append_run(claims_[where.block].copies, where.place, where.place);
-    add_move(task, where.block, combines, where.place, to);
+void circuit_compiler::pull(circuit_task& task, move_run what, bool combines) {
+    while (what.length > 0) {
+        const segment& around = segment_of(what.from);
+        const reference where = around.at(what.from);
+        const count_t length = std::min(what.length, around.end - what.from);
+        if (const count_t own = own_input(where); own >= 0) {
+            for (count_t k = 0; k < length; ++k) {
+                add_moves(task, no_block, combines,
+                          {own_input(around.at(what.from + k)), what.to + k, 1});
+            }
+        } else {
+            await(task, where);
+            if (where.is_input)
+                append_run(claims_[where.block].copies, where.place, where.place, length);
+            add_moves(task, where.block, combines, {where.place, what.to, length});
+        }
+        what = {what.from + length, what.to + length, what.length - length};
+    }
 }
 
-void circuit_compiler::claim_write(std::size_t filled, const reference& where, count_t place) {
+void circuit_compiler::claim_write(std::size_t filled, const reference& where, count_t place,
+                                   count_t length) {
     auto& part = filled_[filled].sent.part;
     if (part.gate < 0) part.gate = result_.num_gates++;
     auto& runs = claims_[where.block].writes[static_cast<int>(filled)];
     if (runs.empty()) ++part.num_contributors;
-    append_run(runs, where.place, place);
+    append_run(runs, where.place, place, length);
 }
 
 // Makes the tasks that fill a message to another domain, and claims what others shall write.
@@ -342,34 +383,55 @@ void circuit_compiler::fill(std::size_t i) {
     const count_t items_of_part = part_items(message);
     std::vector<circuit_task> tasks(
         static_cast<std::size_t>((message.num_items + items_of_part - 1) / items_of_part));
-    const auto part_of = [&](count_t departing) {
-        return static_cast<std::size_t>((departing - message.first_item) / items_of_part);
-    };
     const auto is_combined = combined_places(from, message);
+    const auto may_be_claimed = [&](const reference& where, count_t departing) {
+        return where.is_input && where.block != result_.here &&
+               (is_combined.empty() ||
+                !is_combined[static_cast<std::size_t>(departing - message.first_item)]);
+    };
+    // Calls `use(part, run)` with the runs of a list, cut where parts end.
+    const auto for_each_piece = [&](const moves& list, auto&& use) {
+        for_each_run(list, [&](move_run what) {
+            while (what.length > 0) {
+                const count_t part = (what.to - message.first_item) / items_of_part;
+                const count_t end = message.first_item + (part + 1) * items_of_part;
+                const count_t length = std::min(what.length, end - what.to);
+                use(static_cast<std::size_t>(part), move_run{what.from, what.to, length});
+                what = {what.from + length, what.to + length, what.length - length};
+            }
+        });
+    };
+    const auto at_place = [&](const move_run& what) {
+        return move_run{what.from, departing_place(what.to), what.length};
+    };
 
     if (tasks.size() == 1 && is_combined.empty()) {
         add_list(tasks[0], no_block, 0, work_.num_arrived, std::move(from.copy_input));
     } else {
-        for_each_move(from.copy_input, [&](count_t input, count_t departing) {
-            add_move(tasks[part_of(departing)], no_block, false, input, departing_place(departing));
+        for_each_piece(from.copy_input, [&](std::size_t part, const move_run& what) {
+            add_moves(tasks[part], no_block, false, at_place(what));
         });
     }
-    for_each_move(from.copy_arrived, [&](count_t arrived, count_t departing) {
-        const reference where = segment_of(arrived).at(arrived);
-        const bool is_only = is_combined.empty() ||
-                             !is_combined[static_cast<std::size_t>(departing - message.first_item)];
-        if (is_only && where.is_input && where.block != result_.here) {
-            claim_write(first_filled_of_[i] + part_of(departing), where,
-                        departing_place(departing));
-        } else {
-            pull(tasks[part_of(departing)], arrived, false, departing_place(departing));
+    for_each_piece(from.copy_arrived, [&](std::size_t part, move_run what) {
+        while (what.length > 0) {
+            const segment& around = segment_of(what.from);
+            const reference where = around.at(what.from);
+            // Which values are combined may change from one to the next.
+            const count_t length =
+                is_combined.empty() ? std::min(what.length, around.end - what.from) : 1;
+            if (may_be_claimed(where, what.to)) {
+                claim_write(first_filled_of_[i] + part, where, departing_place(what.to), length);
+            } else {
+                pull(tasks[part], at_place({what.from, what.to, length}), false);
+            }
+            what = {what.from + length, what.to + length, what.length - length};
         }
     });
-    for_each_move(from.combine_input, [&](count_t input, count_t departing) {
-        add_move(tasks[part_of(departing)], no_block, true, input, departing_place(departing));
+    for_each_piece(from.combine_input, [&](std::size_t part, const move_run& what) {
+        add_moves(tasks[part], no_block, true, at_place(what));
     });
-    for_each_move(from.combine_arrived, [&](count_t arrived, count_t departing) {
-        pull(tasks[part_of(departing)], arrived, true, departing_place(departing));
+    for_each_piece(from.combine_arrived, [&](std::size_t part, const move_run& what) {
+        pull(tasks[part], at_place(what), true);
     });
 
     for (std::size_t p = 0; p < tasks.size(); ++p) {
@@ -395,44 +457,50 @@ void circuit_compiler::add_part_task(std::size_t filled, circuit_task task) {
 void circuit_compiler::make_output(flow_task& from) {
     if (from.combines()) {  // in its order
         circuit_task task;
-        const auto input = [&](bool combines) {
-            return [&task, combines](count_t index, count_t to) {
-                add_move(task, no_block, combines, index, to);
-            };
+        const auto from_input = [&](const moves& list, bool combines) {
+            for_each_run(list,
+                         [&](const move_run& what) { add_moves(task, no_block, combines, what); });
         };
-        const auto arrived = [&](bool combines) {
-            return [this, &task, combines](count_t item, count_t to) {
-                pull(task, item, combines, to);
-            };
+        const auto from_arrived = [&](const moves& list, bool combines) {
+            for_each_run(list, [&](const move_run& what) { pull(task, what, combines); });
         };
-        for_each_move(from.copy_input, input(false));
-        for_each_move(from.copy_arrived, arrived(false));
-        for_each_move(from.combine_input, input(true));
-        for_each_move(from.combine_arrived, arrived(true));
+        from_input(from.copy_input, false);
+        from_arrived(from.copy_arrived, false);
+        from_input(from.combine_input, true);
+        from_arrived(from.combine_arrived, true);
         output_tasks_.push_back(std::move(task));
         return;
     }
     if (from.copy_input.size() > 0) {
         add_list(output_tasks_.emplace_back(), no_block, 0, 0, std::move(from.copy_input));
     }
-    auto& list = from.copy_arrived;
-    if (list.size() == 0) return;
+    if (from.copy_arrived.size() > 0) copy_to_output(from.copy_arrived);
+}
+
+// A task for each section, so that each copies as soon as it can.
+void circuit_compiler::copy_to_output(moves& list) {
     const segment first = segment_of(list.from.first());
     const reference& where = first.at_first;
-    if (!where.is_input && is_in(first, list)) {
+    if (where.block != result_.here && list.from.is_consecutive() &&
+        list.size() == first.end - first.first) {  // the usual case, at no cost for each item
         auto& task = output_tasks_.emplace_back();
         await(task, where);
+        if (where.is_input)
+            append_run(claims_[where.block].copies, where.place, where.place, list.size());
         add_list(task, where.block, where.place - first.first, 0, std::move(list));
         return;
     }
-    // A task for each section, so that each copies as soon as it can.
     std::map<std::pair<int, int>, std::size_t> task_of;
-    for_each_move(list, [&](count_t item, count_t slot) {
-        const reference found = segment_of(item).at_first;
-        const auto [entry, is_new] =
-            task_of.try_emplace({found.block, found.section}, output_tasks_.size());
-        if (is_new) output_tasks_.emplace_back();
-        pull(output_tasks_[entry->second], item, false, slot);
+    for_each_run(list, [&](move_run what) {
+        while (what.length > 0) {
+            const segment& around = segment_of(what.from);
+            const count_t length = std::min(what.length, around.end - what.from);
+            const auto [entry, is_new] = task_of.try_emplace(
+                {around.at_first.block, around.at_first.section}, output_tasks_.size());
+            if (is_new) output_tasks_.emplace_back();
+            pull(output_tasks_[entry->second], {what.from, what.to, length}, false);
+            what = {what.from + length, what.to + length, what.length - length};
+        }
     });
 }
 
@@ -496,10 +564,9 @@ void circuit_compiler::receive_claims(const std::vector<word_message>& inbox) {
                 const auto first = departing(*word++);
                 const count_t to = *word++;
                 const count_t length = *word++;
-                for (count_t k = 0; k < length; ++k) {
-                    add_move(task, no_block, false, input_of_[first + static_cast<std::size_t>(k)],
-                             to + k);
-                }
+                auto& list = list_for(task, no_block, false);
+                for (count_t k = 0; k < length; ++k)
+                    list.append(input_of_[first + static_cast<std::size_t>(k)], to + k);
             }
             write_tasks_.push_back(std::move(task));
         }
@@ -518,7 +585,7 @@ void circuit_compiler::receive_claims(const std::vector<word_message>& inbox) {
         while (word != words.end()) {
             const auto first = departing(*word++);
             const auto length = static_cast<std::size_t>(*word++);
-            std::fill_n(is_claimed_.begin() + static_cast<std::ptrdiff_t>(first), length, true);
+            std::fill_n(is_claimed_.begin() + static_cast<std::ptrdiff_t>(first), length, 1);
         }
     }
 }
@@ -527,11 +594,22 @@ void circuit_compiler::receive_claims(const std::vector<word_message>& inbox) {
 void circuit_compiler::copy_claimed_inputs(std::size_t i) {
     auto& task = section_task(i);
     circuit_task copies;
-    const auto& list = work_.fills[i].copy_input;
-    for_each_move(list, [&](count_t input, count_t departing) {
-        if (is_claimed_[static_cast<std::size_t>(departing)])
-            add_move(copies, no_block, false, input, departing_place(departing));
-    });
+    auto& list = work_.fills[i].copy_input;
+    const auto& message = work_.outgoing[i];
+    const auto first = is_claimed_.begin() + message.first_item;
+    const bool is_all_claimed =
+        list.size() == message.num_items &&
+        std::all_of(first, first + message.num_items, [](char is) { return is != 0; });
+    if (is_all_claimed) {
+        add_list(copies, no_block, 0, work_.num_arrived, std::move(list));
+    } else {
+        auto& some = list_for(copies, no_block, false);
+        for_each_move(list, [&](count_t input, count_t departing) {
+            if (is_claimed_[static_cast<std::size_t>(departing)] != 0)
+                some.append(input, departing_place(departing));
+        });
+        if (some.size() == 0) copies.steps.clear();
+    }
     task.steps.insert(task.steps.begin(), copies.steps.begin(), copies.steps.end());
 }
 

@@ -10,6 +10,13 @@
 
 namespace crossdock {
 
+/// @brief Values whose indices count up on both sides.
+struct move_run {
+    count_t from;
+    count_t to;
+    count_t length;
+};
+
 /// @brief Compiles one rank's circuit together with the other ranks of its domain.
 ///
 /// | state | legal calls | next |
@@ -96,12 +103,12 @@ class circuit_compiler {
     void lay_out_sends();
     void order_parts();
     const segment& segment_of(count_t arrived);
-    bool is_in(const segment& where, const moves& arrived) const;
 
     void refer(std::size_t message, word_message& to);
     void fill(std::size_t message);
     void add_part_task(std::size_t filled, circuit_task task);
     void make_output(flow_task& task);
+    void copy_to_output(moves& list);
     std::vector<bool> combined_places(const flow_task& task, const flow_message& message) const;
     // Of an outgoing message inside the domain.
     circuit_task& section_task(std::size_t message) {
@@ -110,12 +117,12 @@ class circuit_compiler {
     }
     void copy_claimed_inputs(std::size_t message);
 
-    // Adds what brings an arrived item from where it lies.
-    void pull(circuit_task& task, count_t arrived, bool combines, count_t to);
+    // Adds what brings arrived items from where they lie.
+    void pull(circuit_task& task, move_run arrived, bool combines);
     void await(circuit_task& task, const reference& where);
     // The item's index if it is an own one that came back, or -1.
     count_t own_input(const reference& where) const;
-    void claim_write(std::size_t filled, const reference& where, count_t place);
+    void claim_write(std::size_t filled, const reference& where, count_t place, count_t length);
     void claim_sends();
 
     flow work_;
@@ -132,7 +139,7 @@ class circuit_compiler {
     std::vector<int> section_of_;               // by outgoing message inside the domain
     int first_message_section_ = 0;
     std::vector<count_t> input_of_;  // by departing item that is a copy of an input, or -1
-    std::vector<bool> is_claimed_;   // by departing item
+    std::vector<char> is_claimed_;   // by departing item
     std::map<int, claim> claims_;    // by block
     std::vector<circuit_task> part_tasks_, write_tasks_, section_tasks_, output_tasks_;
 };
