@@ -1,0 +1,67 @@
+#include <gtest/gtest.h>
+
+#include "crossdock/executor/circuit_runner.hpp"
+#include "crossdock/plan/compile.hpp"
+#include "crossdock/plan/statistics.hpp"
+#include "support/circuits.hpp"
+#include "support/patterns.hpp"
+
+namespace crossdock {
+namespace {
+
+// Every rank sends 500 items to every other.
+std::vector<plan> plans_on(const topology& regions, const char* route) {
+    test::pattern_builder builder(regions.num_ranks());
+    for (rank_t source = 0; source < regions.num_ranks(); ++source) {
+        for (rank_t destination = 0; destination < regions.num_ranks(); ++destination) {
+            if (destination == source) continue;
+            for (count_t item = 0; item < 500; ++item) builder.send(source, item, destination);
+        }
+    }
+    return compile(regions, builder.take(), *make_route(route, regions), {.deduplicate = false});
+}
+
+std::size_t bytes_through(const plan& p, std::size_t item_bytes) {
+    std::size_t items = 0;
+    for (const auto& stage : p.stages()) {
+        for (const auto& m : stage.sends) items += m.positions.size();
+        for (const auto& m : stage.receives) items += static_cast<std::size_t>(m.num_items);
+    }
+    return items * item_bytes;
+}
+
+class CircuitBlock : public testing::TestWithParam<const char*> {};
+
+TEST_P(CircuitBlock, TakesLittleMoreThanTwiceTheBytesThatPassThroughARank) {
+    const auto regions = topology::from_string("2x4");
+    const auto plans = plans_on(regions, GetParam());
+
+    for (const auto& nodes : {regions, topology::one_region(8)}) {
+        const auto all = test::compile_circuits(plans, forward_flow, nodes, 1 << 20);
+        for (std::size_t rank = 0; rank < all.size(); ++rank) {
+            const std::size_t bytes = circuit_block::size_bytes(*all[rank], 8);
+            EXPECT_LE(10 * bytes, 22 * bytes_through(plans[rank], 8)) << rank;
+            EXPECT_GE(bytes, 2 * bytes_through(plans[rank], 8)) << rank;
+        }
+    }
+}
+
+TEST_P(CircuitBlock, OfARankThatSharesNothingTakesHalfOfThat) {
+    const auto regions = topology::from_string("2x4");
+    const auto plans = plans_on(regions, GetParam());
+    const auto alone = topology::from_string("8x1");
+
+    const auto all = test::compile_circuits(plans, forward_flow, alone, 1 << 20);
+
+    for (std::size_t rank = 0; rank < all.size(); ++rank) {
+        EXPECT_LE(10 * circuit_block::size_bytes(*all[rank], 8),
+                  11 * bytes_through(plans[rank], 8));
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Routes, CircuitBlock,
+                         testing::Values("direct", "two_step", "three_step", "hypercube"),
+                         [](const auto& one) { return std::string(one.param); });
+
+}  // namespace
+}  // namespace crossdock
