@@ -1,4 +1,4 @@
-"""A program that dies in the middle of exchanges leaves nothing in /dev/shm."""
+"""A program that dies in the middle of exchanges leaves nothing of the library in /dev/shm."""
 
 import os
 import pathlib
