@@ -123,7 +123,8 @@ class neighbor {
     /// @brief Starts a forward exchange; returns without waiting for anyone.
     ///
     /// But for the first of items of another size than `item_bytes`: that waits for the ranks that share
-    /// memory to start it, too.
+    /// memory to start it, too. Where this concerns several objects, all ranks start them in the same
+    /// order.
     /// @param items  `num_items` values or more; must stay unchanged until the exchange is complete
     /// @param slots  `num_slots` values or more; those no item comes to stay as they are
     /// @throws error(errc::size_mismatch)  an array is too short
