@@ -39,19 +39,28 @@ circuit_block circuit_block::make(std::byte* memory, const circuit& work, std::s
 circuit_runner::circuit_runner(std::shared_ptr<const circuit> work,
                                std::vector<circuit_block> blocks, std::size_t item_bytes)
     : work_(std::move(work)),
-      blocks_(std::move(blocks)),
-      item_bytes_(item_bytes),
       half_mask_(num_halves_of(*work_) - 1),
-      is_contributed_(work_->sends.size()),
-      is_sent_(work_->sends.size()) {
-    for (int number = 0; number < static_cast<int>(work_->tasks.size()); ++number) {
-        const auto& t = task(number);
-        all_.tasks.push_back({number, 0, is_foreign(*work_, t)});
-        if (t.purpose != task_purpose::output) ++all_.num_duties;
-        if (all_.tasks.back().is_foreign) ++all_.num_foreign;
+      item_bytes_(item_bytes),
+      copy_(piece_copy_for(item_bytes)),
+      parts_(work_->sends.size()),
+      blocks_(std::move(blocks)),
+      own_block_(block(work_->here)),
+      program_(*work_) {
+    for (std::size_t half = 0; half < num_halves(); ++half) {
+        for (const auto& one : blocks_) places_.push_back(one.places(half));
     }
-    all_.num_gated = static_cast<std::size_t>(std::count_if(
-        work_->sends.begin(), work_->sends.end(), [](const auto& part) { return part.gate >= 0; }));
+    all_.num_tasks = checked_cast<int>(program_.tasks.size());
+    for (const auto& task : program_.tasks) {
+        if (task.purpose != task_purpose::output) ++all_.num_duties;
+        if (task.is_foreign) ++all_.num_foreign;
+    }
+    for (const auto& part : program_.sends) {
+        if (part.gate >= 0) ++all_.num_gated;
+    }
+    all_.num_unsent = checked_cast<int>(work_->sends.size());
+    all_.num_unreceived = checked_cast<int>(work_->num_section_receives);
+    all_.readers_are_through = work_->readers.empty();
+    all_.is_receivable = !work_->has_foreign_receivers;
     receives_for_others_ =
         !work_->readers.empty() ||
         std::any_of(work_->receives.begin(), work_->receives.end(), [&](const auto& part) {
@@ -59,46 +68,33 @@ circuit_runner::circuit_runner(std::shared_ptr<const circuit> work,
         });
 }
 
-// Whether a task waits for other ranks of the domain.
-bool circuit_runner::is_foreign(const circuit& work, const circuit_task& task) {
-    if (task.purpose == task_purpose::foreign_part) return true;
-    if (task.purpose == task_purpose::section && !work.readers.empty()) return true;
-    return std::any_of(
-        task.awaited.begin(), task.awaited.end(), [&](const section_reference& awaited) {
-            return awaited.block != work.here || awaited.section >= work.num_received_sections;
-        });
-}
-
 void circuit_runner::begin(const std::byte* input, std::byte* output, combine_function combine) {
     ++generation_;
     input_ = input;
     output_ = output;
-    combine_ = std::move(combine);
-    readers_are_through_ = work_->readers.empty();
-    is_receivable_ = !work_->has_foreign_receivers;
-    num_unreceived_ = work_->num_section_receives;
-    num_unsent_ = work_->sends.size();
+    if (!program_.combining_steps.empty()) combine_ = std::move(combine);
     left_ = all_;
-    std::fill(is_sent_.begin(), is_sent_.end(), char{false});
-    std::fill(is_contributed_.begin(), is_contributed_.end(), char{false});
+    has_looked_ = false;
+    std::fill(parts_.begin(), parts_.end(), char{0});
 }
 
 bool circuit_runner::readers_are_through() {
-    if (readers_are_through_) return true;
+    if (left_.readers_are_through) return true;
     for (const int reader : work_->readers) {
         if (!is_through(own_block().read(reader).load(std::memory_order_acquire))) return false;
     }
-    return readers_are_through_ = true;
+    return left_.readers_are_through = true;
 }
 
 void circuit_runner::tell_receivable() {
-    if (is_receivable_ || !readers_are_through()) return;
+    if (left_.is_receivable || !readers_are_through()) return;
     own_block().receivable().store(generation_, std::memory_order_release);
-    is_receivable_ = true;
+    left_.is_receivable = true;
 }
 
 bool circuit_runner::may_receive() {
     if (!readers_are_through()) return false;
+    if (all_.num_unreceived == 0) return true;
     const auto is_receivable = [&](const circuit_part& part) {
         return part.block == work_->here ||
                block(part.block).receivable().load(std::memory_order_acquire) >= generation_;
@@ -112,62 +108,65 @@ bool circuit_runner::may_receive() {
 void circuit_runner::note_received(std::size_t part) {
     const auto& received = work_->receives[part];
     block(received.block).section(received.section).store(generation_, std::memory_order_release);
-    --num_unreceived_;
+    --left_.num_unreceived;
 }
 
 void circuit_runner::note_all_received() {
-    for (std::size_t part = 0; part < work_->num_section_receives; ++part) note_received(part);
-    num_unreceived_ = 0;
+    for (int part = 0; part < all_.num_unreceived; ++part)
+        note_received(static_cast<std::size_t>(part));
+    left_.num_unreceived = 0;
 }
 
-bool circuit_runner::can_run(pending_task& pending) {
-    const auto& t = task(pending.number);
-    for (; pending.num_readable < t.awaited.size(); ++pending.num_readable) {
-        const auto& [owner, section] = t.awaited[pending.num_readable];
+bool circuit_runner::can_run(const circuit_program::task& task, int& next_awaited) {
+    for (; next_awaited < task.end_awaited; ++next_awaited) {
+        const auto& [owner, section] = program_.awaited[static_cast<std::size_t>(next_awaited)];
         if (block(owner).section(section).load(std::memory_order_acquire) < generation_)
             return false;
     }
-    switch (t.purpose) {
+    switch (task.purpose) {
         case task_purpose::foreign_part:
-            return is_through(block(t.to_block).through().load(std::memory_order_acquire)) &&
-                   (t.sender < 0 ||
-                    is_through(block(t.to_block).read(t.sender).load(std::memory_order_acquire)));
+            return is_through(block(task.to_block).through().load(std::memory_order_acquire)) &&
+                   (task.sender < 0 ||
+                    is_through(
+                        block(task.to_block).read(task.sender).load(std::memory_order_acquire)));
         case task_purpose::section: return readers_are_through();
         default: return true;
     }
 }
 
-void circuit_runner::run(const circuit_task& t) {
-    const auto places = [&](int number) { return block(number).places(half()); };
-    std::byte* const to = t.to_block == no_block ? output_ : places(t.to_block);
-    for (const auto& step : t.steps) {
+void circuit_runner::run(const circuit_program::task& task) const {
+    std::byte* const to = task.to_block == no_block ? output_ : places(task.to_block, half());
+    for (int i = task.first_step; i < task.end_step; ++i) {
+        const auto& step = program_.steps[static_cast<std::size_t>(i)];
         const std::byte* const from =
-            step.from_block == no_block ? input_ : places(step.from_block);
-        const auto bytes = static_cast<count_t>(item_bytes_);
-        std::byte* const first_to = to + step.to_offset * bytes;
-        const std::byte* const first_from = from + step.from_offset * bytes;
-        if (step.combines) {
-            combine_(first_to, first_from, step.list);
+            step.from_block == no_block ? input_ : places(step.from_block, half());
+        if (step.combining < 0) {
+            copy_(to, from, step.from.piece(step.size), step.to.piece(step.size), item_bytes_);
         } else {
-            copy_items(first_to, first_from, step.list, item_bytes_);
+            const auto& all = *program_.combining_steps[static_cast<std::size_t>(step.combining)];
+            const auto bytes = static_cast<count_t>(item_bytes_);
+            combine_(to + all.to_offset * bytes, from + all.from_offset * bytes, all.list);
         }
     }
 }
 
-void circuit_runner::complete(const circuit_task& t, sender& to) {
-    if (t.purpose != task_purpose::output) --left_.num_duties;
-    switch (t.purpose) {
+void circuit_runner::complete(const circuit_program::task& task, sender& to) {
+    --left_.num_tasks;
+    if (task.is_foreign) --left_.num_foreign;
+    if (task.purpose != task_purpose::output) --left_.num_duties;
+    switch (task.purpose) {
         case task_purpose::output: break;
         case task_purpose::section:
-            own_block().section(t.number).store(generation_, std::memory_order_release);
+            own_block().section(task.number).store(generation_, std::memory_order_release);
             break;
         case task_purpose::foreign_part:
-            block(t.to_block).gate(t.number, half()).fetch_add(1, std::memory_order_release);
+            block(task.to_block).gate(task.number, half()).fetch_add(1, std::memory_order_release);
             break;
         case task_purpose::own_part: {
-            const auto part = static_cast<std::size_t>(t.number);
-            is_contributed_[part] = true;
-            const int gate = work_->sends[part].gate;
+            const auto part = static_cast<std::size_t>(task.number);
+            if (task.sends_alone) return send_part(part, to);
+            parts_[part] |= is_contributed;
+            const int gate = program_.sends[part].gate;
             if (gate >= 0) own_block().gate(gate, half()).fetch_add(1, std::memory_order_release);
             send_if_filled(part, to);
         }
@@ -175,41 +174,67 @@ void circuit_runner::complete(const circuit_task& t, sender& to) {
 }
 
 bool circuit_runner::is_filled(std::size_t part) const {
-    const auto& sent = work_->sends[part];
-    if (sent.gate < 0) return is_contributed_[part] || sent.num_contributors == 0;
+    const auto& sent = program_.sends[part];
+    if (sent.gate < 0) return has(is_contributed, part) || sent.num_contributors == 0;
     const std::uint64_t uses_of_half = (generation_ + 1) / 2;
     return block(sent.block).gate(sent.gate, half()).load(std::memory_order_acquire) ==
            uses_of_half * static_cast<std::uint64_t>(sent.num_contributors);
 }
 
 void circuit_runner::send_if_filled(std::size_t part, sender& to) {
-    if (is_sent_[part] || !is_filled(part)) return;
-    if (work_->sends[part].is_after_previous && !is_sent_[part - 1]) return;
-    is_sent_[part] = true;
-    --num_unsent_;
-    if (work_->sends[part].gate >= 0) --left_.num_gated;
+    if (has(is_sent, part) || !is_filled(part)) return;
+    const auto& sent = program_.sends[part];
+    if (sent.is_after_previous && !has(is_sent, part - 1)) return;
+    if (sent.gate >= 0) --left_.num_gated;
+    send_part(part, to);
+}
+
+void circuit_runner::send_part(std::size_t part, sender& to) {
+    parts_[part] |= is_sent;
+    --left_.num_unsent;
     to.send(part);
+}
+
+// Runs a task, unless it has to wait.
+bool circuit_runner::has_run(pending_task& pending, sender& to) {
+    const auto& task = program_.tasks[static_cast<std::size_t>(pending.number)];
+    if (!can_run(task, pending.next_awaited)) return false;
+    run(task);
+    complete(task, to);
+    return true;
 }
 
 void circuit_runner::advance(sender& to) {
     tell_receivable();
-    auto kept = left_.tasks.begin();
-    for (auto& pending : left_.tasks) {
-        if (!can_run(pending)) {
-            *kept++ = pending;
-            continue;
-        }
-        const auto& t = task(pending.number);
-        run(t);
-        if (pending.is_foreign) --left_.num_foreign;
-        complete(t, to);
+    if (has_looked_) {
+        look_at_pending(to);
+    } else {
+        look_at_all(to);
     }
-    left_.tasks.erase(kept, left_.tasks.end());
-    for (std::size_t part = 0; num_unsent_ > 0 && part < is_sent_.size(); ++part)
+    for (std::size_t part = 0; left_.num_unsent > 0 && part < parts_.size(); ++part)
         send_if_filled(part, to);
 }
 
+// Runs the tasks that need not wait, and notes the others.
+void circuit_runner::look_at_all(sender& to) {
+    has_looked_ = true;
+    for (int number = 0; number < static_cast<int>(program_.tasks.size()); ++number) {
+        pending_task pending{number,
+                             program_.tasks[static_cast<std::size_t>(number)].first_awaited};
+        if (!has_run(pending, to)) pending_.push_back(pending);
+    }
+}
+
+void circuit_runner::look_at_pending(sender& to) {
+    auto kept = pending_.begin();
+    for (auto& pending : pending_) {
+        if (!has_run(pending, to)) *kept++ = pending;
+    }
+    pending_.erase(kept, pending_.end());
+}
+
 void circuit_runner::end() {
+    if (blocks_.size() == 1) return;  // nobody else looks
     for (const int owner : work_->owners)
         block(owner).read(work_->here).store(generation_, std::memory_order_release);
     own_block().through().store(generation_, std::memory_order_release);

@@ -29,9 +29,10 @@ executor::executor(const communicator& comm, std::shared_ptr<const circuit> work
       item_bytes_(item_bytes),
       runner_(std::make_shared<circuit_runner>(work, make_blocks(*work), item_bytes)),
       num_section_receives_(work->num_section_receives),
+      num_receives_(work->receives.size()),
       must_match_in_order_(has_several_from_one(work->receives)) {
     const std::size_t num_halves = runner_->num_halves();
-    num_receive_requests_ = work->receives.size() + (num_halves - 1) * num_section_receives_;
+    num_receive_requests_ = num_receives_ + (num_halves - 1) * num_section_receives_;
     requests_.assign(num_receive_requests_ + num_halves * work->sends.size(), MPI_REQUEST_NULL);
     completed_.resize(num_section_receives_);
 
@@ -86,7 +87,7 @@ std::size_t executor::receive_request(std::size_t part, std::size_t half) const 
 }
 
 std::size_t executor::send_request(std::size_t part, std::size_t half) const {
-    if (work().sends[part].is_in_place) half = 0;
+    if (half > 0 && work().sends[part].is_in_place) half = 0;
     return num_receive_requests_ + half * work().sends.size() + part;
 }
 
@@ -132,7 +133,7 @@ void executor::start(const void* input, void* output, combine_function combine) 
     runner_->begin(static_cast<const std::byte*>(input), static_cast<std::byte*>(output),
                    std::move(combine));
     is_active_ = true;
-    start_receives(num_section_receives_, work().receives.size());
+    start_receives(num_section_receives_, num_receives_);
     has_posted_ = runner_->may_receive();
     if (has_posted_) start_receives(0, num_section_receives_);
     runner_->advance(*this);
@@ -222,8 +223,10 @@ void executor::wait() {
     }
     CROSSDOCK_MPI(
         MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE));
-    runner_->note_all_received();
-    runner_->advance(*this);
+    if (!runner_->is_done()) {
+        runner_->note_all_received();
+        runner_->advance(*this);
+    }
     finish();
 }
 

@@ -73,11 +73,16 @@ void copy_piece(std::byte* to, const std::byte* from, const index_piece& from_pi
     });
 }
 
+template <std::size_t ItemBytes>
+void copy_fixed(std::byte* to, const std::byte* from, const index_piece& from_piece,
+                const index_piece& to_piece, std::size_t) {
+    copy_piece(to, from, from_piece, to_piece, fixed_item<ItemBytes>());
+}
+
 template <class Item>
-void copy_pieces(std::byte* to, const std::byte* from, const moves& list, Item item) {
-    list.for_each_piece([&](const index_piece& from_piece, const index_piece& to_piece) {
-        copy_piece(to, from, from_piece, to_piece, item);
-    });
+void copy_variable(std::byte* to, const std::byte* from, const index_piece& from_piece,
+                   const index_piece& to_piece, std::size_t item_bytes) {
+    copy_piece(to, from, from_piece, to_piece, Item{item_bytes});
 }
 
 }  // namespace
@@ -124,29 +129,27 @@ void index_list::open_steady_end() {
     open_ = {last_ - num_spelled_out * step, step, end, -1};
 }
 
-void copy_items(std::byte* to, const std::byte* from, const moves& list, std::size_t item_bytes) {
-    if (list.size() == 0) return;
-    if (list.is_one_run()) {
-        std::memcpy(to + static_cast<std::size_t>(list.to.first()) * item_bytes,
-                    from + static_cast<std::size_t>(list.from.first()) * item_bytes,
-                    static_cast<std::size_t>(list.size()) * item_bytes);
-        return;
-    }
+piece_copy piece_copy_for(std::size_t item_bytes) {
     switch (item_bytes) {
-        case 1: return copy_pieces(to, from, list, fixed_item<1>());
-        case 2: return copy_pieces(to, from, list, fixed_item<2>());
-        case 4: return copy_pieces(to, from, list, fixed_item<4>());
-        case 8: return copy_pieces(to, from, list, fixed_item<8>());
-        case 16: return copy_pieces(to, from, list, fixed_item<16>());
-        case 32: return copy_pieces(to, from, list, fixed_item<32>());
-        case 64: return copy_pieces(to, from, list, fixed_item<64>());
-        case 128: return copy_pieces(to, from, list, fixed_item<128>());
+        case 1: return &copy_fixed<1>;
+        case 2: return &copy_fixed<2>;
+        case 4: return &copy_fixed<4>;
+        case 8: return &copy_fixed<8>;
+        case 16: return &copy_fixed<16>;
+        case 32: return &copy_fixed<32>;
+        case 64: return &copy_fixed<64>;
+        case 128: return &copy_fixed<128>;
         default: break;
     }
-    if (item_bytes % 8 == 0 && item_bytes < 64) {
-        return copy_pieces(to, from, list, item_of_words{item_bytes});
-    }
-    copy_pieces(to, from, list, any_item{item_bytes});
+    if (item_bytes % 8 == 0 && item_bytes < 64) return &copy_variable<item_of_words>;
+    return &copy_variable<any_item>;
+}
+
+void copy_items(std::byte* to, const std::byte* from, const moves& list, std::size_t item_bytes) {
+    const piece_copy copy = piece_copy_for(item_bytes);
+    list.for_each_piece([&](const index_piece& from_piece, const index_piece& to_piece) {
+        copy(to, from, from_piece, to_piece, item_bytes);
+    });
 }
 
 }  // namespace crossdock

@@ -2,6 +2,7 @@
 /// @brief What one rank does in an exchange, of which some messages are read and written in memory.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "crossdock/executor/flow.hpp"
@@ -31,7 +32,7 @@ struct section_reference {
 };
 
 /// @brief What a task is for.
-enum class task_purpose {
+enum class task_purpose : std::uint8_t {
     output,        ///< fills a part of the output
     own_part,      ///< fills some or all of a part that this rank sends
     foreign_part,  ///< fills some or all of a part that another rank sends

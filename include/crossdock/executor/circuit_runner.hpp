@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "crossdock/executor/circuit.hpp"
+#include "crossdock/executor/circuit_program.hpp"
 
 namespace crossdock {
 
@@ -99,7 +100,7 @@ class circuit_runner {
                    std::size_t item_bytes);
 
     const circuit& work() const noexcept { return *work_; }
-    const circuit_block& own_block() const { return block(work_->here); }
+    const circuit_block& own_block() const { return own_block_; }
 
     void begin(const std::byte* input, std::byte* output, combine_function combine);
 
@@ -116,17 +117,18 @@ class circuit_runner {
 
     /// @brief Whether others, or messages, wait for something that this rank still has to do.
     bool owes() const noexcept {
-        return left_.num_duties > 0 || num_unsent_ > 0 || !is_receivable_ ||
-               (num_unreceived_ > 0 && receives_for_others_);
+        return left_.num_duties > 0 || left_.num_unsent > 0 || !left_.is_receivable ||
+               (left_.num_unreceived > 0 && receives_for_others_);
     }
     /// @brief Whether something waits for other ranks of the domain, so that no message tells when it
     /// can be done.
     bool awaits_domain() const noexcept {
-        return left_.num_foreign > 0 || left_.num_gated > 0 || !is_receivable_;
+        return left_.num_foreign > 0 || left_.num_gated > 0 || !left_.is_receivable;
     }
     /// @brief Everything is done; parts that were handed to the sender may still be under way.
     bool is_done() const noexcept {
-        return left_.tasks.empty() && num_unsent_ == 0 && num_unreceived_ == 0 && is_receivable_;
+        return left_.num_tasks == 0 && left_.num_unsent == 0 && left_.num_unreceived == 0 &&
+               left_.is_receivable;
     }
 
     /// @brief Tells the others that this rank is through.
@@ -137,7 +139,7 @@ class circuit_runner {
     std::size_t half() const noexcept { return generation_ & half_mask_; }
     /// @brief Where a part lies that is not in place.
     std::byte* address(const circuit_part& part, std::size_t half) const {
-        return block(part.block).places(half) + static_cast<std::size_t>(part.index) * item_bytes_;
+        return places(part.block, half) + static_cast<std::size_t>(part.index) * item_bytes_;
     }
     std::size_t num_halves() const noexcept { return half_mask_ + 1; }
 
@@ -145,53 +147,64 @@ class circuit_runner {
     bool is_read() const;
 
   private:
+    // A task that could not be run at once.
     struct pending_task {
         int number;
-        std::size_t num_readable;  // awaited sections found readable so far
-        bool is_foreign;           // waits for other ranks of the domain
+        int next_awaited;  // those before are readable
     };
     // What is to be done in an exchange.
     struct agenda {
-        std::vector<pending_task> tasks;
-        std::size_t num_duties = 0;   // of the tasks: for others or for messages
-        std::size_t num_foreign = 0;  // of the tasks
-        std::size_t num_gated = 0;    // parts that others fill, too
+        int num_tasks = 0;
+        int num_duties = 0;   // of the tasks: for others or for messages
+        int num_foreign = 0;  // of the tasks
+        int num_gated = 0;    // parts that others fill, too
+        int num_unsent = 0;
+        int num_unreceived = 0;
+        bool readers_are_through = true;
+        bool is_receivable = true;
     };
+    // Of a part that is sent.
+    enum part_state : char { is_contributed = 1, is_sent = 2 };
 
     const circuit_block& block(int number) const {
         return blocks_[static_cast<std::size_t>(number)];
     }
-    const circuit_task& task(int number) const {
-        return work_->tasks[static_cast<std::size_t>(number)];
+    std::byte* places(int number, std::size_t half) const {
+        return places_[half * blocks_.size() + static_cast<std::size_t>(number)];
     }
-    static bool is_foreign(const circuit& work, const circuit_task& task);
     bool is_through(std::uint64_t generation) const { return generation + 2 >= generation_; }
     bool readers_are_through();
     void tell_receivable();
-    bool can_run(pending_task& pending);
-    void run(const circuit_task& task);
-    void complete(const circuit_task& task, sender& to);
+    bool can_run(const circuit_program::task& task, int& next_awaited);
+    bool has_run(pending_task& pending, sender& to);
+    void look_at_all(sender& to);
+    void look_at_pending(sender& to);
+    void run(const circuit_program::task& task) const;
+    void complete(const circuit_program::task& task, sender& to);
+    bool has(part_state state, std::size_t part) const { return (parts_[part] & state) != 0; }
     bool is_filled(std::size_t part) const;
     void send_if_filled(std::size_t part, sender& to);
+    void send_part(std::size_t part, sender& to);
 
+    // In the order in which an exchange uses them: where the caches are cold, lines count.
     std::shared_ptr<const circuit> work_;
-    std::vector<circuit_block> blocks_;
-    std::size_t item_bytes_;
-    std::uint64_t half_mask_;
-    agenda all_;
     bool receives_for_others_;
-
+    bool has_looked_ = true;  // at every task
+    agenda all_;
+    agenda left_;
     std::uint64_t generation_ = 0;
+    std::uint64_t half_mask_;
     const std::byte* input_ = nullptr;
     std::byte* output_ = nullptr;
+    std::size_t item_bytes_;
+    piece_copy copy_;
+    std::vector<char> parts_;  // states by part that is sent
+    std::vector<circuit_block> blocks_;
+    circuit_block own_block_;
+    std::vector<std::byte*> places_;  // of all blocks in one half, then in the other
+    circuit_program program_;
+    std::vector<pending_task> pending_;
     combine_function combine_;
-    bool readers_are_through_ = false;
-    bool is_receivable_ = true;
-    agenda left_;
-    std::vector<char> is_contributed_;  // by part that is sent, by this rank
-    std::vector<char> is_sent_;
-    std::size_t num_unsent_ = 0;
-    std::size_t num_unreceived_ = 0;
 };
 
 }  // namespace crossdock

@@ -90,6 +90,7 @@ class executor final : private background_work, private circuit_runner::sender {
     // Receives in sections of one half, of the other, in place; then sends, as many for each half.
     std::vector<MPI_Request> requests_;
     std::size_t num_section_receives_;
+    std::size_t num_receives_;
     bool must_match_in_order_;
     std::size_t num_receive_requests_;
     std::vector<int> completed_;

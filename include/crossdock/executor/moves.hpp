@@ -196,6 +196,13 @@ struct moves {
     }
 };
 
+/// @brief Copies the items of one piece to the places of another of equal size.
+using piece_copy = void (*)(std::byte* to, const std::byte* from, const index_piece& from_piece,
+                            const index_piece& to_piece, std::size_t item_bytes);
+
+/// @brief The loop for items of `item_bytes` bytes.
+piece_copy piece_copy_for(std::size_t item_bytes);
+
 /// @brief Copies items of `item_bytes` bytes, as `list` says.
 void copy_items(std::byte* to, const std::byte* from, const moves& list, std::size_t item_bytes);
 
