@@ -31,6 +31,11 @@ class flow_builder {
 
     flow_task& fill(std::size_t i) { return result_.fills[i]; }
 
+    // Behind the last item of an incoming message.
+    count_t end_of(std::size_t message) const {
+        const auto& m = result_.incoming[message];
+        return m.first_item + m.num_items;
+    }
     std::size_t message_of(count_t arrived) { return finder_.message_of(arrived); }
     void note_forwarded(std::size_t message) { is_forwarded_[message] = true; }
 
@@ -130,12 +135,14 @@ flow forward_flow(const plan& p, const memory_domain& domain, const lane_rule* l
 
     flow_task own_items;
     std::vector<flow_task> from_message(num_incoming);
+    std::size_t reached = 0;  // deliveries ascend by position, as messages do
     for (const auto& [position, slot] : p.deliveries()) {
         if (position < p.num_items()) {
             own_items.copy_input.append(position, slot);
         } else {
             const count_t arrived = position - p.num_items();
-            from_message[builder.message_of(arrived)].copy_arrived.append(arrived, slot);
+            while (arrived >= builder.end_of(reached)) ++reached;
+            from_message[reached].copy_arrived.append(arrived, slot);
         }
     }
     builder.add_output(std::move(own_items));
