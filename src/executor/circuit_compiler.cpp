@@ -482,6 +482,7 @@ void circuit_compiler::copy_to_output(moves& list) {
     const segment first = segment_of(list.from.first());
     const reference& where = first.at_first;
     if (where.block != result_.here && list.from.is_consecutive() &&
+        list.from.first() == first.first &&
         list.size() == first.end - first.first) {  // the usual case, at no cost for each item
         auto& task = output_tasks_.emplace_back();
         await(task, where);

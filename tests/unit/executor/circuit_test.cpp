@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <random>
 #include <string>
 
 #include "crossdock/plan/compile.hpp"
@@ -233,6 +234,52 @@ TEST_P(Circuits, BringEveryItemAndEverySumHoweverRanksShareMemory) {
             }
         }
     }
+}
+
+// Runs of five items each: a message then consists of pieces of several ranks, and of some only a part is
+// delivered where it arrives.
+TEST_P(Circuits, BringRunsThatAreDividedOnTheWay) {
+    std::mt19937 random(static_cast<unsigned>(num_ranks));
+    const auto any_rank = [&] {
+        return static_cast<rank_t>(random() % static_cast<unsigned>(num_ranks));
+    };
+    const auto divisions = all_divisions(num_ranks);
+    for (int round = 0; round < 40; ++round) {
+        test::pattern_builder builder(num_ranks);
+        for (int run = 0; run < 3 * num_ranks; ++run) {
+            const rank_t source = any_rank();
+            const rank_t destination = any_rank();
+            const count_t first = 5 * static_cast<count_t>(random() % 3);
+            for (count_t item = 0; item < 5; ++item)
+                builder.send(source, first + item, destination);
+        }
+        const auto patterns = builder.take();
+        const auto regions = test::conformance_topologies(num_ranks);
+        const auto& where = regions[random() % regions.size()];
+        const auto plans = compile(where, patterns, *make_route("three_step", where));
+        const auto& d = divisions[random() % divisions.size()];
+        SCOPED_TRACE(
+            fmt::format("round {}, {}, nodes {}", round, where.to_string(), d.nodes.to_string()));
+
+        ASSERT_EQ(forward(plans, patterns, d), expected_slots(patterns));
+    }
+}
+
+// Rank 1 forwards five items of rank 2 and five of rank 3 in one message, of which rank 4 needs the second
+// and the third five.
+TEST_P(Circuits, BringWhatBeginsInTheMiddleOfAnothersItems) {
+    if (num_ranks != 8) return;
+    test::pattern_builder builder(num_ranks);
+    for (count_t item = 0; item < 5; ++item) builder.send(2, item, 5);
+    for (count_t item = 5; item < 10; ++item) builder.send(2, item, 4);
+    for (count_t item = 0; item < 5; ++item) builder.send(3, item, 4);
+    for (count_t item = 5; item < 10; ++item) builder.send(3, item, 6);
+    const auto patterns = builder.take();
+    const auto regions = topology::from_string("2x4");
+    const auto plans = compile(regions, patterns, *make_route("three_step", regions));
+
+    EXPECT_EQ(forward(plans, patterns, {topology::one_region(8), no_limit}),
+              expected_slots(patterns));
 }
 
 INSTANTIATE_TEST_SUITE_P(Ranks, Circuits, testing::Values(1, 2, 5, 8),
