@@ -269,7 +269,8 @@ typedef struct crossdock_options {
     crossdock_executor executor;
     const crossdock_topology* nodes;  ///< only ranks of one region share memory; null: all that can
     /// Set-up makes items of this size ready, 0 is the default: 8. The first exchange of items of
-    /// another size does so again, and waits for the ranks that share memory.
+    /// another size does so again: its start waits for the ranks that share memory, or for all if the
+    /// executor must share or messages are split. All ranks make such starts in one order.
     size_t item_bytes;
     /// Messages between nodes are split over their ranks, at least so much to each; 0: they are not.
     size_t lane_bytes;
@@ -383,7 +384,7 @@ crossdock_status crossdock_neighbor_create(const crossdock_communicator* comm,
 
 /// @brief A second object on the same plan, which may be active at the same time.
 /// @par Collective
-/// Yes; waits for the ranks that share memory, but for no other.
+/// Yes; waits for the ranks that share memory, or for all as a first start does.
 crossdock_status crossdock_neighbor_duplicate(const crossdock_neighbor* neighbor,
                                               crossdock_neighbor** result);
 
@@ -391,20 +392,22 @@ crossdock_status crossdock_neighbor_duplicate(const crossdock_neighbor* neighbor
 crossdock_status crossdock_neighbor_plan(const crossdock_neighbor* neighbor,
                                          crossdock_plan** result);
 
-/// @brief Starts to copy items into the slots that need them; waits for nobody.
+/// @brief Starts to copy items into the slots that need them; waits for nobody, but in first starts: see
+/// `item_bytes` and `prepare_reverse` of `crossdock_options`.
 /// @param items     as many as the pattern has, an extent of `datatype` apart
 /// @param datatype  committed; not freed before the exchange is complete
 /// @param slots     as many as the pattern has; those no item comes to stay as they are
 /// @par Collective
-/// Yes; does not block.
+/// Yes; does not block, but in first starts.
 crossdock_status crossdock_neighbor_start(crossdock_neighbor* neighbor, const void* items,
                                           MPI_Datatype datatype, void* slots);
 
-/// @brief Starts items[i] = op(items[i], all slots that item i is sent to); waits for nobody.
+/// @brief Starts items[i] = op(items[i], all slots that item i is sent to); waits for nobody, but in first
+/// starts.
 /// @param datatype   committed, lower bound 0, true extent at most its extent
 /// @param operation  commutative; defined for `datatype`
 /// @par Collective
-/// Yes; does not block.
+/// Yes; does not block, but in first starts.
 crossdock_status crossdock_neighbor_start_reverse(crossdock_neighbor* neighbor, const void* slots,
                                                   MPI_Datatype datatype, MPI_Op operation,
                                                   void* items);

@@ -92,6 +92,12 @@ void communicator::wait(MPI_Request& request) const {
     CROSSDOCK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
 }
 
+void communicator::wait_for_all() const {
+    MPI_Request barrier = MPI_REQUEST_NULL;
+    CROSSDOCK_MPI(MPI_Ibarrier(get(), &barrier));
+    wait(barrier);
+}
+
 void communicator::close() {
     if (!is_open()) return;
     for (const auto& kept : state_->resources) kept->close();

@@ -34,6 +34,22 @@ void check_room(MPI_Comm node, std::uint64_t bytes) {
                             sums[0], sums[1]));
 }
 
+// Whether MPI allocated on all processes of the node.
+void require_success(MPI_Comm node, int code, std::size_t bytes) {
+    int has_failed = code == MPI_SUCCESS ? 0 : 1;
+    CROSSDOCK_MPI(MPI_Allreduce(MPI_IN_PLACE, &has_failed, 1, MPI_INT, MPI_MAX, node));
+    if (has_failed == 0) return;
+    throw error(errc::out_of_memory,
+                fmt::format("MPI allocates no {} bytes of memory that a node shares", bytes));
+}
+
+// Memory that nobody has written to is not taken from what is free, and whoever writes to it when
+// nothing is left is killed. So it is taken at once.
+void take_pages(std::byte* memory, std::size_t bytes) {
+    constexpr std::size_t least_page_bytes = 4096;
+    for (std::size_t at = 0; at < bytes; at += least_page_bytes) memory[at] = std::byte{0};
+}
+
 }  // namespace
 
 shared_window::shared_window(MPI_Comm node, std::size_t bytes) {
@@ -41,9 +57,11 @@ shared_window::shared_window(MPI_Comm node, std::size_t bytes) {
     const std::size_t whole = (bytes + alignment - 1) / alignment * alignment + alignment;
     check_room(node, whole);
     void* own = nullptr;
-    CROSSDOCK_MPI(MPI_Win_allocate_shared(static_cast<MPI_Aint>(whole), 1, MPI_INFO_NULL, node,
-                                          static_cast<void*>(&own), &window_));
+    const int code = MPI_Win_allocate_shared(static_cast<MPI_Aint>(whole), 1, MPI_INFO_NULL, node,
+                                             static_cast<void*>(&own), &window_);
+    require_success(node, code, whole);
     CROSSDOCK_MPI(MPI_Win_set_errhandler(window_, MPI_ERRORS_RETURN));
+    take_pages(static_cast<std::byte*>(own), whole);
     int num_processes = 0;
     CROSSDOCK_MPI(MPI_Comm_size(node, &num_processes));
     for (int process = 0; process < num_processes; ++process) {

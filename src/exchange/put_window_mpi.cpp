@@ -34,13 +34,6 @@ class access_epoch {
     MPI_Win window_;
 };
 
-// Waits for all ranks, making progress on other work meanwhile; a window is made without.
-void wait_for_all(const communicator& comm) {
-    MPI_Request barrier = MPI_REQUEST_NULL;
-    CROSSDOCK_MPI(MPI_Ibarrier(comm.get(), &barrier));
-    comm.wait(barrier);
-}
-
 // The verdict of all ranks, and the most tickets that anybody drew at one rank.
 struct outcome {
     bool is_good;
@@ -141,7 +134,7 @@ bool put_window::exchange(mailbox& mail, const std::vector<byte_message>& messag
     for (const auto& [peer, bytes, data] : messages)
         mail.count({peer, bytes + static_cast<count_t>(sizeof(std::int64_t)), data});
     if (window_ == MPI_WIN_NULL) {
-        wait_for_all(comm);
+        comm.wait_for_all();
         make(comm, first_half_bytes);
     }
     is_odd_ = !is_odd_;

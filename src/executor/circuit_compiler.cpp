@@ -98,6 +98,7 @@ circuit_compiler::circuit_compiler(flow work, const memory_domain& domain, count
       finder_(work_.incoming) {
     result_.num_blocks = domain.size();
     result_.here = domain.here();
+    result_.num_stages = work_.num_stages;
     result_.num_places = work_.num_arrived + work_.num_departing;
     segments_.resize(work_.incoming.size());
     lay_out_receives();

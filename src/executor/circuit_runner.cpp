@@ -234,16 +234,19 @@ void circuit_runner::look_at_pending(sender& to) {
 }
 
 void circuit_runner::end() {
-    if (blocks_.size() == 1) return;  // nobody else looks
+    if (combine_) combine_ = nullptr;  // it may hold what the user wants back
+    if (blocks_.size() == 1) return;   // nobody else looks
     for (const int owner : work_->owners)
         block(owner).read(work_->here).store(generation_, std::memory_order_release);
     own_block().through().store(generation_, std::memory_order_release);
 }
 
-bool circuit_runner::is_read() const {
-    return std::all_of(work_->readers.begin(), work_->readers.end(), [&](int reader) {
-        return own_block().read(reader).load(std::memory_order_acquire) >= generation_;
-    });
+std::function<bool()> circuit_runner::read_check() const {
+    return [own = own_block(), readers = work_->readers, last = generation_] {
+        return std::all_of(readers.begin(), readers.end(), [&](int reader) {
+            return own.read(reader).load(std::memory_order_acquire) >= last;
+        });
+    };
 }
 
 }  // namespace crossdock

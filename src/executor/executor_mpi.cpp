@@ -27,7 +27,7 @@ executor::executor(const communicator& comm, std::shared_ptr<const circuit> work
       memory_(std::move(memory)),
       first_tag_(first_tag),
       item_bytes_(item_bytes),
-      runner_(std::make_shared<circuit_runner>(work, make_blocks(*work), item_bytes)),
+      runner_(std::make_unique<circuit_runner>(work, make_blocks(*work), item_bytes)),
       num_section_receives_(work->num_section_receives),
       num_receives_(work->receives.size()),
       must_match_in_order_(has_several_from_one(work->receives)) {
@@ -53,7 +53,7 @@ executor::~executor() {
         // overwritten.
         static_cast<void>(private_block_.release());
     } else if (memory_) {
-        memory_->give_back(own_block_, [runner = runner_] { return runner->is_read(); });
+        memory_->give_back(own_block_, runner_->read_check());
     }
     int is_finalized = 0;
     MPI_Finalized(&is_finalized);
@@ -98,7 +98,7 @@ void executor::make_receive(std::size_t i, std::size_t half) {
                                            : runner_->address(part, half);
     auto& request = requests_[receive_request(i, half)];
     if (request != MPI_REQUEST_NULL) CROSSDOCK_MPI(MPI_Request_free(&request));
-    CROSSDOCK_MPI(MPI_Recv_init(at, static_cast<int>(part.num_items), item_, part.peer,
+    CROSSDOCK_MPI(MPI_Recv_init(at, checked_cast<int>(part.num_items), item_, part.peer,
                                 tag_of(part), comm_.get(), &request));
 }
 
@@ -110,7 +110,7 @@ void executor::make_send(std::size_t i, std::size_t half) {
                                     : runner_->address(part, half);
     auto& request = requests_[send_request(i, half)];
     if (request != MPI_REQUEST_NULL) CROSSDOCK_MPI(MPI_Request_free(&request));
-    CROSSDOCK_MPI(MPI_Send_init(at, static_cast<int>(part.num_items), item_, part.peer,
+    CROSSDOCK_MPI(MPI_Send_init(at, checked_cast<int>(part.num_items), item_, part.peer,
                                 tag_of(part), comm_.get(), &request));
 }
 

@@ -8,13 +8,6 @@ namespace crossdock {
 
 namespace {
 
-// To be called before what blocks, so that others' work goes on until all are there.
-void wait_for_all(const communicator& comm) {
-    MPI_Request barrier = MPI_REQUEST_NULL;
-    CROSSDOCK_MPI(MPI_Ibarrier(comm.get(), &barrier));
-    comm.wait(barrier);
-}
-
 constexpr std::size_t least_window_bytes = std::size_t{1} << 16;
 
 memory_domain domain_of(const communicator& whole, const communicator& node) {
@@ -53,7 +46,7 @@ std::vector<std::byte*> node_memory::share(std::size_t bytes,
         const auto has_none = [](const place& p) { return p.window < 0; };
         if (std::none_of(places.begin(), places.end(), has_none)) break;
         try {
-            grow(own ? 0 : bytes);
+            grow_by(own ? 0 : bytes);
         } catch (...) {
             if (own) put_back(*own);
             throw;
@@ -107,9 +100,17 @@ void node_memory::reuse_returned() {
     });
 }
 
-void node_memory::grow(std::size_t own_bytes) {
-    const std::size_t bytes =
-        own_bytes == 0 ? 0 : std::max({own_bytes, own_bytes_, least_window_bytes});
+// By more than is needed, so that windows are few; by that alone if there is not so much.
+void node_memory::grow_by(std::size_t own_bytes) {
+    try {
+        grow(own_bytes == 0 ? 0 : std::max({own_bytes, own_bytes_, least_window_bytes}));
+    } catch (const error& failure) {
+        if (failure.code() != errc::out_of_memory) throw;
+        grow(own_bytes);
+    }
+}
+
+void node_memory::grow(std::size_t bytes) {
     windows_.emplace_back(comm_.get(), bytes);
     own_bytes_ += bytes;
     if (bytes > 0) free_.push_back({windows_.size() - 1, 0, bytes});
@@ -134,7 +135,7 @@ void node_memory::close() {
 }
 
 node_memories::node_memories(const communicator& comm) {
-    wait_for_all(comm);
+    comm.wait_for_all();
     environment_choice_ = environment_of_first(comm, "CROSSDOCK_EXECUTOR");
 }
 
@@ -143,7 +144,7 @@ const std::shared_ptr<node_memory>& node_memories::of(const communicator& comm,
     for (const auto& known : entries_) {
         if (known.nodes == nodes) return known.memory;
     }
-    wait_for_all(comm);
+    comm.wait_for_all();
     communicator node = comm.split_by_node();
     if (nodes) {
         communicator part = node.split(nodes->region_of(comm.rank()));
@@ -158,7 +159,7 @@ const topology& node_memories::domains(const communicator& comm, const node_memo
     auto& known = *std::find_if(entries_.begin(), entries_.end(),
                                 [&](const entry& e) { return e.memory.get() == &one; });
     if (!known.domains) {
-        wait_for_all(comm);
+        comm.wait_for_all();
         known.domains = gather_topology(comm, one.domain().rank_at(0));
     }
     return *known.domains;

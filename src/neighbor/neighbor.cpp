@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "crossdock/base/datatype_mpi.hpp"
+#include "crossdock/exchange/peer_exchange_mpi.hpp"
 #include "crossdock/executor/executor_mpi.hpp"
 #include "crossdock/neighbor/compile_circuit_mpi.hpp"
 #include "crossdock/neighbor/compile_mpi.hpp"
@@ -87,6 +88,13 @@ void check_nodes(const communicator& comm, const neighbor_options& options) {
                     options.nodes->to_string(), options.nodes->num_ranks(), comm.num_ranks()));
 }
 
+// As many as ranks that share memory can set up together; no route has more.
+void check_stages(const plan& p) {
+    if (p.stages().size() <= std::size_t{peer_exchange::max_rounds}) return;
+    throw error(errc::invalid_plan, fmt::format("a plan of {} stages, at most {} can be exchanged",
+                                                p.stages().size(), peer_exchange::max_rounds));
+}
+
 std::int64_t hash_of(const neighbor_options& options) {
     const auto all = with_defaults(options);
     return agreement_hash(fmt::format(
@@ -130,21 +138,29 @@ struct neighbor::implementation {
         void* slots;
     };
 
+    // What a circuit was compiled for.
+    struct circuit_kind {
+        count_t max_part_items = 0;
+        count_t items_per_lane = 0;
+        bool is_shared = false;
+
+        friend bool operator==(const circuit_kind&, const circuit_kind&) = default;
+    };
     // One direction of the plan.
     struct one_way {
         direction way;
         int first_tag = 0;
         std::shared_ptr<const circuit> work = nullptr;
-        count_t max_part_items = 0;  // that `work` was compiled for
-        bool is_shared = false;
+        circuit_kind kind = {};
         std::unique_ptr<executor> runner = nullptr;
     };
 
     implementation(const communicator& c, std::shared_ptr<const plan> compiled,
                    const neighbor_options& o)
         : comm(c), p(std::move(compiled)), options(with_defaults(o)) {
-        forward.first_tag = comm.reserve_tags(4 * num_stages());
-        backward.first_tag = forward.first_tag + 2 * num_stages();
+        const int num_tags = (options.lane_bytes > 0 ? 2 : 1) * num_stages();
+        forward.first_tag = comm.reserve_tags(2 * num_tags);
+        backward.first_tag = forward.first_tag + num_tags;
         if (options.executor == executor_kind::persistent) return;
         auto& memories = comm.resource<node_memories>();
         const auto& choice = memories.environment_choice();
@@ -161,6 +177,7 @@ struct neighbor::implementation {
         return options.executor == executor_kind::shared_memory || domains.has_value();
     }
 
+    // Collective over `comm`.
     void prepare() {
         prepare(forward, options.item_bytes);
         if (options.prepare_reverse) prepare(backward, options.item_bytes);
@@ -185,31 +202,35 @@ struct neighbor::implementation {
             std::clamp<std::size_t>(options.max_message_bytes / item_bytes, 1, most));
     }
 
-    // Collective over the ranks that share memory, which all have the same room for it.
+    // Collective over the ranks that share memory, which all have the same room for it; over all ranks
+    // if one node must not do without.
     void prepare(one_way& one, std::size_t item_bytes) {
         if (one.runner && one.runner->item_bytes() == item_bytes) return;
         one.runner.reset();
+        if (must_share())
+            return on_all_or_none(comm, [&] { make_runner(one, memory, item_bytes); });
         try {
             make_runner(one, memory, item_bytes);
         } catch (const error& failure) {
-            if (failure.code() != errc::out_of_memory || !memory || must_share()) throw;
+            if (failure.code() != errc::out_of_memory || !memory) throw;
             make_runner(one, nullptr, item_bytes);
         }
     }
 
+    count_t items_per_lane(std::size_t item_bytes) const {
+        return static_cast<count_t>(std::max<std::size_t>(options.lane_bytes / item_bytes, 1));
+    }
+
     void make_runner(one_way& one, std::shared_ptr<node_memory> with, std::size_t item_bytes) {
         const count_t max_items = max_part_items(item_bytes);
-        const bool is_shared = with != nullptr;
-        if (!one.work || one.max_part_items != max_items || one.is_shared != is_shared) {
+        const circuit_kind kind{max_items, domains ? items_per_lane(item_bytes) : 0,
+                                with != nullptr};
+        if (!one.work || one.kind != kind) {
             std::optional<lane_rule> lanes;
-            if (domains) {
-                const std::size_t items = options.lane_bytes / item_bytes;
-                lanes.emplace(*domains, static_cast<count_t>(std::max<std::size_t>(items, 1)));
-            }
+            if (domains) lanes.emplace(*domains, kind.items_per_lane);
             one.work =
                 compile_circuit_mpi(*p, one.way, with.get(), max_items, lanes ? &*lanes : nullptr);
-            one.max_part_items = max_items;
-            one.is_shared = is_shared;
+            one.kind = kind;
         }
         one.runner =
             std::make_unique<executor>(comm, one.work, std::move(with), one.first_tag, item_bytes);
@@ -284,13 +305,9 @@ neighbor::neighbor(const communicator& comm, std::shared_ptr<const plan> compile
             comm.rank());
     }
     check_nodes(comm, options);
+    check_stages(*compiled);
     state_ = std::make_unique<implementation>(comm, std::move(compiled), options);
-    const auto prepare = [&] { state_->prepare(); };
-    if (state_->must_share()) {
-        on_all_or_none(comm, prepare);  // fails on all ranks of a node or on none
-    } else {
-        prepare();
-    }
+    state_->prepare();
 }
 
 neighbor::neighbor(std::unique_ptr<implementation> state) : state_(std::move(state)) {}
@@ -302,8 +319,7 @@ neighbor neighbor::duplicate() const {
     auto twin = std::make_unique<implementation>(state_->comm, state_->p, state_->options);
     const auto share_work = [](implementation::one_way& to, const implementation::one_way& from) {
         to.work = from.work;
-        to.max_part_items = from.max_part_items;
-        to.is_shared = from.is_shared;
+        to.kind = from.kind;
     };
     share_work(twin->forward, state_->forward);
     share_work(twin->backward, state_->backward);

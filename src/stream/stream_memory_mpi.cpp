@@ -39,9 +39,6 @@ void stream_memory::make_block(const communicator& comm, std::size_t block_bytes
             void* const block = ::operator new (block_bytes, std::align_val_t{alignment});
             block_.reset(static_cast<std::byte*>(block));
         }
-    } catch (const mpi_error& failure) {
-        fault.emplace(errc::out_of_memory,
-                      std::string("no shared memory for the buffers of a node: ") + failure.what());
     } catch (...) {
         fault = current_error();
     }

@@ -114,6 +114,12 @@ class communicator {
     /// @brief Completes a request, making progress on all work meanwhile. Waiting yields the core.
     void wait(MPI_Request& request) const;
 
+    /// @brief Waits for all ranks, making progress on all work meanwhile: to be called before what blocks
+    /// without.
+    /// @par Collective
+    /// Yes; blocks.
+    void wait_for_all() const;
+
     /// @brief The one `Resource` of this communicator, made by `Resource(*this)` when first asked
     /// for.
     ///

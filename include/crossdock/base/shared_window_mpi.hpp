@@ -22,8 +22,10 @@ class shared_window {
     /// @brief Allocates this process's piece, and finds those of the others.
     /// @param node   processes that can share memory, with MPI_ERRORS_RETURN
     /// @param bytes  may differ between processes
-    /// @throws error(errc::out_of_memory)  the system has not so much left; on all processes of the node
-    /// @throws mpi_error                   MPI failed, perhaps on this process only
+    ///
+    /// The memory is taken from the system at once, not where it is first written to.
+    /// @throws error(errc::out_of_memory)  the system has not so much left, or MPI cannot allocate it; on all
+    /// processes of the node
     /// @par Collective
     /// Yes, over `node`; blocks.
     shared_window(MPI_Comm node, std::size_t bytes);

@@ -87,6 +87,7 @@ struct circuit_part {
 struct circuit {
     int num_blocks = 1;
     int here = 0;  ///< number of the own block
+    int num_stages = 0;
     std::vector<circuit_part>
         receives;  ///< those in sections first, in the order in which they match
     std::vector<circuit_part> sends;

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -143,8 +144,9 @@ class circuit_runner {
     }
     std::size_t num_halves() const noexcept { return half_mask_ + 1; }
 
-    /// @brief Whether all readers have read everything, so that the block can be given away.
-    bool is_read() const;
+    /// @brief A question that may be asked when this object is gone: whether all readers have read
+    /// everything, so that the block can be given away.
+    std::function<bool()> read_check() const;
 
   private:
     // A task that could not be run at once.

@@ -27,7 +27,8 @@ class executor final : private background_work, private circuit_runner::sender {
     /// @param comm        borrowed
     /// @param work        shared; not changed
     /// @param memory      of the domain that `work` was compiled for, or null if that is one rank
-    /// @param first_tag   its own tags, two per stage of the plan, begin here
+    /// @param first_tag   its own tags begin here, one per stage of the plan and, if messages are split, one
+    ///                    more
     /// @param item_bytes  bytes of an item, at least 1
     /// @par Collective
     /// Over the domain: waits for its ranks, and makes progress on all work meanwhile. Makes local MPI
@@ -62,7 +63,7 @@ class executor final : private background_work, private circuit_runner::sender {
     const circuit& work() const noexcept { return runner_->work(); }
     // Lanes of several messages may take the same way, beside a message that is not split.
     int tag_of(const circuit_part& part) const {
-        return first_tag_ + 2 * part.stage + (part.is_lane ? 1 : 0);
+        return first_tag_ + part.stage + (part.is_lane ? work().num_stages : 0);
     }
     std::size_t receive_request(std::size_t part, std::size_t half) const;
     std::size_t send_request(std::size_t part, std::size_t half) const;
@@ -85,7 +86,7 @@ class executor final : private background_work, private circuit_runner::sender {
     int first_tag_;
     std::size_t item_bytes_;
     MPI_Datatype item_ = MPI_DATATYPE_NULL;
-    std::shared_ptr<circuit_runner> runner_;
+    std::unique_ptr<circuit_runner> runner_;
 
     // Receives in sections of one half, of the other, in place; then sends, as many for each half.
     std::vector<MPI_Request> requests_;

@@ -65,7 +65,8 @@ class node_memory {
     std::optional<range> take(std::size_t bytes);
     void put_back(const range& freed);
     void reuse_returned();
-    void grow(std::size_t own_bytes);
+    void grow_by(std::size_t own_bytes);
+    void grow(std::size_t bytes);
     std::byte* address(int number, std::size_t window, std::size_t first) const {
         return windows_[window].pieces()[static_cast<std::size_t>(number)] + first;
     }

@@ -23,7 +23,8 @@ enum class direction { forward, reverse };
 /// each message of the plan inside the domain, and one sparse exchange. No communication without
 /// `memory`.
 /// @par Complexity
-/// Linear in the plan.
+/// Linear in the plan's runs of items; a run looks for its section among those that its message or output
+/// reads.
 std::shared_ptr<const circuit> compile_circuit_mpi(const plan& p, direction way,
                                                    const node_memory* memory,
                                                    count_t max_part_items,

@@ -24,7 +24,7 @@ enum class executor_kind {
     shared_memory,  ///< ranks that share memory read and write each other's items; requests elsewhere
 };
 
-/// @brief The enumerator's name, e.g. "shared_memory".
+/// @brief "auto", "persistent" or "shared_memory".
 const char* to_string(executor_kind kind) noexcept;
 
 /// @brief The kind with a given name.
@@ -47,7 +47,7 @@ struct neighbor_options {
     /// of items of another size does so again.
     std::size_t item_bytes = 8;
     /// A message between nodes is split over the ranks of its two nodes, so that each carries at least
-    /// this many bytes of it; 0: none is.
+    /// this many bytes of it; 0: none is, nor if `executor` is `persistent`.
     std::size_t lane_bytes = 0;
     /// Makes reverse exchanges ready, too; otherwise the first one does.
     bool prepare_reverse = false;
@@ -75,6 +75,12 @@ struct neighbor_options {
 /// active, a rank must not block elsewhere (in MPI_Barrier, say) for something that another rank does
 /// only after its wait.
 ///
+/// *First starts.* The first exchange of items of another size than the last one in its direction, and the
+/// first reverse one unless `prepare_reverse` says otherwise, set memory up: its start blocks until the
+/// ranks that share memory start it too (all ranks, if `executor` is `shared_memory` or messages are
+/// split). Such starts come in one order on all ranks, and none waits for another exchange in between that
+/// a rank starts only afterwards.
+///
 /// Arrays that stay the same from one start to the next save a little set-up.
 ///
 /// The destructor does not communicate. An object must be idle when it is destroyed; one that is not
@@ -91,8 +97,8 @@ class neighbor {
     /// @param route    as `make_route` takes it; equal on all ranks
     /// @par Collective
     /// Yes; blocks.
-    /// @throws error  on all ranks or none, as `compile_mpi`; or error(errc::out_of_memory) if
-    /// `executor` is `shared_memory` and a node has not enough of it
+    /// @throws error  on all ranks or none, as `compile_mpi`; or error(errc::out_of_memory) if a node has
+    /// not enough memory to share, and `executor` is `shared_memory` or `lane_bytes` is not 0
     neighbor(const communicator& comm, const topology& regions, const pattern& p,
              std::string_view route, const neighbor_options& options = {});
 
@@ -100,9 +106,10 @@ class neighbor {
     /// @param compiled  this rank's of plans that belong together
     /// @param options   equal on all ranks
     /// @throws error(errc::size_mismatch)  on this rank: the plan is of another rank or number of ranks
+    /// @throws error(errc::invalid_plan)   it has more than 32 stages; on all ranks
     /// @throws error(errc::out_of_memory)  as above
     /// @par Collective
-    /// Yes; waits for the ranks that share memory, but for no other.
+    /// Yes; waits for the ranks that share memory, and for all where it is the communicator's first.
     neighbor(const communicator& comm, plan compiled, const neighbor_options& options = {});
 
     /// @brief As above, with a plan that several may use, such as those of `plan_maker` and `plan_cache`.
@@ -113,25 +120,23 @@ class neighbor {
     neighbor& operator=(neighbor&&) noexcept;
 
     /// @brief A second object on the same plan, which may be active at the same time.
+    /// @throws error(errc::out_of_memory)  as the constructor
     /// @par Collective
-    /// Yes; waits for the ranks that share memory, but for no other.
+    /// Yes; waits for the ranks that share memory, or for all as a first start does.
     neighbor duplicate() const;
 
     /// @brief The compiled plan of this rank.
     const plan& compiled_plan() const noexcept;
 
-    /// @brief Starts a forward exchange; returns without waiting for anyone.
-    ///
-    /// But for the first of items of another size than `item_bytes`: that waits for the ranks that share
-    /// memory to start it, too. Where this concerns several objects, all ranks start them in the same
-    /// order.
+    /// @brief Starts a forward exchange; returns without waiting for anyone, but for first starts.
     /// @param items  `num_items` values or more; must stay unchanged until the exchange is complete
     /// @param slots  `num_slots` values or more; those no item comes to stay as they are
     /// @throws error(errc::size_mismatch)  an array is too short
     /// @throws error(errc::invalid_state)  an exchange is active
     /// Such an error is this rank's alone: the others wait for it.
+    /// @throws error(errc::out_of_memory)  in a first start, as the constructor
     /// @par Collective
-    /// Yes, with every rank of the communicator; does not block.
+    /// Yes, with every rank of the communicator; does not block, but for first starts.
     template <item_type T>
     void start(std::span<const T> items, std::span<T> slots) {
         check_lengths(items.size(), slots.size());
@@ -145,7 +150,7 @@ class neighbor {
     /// @throws error(errc::invalid_argument)  a null pointer, MPI_DATATYPE_NULL, or an empty datatype
     void start(const void* items, void* slots, MPI_Datatype datatype);
 
-    /// @brief Starts a reverse exchange, the first as above: items[i] = op(items[i], all slots that item i is sent to).
+    /// @brief Starts a reverse exchange: items[i] = op(items[i], all slots that item i is sent to).
     ///
     /// Values combine on the way, in an order that depends on the plan alone, not on timing.
     /// @param slots  `num_slots` values or more; only those that receive an item are read
@@ -153,7 +158,7 @@ class neighbor {
     /// @param op     associative and commutative; copied; must not throw
     /// @throws as `start`
     /// @par Collective
-    /// Yes; does not block.
+    /// Yes; does not block, but for first starts.
     template <item_type T, combine_operation<T> Op>
     void start_reverse(std::span<const T> slots, std::span<T> items, Op op) {
         check_lengths(items.size(), slots.size());
