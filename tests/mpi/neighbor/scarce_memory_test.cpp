@@ -5,6 +5,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -130,6 +131,50 @@ TEST_F(ScarceMemory, WhoInsistsOnItGetsAnErrorOnAllRanks) {
     auto halo = make({.executor = executor_kind::shared_memory, .nodes = pairs()});
     expect_both_ways<double>(halo);
     EXPECT_EQ(num_windows > 0, pairs().region_size(pairs().region_of(comm.rank())) > 1);
+}
+
+TEST_F(ScarceMemory, ASetUpThatIsMadeLaterFailsOnAllRanksToo) {
+    if (comm.num_ranks() < 2) GTEST_SKIP() << "one rank shares nothing";
+    auto halo = make({.executor = executor_kind::shared_memory, .nodes = pairs()});
+    expect_both_ways<double>(halo);
+    // More than what is left of the first window.
+    struct wide {
+        std::array<double, 4096> values;
+    };
+    std::vector<wide> items(static_cast<std::size_t>(mine.num_items));
+    std::vector<wide> slots(static_cast<std::size_t>(mine.num_slots));
+    const bool is_scarce = pairs().region_of(comm.rank()) == pairs().region_of(0);
+    if (is_scarce) pretended_free_blocks = 0;
+
+    const error of_start = test::thrown_by([&] { halo.exchange<wide>(items, slots); });
+    EXPECT_EQ(of_start.code(), errc::out_of_memory);
+    EXPECT_FALSE(halo.is_active());
+
+    pretended_free_blocks.reset();
+    std::vector<neighbor> twins;
+    expect_both_ways<double>(halo);
+    if (is_scarce) pretended_free_blocks = 0;
+    const error of_duplicate = test::thrown_by([&] {
+        while (true) twins.push_back(halo.duplicate());
+    });
+    EXPECT_EQ(of_duplicate.code(), errc::out_of_memory);
+    pretended_free_blocks.reset();
+    if (!twins.empty()) expect_both_ways<double>(twins.back());
+}
+
+TEST_F(ScarceMemory, AWindowGrowsByWhatIsNeededWhereThereIsNoMore) {
+    auto halo = make({});
+    // A second window would be twice as large as what is needed.
+    std::vector<neighbor> twins;
+    const int first_windows = num_windows;
+    while (num_windows == first_windows && comm.num_ranks() > 1) twins.push_back(halo.duplicate());
+    const int second_windows = num_windows;
+    pretended_free_blocks = 65536UL * static_cast<unsigned long>(comm.num_ranks()) / 4096 * 3 / 2;
+    while (num_windows == second_windows && comm.num_ranks() > 1 && twins.size() < 2000)
+        twins.push_back(halo.duplicate());
+
+    EXPECT_EQ(num_windows, comm.num_ranks() > 1 ? second_windows + 1 : 0);
+    expect_both_ways<double>(halo);
 }
 
 }  // namespace
