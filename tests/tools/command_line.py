@@ -7,7 +7,7 @@ import subprocess
 
 TESTS = pathlib.Path(__file__).parent
 DATA = TESTS.parent.parent / "data"
-TIMEOUT_SECONDS = 60
+TIMEOUT_SECONDS = 120
 
 
 def crossdock(*arguments, ranks=None, stdout=subprocess.PIPE):
