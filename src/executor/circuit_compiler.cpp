@@ -110,31 +110,35 @@ count_t circuit_compiler::part_items(const flow_message& message) const {
     return std::clamp<count_t>(per_lane, 1, max_part_items_);
 }
 
+// Calls `use(part, at, lane)` for each part of a message to another domain, from its item `at`.
+template <class Use>
+void circuit_compiler::for_each_part(const flow_message& message, Use&& use) const {
+    const count_t length = part_items(message);
+    int lane = 0;
+    for (count_t at = 0; at < message.num_items; at += length) {
+        use(circuit_part{message.peer, message.stage, std::min(length, message.num_items - at),
+                         message.is_in_place(), message.num_lanes > 1, result_.here},
+            at, lane);
+        lane = (lane + 1) % message.num_lanes;
+    }
+}
+
 // Sections that this rank receives come first.
 void circuit_compiler::lay_out_receives() {
     const rank_t here = domain_.rank_at(result_.here);
-    const auto for_each_part = [&](auto&& use) {
+    const auto for_each_received = [&](auto&& use) {
         for (std::size_t m = 0; m < work_.incoming.size(); ++m) {
             const auto& message = work_.incoming[m];
             if (message.is_shared) continue;
-            const bool is_lane = message.num_lanes > 1;
-            int lane = 0;
-            for (count_t at = 0; at < message.num_items; at += part_items(message)) {
-                circuit_part part{message.peer,
-                                  message.stage,
-                                  std::min(part_items(message), message.num_items - at),
-                                  message.is_in_place(),
-                                  is_lane,
-                                  result_.here};
+            for_each_part(message, [&](circuit_part part, count_t at, int lane) {
                 rank_t receiver = here;
-                if (is_lane) {
+                if (part.is_lane) {
                     part.peer = lanes_->sender(message.peer, lane);
                     receiver = lanes_->receiver(here, lane);
-                    lane = (lane + 1) % message.num_lanes;
                 }
                 part.index = (part.is_in_place ? message.in_place_index : message.first_item) + at;
                 use(m, domain_.number_of(receiver), message_part{message.peer, here, at, part});
-            }
+            });
         }
     };
     const auto add_section = [&](std::size_t m, message_part& one) {
@@ -144,13 +148,13 @@ void circuit_compiler::lay_out_receives() {
                                 part.index + part.num_items,
                                 {result_.here, part.section, false, part.index}});
     };
-    for_each_part([&](std::size_t m, int receiver, message_part one) {
+    for_each_received([&](std::size_t m, int receiver, message_part one) {
         if (receiver != result_.here) return;
         if (!one.part.is_in_place) add_section(m, one);
         receives_.push_back(one);
     });
     result_.num_received_sections = result_.num_sections;
-    for_each_part([&](std::size_t m, int receiver, message_part one) {
+    for_each_received([&](std::size_t m, int receiver, message_part one) {
         if (receiver == result_.here) return;
         add_section(m, one);
         claims_[receiver].receives.push_back(one);
@@ -174,25 +178,17 @@ void circuit_compiler::lay_out_sends() {
             continue;
         }
         first_filled_of_[i] = filled_.size();
-        int lane = 0;
-        for (count_t at = 0; at < message.num_items; at += part_items(message)) {
-            circuit_part part{message.peer,
-                              message.stage,
-                              std::min(part_items(message), message.num_items - at),
-                              message.is_in_place(),
-                              message.num_lanes > 1,
-                              result_.here};
+        for_each_part(message, [&](circuit_part part, count_t at, int lane) {
             int sender = result_.here;
             if (part.is_lane) {
                 part.peer = lanes_->receiver(message.peer, lane);
                 sender = domain_.number_of(lanes_->sender(here, lane));
-                lane = (lane + 1) % message.num_lanes;
             }
             part.index = part.is_in_place ? message.in_place_index + at
                                           : departing_place(message.first_item + at);
             if (sender != result_.here) part.gate = result_.num_gates++;
             filled_.push_back({{here, message.peer, at, part}, sender});
-        }
+        });
     }
     if (result_.num_sections > first_message_section_) {
         section_tasks_.resize(

@@ -91,13 +91,19 @@ std::size_t executor::send_request(std::size_t part, std::size_t half) const {
     return num_receive_requests_ + half * work().sends.size() + part;
 }
 
+// Where a request is to be made; one that is there is freed.
+MPI_Request& executor::free_request(std::size_t number) {
+    auto& request = requests_[number];
+    if (request != MPI_REQUEST_NULL) CROSSDOCK_MPI(MPI_Request_free(&request));
+    return request;
+}
+
 void executor::make_receive(std::size_t i, std::size_t half) {
     const auto& part = work().receives[i];
     std::byte* const at = part.is_in_place ? static_cast<std::byte*>(output_) +
                                                  static_cast<std::size_t>(part.index) * item_bytes_
                                            : runner_->address(part, half);
-    auto& request = requests_[receive_request(i, half)];
-    if (request != MPI_REQUEST_NULL) CROSSDOCK_MPI(MPI_Request_free(&request));
+    auto& request = free_request(receive_request(i, half));
     CROSSDOCK_MPI(MPI_Recv_init(at, checked_cast<int>(part.num_items), item_, part.peer,
                                 tag_of(part), comm_.get(), &request));
 }
@@ -108,8 +114,7 @@ void executor::make_send(std::size_t i, std::size_t half) {
                                     ? static_cast<const std::byte*>(input_) +
                                           static_cast<std::size_t>(part.index) * item_bytes_
                                     : runner_->address(part, half);
-    auto& request = requests_[send_request(i, half)];
-    if (request != MPI_REQUEST_NULL) CROSSDOCK_MPI(MPI_Request_free(&request));
+    auto& request = free_request(send_request(i, half));
     CROSSDOCK_MPI(MPI_Send_init(at, checked_cast<int>(part.num_items), item_, part.peer,
                                 tag_of(part), comm_.get(), &request));
 }

@@ -99,6 +99,8 @@ class circuit_compiler {
 
     count_t departing_place(count_t departing) const { return work_.num_arrived + departing; }
     count_t part_items(const flow_message& message) const;
+    template <class Use>
+    void for_each_part(const flow_message& message, Use&& use) const;
     void lay_out_receives();
     void lay_out_sends();
     void order_parts();

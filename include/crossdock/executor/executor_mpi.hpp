@@ -67,6 +67,7 @@ class executor final : private background_work, private circuit_runner::sender {
     }
     std::size_t receive_request(std::size_t part, std::size_t half) const;
     std::size_t send_request(std::size_t part, std::size_t half) const;
+    MPI_Request& free_request(std::size_t number);
     void make_receive(std::size_t part, std::size_t half);
     void make_send(std::size_t part, std::size_t half);
     void bind(const void* input, void* output);
