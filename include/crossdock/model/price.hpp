@@ -1,0 +1,105 @@
+/// @file
+/// @brief What plans cost on a machine, by formulae.
+#pragma once
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "crossdock/model/machine.hpp"
+#include "crossdock/plan/plan.hpp"
+
+namespace crossdock {
+
+/// @brief How items travel, besides their plan.
+struct travel_options {
+    count_t item_bytes = 8;
+    /// Ranks of a node hand items over in shared memory, without messages.
+    bool shares_memory = false;
+};
+
+/// @brief The seconds of one rank in one stage, by what they are spent on.
+struct stage_price {
+    double sending = 0;    ///< overheads of messages sent
+    double receiving = 0;  ///< overheads of messages received
+    double matching = 0;   ///< search for the receives that messages belong to
+    double copying = 0;    ///< gathering and scattering
+    double transfer = 0;   ///< bytes on the rank's own way: of what it sends or what it receives
+    double injection = 0;  ///< bytes that its node sends to others, or gets from them
+    double latency = 0;    ///< of the slowest message
+
+    /// @brief Seconds of a core.
+    double work() const noexcept { return sending + receiving + matching + copying; }
+    double total() const noexcept { return work() + std::max(transfer, injection) + latency; }
+};
+
+/// @brief The term that most of a stage's time goes to, e.g. "sending".
+const char* dominating_term(const stage_price& price) noexcept;
+
+/// @brief Adds up the price of one rank in one stage, message by message.
+///
+///     sending    n alpha_send               receiving  m alpha_receive
+///     matching   gamma m^2 / 4              transfer   max(sum beta s sent, sum beta s received)
+///     injection  sum over the node / R_node
+///
+/// @par Source
+/// Max-rate: \cite gropp2016maxrate. Queue search: \cite bienz2018irregular has gamma n^2 as its bound;
+/// here a message's receive is on average in the middle of those that still wait.
+class stage_pricer {
+  public:
+    explicit stage_pricer(const machine& m) : machine_(m) {}
+
+    /// @brief `num_messages` alike of `message_bytes` each, gathered from `num_items` items in all.
+    void send(locality_level level, count_t message_bytes, count_t num_items,
+              double num_messages = 1);
+    /// @brief As `send`; `num_items` are those that are copied out of the messages.
+    void receive(locality_level level, count_t message_bytes, count_t num_items,
+                 double num_messages = 1);
+    /// @brief Items that ranks of a node give each other in shared memory: copied, not sent.
+    void hand_over(count_t num_bytes, count_t num_items);
+    void copy(count_t num_bytes, count_t num_items);
+
+    /// @param node_bytes  what the rank's node sends to others or gets from them, whichever is more
+    stage_price price(count_t node_bytes) const;
+
+    /// @brief What this rank has sent to other nodes, and got from them, so far.
+    count_t network_bytes_sent() const noexcept { return network_bytes_sent_; }
+    count_t network_bytes_received() const noexcept { return network_bytes_received_; }
+
+  private:
+    const machine& machine_;
+    stage_price sum_;
+    double num_received_ = 0;
+    double sent_seconds_ = 0;
+    double received_seconds_ = 0;
+    count_t network_bytes_sent_ = 0;
+    count_t network_bytes_received_ = 0;
+};
+
+/// @brief One stage of all ranks.
+struct stage_summary_price {
+    stage_price slowest;  ///< of the rank that takes longest
+    rank_t slowest_rank = 0;
+    double mean_work = 0;  ///< seconds of a core, per rank
+};
+
+/// @brief All ranks' plans of one route, priced.
+struct plan_price {
+    std::vector<stage_summary_price> stages;
+    /// The stages' slowest ranks one after the other, or the work of all ranks on the shared cores if that
+    /// is more.
+    double seconds = 0;
+};
+
+/// @brief Prices the plans of all ranks.
+/// @param plans  of one route, entry p for rank p
+/// @throws error(errc::size_mismatch)  there are not as many plans as ranks
+/// @par Complexity
+/// Linear in the messages of all plans.
+plan_price price(const rank_layout& layout, std::span<const plan> plans, const machine& m,
+                 const travel_options& options = {});
+
+/// @brief The stages of all ranks, put together: entry t of a rank is its stage t.
+plan_price summarize(std::span<const std::vector<stage_price>> stages_of_ranks, const machine& m);
+
+}  // namespace crossdock

@@ -1,0 +1,182 @@
+#include "crossdock/model/price.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace crossdock {
+
+namespace {
+
+constexpr double search_share = 0.25;  // of n^2, for n messages that come in any order
+
+double way_seconds(const protocol_parameters& protocol, count_t message_bytes) {
+    return static_cast<double>(message_bytes) * protocol.seconds_per_byte;
+}
+
+count_t item_count(const incoming_message& message) { return message.num_items; }
+count_t item_count(const outgoing_message& message) {
+    return static_cast<count_t>(message.positions.size());
+}
+
+// Received items that are copied into slots, stage by stage.
+std::vector<count_t> deliveries_by_stage(const plan& p) {
+    std::vector<count_t> ends;
+    count_t end = p.num_items();
+    for (const auto& stage : p.stages()) {
+        for (const auto& message : stage.receives) end += message.num_items;
+        ends.push_back(end);
+    }
+    std::vector<count_t> counts(p.stages().size(), 0);
+    std::size_t stage = 0;
+    for (const auto& d : p.deliveries()) {
+        if (d.position < p.num_items()) continue;
+        while (d.position >= ends[stage]) ++stage;
+        ++counts[stage];
+    }
+    return counts;
+}
+
+std::vector<stage_pricer> load_of(const rank_layout& layout, const plan& p, const machine& m,
+                                  const travel_options& options) {
+    std::vector<stage_pricer> stages(p.stages().size(), stage_pricer(m));
+    const auto delivered = deliveries_by_stage(p);
+    for (std::size_t t = 0; t < stages.size(); ++t) {
+        for (const auto& message : p.stages()[t].sends) {
+            const auto level = layout.level_of(p.rank(), message.destination);
+            const count_t num_items = item_count(message);
+            if (options.shares_memory && level != locality_level::network) {
+                stages[t].hand_over(num_items * options.item_bytes, num_items);
+            } else {
+                stages[t].send(level, num_items * options.item_bytes, num_items);
+            }
+        }
+        for (const auto& message : p.stages()[t].receives) {
+            const auto level = layout.level_of(p.rank(), message.source);
+            if (options.shares_memory && level != locality_level::network) continue;
+            stages[t].receive(level, item_count(message) * options.item_bytes, 0);
+        }
+        stages[t].copy(delivered[t] * options.item_bytes, delivered[t]);
+    }
+    return stages;
+}
+
+}  // namespace
+
+const char* dominating_term(const stage_price& price) noexcept {
+    struct term {
+        const char* name;
+        double seconds;
+    };
+    const std::array terms{term{"sending", price.sending},   term{"receiving", price.receiving},
+                           term{"matching", price.matching}, term{"copying", price.copying},
+                           term{"transfer", price.transfer}, term{"injection", price.injection},
+                           term{"latency", price.latency}};
+    return std::max_element(terms.begin(), terms.end(),
+                            [](const term& a, const term& b) { return a.seconds < b.seconds; })
+        ->name;
+}
+
+void stage_pricer::send(locality_level level, count_t message_bytes, count_t num_items,
+                        double num_messages) {
+    const auto& here = machine_.at(level);
+    const auto& protocol = here.protocol_of(message_bytes);
+    sum_.sending += num_messages * here.send_overhead_seconds;
+    sum_.latency = std::max(sum_.latency, protocol.latency_seconds);
+    sent_seconds_ += num_messages * way_seconds(protocol, message_bytes);
+    const auto all_bytes = static_cast<count_t>(num_messages * static_cast<double>(message_bytes));
+    if (level == locality_level::network) network_bytes_sent_ += all_bytes;
+    copy(all_bytes, num_items);
+}
+
+void stage_pricer::receive(locality_level level, count_t message_bytes, count_t num_items,
+                           double num_messages) {
+    const auto& here = machine_.at(level);
+    const auto& protocol = here.protocol_of(message_bytes);
+    sum_.receiving += num_messages * here.receive_overhead_seconds;
+    sum_.latency = std::max(sum_.latency, protocol.latency_seconds);
+    num_received_ += num_messages;
+    received_seconds_ += num_messages * way_seconds(protocol, message_bytes);
+    const auto all_bytes = static_cast<count_t>(num_messages * static_cast<double>(message_bytes));
+    if (level == locality_level::network) network_bytes_received_ += all_bytes;
+    if (num_items > 0) copy(all_bytes, num_items);
+}
+
+void stage_pricer::hand_over(count_t num_bytes, count_t num_items) {
+    sum_.latency = std::max(sum_.latency, machine_.hand_over_seconds);
+    copy(num_bytes, num_items);
+}
+
+void stage_pricer::copy(count_t num_bytes, count_t num_items) {
+    sum_.copying += static_cast<double>(num_bytes) * machine_.copy_seconds_per_byte +
+                    static_cast<double>(num_items) * machine_.copy_seconds_per_item;
+}
+
+stage_price stage_pricer::price(count_t node_bytes) const {
+    stage_price result = sum_;
+    result.matching = machine_.matching_seconds * search_share * num_received_ * num_received_;
+    result.transfer = std::max(sent_seconds_, received_seconds_);
+    result.injection = static_cast<double>(node_bytes) * machine_.injection_seconds_per_byte;
+    return result;
+}
+
+plan_price price(const rank_layout& layout, std::span<const plan> plans, const machine& m,
+                 const travel_options& options) {
+    if (plans.size() != static_cast<std::size_t>(layout.num_ranks())) {
+        throw error(errc::size_mismatch, fmt::format("there are {} plans, but {} ranks",
+                                                     plans.size(), layout.num_ranks()));
+    }
+    struct node_traffic {
+        count_t sent = 0;
+        count_t received = 0;
+    };
+    const std::size_t num_stages = plans.front().stages().size();
+    const auto num_nodes = static_cast<std::size_t>(layout.nodes().num_regions());
+    std::vector<std::vector<node_traffic>> nodes(num_stages, std::vector<node_traffic>(num_nodes));
+    std::vector<std::vector<stage_pricer>> loads;
+    const auto node_of = [&](std::size_t p) {
+        return static_cast<std::size_t>(layout.nodes().region_of(static_cast<rank_t>(p)));
+    };
+    for (std::size_t p = 0; p < plans.size(); ++p) {
+        loads.push_back(load_of(layout, plans[p], m, options));
+        for (std::size_t t = 0; t < num_stages; ++t) {
+            nodes[t][node_of(p)].sent += loads[p][t].network_bytes_sent();
+            nodes[t][node_of(p)].received += loads[p][t].network_bytes_received();
+        }
+    }
+    std::vector<std::vector<stage_price>> prices(plans.size());
+    for (std::size_t p = 0; p < plans.size(); ++p) {
+        for (std::size_t t = 0; t < num_stages; ++t) {
+            const auto& node = nodes[t][node_of(p)];
+            prices[p].push_back(loads[p][t].price(std::max(node.sent, node.received)));
+        }
+    }
+    return summarize(prices, m);
+}
+
+plan_price summarize(std::span<const std::vector<stage_price>> stages_of_ranks, const machine& m) {
+    plan_price result;
+    if (stages_of_ranks.empty()) return result;
+    const auto num_ranks = static_cast<double>(stages_of_ranks.size());
+    double all_work = 0;
+    for (std::size_t t = 0; t < stages_of_ranks.front().size(); ++t) {
+        stage_summary_price stage;
+        double work = 0;
+        for (std::size_t p = 0; p < stages_of_ranks.size(); ++p) {
+            const auto& one = stages_of_ranks[p][t];
+            work += one.work();
+            if (p > 0 && one.total() <= stage.slowest.total()) continue;
+            stage.slowest = one;
+            stage.slowest_rank = static_cast<rank_t>(p);
+        }
+        stage.mean_work = work / num_ranks;
+        all_work += work;
+        result.seconds += stage.slowest.total();
+        result.stages.push_back(stage);
+    }
+    if (m.num_cores > 0)
+        result.seconds = std::max(result.seconds, all_work / static_cast<double>(m.num_cores));
+    return result;
+}
+
+}  // namespace crossdock
