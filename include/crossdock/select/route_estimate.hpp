@@ -1,0 +1,66 @@
+/// @file
+/// @brief What routes would cost for a pattern, before any plan is compiled.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "crossdock/base/word_message.hpp"
+#include "crossdock/model/price.hpp"
+#include "crossdock/pattern/pattern.hpp"
+#include "crossdock/route/route.hpp"
+
+namespace crossdock {
+
+/// @brief What an estimate is made for; equal on all ranks.
+struct estimate_options {
+    travel_options travel;
+    /// An item whose destinations share the next hop is sent there once.
+    bool deduplicate = true;
+};
+
+/// @brief The routes that may be cheapest on these ranks, `direct` first.
+///
+/// Those by region where there are several regions of several ranks; grids of 2, 3 and 4 dimensions and
+/// the hypercube where there are ranks enough for each to differ.
+std::vector<std::string> candidate_routes(const topology& regions);
+
+/// @brief One rank's part in estimating what every candidate costs; one round inside the regions.
+///
+///     route_estimator part(layout, p, candidates, m, options);
+///     part.receive(exchange(part.send()));         // with all members of the region
+///     prices of rank p = part.prices();
+///
+/// The first hop of a rank's own items and the last of what it receives are known, and so is all of
+/// `direct`. What a rank forwards for others is taken to be what others forward for it: along each route
+/// it follows its own items, and those that it receives, and counts the different steps of every stage.
+/// Members of a region tell each other how many items they have for which region, so that the messages of
+/// `three_step` are known as well.
+/// @par Complexity
+/// Time O(n + H k log k) for n items to and from k neighbors, H the stages of all candidates.
+class route_estimator {
+  public:
+    /// @param layout      borrowed, as are `p`, `candidates` and `m`
+    /// @param candidates  made for the layout's regions
+    /// @pre `validate(p)` holds, and `p` is of the layout's number of ranks
+    route_estimator(const rank_layout& layout, const pattern& p,
+                    const std::vector<std::unique_ptr<route>>& candidates, const machine& m,
+                    const estimate_options& options);
+    ~route_estimator();
+
+    /// @brief A message to every other member of the region.
+    std::vector<word_message> send() const;
+
+    /// @brief What the other members of the region sent.
+    void receive(const std::vector<word_message>& inbox);
+
+    /// @brief Of each candidate, this rank's stages.
+    std::vector<std::vector<stage_price>> prices() const;
+
+  private:
+    class implementation;
+    std::unique_ptr<implementation> state_;
+};
+
+}  // namespace crossdock

@@ -1,0 +1,123 @@
+#include "crossdock/select/route_choice.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+
+namespace crossdock {
+
+namespace {
+
+constexpr double picoseconds_per_second = 1e12;
+
+std::int64_t to_picoseconds(double seconds) {
+    return std::llround(seconds * picoseconds_per_second);
+}
+double to_seconds(std::int64_t picoseconds) {
+    return static_cast<double>(picoseconds) / picoseconds_per_second;
+}
+
+// The terms of a price, in the order in which they are reduced.
+constexpr std::array price_terms{
+    &stage_price::sending,  &stage_price::receiving, &stage_price::matching, &stage_price::copying,
+    &stage_price::transfer, &stage_price::injection, &stage_price::latency};
+
+// Of a candidate: the total of every stage, its work, and its terms.
+std::size_t num_words(std::size_t num_stages) { return num_stages + 1 + price_terms.size(); }
+
+void add_words(std::vector<reduced_word>& words, const std::vector<stage_price>& stages) {
+    const auto add = [&](double seconds) {
+        const auto time = to_picoseconds(seconds);
+        words.push_back({time, time});
+    };
+    double work = 0;
+    for (const auto& stage : stages) {
+        add(stage.total());
+        work += stage.work();
+    }
+    add(work);
+    for (const auto term : price_terms) {
+        double sum = 0;
+        for (const auto& stage : stages) sum += stage.*term;
+        add(sum);
+    }
+}
+
+}  // namespace
+
+route_vote::route_vote(std::vector<std::string> candidates,
+                       const std::vector<std::vector<stage_price>>& prices)
+    : candidates_(std::move(candidates)) {
+    for (const auto& stages : prices) {
+        num_stages_.push_back(stages.size());
+        add_words(words_, stages);
+    }
+}
+
+route_choice route_vote::decide(const machine& m) const {
+    route_choice choice;
+    std::span<const reduced_word> rest(words_);
+    for (std::size_t c = 0; c < candidates_.size(); ++c) {
+        const auto words = rest.first(num_words(num_stages_[c]));
+        rest = rest.subspan(words.size());
+        double seconds = 0;
+        for (std::size_t t = 0; t < num_stages_[c]; ++t) seconds += to_seconds(words[t].max);
+        if (m.num_cores > 0)
+            seconds = std::max(seconds, to_seconds(words[num_stages_[c]].sum) / m.num_cores);
+        stage_price largest;
+        for (std::size_t k = 0; k < price_terms.size(); ++k)
+            largest.*price_terms[k] = to_seconds(words[num_stages_[c] + 1 + k].max);
+        choice.candidates.push_back({candidates_[c], seconds, dominating_term(largest)});
+    }
+    std::stable_sort(choice.candidates.begin(), choice.candidates.end(),
+                     [](const auto& a, const auto& b) { return a.seconds < b.seconds; });
+    return choice;
+}
+
+std::string to_string(const route_choice& choice) {
+    std::string text;
+    for (const auto& [route, seconds, term] : choice.candidates)
+        text += fmt::format("{:<12} {:>12.3f} us  mostly {}\n", route, seconds * 1e6, term);
+    return text;
+}
+
+route_choice choose_route(const rank_layout& layout, std::span<const pattern> patterns,
+                          const machine& m, const estimate_options& options) {
+    const auto num_ranks = static_cast<std::size_t>(layout.num_ranks());
+    if (patterns.size() != num_ranks) {
+        throw error(errc::size_mismatch,
+                    fmt::format("there are {} patterns, but {} ranks", patterns.size(), num_ranks));
+    }
+    const auto names = candidate_routes(layout.regions());
+    std::vector<std::unique_ptr<route>> candidates;
+    for (const auto& name : names) candidates.push_back(make_route(name, layout.regions()));
+    std::vector<std::unique_ptr<route_estimator>> parts;
+    std::vector<std::vector<word_message>> inboxes(num_ranks);
+    for (const auto& p : patterns) {
+        validate(p);
+        parts.push_back(std::make_unique<route_estimator>(layout, p, candidates, m, options));
+        for (auto& message : parts.back()->send())
+            inboxes[static_cast<std::size_t>(message.peer)].push_back(
+                {p.rank, std::move(message.words)});
+    }
+    std::optional<route_vote> all;
+    for (std::size_t p = 0; p < num_ranks; ++p) {
+        parts[p]->receive(inboxes[p]);
+        route_vote one(names, parts[p]->prices());
+        if (!all) {
+            all = std::move(one);
+            continue;
+        }
+        for (std::size_t w = 0; w < one.words().size(); ++w) {
+            auto& word = all->words()[w];
+            word.max = std::max(word.max, one.words()[w].max);
+            word.sum += one.words()[w].sum;
+        }
+    }
+    return all->decide(m);
+}
+
+}  // namespace crossdock
