@@ -14,6 +14,10 @@ double way_seconds(const protocol_parameters& protocol, count_t message_bytes) {
     return static_cast<double>(message_bytes) * protocol.seconds_per_byte;
 }
 
+double from_end_to_end(const level_parameters& level, const protocol_parameters& protocol) {
+    return level.send_overhead_seconds + protocol.latency_seconds + level.receive_overhead_seconds;
+}
+
 count_t item_count(const incoming_message& message) { return message.num_items; }
 count_t item_count(const outgoing_message& message) {
     return static_cast<count_t>(message.positions.size());
@@ -82,7 +86,7 @@ void stage_pricer::send(locality_level level, count_t message_bytes, count_t num
     const auto& here = machine_.at(level);
     const auto& protocol = here.protocol_of(message_bytes);
     sum_.sending += num_messages * here.send_overhead_seconds;
-    sum_.latency = std::max(sum_.latency, protocol.latency_seconds);
+    sum_.latency = std::max(sum_.latency, from_end_to_end(here, protocol));
     sent_seconds_ += num_messages * way_seconds(protocol, message_bytes);
     const auto all_bytes = static_cast<count_t>(num_messages * static_cast<double>(message_bytes));
     if (level == locality_level::network) network_bytes_sent_ += all_bytes;
@@ -94,7 +98,7 @@ void stage_pricer::receive(locality_level level, count_t message_bytes, count_t 
     const auto& here = machine_.at(level);
     const auto& protocol = here.protocol_of(message_bytes);
     sum_.receiving += num_messages * here.receive_overhead_seconds;
-    sum_.latency = std::max(sum_.latency, protocol.latency_seconds);
+    sum_.latency = std::max(sum_.latency, from_end_to_end(here, protocol));
     num_received_ += num_messages;
     received_seconds_ += num_messages * way_seconds(protocol, message_bytes);
     const auto all_bytes = static_cast<count_t>(num_messages * static_cast<double>(message_bytes));

@@ -25,19 +25,22 @@ constexpr std::array price_terms{
     &stage_price::sending,  &stage_price::receiving, &stage_price::matching, &stage_price::copying,
     &stage_price::transfer, &stage_price::injection, &stage_price::latency};
 
-// Of a candidate: the total of every stage, its work, and its terms.
-std::size_t num_words(std::size_t num_stages) { return num_stages + 1 + price_terms.size(); }
+// Of a candidate: the total of every stage and of all, its work, and its terms.
+std::size_t num_words(std::size_t num_stages) { return num_stages + 2 + price_terms.size(); }
 
 void add_words(std::vector<reduced_word>& words, const std::vector<stage_price>& stages) {
     const auto add = [&](double seconds) {
         const auto time = to_picoseconds(seconds);
         words.push_back({time, time});
     };
+    double all = 0;
     double work = 0;
     for (const auto& stage : stages) {
         add(stage.total());
+        all += stage.total();
         work += stage.work();
     }
+    add(all);
     add(work);
     for (const auto term : price_terms) {
         double sum = 0;
@@ -65,11 +68,15 @@ route_choice route_vote::decide(const machine& m) const {
         rest = rest.subspan(words.size());
         double seconds = 0;
         for (std::size_t t = 0; t < num_stages_[c]; ++t) seconds += to_seconds(words[t].max);
+        const char* w = getenv("W");
+        double ww = w ? atof(w) : 0.5;
+        // Slowest ranks of different stages wait for each other sometimes.
+        seconds = (seconds + to_seconds(words[num_stages_[c]].max)) / 2;
         if (m.num_cores > 0)
-            seconds = std::max(seconds, to_seconds(words[num_stages_[c]].sum) / m.num_cores);
+            seconds = std::max(seconds, to_seconds(words[num_stages_[c] + 1].sum) / m.num_cores);
         stage_price largest;
         for (std::size_t k = 0; k < price_terms.size(); ++k)
-            largest.*price_terms[k] = to_seconds(words[num_stages_[c] + 1 + k].max);
+            largest.*price_terms[k] = to_seconds(words[num_stages_[c] + 2 + k].max);
         choice.candidates.push_back({candidates_[c], seconds, dominating_term(largest)});
     }
     std::stable_sort(choice.candidates.begin(), choice.candidates.end(),

@@ -26,11 +26,19 @@ struct stage_price {
     double copying = 0;    ///< gathering and scattering
     double transfer = 0;   ///< bytes on the rank's own way: of what it sends or what it receives
     double injection = 0;  ///< bytes that its node sends to others, or gets from them
-    double latency = 0;    ///< of the slowest message
+    double latency = 0;    ///< of the slowest message, with its overheads
 
     /// @brief Seconds of a core.
     double work() const noexcept { return sending + receiving + matching + copying; }
-    double total() const noexcept { return work() + std::max(transfer, injection) + latency; }
+    /// @brief From the stage's begin to its end.
+    ///
+    /// Whatever is longest goes on while messages of others are under way: the core's work, or one message
+    /// from end to end and what keeps the last one from leaving or from being taken.
+    double total() const noexcept {
+        return std::max(
+            work(),
+            latency + std::max({sending, receiving + matching, transfer, injection}) + copying);
+    }
 };
 
 /// @brief The term that most of a stage's time goes to, e.g. "sending".
