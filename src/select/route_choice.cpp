@@ -68,7 +68,6 @@ route_choice route_vote::decide(const machine& m) const {
         rest = rest.subspan(words.size());
         double seconds = 0;
         for (std::size_t t = 0; t < num_stages_[c]; ++t) seconds += to_seconds(words[t].max);
-        const char* w = getenv("W");
         // Slowest ranks of different stages wait for each other sometimes.
         seconds = (seconds + to_seconds(words[num_stages_[c]].max)) / 2;
         if (m.num_cores > 0)
