@@ -166,6 +166,24 @@ void read_part(const std::string& path, hierarchy_reader& reader) {
     reader.end_file();
 }
 
+// FOLDER or FOLDER:LEVEL.
+std::vector<hierarchy_level> read_levels(const std::string& text) {
+    const auto colon = text.rfind(':');
+    const char* const end = text.data() + text.size();
+    std::size_t number = 0;
+    if (colon == std::string::npos) return read_hierarchy(text);
+    const auto [stop, fault] = std::from_chars(text.data() + colon + 1, end, number);
+    if (fault != std::errc() || stop != end) return read_hierarchy(text);
+    const std::string folder = text.substr(0, colon);
+    auto levels = read_hierarchy(folder);
+    if (number >= levels.size()) {
+        throw error(errc::invalid_argument,
+                    fmt::format("{} has {} levels, of which none is number {}", folder,
+                                levels.size(), number));
+    }
+    return {std::move(levels[number])};
+}
+
 }  // namespace
 
 std::vector<hierarchy_level> read_hierarchy(const std::string& folder) {
@@ -219,8 +237,15 @@ std::vector<workload> load_levels(const std::string& file, const std::string& pa
                     fmt::format("\"{}\" has its own partition, \"{}\" does not apply", file,
                                 partition_spec));
     }
-    for (const auto& level : read_hierarchy(file.substr(hierarchy_prefix.size())))
+    for (const auto& level : read_levels(file.substr(hierarchy_prefix.size()))) {
+        const auto num_recorded = static_cast<count_t>(level.starts.size()) - 1;
+        if (regions.num_ranks() > num_recorded) {
+            throw error(errc::size_mismatch,
+                        fmt::format("{} was recorded on {} ranks, which cannot be folded to {}",
+                                    file, num_recorded, regions.num_ranks()));
+        }
         levels.push_back(fold(level, regions.num_ranks()));
+    }
     return levels;
 }
 

@@ -43,12 +43,14 @@ std::vector<hierarchy_level> read_hierarchy(const std::string& folder);
 /// @return row p holds the columns that rank p needs, its own ones among them; values are 1
 workload fold(const hierarchy_level& level, rank_t num_ranks);
 
-/// @brief Whether FILE is `amg:FOLDER`.
+/// @brief Whether FILE is `amg:FOLDER` or `amg:FOLDER:LEVEL`.
 bool is_hierarchy(const std::string& file);
 
-/// @brief The levels of `amg:FOLDER`, finest first, folded; for every other FILE only what it is.
+/// @brief The levels of `amg:FOLDER`, finest first, folded, or one of them by its number; for every
+/// other FILE only what it is.
 /// @throws as `load_workload` and `read_hierarchy`
-/// @throws error(errc::invalid_argument)  a hierarchy gets a partition
+/// @throws error(errc::invalid_argument)  a hierarchy gets a partition, or has no such level
+/// @throws error(errc::size_mismatch)     there are more ranks than the hierarchy was recorded on
 std::vector<workload> load_levels(const std::string& file, const std::string& partition_spec,
                                   const topology& regions);
 

@@ -1,17 +1,16 @@
 #include <fmt/format.h>
 
-#include <limits>
 #include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "bench/common/workload.hpp"
 #include "crossdock/plan/compile.hpp"
 #include "crossdock/plan/verify.hpp"
 #include "tools/crossdock/all_ranks.hpp"
 #include "tools/crossdock/analyze.hpp"
 #include "tools/crossdock/output.hpp"
+#include "tools/crossdock/progress.hpp"
 #include "tools/crossdock/route_names.hpp"
 #include "tools/crossdock/statistics_json.hpp"
 #include "tools/crossdock/table.hpp"
@@ -36,14 +35,6 @@ struct route_report {
     plan_statistics statistics;
 };
 
-std::vector<pattern> load_patterns(const analyze_input& input, const topology& regions) {
-    const auto work = bench::load_workload(input.file, input.partition, regions);
-    std::vector<pattern> patterns;
-    for (auto& rank : halos_from_matrix(work.matrix, work.owners))
-        patterns.push_back(std::move(rank.exchange));
-    return patterns;
-}
-
 route_report count(const analyze_options& options, const topology& regions,
                    std::span<const pattern> patterns, const route& r, bool deduplicate) {
     const auto plans = compile(regions, patterns, r, {.deduplicate = deduplicate});
@@ -53,9 +44,11 @@ route_report count(const analyze_options& options, const topology& regions,
 
 std::vector<route_report> count_all(const analyze_options& options, const topology& regions) {
     const auto routes = make_routes(expand_routes(options.routes), regions);
+    progress done("analyze");
     const auto patterns = load_patterns(options.input, regions);
     std::vector<route_report> reports;
     for (const auto& r : routes) {
+        done.tell(fmt::format("route {}", r->name()));
         reports.push_back(count(options, regions, patterns, *r, false));
         if (!options.without_dedup_only)
             reports.push_back(count(options, regions, patterns, *r, true));
@@ -110,7 +103,7 @@ void analyze_routes(const analyze_options& options, const topology& regions) {
 int run(const analyze_options& options) {
     if (!is_first_process()) return 0;
     const auto& input = options.input;
-    const auto regions = topology::from_string(input.topology_text, input.num_ranks);
+    const auto regions = input.regions();
     bool is_right = true;
     if (options.array.is_chosen) {
         is_right = analyze_array(input, options.array, options.routes, regions);
@@ -135,15 +128,7 @@ void add_analyze(CLI::App& app, action& chosen) {
     auto* file = verb->add_option(
         "FILE", input.file,
         "Matrix Market file, plain or gzip; or dense:K, K items between any two ranks");
-    verb->add_option("--ranks", input.num_ranks, "Number of ranks")
-        ->required()
-        ->check(CLI::Range(1, std::numeric_limits<rank_t>::max()));
-    verb->add_option("--topology", input.topology_text,
-                     "Regions: 4x16 | 16,16,8 | cyclic:4x16 | list:0,1,0,1")
-        ->required();
-    auto* partition =
-        verb->add_option("--partition", input.partition, "block | metis | random:SEED | FILE")
-            ->capture_default_str();
+    auto* partition = add_division(*verb, input);
     auto* exchange = add_exchange_analysis(*verb, options->exchange);
     auto* array = add_array_analysis(*verb, options->array);
     for (auto* other : {file, partition, exchange}) array->excludes(other);

@@ -8,15 +8,12 @@
 
 #include "crossdock/topology/topology.hpp"
 #include "tools/crossdock/array_workload.hpp"
+#include "tools/crossdock/pattern_input.hpp"
 
 namespace crossdock::tool {
 
 /// @brief Whose communication is counted, and how it is shown.
-struct analyze_input {
-    std::string file;
-    rank_t num_ranks = 0;
-    std::string topology_text;
-    std::string partition = "block";
+struct analyze_input : pattern_input {
     bool as_json = false;
 };
 

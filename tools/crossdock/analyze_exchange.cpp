@@ -7,6 +7,7 @@
 #include "tools/crossdock/algorithm_names.hpp"
 #include "tools/crossdock/analyze.hpp"
 #include "tools/crossdock/output.hpp"
+#include "tools/crossdock/progress.hpp"
 #include "tools/crossdock/statistics_json.hpp"
 #include "tools/crossdock/table.hpp"
 
@@ -73,6 +74,19 @@ algorithm_report count(const std::string& name, const topology& regions,
     return {name, to_string(algorithm),
             summarize(count_exchange(regions, messages, algorithm, max_forwarded_bytes)),
             reduction_words(algorithm, regions.num_ranks())};
+}
+
+std::vector<algorithm_report> count_all(const std::vector<std::string>& names,
+                                        const analyze_input& input, bool has_one_size,
+                                        const topology& regions) {
+    progress done("analyze");
+    const auto messages = load_messages(input, has_one_size, regions);
+    std::vector<algorithm_report> reports;
+    for (const auto& name : names) {
+        done.tell(fmt::format("algorithm {}", name));
+        reports.push_back(count(name, regions, messages));
+    }
+    return reports;
 }
 
 void print_json(const analyze_input& input, const exchange_analysis& options,
@@ -143,9 +157,7 @@ void analyze_exchange(const analyze_input& input, const exchange_analysis& optio
     const bool has_one_size = options.values == "pattern";
     const auto names = expand_algorithms(options.algorithms, has_one_size);
     check_algorithms(names, has_one_size, regions);
-    const auto messages = load_messages(input, has_one_size, regions);
-    std::vector<algorithm_report> reports;
-    for (const auto& name : names) reports.push_back(count(name, regions, messages));
+    const auto reports = count_all(names, input, has_one_size, regions);
     (input.as_json ? print_json : print_table)(input, options, regions, reports);
 }
 

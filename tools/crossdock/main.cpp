@@ -33,6 +33,7 @@ int main(int argc, char** argv) {
     tool::action chosen;
     tool::add_info(app, chosen);
     tool::add_analyze(app, chosen);
+    tool::add_simulate(app, chosen);
     tool::add_bench(app, chosen);
     tool::add_demo(app, chosen);
     try {

@@ -13,6 +13,7 @@ using action = std::function<int()>;
 /// @brief Adds a verb to `app`; when it is chosen, parsing sets `chosen`.
 void add_info(CLI::App& app, action& chosen);
 void add_analyze(CLI::App& app, action& chosen);
+void add_simulate(CLI::App& app, action& chosen);
 void add_bench(CLI::App& app, action& chosen);
 void add_demo(CLI::App& app, action& chosen);
 

@@ -1,0 +1,44 @@
+#include "tools/crossdock/pattern_input.hpp"
+
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "bench/neighbor/hierarchy.hpp"
+
+namespace crossdock::tool {
+
+CLI::Option* add_division(CLI::App& verb, pattern_input& input) {
+    verb.add_option("--ranks", input.num_ranks, "Number of ranks")
+        ->required()
+        ->check(CLI::Range(1, std::numeric_limits<rank_t>::max()));
+    verb.add_option("--topology", input.topology_text,
+                    "Regions: 4x16 | 16,16,8 | cyclic:4x16 | list:0,1,0,1")
+        ->required();
+    return verb.add_option("--partition", input.partition, "block | metis | random:SEED | FILE")
+        ->capture_default_str();
+}
+
+std::vector<pattern> patterns_of(const bench::workload& work) {
+    std::vector<pattern> patterns;
+    for (auto& rank : halos_from_matrix(work.matrix, work.owners))
+        patterns.push_back(std::move(rank.exchange));
+    return patterns;
+}
+
+std::vector<pattern> load_patterns(const pattern_input& input, const topology& regions) {
+    return patterns_of(bench::load_workload(input.file, input.partition, regions));
+}
+
+std::vector<bench::workload> load_all_levels(const pattern_input& input, const topology& regions) {
+    auto levels = bench::load_levels(input.file, input.partition, regions);
+    for (const auto& level : levels) {
+        if (regions.num_ranks() <= level.matrix.num_rows) continue;
+        throw error(errc::size_mismatch,
+                    fmt::format("{} ranks are more than the {} rows of {}", regions.num_ranks(),
+                                level.matrix.num_rows, input.file));
+    }
+    return levels;
+}
+
+}  // namespace crossdock::tool

@@ -1,0 +1,41 @@
+/// @file
+/// @brief Whose communication a verb without MPI looks at.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "bench/common/workload.hpp"
+#include "crossdock/pattern/pattern.hpp"
+
+namespace crossdock::tool {
+
+/// @brief FILE, and the ranks it is divided among.
+struct pattern_input {
+    std::string file;
+    rank_t num_ranks = 0;
+    std::string topology_text;
+    std::string partition = "block";
+
+    topology regions() const { return topology::from_string(topology_text, num_ranks); }
+};
+
+/// @brief Adds --ranks, --topology and --partition.
+/// @return --partition
+CLI::Option* add_division(CLI::App& verb, pattern_input& input);
+
+/// @brief The exchange of y = A x among all ranks, entry p for rank p.
+std::vector<pattern> patterns_of(const bench::workload& work);
+
+/// @brief The patterns of FILE.
+/// @throws as `bench::load_workload`
+std::vector<pattern> load_patterns(const pattern_input& input, const topology& regions);
+
+/// @brief The workloads of FILE: the levels of a hierarchy, finest first, or the one there is.
+/// @throws as `bench::load_levels`
+/// @throws error(errc::size_mismatch)  there are more ranks than rows, or than the hierarchy was
+/// recorded on
+std::vector<bench::workload> load_all_levels(const pattern_input& input, const topology& regions);
+
+}  // namespace crossdock::tool

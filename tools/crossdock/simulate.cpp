@@ -1,0 +1,211 @@
+#include "tools/crossdock/simulate.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "bench/neighbor/hierarchy.hpp"
+#include "tools/crossdock/all_ranks.hpp"
+#include "tools/crossdock/output.hpp"
+#include "tools/crossdock/route_names.hpp"
+#include "tools/crossdock/table.hpp"
+#include "tools/crossdock/verbs.hpp"
+
+namespace crossdock::tool {
+
+namespace {
+
+double speedup(double direct_seconds, double seconds) {
+    return seconds > 0 ? direct_seconds / seconds : 1;
+}
+
+json result_json(const route_result& result, double direct_seconds) {
+    return {{"route", result.route},
+            {"dedup", result.is_deduplicated},
+            {"slowest_seconds", result.time.slowest_seconds},
+            {"mean_seconds", result.time.mean_seconds},
+            {"priced_seconds", result.priced_seconds},
+            {"speedup_over_direct", speedup(direct_seconds, result.time.slowest_seconds)},
+            {"share_of_time", shares_json(result.time.shares)},
+            {"total", traffic_json(result.sent)}};
+}
+
+json results_json(const level_result& level) {
+    json results = json::array();
+    for (const auto& result : level.routes)
+        results.push_back(result_json(result, level.direct_seconds));
+    return results;
+}
+
+const route_result& fastest(const level_result& level) {
+    return *std::min_element(level.routes.begin(), level.routes.end(),
+                             [](const route_result& a, const route_result& b) {
+                                 return a.time.slowest_seconds < b.time.slowest_seconds;
+                             });
+}
+
+// All levels one after the other, over one route.
+struct level_sum {
+    std::string route;
+    bool is_deduplicated;
+    double seconds = 0;
+};
+
+double sum_of_direct(const std::vector<level_result>& levels) {
+    double seconds = 0;
+    for (const auto& level : levels) seconds += level.direct_seconds;
+    return seconds;
+}
+
+std::vector<level_sum> sum_levels(const std::vector<level_result>& levels) {
+    std::vector<level_sum> sums;
+    for (const auto& result : levels.front().routes)
+        sums.push_back({result.route, result.is_deduplicated});
+    for (const auto& level : levels) {
+        for (std::size_t k = 0; k < sums.size(); ++k)
+            sums[k].seconds += level.routes[k].time.slowest_seconds;
+    }
+    return sums;
+}
+
+// The fastest route of each level.
+double sum_of_fastest(const std::vector<level_result>& levels) {
+    double seconds = 0;
+    for (const auto& level : levels) seconds += fastest(level).time.slowest_seconds;
+    return seconds;
+}
+
+void add_levels(json& document, const std::vector<level_result>& levels) {
+    const double direct_seconds = sum_of_direct(levels);
+    json best = json::array();
+    for (std::size_t k = 0; k < levels.size(); ++k) {
+        document["levels"].push_back({{"level", k}, {"routes", results_json(levels[k])}});
+        const auto& first = fastest(levels[k]);
+        best.push_back({{"level", k}, {"route", first.route}, {"dedup", first.is_deduplicated}});
+    }
+    document["routes"] = json::array();
+    for (const auto& [route, is_deduplicated, seconds] : sum_levels(levels)) {
+        document["routes"].push_back({{"route", route},
+                                      {"dedup", is_deduplicated},
+                                      {"slowest_seconds", seconds},
+                                      {"speedup_over_direct", speedup(direct_seconds, seconds)}});
+    }
+    const double seconds = sum_of_fastest(levels);
+    document["fastest_of_levels"] = {{"slowest_seconds", seconds},
+                                     {"speedup_over_direct", speedup(direct_seconds, seconds)},
+                                     {"levels", std::move(best)}};
+}
+
+void print_json(const simulate_options& options, const simulated_system& system,
+                const std::vector<level_result>& levels) {
+    auto document = system_json(options, system);
+    if (bench::is_hierarchy(options.input.file)) {
+        add_levels(document, levels);
+    } else {
+        document["routes"] = results_json(levels.front());
+    }
+    print(document);
+}
+
+std::string microseconds(double seconds) { return fmt::format("{:.3f}", 1e6 * seconds); }
+
+void print_level(const level_result& level) {
+    table lines({"route", "dedup", "slowest us", "mean us", "priced us", "speed-up", "waiting",
+                 "copying", "region", "node", "network", "messages", "inter-region messages"});
+    for (const auto& result : level.routes) {
+        table::row cells{
+            result.route,
+            result.is_deduplicated ? "yes" : "no",
+            microseconds(result.time.slowest_seconds),
+            microseconds(result.time.mean_seconds),
+            microseconds(result.priced_seconds),
+            fmt::format("{:.2f}", speedup(level.direct_seconds, result.time.slowest_seconds))};
+        for (auto& cell : shares_cells(result.time.shares)) cells.push_back(std::move(cell));
+        cells.push_back(fmt::to_string(result.sent.messages.total));
+        cells.push_back(fmt::to_string(result.sent.inter_region_messages.total));
+        lines.add(std::move(cells));
+    }
+    print("{}", lines.to_string());
+}
+
+void print_sums(const std::vector<level_result>& levels) {
+    const double direct_seconds = sum_of_direct(levels);
+    table lines({"all levels", "dedup", "slowest us", "speed-up"});
+    auto sums = sum_levels(levels);
+    for (const auto& [route, is_deduplicated, seconds] : sums) {
+        lines.add({route, is_deduplicated ? "yes" : "no", microseconds(seconds),
+                   fmt::format("{:.2f}", speedup(direct_seconds, seconds))});
+    }
+    const double seconds = sum_of_fastest(levels);
+    lines.add({"the fastest of each level", "", microseconds(seconds),
+               fmt::format("{:.2f}", speedup(direct_seconds, seconds))});
+    print("\n{}", lines.to_string());
+}
+
+void print_table(const simulate_options& options, const simulated_system& system,
+                 const std::vector<level_result>& levels) {
+    const auto& regions = system.layout.regions();
+    print("{}: {} ranks in {} regions and {} nodes, partition {}\n", options.input.file,
+          regions.num_ranks(), regions.num_regions(), system.layout.nodes().num_regions(),
+          options.input.partition);
+    print("simulated on {}, items of {} bytes, executor {}; slowest: of all ranks\n",
+          system.hardware.name, options.item_bytes, options.executor);
+    for (std::size_t k = 0; k < levels.size(); ++k) {
+        print("{}",
+              bench::is_hierarchy(options.input.file) ? fmt::format("\nlevel {}\n", k) : "\n");
+        print_level(levels[k]);
+    }
+    if (bench::is_hierarchy(options.input.file)) print_sums(levels);
+}
+
+int run(const simulate_options& options) {
+    if (!is_first_process()) return 0;
+    const auto system = make_system(options);
+    const auto levels = simulate_routes(options, system);
+    (options.as_json ? print_json : print_table)(options, system, levels);
+    flush_output();
+    return 0;
+}
+
+}  // namespace
+
+void add_simulate(CLI::App& app, action& chosen) {
+    auto options = std::make_shared<simulate_options>();
+    options->machine_name = default_machine().name;
+    auto* verb = app.add_subcommand(
+        "simulate",
+        "Replay the halo of y = A x over every route on a machine that is described by numbers; "
+        "needs no MPI, and under a launcher the first process alone does it");
+    verb->add_option("FILE", options->input.file,
+                     "Matrix Market file, plain or gzip; dense:K, K items between any two ranks; "
+                     "amg:FOLDER[:LEVEL], a recorded multigrid hierarchy")
+        ->required();
+    add_division(*verb, options->input);
+    verb->add_option("--nodes", options->nodes_text,
+                     "Nodes, written as regions are; every region is one if not given");
+    verb->add_option("--machine", options->machine_name, "A preset or a file")
+        ->capture_default_str();
+    verb->add_option("--routes", options->routes, routes_help())->delimiter(',');
+    verb->add_flag("--no-dedup", options->without_dedup_only, "Leave out the deduplicated plans");
+    verb->add_option("--item-bytes", options->item_bytes, "Bytes of an item")
+        ->check(CLI::Range(count_t{1}, count_t{1} << 20))
+        ->capture_default_str();
+    verb->add_option("--executor", options->executor,
+                     "persistent: messages everywhere; shared_memory: without them inside nodes")
+        ->check(CLI::IsMember({"persistent", "shared_memory"}))
+        ->capture_default_str();
+    verb->add_option("--late", options->late, "RANK:SECONDS,...: ranks that start late")
+        ->delimiter(',');
+    auto* noise = verb->add_option("--noise", options->noise_seconds,
+                                   "Mean of a random delay of every operation, in seconds")
+                      ->check(CLI::Range(0.0, 1.0));
+    verb->add_option("--seed", options->seed, "Of the noise")->needs(noise);
+    verb->add_option("--memory", options->memory_bytes,
+                     "Bytes that may be used, as 8G; what is available if not given")
+        ->transform(CLI::AsSizeValue(false));
+    verb->add_flag("--json", options->as_json, "Print JSON");
+    verb->callback([options, &chosen] { chosen = [options] { return run(*options); }; });
+}
+
+}  // namespace crossdock::tool

@@ -1,0 +1,83 @@
+/// @file
+/// @brief What the verb `simulate` replays: routes, level by level.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "crossdock/model/price.hpp"
+#include "crossdock/plan/statistics.hpp"
+#include "crossdock/simulator/simulate.hpp"
+#include "tools/crossdock/pattern_input.hpp"
+#include "tools/crossdock/progress.hpp"
+#include "tools/crossdock/statistics_json.hpp"
+
+namespace crossdock::tool {
+
+/// @brief Whose communication is replayed on which machine, and how it is shown.
+struct simulate_options {
+    pattern_input input;
+    std::string nodes_text;  ///< empty: every region is a node
+    std::string machine_name;
+    std::vector<std::string> routes{"all"};
+    bool without_dedup_only = false;
+    count_t item_bytes = 8;
+    std::string executor = "persistent";
+    std::vector<std::string> late;  ///< RANK:SECONDS
+    double noise_seconds = 0;
+    std::uint64_t seed = 0;
+    std::size_t memory_bytes = 0;  ///< 0: what is available
+    bool as_json = false;
+};
+
+/// @brief What the options say, made.
+struct simulated_system {
+    rank_layout layout;
+    machine hardware;
+    simulation_options conditions;
+};
+
+/// @throws error  as `topology::from_string` and `load_machine`
+/// @throws error(errc::invalid_argument)  --late has no RANK:SECONDS or no such rank
+simulated_system make_system(const simulate_options& options);
+
+/// @brief How long an exchange takes, and where the time goes.
+struct simulated_time {
+    double slowest_seconds = 0;
+    double mean_seconds = 0;
+    time_shares shares;  ///< of all ranks together
+
+    simulated_time() = default;
+    explicit simulated_time(const simulation& outcome);
+};
+
+/// @brief One plan of all ranks, replayed.
+struct route_result {
+    std::string route;
+    bool is_deduplicated = false;
+    simulated_time time;
+    double priced_seconds = 0;
+    traffic_summary sent;
+};
+
+/// @brief One exchange over all routes.
+struct level_result {
+    std::vector<route_result> routes;
+    double direct_seconds = 0;  ///< `direct`, not deduplicated, by messages
+};
+
+/// @brief Replays FILE over the routes; several results only for a hierarchy.
+/// @throws error(errc::out_of_memory)  a route does not fit; nothing was replayed
+std::vector<level_result> simulate_routes(const simulate_options& options,
+                                          const simulated_system& system);
+
+/// @brief "schema", "file", … "executor": what every document of `simulate` begins with.
+json system_json(const simulate_options& options, const simulated_system& system);
+
+/// @brief {"waiting", "copying", "region", "node", "network"}, which add up to 1.
+json shares_json(const time_shares& shares);
+
+/// @brief The same in percent, for people.
+std::vector<std::string> shares_cells(const time_shares& shares);
+
+}  // namespace crossdock::tool

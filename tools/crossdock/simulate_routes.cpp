@@ -1,0 +1,136 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "bench/neighbor/hierarchy.hpp"
+#include "crossdock/plan/compile.hpp"
+#include "crossdock/simulator/plan_schedule.hpp"
+#include "tools/crossdock/memory_limit.hpp"
+#include "tools/crossdock/route_names.hpp"
+#include "tools/crossdock/simulate.hpp"
+
+namespace crossdock::tool {
+
+namespace {
+
+// What is replayed one after the other.
+struct task {
+    const route* way;
+    bool is_deduplicated;
+    bool shares_memory;
+};
+
+// The standard that all are compared with comes first.
+std::vector<task> tasks_of(const simulate_options& options, const route& direct,
+                           const std::vector<std::unique_ptr<route>>& routes) {
+    std::vector<task> tasks{{&direct, false, false}};
+    const bool shares_memory = options.executor == "shared_memory";
+    for (const auto& r : routes) {
+        tasks.push_back({r.get(), false, shares_memory});
+        if (!options.without_dedup_only) tasks.push_back({r.get(), true, shares_memory});
+    }
+    return tasks;
+}
+
+// An upper bound, before anything is compiled: no item meets another one on its way.
+std::size_t needed_bytes(const std::vector<pattern>& patterns, const route& way) {
+    constexpr std::size_t bytes_per_hop = 48;       // of an item in plans and in their making
+    constexpr std::size_t bytes_per_message = 160;  // both its ends
+    std::size_t num_pairs = 0;
+    std::size_t num_neighbors = 0;
+    for (const auto& p : patterns) {
+        num_pairs += p.sends.indices.size();
+        num_neighbors += p.sends.ranks.size();
+    }
+    const auto num_hops = static_cast<std::size_t>(way.num_stages());
+    const auto num_ranks = static_cast<rank_t>(patterns.size());
+    const auto most_messages =
+        patterns.size() * static_cast<std::size_t>(way.max_messages_per_rank());
+    const auto num_messages = std::min(num_neighbors * num_hops, most_messages);
+    return num_pairs * num_hops * bytes_per_hop + num_messages * bytes_per_message +
+           simulation_bytes(num_ranks, 2 * num_messages + patterns.size());
+}
+
+class level_replay {
+  public:
+    level_replay(const simulate_options& options, const simulated_system& system,
+                 const std::vector<pattern>& patterns, progress& done, std::string where)
+        : options_(options),
+          system_(system),
+          patterns_(patterns),
+          done_(done),
+          where_(std::move(where)) {}
+
+    level_result run(const std::vector<task>& tasks) {
+        for (const auto& one : tasks) {
+            check_memory(fmt::format("{}: the route {}", where_, one.way->name()),
+                         needed_bytes(patterns_, *one.way), options_.memory_bytes);
+        }
+        level_result result;
+        for (std::size_t k = 0; k < tasks.size(); ++k) {
+            auto replayed = replay(tasks[k], k + 1, tasks.size());
+            if (k == 0) {
+                result.direct_seconds = replayed.time.slowest_seconds;
+            } else {
+                result.routes.push_back(std::move(replayed));
+            }
+        }
+        return result;
+    }
+
+  private:
+    route_result replay(const task& what, std::size_t number, std::size_t num_tasks) {
+        const std::string position =
+            fmt::format("{}, route {} ({} of {})", where_, what.way->name(), number, num_tasks);
+        const travel_options travel{options_.item_bytes, what.shares_memory};
+        const auto& layout = system_.layout;
+        done_.tell(position);
+        schedule operations;
+        route_result result{what.way->name(), what.is_deduplicated, {}, 0, {}};
+        {
+            const auto plans = compile(layout.regions(), patterns_, *what.way,
+                                       {.deduplicate = what.is_deduplicated});
+            result.sent = analyze(layout.regions(), plans).total;
+            result.priced_seconds = price(layout, plans, system_.hardware, travel).seconds;
+            operations = schedule_of(layout, plans, travel);
+        }
+        auto conditions = system_.conditions;
+        conditions.progress = [&](std::size_t num_done) {
+            done_.tell(fmt::format("{}, {} percent of operations", position,
+                                   100 * num_done / operations.num_operations()));
+        };
+        result.time = simulated_time(simulate(layout, operations, system_.hardware, conditions));
+        return result;
+    }
+
+    const simulate_options& options_;
+    const simulated_system& system_;
+    const std::vector<pattern>& patterns_;
+    progress& done_;
+    std::string where_;
+};
+
+}  // namespace
+
+std::vector<level_result> simulate_routes(const simulate_options& options,
+                                          const simulated_system& system) {
+    const auto& regions = system.layout.regions();
+    const auto routes = make_routes(expand_routes(options.routes), regions);
+    const auto direct = make_route("direct", regions);
+    const auto tasks = tasks_of(options, *direct, routes);
+    progress done("simulate");
+    done.tell(options.input.file);
+    auto levels = load_all_levels(options.input, regions);
+    std::vector<level_result> results;
+    for (auto& level : levels) {
+        const auto patterns = patterns_of(level);
+        level = {};
+        const std::string where =
+            levels.size() == 1 ? options.input.file : fmt::format("level {}", results.size());
+        results.push_back(level_replay(options, system, patterns, done, where).run(tasks));
+    }
+    return results;
+}
+
+}  // namespace crossdock::tool

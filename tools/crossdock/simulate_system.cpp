@@ -1,0 +1,122 @@
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+
+#include "tools/crossdock/simulate.hpp"
+
+namespace crossdock::tool {
+
+namespace {
+
+constexpr double picoseconds_per_second = 1e12;
+constexpr double most_seconds = 1e6;  // the simulation counts picoseconds in 64 bits
+
+picoseconds to_picoseconds(double seconds) {
+    return std::llround(seconds * picoseconds_per_second);
+}
+
+double to_seconds(picoseconds time) { return static_cast<double>(time) / picoseconds_per_second; }
+
+struct late_rank {
+    rank_t rank = 0;
+    double seconds = 0;
+};
+
+late_rank parse_late(const std::string& text) {
+    late_rank result;
+    const char* const end = text.data() + text.size();
+    const auto [colon, fault] = std::from_chars(text.data(), end, result.rank);
+    if (fault == std::errc() && colon != end && *colon == ':') {
+        const auto [stop, second_fault] = std::from_chars(colon + 1, end, result.seconds);
+        if (second_fault == std::errc() && stop == end && result.seconds >= 0 &&
+            result.seconds <= most_seconds)
+            return result;
+    }
+    throw error(
+        errc::invalid_argument,
+        fmt::format("\"{}\" is no RANK:SECONDS with seconds in [0, {}]", text, most_seconds));
+}
+
+std::vector<picoseconds> start_times(const std::vector<std::string>& late, rank_t num_ranks) {
+    if (late.empty()) return {};
+    std::vector<picoseconds> start(static_cast<std::size_t>(num_ranks), 0);
+    for (const auto& text : late) {
+        const auto [rank, seconds] = parse_late(text);
+        if (rank < 0 || rank >= num_ranks) {
+            throw error(errc::rank_out_of_range,
+                        fmt::format("the late rank {} is outside [0, {})", rank, num_ranks));
+        }
+        start[static_cast<std::size_t>(rank)] = to_picoseconds(seconds);
+    }
+    return start;
+}
+
+// What a share of the time is called, and how much it is.
+struct named_share {
+    const char* name;
+    double share;
+};
+
+std::vector<named_share> named_shares(const time_shares& shares) {
+    const auto of = [&](locality_level level) {
+        return shares.by_level[static_cast<std::size_t>(level)];
+    };
+    // What a rank does by itself is copying, and the noise on it.
+    std::vector<named_share> result{
+        {"waiting", to_seconds(shares.idle)},
+        {"copying", to_seconds(shares.copying + of(locality_level::self))},
+        {"region", to_seconds(of(locality_level::region))},
+        {"node", to_seconds(of(locality_level::node))},
+        {"network", to_seconds(of(locality_level::network))}};
+    double sum = 0;
+    for (const auto& [name, seconds] : result) sum += seconds;
+    for (auto& [name, share] : result) share = sum > 0 ? share / sum : 0;
+    return result;
+}
+
+}  // namespace
+
+simulated_system make_system(const simulate_options& options) {
+    const auto regions = options.input.regions();
+    const auto& nodes_text = options.nodes_text;
+    simulated_system system{
+        rank_layout(regions, nodes_text.empty()
+                                 ? regions
+                                 : topology::from_string(nodes_text, options.input.num_ranks)),
+        load_machine(options.machine_name),
+        {}};
+    system.conditions.start = start_times(options.late, regions.num_ranks());
+    system.conditions.mean_noise = to_picoseconds(options.noise_seconds);
+    system.conditions.seed = options.seed;
+    return system;
+}
+
+simulated_time::simulated_time(const simulation& outcome)
+    : slowest_seconds(to_seconds(outcome.slowest)),
+      mean_seconds(outcome.mean / picoseconds_per_second),
+      shares(outcome.shares) {}
+
+json system_json(const simulate_options& options, const simulated_system& system) {
+    const auto& regions = system.layout.regions();
+    return {{"schema", "crossdock.simulate/1"},     {"file", options.input.file},
+            {"ranks", regions.num_ranks()},         {"regions", regions.num_regions()},
+            {"topology", regions.to_string()},      {"nodes", system.layout.nodes().to_string()},
+            {"partition", options.input.partition}, {"machine", system.hardware.name},
+            {"item_bytes", options.item_bytes},     {"executor", options.executor}};
+}
+
+json shares_json(const time_shares& shares) {
+    json result = json::object();
+    for (const auto& [name, share] : named_shares(shares)) result[name] = share;
+    return result;
+}
+
+std::vector<std::string> shares_cells(const time_shares& shares) {
+    std::vector<std::string> cells;
+    for (const auto& [name, share] : named_shares(shares))
+        cells.push_back(fmt::format("{:.0f}%", 100 * share));
+    return cells;
+}
+
+}  // namespace crossdock::tool
