@@ -158,25 +158,32 @@ plan_price price(const rank_layout& layout, std::span<const plan> plans, const m
     return summarize(prices, m);
 }
 
+double rank_seconds(std::span<const stage_price> stages) noexcept {
+    double work = 0;
+    double path = 0;
+    for (const auto& stage : stages) {
+        work += stage.work();
+        path += stage.path();
+    }
+    return std::max(work, path);
+}
+
 plan_price summarize(std::span<const std::vector<stage_price>> stages_of_ranks, const machine& m) {
     plan_price result;
     if (stages_of_ranks.empty()) return result;
-    const auto num_ranks = static_cast<double>(stages_of_ranks.size());
+    result.stages.resize(stages_of_ranks.front().size());
     double all_work = 0;
-    for (std::size_t t = 0; t < stages_of_ranks.front().size(); ++t) {
-        stage_summary_price stage;
-        double work = 0;
-        for (std::size_t p = 0; p < stages_of_ranks.size(); ++p) {
-            const auto& one = stages_of_ranks[p][t];
-            work += one.work();
-            if (p > 0 && one.total() <= stage.slowest.total()) continue;
-            stage.slowest = one;
+    for (std::size_t p = 0; p < stages_of_ranks.size(); ++p) {
+        const auto& stages = stages_of_ranks[p];
+        result.seconds = std::max(result.seconds, rank_seconds(stages));
+        for (std::size_t t = 0; t < stages.size(); ++t) {
+            auto& stage = result.stages[t];
+            stage.mean_work += stages[t].work() / static_cast<double>(stages_of_ranks.size());
+            all_work += stages[t].work();
+            if (p > 0 && stages[t].path() <= stage.slowest.path()) continue;
+            stage.slowest = stages[t];
             stage.slowest_rank = static_cast<rank_t>(p);
         }
-        stage.mean_work = work / num_ranks;
-        all_work += work;
-        result.seconds += stage.slowest.total();
-        result.stages.push_back(stage);
     }
     if (m.num_cores > 0)
         result.seconds = std::max(result.seconds, all_work / static_cast<double>(m.num_cores));

@@ -25,28 +25,23 @@ constexpr std::array price_terms{
     &stage_price::sending,  &stage_price::receiving, &stage_price::matching, &stage_price::copying,
     &stage_price::transfer, &stage_price::injection, &stage_price::latency};
 
-// Of a candidate: the total of every stage and of all, its work, and its terms.
-std::size_t num_words(std::size_t num_stages) { return num_stages + 2 + price_terms.size(); }
+// Of a candidate: its seconds, its work, and its terms.
+constexpr std::size_t num_words = 2 + price_terms.size();
 
 void add_words(std::vector<reduced_word>& words, const std::vector<stage_price>& stages) {
     const auto add = [&](double seconds) {
         const auto time = to_picoseconds(seconds);
         words.push_back({time, time});
     };
-    double all = 0;
-    double work = 0;
-    for (const auto& stage : stages) {
-        add(stage.total());
-        all += stage.total();
-        work += stage.work();
-    }
-    add(all);
-    add(work);
-    for (const auto term : price_terms) {
+    const auto sum_of = [&](auto&& part) {
         double sum = 0;
-        for (const auto& stage : stages) sum += stage.*term;
-        add(sum);
-    }
+        for (const auto& stage : stages) sum += part(stage);
+        return sum;
+    };
+    add(rank_seconds(stages));
+    add(sum_of([](const stage_price& stage) { return stage.work(); }));
+    for (const auto term : price_terms)
+        add(sum_of([&](const stage_price& stage) { return stage.*term; }));
 }
 
 }  // namespace
@@ -54,27 +49,18 @@ void add_words(std::vector<reduced_word>& words, const std::vector<stage_price>&
 route_vote::route_vote(std::vector<std::string> candidates,
                        const std::vector<std::vector<stage_price>>& prices)
     : candidates_(std::move(candidates)) {
-    for (const auto& stages : prices) {
-        num_stages_.push_back(stages.size());
-        add_words(words_, stages);
-    }
+    for (const auto& stages : prices) add_words(words_, stages);
 }
 
 route_choice route_vote::decide(const machine& m) const {
     route_choice choice;
-    std::span<const reduced_word> rest(words_);
     for (std::size_t c = 0; c < candidates_.size(); ++c) {
-        const auto words = rest.first(num_words(num_stages_[c]));
-        rest = rest.subspan(words.size());
-        double seconds = 0;
-        for (std::size_t t = 0; t < num_stages_[c]; ++t) seconds += to_seconds(words[t].max);
-        // Slowest ranks of different stages wait for each other sometimes.
-        seconds = (seconds + to_seconds(words[num_stages_[c]].max)) / 2;
-        if (m.num_cores > 0)
-            seconds = std::max(seconds, to_seconds(words[num_stages_[c] + 1].sum) / m.num_cores);
+        const auto words = std::span(words_).subspan(c * num_words, num_words);
+        double seconds = to_seconds(words[0].max);
+        if (m.num_cores > 0) seconds = std::max(seconds, to_seconds(words[1].sum) / m.num_cores);
         stage_price largest;
         for (std::size_t k = 0; k < price_terms.size(); ++k)
-            largest.*price_terms[k] = to_seconds(words[num_stages_[c] + 2 + k].max);
+            largest.*price_terms[k] = to_seconds(words[2 + k].max);
         choice.candidates.push_back({candidates_[c], seconds, dominating_term(largest)});
     }
     std::stable_sort(choice.candidates.begin(), choice.candidates.end(),

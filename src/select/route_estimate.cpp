@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <map>
 #include <unordered_map>
 
 #include "crossdock/route/balance.hpp"
-#include "crossdock/route/three_step.hpp"
+#include "crossdock/route/two_step.hpp"
 #include "item_groups.hpp"
 
 namespace crossdock {
@@ -51,7 +52,7 @@ class region_speakers {
         for (const auto& [region, num_items] : table) {
             auto& sum = sums_[region];
             sum.num_items += num_items;
-            sum.members.push_back(member);
+            sum.shares.push_back({member, num_items});
         }
     }
 
@@ -64,10 +65,14 @@ class region_speakers {
         for (auto& [region, sum] : sums_) sum.speaker = regions.rank_at(own, *next++);
     }
 
+    struct member_share {
+        rank_t member;
+        count_t num_items;
+    };
     struct sum_of_region {
         count_t num_items = 0;
         rank_t speaker = 0;
-        std::vector<rank_t> members = {};
+        std::vector<member_share> shares = {};
     };
     const std::map<region_t, sum_of_region>& sums() const { return sums_; }
     rank_t speaker_for(region_t region) const { return sums_.at(region).speaker; }
@@ -111,8 +116,8 @@ class route_estimator::implementation {
             loads_.emplace_back(static_cast<std::size_t>(candidate->num_stages()),
                                 stage_pricer(machine_));
             if (is_by_speakers(*candidate)) continue;
-            follow_sends(*candidate, loads_.back());
-            follow_receives(*candidate, loads_.back());
+            const auto kept = follow_sends(*candidate, loads_.back());
+            if (!is_by_counterparts(*candidate)) follow_receives(*candidate, kept, loads_.back());
         }
         for (const auto& stages : loads_) {
             for (const auto& stage : stages)
@@ -124,6 +129,12 @@ class route_estimator::implementation {
         std::vector<std::int64_t> words;
         append(words, sends_by_region_);
         append(words, receives_by_region_);
+        words.insert(words.end(), {across_.num_sent, across_.num_asked});
+        words.push_back(static_cast<std::int64_t>(pattern_.receives.size()));
+        for (std::size_t e = 0; e < pattern_.receives.size(); ++e) {
+            words.insert(words.end(), {pattern_.receives.ranks[e],
+                                       static_cast<std::int64_t>(pattern_.receives[e].size())});
+        }
         for (const auto& [sent, received] : node_bytes_)
             words.insert(words.end(), {sent, received});
         std::vector<word_message> outbox;
@@ -136,21 +147,35 @@ class route_estimator::implementation {
 
     void receive(const std::vector<word_message>& inbox) {
         senders_.add(pattern_.rank, sends_by_region_);
+        for (std::size_t e = 0; e < pattern_.receives.size(); ++e) {
+            receives_.push_back({pattern_.rank, pattern_.receives.ranks[e],
+                                 static_cast<count_t>(pattern_.receives[e].size())});
+        }
         receivers_.add(pattern_.rank, receives_by_region_);
         for (const auto& [member, all] : inbox) {
             std::span<const std::int64_t> words(all);
             senders_.add(member, read_table(words));
             receivers_.add(member, read_table(words));
+            across_.num_sent += words[0];
+            across_.num_asked += words[1];
+            words = words.subspan(2);
+            for (const auto& [source, num_items] : read_table(words))
+                receives_.push_back({member, source, num_items});
             for (auto& [sent, received] : node_bytes_) {
                 sent += words[0];
                 received += words[1];
                 words = words.subspan(2);
             }
         }
+        kept_across_ = across_.num_asked > 0 ? static_cast<double>(across_.num_sent) /
+                                                   static_cast<double>(across_.num_asked)
+                                             : 1;
         senders_.share_out(regions(), own_region_);
         receivers_.share_out(regions(), own_region_);
         for (std::size_t c = 0; c < candidates_.size(); ++c) {
             if (is_by_speakers(*candidates_[c])) follow_speakers(loads_[c], node_bytes_of(c));
+            if (is_by_counterparts(*candidates_[c]))
+                follow_counterparts(*candidates_[c], loads_[c]);
         }
     }
 
@@ -169,6 +194,13 @@ class route_estimator::implementation {
     const topology& regions() const { return layout_.regions(); }
 
     static bool is_by_speakers(const route& r) { return r.is_balanced(); }
+    static bool is_by_counterparts(const route& r) {
+        return dynamic_cast<const two_step_route*>(&r) != nullptr;
+    }
+
+    static count_t part_of(count_t num_items, double part) {
+        return static_cast<count_t>(std::llround(static_cast<double>(num_items) * part));
+    }
 
     std::span<node_bytes> node_bytes_of(std::size_t candidate) {
         return std::span(node_bytes_).subspan(first_stage(candidate), loads_[candidate].size());
@@ -194,6 +226,9 @@ class route_estimator::implementation {
             return table;
         };
         sends_by_region_ = by_region(pattern_.sends, options_.deduplicate);
+        for (const auto& [region, num_items] : sends_by_region_) across_.num_sent += num_items;
+        for (const auto& [region, num_items] : by_region(pattern_.sends, false))
+            across_.num_asked += num_items;
         receives_by_region_ = by_region(pattern_.receives, false);
     }
 
@@ -231,10 +266,13 @@ class route_estimator::implementation {
         entry->second.num_items += num_items;
     }
 
-    void follow_sends(const route& r, std::vector<stage_pricer>& stages) const {
+    // Returns the part of the items that is left in each stage when equal ones are sent once.
+    std::vector<double> follow_sends(const route& r, std::vector<stage_pricer>& stages) const {
         const speaker_table none;
+        std::vector<double> kept;
         std::vector<rank_t> here(pattern_.sends.size(), pattern_.rank);
-        for (int t = 0; t < r.num_stages(); ++t) {
+        const int num_stages = is_by_counterparts(r) ? 1 : r.num_stages();
+        for (int t = 0; t < num_stages; ++t) {
             std::vector<hop> hops;
             for (std::size_t e = 0; e < here.size(); ++e) {
                 const rank_t next = r.next_hop(here[e], pattern_.sends.ranks[e], t, none);
@@ -242,16 +280,28 @@ class route_estimator::implementation {
                 here[e] = next;
             }
             steps all;
+            count_t num_sent = 0;
             for (const auto& [at, num_items] :
                  group_items(pattern_.sends, pattern_.num_items, options_.deduplicate, hops)) {
-                if (at.from != at.to) add_step(all, at.from, at.to, num_items);
+                if (at.from == at.to) continue;
+                add_step(all, at.from, at.to, num_items);
+                num_sent += num_items;
             }
+            count_t num_all = 0;
+            for (std::size_t e = 0; e < hops.size(); ++e) {
+                if (hops[e].from != hops[e].to)
+                    num_all += static_cast<count_t>(pattern_.sends[e].size());
+            }
+            kept.push_back(
+                num_all > 0 ? static_cast<double>(num_sent) / static_cast<double>(num_all) : 1.0);
             for (const auto& [distance, one] : all)
                 add_send(stages[static_cast<std::size_t>(t)], one.level, one.num_items);
         }
+        return kept;
     }
 
-    void follow_receives(const route& r, std::vector<stage_pricer>& stages) const {
+    void follow_receives(const route& r, const std::vector<double>& kept,
+                         std::vector<stage_pricer>& stages) const {
         const speaker_table none;
         const auto& list = pattern_.receives;
         std::vector<steps> all(stages.size());
@@ -266,9 +316,39 @@ class route_estimator::implementation {
         }
         for (std::size_t t = 0; t < stages.size(); ++t) {
             for (const auto& [distance, one] : all[t])
-                add_receive(stages[t], one.level, one.num_items);
+                add_receive(stages[t], one.level, part_of(one.num_items, kept[t]));
         }
         if (!stages.empty()) add_deliveries(stages.back());
+    }
+
+    // What comes from each rank for members of the region.
+    struct member_receive {
+        rank_t member;
+        rank_t source;
+        count_t num_items;
+    };
+
+    // All that a counterpart receives for others is for members of its region.
+    void follow_counterparts(const route& r, std::vector<stage_pricer>& stages) const {
+        const speaker_table none;
+        std::map<rank_t, count_t> crossing;
+        std::map<rank_t, count_t> sent_on;
+        std::map<rank_t, count_t> received;
+        for (const auto& [member, source, num_items] : receives_) {
+            const rank_t counterpart = r.next_hop(source, member, 0, none);
+            if (counterpart == pattern_.rank && source != counterpart)
+                crossing[source] += num_items;
+            if (counterpart == member) continue;
+            if (counterpart == pattern_.rank) sent_on[member] += num_items;
+            if (member == pattern_.rank) received[counterpart] += num_items;
+        }
+        for (const auto& [source, num_items] : crossing)
+            add_receive(stages[0], level_to(source), arriving(source, num_items));
+        for (const auto& [member, num_items] : sent_on)
+            add_send(stages[1], level_to(member), num_items);
+        for (const auto& [counterpart, num_items] : received)
+            add_receive(stages[1], level_to(counterpart), num_items);
+        add_deliveries(stages[1]);
     }
 
     // The three stages of `three_step`, as all members of the region know them.
@@ -279,7 +359,13 @@ class route_estimator::implementation {
         add_deliveries(stages[2]);
         for (const auto& [region, sum] : senders_.sums()) nodes[1].sent += bytes_of(sum.num_items);
         for (const auto& [region, sum] : receivers_.sums())
-            nodes[1].received += bytes_of(sum.num_items);
+            nodes[1].received += bytes_of(part_of(sum.num_items, kept_across_));
+    }
+
+    // What items that are asked for become on their way from another region: equal ones travel once.
+    count_t arriving(rank_t source, count_t num_items) const {
+        return regions().region_of(source) == own_region_ ? num_items
+                                                          : part_of(num_items, kept_across_);
     }
 
     locality_level level_to(rank_t other) const { return layout_.level_of(pattern_.rank, other); }
@@ -308,9 +394,8 @@ class route_estimator::implementation {
     void add_shares(std::map<rank_t, count_t>& of_members, const region_speakers& speakers) const {
         for (const auto& [region, sum] : speakers.sums()) {
             if (sum.speaker != pattern_.rank) continue;
-            const auto share = sum.num_items / static_cast<count_t>(sum.members.size());
-            for (const rank_t member : sum.members) {
-                if (member != pattern_.rank) of_members[member] += share;
+            for (const auto& [member, num_items] : sum.shares) {
+                if (member != pattern_.rank) of_members[member] += num_items;
             }
         }
     }
@@ -322,7 +407,8 @@ class route_estimator::implementation {
         }
         for (const auto& [region, sum] : receivers_.sums()) {
             if (sum.speaker == pattern_.rank)
-                add_receive(stage, level_to(regions().rank_at(region, 0)), sum.num_items);
+                add_receive(stage, level_to(regions().rank_at(region, 0)),
+                            part_of(sum.num_items, kept_across_));
         }
     }
 
@@ -344,7 +430,7 @@ class route_estimator::implementation {
     const pattern& pattern_;
     const std::vector<std::unique_ptr<route>>& candidates_;
     const machine& machine_;
-    const estimate_options& options_;
+    const estimate_options options_;
 
     region_t own_region_;
     region_table sends_by_region_;
@@ -353,6 +439,13 @@ class route_estimator::implementation {
     std::vector<node_bytes> node_bytes_;            // of the same
     region_speakers senders_;
     region_speakers receivers_;
+    std::vector<member_receive> receives_;  // of all members
+    // The region's items for other regions: as they travel, and as they are asked for.
+    struct {
+        count_t num_sent = 0;
+        count_t num_asked = 0;
+    } across_;
+    double kept_across_ = 1;
 };
 
 route_estimator::route_estimator(const rank_layout& layout, const pattern& p,

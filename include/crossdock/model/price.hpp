@@ -30,16 +30,17 @@ struct stage_price {
 
     /// @brief Seconds of a core.
     double work() const noexcept { return sending + receiving + matching + copying; }
-    /// @brief From the stage's begin to its end.
-    ///
-    /// Whatever is longest goes on while messages of others are under way: the core's work, or one message
-    /// from end to end and what keeps the last one from leaving or from being taken.
-    double total() const noexcept {
-        return std::max(
-            work(),
-            latency + std::max({sending, receiving + matching, transfer, injection}) + copying);
+    /// @brief One message from end to end, and what keeps the last one from leaving or being taken.
+    double path() const noexcept {
+        return latency + std::max({sending, receiving + matching, transfer, injection}) + copying;
     }
 };
+
+/// @brief From a rank's start to its end: its core's work in all stages, or the paths of all stages one
+/// after the other, whichever is longer.
+///
+/// A rank works while messages of others are under way, and a message waits for the stage before it.
+double rank_seconds(std::span<const stage_price> stages) noexcept;
 
 /// @brief The term that most of a stage's time goes to, e.g. "sending".
 const char* dominating_term(const stage_price& price) noexcept;
@@ -94,8 +95,7 @@ struct stage_summary_price {
 /// @brief All ranks' plans of one route, priced.
 struct plan_price {
     std::vector<stage_summary_price> stages;
-    /// The stages' slowest ranks one after the other, or the work of all ranks on the shared cores if that
-    /// is more.
+    /// Of the slowest rank; or the work of all ranks on the cores that they share, if that is more.
     double seconds = 0;
 };
 

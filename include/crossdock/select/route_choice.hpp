@@ -55,7 +55,6 @@ class route_vote {
 
   private:
     std::vector<std::string> candidates_;
-    std::vector<std::size_t> num_stages_;
     std::vector<reduced_word> words_;
 };
 
