@@ -1,0 +1,114 @@
+#include "followed_regions.hpp"
+
+#include "item_groups.hpp"
+
+namespace crossdock {
+
+namespace {
+
+// Items to or from each rank.
+using items_by_rank = std::map<rank_t, count_t>;
+
+// One message with each of them.
+void add_sends(const estimate_frame& frame, int stage, const items_by_rank& to,
+               stage_loads& loads) {
+    for (const auto& [rank, num_items] : to) loads.add_send(stage, frame.level_to(rank), num_items);
+}
+void add_receives(const estimate_frame& frame, int stage, const items_by_rank& from,
+                  stage_loads& loads) {
+    for (const auto& [rank, num_items] : from)
+        loads.add_receive(stage, frame.level_to(rank), num_items);
+}
+
+// The first stage of `three_step`: to the members that speak, and directly to others of the region.
+void bring_to_speakers(const estimate_frame& frame, const region_summary& region,
+                       stage_loads& loads) {
+    const auto& regions = frame.regions();
+    const region_t own = regions.region_of(frame.here());
+    const auto next_of = [&](rank_t destination) {
+        const region_t other = regions.region_of(destination);
+        return other == own ? destination : region.senders().speaker_for(other);
+    };
+    items_by_rank to;
+    for (const auto& [next, num_items] :
+         group_items(frame.p.sends, frame.p.num_items, frame.options.deduplicate, next_of)) {
+        if (next != frame.here()) to[next] = num_items;
+    }
+    items_by_rank from;
+    for (const auto& [member, source, num_items] : region.receives()) {
+        if (member == frame.here() && source != member && regions.region_of(source) == own)
+            from[source] += num_items;
+    }
+    region.senders().add_shares(frame.here(), from);
+    add_sends(frame, 0, to, loads);
+    add_receives(frame, 0, from, loads);
+}
+
+// The second: one message for each region that the rank speaks with.
+void cross(const estimate_frame& frame, const region_summary& region, stage_loads& loads) {
+    const auto level_to = [&](region_t other) {
+        return frame.level_to(frame.regions().rank_at(other, 0));
+    };
+    for (const auto& [other, total] : region.senders().totals()) {
+        if (total.speaker == frame.here()) loads.add_send(1, level_to(other), total.num_items);
+    }
+    for (const auto& [other, total] : region.receivers().totals()) {
+        if (total.speaker == frame.here())
+            loads.add_receive(1, level_to(other), region.arriving(total.num_items));
+    }
+}
+
+// The third: to the members that the items are for.
+void share_out(const estimate_frame& frame, const region_summary& region, stage_loads& loads) {
+    items_by_rank to;
+    region.receivers().add_shares(frame.here(), to);
+    items_by_rank from;
+    for (const auto& [other, total] : region.receivers().totals()) {
+        if (total.speaker == frame.here()) continue;
+        for (const auto& [member, num_items] : total.shares) {
+            if (member == frame.here()) from[total.speaker] += num_items;
+        }
+    }
+    add_sends(frame, 2, to, loads);
+    add_receives(frame, 2, from, loads);
+    loads.add_deliveries(2);
+}
+
+}  // namespace
+
+void follow_counterparts(const estimate_frame& frame, const region_summary& region, const route& r,
+                         stage_loads& loads) {
+    const speaker_table none;
+    const auto& regions = frame.regions();
+    const region_t own = regions.region_of(frame.here());
+    items_by_rank crossing;
+    items_by_rank sent_on;
+    items_by_rank received;
+    // All that a counterpart receives for others is for members of its region.
+    for (const auto& [member, source, num_items] : region.receives()) {
+        const rank_t counterpart = r.next_hop(source, member, 0, none);
+        const bool is_inside = regions.region_of(source) == own;
+        if (counterpart == frame.here() && source != counterpart)
+            crossing[source] += is_inside ? num_items : region.arriving(num_items);
+        if (counterpart == member) continue;
+        if (counterpart == frame.here()) sent_on[member] += num_items;
+        if (member == frame.here()) received[counterpart] += num_items;
+    }
+    add_receives(frame, 0, crossing, loads);
+    add_sends(frame, 1, sent_on, loads);
+    add_receives(frame, 1, received, loads);
+    loads.add_deliveries(1);
+}
+
+void follow_speakers(const estimate_frame& frame, const region_summary& region, stage_loads& loads,
+                     node_bytes& across) {
+    bring_to_speakers(frame, region, loads);
+    cross(frame, region, loads);
+    share_out(frame, region, loads);
+    for (const auto& [other, total] : region.senders().totals())
+        across.sent += loads.bytes_of(total.num_items);
+    for (const auto& [other, total] : region.receivers().totals())
+        across.received += loads.bytes_of(region.arriving(total.num_items));
+}
+
+}  // namespace crossdock

@@ -1,0 +1,19 @@
+/// @file
+/// @brief Routes by region, as the members of a region know them together.
+#pragma once
+
+#include "region_summary.hpp"
+#include "stage_loads.hpp"
+
+namespace crossdock {
+
+/// @brief Adds to `two_step`, whose sends of the first stage are there, all else.
+void follow_counterparts(const estimate_frame& frame, const region_summary& region, const route& r,
+                         stage_loads& loads);
+
+/// @brief Adds the three stages of `three_step`.
+/// @param across  receives what the node sends and gets in the second stage
+void follow_speakers(const estimate_frame& frame, const region_summary& region, stage_loads& loads,
+                     node_bytes& across);
+
+}  // namespace crossdock

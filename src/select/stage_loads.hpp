@@ -1,0 +1,61 @@
+/// @file
+/// @brief What one rank sends and receives on a route, stage by stage.
+#pragma once
+
+#include <vector>
+
+#include "crossdock/select/route_estimate.hpp"
+
+namespace crossdock {
+
+/// @brief What all routes of one estimate have in common.
+struct estimate_frame {
+    const rank_layout& layout;
+    const pattern& p;
+    const machine& m;
+    estimate_options options;
+
+    const topology& regions() const noexcept { return layout.regions(); }
+    rank_t here() const noexcept { return p.rank; }
+    locality_level level_to(rank_t other) const { return layout.level_of(p.rank, other); }
+};
+
+/// @brief The stages of one rank on one route, filled message by message.
+class stage_loads {
+  public:
+    stage_loads(const estimate_frame& frame, int num_stages)
+        : frame_(frame), stages_(static_cast<std::size_t>(num_stages), stage_pricer(frame.m)) {}
+
+    void add_send(int stage, locality_level level, count_t num_items) {
+        if (is_shared(level)) return at(stage).hand_over(bytes_of(num_items), num_items);
+        at(stage).send(level, bytes_of(num_items), num_items);
+    }
+
+    void add_receive(int stage, locality_level level, count_t num_items) {
+        if (!is_shared(level)) at(stage).receive(level, bytes_of(num_items), 0);
+    }
+
+    /// @brief What the rank gets is copied to its slots.
+    void add_deliveries(int stage) {
+        const auto num_slots = static_cast<count_t>(frame_.p.receives.indices.size());
+        at(stage).copy(bytes_of(num_slots), num_slots);
+    }
+
+    count_t bytes_of(count_t num_items) const {
+        return num_items * frame_.options.travel.item_bytes;
+    }
+
+    const std::vector<stage_pricer>& stages() const noexcept { return stages_; }
+
+  private:
+    bool is_shared(locality_level level) const {
+        return frame_.options.travel.shares_memory && level != locality_level::network;
+    }
+
+    stage_pricer& at(int stage) { return stages_[static_cast<std::size_t>(stage)]; }
+
+    const estimate_frame& frame_;
+    std::vector<stage_pricer> stages_;
+};
+
+}  // namespace crossdock
