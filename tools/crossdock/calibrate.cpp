@@ -1,0 +1,88 @@
+#include <fstream>
+#include <memory>
+#include <string>
+
+#include "crossdock/model/calibrate_mpi.hpp"
+#include "tools/crossdock/all_ranks.hpp"
+#include "tools/crossdock/output.hpp"
+#include "tools/crossdock/table.hpp"
+#include "tools/crossdock/verbs.hpp"
+
+namespace crossdock::tool {
+
+namespace {
+
+struct calibrate_options {
+    std::string topology_text;
+    std::string nodes_text;
+    std::string output_file;
+    std::string name = "calibrated";
+    double seconds = 60;
+};
+
+void show_progress(const std::string& part, double share) {
+    fmt::print(stderr, "{:3.0f} % {}\n", 100 * share, part);
+    std::fflush(stderr);
+}
+
+void write_file(const std::string& path, const std::string& text) {
+    std::ofstream file(path);
+    if (!(file << text) || !file.flush()) throw error(errc::file_error, "cannot write " + path);
+}
+
+void print_errors(const calibration& result) {
+    table lines({"fitted", "samples", "median error"});
+    for (const auto& one : result.errors) {
+        lines.add({one.group, fmt::format("{}", one.num_samples),
+                   fmt::format("{:.1f} %", 100 * one.relative_error)});
+    }
+    fmt::print(stderr, "{}", lines.to_string());
+}
+
+rank_layout layout_of(const communicator& comm, const calibrate_options& options) {
+    auto regions = topology_of(comm, options.topology_text);
+    auto nodes = topology_of(comm, options.nodes_text);
+    return {std::move(regions), std::move(nodes)};
+}
+
+int run(const calibrate_options& options) {
+    return on_all_ranks([&](const communicator& comm) {
+        const auto layout = layout_of(comm, options);
+        calibration_options how;
+        how.seconds = options.seconds;
+        how.name = options.name;
+        how.description = fmt::format("{}, regions {}, nodes {}", mpi_version(),
+                                      layout.regions().to_string(), layout.nodes().to_string());
+        how.progress = show_progress;
+        const auto result = calibrate(comm, layout, how);
+        on_all_or_none(comm, [&] {
+            if (comm.rank() != 0) return;
+            print_errors(result);
+            if (options.output_file.empty()) return print("{}", to_json(result.found));
+            write_file(options.output_file, to_json(result.found));
+        });
+        return 0;
+    });
+}
+
+}  // namespace
+
+void add_calibrate(CLI::App& app, action& chosen) {
+    auto options = std::make_shared<calibrate_options>();
+    auto* verb = app.add_subcommand(
+        "calibrate",
+        "Measure the machine at hand, for prices and simulations: to be run by mpirun");
+    verb->add_option("--topology", options->topology_text,
+                     "Which ranks are a region: 4x16 | 16,16,8 | cyclic:4x16 | list:0,1,0,1");
+    verb->add_option("--nodes", options->nodes_text,
+                     "Which ranks are a node, if they are not those that share memory");
+    verb->add_option("-o,--output", options->output_file,
+                     "Write the machine there, not to standard output");
+    verb->add_option("--name", options->name, "What to call the machine")->capture_default_str();
+    verb->add_option("--seconds", options->seconds, "How long to measure, about")
+        ->check(CLI::Range(1e-3, 3600.0))
+        ->capture_default_str();
+    verb->callback([options, &chosen] { chosen = [options] { return run(*options); }; });
+}
+
+}  // namespace crossdock::tool
