@@ -1,0 +1,209 @@
+#!/usr/bin/env python3
+"""The study of neighborhood collectives, simulated: prints tables, and writes a record.
+
+usage: bench/studies/neighbor.py FOLDER [-o RECORD] [--quick]     FOLDER holds a recorded hierarchy
+       bench/studies/neighbor.py --tables RECORD                  prints the tables of a record again
+
+standard is direct; partial is three_step, each destination's items apart; full is three_step with
+deduplication. Iterations until the set-up has paid off are counted over all levels: one iteration is one
+exchange of each.
+"""
+import argparse
+import math
+import pathlib
+
+import study
+
+WAYS = {"standard": ("direct", False), "partial": ("three_step", False), "full": ("three_step", True)}
+MANY_RANKS = [32, 64, 128, 256, 512, 1024, 2048]
+CUTS = [8, 16, 32]
+# Set-up of three_step less that of direct, in exchanges over direct; medians of 8 ranks, executor persistent.
+MEASURED = study.RESULTS / "neighbor-amg-rotated-8ranks-2x4-openmpi.json"
+
+
+def way(level, name):
+    route, is_deduplicated = WAYS.get(name, (name, True))
+    return next(one for one in level["routes"] if one["route"] == route and one["dedup"] == is_deduplicated)
+
+
+def seconds(level, name):
+    return way(level, name)["time"]["seconds"]
+
+
+def total(case, value):
+    return sum(value(level) for level in case["levels"])
+
+
+def sums(case):
+    """Seconds of all levels, one after the other."""
+    names = list(WAYS) + [one["route"] for one in case["levels"][0]["routes"] if one["dedup"]]
+    return {name: total(case, lambda level, name=name: seconds(level, name)) for name in names}
+
+
+def chosen(case):
+    return total(case, lambda level: seconds(level, level["choice"]))
+
+
+def best_of_levels(case):
+    return total(case, lambda level: min(one["time"]["seconds"] for one in level["routes"]))
+
+
+def iterations(extra_setup, gain):
+    return str(math.ceil(extra_setup / gain)) if gain > 0 else "never"
+
+
+def planning(case, name):
+    return total(case, lambda level: way(level, name)["planning_seconds"])
+
+
+def measured_setup(is_deduplicated):
+    contenders = study.read(MEASURED)["contenders"]
+
+    def median(route, dedup, what):
+        return next(one[what]["median"] for one in contenders
+                    if (one["name"], one["executor"], one["dedup"]) == (route, "persistent", dedup))
+
+    direct = median("direct", False, "setup_seconds")
+    extra = median("three_step", is_deduplicated, "setup_seconds") - direct
+    return extra / median("direct", False, "exchange_seconds")
+
+
+def microseconds(value):
+    return f"{1e6 * value:.1f}"
+
+
+def print_messages(case):
+    rows = []
+    for number, level in enumerate(case["levels"]):
+        cells = [number, level["rows"]]
+        for kind in ("inter_region_messages", "intra_region_messages"):
+            cells += [way(level, name)["sent"][kind]["max"] for name in ("standard", "full")]
+        partial, full = (way(level, name)["sent"]["inter_region_items"] for name in ("partial", "full"))
+        cells += [partial["max"], full["max"]]
+        cells += [f"{100 * (1 - full[what] / partial[what]):.0f} %" if partial[what] else ""
+                  for what in ("max", "total")]
+        rows.append(cells)
+    study.print_table(f"Most that a rank of {case['ranks']} sends, and what deduplication saves between regions",
+                      ["level", "rows", "inter, standard", "inter, three_step", "intra, standard",
+                       "intra, three_step", "items, partial", "items, full", "saved of the most",
+                       "saved of all"], rows)
+
+
+def print_levels(case):
+    rows = []
+    for number, level in enumerate(case["levels"]):
+        times = [microseconds(seconds(level, name)) for name in WAYS]
+        terms = [way(level, name)["time"]["dominating_term"] for name in ("standard", "full")]
+        best = min(level["routes"], key=lambda one: one["time"]["seconds"])
+        rows.append([number, *times, *terms, level["choice"], microseconds(seconds(level, level["choice"])),
+                     best["route"], microseconds(best["time"]["seconds"])])
+    study.print_table(f"Microseconds of a level, {case['ranks']} ranks",
+                      ["level", *WAYS, "standard's term", "full's term", "chosen", "its us", "fastest", "its us"],
+                      rows)
+
+
+def print_scaling(cases, scaling):
+    rows = []
+    for case in cases:
+        times = sums(case)
+        best = min((name for name in times if name not in WAYS), key=times.get)
+        rows.append([case["ranks"], *(microseconds(times[name]) for name in WAYS),
+                     *(f"{times['standard'] / times[name]:.2f}" for name in ("partial", "full")),
+                     *(f"{times['standard'] / value:.2f}"
+                       for value in (times["two_step"], chosen(case), best_of_levels(case))),
+                     f"{best} {times['standard'] / times[best]:.2f}"])
+    study.print_table(f"{scaling} scaling, all levels: microseconds, and speed-up over standard",
+                      ["ranks", *WAYS, "partial", "full", "two_step", "chosen for each level",
+                       "fastest of each level", "best for all levels"], rows)
+
+
+def print_setup(cases):
+    rows = []
+    for case in cases:
+        times = sums(case)
+        cells = [case["scaling"], case["ranks"]]
+        for name in ("partial", "full"):
+            gain = times["standard"] - times[name]
+            cells.append(iterations(planning(case, name), gain))
+            cells.append(iterations(planning(case, name) - planning(case, "standard"), gain))
+            cells.append(iterations(measured_setup(WAYS[name][1]) * times["standard"], gain))
+        rows.append(cells)
+    study.print_table("Iterations until set-up has paid off",
+                      ["scaling", "ranks", "partial: all planning", "more planning than standard",
+                       "measured ratio", "full: all planning", "more planning than standard", "measured ratio"],
+                      rows)
+
+
+def print_variants(cases):
+    rows = []
+    for case in cases:
+        for label, key in (("data flow", None), ("stage by stage", "stage_by_stage_seconds"),
+                           ("shared memory", "shared_memory_seconds")):
+            standard = total(case, lambda level: seconds(level, "standard"))
+            times = [total(case, lambda level, name=name, key=key: way(level, name)[key] if key
+                           else seconds(level, name)) for name in ("partial", "full")]
+            rows.append([case["ranks"], case["ranks"] // case["nodes"], label, microseconds(standard),
+                         *map(microseconds, times), *(f"{standard / value:.2f}" for value in times)])
+    study.print_table("How plans are run: microseconds of all levels, and speed-up over standard",
+                      ["ranks", "ranks of a node", "run", "standard", "partial", "full", "partial", "full"], rows)
+
+
+def print_tables(record):
+    cases = record["cases"]
+    strong = [case for case in cases if case["scaling"] == "strong"]
+    largest = strong[-1]
+    weak = [case for case in cases if case["scaling"] == "weak"] + [largest]
+    print_messages(largest)
+    print_levels(largest)
+    print_scaling(strong, "Strong")
+    print_scaling(weak, "Weak")
+    print_setup(strong + weak[:-1])
+    print_variants([largest, *record["other_nodes"]])
+
+
+def without_counts(case):
+    """The times alone: what is sent is kept of one case."""
+    for level in case["levels"]:
+        for one in level["routes"]:
+            del one["sent"], one["time"]["share_of_time"]
+    return case
+
+
+def joined(arguments, *more):
+    return study.run(arguments.program, arguments.folder, "--columns", arguments.columns, *more)
+
+
+def make_record(arguments):
+    ranks = [32] if arguments.quick else MANY_RANKS
+    cuts = [8] if arguments.quick else CUTS
+    record = joined(arguments, "--ranks", ",".join(map(str, ranks)), "--cuts", ",".join(map(str, cuts)))
+    other = joined(arguments, "--ranks", ranks[-1], "--regions-per-node", 1)
+    record["hierarchy"] = pathlib.Path(arguments.folder).name
+    record["other_nodes"] = [without_counts(case) for case in other["cases"]]
+    for case in record["cases"]:
+        if (case["scaling"], case["ranks"]) != ("strong", ranks[-1]):
+            without_counts(case)
+    return record
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", nargs="?")
+    parser.add_argument("-o", dest="output", default=study.RESULTS / "study-neighbor.json")
+    parser.add_argument("--program", default=study.PROGRAMS / "crossdock_study_neighbor")
+    parser.add_argument("--columns", type=int, default=64, help="columns of the hierarchy's parts")
+    parser.add_argument("--quick", action="store_true", help="32 ranks only")
+    parser.add_argument("--tables", metavar="RECORD")
+    arguments = parser.parse_args()
+    if (arguments.folder is None) == (arguments.tables is None):
+        parser.error("either FOLDER or --tables RECORD")
+    if arguments.tables:
+        record = study.read(arguments.tables)
+    else:
+        record = study.rounded(make_record(arguments))
+        study.write(record, arguments.output)
+    print_tables(record)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,22 @@
+"""Runs a script of bench/studies as a user does."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+PROJECT = pathlib.Path(__file__).parents[2]
+
+
+def quick(name, folder, *arguments):
+    """The record that `--quick` writes, and what is printed for it at once and again from the record."""
+    script = [sys.executable, PROJECT / f"bench/studies/{name}.py"]
+    with tempfile.TemporaryDirectory() as output:
+        record = pathlib.Path(output) / "record.json"
+        program = ["--program", os.environ["CROSSDOCK_STUDY"]]
+        printed = subprocess.run([*script, folder, "--quick", "-o", record, *program, *map(str, arguments)],
+                                 capture_output=True, text=True, check=True).stdout
+        again = subprocess.run([*script, "--tables", record], capture_output=True, text=True, check=True).stdout
+        return json.loads(record.read_text()), printed, again
