@@ -1,0 +1,140 @@
+// The halos of matrices over virtual topologies of one to lg P dimensions.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "bench/common/workload.hpp"
+#include "bench/studies/replay.hpp"
+#include "crossdock/plan/compile.hpp"
+
+namespace {
+
+using namespace crossdock;
+using nlohmann::json;
+
+constexpr count_t item_bytes = 8;
+
+struct study_options {
+    std::vector<std::string> files;
+    rank_t num_ranks = 0;
+    rank_t node_size = 16;
+    std::vector<std::string> machine_names;
+    std::string partition = "metis";
+    std::string cache;
+};
+
+// The matrix's name is its file's, without folder and endings.
+std::string name_of(const std::string& file) {
+    const auto name = std::filesystem::path(file).filename().string();
+    return name.substr(0, name.find('.'));
+}
+
+std::string cached_owners(const std::string& file, const study_options& options) {
+    return fmt::format("{}/{}-{}-{}.txt", options.cache, name_of(file), options.partition,
+                       options.num_ranks);
+}
+
+void write_owners(const std::string& path, const partition& owners) {
+    std::FILE* const file = std::fopen(path.c_str(), "w");
+    if (!file) throw error(errc::file_error, path + " cannot be written");
+    for (const rank_t owner : owners.row_owner) fmt::print(file, "{}\n", owner);
+    std::fclose(file);
+}
+
+// METIS takes minutes for many parts.
+bench::workload load(const std::string& file, const study_options& options,
+                     const topology& regions) {
+    if (options.cache.empty()) return bench::load_workload(file, options.partition, regions);
+    const auto path = cached_owners(file, options);
+    if (std::filesystem::exists(path)) return bench::load_workload(file, "file:" + path, regions);
+    auto work = bench::load_workload(file, options.partition, regions);
+    if (work.matrix.num_rows != work.matrix.num_columns)
+        throw error(errc::size_mismatch, file + " is not square");
+    write_owners(path, work.owners);
+    return work;
+}
+
+// One dimension is direct, and lg P of them are the hypercube.
+std::vector<std::string> routes_for(rank_t num_ranks) {
+    std::vector<std::string> routes{"direct"};
+    for (rank_t n = 2; (rank_t{1} << n) < num_ranks; ++n)
+        routes.push_back(fmt::format("grid:{}", n));
+    if (num_ranks > 2) routes.emplace_back("hypercube");
+    return routes;
+}
+
+json route_json(const std::string& name, const rank_layout& layout,
+                const std::vector<pattern>& patterns, const std::vector<machine>& machines) {
+    const auto& regions = layout.regions();
+    const auto way = make_route(name, regions);
+    json result{{"route", name}, {"dimensions", way->num_stages()}};
+    result["most_messages"] = way->max_messages_per_rank();
+    const auto plans = compile(regions, patterns, *way, {.deduplicate = false});
+    result["sent"] = bench::to_json(bench::count(regions, plans));
+    for (const auto& m : machines)
+        result["times"][m.name] = bench::times(layout, plans, m, {item_bytes, false});
+    return result;
+}
+
+json matrix_json(const std::string& file, const study_options& options, const rank_layout& layout,
+                 const std::vector<machine>& machines) {
+    json result{{"matrix", name_of(file)}};
+    std::vector<pattern> patterns;
+    {
+        const auto work = load(file, options, layout.regions());
+        result["rows"] = work.matrix.num_rows;
+        for (auto& rank : halos_from_matrix(work.matrix, work.owners))
+            patterns.push_back(std::move(rank.exchange));
+    }
+    result["routes"] = json::array();
+    for (const auto& name : routes_for(options.num_ranks))
+        result["routes"].push_back(route_json(name, layout, patterns, machines));
+    fmt::print(stderr, "{} on {} ranks\n", name_of(file), options.num_ranks);
+    return result;
+}
+
+json run(const study_options& options) {
+    if (options.num_ranks % options.node_size != 0)
+        throw error(errc::invalid_argument, "the ranks do not fill the nodes");
+    const rank_layout layout(topology::from_string(
+        fmt::format("{}x{}", options.num_ranks / options.node_size, options.node_size)));
+    std::vector<machine> machines;
+    for (const auto& name : options.machine_names) machines.push_back(load_machine(name));
+    json matrices = json::array();
+    for (const auto& file : options.files)
+        matrices.push_back(matrix_json(file, options, layout, machines));
+    return {{"ranks", options.num_ranks},
+            {"node_size", options.node_size},
+            {"partition", options.partition},
+            {"item_bytes", item_bytes},
+            {"matrices", std::move(matrices)}};
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    CLI::App app("Counts and simulates the halos of square matrices over grids; prints JSON");
+    study_options options;
+    app.add_option("FILE", options.files, "Matrix Market files")->required();
+    app.add_option("--ranks", options.num_ranks, "A power of two")
+        ->required()
+        ->check(CLI::Range(2, 1 << 20));
+    app.add_option("--node-size", options.node_size, "Ranks of a node")->capture_default_str();
+    app.add_option("--machines", options.machine_names, "Presets or files; none: only count")
+        ->delimiter(',');
+    app.add_option("--partition", options.partition, "block | metis | random:SEED")
+        ->capture_default_str();
+    app.add_option("--cache", options.cache, "Folder that partitions are kept in");
+    CLI11_PARSE(app, argc, argv);
+    try {
+        fmt::print("{}\n", run(options).dump());
+    } catch (const std::exception& fault) {
+        fmt::print(stderr, "{}\n", fault.what());
+        return 1;
+    }
+    return 0;
+}

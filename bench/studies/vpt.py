@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+"""The study of virtual process topologies, simulated: prints tables, and writes a record.
+
+usage: bench/studies/vpt.py FOLDER [-o RECORD] [--cache FOLDER]   FOLDER holds the matrices
+       bench/studies/vpt.py FOLDER --quick                        one small matrix on 16 ranks
+       bench/studies/vpt.py --tables RECORD                       prints the tables of a record again
+
+n dimensions are the route grid:n; one is direct, and lg P are the hypercube. As in the study no item is
+deduplicated on its way. Partitions are by METIS; --cache keeps them, as many parts take minutes.
+"""
+import argparse
+import pathlib
+
+import study
+
+SMALL_RANKS = [64, 128, 256, 512]
+LARGE_RANKS = [4096, 8192, 16384]
+SMALL = ["mit8", "ca-condmat", "ckt11752_dc_1", "fast0507_kkt", "air04_gram", "ba6_normal", "SiH4", "cnr-2000"]
+LARGE = ["ckt11752_dc_1", "fast0507_kkt", "cnr-2000", "luxembourg_osm"]
+MACHINES = ["bluegene_q", "cray_xc40", "blue_waters"]
+
+
+def direct_of(matrix):
+    return matrix["routes"][0]
+
+
+def speedup(matrix, route, machine):
+    return direct_of(matrix)["times"][machine]["seconds"] / route["times"][machine]["seconds"]
+
+
+def fastest(matrix, machine):
+    return max(matrix["routes"], key=lambda route: speedup(matrix, route, machine))
+
+
+def mean(values):
+    values = list(values)
+    return sum(values) / len(values)
+
+
+def print_counts(run, machines):
+    """Means over matrices, geometric ones for the speed-ups."""
+    rows = []
+    for k, first in enumerate(run["matrices"][0]["routes"]):
+        routes = [(matrix, matrix["routes"][k]) for matrix in run["matrices"]]
+
+        def of(what, which, routes=routes):
+            return mean(route["sent"][what][which] for _, route in routes)
+
+        volume = study.geometric_mean(route["sent"]["items"]["total"] / direct_of(matrix)["sent"]["items"]["total"]
+                                      for matrix, route in routes)
+        rows.append([run["ranks"], first["dimensions"], first["most_messages"], f"{of('messages', 'max'):.0f}",
+                     f"{of('messages', 'mean'):.1f}", f"{of('items', 'mean'):.0f}", f"{volume:.2f}",
+                     f"{of('buffer_items', 'max'):.0f}",
+                     *(f"{study.geometric_mean(speedup(*one, machine) for one in routes):.2f}"
+                       for machine in machines)])
+    return rows
+
+
+def print_best(runs, machines):
+    rows = []
+    for run in runs:
+        for matrix in run["matrices"]:
+            cells = [run["ranks"], matrix["matrix"], direct_of(matrix)["sent"]["messages"]["max"],
+                     f"{direct_of(matrix)['sent']['messages']['mean']:.0f}"]
+            for machine in machines:
+                best = fastest(matrix, machine)
+                terms = [route["times"][machine]["dominating_term"] for route in (direct_of(matrix), best)]
+                cells.append(f"{speedup(matrix, best, machine):.1f} (n = {best['dimensions']}, "
+                             f"{' / '.join(terms)})")
+            rows.append(cells)
+    study.print_table("The fastest number of dimensions: speed-up over direct, and what most of the price goes to, "
+                      "of direct / of it",
+                      ["ranks", "matrix", "most messages, direct", "mean", *machines], rows)
+
+
+def print_tables(record):
+    machines = record["machines"]
+    rows = [row for run in record["runs"] for row in print_counts(run, machines)]
+    study.print_table("Means over matrices; speed-ups over direct are geometric means",
+                      ["ranks", "n", "bound", "most messages", "mean messages", "mean items", "items / direct",
+                       "most buffered items", *machines], rows)
+    print_best(record["runs"], machines)
+
+
+def run(arguments, names, num_ranks, *more):
+    files = [pathlib.Path(arguments.folder) / f"{name}.mtx.gz" for name in names]
+    return study.run(arguments.program, *files, "--ranks", num_ranks, *more)
+
+
+def make_record(arguments):
+    if arguments.quick:
+        runs = [run(arguments, ["D_10"], 16, "--partition", "block", "--machines", ",".join(MACHINES))]
+        return {"machines": MACHINES, "runs": runs}
+    more = ["--machines", ",".join(MACHINES)] + (["--cache", arguments.cache] if arguments.cache else [])
+    runs = [run(arguments, SMALL, num_ranks, *more) for num_ranks in SMALL_RANKS]
+    runs += [run(arguments, LARGE, num_ranks, *more) for num_ranks in LARGE_RANKS]
+    return {"machines": MACHINES, "runs": runs}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", nargs="?")
+    parser.add_argument("-o", dest="output", default=study.RESULTS / "study-vpt.json")
+    parser.add_argument("--program", default=study.PROGRAMS / "crossdock_study_vpt")
+    parser.add_argument("--cache", metavar="FOLDER")
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--tables", metavar="RECORD")
+    arguments = parser.parse_args()
+    if (arguments.folder is None) == (arguments.tables is None):
+        parser.error("either FOLDER or --tables RECORD")
+    if arguments.tables:
+        record = study.read(arguments.tables)
+    else:
+        record = {"schema": "crossdock.study.vpt/1", **study.rounded(make_record(arguments))}
+        study.write(record, arguments.output)
+    print_tables(record)
+
+
+if __name__ == "__main__":
+    main()
