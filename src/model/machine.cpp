@@ -40,11 +40,9 @@ void check_numbers(const machine& m, const json& value, const std::string& path)
             check_numbers(m, inner, path.empty() ? key : path + '.' + key);
         return;
     }
-    if (!value.is_number() && !value.is_null()) return;
-    // JSON has no word for what is not finite: such a number is null.
-    if (value.is_null() || value.get<double>() < 0)
-        refuse(m, fmt::format("{} is {}, not a number >= 0", path,
-                              value.is_null() ? "not finite" : value.dump()));
+    const double number = value.get<double>();
+    if (!std::isfinite(number) || number < 0)
+        refuse(m, fmt::format("{} is {:g}, not a number >= 0", path, number));
     if (!has_source(m, path)) refuse(m, fmt::format("{} has no source", path));
 }
 
@@ -55,7 +53,7 @@ void check_order(const machine& m) {
     const auto check = [&](double small, const std::string& small_path, double large,
                            const std::string& large_path) {
         if (small > large)
-            refuse(m, fmt::format("{} is {}, more than {}, which is {}", small_path, small,
+            refuse(m, fmt::format("{} is {:g}, more than {}, which is {:g}", small_path, small,
                                   large_path, large));
     };
     for (std::size_t level = 0; level < num_locality_levels; ++level) {

@@ -23,7 +23,7 @@ count_t item_count(const outgoing_message& message) {
     return static_cast<count_t>(message.positions.size());
 }
 
-// Received items that are copied into slots, stage by stage.
+// Items that are copied into slots, stage by stage; a rank's own in the first.
 std::vector<count_t> deliveries_by_stage(const plan& p) {
     std::vector<count_t> ends;
     count_t end = p.num_items();
@@ -34,7 +34,6 @@ std::vector<count_t> deliveries_by_stage(const plan& p) {
     std::vector<count_t> counts(p.stages().size(), 0);
     std::size_t stage = 0;
     for (const auto& d : p.deliveries()) {
-        if (d.position < p.num_items()) continue;
         while (d.position >= ends[stage]) ++stage;
         ++counts[stage];
     }

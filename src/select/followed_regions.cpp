@@ -74,10 +74,15 @@ void share_out(const estimate_frame& frame, const region_summary& region, stage_
     loads.add_deliveries(2);
 }
 
+void add_arriving(const region_summary& region, node_items& across) {
+    for (const auto& [other, total] : region.receivers().totals())
+        across.received += region.arriving(total.num_items);
+}
+
 }  // namespace
 
 void follow_counterparts(const estimate_frame& frame, const region_summary& region, const route& r,
-                         stage_loads& loads) {
+                         stage_loads& loads, node_items& across) {
     const speaker_table none;
     const auto& regions = frame.regions();
     const region_t own = regions.region_of(frame.here());
@@ -98,17 +103,16 @@ void follow_counterparts(const estimate_frame& frame, const region_summary& regi
     add_sends(frame, 1, sent_on, loads);
     add_receives(frame, 1, received, loads);
     loads.add_deliveries(1);
+    add_arriving(region, across);
 }
 
 void follow_speakers(const estimate_frame& frame, const region_summary& region, stage_loads& loads,
-                     node_bytes& across) {
+                     node_items& across) {
     bring_to_speakers(frame, region, loads);
     cross(frame, region, loads);
     share_out(frame, region, loads);
-    for (const auto& [other, total] : region.senders().totals())
-        across.sent += loads.bytes_of(total.num_items);
-    for (const auto& [other, total] : region.receivers().totals())
-        across.received += loads.bytes_of(region.arriving(total.num_items));
+    for (const auto& [other, total] : region.senders().totals()) across.sent += total.num_items;
+    add_arriving(region, across);
 }
 
 }  // namespace crossdock

@@ -7,13 +7,20 @@
 
 namespace crossdock {
 
+/// @brief What a node sends to others in a stage, and gets from them.
+struct node_items {
+    count_t sent = 0;
+    count_t received = 0;
+};
+
 /// @brief Adds to `two_step`, whose sends of the first stage are there, all else.
+/// @param across  receives what the node gets in the first stage
 void follow_counterparts(const estimate_frame& frame, const region_summary& region, const route& r,
-                         stage_loads& loads);
+                         stage_loads& loads, node_items& across);
 
 /// @brief Adds the three stages of `three_step`.
 /// @param across  receives what the node sends and gets in the second stage
 void follow_speakers(const estimate_frame& frame, const region_summary& region, stage_loads& loads,
-                     node_bytes& across);
+                     node_items& across);
 
 }  // namespace crossdock

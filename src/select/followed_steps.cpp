@@ -1,96 +1,92 @@
 #include "followed_steps.hpp"
 
-#include <cmath>
 #include <map>
+#include <set>
 
 #include "item_groups.hpp"
+#include "scaled.hpp"
 
 namespace crossdock {
 
 namespace {
 
 // The steps of a stage, by how far the rank numbers are apart.
-class different_steps {
+class step_collector {
   public:
-    explicit different_steps(const rank_layout& layout) : layout_(layout) {}
+    explicit step_collector(const rank_layout& layout) : layout_(layout) {}
 
     void add(const hop& at, count_t num_items) {
-        const auto [entry, is_new] =
-            steps_.try_emplace(at.to - at.from, step{layout_.level_of(at.from, at.to)});
+        const auto level = layout_.level_of(at.from, at.to);
+        const auto [entry, is_new] = steps_.try_emplace(at.to - at.from, alike_steps{level});
         entry->second.num_items += num_items;
     }
 
-    template <class Use>
-    void for_each(Use&& use) const {
-        for (const auto& [distance, one] : steps_) use(one.level, one.num_items);
+    // `factor`: what is left of all items.
+    followed_stage take(std::size_t num_ranks, double factor) const {
+        followed_stage stage;
+        for (const auto& [distance, one] : steps_) {
+            const count_t num_items = scaled(one.num_items, factor);
+            stage.steps.push_back({one.level, num_items});
+            stage.flow.num_items += num_items;
+            if (one.level == locality_level::network) stage.flow.num_network_items += num_items;
+        }
+        stage.flow.num_ranks = static_cast<std::int64_t>(num_ranks);
+        return stage;
     }
 
   private:
-    struct step {
-        locality_level level;
-        count_t num_items = 0;
-    };
-
     const rank_layout& layout_;
-    std::map<rank_t, step> steps_;
+    std::map<rank_t, alike_steps> steps_;
 };
-
-count_t num_moving_items(const neighbor_list& list, const std::vector<hop>& hops) {
-    count_t sum = 0;
-    for (std::size_t e = 0; e < hops.size(); ++e) {
-        if (hops[e].from != hops[e].to) sum += static_cast<count_t>(list[e].size());
-    }
-    return sum;
-}
 
 }  // namespace
 
-std::vector<double> follow_sends(const estimate_frame& frame, const route& r, int num_stages,
-                                 stage_loads& loads) {
+std::vector<followed_stage> follow_sends(const estimate_frame& frame, const route& r,
+                                         int num_stages) {
     const speaker_table none;
     const auto& list = frame.p.sends;
-    std::vector<double> kept;
+    std::vector<followed_stage> stages;
     std::vector<hop> hops(list.size(), {frame.here(), frame.here()});
     for (int t = 0; t < num_stages; ++t) {
-        for (std::size_t e = 0; e < hops.size(); ++e)
+        std::set<rank_t> senders;
+        for (std::size_t e = 0; e < hops.size(); ++e) {
             hops[e] = {hops[e].to, r.next_hop(hops[e].to, list.ranks[e], t, none)};
-        different_steps steps(frame.layout);
-        count_t num_sent = 0;
+            if (hops[e].from != hops[e].to) senders.insert(hops[e].from);
+        }
+        step_collector steps(frame.layout);
         for (const auto& [at, num_items] :
              group_items(list, frame.p.num_items, frame.options.deduplicate, hops)) {
-            if (at.from == at.to) continue;
-            steps.add(at, num_items);
-            num_sent += num_items;
+            if (at.from != at.to) steps.add(at, num_items);
         }
-        const count_t num_asked = num_moving_items(list, hops);
-        kept.push_back(
-            num_asked == 0 ? 1 : static_cast<double>(num_sent) / static_cast<double>(num_asked));
-        steps.for_each(
-            [&](locality_level level, count_t num_items) { loads.add_send(t, level, num_items); });
+        stages.push_back(steps.take(senders.size(), 1));
+        for (std::size_t e = 0; e < hops.size(); ++e) {
+            if (hops[e].from != hops[e].to)
+                stages.back().num_asked += static_cast<count_t>(list[e].size());
+        }
     }
-    return kept;
+    return stages;
 }
 
-void follow_receives(const estimate_frame& frame, const route& r, const std::vector<double>& kept,
-                     stage_loads& loads) {
+std::vector<followed_stage> follow_receives(const estimate_frame& frame, const route& r,
+                                            const std::vector<followed_stage>& sends) {
     const speaker_table none;
     const auto& list = frame.p.receives;
+    std::vector<followed_stage> stages;
     std::vector<rank_t> here = list.ranks;
     for (int t = 0; t < r.num_stages(); ++t) {
-        different_steps steps(frame.layout);
+        std::set<rank_t> receivers;
+        step_collector steps(frame.layout);
         for (std::size_t e = 0; e < here.size(); ++e) {
             const hop at{here[e], r.next_hop(here[e], frame.here(), t, none)};
-            if (at.from != at.to) steps.add(at, static_cast<count_t>(list[e].size()));
+            const auto num_items = static_cast<count_t>(list[e].size());
             here[e] = at.to;
+            if (at.from == at.to || num_items == 0) continue;
+            steps.add(at, num_items);
+            receivers.insert(at.to);
         }
-        const double part = kept[static_cast<std::size_t>(t)];
-        steps.for_each([&](locality_level level, count_t num_items) {
-            loads.add_receive(
-                t, level,
-                static_cast<count_t>(std::llround(static_cast<double>(num_items) * part)));
-        });
+        stages.push_back(steps.take(receivers.size(), sends[static_cast<std::size_t>(t)].kept()));
     }
-    loads.add_deliveries(r.num_stages() - 1);
+    return stages;
 }
 
 }  // namespace crossdock

@@ -1,23 +1,44 @@
 /// @file
-/// @brief Routes on which every rank follows its own items.
+/// @brief What a rank knows of a route from its own items alone.
 #pragma once
 
+#include <vector>
+
+#include "region_summary.hpp"
 #include "stage_loads.hpp"
 
 namespace crossdock {
 
-/// @brief Adds what the rank sends in the stages [0, num_stages): to where its own items make different
-/// steps.
-///
-/// Steps are different if ranks are differently far apart. Of the first stage all is so; in later ones other
-/// ranks' items pass here as the rank's own pass elsewhere.
-/// @return the part of the items that each stage has left when equal ones travel once
-std::vector<double> follow_sends(const estimate_frame& frame, const route& r, int num_stages,
-                                 stage_loads& loads);
+/// @brief Steps of items in a stage that are alike: as far, in rank numbers.
+struct alike_steps {
+    locality_level level;
+    count_t num_items = 0;
+};
 
-/// @brief Adds what the rank receives in all stages: from where the items for it make different steps.
-/// @param kept  as `follow_sends` returns it
-void follow_receives(const estimate_frame& frame, const route& r, const std::vector<double>& kept,
-                     stage_loads& loads);
+/// @brief The different steps of a rank's own items, or of the items for it, in a stage.
+///
+/// Each is taken to be a message of one rank, on which these items pass as others' items pass here. Of the
+/// first stage's sends and the last stage's receives that is so.
+struct followed_stage {
+    std::vector<alike_steps> steps;
+    stage_flow flow;
+    count_t num_asked = 0;  ///< the items, each for every destination that asks for it
+
+    /// @brief What is left of the items when equal ones travel once.
+    double kept() const noexcept {
+        return num_asked == 0
+                   ? 1
+                   : static_cast<double>(flow.num_items) / static_cast<double>(num_asked);
+    }
+};
+
+/// @brief What the rank sends in the stages [0, num_stages).
+std::vector<followed_stage> follow_sends(const estimate_frame& frame, const route& r,
+                                         int num_stages);
+
+/// @brief What the rank receives in all stages.
+/// @param sends  as `follow_sends` returns it: as many items of others are equal as of its own
+std::vector<followed_stage> follow_receives(const estimate_frame& frame, const route& r,
+                                            const std::vector<followed_stage>& sends);
 
 }  // namespace crossdock

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <algorithm>
+#include <concepts>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -24,7 +26,7 @@ struct item_group {
     count_t num_items;
 };
 
-/// @brief The entries of a list by key, ascending, and the items of each group.
+/// @brief The entries of a list by key, ascending, and the items of each group that has any.
 /// @param deduplicate  an item that is in several entries of a group counts once
 /// @param keys         entry e's key
 /// @par Complexity
@@ -38,12 +40,13 @@ std::vector<item_group<Key>> group_items(const neighbor_list& list, count_t num_
                      [&](std::size_t a, std::size_t b) { return keys[a] < keys[b]; });
     // The group in which an item was seen last.
     std::vector<std::uint32_t> seen_in(deduplicate ? static_cast<std::size_t>(num_items) : 0);
+    std::uint32_t num_groups = 0;
     std::vector<item_group<Key>> groups;
     for (std::size_t k = 0; k < order.size();) {
         std::size_t end = k + 1;
         while (end < order.size() && keys[order[end]] == keys[order[k]]) ++end;
-        groups.push_back({keys[order[k]], 0});
-        auto& group = groups.back();
+        item_group<Key> group{keys[order[k]], 0};
+        ++num_groups;
         // An entry of its own has no item twice, but for one that is sent twice to one rank.
         const bool is_alone = end == k + 1;
         for (; k < end; ++k) {
@@ -54,11 +57,12 @@ std::vector<item_group<Key>> group_items(const neighbor_list& list, count_t num_
             }
             for (const count_t item : items) {
                 auto& seen = seen_in[static_cast<std::size_t>(item)];
-                if (seen == groups.size()) continue;
-                seen = static_cast<std::uint32_t>(groups.size());
+                if (seen == num_groups) continue;
+                seen = num_groups;
                 ++group.num_items;
             }
         }
+        if (group.num_items > 0) groups.push_back(group);
     }
     return groups;
 }

@@ -1,9 +1,10 @@
 #include "region_summary.hpp"
 
-#include <cmath>
+#include <algorithm>
 
 #include "crossdock/route/balance.hpp"
 #include "item_groups.hpp"
+#include "scaled.hpp"
 
 namespace crossdock {
 
@@ -31,7 +32,10 @@ std::vector<std::int64_t> member_summary::to_words() const {
     append(words, sends);
     append(words, receives);
     words.push_back(num_asked);
-    for (const auto& [sent, received] : stages) words.insert(words.end(), {sent, received});
+    for (const auto& stage : stages) {
+        for (const auto& [num_items, num_network_items, num_ranks] : {stage.sent, stage.received})
+            words.insert(words.end(), {num_items, num_network_items, num_ranks});
+    }
     return words;
 }
 
@@ -40,8 +44,8 @@ member_summary member_summary::from_words(std::span<const std::int64_t> words) {
     told.sends = take_list(words);
     told.receives = take_list(words);
     told.num_asked = words.front();
-    for (words = words.subspan(1); !words.empty(); words = words.subspan(2))
-        told.stages.push_back({words[0], words[1]});
+    for (words = words.subspan(1); !words.empty(); words = words.subspan(6))
+        told.stages.push_back({{words[0], words[1], words[2]}, {words[3], words[4], words[5]}});
     return told;
 }
 
@@ -57,9 +61,18 @@ member_summary summarize_member(const topology& regions, const pattern& p, bool 
         if (regions.region_of(p.sends.ranks[e]) != own)
             told.num_asked += static_cast<count_t>(p.sends[e].size());
     }
-    for (std::size_t e = 0; e < p.receives.size(); ++e)
-        told.receives.push_back({p.receives.ranks[e], static_cast<count_t>(p.receives[e].size())});
+    for (std::size_t e = 0; e < p.receives.size(); ++e) {
+        const auto num_items = static_cast<count_t>(p.receives[e].size());
+        if (num_items > 0) told.receives.push_back({p.receives.ranks[e], num_items});
+    }
     return told;
+}
+
+double side_total::part_of(const stage_flow& own) const noexcept {
+    if (own.num_ranks <= 1 || own.num_items == 0) return 1;
+    const double share = 1 / static_cast<double>(own.num_ranks);
+    const double usual = static_cast<double>(usual_items) / static_cast<double>(own.num_items);
+    return share + (1 - share) * usual;
 }
 
 void region_side::add(rank_t member, region_t other, count_t num_items) {
@@ -96,22 +109,37 @@ void region_summary::add(rank_t member, const member_summary& told) {
         const region_t region = regions_.region_of(source);
         if (region != own_) receivers_.add(member, region, num_items);
     }
-    stages_.resize(told.stages.size());
-    for (std::size_t t = 0; t < stages_.size(); ++t) {
-        stages_[t].sent += told.stages[t].sent;
-        stages_[t].received += told.stages[t].received;
-    }
+    members_.push_back(told.stages);
+}
+
+void region_summary::add_up_stages() {
+    stages_.resize(members_.front().size());
+    const auto add_up = [&](std::size_t stage, stage_flow stage_flows::*side) {
+        side_total total;
+        std::vector<count_t> volumes;
+        for (const auto& member : members_) volumes.push_back((member[stage].*side).num_items);
+        const auto middle = volumes.begin() + static_cast<std::ptrdiff_t>(volumes.size() / 2);
+        std::nth_element(volumes.begin(), middle, volumes.end());
+        total.usual_items = *middle;
+        for (const auto& member : members_) {
+            const auto& flow = member[stage].*side;
+            total.network_items += scaled(flow.num_network_items, total.part_of(flow));
+        }
+        return total;
+    };
+    for (std::size_t t = 0; t < stages_.size(); ++t)
+        stages_[t] = {add_up(t, &stage_flows::sent), add_up(t, &stage_flows::received)};
 }
 
 void region_summary::finish() {
     senders_.share_out(regions_, own_);
     receivers_.share_out(regions_, own_);
+    add_up_stages();
 }
 
 count_t region_summary::arriving(count_t num_asked) const noexcept {
     if (num_asked_ == 0) return num_asked;
-    const double kept = static_cast<double>(num_sent_) / static_cast<double>(num_asked_);
-    return static_cast<count_t>(std::llround(static_cast<double>(num_asked) * kept));
+    return scaled(num_asked, static_cast<double>(num_sent_) / static_cast<double>(num_asked_));
 }
 
 }  // namespace crossdock

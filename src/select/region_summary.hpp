@@ -18,10 +18,17 @@ struct counted_items {
     count_t num_items;
 };
 
-/// @brief What a rank sends to other nodes in a stage, and gets from them.
-struct node_bytes {
-    count_t sent = 0;
-    count_t received = 0;
+/// @brief What a rank's own items, or the items for it, add to one side of a stage, wherever they are then.
+struct stage_flow {
+    count_t num_items = 0;
+    count_t num_network_items = 0;  ///< of these, those that go to another node
+    std::int64_t num_ranks = 1;     ///< on which they are
+};
+
+/// @brief Both sides of a stage.
+struct stage_flows {
+    stage_flow sent;
+    stage_flow received;
 };
 
 /// @brief What one member tells the others.
@@ -30,7 +37,7 @@ struct member_summary {
     std::vector<counted_items> receives;  ///< from every rank
     count_t num_asked =
         0;  ///< items for other regions, each for every destination that asks for it
-    std::vector<node_bytes> stages;  ///< of the routes whose steps the member has followed itself
+    std::vector<stage_flows> stages;  ///< of all candidates, one after the other
 
     std::vector<std::int64_t> to_words() const;
     static member_summary from_words(std::span<const std::int64_t> words);
@@ -67,6 +74,24 @@ class region_side {
     std::map<region_t, region_total> totals_;
 };
 
+/// @brief One side of a stage, of all members.
+struct side_total {
+    count_t usual_items = 0;    ///< the median of the members' `num_items`
+    count_t network_items = 0;  ///< what the members send to other nodes or get from there
+
+    /// @brief The part of a member's items that is on one rank of this stage, with what is there of others.
+    ///
+    /// Its own items are shared out over several ranks, and each has as many of others as is usual: a rank
+    /// with many more items than others does not meet them all again on their way.
+    double part_of(const stage_flow& own) const noexcept;
+};
+
+/// @brief Both sides of a stage, of all members.
+struct stage_total {
+    side_total sent;
+    side_total received;
+};
+
 /// @brief What is known of the region when all members have told.
 class region_summary {
   public:
@@ -87,20 +112,22 @@ class region_summary {
     const region_side& senders() const noexcept { return senders_; }
     const region_side& receivers() const noexcept { return receivers_; }
     const std::vector<member_receive>& receives() const noexcept { return receives_; }
-    /// @brief Of all members together, in the order of `member_summary::stages`.
-    const std::vector<node_bytes>& stages() const noexcept { return stages_; }
+    const std::vector<stage_total>& stages() const noexcept { return stages_; }
 
     /// @brief How many of the items that another region is asked for come when equal ones travel once;
     /// taken to be as many as of the region's own.
     count_t arriving(count_t num_asked) const noexcept;
 
   private:
+    void add_up_stages();
+
     const topology& regions_;
     region_t own_;
     region_side senders_;
     region_side receivers_;
     std::vector<member_receive> receives_;
-    std::vector<node_bytes> stages_;
+    std::vector<std::vector<stage_flows>> members_;
+    std::vector<stage_total> stages_;
     count_t num_sent_ = 0;
     count_t num_asked_ = 0;
 };

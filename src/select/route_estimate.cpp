@@ -6,6 +6,7 @@
 #include "crossdock/route/two_step.hpp"
 #include "followed_regions.hpp"
 #include "followed_steps.hpp"
+#include "scaled.hpp"
 
 namespace crossdock {
 
@@ -43,16 +44,9 @@ class route_estimator::implementation {
           own_(summarize_member(frame_.regions(), p, options.deduplicate)),
           region_(frame_.regions(), frame_.regions().region_of(p.rank)) {
         for (const auto& candidate : candidates_) {
-            const int num_stages = candidate->num_stages();
-            auto& loads = loads_.emplace_back(frame_, num_stages);
-            if (is_by_counterparts(*candidate)) {
-                follow_sends(frame_, *candidate, 1, loads);
-            } else if (!is_by_speakers(*candidate)) {
-                const auto kept = follow_sends(frame_, *candidate, num_stages, loads);
-                follow_receives(frame_, *candidate, kept, loads);
-            }
-            for (const auto& stage : loads.stages())
-                own_.stages.push_back({stage.network_bytes_sent(), stage.network_bytes_received()});
+            const auto& followed = followed_.emplace_back(follow(*candidate));
+            for (std::size_t t = 0; t < followed.sends.size(); ++t)
+                own_.stages.push_back({followed.sends[t].flow, followed.receives[t].flow});
         }
     }
 
@@ -73,43 +67,78 @@ class route_estimator::implementation {
         for (const auto& [member, words] : inbox)
             region_.add(member, member_summary::from_words(words));
         region_.finish();
-        nodes_ = region_.stages();
-        std::size_t first_stage = 0;
+        auto total = region_.stages().begin();
         for (std::size_t c = 0; c < candidates_.size(); ++c) {
-            const auto& candidate = *candidates_[c];
-            if (is_by_counterparts(candidate))
-                follow_counterparts(frame_, region_, candidate, loads_[c]);
-            if (is_by_speakers(candidate))
-                follow_speakers(frame_, region_, loads_[c], nodes_[first_stage + 1]);
-            first_stage += loads_[c].stages().size();
+            const auto num_stages = followed_[c].sends.size();
+            prices_.push_back(price(*candidates_[c], followed_[c], std::span(total, num_stages)));
+            total += static_cast<std::ptrdiff_t>(num_stages);
         }
     }
 
-    std::vector<std::vector<stage_price>> prices() const {
-        std::vector<std::vector<stage_price>> result;
-        auto node = nodes_.begin();
-        for (const auto& loads : loads_) {
-            auto& prices = result.emplace_back();
-            for (const auto& stage : loads.stages()) {
-                prices.push_back(stage.price(std::max(node->sent, node->received)));
-                ++node;
-            }
-        }
-        return result;
-    }
+    const std::vector<std::vector<stage_price>>& prices() const { return prices_; }
 
   private:
+    // A candidate, stage by stage; empty where the members of the region know it together only.
+    struct followed_route {
+        std::vector<followed_stage> sends;
+        std::vector<followed_stage> receives;
+    };
+
     static bool is_by_speakers(const route& r) { return r.is_balanced(); }
     static bool is_by_counterparts(const route& r) {
         return dynamic_cast<const two_step_route*>(&r) != nullptr;
+    }
+
+    followed_route follow(const route& r) const {
+        const auto num_stages = static_cast<std::size_t>(r.num_stages());
+        followed_route followed;
+        if (is_by_counterparts(r)) {
+            followed.sends = follow_sends(frame_, r, 1);
+        } else if (!is_by_speakers(r)) {
+            followed.sends = follow_sends(frame_, r, r.num_stages());
+            followed.receives = follow_receives(frame_, r, followed.sends);
+        }
+        followed.sends.resize(num_stages);
+        followed.receives.resize(num_stages);
+        return followed;
+    }
+
+    std::vector<stage_price> price(const route& r, const followed_route& followed,
+                                   std::span<const stage_total> totals) const {
+        stage_loads loads(frame_, r.num_stages());
+        std::vector<node_items> nodes;
+        for (int t = 0; t < r.num_stages(); ++t) {
+            const auto& [sends, receives] = followed;
+            const auto at = static_cast<std::size_t>(t);
+            const double part_sent = totals[at].sent.part_of(sends[at].flow);
+            for (const auto& [level, num_items] : sends[at].steps)
+                loads.add_send(t, level, scaled(num_items, part_sent));
+            const double part_received = totals[at].received.part_of(receives[at].flow);
+            for (const auto& [level, num_items] : receives[at].steps)
+                loads.add_receive(t, level, scaled(num_items, part_received));
+            nodes.push_back({totals[at].sent.network_items, totals[at].received.network_items});
+        }
+        if (is_by_speakers(r)) {
+            follow_speakers(frame_, region_, loads, nodes[1]);
+        } else if (is_by_counterparts(r)) {
+            follow_counterparts(frame_, region_, r, loads, nodes[0]);
+        } else {
+            loads.add_deliveries(r.num_stages() - 1);
+        }
+        std::vector<stage_price> prices;
+        for (int t = 0; t < r.num_stages(); ++t) {
+            const auto& node = nodes[static_cast<std::size_t>(t)];
+            prices.push_back(loads.price(t, std::max(node.sent, node.received)));
+        }
+        return prices;
     }
 
     const estimate_frame frame_;
     const std::vector<std::unique_ptr<route>>& candidates_;
     member_summary own_;
     region_summary region_;
-    std::vector<stage_loads> loads_;  // by candidate
-    std::vector<node_bytes> nodes_;   // of the stages of all candidates
+    std::vector<followed_route> followed_;  // by candidate, as are prices
+    std::vector<std::vector<stage_price>> prices_;
 };
 
 route_estimator::route_estimator(const rank_layout& layout, const pattern& p,

@@ -41,13 +41,18 @@ class stage_loads {
         at(stage).copy(bytes_of(num_slots), num_slots);
     }
 
+    /// @param num_node_items  what the rank's node sends to others or gets from them, whichever is more
+    stage_price price(int stage, count_t num_node_items) const {
+        return stages_[static_cast<std::size_t>(stage)].price(bytes_of(num_node_items));
+    }
+
+    int num_stages() const noexcept { return static_cast<int>(stages_.size()); }
+
+  private:
     count_t bytes_of(count_t num_items) const {
         return num_items * frame_.options.travel.item_bytes;
     }
 
-    const std::vector<stage_pricer>& stages() const noexcept { return stages_; }
-
-  private:
     bool is_shared(locality_level level) const {
         return frame_.options.travel.shares_memory && level != locality_level::network;
     }

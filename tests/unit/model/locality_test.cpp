@@ -1,0 +1,43 @@
+#include "crossdock/model/locality.hpp"
+
+#include <gtest/gtest.h>
+
+namespace crossdock {
+namespace {
+
+TEST(RankLayout, RegionsAreNodesUnlessOthersAreGiven) {
+    const rank_layout layout(topology::from_string("2x2"));
+
+    EXPECT_EQ(layout.level_of(1, 1), locality_level::self);
+    EXPECT_EQ(layout.level_of(0, 1), locality_level::region);
+    EXPECT_EQ(layout.level_of(1, 2), locality_level::network);
+}
+
+TEST(RankLayout, SocketsOfANodeAreNearerThanOtherNodes) {
+    const rank_layout layout(topology::from_string("4x2"), topology::from_string("2x4"));
+
+    EXPECT_EQ(layout.level_of(0, 1), locality_level::region);
+    EXPECT_EQ(layout.level_of(0, 2), locality_level::node);
+    EXPECT_EQ(layout.level_of(0, 4), locality_level::network);
+}
+
+TEST(RankLayout, ARegionOfSeveralNodesIsNotNear) {
+    const rank_layout layout(topology::from_string("1x4"), topology::from_string("2x2"));
+
+    EXPECT_EQ(layout.level_of(0, 1), locality_level::region);
+    EXPECT_EQ(layout.level_of(1, 2), locality_level::network);
+}
+
+TEST(RankLayout, RefusesNodesOfAnotherNumberOfRanks) {
+    try {
+        rank_layout(topology::from_string("2x2"), topology::from_string("3x2"));
+        FAIL() << "nothing was thrown";
+    } catch (const error& fault) {
+        EXPECT_EQ(fault.code(), errc::size_mismatch);
+        EXPECT_STREQ(fault.what(),
+                     "the regions \"2x2\" have 4 ranks, but the nodes \"3x2\" have 6");
+    }
+}
+
+}  // namespace
+}  // namespace crossdock

@@ -1,0 +1,139 @@
+#include "crossdock/model/price.hpp"
+
+#include <gtest/gtest.h>
+
+#include "crossdock/plan/compile.hpp"
+#include "support/machines.hpp"
+
+namespace crossdock {
+namespace {
+
+constexpr double ns = 1e-9;
+constexpr double tiny = 1e-15;
+
+TEST(StagePricer, MessagesOfARankFollowEachOtherAndTheLatencyCountsOnce) {
+    const auto m = test::uniform_machine(100, 1000, 2);
+    stage_pricer stage(m);
+    stage.send(locality_level::network, 50, 0);
+    stage.send(locality_level::network, 10, 0);
+    stage.receive(locality_level::region, 40, 0);
+
+    const auto price = stage.price(0);
+
+    EXPECT_NEAR(price.sending, 200 * ns, tiny);
+    EXPECT_NEAR(price.receiving, 100 * ns, tiny);
+    EXPECT_NEAR(price.transfer, 120 * ns, tiny);
+    EXPECT_NEAR(price.latency, 1200 * ns, tiny);
+    EXPECT_NEAR(price.work(), 300 * ns, tiny);
+    EXPECT_NEAR(price.path(), (1200 + 200) * ns, tiny);
+    EXPECT_EQ(stage.network_bytes_sent(), 60);
+    EXPECT_EQ(stage.network_bytes_received(), 0);
+}
+
+TEST(StagePricer, SearchGrowsWithTheSquareOfTheMessages) {
+    auto m = test::uniform_machine(0, 0, 0);
+    m.matching_seconds = 8 * ns;
+    stage_pricer stage(m);
+    stage.receive(locality_level::network, 8, 0, 10);
+
+    EXPECT_NEAR(stage.price(0).matching, 8 * 100 / 4 * ns, tiny);
+}
+
+TEST(StagePricer, ANodeInjectsForAllItsRanks) {
+    auto m = test::uniform_machine(0, 0, 1);
+    m.injection_seconds_per_byte = 1 * ns;
+    stage_pricer stage(m);
+    stage.send(locality_level::network, 100, 0);
+
+    EXPECT_NEAR(stage.price(100).path(), 100 * ns, tiny);
+    EXPECT_NEAR(stage.price(400).path(), 400 * ns, tiny);
+    EXPECT_STREQ(dominating_term(stage.price(100)), "transfer");
+    EXPECT_STREQ(dominating_term(stage.price(400)), "injection");
+}
+
+TEST(StagePricer, WhatIsHandedOverIsCopiedOnly) {
+    auto m = test::uniform_machine(100, 1000, 2);
+    m.hand_over_seconds = 7 * ns;
+    m.copy_seconds_per_byte = 1 * ns;
+    m.copy_seconds_per_item = 3 * ns;
+    stage_pricer stage(m);
+    stage.hand_over(16, 2);
+
+    EXPECT_NEAR(stage.price(0).path(), (16 + 6 + 7) * ns, tiny);
+    EXPECT_NEAR(stage.price(0).work(), (16 + 6) * ns, tiny);
+}
+
+TEST(RankSeconds, AreItsWorkOrItsPathsWhicheverIsLonger) {
+    stage_price waits;
+    waits.latency = 10;
+    waits.sending = 1;
+    stage_price works;
+    works.sending = 20;
+    works.receiving = 20;
+
+    EXPECT_EQ(rank_seconds(std::vector{waits, waits}), 22);
+    EXPECT_EQ(rank_seconds(std::vector{works, waits}), 41);
+}
+
+// Rank 0 of "2x2" sends one item to every other rank.
+std::vector<pattern> one_to_all() {
+    std::vector<pattern> patterns(4);
+    for (rank_t p = 0; p < 4; ++p) {
+        auto& one = patterns[static_cast<std::size_t>(p)];
+        one.rank = p;
+        one.num_ranks = 4;
+        const std::vector<count_t> first{0};
+        if (p == 0) {
+            one.num_items = 1;
+            for (rank_t d = 1; d < 4; ++d) one.sends.append(d, first);
+        } else {
+            one.num_slots = 1;
+            one.receives.append(0, first);
+        }
+    }
+    return patterns;
+}
+
+TEST(Price, OfAPlanNamesItsSlowestRanks) {
+    const auto regions = topology::from_string("2x2");
+    const auto m = test::uniform_machine(100, 1000, 0);
+    const auto patterns = one_to_all();
+    const auto direct = compile(regions, patterns, *make_route("direct", regions));
+    const auto two_step = compile(regions, patterns, *make_route("two_step", regions));
+
+    const auto price_direct = price(rank_layout(regions), direct, m);
+    const auto price_two_step = price(rank_layout(regions), two_step, m);
+
+    ASSERT_EQ(price_direct.stages.size(), 1U);
+    EXPECT_EQ(price_direct.stages[0].slowest_rank, 0);
+    EXPECT_NEAR(price_direct.seconds, (1200 + 300) * ns, tiny);
+    EXPECT_NEAR(price_direct.stages[0].mean_work, 150 * ns, tiny);
+    ASSERT_EQ(price_two_step.stages.size(), 2U);
+    // Rank 2 gets the item in the first stage, and sends it on to 3 in the second.
+    EXPECT_EQ(price_two_step.stages[1].slowest_rank, 2);
+    EXPECT_NEAR(price_two_step.seconds, 2 * (1200 + 100) * ns, tiny);
+}
+
+TEST(Price, OnSharedCoresIsTheWorkOfAllRanks) {
+    const auto regions = topology::from_string("2x2");
+    auto m = test::uniform_machine(100, 0, 0);
+    m.num_cores = 1;
+    const auto direct = compile(regions, one_to_all(), *make_route("direct", regions));
+
+    EXPECT_NEAR(price(rank_layout(regions), direct, m).seconds, 600 * ns, tiny);
+}
+
+TEST(Price, RefusesPlansOfOtherRanks) {
+    const auto regions = topology::from_string("2x2");
+    const auto plans = compile(regions, one_to_all(), *make_route("direct", regions));
+    try {
+        price(rank_layout(topology::from_string("2x3")), plans, test::uniform_machine(0, 0, 0));
+        FAIL() << "nothing was thrown";
+    } catch (const error& fault) {
+        EXPECT_EQ(fault.code(), errc::size_mismatch);
+        EXPECT_STREQ(fault.what(), "there are 4 plans, but 6 ranks");
+    }
+}
+
+}  // namespace
+}  // namespace crossdock

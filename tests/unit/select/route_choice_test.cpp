@@ -1,0 +1,154 @@
+#include "crossdock/select/route_choice.hpp"
+
+#include <gtest/gtest.h>
+
+#include "crossdock/plan/compile.hpp"
+#include "support/machines.hpp"
+#include "support/patterns.hpp"
+
+namespace crossdock {
+namespace {
+
+using test::pattern_builder;
+
+// Every rank of one region of `regions` sends an item of its own to every rank of the others.
+std::vector<pattern> dense(const topology& regions) {
+    pattern_builder builder(regions.num_ranks());
+    for (rank_t source = 0; source < regions.num_ranks(); ++source) {
+        for (rank_t destination = 0; destination < regions.num_ranks(); ++destination) {
+            if (regions.region_of(source) != regions.region_of(destination))
+                builder.send(source, destination, destination);
+        }
+    }
+    return builder.take();
+}
+
+// Each rank sends one item to the next.
+std::vector<pattern> ring(rank_t num_ranks) {
+    pattern_builder builder(num_ranks);
+    for (rank_t rank = 0; rank < num_ranks; ++rank) builder.send(rank, 0, (rank + 1) % num_ranks);
+    return builder.take();
+}
+
+// A machine on which only messages between nodes cost anything.
+machine far_nodes() {
+    auto m = test::uniform_machine(0, 0, 0);
+    auto& network = m.levels[static_cast<std::size_t>(locality_level::network)];
+    network.send_overhead_seconds = 1e-6;
+    network.eager.latency_seconds = 1e-6;
+    network.rendezvous.latency_seconds = 1e-6;
+    return m;
+}
+
+double price_of(const route_choice& choice, const std::string& route) {
+    for (const auto& candidate : choice.candidates) {
+        if (candidate.route == route) return candidate.seconds;
+    }
+    throw error(errc::unknown_route, route + " is no candidate");
+}
+
+TEST(CandidateRoutes, DependOnRanksAndRegions) {
+    using names = std::vector<std::string>;
+    EXPECT_EQ(candidate_routes(topology::from_string("1x1")), (names{"direct"}));
+    EXPECT_EQ(candidate_routes(topology::from_string("1x2")), (names{"direct"}));
+    EXPECT_EQ(candidate_routes(topology::from_string("1x8")),
+              (names{"direct", "grid:2", "hypercube"}));
+    EXPECT_EQ(candidate_routes(topology::from_string("8x1")),
+              (names{"direct", "grid:2", "hypercube"}));
+    EXPECT_EQ(candidate_routes(topology::from_string("2x4")),
+              (names{"direct", "two_step", "three_step", "grid:2", "hypercube"}));
+    EXPECT_EQ(candidate_routes(topology::from_string("64x16")),
+              (names{"direct", "two_step", "three_step", "locality:2", "locality:3", "grid:2",
+                     "grid:3", "grid:4", "hypercube"}));
+}
+
+TEST(ChooseRoute, TakesThreeStepsWhereNodesAreFarAndPatternsDense) {
+    const auto regions = topology::from_string("4x4");
+
+    const auto choice = choose_route(rank_layout(regions), dense(regions), far_nodes());
+
+    // Each member speaks with one of the three other regions, and one member with none.
+    EXPECT_EQ(choice.route(), "three_step");
+    EXPECT_NEAR(price_of(choice, "three_step"), 3e-6, 1e-12);
+    EXPECT_NEAR(price_of(choice, "two_step"), 5e-6, 1e-12);
+    EXPECT_NEAR(price_of(choice, "direct"), 14e-6, 1e-12);
+}
+
+TEST(ChooseRoute, TakesTheDirectRouteForARing) {
+    const auto choice =
+        choose_route(rank_layout(topology::from_string("4x4")), ring(16), far_nodes());
+
+    EXPECT_EQ(choice.route(), "direct");
+    EXPECT_NEAR(price_of(choice, "direct"), 3e-6, 1e-12);
+}
+
+TEST(ChooseRoute, KnowsTheDirectRouteAsItsPlansDo) {
+    const auto regions = topology::from_string("2x4,3");
+    const rank_layout layout(regions);
+    for (const auto& m : machine_presets()) {
+        for (const auto& [name, patterns] : test::conformance_patterns(regions.num_ranks())) {
+            const auto plans = compile(regions, patterns, *make_route("direct", regions));
+            const auto choice = choose_route(layout, patterns, m);
+            // Looking for items that go to one rank twice is not worth it.
+            const double exact = price(layout, plans, m).seconds;
+            EXPECT_NEAR(price_of(choice, "direct"), exact, 0.005 * exact)
+                << name << " on " << m.name;
+        }
+    }
+}
+
+TEST(ChooseRoute, KnowsTheRoutesByRegionAsTheirPlansDoWhenNothingIsSentTwice) {
+    const auto regions = topology::from_string("4x4");
+    const rank_layout layout(regions);
+    const auto patterns = dense(regions);
+    for (const auto& m : machine_presets()) {
+        const auto choice = choose_route(layout, patterns, m);
+        for (const char* route : {"two_step", "three_step"}) {
+            const auto plans = compile(regions, patterns, *make_route(route, regions));
+            EXPECT_NEAR(price_of(choice, route), price(layout, plans, m).seconds, 1e-10)
+                << route << " on " << m.name;
+        }
+    }
+}
+
+TEST(ChooseRoute, RanksThatShareMemorySendNothingToEachOther) {
+    const auto regions = topology::from_string("1x8");
+    auto m = test::uniform_machine(1000, 1000, 0);
+    estimate_options options;
+    options.travel.shares_memory = true;
+
+    const auto choice = choose_route(rank_layout(regions), ring(8), m, options);
+
+    EXPECT_EQ(choice.route(), "direct");
+    EXPECT_EQ(price_of(choice, "direct"), 0);
+}
+
+TEST(ChooseRoute, AddsUpTheWorkOfAllRanksWhereCoresAreShared) {
+    auto m = test::uniform_machine(100, 0, 0);
+    m.num_cores = 2;
+
+    const auto choice = choose_route(rank_layout(topology::from_string("1x8")), ring(8), m);
+
+    // 8 ranks, each sends and receives once.
+    EXPECT_NEAR(price_of(choice, "direct"), 8 * 2 * 100e-9 / 2, 1e-12);
+}
+
+TEST(ChooseRoute, SaysWhatMostOfTheTimeGoesTo) {
+    const auto choice =
+        choose_route(rank_layout(topology::from_string("1x2")), ring(2), far_nodes());
+    EXPECT_EQ(choice.candidates.front().dominating_term, "sending");
+    EXPECT_EQ(to_string(choice), "direct              0.000 us  mostly sending\n");
+}
+
+TEST(ChooseRoute, RefusesPatternsOfOtherRanks) {
+    try {
+        choose_route(rank_layout(topology::from_string("2x2")), ring(3), far_nodes());
+        FAIL() << "nothing was thrown";
+    } catch (const error& fault) {
+        EXPECT_EQ(fault.code(), errc::size_mismatch);
+        EXPECT_STREQ(fault.what(), "there are 3 patterns, but 4 ranks");
+    }
+}
+
+}  // namespace
+}  // namespace crossdock
