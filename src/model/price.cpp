@@ -105,6 +105,11 @@ void stage_pricer::receive(locality_level level, count_t message_bytes, count_t 
     if (num_items > 0) copy(all_bytes, num_items);
 }
 
+void stage_pricer::await(locality_level level, count_t message_bytes) {
+    const auto& here = machine_.at(level);
+    sum_.latency = std::max(sum_.latency, from_end_to_end(here, here.protocol_of(message_bytes)));
+}
+
 void stage_pricer::hand_over(count_t num_bytes, count_t num_items) {
     sum_.latency = std::max(sum_.latency, machine_.hand_over_seconds);
     copy(num_bytes, num_items);
@@ -157,6 +162,36 @@ plan_price price(const rank_layout& layout, std::span<const plan> plans, const m
     return summarize(prices, m);
 }
 
+namespace {
+
+// Of each stage, the shortest of all ranks that have messages in it.
+std::vector<double> least_latencies(std::span<const std::vector<stage_price>> stages_of_ranks) {
+    std::vector<double> least(stages_of_ranks.front().size(), 0);
+    for (const auto& stages : stages_of_ranks) {
+        for (std::size_t t = 0; t < stages.size(); ++t) {
+            const double latency = stages[t].latency;
+            if (latency > 0 && (least[t] == 0 || latency < least[t])) least[t] = latency;
+        }
+    }
+    return least;
+}
+
+// What a rank gets in a stage had its way in the stages before, even if not by this rank.
+std::vector<stage_price> with_others_latencies(std::vector<stage_price> stages,
+                                               const std::vector<double>& latencies) {
+    bool has_later = false;
+    for (std::size_t t = stages.size(); t-- > 0;) {
+        if (stages[t].latency > 0) {
+            has_later = true;
+        } else if (has_later) {
+            stages[t].latency = latencies[t];
+        }
+    }
+    return stages;
+}
+
+}  // namespace
+
 double rank_seconds(std::span<const stage_price> stages) noexcept {
     double work = 0;
     double path = 0;
@@ -171,10 +206,12 @@ plan_price summarize(std::span<const std::vector<stage_price>> stages_of_ranks, 
     plan_price result;
     if (stages_of_ranks.empty()) return result;
     result.stages.resize(stages_of_ranks.front().size());
+    const auto latencies = least_latencies(stages_of_ranks);
     double all_work = 0;
     for (std::size_t p = 0; p < stages_of_ranks.size(); ++p) {
         const auto& stages = stages_of_ranks[p];
-        result.seconds = std::max(result.seconds, rank_seconds(stages));
+        result.seconds =
+            std::max(result.seconds, rank_seconds(with_others_latencies(stages, latencies)));
         for (std::size_t t = 0; t < stages.size(); ++t) {
             auto& stage = result.stages[t];
             stage.mean_work += stages[t].work() / static_cast<double>(stages_of_ranks.size());

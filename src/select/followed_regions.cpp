@@ -44,17 +44,20 @@ void bring_to_speakers(const estimate_frame& frame, const region_summary& region
     add_receives(frame, 0, from, loads);
 }
 
+// How far another region is.
+locality_level level_to_region(const estimate_frame& frame, region_t other) {
+    return frame.level_to(frame.regions().rank_at(other, 0));
+}
+
 // The second: one message for each region that the rank speaks with.
 void cross(const estimate_frame& frame, const region_summary& region, stage_loads& loads) {
-    const auto level_to = [&](region_t other) {
-        return frame.level_to(frame.regions().rank_at(other, 0));
-    };
     for (const auto& [other, total] : region.senders().totals()) {
-        if (total.speaker == frame.here()) loads.add_send(1, level_to(other), total.num_items);
+        if (total.speaker == frame.here())
+            loads.add_send(1, level_to_region(frame, other), total.num_items);
     }
     for (const auto& [other, total] : region.receivers().totals()) {
         if (total.speaker == frame.here())
-            loads.add_receive(1, level_to(other), region.arriving(total.num_items));
+            loads.add_receive(1, level_to_region(frame, other), region.arriving(total.num_items));
     }
 }
 
@@ -66,7 +69,9 @@ void share_out(const estimate_frame& frame, const region_summary& region, stage_
     for (const auto& [other, total] : region.receivers().totals()) {
         if (total.speaker == frame.here()) continue;
         for (const auto& [member, num_items] : total.shares) {
-            if (member == frame.here()) from[total.speaker] += num_items;
+            if (member != frame.here()) continue;
+            from[total.speaker] += num_items;
+            loads.await(1, level_to_region(frame, other), region.arriving(total.num_items));
         }
     }
     add_sends(frame, 2, to, loads);

@@ -1,7 +1,5 @@
 #include "region_summary.hpp"
 
-#include <algorithm>
-
 #include "crossdock/route/balance.hpp"
 #include "item_groups.hpp"
 #include "scaled.hpp"
@@ -68,13 +66,6 @@ member_summary summarize_member(const topology& regions, const pattern& p, bool 
     return told;
 }
 
-double side_total::part_of(const stage_flow& own) const noexcept {
-    if (own.num_ranks <= 1 || own.num_items == 0) return 1;
-    const double share = 1 / static_cast<double>(own.num_ranks);
-    const double usual = static_cast<double>(usual_items) / static_cast<double>(own.num_items);
-    return share + (1 - share) * usual;
-}
-
 void region_side::add(rank_t member, region_t other, count_t num_items) {
     auto& total = totals_[other];
     total.num_items += num_items;
@@ -109,32 +100,12 @@ void region_summary::add(rank_t member, const member_summary& told) {
         const region_t region = regions_.region_of(source);
         if (region != own_) receivers_.add(member, region, num_items);
     }
-    members_.push_back(told.stages);
-}
-
-void region_summary::add_up_stages() {
-    stages_.resize(members_.front().size());
-    const auto add_up = [&](std::size_t stage, stage_flow stage_flows::*side) {
-        side_total total;
-        std::vector<count_t> volumes;
-        for (const auto& member : members_) volumes.push_back((member[stage].*side).num_items);
-        const auto middle = volumes.begin() + static_cast<std::ptrdiff_t>(volumes.size() / 2);
-        std::nth_element(volumes.begin(), middle, volumes.end());
-        total.usual_items = *middle;
-        for (const auto& member : members_) {
-            const auto& flow = member[stage].*side;
-            total.network_items += scaled(flow.num_network_items, total.part_of(flow));
-        }
-        return total;
-    };
-    for (std::size_t t = 0; t < stages_.size(); ++t)
-        stages_[t] = {add_up(t, &stage_flows::sent), add_up(t, &stage_flows::received)};
+    stages_.push_back(told.stages);
 }
 
 void region_summary::finish() {
     senders_.share_out(regions_, own_);
     receivers_.share_out(regions_, own_);
-    add_up_stages();
 }
 
 count_t region_summary::arriving(count_t num_asked) const noexcept {

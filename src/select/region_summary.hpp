@@ -23,6 +23,11 @@ struct stage_flow {
     count_t num_items = 0;
     count_t num_network_items = 0;  ///< of these, those that go to another node
     std::int64_t num_ranks = 1;     ///< on which they are
+
+    /// @brief The part of them that is on one rank.
+    double share() const noexcept {
+        return num_ranks == 0 ? 1 : 1 / static_cast<double>(num_ranks);
+    }
 };
 
 /// @brief Both sides of a stage.
@@ -74,24 +79,6 @@ class region_side {
     std::map<region_t, region_total> totals_;
 };
 
-/// @brief One side of a stage, of all members.
-struct side_total {
-    count_t usual_items = 0;    ///< the median of the members' `num_items`
-    count_t network_items = 0;  ///< what the members send to other nodes or get from there
-
-    /// @brief The part of a member's items that is on one rank of this stage, with what is there of others.
-    ///
-    /// Its own items are shared out over several ranks, and each has as many of others as is usual: a rank
-    /// with many more items than others does not meet them all again on their way.
-    double part_of(const stage_flow& own) const noexcept;
-};
-
-/// @brief Both sides of a stage, of all members.
-struct stage_total {
-    side_total sent;
-    side_total received;
-};
-
 /// @brief What is known of the region when all members have told.
 class region_summary {
   public:
@@ -112,22 +99,20 @@ class region_summary {
     const region_side& senders() const noexcept { return senders_; }
     const region_side& receivers() const noexcept { return receivers_; }
     const std::vector<member_receive>& receives() const noexcept { return receives_; }
-    const std::vector<stage_total>& stages() const noexcept { return stages_; }
+    /// @brief The stages of each member.
+    const std::vector<std::vector<stage_flows>>& stages() const noexcept { return stages_; }
 
     /// @brief How many of the items that another region is asked for come when equal ones travel once;
     /// taken to be as many as of the region's own.
     count_t arriving(count_t num_asked) const noexcept;
 
   private:
-    void add_up_stages();
-
     const topology& regions_;
     region_t own_;
     region_side senders_;
     region_side receivers_;
     std::vector<member_receive> receives_;
-    std::vector<std::vector<stage_flows>> members_;
-    std::vector<stage_total> stages_;
+    std::vector<std::vector<stage_flows>> stages_;
     count_t num_sent_ = 0;
     count_t num_asked_ = 0;
 };

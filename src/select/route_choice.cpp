@@ -25,42 +25,55 @@ constexpr std::array price_terms{
     &stage_price::sending,  &stage_price::receiving, &stage_price::matching, &stage_price::copying,
     &stage_price::transfer, &stage_price::injection, &stage_price::latency};
 
-// Of a candidate: its seconds, its work, and its terms.
+// Of a candidate: its seconds, its work, and its terms. The last word of all counts the ranks.
 constexpr std::size_t num_words = 2 + price_terms.size();
 
-void add_words(std::vector<reduced_word>& words, const std::vector<stage_price>& stages) {
-    const auto add = [&](double seconds) {
-        const auto time = to_picoseconds(seconds);
-        words.push_back({time, time});
+template <class Part>
+double sum_of(const std::vector<stage_price>& stages, Part&& part) {
+    double sum = 0;
+    for (const auto& stage : stages) sum += part(stage);
+    return sum;
+}
+
+void add_words(std::vector<reduced_word>& words, const estimated_route& prices) {
+    // The largest number alone, and the sum of what others' items add.
+    const auto add = [&](auto&& number_of) {
+        const auto alone = to_picoseconds(number_of(prices.alone));
+        words.push_back({alone, to_picoseconds(number_of(prices.together)) - alone});
     };
-    const auto sum_of = [&](auto&& part) {
-        double sum = 0;
-        for (const auto& stage : stages) sum += part(stage);
-        return sum;
-    };
-    add(rank_seconds(stages));
-    add(sum_of([](const stage_price& stage) { return stage.work(); }));
-    for (const auto term : price_terms)
-        add(sum_of([&](const stage_price& stage) { return stage.*term; }));
+    add([](const auto& stages) { return rank_seconds(stages); });
+    const auto work = to_picoseconds(
+        sum_of(prices.together, [](const stage_price& stage) { return stage.work(); }));
+    words.push_back({work, work});
+    for (const auto term : price_terms) {
+        add([&](const auto& stages) {
+            return sum_of(stages, [&](const stage_price& stage) { return stage.*term; });
+        });
+    }
 }
 
 }  // namespace
 
 route_vote::route_vote(std::vector<std::string> candidates,
-                       const std::vector<std::vector<stage_price>>& prices)
+                       const std::vector<estimated_route>& prices)
     : candidates_(std::move(candidates)) {
-    for (const auto& stages : prices) add_words(words_, stages);
+    for (const auto& one : prices) add_words(words_, one);
+    words_.push_back({0, 1});
 }
 
 route_choice route_vote::decide(const machine& m) const {
+    const std::int64_t num_ranks = words_.back().sum;
+    const auto seconds_of = [&](const reduced_word& word) {
+        return to_seconds(word.max + word.sum / num_ranks);
+    };
     route_choice choice;
     for (std::size_t c = 0; c < candidates_.size(); ++c) {
         const auto words = std::span(words_).subspan(c * num_words, num_words);
-        double seconds = to_seconds(words[0].max);
+        double seconds = seconds_of(words[0]);
         if (m.num_cores > 0) seconds = std::max(seconds, to_seconds(words[1].sum) / m.num_cores);
         stage_price largest;
         for (std::size_t k = 0; k < price_terms.size(); ++k)
-            largest.*price_terms[k] = to_seconds(words[2 + k].max);
+            largest.*price_terms[k] = seconds_of(words[2 + k]);
         choice.candidates.push_back({candidates_[c], seconds, dominating_term(largest)});
     }
     std::stable_sort(choice.candidates.begin(), choice.candidates.end(),

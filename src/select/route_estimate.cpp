@@ -67,15 +67,15 @@ class route_estimator::implementation {
         for (const auto& [member, words] : inbox)
             region_.add(member, member_summary::from_words(words));
         region_.finish();
-        auto total = region_.stages().begin();
+        std::size_t first_stage = 0;
         for (std::size_t c = 0; c < candidates_.size(); ++c) {
-            const auto num_stages = followed_[c].sends.size();
-            prices_.push_back(price(*candidates_[c], followed_[c], std::span(total, num_stages)));
-            total += static_cast<std::ptrdiff_t>(num_stages);
+            prices_.push_back({price(c, first_stage, [](const stage_flow& f) { return f.share(); }),
+                               price(c, first_stage, [](const stage_flow&) { return 1.0; })});
+            first_stage += followed_[c].sends.size();
         }
     }
 
-    const std::vector<std::vector<stage_price>>& prices() const { return prices_; }
+    const std::vector<estimated_route>& prices() const { return prices_; }
 
   private:
     // A candidate, stage by stage; empty where the members of the region know it together only.
@@ -103,20 +103,26 @@ class route_estimator::implementation {
         return followed;
     }
 
-    std::vector<stage_price> price(const route& r, const followed_route& followed,
-                                   std::span<const stage_total> totals) const {
+    // The stages of a candidate, which begin at `first_stage` of all; `part_of` says which part of a flow
+    // counts.
+    template <class PartOf>
+    std::vector<stage_price> price(std::size_t candidate, std::size_t first_stage,
+                                   PartOf&& part_of) const {
+        const route& r = *candidates_[candidate];
+        const auto& [sends, receives] = followed_[candidate];
         stage_loads loads(frame_, r.num_stages());
-        std::vector<node_items> nodes;
-        for (int t = 0; t < r.num_stages(); ++t) {
-            const auto& [sends, receives] = followed;
-            const auto at = static_cast<std::size_t>(t);
-            const double part_sent = totals[at].sent.part_of(sends[at].flow);
-            for (const auto& [level, num_items] : sends[at].steps)
-                loads.add_send(t, level, scaled(num_items, part_sent));
-            const double part_received = totals[at].received.part_of(receives[at].flow);
-            for (const auto& [level, num_items] : receives[at].steps)
-                loads.add_receive(t, level, scaled(num_items, part_received));
-            nodes.push_back({totals[at].sent.network_items, totals[at].received.network_items});
+        std::vector<node_items> nodes(sends.size());
+        for (std::size_t t = 0; t < sends.size(); ++t) {
+            const int stage = static_cast<int>(t);
+            for (const auto& [level, num_items] : sends[t].steps)
+                loads.add_send(stage, level, scaled(num_items, part_of(sends[t].flow)));
+            for (const auto& [level, num_items] : receives[t].steps)
+                loads.add_receive(stage, level, scaled(num_items, part_of(receives[t].flow)));
+            for (const auto& member : region_.stages()) {
+                const auto& [sent, received] = member[first_stage + t];
+                nodes[t].sent += scaled(sent.num_network_items, part_of(sent));
+                nodes[t].received += scaled(received.num_network_items, part_of(received));
+            }
         }
         if (is_by_speakers(r)) {
             follow_speakers(frame_, region_, loads, nodes[1]);
@@ -138,7 +144,7 @@ class route_estimator::implementation {
     member_summary own_;
     region_summary region_;
     std::vector<followed_route> followed_;  // by candidate, as are prices
-    std::vector<std::vector<stage_price>> prices_;
+    std::vector<estimated_route> prices_;
 };
 
 route_estimator::route_estimator(const rank_layout& layout, const pattern& p,
@@ -152,6 +158,6 @@ std::vector<word_message> route_estimator::send() const { return state_->send();
 
 void route_estimator::receive(const std::vector<word_message>& inbox) { state_->receive(inbox); }
 
-std::vector<std::vector<stage_price>> route_estimator::prices() const { return state_->prices(); }
+const std::vector<estimated_route>& route_estimator::prices() const { return state_->prices(); }
 
 }  // namespace crossdock

@@ -35,6 +35,11 @@ class stage_loads {
         if (!is_shared(level)) at(stage).receive(level, bytes_of(num_items), 0);
     }
 
+    /// @brief Another rank of the node waits for the message, and this one for what it forwards of it.
+    void await(int stage, locality_level level, count_t num_items) {
+        at(stage).await(level, bytes_of(num_items));
+    }
+
     /// @brief What the rank gets is copied to its slots.
     void add_deliveries(int stage) {
         const auto num_slots = static_cast<count_t>(frame_.p.receives.indices.size());

@@ -64,6 +64,8 @@ class stage_pricer {
     /// @brief As `send`; `num_items` are those that are copied out of the messages.
     void receive(locality_level level, count_t message_bytes, count_t num_items,
                  double num_messages = 1);
+    /// @brief A message to another rank that this one waits for.
+    void await(locality_level level, count_t message_bytes);
     /// @brief Items that ranks of a node give each other in shared memory: copied, not sent.
     void hand_over(count_t num_bytes, count_t num_items);
     void copy(count_t num_bytes, count_t num_items);

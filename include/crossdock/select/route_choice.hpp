@@ -39,13 +39,13 @@ struct reduced_word {
 
 /// @brief What ranks reduce to choose alike, and the choice that all make of it.
 ///
-/// Whole picoseconds, so that no rank rounds otherwise than another.
+/// A route takes as long as the slowest rank alone, and what ranks have of others' items on average. Whole
+/// picoseconds, so that no rank rounds otherwise than another.
 class route_vote {
   public:
     /// @param candidates  names, equal on all ranks
     /// @param prices      this rank's, by `route_estimator`
-    route_vote(std::vector<std::string> candidates,
-               const std::vector<std::vector<stage_price>>& prices);
+    route_vote(std::vector<std::string> candidates, const std::vector<estimated_route>& prices);
 
     /// @brief To be reduced in place over all ranks, word by word; as many on all ranks.
     std::span<reduced_word> words() { return words_; }

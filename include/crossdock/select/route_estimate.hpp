@@ -26,6 +26,15 @@ struct estimate_options {
 /// the hypercube where there are ranks enough for each to differ.
 std::vector<std::string> candidate_routes(const topology& regions);
 
+/// @brief What a candidate costs a rank, stage by stage.
+///
+/// Of a stage in the middle a rank knows its own items, which several ranks have then, and not those of
+/// others that it has itself. If all ranks were like it, it would have as many.
+struct estimated_route {
+    std::vector<stage_price> alone;     ///< one of those ranks with nothing of others
+    std::vector<stage_price> together;  ///< if all ranks were like this one
+};
+
 /// @brief One rank's part in estimating what every candidate costs; one round inside the regions.
 ///
 ///     route_estimator part(layout, p, candidates, m, options);
@@ -55,8 +64,8 @@ class route_estimator {
     /// @brief What the other members of the region sent.
     void receive(const std::vector<word_message>& inbox);
 
-    /// @brief Of each candidate, this rank's stages.
-    std::vector<std::vector<stage_price>> prices() const;
+    /// @brief This rank's prices of each candidate.
+    const std::vector<estimated_route>& prices() const;
 
   private:
     class implementation;

@@ -4,9 +4,12 @@
 
 #include "crossdock/plan/compile.hpp"
 #include "support/machines.hpp"
+#include "support/patterns.hpp"
 
 namespace crossdock {
 namespace {
+
+using test::pattern_builder;
 
 constexpr double ns = 1e-9;
 constexpr double tiny = 1e-15;
@@ -77,21 +80,9 @@ TEST(RankSeconds, AreItsWorkOrItsPathsWhicheverIsLonger) {
 
 // Rank 0 of "2x2" sends one item to every other rank.
 std::vector<pattern> one_to_all() {
-    std::vector<pattern> patterns(4);
-    for (rank_t p = 0; p < 4; ++p) {
-        auto& one = patterns[static_cast<std::size_t>(p)];
-        one.rank = p;
-        one.num_ranks = 4;
-        const std::vector<count_t> first{0};
-        if (p == 0) {
-            one.num_items = 1;
-            for (rank_t d = 1; d < 4; ++d) one.sends.append(d, first);
-        } else {
-            one.num_slots = 1;
-            one.receives.append(0, first);
-        }
-    }
-    return patterns;
+    pattern_builder builder(4);
+    for (rank_t destination = 1; destination < 4; ++destination) builder.send(0, 0, destination);
+    return builder.take();
 }
 
 TEST(Price, OfAPlanNamesItsSlowestRanks) {
@@ -112,6 +103,18 @@ TEST(Price, OfAPlanNamesItsSlowestRanks) {
     // Rank 2 gets the item in the first stage, and sends it on to 3 in the second.
     EXPECT_EQ(price_two_step.stages[1].slowest_rank, 2);
     EXPECT_NEAR(price_two_step.seconds, 2 * (1200 + 100) * ns, tiny);
+}
+
+TEST(Price, ARankWaitsForStagesThatOthersDoForIt) {
+    const auto regions = topology::from_string("2x2");
+    pattern_builder builder(4);
+    builder.send(0, 0, 3);
+    const auto plans = compile(regions, builder.take(), *make_route("two_step", regions));
+
+    // Rank 3 does nothing in the first stage, in which rank 2 gets its item.
+    const auto m = test::uniform_machine(100, 1000, 0);
+    EXPECT_NEAR(price(rank_layout(regions), plans, m).seconds, 2 * (1200 + 100) * ns, tiny);
+    EXPECT_EQ(plans[3].stages()[0].receives.size(), 0U);
 }
 
 TEST(Price, OnSharedCoresIsTheWorkOfAllRanks) {

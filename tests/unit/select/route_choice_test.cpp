@@ -111,6 +111,36 @@ TEST(ChooseRoute, KnowsTheRoutesByRegionAsTheirPlansDoWhenNothingIsSentTwice) {
     }
 }
 
+TEST(ChooseRoute, KnowsGridsAsTheirPlansDoWhenAllRanksAreAlike) {
+    const auto regions = topology::from_string("16x1");
+    const rank_layout layout(regions);
+    const auto patterns = dense(regions);
+    for (const auto& m : machine_presets()) {
+        const auto choice = choose_route(layout, patterns, m);
+        for (const char* route : {"grid:2", "grid:3", "hypercube"}) {
+            const auto plans = compile(regions, patterns, *make_route(route, regions));
+            EXPECT_NEAR(price_of(choice, route), price(layout, plans, m).seconds, 1e-10)
+                << route << " on " << m.name;
+        }
+    }
+}
+
+TEST(ChooseRoute, DoesNotChargeOneRankForAllThatForwardItsItems) {
+    // Rank 0 of 64 has an item for every other rank. In the second stage of a grid 8 ranks have them.
+    pattern_builder builder(64);
+    for (rank_t destination = 1; destination < 64; ++destination)
+        builder.send(0, destination, destination);
+    auto m = test::uniform_machine(0, 0, 0);
+    m.copy_seconds_per_item = 1e-6;
+
+    const auto choice = choose_route(rank_layout(topology::from_string("64x1")), builder.take(), m);
+
+    // Rank 0 copies 56 items for other rows and 7 for its own; that 49 others are copied once more is shared
+    // by 64 ranks.
+    EXPECT_NEAR(price_of(choice, "direct"), 63e-6, 1e-11);
+    EXPECT_NEAR(price_of(choice, "grid:2"), (56 + 7 + 49 / 64.0) * 1e-6, 1e-11);
+}
+
 TEST(ChooseRoute, RanksThatShareMemorySendNothingToEachOther) {
     const auto regions = topology::from_string("1x8");
     auto m = test::uniform_machine(1000, 1000, 0);
