@@ -19,4 +19,5 @@ install(FILES
 if(TARGET crossdock_tool)
   set_target_properties(crossdock_tool PROPERTIES INSTALL_RPATH $ORIGIN/../${CMAKE_INSTALL_LIBDIR})
   install(TARGETS crossdock_tool)
+  install(DIRECTORY tools/plots DESTINATION ${CMAKE_INSTALL_DATADIR}/crossdock FILES_MATCHING PATTERN *.py PATTERN *.css)
 endif()

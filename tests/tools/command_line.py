@@ -10,13 +10,17 @@ DATA = TESTS.parent.parent / "data"
 TIMEOUT_SECONDS = 120
 
 
-def crossdock(*arguments, ranks=None, stdout=subprocess.PIPE):
-    """Runs crossdock, under mpirun if a number of ranks is given; a hang fails the test."""
+def crossdock(*arguments, ranks=None, stdout=subprocess.PIPE, environment=None):
+    """Runs crossdock, under mpirun if a number of ranks is given; a hang fails the test.
+
+    `environment` are variables in addition to those of the test.
+    """
     command = [os.environ["CROSSDOCK_TOOL"], *map(str, arguments)]
     if ranks is not None:
         command = os.environ["CROSSDOCK_MPIRUN"].split() + [str(ranks), *command]
     return subprocess.run(["timeout", str(TIMEOUT_SECONDS), *command], stdout=stdout,
-                          stderr=subprocess.PIPE, text=True, check=False)
+                          stderr=subprocess.PIPE, text=True, check=False,
+                          env=os.environ | (environment or {}))
 
 
 def crossdock_json(*arguments, ranks=None):

@@ -14,6 +14,7 @@ using action = std::function<int()>;
 void add_info(CLI::App& app, action& chosen);
 void add_analyze(CLI::App& app, action& chosen);
 void add_simulate(CLI::App& app, action& chosen);
+void add_draw(CLI::App& app, action& chosen);
 void add_bench(CLI::App& app, action& chosen);
 void add_calibrate(CLI::App& app, action& chosen);
 void add_demo(CLI::App& app, action& chosen);

@@ -1,0 +1,76 @@
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "crossdock/plan/compile.hpp"
+#include "tools/crossdock/all_ranks.hpp"
+#include "tools/crossdock/output.hpp"
+#include "tools/crossdock/pattern_input.hpp"
+#include "tools/crossdock/plan_picture.hpp"
+#include "tools/crossdock/plots.hpp"
+#include "tools/crossdock/progress.hpp"
+#include "tools/crossdock/verbs.hpp"
+
+namespace crossdock::tool {
+
+namespace {
+
+struct draw_options {
+    pattern_input input;
+    std::string route = "three_step";
+    bool without_dedup = false;
+    std::string output = "plan.svg";
+};
+
+std::string refuse_unknown_suffix(const std::string& output) {
+    const auto suffix = std::filesystem::path(output).extension();
+    if (suffix == ".svg" || suffix == ".pdf" || suffix == ".png") return {};
+    return output + " ends in none of .svg, .pdf, .png";
+}
+
+json picture_of(const draw_options& options) {
+    const auto regions = options.input.regions();
+    const auto r = make_route(options.route, regions);
+    const progress done("draw");
+    const auto patterns = load_patterns(options.input, regions);
+    const auto plans = compile(regions, patterns, *r, {.deduplicate = !options.without_dedup});
+    json document{{"file", options.input.file},           {"ranks", regions.num_ranks()},
+                  {"regions", regions.num_regions()},     {"topology", regions.to_string()},
+                  {"partition", options.input.partition}, {"route", r->name()},
+                  {"dedup", !options.without_dedup}};
+    document.update(plan_picture(regions, plans));
+    return document;
+}
+
+int run(const draw_options& options) {
+    if (!is_first_process()) return 0;
+    const int code = run_plot_script("draw_plan.py", picture_of(options), options.output);
+    if (code == 0) print("{}\n", options.output);
+    flush_output();
+    return code;
+}
+
+}  // namespace
+
+void add_draw(CLI::App& app, action& chosen) {
+    auto options = std::make_shared<draw_options>();
+    auto* verb = app.add_subcommand(
+        "draw",
+        "Draw who sends to whom on one route, stage by stage, for the halo of y = A x; needs no "
+        "MPI, but Python's matplotlib; up to 32 ranks are drawn message by message");
+    verb->add_option("FILE", options->input.file,
+                     "Matrix Market file, plain or gzip; or dense:K, K items between any two ranks")
+        ->required();
+    add_division(*verb, options->input);
+    verb->add_option("--route", options->route, "Route, as `crossdock info` lists them")
+        ->capture_default_str();
+    verb->add_flag("--no-dedup", options->without_dedup, "An item travels once per destination");
+    verb->add_option("-o,--output", options->output, "The picture: a file .svg, .pdf or .png")
+        ->capture_default_str()
+        ->check(refuse_unknown_suffix);
+    verb->callback([options, &chosen] { chosen = [options] { return run(*options); }; });
+}
+
+}  // namespace crossdock::tool
