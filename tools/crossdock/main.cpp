@@ -35,6 +35,7 @@ int main(int argc, char** argv) {
     tool::add_analyze(app, chosen);
     tool::add_simulate(app, chosen);
     tool::add_draw(app, chosen);
+    tool::add_report(app, chosen);
     tool::add_bench(app, chosen);
     tool::add_calibrate(app, chosen);
     tool::add_demo(app, chosen);

@@ -15,6 +15,7 @@ void add_info(CLI::App& app, action& chosen);
 void add_analyze(CLI::App& app, action& chosen);
 void add_simulate(CLI::App& app, action& chosen);
 void add_draw(CLI::App& app, action& chosen);
+void add_report(CLI::App& app, action& chosen);
 void add_bench(CLI::App& app, action& chosen);
 void add_calibrate(CLI::App& app, action& chosen);
 void add_demo(CLI::App& app, action& chosen);

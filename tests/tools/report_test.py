@@ -1,0 +1,262 @@
+"""crossdock report: what is on the page, and which files are refused."""
+
+import html.parser
+import json
+import pathlib
+import re
+import tempfile
+import unittest
+import xml.etree.ElementTree
+
+from command_line import DATA, TESTS, crossdock
+
+BENCH = TESTS.parent.parent / "bench/results/neighbor-D_10-8ranks-2x4-openmpi.json"
+BAD_INPUT = 2
+KNOWN = "crossdock.simulate/1, crossdock.analyze/1, crossdock.bench.neighbor/1"
+SVG = "{http://www.w3.org/2000/svg}"
+MICROSECOND = 1e-6
+
+
+def traffic(most):
+    summary = {"total": 10 * most, "max": most, "mean": most / 2}
+    return {"messages": summary, "items": summary,
+            "inter_region": {"messages": summary, "items": summary}}
+
+
+def simulation(ranks, seconds, file="matrix.mtx.gz", machine="lassen"):
+    """A record of `crossdock simulate`; `seconds` are of each (route, dedup)."""
+    direct = seconds["direct", False]
+    return {
+        "schema": "crossdock.simulate/1", "file": file, "ranks": ranks, "regions": ranks // 16,
+        "topology": f"{ranks // 16}x16", "nodes": f"{ranks // 16}x16", "partition": "block",
+        "machine": machine, "item_bytes": 8, "executor": "persistent",
+        "routes": [{
+            "route": route, "dedup": dedup, "slowest_seconds": slowest, "mean_seconds": slowest / 2,
+            "speedup_over_direct": direct / slowest,
+            "share_of_time": {"waiting": 0.25, "copying": 0.25, "region": 0.125, "node": 0,
+                              "network": 0.375},
+            "total": traffic(round(slowest / MICROSECOND))}
+            for (route, dedup), slowest in seconds.items()]}
+
+
+def simulated_seconds(direct, three_step, hypercube):
+    """Whole microseconds for direct and three_step, and for hypercube with deduplication."""
+    return {("direct", False): direct * MICROSECOND, ("three_step", False): three_step * MICROSECOND,
+            ("hypercube", True): hypercube * MICROSECOND}
+
+
+class Reader(html.parser.HTMLParser):
+    """Cells of tables, figures by class, headings, ids, and what the page refers to."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.tables, self.figures, self.headings, self.ids, self.links = {}, [], [], [], []
+        self.texts = None
+        self.feed(page)
+
+    def handle_starttag(self, tag, attributes):
+        attributes = dict(attributes)
+        self.ids += [attributes["id"]] if "id" in attributes else []
+        self.links += [attributes[name] for name in ("src", "href", "xlink:href") if name in attributes]
+        if tag == "table":
+            self.rows = self.tables.setdefault(attributes["class"], [])
+        elif tag == "tr":
+            self.rows.append([])
+        elif tag == "figure":
+            self.figures.append(attributes["class"])
+        if tag in ("td", "th", "h2"):
+            self.texts = []
+
+    def handle_data(self, data):
+        if self.texts is not None:
+            self.texts.append(data)
+
+    def handle_endtag(self, tag):
+        if tag in ("td", "th"):
+            self.rows[-1].append(self.texts)
+            self.texts = None
+        elif tag == "h2":
+            self.headings += self.texts
+            self.texts = None
+
+
+class InFolder(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def write(self, name, record):
+        file = self.folder / name
+        file.write_text(record if isinstance(record, str) else json.dumps(record))
+        return file
+
+
+def report(folder, *files):
+    output = folder / "report.html"
+    done = crossdock("report", *files, "-o", output)
+    if (done.returncode, done.stdout, done.stderr) != (0, f"{output}\n", ""):
+        raise AssertionError(f"exit code {done.returncode}: {done.stdout}{done.stderr}")
+    return output.read_text(encoding="utf-8")
+
+
+class Report(unittest.TestCase):
+    """Simulations of one file on two numbers of ranks and of another on one, and a benchmark."""
+
+    @classmethod
+    def setUpClass(cls):
+        records = [simulation(64, simulated_seconds(100, 50, 40)),
+                   simulation(256, simulated_seconds(400, 50, 100)),
+                   simulation(64, simulated_seconds(20, 40, 80), "other.mtx")]
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            files = [folder / f"{number}.json" for number in range(len(records))]
+            for file, record in zip(files, records):
+                file.write_text(json.dumps(record))
+            cls.text = report(folder, *files, BENCH)
+        cls.page = Reader(cls.text)
+
+    def names(self, start):
+        return [name.removeprefix(start) for name in self.page.ids if name.startswith(start)]
+
+    def test_TableSaysWhereEachRouteWins(self):
+        about = "machine lassen, 16 ranks per region, partition block, persistent, 8 bytes per item"
+        self.assertEqual(self.page.tables["wins"], [
+            [["file"], ["64 ranks"], ["256 ranks"]],
+            [["matrix", about],
+             ["hypercube+dedup", "2.50 × direct, 40.0\u00a0µs"],
+             ["three_step", "8.00 × direct, 50.0\u00a0µs"]],
+            [["other", about], ["direct", "1.00 × direct, 20.0\u00a0µs"], []]])
+
+    def test_EveryKindOfResultHasItsSection(self):
+        self.assertEqual(self.page.headings, [
+            "Where each route wins", "Simulated time by route", "Where the time goes",
+            "Messages and items by route", "Measured time by contender", "Results read"])
+        # Of the first file lines: messages and items, of all ranks and between regions.
+        self.assertEqual(self.page.figures,
+                         ["time"] * 2 + ["share"] * 2 + ["traffic"] * (4 + 1) + ["bench"])
+        self.assertEqual([row[2] for row in self.page.tables["sources"][1:]],
+                         [["matrix"], ["matrix"], ["other"], ["D_10"]])
+
+    def test_EachRouteIsALineOrABar(self):
+        routes = ["direct", "three_step", "hypercube+dedup"]
+        self.assertEqual(self.names("figure1-line-"), routes)
+        self.assertEqual(self.names("figure2-bar-"), routes)
+        self.assertEqual(self.names("figure5-max-"), routes)
+        self.assertEqual(self.names("figure5-mean-"), routes)
+
+    def test_EachContenderIsAMedian(self):
+        contenders = json.loads(BENCH.read_text())["contenders"]
+        named = [one["name"] + "+dedup" * one["dedup"] + (f"-{one['executor']}" if one["executor"] else "")
+                 for one in contenders]
+        self.assertEqual(self.names("figure10-median-"), named)
+
+    def test_PageStandsAlone(self):
+        ids = self.page.ids
+        self.assertEqual(len(ids), len(set(ids)))
+        self.assertEqual([link for link in self.page.links if link[0] != "#" or link[1:] not in ids], [])
+        self.assertEqual(set(re.findall(r"url\(#([^)]*)\)", self.text)) - set(ids), set())
+        without_namespaces = re.sub(r'xmlns(:\w+)?="http://www\.w3\.org/[^"]*"', "", self.text)
+        for word in ("http:", "https:", "<script", "<link", "@import", "src="):
+            self.assertNotIn(word, without_namespaces)
+
+    def test_InksAreThePages(self):
+        style, body = self.text.split("</style>", 1)
+        self.assertIn("prefers-color-scheme: dark", style)
+        self.assertIn("break-inside: avoid", style)
+        self.assertIn("var(--ink)", body)
+        inks = re.findall(r"--(?:ink|paper|lines): (#\w+)", style)
+        self.assertEqual(len(inks), 2 * 3)
+        for ink in inks:
+            self.assertNotIn(ink, body)
+
+    def test_RouteHasOneColour(self):
+        colours = {}
+        for drawing in re.findall(r"<svg.*?</svg>", self.text, re.DOTALL):
+            for part in xml.etree.ElementTree.fromstring(drawing).iter(f"{SVG}g"):
+                kind, _, route = part.get("id", "").partition("-")[2].partition("-")
+                if kind in ("line", "bar", "max", "mean"):
+                    style = part.find(f".//{SVG}path").get("style")
+                    colours.setdefault(route, set()).add(re.search(r"stroke: (#\w+)", style)[1])
+        self.assertEqual(colours, {"direct": {"#808080"}, "three_step": {"#0072b2"},
+                                   "hypercube+dedup": {"#009e73"}})
+
+
+class ReportOfOneFile(InFolder):
+    def test_WhatAnalyzeCountsIsShown(self):
+        counted = crossdock("analyze", DATA / "D_10.mtx.gz", "--ranks", 16, "--topology", "4x4",
+                            "--routes", "direct,two_step", "--json")
+        file = self.write("counted.json", counted.stdout)
+
+        text = report(self.folder, file)
+
+        self.assertEqual(Reader(text).figures, ["traffic"])
+        self.assertEqual(Reader(text).headings, ["Messages and items by route", "Results read"])
+        self.assertEqual(text, report(self.folder, file))  # the same page again
+
+    def test_LevelsOfAHierarchyHaveTheirSum(self):
+        summed = simulation(64, simulated_seconds(100, 50, 40), "amg:folder") | {"levels": []}
+        for one in summed["routes"]:
+            for name in ("mean_seconds", "share_of_time", "total"):
+                del one[name]
+
+        page = Reader(report(self.folder, self.write("levels.json", summed)))
+
+        self.assertEqual(page.headings,
+                         ["Where each route wins", "Simulated time by route", "Results read"])
+        self.assertEqual(page.figures, ["time"])
+        self.assertEqual(page.tables["wins"][1][1], ["hypercube+dedup", "2.50 × direct, 40.0\u00a0µs"])
+
+    def test_TextOfAFileIsNotMarkup(self):
+        counted = simulation(64, simulated_seconds(2, 1, 3), "<b>&.mtx", "<i>")
+
+        text = report(self.folder, self.write("markup.json", counted))
+
+        self.assertNotIn("<b>", text)
+        self.assertNotIn("<i>", text)
+        self.assertEqual(Reader(text).tables["wins"][1][0][0], "<b>&")
+
+
+class ReportOnWhatIsNoResult(InFolder):
+    def refuse(self, sentence, *files):
+        output = self.folder / "refused.html"
+        done = crossdock("report", *files, "-o", output)
+
+        self.assertEqual(done.returncode, BAD_INPUT, done.stderr)
+        self.assertEqual(done.stderr, f"crossdock: {sentence}\n")
+        self.assertFalse(output.exists())
+
+
+
+    def test_UnknownSchema(self):
+        unknown = self.write("plan.json", {"schema": "crossdock.plan/1"})
+        self.refuse(f'{unknown}: unknown schema "crossdock.plan/1"; a report reads {KNOWN}', BENCH,
+                    unknown)
+        for record in ({}, [1, 2], 3):
+            file = self.write("none.json", record)
+            self.refuse(f"{file}: there is no schema; a report reads {KNOWN}", file)
+
+    def test_FileThatIsNoJson(self):
+        file = self.write("text.json", '{"schema": ')
+        self.refuse(f"{file} is not JSON", file)
+        self.refuse("cannot open /no/such.json", "/no/such.json")
+
+    def test_FieldsThatAreWrong(self):
+        for change, sentence in [
+                ({"machine": None}, 'the field "machine" is no text'),
+                ({"ranks": "64"}, 'the field "ranks" is no positive number'),
+                ({"routes": []}, 'the field "routes" is empty'),
+                ({"routes": 3}, "a field has another type than crossdock.simulate/1 gives it"),
+                ({"routes": [{"route": "direct"}]}, 'the field "dedup" is missing')]:
+            file = self.write("wrong.json", simulation(64, simulated_seconds(1, 2, 3)) | change)
+            self.refuse(f"{file}: {sentence}", file)
+
+    def test_PageThatCannotBeWritten(self):
+        done = crossdock("report", BENCH, "-o", self.folder)
+
+        self.assertEqual(done.returncode, BAD_INPUT)
+        self.assertEqual(done.stderr, f"crossdock: cannot write {self.folder}: Is a directory\n")
+
+
+if __name__ == "__main__":
+    unittest.main()

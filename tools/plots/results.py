@@ -1,0 +1,213 @@
+"""Result files as the report needs them: simulations, counted traffic, and measured exchanges."""
+
+import dataclasses
+import pathlib
+import re
+
+from plotting import counted, refuse, route_label, shortened
+
+PARTS_OF_TIME = ["waiting", "copying", "region", "node", "network"]
+
+
+@dataclasses.dataclass(frozen=True)
+class Timing:
+    """What a simulation says of one route."""
+
+    route: str
+    dedup: bool
+    slowest_seconds: float
+    speedup_over_direct: float
+    shares: dict | None  # of PARTS_OF_TIME; a sum over levels has none
+
+    @property
+    def label(self):
+        return route_label(self.route, self.dedup)
+
+
+@dataclasses.dataclass(frozen=True)
+class Traffic:
+    """What is counted of one route: {"max", "mean"} of each noun over the ranks."""
+
+    route: str
+    dedup: bool
+    counts: dict
+
+    @property
+    def label(self):
+        return route_label(self.route, self.dedup)
+
+
+@dataclasses.dataclass(frozen=True)
+class Contender:
+    """What was measured of one contender; seconds are {"min", "lower_quartile", "median", "max"}."""
+
+    name: str
+    executor: str | None
+    dedup: bool
+    seconds: dict
+
+    @property
+    def label(self):
+        return route_label(self.name, self.dedup) + (f", {self.executor}" if self.executor else "")
+
+
+@dataclasses.dataclass(frozen=True)
+class Group:
+    """Results that differ in their number of ranks only."""
+
+    file: str
+    about: str
+
+    @property
+    def title(self):
+        return f"{short_name(self.file)}: {self.about}"
+
+
+def short_name(file):
+    return pathlib.PurePath(file).name.removesuffix(".gz").removesuffix(".mtx")
+
+
+def ranks_per_region(record):
+    ranks, regions = count(record, "ranks"), count(record, "regions")
+    if ranks % regions == 0:
+        return counted(ranks // regions, "rank") + " per region"
+    return f"topology {text(record, 'topology')}"
+
+
+def ranks_per_node(record):
+    """Said where nodes are not the regions."""
+    nodes = text(record, "nodes")
+    if nodes == text(record, "topology"):
+        return ""
+    blocks = re.fullmatch(r"\d+x(\d+)", nodes)
+    return f", {blocks[1]} ranks per node" if blocks else f", nodes {nodes}"
+
+
+def number(record, name):
+    value = record[name]
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f'the field "{name}" is no number')
+    if value < 0:
+        raise ValueError(f'the field "{name}" is negative')
+    return value
+
+
+def count(record, name):
+    value = record[name]
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ValueError(f'the field "{name}" is no positive number')
+    return value
+
+
+def text(record, name):
+    if not isinstance(record[name], str):
+        raise ValueError(f'the field "{name}" is no text')
+    return shortened(record[name])
+
+
+def numbers(record, names):
+    return {name: number(record, name) for name in names}
+
+
+def routes_of(record, name):
+    if not record[name]:
+        raise ValueError(f'the field "{name}" is empty')
+    return record[name]
+
+
+class Results:
+    """All result files; of several runs of the same thing the last one counts."""
+
+    def __init__(self, files):
+        self.sources = []  # path and record of every file
+        self.simulations = {}  # Group -> ranks -> [Timing]
+        self.traffic = {}  # Group -> ranks -> [Traffic]
+        self.benches = []  # path, record, [Contender]
+        readers = {
+            "crossdock.simulate/1": self.read_simulation,
+            "crossdock.analyze/1": self.read_analysis,
+            "crossdock.bench.neighbor/1": self.read_bench,
+        }
+        for file in files:
+            path, record = file["path"], file["record"]
+            try:
+                text(record, "file")
+                readers[record["schema"]](path, record)
+                self.sources.append((path, record))
+            except KeyError as missing:
+                refuse(f'{path}: the field "{missing.args[0]}" is missing')
+            except (AttributeError, TypeError):
+                refuse(f"{path}: a field has another type than {record['schema']} gives it")
+            except ValueError as fault:
+                refuse(f"{path}: {fault}")
+
+    def read_simulation(self, _path, record):
+        about = (
+            f"machine {text(record, 'machine')}, {ranks_per_region(record)}{ranks_per_node(record)}, "
+            f"partition {text(record, 'partition')}, {text(record, 'executor')}, "
+            f"{count(record, 'item_bytes')} bytes per item"
+        )
+        is_sum = "levels" in record
+        timings = [
+            Timing(
+                text(one, "route"),
+                one["dedup"],
+                number(one, "slowest_seconds"),
+                number(one, "speedup_over_direct"),
+                None if is_sum else numbers(one["share_of_time"], PARTS_OF_TIME),
+            )
+            for one in routes_of(record, "routes")
+        ]
+        group = Group(record["file"], about)
+        self.simulations.setdefault(group, {})[record["ranks"]] = timings
+        if not is_sum:
+            self.read_analysis(_path, record)
+
+    def simulations_with_shares(self):
+        return {
+            group: series
+            for group, series in self.simulations.items()
+            if all(one.shares is not None for timings in series.values() for one in timings)
+        }
+
+    def read_analysis(self, _path, record):
+        group = Group(
+            record["file"], f"{ranks_per_region(record)}, partition {text(record, 'partition')}"
+        )
+        counted = [
+            Traffic(text(one, "route"), one["dedup"], traffic_counts(one["total"]))
+            for one in routes_of(record, "routes")
+        ]
+        at_ranks = self.traffic.setdefault(group, {})
+        known = {one.label: one for one in at_ranks.get(record["ranks"], [])}
+        at_ranks[record["ranks"]] = list((known | {one.label: one for one in counted}).values())
+
+    def read_bench(self, path, record):
+        quartiles = ["min", "lower_quartile", "median", "max"]
+        contenders = [
+            Contender(
+                text(one, "name"),
+                one["executor"],
+                one["dedup"],
+                numbers(one["exchange_seconds"], quartiles),
+            )
+            for one in routes_of(record, "contenders")
+        ]
+        name = short_name(record["file"]) + (", all levels of AMG" if record["amg"] else "")
+        title = (
+            f"{name}: {count(record, 'ranks')} ranks, topology {text(record, 'topology')}, "
+            f"{text(record, 'direction')}, {count(record, 'item_bytes')} bytes per item, "
+            f"{count(record, 'iterations')} iterations, {text(record, 'mpi')}"
+        )
+        self.benches.append((path, title, contenders))
+
+
+def traffic_counts(total):
+    """{"max", "mean"} of messages and items, all of them and those that leave their region."""
+    summaries = {
+        "messages": total["messages"],
+        "items": total["items"],
+        "inter-region messages": total["inter_region"]["messages"],
+        "inter-region items": total["inter_region"]["items"],
+    }
+    return {noun: numbers(summary, ["max", "mean"]) for noun, summary in summaries.items()}
