@@ -80,6 +80,17 @@ const char* dominating_term(const stage_price& price) noexcept {
         ->name;
 }
 
+stage_price& stage_price::operator+=(const stage_price& other) noexcept {
+    sending += other.sending;
+    receiving += other.receiving;
+    matching += other.matching;
+    copying += other.copying;
+    transfer += other.transfer;
+    injection += other.injection;
+    latency += other.latency;
+    return *this;
+}
+
 void stage_pricer::send(locality_level level, count_t message_bytes, count_t num_items,
                         double num_messages) {
     const auto& here = machine_.at(level);

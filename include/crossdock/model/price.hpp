@@ -34,6 +34,9 @@ struct stage_price {
     double path() const noexcept {
         return latency + std::max({sending, receiving + matching, transfer, injection}) + copying;
     }
+
+    /// @brief Adds term by term.
+    stage_price& operator+=(const stage_price& other) noexcept;
 };
 
 /// @brief From a rank's start to its end: its core's work in all stages, or the paths of all stages one

@@ -1,0 +1,248 @@
+#include "crossdock/select/dense_route.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "crossdock/model/price.hpp"
+#include "crossdock/route/grid.hpp"
+
+namespace crossdock {
+
+namespace {
+
+// How many ranks and regions there are, and how they differ.
+struct region_sizes {
+    rank_t num_ranks;
+    region_t num_regions;
+    rank_t smallest;
+    rank_t largest;
+    bool are_blocks;  // consecutive ranks, as many in each region
+};
+
+constexpr double picoseconds = 1e12;  // in a second
+
+// To and from ranks that are equally far, in one stage.
+struct partner_messages {
+    locality_level level;
+    count_t num_sent;      // by the slowest rank
+    count_t num_received;  // by the slowest rank
+    double mean;           // messages that a rank sends
+    double share;          // of a rank's items, in each message
+};
+
+using dense_stage = std::vector<partner_messages>;
+
+struct dense_way {
+    std::string route;
+    std::vector<dense_stage> stages;
+};
+
+double share_of(count_t num_parts) { return 1.0 / static_cast<double>(num_parts); }
+
+partner_messages to_all(locality_level level, count_t num_others, double share) {
+    return {level, num_others, num_others, static_cast<double>(num_others), share};
+}
+partner_messages to_members(const region_sizes& all, count_t num_parts) {
+    return to_all(locality_level::region, all.largest - 1, share_of(num_parts));
+}
+
+// To the counterparts in other regions: in a small region one is that of several ranks of a large one.
+partner_messages to_counterparts(const region_sizes& all, count_t num_sent, count_t num_received,
+                                 double share) {
+    const count_t num_alike = (all.largest - 1) / all.smallest + 1;
+    return {locality_level::network, num_sent, num_received * num_alike,
+            static_cast<double>(num_sent), share};
+}
+
+dense_way direct_way(const region_sizes& all) {
+    const double share = share_of(all.num_ranks);
+    return {"direct",
+            {{to_all(locality_level::region, all.smallest - 1, share),
+              to_all(locality_level::network, all.num_ranks - all.smallest, share)}}};
+}
+
+dense_way two_step_way(const region_sizes& all) {
+    const count_t num_others = all.num_regions - 1;
+    return {"two_step",
+            {{to_members(all, all.num_ranks),
+              to_counterparts(all, num_others, num_others, share_of(all.num_regions))},
+             {to_members(all, all.largest)}}};
+}
+
+// Members speak by number, as where nothing is agreed; those who speak hand out what they got.
+dense_way three_step_way(const region_sizes& all) {
+    const count_t num_others = all.num_regions - 1;
+    const double speaking_share = all.largest * share_of(all.num_regions);
+    auto speaking =
+        to_all(locality_level::network,
+               std::min<count_t>(num_others, num_others / all.smallest + 1), speaking_share);
+    speaking.mean = static_cast<double>(num_others) * share_of(all.largest);
+    const count_t num_speakers = std::min<count_t>(all.largest, num_others);
+    auto handing_out = to_members(all, all.largest);
+    handing_out.num_received = std::min<count_t>(num_speakers, handing_out.num_sent);
+    handing_out.mean *= static_cast<double>(num_speakers) * share_of(all.largest);
+    return {"three_step", {{to_members(all, all.largest)}, {speaking}, {handing_out}}};
+}
+
+// Of the slowest cell in one dimension of a `block_grid`.
+struct grid_stage {
+    count_t num_sent;
+    count_t num_received;
+    rank_t
+        block;  // cells that are cut into num_parts; 0 if not all such blocks are equal, or their parts
+    rank_t num_parts;
+};
+
+std::vector<grid_stage> stages_of_grid(rank_t num_cells, int num_dimensions) {
+    std::vector<grid_stage> stages;
+    rank_t smallest = num_cells;
+    rank_t largest = num_cells;
+    for (const rank_t k : balanced_shape(num_cells, num_dimensions)) {
+        const count_t num_siblings = std::min(k, largest) - 1;
+        // The first cell of a block is next for two of each sibling that is larger by one.
+        const count_t num_larger = smallest < k ? 0 : std::max(smallest % k, largest % k);
+        const bool are_equal = smallest == largest && smallest % k == 0;
+        stages.push_back({num_siblings, num_siblings + num_larger, are_equal ? smallest : 0, k});
+        smallest /= k;
+        largest = (largest - 1) / k + 1;
+    }
+    return stages;
+}
+
+dense_way locality_way(const region_sizes& all, int num_dimensions) {
+    dense_way way{"locality:" + std::to_string(num_dimensions), {}};
+    for (const auto& [num_sent, num_received, block, k] :
+         stages_of_grid(all.num_regions, num_dimensions))
+        way.stages.push_back({to_counterparts(all, num_sent, num_received, share_of(k))});
+    way.stages.push_back({to_members(all, all.largest)});
+    return way;
+}
+
+// How many of those that a rank sends to are known to be of its region.
+count_t num_inside(const region_sizes& all, const grid_stage& stage) {
+    if (all.num_regions == 1) return stage.num_sent;
+    if (!all.are_blocks || stage.block == 0) return 0;
+    if (all.largest % stage.block == 0) return stage.num_sent;
+    const rank_t stride = stage.block / stage.num_parts;
+    const bool is_aligned = stage.block % all.largest == 0 && all.largest % stride == 0;
+    return is_aligned ? all.largest / stride - 1 : 0;
+}
+
+dense_way grid_way(const region_sizes& all, int num_dimensions) {
+    dense_way way{"grid:" + std::to_string(num_dimensions), {}};
+    for (const auto& stage : stages_of_grid(all.num_ranks, num_dimensions)) {
+        const double share = share_of(stage.num_parts);
+        const count_t num_near = num_inside(all, stage);
+        auto near = to_all(locality_level::region, num_near, share);
+        auto far = to_all(locality_level::network, stage.num_sent - num_near, share);
+        (far.num_sent > 0 ? far : near).num_received += stage.num_received - stage.num_sent;
+        way.stages.push_back({near, far});
+    }
+    return way;
+}
+
+int most_dimensions(rank_t num_places) {
+    return static_cast<int>(std::bit_width(static_cast<unsigned>(num_places - 1)));
+}
+
+region_sizes sizes_of(const topology& regions) {
+    region_sizes all{regions.num_ranks(), regions.num_regions(), regions.num_ranks(), 1, false};
+    for (region_t region = 0; region < all.num_regions; ++region) {
+        all.smallest = std::min(all.smallest, regions.region_size(region));
+        all.largest = std::max(all.largest, regions.region_size(region));
+    }
+    const auto placements = regions.placements();
+    all.are_blocks = placements.size() == 1 && all.smallest == all.largest &&
+                     placements.front().run_length == all.largest;
+    return all;
+}
+
+std::vector<dense_way> ways_on(const region_sizes& all) {
+    std::vector<dense_way> ways{direct_way(all)};
+    if (all.num_regions > 1 && all.largest > 1) {
+        ways.push_back(two_step_way(all));
+        ways.push_back(three_step_way(all));
+        for (int n = 1; n <= most_dimensions(all.num_regions); ++n)
+            ways.push_back(locality_way(all, n));
+    }
+    for (int n = 2; n <= most_dimensions(all.num_ranks); ++n) ways.push_back(grid_way(all, n));
+    return ways;
+}
+
+struct dense_price {
+    stage_price slowest;
+    double mean_work;  // seconds of a core, per rank
+};
+
+dense_price price_of(const dense_stage& stage, const region_sizes& all, const machine& m,
+                     const dense_load& load) {
+    stage_pricer slowest(m);
+    stage_pricer mean(m);
+    double node_bytes = 0;
+    for (const auto& some : stage) {
+        if (some.num_sent == 0) continue;
+        const auto num_items =
+            static_cast<count_t>(std::llround(some.share * static_cast<double>(load.num_items)));
+        const count_t bytes = load.message_bytes + num_items * load.item_bytes;
+        slowest.send(some.level, bytes, some.num_sent * num_items,
+                     static_cast<double>(some.num_sent));
+        slowest.receive(some.level, bytes, 0, static_cast<double>(some.num_received));
+        mean.send(some.level, bytes, std::llround(some.mean * static_cast<double>(num_items)),
+                  some.mean);
+        mean.receive(some.level, bytes, 0, some.mean);
+        if (some.level == locality_level::network)
+            node_bytes += all.largest * some.mean * static_cast<double>(bytes);
+    }
+    return {slowest.price(std::llround(node_bytes)), mean.price(0).work()};
+}
+
+candidate_price price_of(const dense_way& way, const region_sizes& all, const machine& m,
+                         const dense_load& load) {
+    double seconds = 0;
+    double work = 0;
+    stage_price sum;
+    for (const auto& stage : way.stages) {
+        const auto [slowest, mean_work] = price_of(stage, all, m, load);
+        seconds += rank_seconds(std::span(&slowest, 1));
+        work += mean_work + m.turn_seconds;
+        sum += slowest;
+    }
+    if (m.num_cores > 0) seconds = std::max(seconds, all.num_ranks * work / m.num_cores);
+    return {way.route, std::round(seconds * picoseconds) / picoseconds, dominating_term(sum)};
+}
+
+}  // namespace
+
+struct dense_route_chooser::candidates {
+    region_sizes sizes;
+    std::vector<dense_way> ways;
+};
+
+dense_route_chooser::dense_route_chooser(const topology& regions) {
+    const auto sizes = sizes_of(regions);
+    all_ = std::make_shared<candidates>(candidates{sizes, ways_on(sizes)});
+}
+
+route_choice dense_route_chooser::choose(const machine& m, const dense_load& load) const {
+    route_choice choice;
+    for (const auto& way : all_->ways)
+        choice.candidates.push_back(price_of(way, all_->sizes, m, load));
+    std::stable_sort(choice.candidates.begin(), choice.candidates.end(),
+                     [](const auto& a, const auto& b) { return a.seconds < b.seconds; });
+    return choice;
+}
+
+double dense_route_chooser::seconds(std::string_view route, const machine& m,
+                                    const dense_load& load) const {
+    const auto found = std::find_if(all_->ways.begin(), all_->ways.end(),
+                                    [&](const auto& way) { return way.route == route; });
+    if (found == all_->ways.end())
+        throw error(errc::unknown_route,
+                    fmt::format("the route {} is not among those priced", route));
+    return price_of(*found, all_->sizes, m, load).seconds;
+}
+
+}  // namespace crossdock

@@ -1,0 +1,206 @@
+#include "crossdock/select/dense_route.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "crossdock/model/price.hpp"
+#include "crossdock/route/route.hpp"
+#include "support/machines.hpp"
+#include "support/thrown_by.hpp"
+#include "support/topologies.hpp"
+
+namespace crossdock {
+namespace {
+
+using test::thrown_by;
+using test::uniform_machine;
+
+constexpr count_t header_bytes = 48;
+constexpr double one_picosecond = 1.01e-12;
+
+std::string chosen(const char* regions, const machine& m = default_machine()) {
+    const auto load = dense_load{.message_bytes = header_bytes};
+    return dense_route_chooser(topology::from_string(regions)).choose(m, load).route();
+}
+
+// Every rank's partners of a stage, rank by rank.
+double slowest_seconds(const route& way, const topology& regions, int stage, const machine& m) {
+    std::vector<stage_pricer> ranks;
+    std::vector<count_t> node_bytes(static_cast<std::size_t>(regions.num_regions()));
+    const rank_layout layout(regions);
+    const auto node_of = [&](rank_t rank) -> count_t& {
+        return node_bytes[static_cast<std::size_t>(regions.region_of(rank))];
+    };
+    for (rank_t rank = 0; rank < regions.num_ranks(); ++rank) {
+        auto& one = ranks.emplace_back(m);
+        const auto [destinations, sources] = way.partners(rank, stage);
+        for (const rank_t to : destinations) one.send(layout.level_of(rank, to), header_bytes, 0);
+        for (const rank_t from : sources) one.receive(layout.level_of(rank, from), header_bytes, 0);
+        node_of(rank) += one.network_bytes_sent();
+    }
+    double slowest = 0;
+    for (rank_t rank = 0; rank < regions.num_ranks(); ++rank) {
+        const auto& one = ranks[static_cast<std::size_t>(rank)];
+        const auto price = one.price(node_of(rank));
+        slowest = std::max({slowest, price.work(), price.path()});
+    }
+    return slowest;
+}
+
+double seconds_of_partners(const std::string& name, const topology& regions, const machine& m) {
+    const auto way = make_route(name, regions);
+    double seconds = 0;
+    for (int stage = 0; stage < way->num_stages(); ++stage)
+        seconds += slowest_seconds(*way, regions, stage, m);
+    return seconds;
+}
+
+const std::vector<machine>& some_machines() {
+    static const std::vector<machine> all{default_machine(), load_machine("lassen")};
+    return all;
+}
+
+TEST(DenseRoute, CostsWhatTheSlowestRanksOfItsStagesSpendOnTheirPartners) {
+    for (const char* text :
+         {"1x1", "1x2", "1x16", "1x17", "1x60", "1x97", "13x1", "64x1", "8x4", "16x4"}) {
+        const auto regions = topology::from_string(text);
+        const dense_route_chooser prices(regions);
+        for (const auto& m : some_machines()) {
+            const auto choice = prices.choose(m, {.message_bytes = header_bytes});
+            for (const auto& [name, seconds, term] : choice.candidates)
+                EXPECT_NEAR(seconds, seconds_of_partners(name, regions, m), one_picosecond)
+                    << text << ' ' << name;
+        }
+    }
+}
+
+// As when a grid's blocks are not the regions', or those who send are not those who receive.
+TEST(DenseRoute, CostsNoLessThanItsPartnersWhereTheSlowestRankIsNotKnown) {
+    for (const char* text :
+         {"2x4", "3x4", "4x4", "4x6", "4x8", "2x9", "cyclic:4x4", "cyclic:3x5"}) {
+        const auto regions = topology::from_string(text);
+        const dense_route_chooser prices(regions);
+        for (const auto& m : some_machines()) {
+            const auto choice = prices.choose(m, {.message_bytes = header_bytes});
+            for (const auto& [name, seconds, term] : choice.candidates)
+                EXPECT_GE(seconds, seconds_of_partners(name, regions, m) - one_picosecond)
+                    << text << ' ' << name;
+        }
+    }
+}
+
+TEST(DenseRoute, CandidatesAreThoseThatTheRegionsTellApart) {
+    const auto candidates = [](const char* regions) {
+        std::vector<std::string> names;
+        const dense_route_chooser prices(topology::from_string(regions));
+        for (const auto& one : prices.choose(default_machine()).candidates)
+            names.push_back(one.route);
+        std::sort(names.begin(), names.end());
+        return names;
+    };
+    using names = std::vector<std::string>;
+
+    EXPECT_EQ(candidates("1x1"), names{"direct"});
+    EXPECT_EQ(candidates("1x8"), (names{"direct", "grid:2", "grid:3"}));
+    EXPECT_EQ(candidates("8x1"), (names{"direct", "grid:2", "grid:3"}));
+    EXPECT_EQ(candidates("4x2"), (names{"direct", "grid:2", "grid:3", "locality:1", "locality:2",
+                                        "three_step", "two_step"}));
+}
+
+TEST(DenseRoute, OfOneRegionIsDirectForFewRanksAndAGridOfMoreDimensionsForMore) {
+    for (const char* few : {"1x1", "1x2", "1x3", "1x5"}) EXPECT_EQ(chosen(few), "direct") << few;
+    EXPECT_EQ(chosen("1x8"), "grid:2");
+    EXPECT_EQ(chosen("1x16"), "grid:2");
+    EXPECT_EQ(chosen("1x17"), "grid:2");
+    EXPECT_EQ(chosen("1x64"), "grid:3");
+    EXPECT_EQ(chosen("1x1024"), "grid:5");
+    EXPECT_EQ(chosen("1x16384"), "grid:7");
+}
+
+TEST(DenseRoute, BetweenRegionsSavesStagesOrMessagesByWhatTheyCost) {
+    EXPECT_EQ(chosen("2x4"), "locality:1");
+    EXPECT_EQ(chosen("4x4"), "locality:1");
+    EXPECT_EQ(chosen("cyclic:4x4"), "locality:1");
+    EXPECT_EQ(chosen("8x4"), "three_step");
+    EXPECT_EQ(chosen("16x4"), "three_step");
+    EXPECT_EQ(chosen("64x4"), "locality:3");
+    EXPECT_EQ(chosen("16x48"), "grid:5");
+    EXPECT_EQ(chosen("64x32"), "grid:6");
+    EXPECT_EQ(chosen("1024x16"), "grid:7");
+}
+
+// What measurements on two cores have found best: a message is work there, and a stage a turn of each rank.
+TEST(DenseRoute, OnCoresThatRanksShareHasFewMessagesAndFewStages) {
+    const auto m = load_machine("emulated_cluster");
+
+    EXPECT_EQ(chosen("1x8", m), "direct");
+    EXPECT_EQ(chosen("1x16", m), "direct");
+    EXPECT_EQ(chosen("1x64", m), "grid:2");
+    EXPECT_EQ(chosen("1x1024", m), "grid:3");
+    EXPECT_EQ(chosen("2x4", m), "locality:1");
+    EXPECT_EQ(chosen("4x4", m), "three_step");
+    EXPECT_EQ(chosen("8x4", m), "three_step");
+    EXPECT_EQ(chosen("64x4", m), "locality:3");
+    EXPECT_EQ(chosen("16x48", m), "three_step");
+    EXPECT_EQ(chosen("64x32", m), "three_step");
+    EXPECT_EQ(chosen("1024x16", m), "locality:5");
+}
+
+// 4 ranks of one region: 3 messages, or one in each of two stages. 1 ns of overhead on either side.
+TEST(DenseRoute, CostsWhatOneCanWorkOut) {
+    const auto m = uniform_machine(1, 10, 0.5);
+    const dense_route_chooser prices(topology::from_string("1x4"));
+
+    // Overheads of 3 messages, and the last one's way; 20 bytes in 0.5 ns each.
+    EXPECT_NEAR(prices.seconds("direct", m, {.message_bytes = 20}), 42e-9, one_picosecond);
+    EXPECT_NEAR(prices.seconds("grid:2", m, {.message_bytes = 20}), 44e-9, one_picosecond);
+    // 40 items of 1 byte: 10 for each rank on direct; 20 in each of two messages on the grid.
+    const dense_load items{.num_items = 40, .item_bytes = 1};
+    EXPECT_NEAR(prices.seconds("direct", m, items), 27e-9, one_picosecond);
+    EXPECT_NEAR(prices.seconds("grid:2", m, items), 44e-9, one_picosecond);
+}
+
+// Work is 2 ns for each message and a turn 100 ns, on one core for 4 ranks.
+TEST(DenseRoute, OnSharedCoresTakesNoLessThanTheWorkAndTheTurnsOfAll) {
+    auto m = uniform_machine(1, 10, 0);
+    m.num_cores = 1;
+    m.turn_seconds = 100e-9;
+    const dense_route_chooser prices(topology::from_string("1x4"));
+
+    EXPECT_NEAR(prices.seconds("direct", m), 4 * (3 * 2e-9 + 100e-9), one_picosecond);
+    EXPECT_NEAR(prices.seconds("grid:2", m), 4 * 2 * (2e-9 + 100e-9), one_picosecond);
+}
+
+TEST(DenseRoute, OfLargeLoadsIsDirect) {
+    for (const char* text : {"1x64", "4x4", "16x48"}) {
+        const dense_route_chooser prices(topology::from_string(text));
+        EXPECT_EQ(prices.choose(default_machine(), {.num_items = 1 << 28}).route(), "direct")
+            << text;
+    }
+}
+
+TEST(DenseRoute, HasNoPriceForARouteThatIsNoCandidate) {
+    const dense_route_chooser prices(topology::from_string("1x4"));
+
+    const error refused = thrown_by([&] { prices.seconds("three_step", default_machine()); });
+
+    EXPECT_EQ(refused.code(), errc::unknown_route);
+}
+
+TEST(DenseRoute, IsARouteOfItsTopologyWithFewMessages) {
+    for (const rank_t num_ranks : {1, 2, 5, 16, 17, 42, 97, 256}) {
+        for (const auto& regions : test::conformance_topologies(num_ranks)) {
+            const auto name = dense_route_chooser(regions).choose(default_machine()).route();
+            const auto way = make_route(name, regions);
+            EXPECT_LE(way->max_messages_per_rank(), num_ranks) << regions.to_string();
+        }
+    }
+    for (const char* text : {"1x16384", "1024x16"}) {
+        const auto many = topology::from_string(text);
+        EXPECT_LT(make_route(chosen(text), many)->max_messages_per_rank(), 100) << text;
+    }
+}
+
+}  // namespace
+}  // namespace crossdock
