@@ -2,57 +2,41 @@
 
 #include <sched.h>
 
+#include <array>
 #include <fstream>
-#include <map>
+#include <limits>
 #include <string>
 
 namespace crossdock {
 
 namespace {
 
-struct host_entry {
-    std::int64_t host = 0;
-    cpu_set_t cores;
-};
-
-host_entry find_own() {
-    host_entry own;
+int number_of_host() {
     std::string text;
     std::ifstream("/proc/sys/kernel/random/boot_id") >> text;
-    own.host = agreement_hash(text);
-    CPU_ZERO(&own.cores);
-    sched_getaffinity(0, sizeof own.cores, &own.cores);  // none where there are more than it holds
-    return own;
+    return static_cast<int>(agreement_hash(text) % std::numeric_limits<int>::max());
 }
 
-struct host_load {
+// Those that any of the ranks may run on; none where there are more than a set holds.
+int count_cores(const communicator& host) {
     cpu_set_t cores;
-    int num_ranks = 0;
-
-    host_load() { CPU_ZERO(&cores); }
-};
+    CPU_ZERO(&cores);
+    sched_getaffinity(0, sizeof cores, &cores);
+    CROSSDOCK_MPI(MPI_Allreduce(MPI_IN_PLACE, &cores, sizeof cores, MPI_BYTE, MPI_BOR, host.get()));
+    return CPU_COUNT(&cores);
+}
 
 }  // namespace
 
 int count_shared_cores(const communicator& comm) {
-    const host_entry own = find_own();
-    std::vector<host_entry> all(static_cast<std::size_t>(comm.num_ranks()));
-    CROSSDOCK_MPI(
-        MPI_Allgather(&own, sizeof own, MPI_BYTE, all.data(), sizeof own, MPI_BYTE, comm.get()));
-    std::map<std::int64_t, host_load> hosts;
-    for (const auto& entry : all) {
-        auto& host = hosts[entry.host];
-        CPU_OR(&host.cores, &host.cores, &entry.cores);
-        ++host.num_ranks;
-    }
-    int num_cores = 0;
-    bool is_shared = false;
-    for (const auto& [key, host] : hosts) {
-        const int count = CPU_COUNT(&host.cores);
-        num_cores += count;
-        is_shared = is_shared || (count > 0 && host.num_ranks > count);
-    }
-    return is_shared ? num_cores : 0;
+    auto host = comm.split(number_of_host());
+    const int num_cores = count_cores(host);
+    const bool is_first = host.rank() == 0;
+    const bool is_shared = num_cores > 0 && host.num_ranks() > num_cores;
+    host.close();
+    std::array<int, 2> sums{is_first ? num_cores : 0, is_shared ? 1 : 0};
+    CROSSDOCK_MPI(MPI_Allreduce(MPI_IN_PLACE, sums.data(), 2, MPI_INT, MPI_SUM, comm.get()));
+    return sums[1] > 0 ? sums[0] : 0;
 }
 
 }  // namespace crossdock

@@ -1,0 +1,29 @@
+#include "crossdock/model/assumed_machine_mpi.hpp"
+
+#include "host_cores_mpi.hpp"
+
+namespace crossdock {
+
+namespace {
+
+constexpr const char* shared_cores_name = "emulated_cluster";
+
+struct assumption final : communicator_resource {
+    explicit assumption(const communicator& comm) : value(default_machine()) {
+        const int num_cores = count_shared_cores(comm);
+        if (num_cores == 0) return;
+        value = load_machine(shared_cores_name);
+        value.num_cores = num_cores;
+        value.sources["num_cores"] = "counted: the cores that the ranks may run on";
+    }
+
+    machine value;
+};
+
+}  // namespace
+
+const machine& assumed_machine(const communicator& comm) {
+    return comm.resource<assumption>().value;
+}
+
+}  // namespace crossdock
