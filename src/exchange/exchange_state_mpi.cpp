@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "crossdock/model/assumed_machine_mpi.hpp"
 #include "inside_route.hpp"
 
 namespace crossdock {
@@ -38,6 +39,7 @@ exchange_state::exchange_state(const communicator& comm)
     : first_tag_(comm.reserve_tags(2 * exchange_tags::count)),
       environment_choice_(environment_of_first(comm, "CROSSDOCK_EXCHANGE")),
       all_share_memory_(do_all_share_memory(comm)),
+      machine_(assumed_machine(comm)),
       window_(all_share_memory_) {}
 
 exchange_tags exchange_state::next_tags() noexcept {
@@ -54,7 +56,7 @@ exchange_algorithm exchange_state::resolve(const std::string& name, const topolo
     if (ruled_regions_ != regions) {
         ruled_regions_ = regions;
         ruled_ = choose_exchange_algorithm(
-            all_share_memory_ ? topology::one_region(regions.num_ranks()) : regions);
+            all_share_memory_ ? topology::one_region(regions.num_ranks()) : regions, machine_);
     }
     return ruled_;
 }
@@ -74,7 +76,7 @@ const kept_route& exchange_state::inside_region(const topology& regions, rank_t 
         if (kept->is_inside_region && kept->regions == regions) return *kept;
     }
     const region_t region = regions.region_of(rank);
-    auto inside = make_inside_route(regions.region_size(region));
+    auto inside = make_inside_route(regions.region_size(region), machine_);
     kept_route one{inside->name(), regions, true, std::move(inside), regions.local_rank(rank), {}};
     find_partners(one, [&](rank_t place) { return regions.rank_at(region, place); });
     return keep(std::move(one));

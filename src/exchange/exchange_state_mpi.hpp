@@ -77,6 +77,7 @@ class exchange_state final : public communicator_resource {
     std::uint64_t num_exchanges_ = 0;
     std::string environment_choice_;
     bool all_share_memory_;
+    const machine& machine_;
     put_window window_;
     std::optional<topology> ruled_regions_;  // for which the rule last chose
     exchange_algorithm ruled_;

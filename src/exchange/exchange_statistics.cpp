@@ -174,19 +174,23 @@ std::vector<exchange_traffic> count_routed(const topology& regions, all_messages
 // The routes inside the regions, one for each size.
 class inside_routes {
   public:
+    explicit inside_routes(const machine& m) : machine_(m) {}
+
     const route& of_size(rank_t num_members) {
         auto& way = ways_[num_members];
-        if (!way) way = make_inside_route(num_members);
+        if (!way) way = make_inside_route(num_members, machine_);
         return *way;
     }
 
   private:
+    const machine& machine_;
     std::unordered_map<rank_t, std::unique_ptr<route>> ways_;
 };
 
-std::vector<exchange_traffic> count_by_region(const topology& regions, all_messages messages) {
+std::vector<exchange_traffic> count_by_region(const topology& regions, all_messages messages,
+                                              const machine& m) {
     traffic_counter traffic(regions);
-    inside_routes inside;
+    inside_routes inside(m);
     const auto way_in = [&](region_t region) -> const route& {
         return inside.of_size(regions.region_size(region));
     };
@@ -217,14 +221,14 @@ std::vector<exchange_traffic> count_by_region(const topology& regions, all_messa
 
 std::vector<exchange_traffic> count_exchange(const topology& regions, all_messages messages,
                                              const exchange_algorithm& algorithm,
-                                             count_t max_forwarded_bytes) {
+                                             count_t max_forwarded_bytes, const machine& m) {
     check_messages(regions, messages);
     switch (algorithm.method) {
         case exchange_method::routed:
             return count_routed(regions, messages, *make_route(algorithm.route, regions),
                                 max_forwarded_bytes);
         case exchange_method::locality_personalized:
-        case exchange_method::locality_nonblocking: return count_by_region(regions, messages);
+        case exchange_method::locality_nonblocking: return count_by_region(regions, messages, m);
         case exchange_method::rma:
             check_one_size(messages);
             return count_direct(regions, messages, source_bytes);

@@ -4,12 +4,13 @@
 
 #include <memory>
 
+#include "crossdock/model/machine.hpp"
 #include "crossdock/route/route.hpp"
 
 namespace crossdock {
 
 /// @brief The route of `locality_personalized` and `locality_nonblocking` among the members of a
 /// region; its ranks are their local ranks.
-std::unique_ptr<route> make_inside_route(rank_t num_members);
+std::unique_ptr<route> make_inside_route(rank_t num_members, const machine& m);
 
 }  // namespace crossdock

@@ -38,7 +38,7 @@ class AnalyzeExchange(unittest.TestCase):
             for name in FIGURES:
                 self.assertEqual(list(report[name]), ["total", "max", "mean"])
         self.assertEqual([(report["name"], report["algorithm"]) for report in found["algorithms"]],
-                         [("nbx", "nonblocking"), ("auto", "routed:three_step")])
+                         [("nbx", "nonblocking"), ("auto", "routed:locality:1")])
 
     def test_DensePatternIsOneNumberToEveryOtherRank(self):
         found = by_name(analyze("dense:1", 8, "2x4", "--values", "pattern"))
@@ -97,7 +97,7 @@ class AnalyzeExchange(unittest.TestCase):
         most = {name: report["messages"]["max"] for name, report in by_name(found).items()}
         self.assertEqual((most["routed:direct"], most["routed:hypercube"]), (16383, 14))
         self.assertEqual(most["routed:grid:2"], 127 + 127)
-        self.assertEqual(most["auto"], 5 * 3 + 15)
+        self.assertEqual(most["auto"], 7 * 3)
 
     def test_TableHasOneLinePerAlgorithm(self):
         done = crossdock("analyze", "dense:1", "--ranks", 8, "--topology", "2x4", "--exchange",

@@ -1,11 +1,12 @@
 /// @file
-/// @brief The algorithms of a sparse data exchange, by name, and the rule that chooses one.
+/// @brief The algorithms of a sparse data exchange, by name, and the choice of one.
 #pragma once
 
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "crossdock/model/machine.hpp"
 #include "crossdock/topology/topology.hpp"
 
 namespace crossdock {
@@ -48,26 +49,19 @@ exchange_algorithm parse_exchange_algorithm(std::string_view name);
 /// @brief The name that `parse_exchange_algorithm` reads back.
 std::string to_string(const exchange_algorithm& algorithm);
 
-/// @brief What `auto` takes on these ranks: a rule, without any communication.
+/// @brief What `auto` takes on these ranks: the cheapest route of `dense_route_chooser`, for messages that
+/// carry nothing. No communication.
 ///
 /// Where all ranks share memory, `auto` asks for one region, whatever the regions are: none is far.
 ///
 /// A routed exchange needs no reduction over all ranks: it sends as few messages as a barrier, and
-/// they carry the data. So the rule chooses a route.
-///
-/// | ranks | route |
-/// |---|---|
-/// | one region, up to 16 ranks | `direct` |
-/// | one region, more | `grid:n` |
-/// | several regions | `three_step`, `locality:n`, or for large ones `grid:n` |
-///
-/// n and the choice among these are those for which the messages and the waiting of one rank cost
-/// least, a message between regions counted as ten inside. So members share out a few regions, and
-/// many regions are a grid. What a rank has to send does not
-/// matter, and so need not be agreed on: few messages ride with those that are sent anyway, and a
-/// long one is only announced on the route and travels directly (`exchange_options`).
+/// they carry the data. What a rank has to send does not matter, and so need not be agreed on: few messages
+/// ride with those that are sent anyway, and a long one is only announced on the route and travels directly
+/// (`exchange_options`).
+/// @param m  equal on all ranks
 /// @par Complexity
-/// Time O(R + log P) for R regions.
-exchange_algorithm choose_exchange_algorithm(const topology& regions);
+/// Time O(R + log^2 P) for R regions.
+exchange_algorithm choose_exchange_algorithm(const topology& regions,
+                                             const machine& m = default_machine());
 
 }  // namespace crossdock

@@ -40,6 +40,7 @@ struct sized_message {
 /// @param messages             entry p for rank p: what it sends, in any order, destinations may
 ///                             repeat
 /// @param max_forwarded_bytes  of `exchange_options`; `auto_max_forwarded_bytes` under "auto"
+/// @param m                    chooses the route inside the regions, for algorithms by region
 /// @return entry p for rank p
 /// @throws error(errc::size_mismatch)      there are not as many entries as ranks
 /// @throws error(errc::rank_out_of_range)  a destination is not a rank
@@ -52,7 +53,8 @@ struct sized_message {
 std::vector<exchange_traffic> count_exchange(
     const topology& regions, std::span<const std::vector<sized_message>> messages,
     const exchange_algorithm& algorithm,
-    count_t max_forwarded_bytes = std::numeric_limits<count_t>::max());
+    count_t max_forwarded_bytes = std::numeric_limits<count_t>::max(),
+    const machine& m = default_machine());
 
 /// @brief `exchange_traffic`, field by field over all ranks.
 struct exchange_traffic_summary {

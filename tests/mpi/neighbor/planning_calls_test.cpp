@@ -87,7 +87,8 @@ int MPI_Win_allocate_shared(MPI_Aint a, int b, MPI_Info c, MPI_Comm d, void* e, 
 }
 
 int MPI_Allreduce(const void* a, void* b, int count, MPI_Datatype d, MPI_Op e, MPI_Comm f) {
-    longest_reduction = std::max(longest_reduction, count);
+    // A set of cores is united; it is as long for any number of ranks.
+    if (e != MPI_BOR) longest_reduction = std::max(longest_reduction, count);
     ++num_reductions;
     return PMPI_Allreduce(a, b, count, d, e, f);
 }

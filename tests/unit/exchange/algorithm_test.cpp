@@ -4,9 +4,7 @@
 
 #include <set>
 
-#include "crossdock/route/route.hpp"
 #include "support/thrown_by.hpp"
-#include "support/topologies.hpp"
 
 namespace crossdock {
 namespace {
@@ -70,48 +68,26 @@ TEST(ExchangeAlgorithm, IsRefusedIfNobodyKnowsItsName) {
     }
 }
 
-std::string chosen_route(const topology& regions) {
-    const auto chosen = choose_exchange_algorithm(regions);
-    EXPECT_EQ(chosen.method, exchange_method::routed);
-    return chosen.route;
+TEST(ChosenExchangeAlgorithm, IsTheCheapestRouteForEmptyBundles) {
+    const auto chosen = [](const char* regions) {
+        return to_string(choose_exchange_algorithm(topology::from_string(regions)));
+    };
+    EXPECT_EQ(chosen("1x4"), "routed:direct");
+    EXPECT_EQ(chosen("1x8"), "routed:grid:2");
+    EXPECT_EQ(chosen("2x4"), "routed:locality:1");
+    EXPECT_EQ(chosen("4x4"), "routed:locality:1");
+    EXPECT_EQ(chosen("8x4"), "routed:three_step");
+    EXPECT_EQ(chosen("16x48"), "routed:grid:5");
+    EXPECT_EQ(chosen("64x32"), "routed:grid:6");
 }
 
-TEST(ChosenExchangeAlgorithm, IsDirectForFewRanksOfOneRegion) {
-    for (const rank_t num_ranks : {1, 2, 3, 15, 16})
-        EXPECT_EQ(chosen_route(topology::one_region(num_ranks)), "direct") << num_ranks;
-}
-
-TEST(ChosenExchangeAlgorithm, IsAGridForManyRanksOfOneRegion) {
-    for (const rank_t num_ranks : {17, 64, 97, 1000, 16384}) {
-        const auto route = chosen_route(topology::one_region(num_ranks));
-        EXPECT_TRUE(route.starts_with("grid:")) << num_ranks << ' ' << route;
+TEST(ChosenExchangeAlgorithm, DependsOnTheMachine) {
+    const auto m = load_machine("emulated_cluster");
+    for (const char* text : {"4x4", "8x4"}) {
+        EXPECT_EQ(choose_exchange_algorithm(topology::from_string(text), m),
+                  (exchange_algorithm{exchange_method::routed, "three_step"}))
+            << text;
     }
-}
-
-TEST(ChosenExchangeAlgorithm, KeepsRegionsTogether) {
-    for (const char* text : {"2x8", "cyclic:2x8", "3,5,1", "64x4", "1024x16"}) {
-        const auto route = chosen_route(topology::from_string(text));
-        EXPECT_TRUE(route.starts_with("locality:") || route == "three_step")
-            << text << ' ' << route;
-    }
-}
-
-TEST(ChosenExchangeAlgorithm, IsAGridWhereRegionsAreOneRankOrVeryLarge) {
-    for (const char* text : {"16x1", "1000x1", "2x512"})
-        EXPECT_TRUE(chosen_route(topology::from_string(text)).starts_with("grid:")) << text;
-}
-
-TEST(ChosenExchangeAlgorithm, FitsAnyTopologyAndSendsFewMessages) {
-    for (const rank_t num_ranks : {1, 2, 5, 16, 17, 42, 97, 256}) {
-        for (const auto& regions : test::conformance_topologies(num_ranks)) {
-            const auto way = make_route(chosen_route(regions), regions);
-            EXPECT_LE(way->max_messages_per_rank(), num_ranks) << regions.to_string();
-        }
-    }
-    const auto many = topology::from_string("1024x16");
-    EXPECT_LT(make_route(chosen_route(many), many)->max_messages_per_rank(), 200);
-    const auto one = topology::one_region(16384);
-    EXPECT_LT(make_route(chosen_route(one), one)->max_messages_per_rank(), 100);
 }
 
 TEST(ChosenExchangeAlgorithm, IsTheSameForEqualTopologies) {
