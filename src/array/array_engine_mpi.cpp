@@ -7,9 +7,11 @@
 #include <new>
 #include <utility>
 
+#include "array_index.hpp"
 #include "array_window_mpi.hpp"
 #include "batch_carrier_mpi.hpp"
 #include "batch_run_mpi.hpp"
+#include "crossdock/model/assumed_machine_mpi.hpp"
 
 namespace crossdock {
 
@@ -28,11 +30,17 @@ topology regions_for(const communicator& comm, const array_settings& settings) {
     return *settings.regions;
 }
 
+request_size size_of_request(count_t num_entries, std::size_t item_bytes) {
+    const auto index_bytes = with_index_type(num_entries, [](auto index) { return sizeof index; });
+    return {static_cast<count_t>(index_bytes), static_cast<count_t>(item_bytes)};
+}
+
 // The rule of "auto"; nothing else needs one.
-std::optional<array_route_rule> rule_of(const topology& regions, const array_settings& settings) {
+std::optional<array_route_rule> rule_of(const topology& regions, const array_settings& settings,
+                                        const request_size& size, const machine& m) {
     if (settings.transport != array_transport::routed || settings.route != "auto")
         return std::nullopt;
-    return array_route_rule(regions, settings.expected_requests);
+    return array_route_rule(regions, settings.expected_requests, size, m);
 }
 
 std::vector<std::string> routes_of(const std::optional<array_route_rule>& rule,
@@ -88,8 +96,11 @@ class busy_mark {
 
 struct array_engine::implementation {
     implementation(const communicator& c, const topology& regions, const block_partition& owners,
-                   const array_settings& s, std::size_t bytes)
-        : comm(c), rule(rule_of(regions, s)), settings(s), item_bytes(bytes) {
+                   const array_settings& s, std::size_t bytes, const machine& m)
+        : comm(c),
+          rule(rule_of(regions, s, size_of_request(owners.num_entries(), bytes), m)),
+          settings(s),
+          item_bytes(bytes) {
         for (const auto& name : routes_of(rule, settings))
             ways.emplace_back(name, regions, owners, comm.rank());
         way = &ways.front();
@@ -152,11 +163,12 @@ array_engine::array_engine(const communicator& comm, count_t num_entries,
     }
     agree(comm, fault, hash_of(num_entries, settings, item_bytes, regions), arguments_text);
     const auto owners = parts_of_all(comm, num_entries, settings.num_local);
+    const machine& m = assumed_machine(comm);
     state_ = on_all_or_none(comm, [&] {
         auto effective = settings;
         if (settings.transport == array_transport::plain)
             effective.combine = {combining::none, false, false};
-        return std::make_unique<implementation>(comm, regions, owners, effective, item_bytes);
+        return std::make_unique<implementation>(comm, regions, owners, effective, item_bytes, m);
     });
     state_->first_tag = comm.reserve_tags(2 * state_->tags_of_batch());
 }

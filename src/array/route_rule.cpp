@@ -1,18 +1,31 @@
 #include "crossdock/array/route_rule.hpp"
 
-#include "crossdock/exchange/algorithm.hpp"
-
 namespace crossdock {
 
-std::string choose_array_route(const topology& regions, count_t num_requests) {
-    const array_route_rule rule(regions, num_requests);
+std::string choose_array_route(const topology& regions, count_t num_requests,
+                               const request_size& size, const machine& m) {
+    const array_route_rule rule(regions, num_requests, size, m);
     return rule.route_for_next();
 }
 
-array_route_rule::array_route_rule(const topology& regions, count_t expected_requests)
-    : least_of_many_(few_requests_per_message * regions.num_ranks()),
-      most_requests_(expected_requests),
-      for_few_(choose_exchange_algorithm(regions).route),
-      for_many_("direct") {}
+array_route_rule::array_route_rule(const topology& regions, count_t expected_requests,
+                                   const request_size& size, const machine& m)
+    : machine_(m), prices_(regions), size_(size), for_few_(prices_.choose(m).route()) {
+    learn(expected_requests);
+}
+
+void array_route_rule::learn(count_t most_requests) {
+    are_many_ = for_few_ == for_many_ ||
+                seconds(for_many_, most_requests) < seconds(for_few_, most_requests);
+}
+
+// Of all that is carried there and back again.
+double array_route_rule::seconds(const std::string& route, count_t num_requests) const {
+    const auto one_way = [&](count_t item_bytes) {
+        return prices_.seconds(route, machine_,
+                               {.num_items = num_requests, .item_bytes = item_bytes});
+    };
+    return one_way(size_.index_bytes) + one_way(size_.item_bytes);
+}
 
 }  // namespace crossdock

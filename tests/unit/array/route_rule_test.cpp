@@ -1,0 +1,65 @@
+#include "crossdock/array/route_rule.hpp"
+
+#include <gtest/gtest.h>
+
+#include "support/machines.hpp"
+
+namespace crossdock {
+namespace {
+
+// Of 8 ranks direct sends 7 messages, 1400 ns of overheads; a quarter of n requests travels in each of 3
+// messages of grid:2, then half of them in one.
+const machine& slow_overheads() {
+    static const machine m = test::uniform_machine(100, 50, 1);
+    return m;
+}
+
+const topology& eight_ranks() {
+    static const topology regions = topology::one_region(8);
+    return regions;
+}
+
+std::string chosen(count_t num_requests, const request_size& size) {
+    return choose_array_route(eight_ranks(), num_requests, size, slow_overheads());
+}
+
+// grid:2 takes 250 + 3 n and 250 + 2 n ns for 4 bytes, there as back: 1400 for n = 180.
+TEST(ArrayRouteRule, TakesDirectWhereMovingItemsAgainCostsMoreThanMessages) {
+    EXPECT_EQ(chosen(0, {4, 4}), "grid:2");
+    EXPECT_EQ(chosen(176, {4, 4}), "grid:2");
+    EXPECT_EQ(chosen(184, {4, 4}), "direct");
+    EXPECT_EQ(chosen(count_t{1} << 40, {4, 4}), "direct");
+}
+
+// 500 + 5 n there and 500 + 10 n back: 2800 for n = 120.
+TEST(ArrayRouteRule, CountsTheBytesOfIndicesAndOfItems) {
+    EXPECT_EQ(chosen(112, {4, 8}), "grid:2");
+    EXPECT_EQ(chosen(128, {4, 8}), "direct");
+    EXPECT_EQ(chosen(112, {8, 4}), "grid:2");
+    EXPECT_EQ(chosen(128, {8, 4}), "direct");
+}
+
+TEST(ArrayRouteRule, LearnsFromEveryBatch) {
+    array_route_rule rule(eight_ranks(), 0, {4, 4}, slow_overheads());
+    EXPECT_EQ(rule.route_for_few(), "grid:2");
+    EXPECT_EQ(rule.route_for_many(), "direct");
+    EXPECT_EQ(rule.route_for_next(), "grid:2");
+
+    rule.learn(1000);
+    EXPECT_EQ(rule.route_for_next(), "direct");
+    rule.learn(1);
+    EXPECT_EQ(rule.route_for_next(), "grid:2");
+}
+
+TEST(ArrayRouteRule, HasOneRouteWhereDirectIsCheapestAnyway) {
+    for (const count_t num_requests : {count_t{0}, count_t{1} << 20})
+        EXPECT_EQ(choose_array_route(topology::one_region(2), num_requests), "direct");
+}
+
+TEST(ArrayRouteRule, TakesDirectForAHundredItemsInAMessageOnTheMachineAssumed) {
+    EXPECT_EQ(choose_array_route(topology::from_string("4x4"), 16 * 64), "locality:1");
+    EXPECT_EQ(choose_array_route(topology::from_string("4x4"), 16 * 128), "direct");
+}
+
+}  // namespace
+}  // namespace crossdock
