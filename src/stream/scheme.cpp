@@ -7,12 +7,12 @@
 #include <cctype>
 #include <string>
 
+#include "crossdock/select/buffer_choice.hpp"
+#include "worker_buffers.hpp"
+
 namespace crossdock {
 
 namespace {
-
-constexpr count_t most_bytes_of_a_worker = 1 << 20;
-constexpr count_t most_bytes_of_own_buffers = 16 << 20;
 
 struct named_scheme {
     stream_scheme scheme;
@@ -29,6 +29,26 @@ constexpr std::array<named_scheme, 6> names{{{stream_scheme::automatic, "auto"},
 // Buffers that one source fills.
 count_t num_buffers(stream_scheme scheme, count_t num_places, int num_workers) {
     return scheme == stream_scheme::ww ? num_places * num_workers : num_places;
+}
+
+// Of g N items of a worker.
+buffering buffering_of(stream_scheme scheme, const stream_shape& shape) {
+    const auto [num_places, num_workers, buffer_items, item_bytes] = shape;
+    const bool is_ww = scheme == stream_scheme::ww;
+    const count_t held = max_buffered_items(scheme, buffer_items, num_places, num_workers);
+    const auto per_item = [&, items = buffer_items](double number) {
+        return number / static_cast<double>(items);
+    };
+    buffering way;
+    way.buffer_bytes = item_bytes * (is_ww ? held / num_workers : held);
+    way.most_buffer_bytes = is_ww ? most_bytes_of_a_worker : most_bytes_of_a_process;
+    way.messages = per_item(is_ww ? num_workers : 1);
+    if (is_ww) return way;
+    way.copies = 1;
+    way.hand_overs = per_item(num_workers - 1);
+    if (fills_together(scheme))
+        way.hand_overs += static_cast<double>(item_bytes) / static_cast<double>(staged_bytes);
+    return way;
 }
 
 }  // namespace
@@ -49,15 +69,6 @@ stream_scheme stream_scheme_from_string(std::string_view name) {
                 fmt::format("unknown scheme \"{}\"; there are auto, ww, wps, wsp, pp, node", name));
 }
 
-stream_scheme choose_stream_scheme(count_t num_places, int num_workers, count_t buffer_bytes) {
-    const count_t buffers = num_places * num_workers;
-    if (num_workers == 1 || buffers <= most_bytes_of_a_worker / buffer_bytes) {
-        return stream_scheme::ww;
-    }
-    return buffers <= most_bytes_of_own_buffers / buffer_bytes ? stream_scheme::wps
-                                                               : stream_scheme::pp;
-}
-
 count_t max_buffered_items(stream_scheme scheme, count_t buffer_items, count_t num_places,
                            int num_workers) {
     const count_t sources = fills_together(scheme) ? 1 : num_workers;
@@ -69,6 +80,15 @@ message_bounds stream_message_bounds(stream_scheme scheme, count_t num_items, co
     const count_t full = num_items / buffer_items;
     const count_t least = full + (num_items % buffer_items == 0 ? 0 : 1);
     return {least, full + std::min(num_items, num_buffers(scheme, num_places, num_workers))};
+}
+
+stream_scheme choose_stream_scheme(const stream_shape& shape, const machine& m) {
+    if (shape.num_workers == 1) return stream_scheme::ww;
+    constexpr std::array candidates{stream_scheme::ww, stream_scheme::wps, stream_scheme::pp};
+    std::array<buffering, candidates.size()> ways;
+    std::ranges::transform(candidates, ways.begin(),
+                           [&](stream_scheme scheme) { return buffering_of(scheme, shape); });
+    return candidates[choose_buffering(ways, shape.item_bytes, m)];
 }
 
 }  // namespace crossdock

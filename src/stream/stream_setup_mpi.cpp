@@ -7,6 +7,7 @@
 #include <limits>
 #include <string>
 
+#include "crossdock/model/assumed_machine_mpi.hpp"
 #include "crossdock/stream/stream_layout.hpp"
 #include "crossdock/topology/discover_mpi.hpp"
 
@@ -117,11 +118,19 @@ count_t num_places(const topology& nodes, const stream_options& options, rank_t 
     return layout.num_partners();
 }
 
-count_t largest_buffer_bytes(std::span<const stream_channel> channels) {
-    count_t largest = 1;
+// Of the channel with the largest buffers. Items of any size are taken to be of 16 bytes.
+stream_shape shape_of(count_t num_places, std::span<const stream_channel> channels,
+                      const stream_options& options) {
+    stream_shape largest{num_places, options.workers, 1, 1};
     for (const stream_channel& c : channels) {
-        const auto unit_bytes = static_cast<count_t>(std::max<std::size_t>(c.item_bytes, 1));
-        largest = std::max(largest, c.capacity * unit_bytes);
+        stream_shape shape{num_places, options.workers, c.capacity,
+                           static_cast<count_t>(c.item_bytes)};
+        if (c.item_bytes == 0) {
+            shape.item_bytes = static_cast<count_t>(stream_record::room(16));
+            shape.buffer_items = std::max<count_t>(c.capacity / shape.item_bytes, 1);
+        }
+        const auto bytes_of = [](const stream_shape& s) { return s.buffer_items * s.item_bytes; };
+        if (bytes_of(shape) > bytes_of(largest)) largest = shape;
     }
     return largest;
 }
@@ -205,7 +214,7 @@ stream_scheme agreed_scheme(const communicator& comm, const topology& nodes,
         on_all_or_none(comm, [&] { return num_places(nodes, options, comm.rank()); });
     CROSSDOCK_MPI(MPI_Allreduce(MPI_IN_PLACE, &most_places, 1, MPI_INT64_T, MPI_MAX, comm.get()));
     const stream_scheme chosen =
-        choose_stream_scheme(most_places, options.workers, largest_buffer_bytes(channels));
+        choose_stream_scheme(shape_of(most_places, channels, options), assumed_machine(comm));
     return options.ordered && fills_together(chosen) ? stream_scheme::wps : chosen;
 }
 

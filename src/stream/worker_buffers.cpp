@@ -11,7 +11,6 @@ namespace crossdock {
 namespace {
 
 constexpr std::size_t prefetched_bytes = 512;  // then the hardware has seen where it leads
-constexpr std::size_t staged_bytes = 512;
 constexpr std::uint32_t least_staged = 4;
 
 // Items that a worker collects for a buffer that it shares; all of it where items differ in size.

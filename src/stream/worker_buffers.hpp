@@ -17,6 +17,9 @@
 
 namespace crossdock {
 
+// A worker collects so much for a buffer that it shares before it takes room there.
+inline constexpr std::size_t staged_bytes = 512;
+
 class alignas(line_pair_bytes) worker_buffers {
   public:
     worker_buffers(stream_engine& engine, stream_worker& worker, int number);

@@ -21,7 +21,7 @@ LEFT_OF = {
     "simulator": {"model", "exchange"},
     "neighbor": {"executor", "exchange"},
     "array": {"neighbor"},
-    "stream": {"route"},
+    "stream": {"select"},
     "c": {"neighbor", "stream"},
     "mpix": {"c"},
 }

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "crossdock/base/types.hpp"
+#include "crossdock/model/machine.hpp"
 
 namespace crossdock {
 
@@ -37,16 +38,6 @@ constexpr bool fills_together(stream_scheme scheme) {
     return scheme == stream_scheme::pp || scheme == stream_scheme::node;
 }
 
-/// @brief The scheme that `automatic` stands for; the one rule, by measurement (`docs/stream.md`).
-///
-/// One worker to a process needs no order (`ww`), and nor do several as long as the buffers of one
-/// hold no more than 1 MiB. Otherwise they take `wps`, unless the buffers of a process would then
-/// hold more than 16 MiB: those share theirs (`pp`).
-/// @param num_places    processes that a worker sends to in one hop
-/// @param num_workers   of a process
-/// @param buffer_bytes  of a full buffer
-stream_scheme choose_stream_scheme(count_t num_places, int num_workers, count_t buffer_bytes);
-
 /// @brief How many items the source buffers of one process hold at most.
 ///
 /// Of one worker: g N t (`ww`) or g N (`wps`, `wsp`); of all workers together g N (`pp`). A node
@@ -71,5 +62,38 @@ struct message_bounds {
 /// @pre as `max_buffered_items`
 message_bounds stream_message_bounds(stream_scheme scheme, count_t num_items, count_t buffer_items,
                                      count_t num_places, int num_workers);
+
+/// @brief What a stream looks like to the choice of its scheme.
+struct stream_shape {
+    count_t num_places = 1;    ///< N: processes that a worker sends to in one hop
+    int num_workers = 1;       ///< t, of a process
+    count_t buffer_items = 1;  ///< g
+    count_t item_bytes = 8;    ///< m
+};
+
+/// @brief The buffers that one worker fills in `ww` may hold as much as the cache of its core; 1 MiB is the
+/// second level's size on the processors of the described machines, or half of it.
+inline constexpr count_t most_bytes_of_a_worker = 1 << 20;
+
+/// @brief The buffers of a process in `wps` may hold as much as its part of a processor's last cache: 16 MiB.
+inline constexpr count_t most_bytes_of_a_process = 16 << 20;
+
+/// @brief The scheme that `automatic` stands for: the cheapest of `ww`, `wps` and `pp` whose buffers are
+/// small enough.
+///
+/// For a worker that pushes g N items to workers drawn at random, between two flushes:
+///
+/// | scheme | buffers, at most | messages | an item waits for | copies besides | hand-overs |
+/// |---|---|---|---|---|---|
+/// | `ww` | g m N t of a worker, 1 MiB | N t | g N t / 2 items of its worker | | |
+/// | `wps` | g m N t of a process, 16 MiB | N | g N / 2 | 1, into order | (t - 1) N of buffers |
+/// | `pp` | g m N of a process | N | g N / (2 t) | 1, into order | as `wps`, and one for 512 bytes |
+///
+/// By price the waiting does not count: `flush_on_idle` and `max_age_seconds` bound it. If the buffers are
+/// too large in all, `pp` has the smallest. One worker to a process takes `ww`, which is as the others then.
+/// @par Source
+/// \cite chandrasekar2024stream, Sec. III, for messages and waiting. Differs: prices instead of counts, and
+/// limits for what stays in the caches.
+stream_scheme choose_stream_scheme(const stream_shape& shape, const machine& m = default_machine());
 
 }  // namespace crossdock

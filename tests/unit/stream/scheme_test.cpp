@@ -37,6 +37,12 @@ message_bounds bounds_by_trying(count_t num_items, count_t buffer_items, count_t
     return result;
 }
 
+machine with_copies_of(double seconds_per_item) {
+    auto m = default_machine();
+    m.copy_seconds_per_item = seconds_per_item;
+    return m;
+}
+
 TEST(Scheme, NamesAreThoseOfTheStudy) {
     EXPECT_STREQ(to_string(stream_scheme::automatic), "auto");
     EXPECT_STREQ(to_string(stream_scheme::ww), "ww");
@@ -145,23 +151,31 @@ TEST(Scheme, NoWayToDealItemsOutLeavesTheBounds) {
 }
 
 TEST(Scheme, OneWorkerToAProcessChoosesWw) {
-    EXPECT_EQ(choose_stream_scheme(100000, 1, 1 << 20), stream_scheme::ww);
+    EXPECT_EQ(choose_stream_scheme({100000, 1, 1 << 17, 8}), stream_scheme::ww);
 }
 
 TEST(Scheme, SeveralWorkersHaveABufferForEachOtherUpToAMebibyte) {
-    constexpr count_t buffer = 64 << 10;
+    constexpr count_t buffer_items = (64 << 10) / 8;
 
-    EXPECT_EQ(choose_stream_scheme(8, 2, buffer), stream_scheme::ww);  // 1 MiB exactly
-    EXPECT_EQ(choose_stream_scheme(17, 1, buffer), stream_scheme::ww);
-    EXPECT_EQ(choose_stream_scheme(9, 2, buffer), stream_scheme::wps);
+    EXPECT_EQ(choose_stream_scheme({8, 2, buffer_items, 8}), stream_scheme::ww);  // 1 MiB exactly
+    EXPECT_EQ(choose_stream_scheme({17, 1, buffer_items, 8}), stream_scheme::ww);
+    EXPECT_EQ(choose_stream_scheme({9, 2, buffer_items, 8}), stream_scheme::wps);
 }
 
 TEST(Scheme, SeveralWorkersShareTheirBuffersAbove16MebibytesOfAProcess) {
-    constexpr count_t buffer = 16 << 10;
+    constexpr count_t buffer_items = (16 << 10) / 8;
 
-    EXPECT_EQ(choose_stream_scheme(128, 8, buffer), stream_scheme::wps);  // 16 MiB exactly
-    EXPECT_EQ(choose_stream_scheme(129, 8, buffer), stream_scheme::pp);
-    EXPECT_EQ(choose_stream_scheme(1, 2, 16 << 20), stream_scheme::pp);
+    EXPECT_EQ(choose_stream_scheme({128, 8, buffer_items, 8}),
+              stream_scheme::wps);  // 16 MiB exactly
+    EXPECT_EQ(choose_stream_scheme({129, 8, buffer_items, 8}), stream_scheme::pp);
+    EXPECT_EQ(choose_stream_scheme({1, 2, (16 << 20) / 8, 8}), stream_scheme::pp);
+}
+
+// Putting an item of 8 bytes into order takes 1.8 ns; g = 64, two overheads are 360 ns, and 5.6 for an item.
+TEST(Scheme, SmallBuffersToManyWorkersCostMoreInMessagesThanInOrder) {
+    EXPECT_EQ(choose_stream_scheme({4, 2, 8192, 8}), stream_scheme::ww);
+    EXPECT_EQ(choose_stream_scheme({4, 2, 64, 8}), stream_scheme::wps);
+    EXPECT_EQ(choose_stream_scheme({4, 2, 64, 8}, with_copies_of(10e-9)), stream_scheme::ww);
 }
 
 }  // namespace
