@@ -10,6 +10,7 @@
 #include <random>
 
 #include "message_pairs.hpp"
+#include "shared_cores.hpp"
 #include "waiting_receives.hpp"
 
 namespace crossdock {
@@ -29,6 +30,7 @@ picoseconds for_bytes(double seconds_per_byte, count_t num_bytes) {
 
 enum class event_kind : std::uint8_t {
     rank_starts,
+    turn_comes,     // of a rank, on a shared core
     core_is_done,   // of a rank
     request_comes,  // of a rendezvous, at the receiver
     head_comes,     // the first byte of a message
@@ -91,7 +93,7 @@ class replay {
           waiting_(count_receives()),
           rank_ways_(ranks_.size()),
           node_ways_(static_cast<std::size_t>(layout.nodes().num_regions())),
-          num_free_cores_(m.num_cores),
+          cores_(m.num_cores, s.num_ranks(), to_picoseconds(m.turn_seconds)),
           random_(options.seed) {
         index_operations();
     }
@@ -178,6 +180,7 @@ class replay {
     void handle(const event& e) {
         switch (e.kind) {
             case event_kind::rank_starts: return start(static_cast<rank_t>(e.index));
+            case event_kind::turn_comes: return take_turn(static_cast<rank_t>(e.index));
             case event_kind::core_is_done: return finish_current(static_cast<rank_t>(e.index));
             case event_kind::request_comes: return take_request(e.index);
             case event_kind::head_comes: return take_head(e.index);
@@ -216,20 +219,19 @@ class replay {
     void take_core(rank_t rank) {
         state_of(rank).is_busy = true;
         if (machine_.num_cores == 0) return begin_next(rank, now_);
-        if (num_free_cores_ == 0) return waiting_ranks_.push_back(rank);
-        --num_free_cores_;
-        begin_next(rank, now_ + to_picoseconds(machine_.turn_seconds));
+        await(cores_.want(rank, now_));
     }
 
-    void give_core_back() {
-        if (machine_.num_cores == 0) return;
-        if (waiting_ranks_.empty()) {
-            ++num_free_cores_;
-            return;
-        }
-        const rank_t rank = waiting_ranks_.front();
-        waiting_ranks_.pop_front();
-        begin_next(rank, now_ + to_picoseconds(machine_.turn_seconds));
+    void await(const std::optional<shared_cores::next_turn>& turn) {
+        if (turn) push(turn->start, event_kind::turn_comes, static_cast<std::uint32_t>(turn->rank));
+    }
+
+    void take_turn(rank_t rank) {
+        if (cores_.begin(rank, now_)) begin_next(rank, now_);
+    }
+
+    void give_core_back(rank_t rank) {
+        if (machine_.num_cores > 0) await(cores_.give_up(rank, now_));
     }
 
     picoseconds noise() {
@@ -244,12 +246,19 @@ class replay {
                for_bytes(machine_.copy_seconds_per_item, what.copied_items);
     }
 
+    // Each end's half of what the bytes of a message cost cores that ranks share.
+    picoseconds byte_work(std::uint32_t place) const {
+        if (machine_.num_cores == 0) return 0;
+        return for_bytes(protocol_of(place).seconds_per_byte / 2,
+                         operation_at(place).message_bytes);
+    }
+
     picoseconds overhead_of(std::uint32_t place, locality_level level) const {
         const auto& what = operation_at(place);
         if (what.is_hand_over || what.kind == operation_kind::copy) return 0;
         if (what.kind == operation_kind::send)
-            return to_picoseconds(machine_.at(level).send_overhead_seconds);
-        return to_picoseconds(machine_.at(level).receive_overhead_seconds) +
+            return to_picoseconds(machine_.at(level).send_overhead_seconds) + byte_work(place);
+        return to_picoseconds(machine_.at(level).receive_overhead_seconds) + byte_work(place) +
                for_bytes(machine_.matching_seconds, messages_[place].passed);
     }
 
@@ -279,7 +288,7 @@ class replay {
         complete(place);
         if (!state.ready.empty()) return begin_next(rank, now_);
         state.is_busy = false;
-        give_core_back();
+        give_core_back(rank);
     }
 
     void complete(std::uint32_t place) {
@@ -317,12 +326,15 @@ class replay {
         return machine_.at(level_of(place)).protocol_of(operation_at(place).message_bytes);
     }
 
+    // Where ranks share cores these are what carries bytes, and no way is taken.
     picoseconds bytes_time(std::uint32_t place) const {
+        if (machine_.num_cores > 0) return 0;
         return for_bytes(protocol_of(place).seconds_per_byte,
                          std::max<count_t>(operation_at(place).message_bytes - 1, 0));
     }
 
     picoseconds node_time(std::uint32_t place) const {
+        if (machine_.num_cores > 0) return 0;
         return for_bytes(machine_.injection_seconds_per_byte, operation_at(place).message_bytes);
     }
 
@@ -440,8 +452,7 @@ class replay {
     waiting_receives waiting_;
     ways rank_ways_;
     ways node_ways_;
-    int num_free_cores_;
-    std::deque<rank_t> waiting_ranks_;
+    shared_cores cores_;
 
     std::priority_queue<event, std::vector<event>, std::greater<>> events_;
     std::uint64_t num_events_ = 0;

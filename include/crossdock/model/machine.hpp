@@ -45,7 +45,8 @@ struct level_parameters {
 /// @brief A machine, as numbers. All times are in seconds.
 ///
 /// A message takes alpha + beta s by the postal model, with alpha the overheads and the latency together;
-/// the ranks of a node share what the node can inject.
+/// the ranks of a node share what the node can inject. Where cores are shared, `seconds_per_byte` is what a
+/// byte costs a core, at both ends together.
 /// @par Source
 /// \cite gropp2016maxrate for the limit of a node, \cite bienz2018irregular for localities and the search
 /// of queues, \cite hoefler2010loggopsim for overheads that keep a rank busy.
@@ -63,7 +64,8 @@ struct machine {
     double hand_over_seconds = 0;
     /// Cores that all ranks share, where there are more ranks than cores; 0: each rank has its own.
     int num_cores = 0;
-    /// Until a core that a rank gives up works for another; only where cores are shared.
+    /// That a rank which waits looks for messages before it gives a shared core to the next one; only
+    /// where cores are shared.
     double turn_seconds = 0;
     /// Where the numbers come from: path of a number or a group, "levels.network.eager", and its source.
     std::map<std::string, std::string> sources;

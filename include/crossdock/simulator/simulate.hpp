@@ -55,8 +55,11 @@ struct simulation {
 ///                that still waits (or for every message that came before, if it is late), and copying
 ///
 /// Under rendezvous the way begins no sooner than the receive is posted, as far as the sender knows: what
-/// the latency has more than eager's is the handshake, which a late receive begins. Where cores are
-/// shared, a rank keeps one while it has something to do.
+/// the latency has more than eager's is the handshake, which a late receive begins.
+///
+/// Where cores are shared, rank r is on core r modulo their number. Its ranks look in turn whether they have
+/// something to do, for turn_seconds each, and one that has does all of it. There cores also carry the
+/// bytes of messages: each end is busy for half of s seconds_per_byte, and ways take the latency only.
 ///
 /// The same arguments give the same result.
 /// @throws error(errc::size_mismatch)    schedule, layout or start times differ in ranks

@@ -190,6 +190,31 @@ TEST(Simulate, RanksTakeTurnsWhereCoresAreShared) {
               (std::vector<picoseconds>{157 * ns, 157 * ns, 314 * ns, 314 * ns}));
 }
 
+TEST(Simulate, SharedCoresCarryTheBytesOfMessages) {
+    auto m = test::uniform_machine(100, 1000, 2);
+    m.injection_seconds_per_byte = 1;  // of no adapter
+    m.num_cores = 2;
+
+    const auto outcome = simulate(layout_of("2x1"), one_message(50), m);
+
+    EXPECT_EQ(outcome.finish, (std::vector<picoseconds>{150 * ns, (150 + 1000 + 150) * ns}));
+}
+
+TEST(Simulate, AMessageWaitsUntilItsReceiverLooks) {
+    auto m = test::uniform_machine(0, 35, 0);
+    m.num_cores = 1;
+    m.turn_seconds = 10e-9;
+    schedule s;
+    s.begin_rank();
+    s.add(send_to(2, 8));
+    s.begin_rank();
+    s.begin_rank();
+    s.add(receive_from(0, 8));
+
+    // Rank 0 sends at 10; from there on ranks 1 2 0 1 2 look, the last one from 50 to 60.
+    EXPECT_EQ(simulate(layout_of("3x1"), s, m).slowest, 60 * ns);
+}
+
 TEST(Simulate, TheSharesOfAllRanksAddUpToTheSlowestTimeEach) {
     const auto m = test::uniform_machine(100, 1000, 2);
 
