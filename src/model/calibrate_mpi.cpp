@@ -27,8 +27,9 @@ constexpr int data_tag = 1;
 constexpr int waiting_tag = 2;  // of receives that nothing is sent to
 
 // Shares of the time.
-constexpr double ping_pong_share = 0.12;  // of each level
-constexpr double burst_share = 0.12;      // of each level
+constexpr double ping_pong_share = 0.10;  // of each level
+constexpr double burst_share = 0.10;      // of each level
+constexpr double load_share = 0.04;       // of each level
 constexpr double injection_share = 0.10;
 constexpr double matching_share = 0.06;
 constexpr double copying_share = 0.04;
@@ -166,6 +167,8 @@ class measurer {
         auto& samples = samples_.levels[static_cast<std::size_t>(level)].emplace();
         samples.one_way = ping_pong(pair, begin(name + " ping-pong", ping_pong_share));
         measure_bursts(level, samples, begin(name + " bursts", burst_share));
+        if (samples_.num_cores > 0)
+            samples.loads = measure_loads(level, begin(name + " loads", load_share));
     }
 
     std::vector<timed_amount> ping_pong(rank_pair pair, double seconds) {
@@ -205,8 +208,7 @@ class measurer {
         return destinations;
     }
 
-    message_set make_burst(locality_level level, int num_messages) const {
-        constexpr std::size_t bytes = 8;
+    message_set make_burst(locality_level level, int num_messages, std::size_t bytes) const {
         message_set burst;
         for (rank_t rank = 0; rank < comm_.num_ranks(); ++rank) {
             const bool is_own = rank == comm_.rank();
@@ -221,9 +223,10 @@ class measurer {
 
     void measure_bursts(locality_level level, level_samples& samples, double seconds) {
         const auto counts = burst_counts(level);
+        constexpr std::size_t bytes = 8;
         std::vector<message_set> bursts;
         for (const double count : counts)
-            bursts.push_back(make_burst(level, static_cast<int>(count)));
+            bursts.push_back(make_burst(level, static_cast<int>(count), bytes));
         const auto found = measure_by_all(comm_.get(), counts.size(), seconds,
                                           [&](auto c) { return bursts[c].exchange(); });
         for (std::size_t c = 0; c < counts.size(); ++c) {
@@ -248,6 +251,31 @@ class measurer {
         for (std::size_t k = 1; k <= 8; ++k)
             counts.insert(static_cast<double>(std::max<std::size_t>(most * k / 8, 1)));
         return {counts.begin(), counts.end()};
+    }
+
+    // Bursts of messages that grow longer.
+    std::vector<timed_amount> measure_loads(locality_level level, double seconds) const {
+        constexpr int num_messages = 4;
+        const auto sizes = powers_of_two(64, 64 << 10, 4);
+        std::vector<message_set> bursts;
+        for (const double bytes : sizes)
+            bursts.push_back(make_burst(level, num_messages, static_cast<std::size_t>(bytes)));
+        return slowest_times(bursts, sizes, num_messages, seconds);
+    }
+
+    // The lower quartile of each, where every rank or node has `factor` times the bytes of a message.
+    std::vector<timed_amount> slowest_times(std::vector<message_set>& sets,
+                                            const std::vector<double>& sizes, double factor,
+                                            double seconds) const {
+        const auto found = measure_by_all(comm_.get(), sets.size(), seconds,
+                                          [&](auto c) { return sets[c].exchange(); });
+        std::vector<timed_amount> samples;
+        for (std::size_t c = 0; c < sets.size(); ++c) {
+            std::vector<double> times;
+            for (const auto& round : found[c]) times.push_back(round.seconds);
+            samples.push_back({factor * sizes[c], lower_quartile(std::move(times))});
+        }
+        return samples;
     }
 
     // Every rank sends to its counterpart on the next node.
@@ -275,15 +303,8 @@ class measurer {
         std::vector<message_set> streams;
         for (const double bytes : sizes)
             streams.push_back(make_stream(static_cast<std::size_t>(bytes)));
-        const auto found =
-            measure_by_all(comm_.get(), sizes.size(), begin("injection", injection_share),
-                           [&](auto c) { return streams[c].exchange(); });
-        for (std::size_t c = 0; c < sizes.size(); ++c) {
-            std::vector<double> times;
-            for (const auto& round : found[c]) times.push_back(round.seconds);
-            samples_.injection.push_back(
-                {sizes[c] * largest_node, lower_quartile(std::move(times))});
-        }
+        samples_.injection =
+            slowest_times(streams, sizes, largest_node, begin("injection", injection_share));
     }
 
     std::optional<rank_pair> nearest_pair() const {

@@ -95,6 +95,19 @@ class machine_fitter {
         const std::string name = locality_level_names[level];
         found().sources["levels." + name] =
             measured(name + " ping-pong", samples.one_way.size(), postal.relative_error);
+        if (!samples.loads.empty()) fit_byte_work(level, samples.loads);
+    }
+
+    // Two ranks of a ping-pong copy at once, and have all cores: busy cores tell what bytes cost.
+    void fit_byte_work(std::size_t level, const std::vector<timed_amount>& loads) {
+        const auto fit = fit_line(loads);
+        const std::string name = locality_level_names[level];
+        const auto source = measured(name + " loads", loads.size(), fit.relative_error);
+        auto& here = found().levels[level];
+        for (auto* protocol : {&here.eager, &here.rendezvous})
+            protocol->seconds_per_byte = core_share() * fit.line.slope_seconds;
+        for (const char* protocol : {"eager", "rendezvous"})
+            found().sources[fmt::format("levels.{}.{}.seconds_per_byte", name, protocol)] = source;
     }
 
     // Of the nearest level that was measured, of two the nearer.

@@ -23,11 +23,12 @@ struct calibration_options {
 ///
 ///     ping-pong    two ranks of each level, 1 B to 1 MiB; all others sleep
 ///     bursts       every rank sends small messages to several of a level, and gets as many
+///     loads        bursts of longer messages, where more ranks than cores run on a machine
 ///     injection    every rank sends long messages to the next node
 ///     matching     a ping-pong past receives that wait
 ///     copying      rank 0 copies runs and gathers items
 ///     hand-over    two ranks that share memory raise flags for each other
-///     turns        all ranks poll and yield, where more ranks than cores run on a machine
+///     turns        all ranks poll and yield, there too
 ///
 /// Each part takes its share of the time, in rounds of all its sizes in turn; a size's time is the lower
 /// quartile of its rounds. A part makes one round however little time there is.

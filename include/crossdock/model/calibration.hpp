@@ -19,6 +19,8 @@ struct level_samples {
     std::vector<timed_amount> bursts;
     /// As `bursts`, but the time of a core in the calls that send.
     std::vector<timed_amount> sends;
+    /// Bytes that every rank sends in a burst, where cores are shared; else empty.
+    std::vector<timed_amount> loads;
 };
 
 /// @brief All that was measured; empty where there was nothing to measure.
@@ -52,10 +54,10 @@ struct calibration {
 /// @brief Fits all parameters.
 ///
 /// The time of a burst grows, message by message, by both overheads; where cores are shared, by those of
-/// all ranks that a core serves. What of a ping-pong's start is no overhead is latency. A level that
+/// all ranks that a core serves, and byte by byte by what a byte costs a core. What of a ping-pong's start is no overhead is latency. A level that
 /// was not measured has the numbers of the nearest one that was, or of copying; a farther level's latency
 /// is raised to a nearer one's.
-/// @param samples  `copying` and `gathering` are not empty, nor is any list of a level
+/// @param samples  `copying` and `gathering` are not empty, nor are a level's but `loads`
 /// @throws error(errc::invalid_argument)  a list that must not be empty is
 calibration fit_machine(const machine_samples& samples);
 

@@ -23,7 +23,8 @@ std::vector<timed_amount> line_samples(double start, double slope,
 level_samples samples_of_level(double alpha, double beta, double burst_slope, double send_slope) {
     return {line_samples(alpha, beta, {1, 16, 256, 4096, 65536}),
             line_samples(10 * us, burst_slope, {1, 2, 4, 8}),
-            line_samples(0.1 * us, send_slope, {1, 2, 4, 8})};
+            line_samples(0.1 * us, send_slope, {1, 2, 4, 8}),
+            {}};
 }
 
 machine_samples alone() {
@@ -89,6 +90,22 @@ TEST(FitMachine, SharedCoresHaveTheirPartOfABurst) {
     EXPECT_NEAR(m.at(locality_level::network).receive_overhead_seconds, 1 * us, 1e-6 * us);
     EXPECT_EQ(m.num_cores, 2);
     EXPECT_EQ(m.turn_seconds, 3 * us);
+}
+
+TEST(FitMachine, BytesCostSharedCoresTheirPartOfALoad) {
+    auto samples = complete();
+    samples.num_ranks = 16;
+    samples.num_cores = 2;
+    samples.levels[network]->loads = line_samples(100 * us, 8 * 1.5 * ns, {256, 4096, 65536});
+
+    const auto m = fit_machine(samples).found;
+
+    const auto& far = m.at(locality_level::network);
+    EXPECT_NEAR(far.eager.seconds_per_byte, 1.5 * ns, 1e-6 * ns);
+    EXPECT_NEAR(far.rendezvous.seconds_per_byte, 1.5 * ns, 1e-6 * ns);
+    EXPECT_EQ(m.sources.at("levels.network.eager.seconds_per_byte"),
+              "measured: network loads, median error 0.0 %");
+    EXPECT_NEAR(m.at(locality_level::region).eager.seconds_per_byte, 0.2 * ns, 1e-6 * ns);
 }
 
 TEST(FitMachine, ALevelWithoutPairsIsAsTheNearestThatHasSome) {
