@@ -113,9 +113,10 @@ class message_set {
                                     data_tag, comm, &receives_.emplace_back(MPI_REQUEST_NULL)));
     }
 
-    // Work is the time of a core in the calls that send.
+    // The part is the time of a core in the calls that send.
     found_times exchange() {
         const double start = MPI_Wtime();
+        const double first_core_seconds = core_seconds();
         if (!receives_.empty())
             CROSSDOCK_MPI(MPI_Startall(static_cast<int>(receives_.size()), receives_.data()));
         const double core_start = core_seconds();
@@ -123,7 +124,7 @@ class message_set {
         const double sending = core_seconds() - core_start;
         wait_for(receives_);
         wait_for(sends_);
-        return {elapsed_since(start), sending};
+        return {elapsed_since(start), core_seconds() - first_core_seconds, sending};
     }
 
   private:
@@ -221,6 +222,12 @@ class measurer {
         return burst;
     }
 
+    // Of shared cores only the time that ranks had them counts, not what other programs took.
+    double time_of(const found_times& round) const {
+        if (samples_.num_cores == 0) return round.seconds;
+        return std::max(round.core_seconds / samples_.num_cores, least_seconds);
+    }
+
     void measure_bursts(locality_level level, level_samples& samples, double seconds) {
         const auto counts = burst_counts(level);
         constexpr std::size_t bytes = 8;
@@ -233,8 +240,8 @@ class measurer {
             std::vector<double> times;
             std::vector<double> sends;
             for (const auto& round : found[c]) {
-                times.push_back(round.seconds);
-                sends.push_back(std::max(round.work / comm_.num_ranks(), least_seconds));
+                times.push_back(time_of(round));
+                sends.push_back(std::max(round.part / comm_.num_ranks(), least_seconds));
             }
             samples.bursts.push_back({counts[c], lower_quartile(std::move(times))});
             samples.sends.push_back({counts[c], lower_quartile(std::move(sends))});
@@ -272,7 +279,7 @@ class measurer {
         std::vector<timed_amount> samples;
         for (std::size_t c = 0; c < sets.size(); ++c) {
             std::vector<double> times;
-            for (const auto& round : found[c]) times.push_back(round.seconds);
+            for (const auto& round : found[c]) times.push_back(time_of(round));
             samples.push_back({factor * sizes[c], lower_quartile(std::move(times))});
         }
         return samples;
@@ -437,6 +444,7 @@ class measurer {
         const auto found =
             measure_by_all(comm_.get(), 1, begin("turns", turn_share), [&](std::size_t) {
                 const double start = MPI_Wtime();
+                const double first_core_seconds = core_seconds();
                 double num_polls = 0;
                 double seconds = 0;
                 for (; seconds < window_seconds; seconds = elapsed_since(start)) {
@@ -446,11 +454,10 @@ class measurer {
                     std::this_thread::yield();
                     ++num_polls;
                 }
-                return found_times{seconds, num_polls};
+                return found_times{seconds, core_seconds() - first_core_seconds, num_polls};
             });
         std::vector<double> turns;
-        for (const auto& round : found.front())
-            turns.push_back(round.seconds * samples_.num_cores / round.work);
+        for (const auto& round : found.front()) turns.push_back(round.core_seconds / round.part);
         samples_.turn_seconds = lower_quartile(std::move(turns));
     }
 

@@ -127,22 +127,23 @@ std::vector<std::vector<found_times>> measure_by_all(
     int rank = 0;
     CROSSDOCK_MPI(MPI_Comm_rank(comm, &rank));
     std::vector<double> times;
-    std::vector<double> work;
+    std::vector<double> sums;
     round_clock clock(seconds);
     do {
         for (std::size_t c = 0; c < num_cases; ++c) {
             meet(comm);
             const auto found = measure(c);
             times.push_back(found.seconds);
-            work.push_back(found.work);
+            sums.push_back(found.core_seconds);
+            sums.push_back(found.part);
         }
     } while (agree_on_more(comm, rank, clock));
     const int size = checked_cast<int>(times.size());
     CROSSDOCK_MPI(MPI_Allreduce(MPI_IN_PLACE, times.data(), size, MPI_DOUBLE, MPI_MAX, comm));
-    CROSSDOCK_MPI(MPI_Allreduce(MPI_IN_PLACE, work.data(), size, MPI_DOUBLE, MPI_SUM, comm));
+    CROSSDOCK_MPI(MPI_Allreduce(MPI_IN_PLACE, sums.data(), 2 * size, MPI_DOUBLE, MPI_SUM, comm));
     std::vector<std::vector<found_times>> found(num_cases);
     for (std::size_t k = 0; k < times.size(); ++k)
-        found[k % num_cases].push_back({times[k], work[k]});
+        found[k % num_cases].push_back({times[k], sums[2 * k], sums[2 * k + 1]});
     return found;
 }
 

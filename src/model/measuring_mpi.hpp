@@ -36,8 +36,9 @@ std::vector<double> measure_by_two(MPI_Comm comm, rank_pair pair, std::size_t nu
 
 /// @brief What one rank found in one round of one case, or all ranks did.
 struct found_times {
-    double seconds = 0;  ///< of the slowest rank
-    double work = 0;     ///< anything that is added over all ranks
+    double seconds = 0;       ///< of the slowest rank
+    double core_seconds = 0;  ///< that all ranks together had a core
+    double part = 0;          ///< anything that is added over all ranks
 };
 
 /// @brief Rounds of all cases by all ranks, which meet before each.
