@@ -11,12 +11,15 @@ exchange of each.
 import argparse
 import math
 import pathlib
+import tempfile
 
 import study
 
 WAYS = {"standard": ("direct", False), "partial": ("three_step", False), "full": ("three_step", True)}
 MANY_RANKS = [32, 64, 128, 256, 512, 1024, 2048]
 CUTS = [8, 16, 32]
+MACHINE = study.PROJECT / "machines/lassen.json"
+OVERHEAD_FACTORS = [0.5, 0.25]  # of the network, where they are assumed
 # Set-up of three_step less that of direct, in exchanges over direct; medians of 8 ranks, executor persistent.
 MEASURED = study.RESULTS / "neighbor-amg-rotated-8ranks-2x4-openmpi.json"
 
@@ -159,6 +162,7 @@ def print_tables(record):
     print_scaling(weak, "Weak")
     print_setup(strong + weak[:-1])
     print_variants([largest, *record["other_nodes"]])
+    print_overheads(record)
 
 
 def without_counts(case):
@@ -167,6 +171,34 @@ def without_counts(case):
         for one in level["routes"]:
             del one["sent"], one["time"]["share_of_time"]
     return case
+
+
+def print_overheads(record):
+    rows = []
+    for entry in record["other_overheads"]:
+        times = sums(entry["case"])
+        rows.append([entry["factor"], *(microseconds(times[name]) for name in WAYS),
+                     *(f"{times['standard'] / times[name]:.2f}" for name in ("partial", "full"))])
+    study.print_table("Smaller overheads of messages between nodes, as long a ping-pong: microseconds of all levels",
+                      ["factor", *WAYS, "partial", "full"], rows)
+
+
+def with_overheads(factor):
+    """The machine with a part of its overheads between nodes; the rest is latency."""
+    machine = study.read(MACHINE)
+    network = machine["levels"]["network"]
+    for side in ("send_overhead_seconds", "receive_overhead_seconds"):
+        for protocol in ("eager", "rendezvous"):
+            network[protocol]["latency_seconds"] += (1 - factor) * network[side]
+        network[side] *= factor
+    return machine
+
+
+def overheads_case(arguments, factor, num_ranks):
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder) / "machine.json"
+        study.write(with_overheads(factor), file)
+        return joined(arguments, "--ranks", num_ranks, "--machine", file)["cases"][0]
 
 
 def joined(arguments, *more):
@@ -180,6 +212,9 @@ def make_record(arguments):
     other = joined(arguments, "--ranks", ranks[-1], "--regions-per-node", 1)
     record["hierarchy"] = pathlib.Path(arguments.folder).name
     record["other_nodes"] = [without_counts(case) for case in other["cases"]]
+    record["other_overheads"] = [
+        {"factor": factor, "case": without_counts(overheads_case(arguments, factor, ranks[-1]))}
+        for factor in OVERHEAD_FACTORS]
     for case in record["cases"]:
         if (case["scaling"], case["ranks"]) != ("strong", ranks[-1]):
             without_counts(case)
