@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <bit>
 #include <cstdio>
 #include <filesystem>
 #include <string>
@@ -23,6 +24,7 @@ struct study_options {
     rank_t num_ranks = 0;
     rank_t node_size = 16;
     std::vector<std::string> machine_names;
+    std::vector<rank_t> dimensions;
     std::string partition = "metis";
     std::string cache;
 };
@@ -59,11 +61,14 @@ bench::workload load(const std::string& file, const study_options& options,
 }
 
 // One dimension is direct, and lg P of them are the hypercube.
-std::vector<std::string> routes_for(rank_t num_ranks) {
+std::vector<std::string> routes_for(const study_options& options) {
+    const auto most =
+        static_cast<rank_t>(std::bit_width(static_cast<unsigned>(options.num_ranks)) - 1);
+    auto dimensions = options.dimensions;
+    for (rank_t n = 2; options.dimensions.empty() && n <= most; ++n) dimensions.push_back(n);
     std::vector<std::string> routes{"direct"};
-    for (rank_t n = 2; (rank_t{1} << n) < num_ranks; ++n)
-        routes.push_back(fmt::format("grid:{}", n));
-    if (num_ranks > 2) routes.emplace_back("hypercube");
+    for (const rank_t n : dimensions)
+        routes.push_back(n == most ? "hypercube" : fmt::format("grid:{}", n));
     return routes;
 }
 
@@ -91,7 +96,7 @@ json matrix_json(const std::string& file, const study_options& options, const ra
             patterns.push_back(std::move(rank.exchange));
     }
     result["routes"] = json::array();
-    for (const auto& name : routes_for(options.num_ranks))
+    for (const auto& name : routes_for(options))
         result["routes"].push_back(route_json(name, layout, patterns, machines));
     fmt::print(stderr, "{} on {} ranks\n", name_of(file), options.num_ranks);
     return result;
@@ -125,6 +130,8 @@ int main(int argc, char** argv) {
         ->check(CLI::Range(2, 1 << 20));
     app.add_option("--node-size", options.node_size, "Ranks of a node")->capture_default_str();
     app.add_option("--machines", options.machine_names, "Presets or files; none: only count")
+        ->delimiter(',');
+    app.add_option("--dimensions", options.dimensions, "Besides direct; all if none is given")
         ->delimiter(',');
     app.add_option("--partition", options.partition, "block | metis | random:SEED")
         ->capture_default_str();
