@@ -8,7 +8,7 @@ import subprocess
 PROJECT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAMS = PROJECT / "build/release/bench/studies"
 RESULTS = PROJECT / "bench/results"
-LINE_LENGTH = 160
+LINE_LENGTH = 200
 
 
 def run(program, *arguments):
