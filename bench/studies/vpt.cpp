@@ -17,14 +17,13 @@ namespace {
 using namespace crossdock;
 using nlohmann::json;
 
-constexpr count_t item_bytes = 8;
-
 struct study_options {
     std::vector<std::string> files;
     rank_t num_ranks = 0;
     rank_t node_size = 16;
     std::vector<std::string> machine_names;
     std::vector<rank_t> dimensions;
+    count_t item_bytes = 8;
     std::string partition = "metis";
     std::string cache;
 };
@@ -73,7 +72,8 @@ std::vector<std::string> routes_for(const study_options& options) {
 }
 
 json route_json(const std::string& name, const rank_layout& layout,
-                const std::vector<pattern>& patterns, const std::vector<machine>& machines) {
+                const std::vector<pattern>& patterns, const std::vector<machine>& machines,
+                count_t item_bytes) {
     const auto& regions = layout.regions();
     const auto way = make_route(name, regions);
     json result{{"route", name}, {"dimensions", way->num_stages()}};
@@ -97,7 +97,8 @@ json matrix_json(const std::string& file, const study_options& options, const ra
     }
     result["routes"] = json::array();
     for (const auto& name : routes_for(options))
-        result["routes"].push_back(route_json(name, layout, patterns, machines));
+        result["routes"].push_back(
+            route_json(name, layout, patterns, machines, options.item_bytes));
     fmt::print(stderr, "{} on {} ranks\n", name_of(file), options.num_ranks);
     return result;
 }
@@ -115,7 +116,7 @@ json run(const study_options& options) {
     return {{"ranks", options.num_ranks},
             {"node_size", options.node_size},
             {"partition", options.partition},
-            {"item_bytes", item_bytes},
+            {"item_bytes", options.item_bytes},
             {"matrices", std::move(matrices)}};
 }
 
@@ -133,6 +134,7 @@ int main(int argc, char** argv) {
         ->delimiter(',');
     app.add_option("--dimensions", options.dimensions, "Besides direct; all if none is given")
         ->delimiter(',');
+    app.add_option("--item-bytes", options.item_bytes, "Bytes of an item")->capture_default_str();
     app.add_option("--partition", options.partition, "block | metis | random:SEED")
         ->capture_default_str();
     app.add_option("--cache", options.cache, "Folder that partitions are kept in");

@@ -21,6 +21,8 @@ SMALL = ["mit8", "ca-condmat", "ckt11752_dc_1", "fast0507_kkt", "air04_gram", "b
 LARGE = ["ckt11752_dc_1", "fast0507_kkt", "cnr-2000", "luxembourg_osm"]
 SMALL_MACHINES = ["bluegene_q", "cray_xc40", "blue_waters"]
 LARGE_MACHINES = ["cray_xc40", "blue_waters"]  # of these also without the search of waiting receives
+WIDE_ITEM_BYTES = 256  # 32 values, as for so many right-hand sides
+WIDE_DIMENSIONS = [2, 3, 4, 5, 6, 7, 8, 12]
 
 
 def direct_of(matrix):
@@ -51,8 +53,8 @@ def count_rows(run, machines):
 
         volume = study.geometric_mean(route["sent"]["items"]["total"] / direct_of(matrix)["sent"]["items"]["total"]
                                       for matrix, route in routes)
-        rows.append([run["ranks"], first["dimensions"], first["most_messages"], f"{of('messages', 'max'):.0f}",
-                     f"{of('messages', 'mean'):.1f}", f"{of('items', 'mean'):.0f}", f"{volume:.2f}",
+        rows.append([run["ranks"], run["item_bytes"], first["dimensions"], first["most_messages"],
+                     f"{of('messages', 'max'):.0f}", f"{of('messages', 'mean'):.1f}", f"{of('items', 'mean'):.0f}", f"{volume:.2f}",
                      f"{of('buffer_items', 'max'):.0f}",
                      *(f"{study.geometric_mean(speedup(*one, machine) for one in routes):.2f}"
                        for machine in machines)])
@@ -63,7 +65,7 @@ def print_best(runs, machines):
     rows = []
     for run in runs:
         for matrix in run["matrices"]:
-            cells = [run["ranks"], matrix["matrix"], direct_of(matrix)["sent"]["messages"]["max"],
+            cells = [run["ranks"], run["item_bytes"], matrix["matrix"], direct_of(matrix)["sent"]["messages"]["max"],
                      f"{direct_of(matrix)['sent']['messages']['mean']:.0f}"]
             for machine in machines:
                 best = fastest(matrix, machine)
@@ -73,7 +75,7 @@ def print_best(runs, machines):
             rows.append(cells)
     study.print_table("The fastest number of dimensions: speed-up over direct, and what most of the price goes to, "
                       "of direct / of it",
-                      ["ranks", "matrix", "most messages, direct", "mean", *machines], rows)
+                      ["ranks", "bytes", "matrix", "most messages, direct", "mean", *machines], rows)
 
 
 def machines_of(run):
@@ -86,8 +88,8 @@ def print_tables(record):
         machines = machines_of(runs[0])
         rows = [row for run in runs for row in count_rows(run, machines)]
         study.print_table("Means over matrices; speed-ups over direct are geometric means",
-                          ["ranks", "n", "bound", "most messages", "mean messages", "mean items", "items / direct",
-                           "most buffered items", *machines], rows)
+                          ["ranks", "bytes", "n", "bound", "most messages", "mean messages", "mean items",
+                           "items / direct", "most buffered items", *machines], rows)
         print_best(runs, machines)
 
 
@@ -114,6 +116,8 @@ def make_runs(arguments):
             machines.append(pathlib.Path(folder) / f"{name}.json")
             study.write(without_matching(name), machines[-1])
         runs += [run(arguments, LARGE, num_ranks, machines, *more) for num_ranks in LARGE_RANKS]
+        runs.append(run(arguments, LARGE, LARGE_RANKS[0], machines[::2], *more, "--item-bytes", WIDE_ITEM_BYTES,
+                        "--dimensions", ",".join(map(str, WIDE_DIMENSIONS))))
     return runs
 
 

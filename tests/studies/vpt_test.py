@@ -33,7 +33,7 @@ class Vpt(unittest.TestCase):
             self.assertLessEqual(route["sent"]["messages"]["max"], route["most_messages"])
 
     def test_TablesArePrintedAgainFromTheRecord(self):
-        self.assertIn("| 16 | D_10 | 15 | 14 |", self.printed)
+        self.assertIn("| 16 | 8 | D_10 | 15 | 14 |", self.printed)
         self.assertEqual(self.printed, self.again)
 
 
