@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "crossdock/exchange/byte_exchange_mpi.hpp"
+#include "crossdock/exchange/checked_exchange_mpi.hpp"
 #include "crossdock/exchange/peer_exchange_mpi.hpp"
 #include "planning.hpp"
 
@@ -14,14 +14,6 @@ namespace {
 
 // Up to so many messages of a rank, headers go to all who may expect one rather than being found.
 constexpr count_t most_peer_messages = 64;
-
-// The topology that the last compilation agreed on. The first round of the next travels along it: its
-// own may differ between ranks, which that round finds out.
-struct agreed_topology final : communicator_resource {
-    explicit agreed_topology(const communicator&) {}
-
-    std::optional<topology> regions;
-};
 
 // What must be equal on all ranks, in words that do not grow with the ranks of an ordinary
 // placement.
@@ -93,13 +85,7 @@ compilation compile_over_mpi(const communicator& comm, const topology& regions, 
     }
     const equal_arguments same{hash_of_arguments(regions, route_name, options, also_equal),
                                "topologies, routes or options"};
-    auto& agreed = comm.resource<agreed_topology>().regions;
-    if (!agreed) {
-        agree(comm, fault, same.hash, same.what);
-        agreed = regions;
-    }
-    const auto inbox = exchange_words(comm, *agreed, headers, fault, same);
-    agreed = regions;
+    const auto inbox = exchange_checked_words(comm, regions, headers, fault, same);
     if (compiler->num_rounds() > 0) compiler->receive(inbox);
     run_other_rounds(comm, regions, *result.r, *compiler);
     result.compiled = on_all_or_none(comm, [&] { return compiler->finish(); });
@@ -108,25 +94,6 @@ compilation compile_over_mpi(const communicator& comm, const topology& regions, 
 }
 
 }  // namespace
-
-void check_sizes(const communicator& comm, const topology& regions, const pattern& p) {
-    if (regions.num_ranks() != comm.num_ranks()) {
-        throw error(errc::size_mismatch,
-                    fmt::format("the topology \"{}\" has {} ranks, but the communicator {}",
-                                regions.to_string(), regions.num_ranks(), comm.num_ranks()));
-    }
-    if (p.rank != comm.rank() || p.num_ranks != comm.num_ranks()) {
-        throw error(errc::size_mismatch,
-                    fmt::format("the pattern is of rank {} of {}, but this is rank {} of {}",
-                                p.rank, p.num_ranks, comm.rank(), comm.num_ranks()));
-    }
-    validate(p);
-}
-
-error current_error_of(rank_t rank) {
-    const error found = current_error();
-    return found.rank() < 0 ? error(found.code(), found.what(), rank) : found;
-}
 
 compilation compile_and_keep_way(const communicator& comm, const topology& regions,
                                  const pattern& p, std::string_view route_name,

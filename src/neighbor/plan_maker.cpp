@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "crossdock/exchange/checked_exchange_mpi.hpp"
 #include "crossdock/exchange/peer_exchange_mpi.hpp"
 #include "planning.hpp"
 

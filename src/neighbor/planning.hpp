@@ -21,11 +21,4 @@ compilation compile_and_keep_way(const communicator& comm, const topology& regio
                                  const pattern& p, std::string_view route_name,
                                  const compile_options& options, std::int64_t also_equal);
 
-/// @throws error(errc::size_mismatch)  the topology, the pattern and the communicator disagree
-/// @throws as `validate(pattern)`
-void check_sizes(const communicator& comm, const topology& regions, const pattern& p);
-
-/// @brief The current exception as this rank's error.
-error current_error_of(rank_t rank);
-
 }  // namespace crossdock

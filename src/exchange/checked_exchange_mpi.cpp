@@ -1,0 +1,51 @@
+#include "crossdock/exchange/checked_exchange_mpi.hpp"
+
+#include <fmt/format.h>
+
+namespace crossdock {
+
+namespace {
+
+// The topology that the last call agreed on.
+struct agreed_topology final : communicator_resource {
+    explicit agreed_topology(const communicator&) {}
+
+    std::optional<topology> regions;
+};
+
+}  // namespace
+
+std::vector<word_message> exchange_checked_words(const communicator& comm, const topology& regions,
+                                                 const std::vector<word_message>& outbox,
+                                                 const std::optional<error>& fault,
+                                                 const equal_arguments& same) {
+    auto& agreed = comm.resource<agreed_topology>().regions;
+    if (!agreed) {
+        agree(comm, fault, same.hash, same.what);
+        agreed = regions;
+    }
+    auto inbox = exchange_words(comm, *agreed, outbox, fault, same);
+    agreed = regions;
+    return inbox;
+}
+
+void check_sizes(const communicator& comm, const topology& regions, const pattern& p) {
+    if (regions.num_ranks() != comm.num_ranks()) {
+        throw error(errc::size_mismatch,
+                    fmt::format("the topology \"{}\" has {} ranks, but the communicator {}",
+                                regions.to_string(), regions.num_ranks(), comm.num_ranks()));
+    }
+    if (p.rank != comm.rank() || p.num_ranks != comm.num_ranks()) {
+        throw error(errc::size_mismatch,
+                    fmt::format("the pattern is of rank {} of {}, but this is rank {} of {}",
+                                p.rank, p.num_ranks, comm.rank(), comm.num_ranks()));
+    }
+    validate(p);
+}
+
+error current_error_of(rank_t rank) {
+    const error found = current_error();
+    return found.rank() < 0 ? error(found.code(), found.what(), rank) : found;
+}
+
+}  // namespace crossdock
