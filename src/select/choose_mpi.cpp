@@ -1,0 +1,104 @@
+#include "crossdock/select/choose_mpi.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "crossdock/exchange/checked_exchange_mpi.hpp"
+
+namespace crossdock {
+
+namespace {
+
+void reduce_words(void* from, void* to, int* length, MPI_Datatype*) {
+    const auto* const others = static_cast<const reduced_word*>(from);
+    auto* const words = static_cast<reduced_word*>(to);
+    for (int w = 0; w < *length; ++w) {
+        words[w].max = std::max(words[w].max, others[w].max);
+        words[w].sum += others[w].sum;
+    }
+}
+
+// What is made once for all choices of a communicator.
+class choice_state final : public communicator_resource {
+  public:
+    explicit choice_state(const communicator&) {
+        static_assert(sizeof(reduced_word) == 2 * sizeof(std::int64_t));
+        CROSSDOCK_MPI(MPI_Type_contiguous(2, MPI_INT64_T, &word_));
+        CROSSDOCK_MPI(MPI_Type_commit(&word_));
+        CROSSDOCK_MPI(MPI_Op_create(&reduce_words, 1, &operation_));
+    }
+
+    void close() override {
+        MPI_Op_free(&operation_);
+        MPI_Type_free(&word_);
+    }
+
+    void reduce(const communicator& comm, std::span<reduced_word> words) const {
+        MPI_Request reduction = MPI_REQUEST_NULL;
+        CROSSDOCK_MPI(MPI_Iallreduce(MPI_IN_PLACE, words.data(), checked_cast<int>(words.size()),
+                                     word_, operation_, comm.get(), &reduction));
+        comm.wait(reduction);
+    }
+
+    // The machine's text, which takes longer to write than a machine to compare.
+    std::int64_t hash_of(const machine& m) {
+        if (!hashed_ || *hashed_ != m) {
+            hash_ = agreement_hash(to_json(m));
+            hashed_ = m;
+        }
+        return hash_;
+    }
+
+  private:
+    MPI_Datatype word_ = MPI_DATATYPE_NULL;
+    MPI_Op operation_ = MPI_OP_NULL;
+    std::optional<machine> hashed_;
+    std::int64_t hash_ = 0;
+};
+
+std::string text_of(const topology& regions) {
+    std::string text;
+    for (const auto& p : regions.placements())
+        text += fmt::format(" {} {} {} {} {}", p.first_rank, p.num_ranks, p.first_region,
+                            p.num_regions, p.run_length);
+    return text;
+}
+
+std::int64_t hash_of_arguments(choice_state& state, const rank_layout& layout, const machine& m,
+                               const estimate_options& options) {
+    return agreement_hash(fmt::format("choice{} in{} {} {} {} {}", text_of(layout.regions()),
+                                      text_of(layout.nodes()), state.hash_of(m),
+                                      options.travel.item_bytes, options.travel.shares_memory,
+                                      options.deduplicate));
+}
+
+}  // namespace
+
+route_choice choose_route_mpi(const communicator& comm, const rank_layout& layout, const pattern& p,
+                              const machine& m, const estimate_options& options) {
+    auto& state = comm.resource<choice_state>();
+    std::vector<std::string> names;
+    std::vector<std::unique_ptr<route>> candidates;
+    std::optional<route_estimator> part;
+    std::vector<word_message> outbox;
+    std::optional<error> fault;
+    try {
+        check_sizes(comm, layout.regions(), p);
+        names = candidate_routes(layout.regions());
+        for (const auto& name : names) candidates.push_back(make_route(name, layout.regions()));
+        part.emplace(layout, p, candidates, m, options);
+        outbox = part->send();
+    } catch (...) {
+        fault = current_error_of(comm.rank());
+    }
+    part->receive(exchange_checked_words(
+        comm, layout.regions(), outbox, fault,
+        {hash_of_arguments(state, layout, m, options), "topologies, machines or options"}));
+    route_vote vote(std::move(names), part->prices());
+    state.reduce(comm, vote.words());
+    return vote.decide(m);
+}
+
+}  // namespace crossdock

@@ -1,0 +1,185 @@
+// The choice of all ranks together is the one that is made offline; the machine is the same everywhere.
+#include "crossdock/select/choose_mpi.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+
+#include "crossdock/model/machine_mpi.hpp"
+#include "support/patterns.hpp"
+#include "support/thrown_by.hpp"
+#include "support/topologies.hpp"
+
+namespace crossdock {
+namespace {
+
+using test::thrown_by;
+
+void expect_equal(const route_choice& found, const route_choice& expected) {
+    ASSERT_EQ(found.candidates.size(), expected.candidates.size());
+    for (std::size_t c = 0; c < expected.candidates.size(); ++c) {
+        EXPECT_EQ(found.candidates[c].route, expected.candidates[c].route);
+        EXPECT_EQ(found.candidates[c].seconds, expected.candidates[c].seconds);
+        EXPECT_EQ(found.candidates[c].dominating_term, expected.candidates[c].dominating_term);
+    }
+}
+
+class Choice : public testing::Test {
+  protected:
+    void TearDown() override { comm.close(); }
+
+    rank_t rank() const { return comm.rank(); }
+    rank_t num_ranks() const { return comm.num_ranks(); }
+    const pattern& mine(const std::vector<pattern>& patterns) const {
+        return patterns[static_cast<std::size_t>(rank())];
+    }
+
+    communicator comm{MPI_COMM_WORLD};
+    topology regions = topology::one_region(comm.num_ranks());
+    rank_layout layout{regions};
+    std::vector<pattern> ring = test::ring_pattern(comm.num_ranks());
+};
+
+TEST_F(Choice, IsTheOneThatIsMadeOffline) {
+    const auto topologies = test::conformance_topologies(num_ranks());
+    const std::vector<machine> machines{default_machine(), load_machine("quartz")};
+    std::size_t turn = 0;
+    for (const auto& each : topologies) {
+        for (const auto& [name, patterns] : test::conformance_patterns(num_ranks())) {
+            for (const auto& m : machines) {
+                const auto& nodes = topologies[turn++ % topologies.size()];
+                SCOPED_TRACE(name + "/" + each.to_string() + "/" + nodes.to_string() + "/" +
+                             m.name);
+                estimate_options options;
+                options.travel.item_bytes = turn % 2 == 0 ? 8 : 1000;
+                options.travel.shares_memory = turn % 3 == 0;
+                options.deduplicate = turn % 5 != 0;
+                const rank_layout places(each, nodes);
+
+                const auto found = choose_route_mpi(comm, places, mine(patterns), m, options);
+
+                expect_equal(found, choose_route(places, patterns, m, options));
+            }
+        }
+    }
+}
+
+TEST_F(Choice, AFaultOfOneRankIsAnErrorOnAllRanks) {
+    for (int round = 0; round < 2;
+         ++round) {  // on a new communicator, and on one that has seen others
+        pattern p = mine(ring);
+        if (rank() == num_ranks() - 1) p.sends.ranks[0] = -4;
+        const error fault =
+            thrown_by([&] { choose_route_mpi(comm, layout, p, default_machine()); });
+        EXPECT_EQ(fault.code(), errc::rank_out_of_range);
+        EXPECT_EQ(fault.rank(), num_ranks() - 1);
+        const error size = thrown_by([&] {
+            choose_route_mpi(comm, rank_layout(topology::from_string("3x7")), mine(ring),
+                             default_machine());
+        });
+        EXPECT_EQ(size.code(), errc::size_mismatch);
+        expect_equal(choose_route_mpi(comm, layout, mine(ring), default_machine()),
+                     choose_route(layout, ring, default_machine()));
+    }
+}
+
+TEST_F(Choice, ArgumentsThatDifferAreErrorsOnAllRanks) {
+    if (num_ranks() < 2) GTEST_SKIP() << "needs two ranks";
+    const auto expect_refused = [&](const rank_layout& places, const machine& m,
+                                    const estimate_options& options) {
+        const error fault =
+            thrown_by([&] { choose_route_mpi(comm, places, mine(ring), m, options); });
+        EXPECT_EQ(fault.code(), errc::invalid_argument);
+        EXPECT_STREQ(fault.what(), "topologies, machines or options differ between ranks");
+    };
+    const bool is_first = rank() == 0;
+    const auto each = topology::from_string(std::to_string(num_ranks()) + "x1");
+    for (int round = 0; round < 2; ++round) {
+        expect_refused(layout, load_machine(is_first ? "quartz" : "lassen"), {});
+        machine nearly = default_machine();
+        if (is_first) nearly.copy_seconds_per_item *= 2;
+        expect_refused(layout, nearly, {});
+        expect_refused(is_first ? rank_layout(each) : layout, default_machine(), {});
+        expect_refused(is_first ? rank_layout(regions, each) : layout, default_machine(), {});
+        estimate_options options;
+        options.travel.item_bytes = is_first ? 8 : 16;
+        expect_refused(layout, default_machine(), options);
+        expect_equal(choose_route_mpi(comm, layout, mine(ring), default_machine()),
+                     choose_route(layout, ring, default_machine()));
+    }
+}
+
+// An environment variable of rank 0 alone, for a while.
+class variable_of_first {
+  public:
+    variable_of_first(const communicator& comm, const char* name, const std::string& value)
+        : name_(name) {
+        if (comm.rank() == 0) setenv(name, value.c_str(), 1);
+    }
+    ~variable_of_first() { unsetenv(name_); }
+    variable_of_first(const variable_of_first&) = delete;
+    variable_of_first& operator=(const variable_of_first&) = delete;
+
+  private:
+    const char* name_;
+};
+
+class MachineOf : public Choice {};
+
+TEST_F(MachineOf, IsTheDefaultWhereNobodyNamesOne) {
+    EXPECT_EQ(machine_of(comm), default_machine());
+    EXPECT_EQ(&machine_of(comm), &machine_of(comm));
+}
+
+TEST_F(MachineOf, IsThePresetThatTheFirstRanksEnvironmentNames) {
+    const variable_of_first named(comm, "CROSSDOCK_MACHINE", "quartz");
+
+    EXPECT_EQ(machine_of(comm), load_machine("quartz"));
+}
+
+TEST_F(MachineOf, IsReadOncePerCommunicator) {
+    machine_of(comm);
+    const variable_of_first named(comm, "CROSSDOCK_MACHINE", "quartz");
+
+    EXPECT_EQ(machine_of(comm), default_machine());
+}
+
+TEST_F(MachineOf, IsTheFileThatTheFirstRankReads) {
+    const std::string path = testing::TempDir() + "crossdock-choose-test-machine.json";
+    machine own = load_machine("lassen");
+    own.name = "own";
+    own.hand_over_seconds = 0.125e-6;
+    if (rank() == 0) std::ofstream(path) << to_json(own);
+    const variable_of_first named(comm, "CROSSDOCK_MACHINE", path);
+
+    EXPECT_EQ(machine_of(comm), own);
+
+    if (rank() == 0) std::remove(path.c_str());
+}
+
+TEST_F(MachineOf, IsAnErrorOnAllRanksWhereTheFileIsNone) {
+    const variable_of_first named(comm, "CROSSDOCK_MACHINE", "/no/such/machine.json");
+    for (int round = 0; round < 2; ++round) {
+        const error fault = thrown_by([&] { machine_of(comm); });
+        EXPECT_EQ(fault.code(), errc::file_error);
+        EXPECT_EQ(std::string(fault.what()).find("CROSSDOCK_MACHINE: "), 0U);
+        EXPECT_NE(std::string(fault.what()).find("/no/such/machine.json"), std::string::npos);
+    }
+}
+
+TEST_F(MachineOf, IsAnErrorOnAllRanksWhereTheFileIsInvalid) {
+    const std::string path = testing::TempDir() + "crossdock-choose-test-invalid.json";
+    if (rank() == 0) std::ofstream(path) << "{\"schema\": 7}";
+    const variable_of_first named(comm, "CROSSDOCK_MACHINE", path);
+
+    const error fault = thrown_by([&] { machine_of(comm); });
+
+    EXPECT_EQ(fault.code(), errc::parse_error);
+    EXPECT_NE(std::string(fault.what()).find(path), std::string::npos);
+    if (rank() == 0) std::remove(path.c_str());
+}
+
+}  // namespace
+}  // namespace crossdock
