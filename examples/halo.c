@@ -19,8 +19,7 @@ static crossdock_neighbor* make_neighbor(const crossdock_communicator* comm, int
     crossdock_neighbor* neighbor = NULL;
     check(crossdock_topology_discover(comm, CROSSDOCK_NODE, &topology), "discover");
     check(crossdock_pattern_from_needed_range(comm, first, CELLS, 2, ghosts, &pattern), "pattern");
-    check(crossdock_neighbor_create(comm, topology, pattern, "three_step", NULL, &neighbor),
-          "neighbor");
+    check(crossdock_neighbor_create(comm, topology, pattern, "auto", NULL, &neighbor), "neighbor");
     check(crossdock_pattern_free(pattern), "free the pattern");
     check(crossdock_topology_free(topology), "free the topology");
     return neighbor;

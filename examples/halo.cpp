@@ -14,7 +14,7 @@ int main(int argc, char** argv) {
     const crossdock::count_t first = 3 * comm.rank(), length = 3 * comm.num_ranks();
     const std::vector needed{(first + length - 1) % length, (first + 3) % length};
     const auto pattern = crossdock::from_needed(comm, first, 3, needed);
-    crossdock::neighbor neighbor(comm, topology, pattern, "three_step");
+    crossdock::neighbor neighbor(comm, topology, pattern);
 
     const std::vector<double> items(3, comm.rank());
     std::vector<double> slots(needed.size());

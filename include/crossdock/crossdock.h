@@ -282,13 +282,16 @@ crossdock_status crossdock_options_init(crossdock_options* options);
 
 /// @brief Compiles this rank's plan together with all other ranks.
 /// @param topology  equal on all ranks, as are `route` and `options`
-/// @param route     a route with its parameters, e.g. "three_step" or "grid:4x4"
+/// @param route     a route with its parameters, e.g. "three_step" or "grid:4x4"; or "auto": what
+///                  CROSSDOCK_ROUTE says in the environment of rank 0, and else the one that is estimated
+///                  to be cheapest on the machine that CROSSDOCK_MACHINE names there
 /// @par Collective
 /// Yes; blocks.
 /// @return CROSSDOCK_UNKNOWN_ROUTE or CROSSDOCK_INVALID_ROUTE as the route is;
 ///         CROSSDOCK_SIZE_MISMATCH if topology, pattern and communicator differ in ranks;
 ///         CROSSDOCK_COUNT_MISMATCH if a sender and its receiver disagree, with both in the text;
-///         CROSSDOCK_INVALID_ARGUMENT if topologies, routes or options differ between ranks
+///         CROSSDOCK_INVALID_ARGUMENT if topologies, routes or options differ between ranks;
+///         under "auto", CROSSDOCK_FILE_ERROR or CROSSDOCK_PARSE_ERROR as the machine's file is
 crossdock_status crossdock_plan_compile(const crossdock_communicator* comm,
                                         const crossdock_topology* topology,
                                         const crossdock_pattern* pattern, const char* route,
@@ -296,6 +299,7 @@ crossdock_status crossdock_plan_compile(const crossdock_communicator* comm,
 
 /// @brief Compiles the plans of all P ranks of a topology, without MPI.
 /// @param patterns  P of them, entry p for rank p
+/// @param route     a route with its parameters
 /// @param plans     P of them, each to be freed; equal to those of `crossdock_plan_compile`
 /// @return as `crossdock_plan_compile`
 crossdock_status crossdock_plan_compile_all(const crossdock_topology* topology,
@@ -387,6 +391,11 @@ crossdock_status crossdock_neighbor_create(const crossdock_communicator* comm,
 /// Yes; waits for the ranks that share memory, or for all as a first start does.
 crossdock_status crossdock_neighbor_duplicate(const crossdock_neighbor* neighbor,
                                               crossdock_neighbor** result);
+
+/// @brief Why a neighbor's route was chosen: a line for each candidate, the cheapest first, with its estimated
+/// time and what most of that goes to; or one line with the route that was given.
+/// @param text  to be freed with `crossdock_free`
+crossdock_status crossdock_neighbor_explain(const crossdock_neighbor* neighbor, char** text);
 
 /// @brief A copy of this rank's plan.
 crossdock_status crossdock_neighbor_plan(const crossdock_neighbor* neighbor,

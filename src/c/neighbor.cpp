@@ -76,6 +76,16 @@ crossdock_status crossdock_neighbor_duplicate(const crossdock_neighbor* handle,
     });
 }
 
+crossdock_status crossdock_neighbor_explain(const crossdock_neighbor* handle, char** text) {
+    return guarded([&] {
+        const auto& explained = value_of(handle, "neighbor");
+        require(text, "text");
+        const auto* const choice = explained.choice();
+        give_text(text, choice ? to_string(*choice)
+                               : explained.compiled_plan().route_name() + "  given\n");
+    });
+}
+
 crossdock_status crossdock_neighbor_plan(const crossdock_neighbor* handle,
                                          crossdock_plan** result) {
     return guarded([&] {

@@ -6,6 +6,7 @@
 
 #include "crossdock/exchange/checked_exchange_mpi.hpp"
 #include "crossdock/exchange/peer_exchange_mpi.hpp"
+#include "crossdock/neighbor/automatic_route.hpp"
 #include "planning.hpp"
 
 namespace crossdock {
@@ -68,8 +69,9 @@ void run_other_rounds(const communicator& comm, const topology& regions, const r
 }
 
 compilation compile_over_mpi(const communicator& comm, const topology& regions, const pattern& p,
-                             std::string_view route_name, const compile_options& options,
+                             std::string_view asked_route, const compile_options& options,
                              std::int64_t also_equal, bool keeps_way) {
+    const auto route_name = resolve_automatic(comm, regions, p, asked_route, options, also_equal);
     compilation result;
     std::optional<plan_compiler> compiler;
     std::vector<word_message> headers;
@@ -94,6 +96,15 @@ compilation compile_over_mpi(const communicator& comm, const topology& regions, 
 }
 
 }  // namespace
+
+std::string resolve_automatic(const communicator& comm, const topology& regions, const pattern& p,
+                              std::string_view route_name, const compile_options& options,
+                              std::int64_t also_equal) {
+    if (route_name != automatic_route) return std::string(route_name);
+    neighbor_options how;
+    how.deduplicate = options.deduplicate;
+    return resolve_route(comm, regions, p, route_name, how, also_equal).name;
+}
 
 compilation compile_and_keep_way(const communicator& comm, const topology& regions,
                                  const pattern& p, std::string_view route_name,

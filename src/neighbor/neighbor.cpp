@@ -11,9 +11,10 @@
 
 #include "crossdock/base/datatype_mpi.hpp"
 #include "crossdock/exchange/peer_exchange_mpi.hpp"
-#include "crossdock/executor/executor_mpi.hpp"
-#include "crossdock/neighbor/compile_circuit_mpi.hpp"
+#include "crossdock/neighbor/automatic_route.hpp"
 #include "crossdock/neighbor/compile_mpi.hpp"
+#include "plan_runner.hpp"
+#include "trial_runs.hpp"
 
 namespace crossdock {
 
@@ -95,11 +96,12 @@ void check_stages(const plan& p) {
                                                 p.stages().size(), peer_exchange::max_rounds));
 }
 
-std::int64_t hash_of(const neighbor_options& options) {
-    const auto all = with_defaults(options);
+std::int64_t hash_of(const neighbor_options& all) {
     return agreement_hash(fmt::format(
-        "{} {} {} {} {} {}", all.max_message_bytes, to_string(all.executor), all.item_bytes,
-        all.lane_bytes, all.prepare_reverse, all.nodes ? all.nodes->to_string() : ""));
+        "{} {} {} {} {} {} {} {} {} {}", all.max_message_bytes, to_string(all.executor),
+        all.item_bytes, all.lane_bytes, all.prepare_reverse,
+        all.nodes ? all.nodes->to_string() : "", all.machine ? to_json(*all.machine) : "",
+        all.measure.max_candidates, all.measure.exchanges_each, all.measure.max_lost_seconds));
 }
 
 constexpr std::array executor_kinds{executor_kind::automatic, executor_kind::persistent,
@@ -138,50 +140,8 @@ struct neighbor::implementation {
         void* slots;
     };
 
-    // What a circuit was compiled for.
-    struct circuit_kind {
-        count_t max_part_items = 0;
-        count_t items_per_lane = 0;
-        bool is_shared = false;
-
-        friend bool operator==(const circuit_kind&, const circuit_kind&) = default;
-    };
-    // One direction of the plan.
-    struct one_way {
-        direction way;
-        int first_tag = 0;
-        std::shared_ptr<const circuit> work = nullptr;
-        circuit_kind kind = {};
-        std::unique_ptr<executor> runner = nullptr;
-    };
-
-    implementation(const communicator& c, std::shared_ptr<const plan> compiled,
-                   const neighbor_options& o)
-        : comm(c), p(std::move(compiled)), options(with_defaults(o)) {
-        const int num_tags = (options.lane_bytes > 0 ? 2 : 1) * num_stages();
-        forward.first_tag = comm.reserve_tags(2 * num_tags);
-        backward.first_tag = forward.first_tag + num_tags;
-        if (options.executor == executor_kind::persistent) return;
-        auto& memories = comm.resource<node_memories>();
-        const auto& choice = memories.environment_choice();
-        if (options.executor == executor_kind::automatic && !choice.empty())
-            options.executor = parse_executor(choice);
-        if (options.executor == executor_kind::persistent) return;
-        const auto& found = memories.of(comm, options.nodes);
-        if (found->domain().is_shared()) memory = found;
-        if (options.lane_bytes > 0) domains = memories.domains(comm, *found);
-    }
-
-    // Without memory on one node, others could not split their messages to it.
-    bool must_share() const {
-        return options.executor == executor_kind::shared_memory || domains.has_value();
-    }
-
-    // Collective over `comm`.
-    void prepare() {
-        prepare(forward, options.item_bytes);
-        if (options.prepare_reverse) prepare(backward, options.item_bytes);
-    }
+    implementation(const communicator& c, std::unique_ptr<plan_runner> prepared)
+        : comm(c), runner(std::move(prepared)) {}
 
     ~implementation() {
         if (active && packed) {  // as the executor does with its own buffers
@@ -190,68 +150,59 @@ struct neighbor::implementation {
         }
     }
 
-    int num_stages() const { return static_cast<int>(p->stages().size()); }
+    // During trials it may be another one after every start.
+    const plan_runner& present() const { return trials ? trials->current() : *runner; }
+    const plan& compiled() const { return *present().compiled(); }
 
     void require_idle() const {
         CROSSDOCK_ASSERT(light, active == nullptr, "an exchange is active already");
     }
 
-    count_t max_part_items(std::size_t item_bytes) const {
-        const std::size_t most = std::numeric_limits<int>::max();
-        return static_cast<count_t>(
-            std::clamp<std::size_t>(options.max_message_bytes / item_bytes, 1, most));
-    }
-
-    // Collective over the ranks that share memory, which all have the same room for it; over all ranks
-    // if one node must not do without.
-    void prepare(one_way& one, std::size_t item_bytes) {
-        if (one.runner && one.runner->item_bytes() == item_bytes) return;
-        one.runner.reset();
-        if (must_share())
-            return on_all_or_none(comm, [&] { make_runner(one, memory, item_bytes); });
-        try {
-            make_runner(one, memory, item_bytes);
-        } catch (const error& failure) {
-            if (failure.code() != errc::out_of_memory || !memory) throw;
-            make_runner(one, nullptr, item_bytes);
-        }
-    }
-
-    count_t items_per_lane(std::size_t item_bytes) const {
-        return static_cast<count_t>(std::max<std::size_t>(options.lane_bytes / item_bytes, 1));
-    }
-
-    void make_runner(one_way& one, std::shared_ptr<node_memory> with, std::size_t item_bytes) {
-        const count_t max_items = max_part_items(item_bytes);
-        const circuit_kind kind{max_items, domains ? items_per_lane(item_bytes) : 0,
-                                with != nullptr};
-        if (!one.work || one.kind != kind) {
-            std::optional<lane_rule> lanes;
-            if (domains) lanes.emplace(*domains, kind.items_per_lane);
-            one.work =
-                compile_circuit_mpi(*p, one.way, with.get(), max_items, lanes ? &*lanes : nullptr);
-            one.kind = kind;
-        }
-        one.runner =
-            std::make_unique<executor>(comm, one.work, std::move(with), one.first_tag, item_bytes);
-    }
-
-    void start(one_way& one, const void* input, void* output, std::size_t item_bytes,
+    void start(direction way, const void* input, void* output, std::size_t item_bytes,
                combine_function combine = {}) {
         require_idle();
-        prepare(one, item_bytes);
-        one.runner->start(input, output, std::move(combine));
-        active = one.runner.get();
+        if (trials) return start_trial(way, input, output, item_bytes, std::move(combine));
+        runner->prepare(way, item_bytes);
+        active = &runner->start(way, input, output, std::move(combine));
+    }
+
+    void start_trial(direction way, const void* input, void* output, std::size_t item_bytes,
+                     combine_function combine) {
+        if (auto kept = trials->decide()) {
+            runner = std::move(kept);
+            results = trials->trials().results();
+            trials.reset();
+            return start(way, input, output, item_bytes, std::move(combine));
+        }
+        auto& tried = trials->current();
+        tried.prepare(way, item_bytes);
+        trials->begin(way, item_bytes);
+        active = &trials->timed(
+            [&]() -> executor& { return tried.start(way, input, output, std::move(combine)); });
+    }
+
+    bool test() {
+        const auto ask = [&] { return active->test(); };
+        const bool is_complete = trials ? trials->timed(ask) : ask();
+        if (is_complete) complete();
+        return is_complete;
+    }
+
+    void wait() {
+        const auto finish = [&] { active->wait(); };
+        trials ? trials->timed(finish) : finish();
+        complete();
     }
 
     packed_values& room_for(count_t item_bytes) {
         if (packed && packed->item_bytes == item_bytes) return *packed;
+        const plan& p = compiled();
         const auto allocate = [&](count_t num_values) {
             return std::make_unique_for_overwrite<std::byte[]>(
                 static_cast<std::size_t>(num_values) * static_cast<std::size_t>(item_bytes));
         };
-        return packed.emplace(packed_values{item_bytes, used_items(*p), filled_slots(*p),
-                                            allocate(p->num_items()), allocate(p->num_slots())});
+        return packed.emplace(packed_values{item_bytes, used_items(p), filled_slots(p),
+                                            allocate(p.num_items()), allocate(p.num_slots())});
     }
 
     void start_packed(const void* items, void* slots, const datatype_packer& packer) {
@@ -260,7 +211,8 @@ struct neighbor::implementation {
         auto& room = room_for(item_bytes);
         for (const count_t item : room.used_items)
             packer.pack(items, item, room.items.get() + item * item_bytes);
-        start(forward, room.items.get(), room.slots.get(), static_cast<std::size_t>(item_bytes));
+        start(direction::forward, room.items.get(), room.slots.get(),
+              static_cast<std::size_t>(item_bytes));
         to_unpack.emplace(unpack_target{packer, slots});
     }
 
@@ -272,25 +224,51 @@ struct neighbor::implementation {
 
     void complete() {
         active = nullptr;
+        if (trials) trials->end();
         if (to_unpack) unpack(*std::exchange(to_unpack, std::nullopt));
     }
 
     communicator comm;
-    std::shared_ptr<const plan> p;
-    neighbor_options options;
-    std::shared_ptr<node_memory> memory;  // null where nothing is shared
-    std::optional<topology> domains;      // whose ranks share memory, if that is to be known
-    one_way forward{direction::forward};
-    one_way backward{direction::reverse};
+    std::unique_ptr<plan_runner> runner;  // null during trials
+    std::unique_ptr<trial_runs> trials;   // null before and after
+    std::vector<tried_route> results;
     executor* active = nullptr;
     std::optional<packed_values> packed;
     std::optional<unpack_target> to_unpack;
+    std::shared_ptr<const route_choice> choice;
 };
 
 neighbor::neighbor(const communicator& comm, const topology& regions, const pattern& p,
-                   std::string_view route, const neighbor_options& options)
-    : neighbor(comm, compile_mpi(comm, regions, p, route, {options.deduplicate}, hash_of(options)),
-               options) {}
+                   std::string_view route, const neighbor_options& options) {
+    const auto all = with_defaults(options);
+    const auto same = hash_of(all);
+    auto resolved = resolve_route(comm, regions, p, route, all, same);
+    const auto compile_along = [&](const std::string& name) {
+        return std::make_shared<const plan>(
+            compile_mpi(comm, regions, p, name, {options.deduplicate},
+                        agreement_hash(fmt::format("{} {}", same, resolved.is_measured))));
+    };
+    auto best = compile_along(resolved.name);
+    if (!resolved.is_measured) {
+        *this = neighbor(comm, std::move(best), options);
+    } else if (route_trials trials(*resolved.choice, all.measure); trials.winner()) {
+        *this = neighbor(comm, std::move(best), options);
+    } else {
+        check_nodes(comm, all);
+        std::vector<std::unique_ptr<plan_runner>> runners;
+        for (const auto& candidate : trials.candidates()) {
+            auto compiled = runners.empty() ? std::move(best) : compile_along(candidate.route);
+            check_stages(*compiled);
+            runners.push_back(std::make_unique<plan_runner>(comm, std::move(compiled), all));
+        }
+        state_ = std::make_unique<implementation>(comm, nullptr);
+        state_->trials =
+            std::make_unique<trial_runs>(comm, std::move(trials), std::move(runners), all.measure);
+        state_->trials->current().prepare();
+    }
+    if (resolved.choice)
+        state_->choice = std::make_shared<const route_choice>(std::move(*resolved.choice));
+}
 
 neighbor::neighbor(const communicator& comm, plan compiled, const neighbor_options& options)
     : neighbor(comm, std::make_shared<const plan>(std::move(compiled)), options) {}
@@ -306,8 +284,9 @@ neighbor::neighbor(const communicator& comm, std::shared_ptr<const plan> compile
     }
     check_nodes(comm, options);
     check_stages(*compiled);
-    state_ = std::make_unique<implementation>(comm, std::move(compiled), options);
-    state_->prepare();
+    auto runner = std::make_unique<plan_runner>(comm, std::move(compiled), with_defaults(options));
+    runner->prepare();
+    state_ = std::make_unique<implementation>(comm, std::move(runner));
 }
 
 neighbor::neighbor(std::unique_ptr<implementation> state) : state_(std::move(state)) {}
@@ -316,24 +295,30 @@ neighbor::neighbor(neighbor&&) noexcept = default;
 neighbor& neighbor::operator=(neighbor&&) noexcept = default;
 
 neighbor neighbor::duplicate() const {
-    auto twin = std::make_unique<implementation>(state_->comm, state_->p, state_->options);
-    const auto share_work = [](implementation::one_way& to, const implementation::one_way& from) {
-        to.work = from.work;
-        to.kind = from.kind;
-    };
-    share_work(twin->forward, state_->forward);
-    share_work(twin->backward, state_->backward);
-    twin->prepare();
+    auto runner = (state_->trials ? state_->trials->leader() : *state_->runner).twin();
+    runner->prepare();
+    auto twin = std::make_unique<implementation>(state_->comm, std::move(runner));
+    twin->choice = state_->choice;
+    twin->results = tried_routes();
     return neighbor(std::move(twin));
 }
 
-const plan& neighbor::compiled_plan() const noexcept { return *state_->p; }
+const plan& neighbor::compiled_plan() const noexcept { return state_->compiled(); }
+
+bool neighbor::is_trying() const noexcept { return state_->trials != nullptr; }
+
+std::vector<tried_route> neighbor::tried_routes() const {
+    return state_->trials ? state_->trials->trials().results() : state_->results;
+}
+
+const route_choice* neighbor::choice() const noexcept { return state_->choice.get(); }
 
 void neighbor::start(const void* items, void* slots, MPI_Datatype datatype) {
     check_arrays(compiled_plan(), items, slots);
     const datatype_packer packer(state_->comm.get(), datatype);
     if (packer.is_contiguous()) {
-        state_->start(state_->forward, items, slots, static_cast<std::size_t>(packer.item_bytes()));
+        state_->start(direction::forward, items, slots,
+                      static_cast<std::size_t>(packer.item_bytes()));
     } else {
         state_->start_packed(items, slots, packer);
     }
@@ -362,20 +347,17 @@ void neighbor::start_reverse(const void* slots, void* items, MPI_Datatype dataty
                                            length, datatype, operation));
         });
     };
-    state_->start(state_->backward, slots, items, static_cast<std::size_t>(extent), combine);
+    state_->start(direction::reverse, slots, items, static_cast<std::size_t>(extent), combine);
 }
 
 bool neighbor::test() {
     CROSSDOCK_ASSERT(light, is_active(), "no exchange is active");
-    const bool is_complete = state_->active->test();
-    if (is_complete) state_->complete();
-    return is_complete;
+    return state_->test();
 }
 
 void neighbor::wait() {
     CROSSDOCK_ASSERT(light, is_active(), "no exchange is active");
-    state_->active->wait();
-    state_->complete();
+    state_->wait();
 }
 
 bool neighbor::is_active() const noexcept { return state_->active != nullptr; }
@@ -393,12 +375,12 @@ void neighbor::check_lengths(std::size_t num_items, std::size_t num_slots) const
 }
 
 void neighbor::start_forward(const void* items, void* slots, std::size_t item_bytes) {
-    state_->start(state_->forward, items, slots, item_bytes);
+    state_->start(direction::forward, items, slots, item_bytes);
 }
 
 void neighbor::start_backward(const void* slots, void* items, std::size_t item_bytes,
                               combine_function combine) {
-    state_->start(state_->backward, slots, items, item_bytes, std::move(combine));
+    state_->start(direction::reverse, slots, items, item_bytes, std::move(combine));
 }
 
 }  // namespace crossdock

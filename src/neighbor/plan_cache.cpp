@@ -2,11 +2,26 @@
 
 #include <bit>
 
+#include "crossdock/exchange/checked_exchange_mpi.hpp"
 #include "crossdock/neighbor/compile_mpi.hpp"
+#include "crossdock/select/route_choice.hpp"
+#include "planning.hpp"
 
 namespace crossdock {
 
 namespace {
+
+// Above the places of plans: this rank was given a route. Ranks that choose one have no place to offer yet.
+constexpr std::uint64_t is_given = std::uint64_t{1} << kept_plans::max_capacity;
+
+// Who was given a route waits for nobody who chooses one; all fail.
+[[noreturn]] void refuse_different_routes(const communicator& comm, const topology& regions) {
+    exchange_checked_words(comm, regions, {},
+                           error(errc::invalid_argument,
+                                 "topologies, routes or options differ between ranks", comm.rank()),
+                           {});
+    throw error(errc::internal, "a fault was not agreed on");
+}
 
 // The bits that all ranks have.
 std::uint64_t common_bits(const communicator& comm, std::uint64_t bits) {
@@ -27,11 +42,16 @@ plan_cache::plan_cache(const communicator& comm, int capacity)
 std::shared_ptr<const plan> plan_cache::compile(const topology& regions, const pattern& p,
                                                 std::string_view route_name,
                                                 const compile_options& options) {
-    const auto places = common_bits(comm_, kept_.places_of(regions, p, route_name, options));
-    if (places != 0) return kept_.use(std::countr_zero(places));
-    auto compiled =
-        std::make_shared<const plan>(compile_mpi(comm_, regions, p, route_name, options));
-    kept_.keep(compiled, regions, p, route_name, options);
+    std::string route(route_name);
+    if (route == automatic_route) {
+        common_bits(comm_, 0);
+        route = resolve_automatic(comm_, regions, p, route, options);
+    }
+    const auto bits = common_bits(comm_, is_given | kept_.places_of(regions, p, route, options));
+    if ((bits & is_given) == 0) refuse_different_routes(comm_, regions);
+    if (bits != is_given) return kept_.use(std::countr_zero(bits));
+    auto compiled = std::make_shared<const plan>(compile_mpi(comm_, regions, p, route, options));
+    kept_.keep(compiled, regions, p, route, options);
     return compiled;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "crossdock/neighbor/compile_mpi.hpp"
 #include "crossdock/plan/plan_compiler.hpp"
@@ -20,5 +21,13 @@ struct compilation {
 compilation compile_and_keep_way(const communicator& comm, const topology& regions,
                                  const pattern& p, std::string_view route_name,
                                  const compile_options& options, std::int64_t also_equal);
+
+/// @brief The name of a route, where "auto" may stand for one; for an exchange with default options.
+/// @par Collective
+/// As `resolve_route`.
+/// @throws error  as `resolve_route`
+std::string resolve_automatic(const communicator& comm, const topology& regions, const pattern& p,
+                              std::string_view route_name, const compile_options& options,
+                              std::int64_t also_equal = 0);
 
 }  // namespace crossdock

@@ -7,12 +7,15 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "crossdock/base/communicator_mpi.hpp"
 #include "crossdock/base/operation.hpp"
 #include "crossdock/executor/moves.hpp"
+#include "crossdock/model/machine.hpp"
 #include "crossdock/pattern/pattern.hpp"
 #include "crossdock/plan/plan.hpp"
+#include "crossdock/select/route_trials.hpp"
 #include "crossdock/topology/topology.hpp"
 
 namespace crossdock {
@@ -51,6 +54,10 @@ struct neighbor_options {
     std::size_t lane_bytes = 0;
     /// Makes reverse exchanges ready, too; otherwise the first one does.
     bool prepare_reverse = false;
+    /// What the route "auto" is chosen for; null: `machine_of` the communicator.
+    std::shared_ptr<const crossdock::machine> machine = nullptr;
+    /// What the route "auto:measure" may cost.
+    measure_options measure = {};
 };
 
 /// @brief A pattern compiled along a route and ready to be exchanged again and again.
@@ -81,6 +88,14 @@ struct neighbor_options {
 /// split). Such starts come in one order on all ranks, and none waits for another exchange in between that
 /// a rank starts only afterwards.
 ///
+/// *Trials.* The route "auto:measure" compiles the plans of the cheapest candidates of "auto", and takes
+/// another one after every `measure.exchanges_each` exchanges in the direction and with the item size of the
+/// first one. When each had its turn, or the next may lose too much time, the one that was fastest on the
+/// slowest rank is kept, and the others are freed. Every exchange is as right as any other; in reverse,
+/// values combine in the order of the plan, so that the bits may change until the trials are over. The start
+/// after a route's turn waits for all ranks, and the next route's first exchange is a first start; both
+/// come in one order as those do. A duplicate has the plan that leads so far, and tries nothing.
+///
 /// Arrays that stay the same from one start to the next save a little set-up.
 ///
 /// The destructor does not communicate. An object must be idle when it is destroyed; one that is not
@@ -90,17 +105,18 @@ struct neighbor_options {
 /// their own need MPI_THREAD_MULTIPLE.
 class neighbor {
   public:
-    /// @brief Compiles the plan.
+    /// @brief Chooses a route, unless one is given, and compiles the plan.
     /// @param comm     stays open for the life of this object
     /// @param regions  equal on all ranks
     /// @param p        this rank's pattern; not kept
-    /// @param route    as `make_route` takes it; equal on all ranks
+    /// @param route    as `make_route` takes it, or "auto": what CROSSDOCK_ROUTE of rank 0 says, and else
+    /// the cheapest that `choose_route_mpi` finds; or "auto:measure": see above; equal on all ranks
     /// @par Collective
     /// Yes; blocks.
-    /// @throws error  on all ranks or none, as `compile_mpi`; or error(errc::out_of_memory) if a node has
+    /// @throws error  on all ranks or none, as `resolve_route` and `compile_mpi`; or error(errc::out_of_memory) if a node has
     /// not enough memory to share, and `executor` is `shared_memory` or `lane_bytes` is not 0
     neighbor(const communicator& comm, const topology& regions, const pattern& p,
-             std::string_view route, const neighbor_options& options = {});
+             std::string_view route = automatic_route, const neighbor_options& options = {});
 
     /// @brief Takes a plan that was compiled elsewhere; `deduplicate` has no say.
     /// @param compiled  this rank's of plans that belong together
@@ -125,8 +141,17 @@ class neighbor {
     /// Yes; waits for the ranks that share memory, or for all as a first start does.
     neighbor duplicate() const;
 
-    /// @brief The compiled plan of this rank.
+    /// @brief The compiled plan of this rank; during trials that of the last exchange, until the next start.
     const plan& compiled_plan() const noexcept;
+
+    /// @brief What the route was chosen from; null if it was given, or a plan was.
+    const route_choice* choice() const noexcept;
+
+    /// @brief Whether routes are still being tried: the next exchanges may take another one each.
+    bool is_trying() const noexcept;
+
+    /// @brief What "auto:measure" tried so far, and found; the same on all ranks.
+    std::vector<tried_route> tried_routes() const;
 
     /// @brief Starts a forward exchange; returns without waiting for anyone, but for first starts.
     /// @param items  `num_items` values or more; must stay unchanged until the exchange is complete

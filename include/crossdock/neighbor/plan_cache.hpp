@@ -20,6 +20,8 @@ namespace crossdock {
 ///     plans.compile(regions, b, "three_step");    compiles
 ///     plans.compile(regions, a, "three_step");    the first plan again, for one reduction
 ///
+/// Under the route "auto" a choice is made first, and the plan is found if it was compiled along that route.
+///
 /// It keeps a copy of each pattern. Tell `neighbor` to take the plan, which may be used by several.
 /// @par Thread safety
 /// As `neighbor`.
@@ -35,7 +37,7 @@ class plan_cache {
     /// @brief This rank's plan, as `compile_mpi` gives it.
     /// @return the same object as before where it is found
     /// @par Collective
-    /// Yes; blocks. One reduction of a word; and where the plan is not found, `compile_mpi`.
+    /// Yes; blocks. One reduction of a word, and for "auto" one more besides `resolve_route`; and where the plan is not found, `compile_mpi`.
     /// @throws error  on all ranks, as `compile_mpi`; nothing is kept then
     /// @par Complexity
     /// Linear in the pattern, for comparing it.

@@ -23,7 +23,7 @@ namespace crossdock {
 ///
 /// The speakers of a balanced route stay those that suited the first pattern: where numbers of items
 /// change, what they send and receive may no longer be balanced. Where they do not, the plan is the one
-/// that `compile_mpi` gives.
+/// that `compile_mpi` gives. In the same way the route that "auto" stood for stays.
 /// @par Thread safety
 /// As `neighbor`.
 class plan_maker {
@@ -32,7 +32,7 @@ class plan_maker {
     /// @param comm      stays open for the life of this object
     /// @param regions   equal on all ranks; copied
     /// @param first     this rank's pattern; its destinations are this rank's neighbors from now on
-    /// @param route_name  as `make_route` takes it; equal on all ranks
+    /// @param route_name  as `compile_mpi` takes it; equal on all ranks
     /// @param also_equal  as in `compile_mpi`
     /// @par Collective
     /// Yes; blocks, as `compile_mpi`.

@@ -682,6 +682,29 @@ TEST_F(Communication, PlansOfRanksAreThoseCompiledOffline) {
     for (crossdock_pattern* p : patterns) EXPECT_SUCCESS(crossdock_pattern_free(p));
 }
 
+TEST_F(Communication, ExplainsItsRoute) {
+    crossdock_neighbor* chosen = make_neighbor("auto");
+    crossdock_neighbor* given = make_neighbor("grid:2");
+    crossdock_plan* plan = nullptr;
+    char* text = nullptr;
+    ASSERT_SUCCESS(crossdock_neighbor_plan(chosen, &plan));
+
+    ASSERT_SUCCESS(crossdock_neighbor_explain(chosen, &text));
+    const std::string reasons = taken(text);
+    EXPECT_EQ(json_of(plan).find("auto"), std::string::npos);
+    EXPECT_NE(json_of(plan).find("\"" + reasons.substr(0, reasons.find(' ')) + "\""),
+              std::string::npos);
+    EXPECT_NE(reasons.find(" us  mostly "), std::string::npos);
+    ASSERT_SUCCESS(crossdock_neighbor_explain(given, &text));
+    EXPECT_EQ(taken(text), "grid:2  given\n");
+
+    expect_null(crossdock_neighbor_explain(nullptr, &text), "neighbor");
+    expect_null(crossdock_neighbor_explain(given, nullptr), "text");
+    EXPECT_SUCCESS(crossdock_plan_free(plan));
+    EXPECT_SUCCESS(crossdock_neighbor_free(chosen));
+    EXPECT_SUCCESS(crossdock_neighbor_free(given));
+}
+
 TEST_F(Communication, FailsOnAllRanksIfOneLacksAnArgument) {
     crossdock_plan* plan = nullptr;
     crossdock_neighbor* neighbor = nullptr;

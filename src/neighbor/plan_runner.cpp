@@ -1,0 +1,88 @@
+#include "plan_runner.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace crossdock {
+
+plan_runner::plan_runner(const communicator& comm, std::shared_ptr<const plan> compiled,
+                         const neighbor_options& options)
+    : comm_(comm), plan_(std::move(compiled)), options_(options) {
+    const int num_tags =
+        (options_.lane_bytes > 0 ? 2 : 1) * static_cast<int>(plan_->stages().size());
+    forward_.first_tag = comm_.reserve_tags(2 * num_tags);
+    backward_.first_tag = forward_.first_tag + num_tags;
+    if (options_.executor == executor_kind::persistent) return;
+    auto& memories = comm_.resource<node_memories>();
+    const auto& asked = memories.environment_choice();
+    if (options_.executor == executor_kind::automatic && !asked.empty())
+        options_.executor = parse_executor(asked);
+    if (options_.executor == executor_kind::persistent) return;
+    const auto& found = memories.of(comm_, options_.nodes);
+    if (found->domain().is_shared()) memory_ = found;
+    if (options_.lane_bytes > 0) domains_ = memories.domains(comm_, *found);
+}
+
+std::unique_ptr<plan_runner> plan_runner::twin() const {
+    auto made = std::make_unique<plan_runner>(comm_, plan_, options_);
+    const auto share_work = [](one_way& to, const one_way& from) {
+        to.work = from.work;
+        to.kind = from.kind;
+    };
+    share_work(made->forward_, forward_);
+    share_work(made->backward_, backward_);
+    return made;
+}
+
+void plan_runner::prepare() {
+    prepare(direction::forward, options_.item_bytes);
+    if (options_.prepare_reverse) prepare(direction::reverse, options_.item_bytes);
+}
+
+void plan_runner::prepare(direction way, std::size_t item_bytes) {
+    one_way& one = to(way);
+    if (one.runner && one.runner->item_bytes() == item_bytes) return;
+    one.runner.reset();
+    if (must_share()) return on_all_or_none(comm_, [&] { make_runner(one, memory_, item_bytes); });
+    try {
+        make_runner(one, memory_, item_bytes);
+    } catch (const error& failure) {
+        if (failure.code() != errc::out_of_memory || !memory_) throw;
+        make_runner(one, nullptr, item_bytes);
+    }
+}
+
+executor& plan_runner::start(direction way, const void* input, void* output,
+                             combine_function combine) {
+    auto& runner = *to(way).runner;
+    runner.start(input, output, std::move(combine));
+    return runner;
+}
+
+count_t plan_runner::max_part_items(std::size_t item_bytes) const {
+    const std::size_t most = std::numeric_limits<int>::max();
+    return static_cast<count_t>(
+        std::clamp<std::size_t>(options_.max_message_bytes / item_bytes, 1, most));
+}
+
+count_t plan_runner::items_per_lane(std::size_t item_bytes) const {
+    return static_cast<count_t>(std::max<std::size_t>(options_.lane_bytes / item_bytes, 1));
+}
+
+void plan_runner::make_runner(one_way& one, std::shared_ptr<node_memory> with,
+                              std::size_t item_bytes) {
+    const count_t max_items = max_part_items(item_bytes);
+    const circuit_kind kind{max_items, domains_ ? items_per_lane(item_bytes) : 0, with != nullptr};
+    if (!one.work || one.kind != kind) {
+        std::optional<lane_rule> lanes;
+        if (domains_) lanes.emplace(*domains_, kind.items_per_lane);
+        one.work =
+            compile_circuit_mpi(*plan_, one.way, with.get(), max_items, lanes ? &*lanes : nullptr);
+        one.kind = kind;
+    }
+    one.runner =
+        std::make_unique<executor>(comm_, one.work, std::move(with), one.first_tag, item_bytes);
+}
+
+}  // namespace crossdock

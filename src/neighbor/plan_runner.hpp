@@ -1,0 +1,82 @@
+/// @file
+/// @brief A plan that is ready to run, in both directions.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "crossdock/executor/executor_mpi.hpp"
+#include "crossdock/neighbor/compile_circuit_mpi.hpp"
+#include "crossdock/neighbor/neighbor.hpp"
+
+namespace crossdock {
+
+/// @brief A plan with its tags, its memory and what runs it; not what the user's arrays need besides.
+class plan_runner {
+  public:
+    /// @brief Reserves tags, and finds the memory; `prepare` does the rest.
+    /// @param options  without zeros that stand for defaults
+    /// @par Collective
+    /// Yes; blocks where it is the communicator's first, or the first on such nodes.
+    plan_runner(const communicator& comm, std::shared_ptr<const plan> compiled,
+                const neighbor_options& options);
+
+    /// @brief Another one of the same plan, which is not prepared yet; shares the circuits.
+    /// @par Collective
+    /// As the constructor.
+    std::unique_ptr<plan_runner> twin() const;
+
+    const std::shared_ptr<const plan>& compiled() const noexcept { return plan_; }
+
+    /// @brief Makes ready what the options ask for.
+    /// @par Collective
+    /// Over the ranks that share memory, which all have the same room for it; over all ranks if one node
+    /// must not do without.
+    void prepare();
+
+    /// @brief Makes one direction ready for items of a size, unless it is.
+    /// @par Collective
+    /// As above.
+    void prepare(direction way, std::size_t item_bytes);
+
+    /// @brief Starts an exchange in a direction that is prepared.
+    /// @return what completes it
+    executor& start(direction way, const void* input, void* output, combine_function combine);
+
+  private:
+    // What a circuit was compiled for.
+    struct circuit_kind {
+        count_t max_part_items = 0;
+        count_t items_per_lane = 0;
+        bool is_shared = false;
+
+        friend bool operator==(const circuit_kind&, const circuit_kind&) = default;
+    };
+    // One direction of the plan.
+    struct one_way {
+        direction way;
+        int first_tag = 0;
+        std::shared_ptr<const circuit> work = nullptr;
+        circuit_kind kind = {};
+        std::unique_ptr<executor> runner = nullptr;
+    };
+
+    one_way& to(direction way) noexcept { return way == direction::forward ? forward_ : backward_; }
+    // Without memory on one node, others could not split their messages to it.
+    bool must_share() const {
+        return options_.executor == executor_kind::shared_memory || domains_.has_value();
+    }
+    count_t max_part_items(std::size_t item_bytes) const;
+    count_t items_per_lane(std::size_t item_bytes) const;
+    void make_runner(one_way& one, std::shared_ptr<node_memory> with, std::size_t item_bytes);
+
+    communicator comm_;
+    std::shared_ptr<const plan> plan_;
+    neighbor_options options_;
+    std::shared_ptr<node_memory> memory_;  // null where nothing is shared
+    std::optional<topology> domains_;      // whose ranks share memory, if that is to be known
+    one_way forward_{direction::forward};
+    one_way backward_{direction::reverse};
+};
+
+}  // namespace crossdock

@@ -1,0 +1,281 @@
+// The route "auto:measure": routes are tried by a clock that the tests turn, and the fastest stays.
+#include <gtest/gtest.h>
+
+#include "crossdock/neighbor/automatic_route.hpp"
+#include "crossdock/neighbor/compile_mpi.hpp"
+#include "support/arrivals.hpp"
+#include "support/patterns.hpp"
+#include "support/thrown_by.hpp"
+#include "support/topologies.hpp"
+
+namespace crossdock {
+namespace {
+
+using test::thrown_by;
+
+// A clock that goes on by as much at every look.
+double present_seconds = 0;
+double seconds_per_look = 0;
+double turned_clock() { return present_seconds += seconds_per_look; }
+
+// Looks at the clock between the begin and the end of `start`, and of `wait`.
+constexpr int looks_per_exchange = 2;
+constexpr double us = 1e-6;
+
+class MeasuredRoute : public testing::Test {
+  protected:
+    void SetUp() override {
+        options.measure.exchanges_each = 3;
+        options.measure.max_lost_seconds = 1;
+        options.measure.clock = &turned_clock;
+        // Estimates that differ little, so that there are several candidates.
+        machine even = load_machine("generic_100g");
+        for (auto& level : even.levels) level = even.levels[0];
+        for (auto* seconds :
+             {&even.injection_seconds_per_byte, &even.matching_seconds, &even.copy_seconds_per_byte,
+              &even.copy_seconds_per_item, &even.hand_over_seconds})
+            *seconds = 0;
+        options.machine = std::make_shared<const machine>(even);
+    }
+    void TearDown() override { comm.close(); }
+
+    rank_t rank() const { return comm.rank(); }
+    rank_t num_ranks() const { return comm.num_ranks(); }
+    const pattern& mine() const { return patterns[static_cast<std::size_t>(rank())]; }
+
+    std::vector<std::string> names_of_candidates() {
+        const auto resolved = resolve_route(comm, regions, mine(), "auto", options);
+        const route_trials trials(*resolved.choice, options.measure);
+        std::vector<std::string> names;
+        for (const auto& candidate : trials.candidates()) names.push_back(candidate.route);
+        return names;
+    }
+
+    void exchange(neighbor& halo, int round) {
+        const pattern& p = mine();
+        std::vector<count_t> items, slots(static_cast<std::size_t>(p.num_slots), -1),
+            expected = slots;
+        for (count_t i = 0; i < p.num_items; ++i) items.push_back(100 * p.rank + i + round);
+        for (const auto& a : test::arrivals(patterns, p.rank))
+            expected[static_cast<std::size_t>(a.slot)] = 100 * a.source + a.item + round;
+        halo.exchange<count_t>(items, slots);
+        EXPECT_EQ(slots, expected);
+    }
+
+    // Every slot brings home 1.
+    void reverse(neighbor& halo) {
+        const pattern& p = mine();
+        const std::vector<count_t> slots(static_cast<std::size_t>(p.num_slots), 1);
+        std::vector<count_t> items(static_cast<std::size_t>(p.num_items), 0), expected = items;
+        for (const count_t item : p.sends.indices) ++expected[static_cast<std::size_t>(item)];
+        halo.reverse<count_t>(slots, items, sum{});
+        EXPECT_EQ(items, expected);
+    }
+
+    // Exchanges until the trials are over; a look at the clock takes so long for each route in turn.
+    void run_trials(neighbor& halo, const std::vector<double>& seconds_of_looks) {
+        for (const double seconds : seconds_of_looks) {
+            seconds_per_look = seconds;
+            for (int k = 0; k < options.measure.exchanges_each; ++k) {
+                EXPECT_TRUE(halo.is_trying());
+                exchange(halo, k);
+            }
+        }
+        exchange(halo, 100);
+        EXPECT_FALSE(halo.is_trying());
+    }
+
+    communicator comm{MPI_COMM_WORLD};
+    topology regions = test::conformance_topologies(comm.num_ranks())[2];
+    std::vector<pattern> patterns = test::all_to_all_pattern(comm.num_ranks());
+    neighbor_options options;
+};
+
+TEST_F(MeasuredRoute, EachCandidateIsTheFastestOnce) {
+    for (const auto executor : {executor_kind::persistent, executor_kind::automatic}) {
+        options.executor = executor;
+        const auto names = names_of_candidates();
+        ASSERT_EQ(names.size() > 1, num_ranks() > 2);
+        for (std::size_t fastest = 0; fastest < names.size(); ++fastest) {
+            neighbor halo(comm, regions, mine(), "auto:measure", options);
+            ASSERT_NE(halo.choice(), nullptr);
+            if (names.size() == 1) {
+                exchange(halo, 0);
+                EXPECT_EQ(halo.compiled_plan().route_name(), names[0]);
+                continue;
+            }
+            std::vector<double> seconds(names.size(), 5 * us);
+            seconds[fastest] = 3 * us;
+            run_trials(halo, seconds);
+
+            EXPECT_EQ(halo.compiled_plan().route_name(), names[fastest]);
+            EXPECT_EQ(halo.compiled_plan(), compile_mpi(comm, regions, mine(), names[fastest]));
+            const auto tried = halo.tried_routes();
+            ASSERT_EQ(tried.size(), names.size());
+            for (std::size_t c = 0; c < names.size(); ++c) {
+                EXPECT_EQ(tried[c].route, names[c]);
+                EXPECT_NEAR(tried[c].seconds, looks_per_exchange * seconds[c], 2e-12);
+            }
+            exchange(halo, 7);
+            reverse(halo);
+        }
+    }
+}
+
+TEST_F(MeasuredRoute, TheSlowestRankDecides) {
+    const auto names = names_of_candidates();
+    if (names.size() < 2) GTEST_SKIP() << "needs two candidates";
+    neighbor halo(comm, regions, mine(), "auto:measure", options);
+    // The first route is fast but on the last rank.
+    std::vector<double> seconds(names.size(), 4 * us);
+    seconds[0] = rank() == num_ranks() - 1 ? 5 * us : 1 * us;
+    run_trials(halo, seconds);
+
+    EXPECT_EQ(halo.compiled_plan().route_name(), names[1]);
+}
+
+TEST_F(MeasuredRoute, TrialsEndWhereTheyMayLoseTooMuch) {
+    const auto names = names_of_candidates();
+    if (names.size() < 2) GTEST_SKIP() << "needs two candidates";
+    options.measure.max_lost_seconds = 0;
+    neighbor halo(comm, regions, mine(), "auto:measure", options);
+    seconds_per_look = 1 * us;
+    exchange(halo, 0);
+    seconds_per_look = 5 * us;  // lost, if it could have taken 1
+    for (int round = 1; round < 4; ++round) exchange(halo, round);
+
+    EXPECT_FALSE(halo.is_trying());
+    EXPECT_EQ(halo.tried_routes().size(), 1U);
+    EXPECT_EQ(halo.compiled_plan().route_name(), names[0]);
+}
+
+TEST_F(MeasuredRoute, ReverseExchangesAreRightDuringTrialsAndCountOnlyIfTheyCameFirst) {
+    const auto names = names_of_candidates();
+    if (names.size() < 2) GTEST_SKIP() << "needs two candidates";
+    neighbor forward(comm, regions, mine(), "auto:measure", options);
+    neighbor backward(comm, regions, mine(), "auto:measure", options);
+    seconds_per_look = us;
+    exchange(forward, 0);
+    reverse(backward);
+    for (int round = 0; round < 5; ++round) {
+        reverse(forward);
+        exchange(backward, round);
+        EXPECT_TRUE(forward.tried_routes().empty());
+        EXPECT_TRUE(backward.tried_routes().empty());
+    }
+    for (int round = 0; round < 2; ++round) {
+        exchange(forward, round);
+        reverse(backward);
+    }
+    reverse(forward);
+    exchange(backward, 9);
+
+    EXPECT_EQ(forward.tried_routes().size(), 1U);
+    EXPECT_EQ(backward.tried_routes().size(), 1U);
+    EXPECT_EQ(forward.compiled_plan().route_name(), names[1]);
+    EXPECT_EQ(backward.compiled_plan().route_name(), names[1]);
+}
+
+TEST_F(MeasuredRoute, ValuesOfADatatypeArriveInEveryTrial) {
+    MPI_Datatype pairs = MPI_DATATYPE_NULL;  // with a gap: packed
+    MPI_Type_vector(2, 1, 2, MPI_INT64_T, &pairs);
+    MPI_Type_commit(&pairs);
+    neighbor halo(comm, regions, mine(), "auto:measure", options);
+    const pattern& p = mine();
+    seconds_per_look = us;
+    for (int round = 0; round < 12; ++round) {
+        std::vector<std::array<count_t, 3>> items, slots(static_cast<std::size_t>(p.num_slots)),
+            expected = slots;
+        for (count_t i = 0; i < p.num_items; ++i) items.push_back({100 * p.rank + i, -1, round});
+        for (const auto& a : test::arrivals(patterns, p.rank))
+            expected[static_cast<std::size_t>(a.slot)] = {100 * a.source + a.item, 0, round};
+        halo.start(items.data(), slots.data(), pairs);
+        while (!halo.test()) sched_yield();
+        EXPECT_EQ(slots, expected);
+    }
+    EXPECT_FALSE(halo.is_trying());
+    MPI_Type_free(&pairs);
+}
+
+TEST_F(MeasuredRoute, CallsInTheWrongStateAreErrorsDuringTrials) {
+    neighbor halo(comm, regions, mine(), "auto:measure", options);
+    const std::vector<count_t> items(static_cast<std::size_t>(mine().num_items));
+    std::vector<count_t> slots(static_cast<std::size_t>(mine().num_slots));
+    for (int round = 0; round < 12; ++round) {
+        EXPECT_EQ(thrown_by([&] { halo.wait(); }).code(), errc::invalid_state);
+        EXPECT_EQ(thrown_by([&] { halo.test(); }).code(), errc::invalid_state);
+        halo.start<count_t>(items, slots);
+        EXPECT_TRUE(halo.is_active());
+        EXPECT_EQ(thrown_by([&] { halo.start<count_t>(items, slots); }).code(),
+                  errc::invalid_state);
+        halo.wait();
+    }
+}
+
+TEST_F(MeasuredRoute, SeveralAreTriedAtOnceInAnyOrder) {
+    neighbor a(comm, regions, mine(), "auto:measure", options);
+    neighbor b(comm, regions, mine(), "auto:measure", options);
+    const pattern& p = mine();
+    seconds_per_look = us;
+    for (int round = 0; round < 12; ++round) {
+        std::vector<count_t> items, first(static_cast<std::size_t>(p.num_slots), -1),
+            expected = first;
+        for (count_t i = 0; i < p.num_items; ++i) items.push_back(100 * p.rank + i + round);
+        for (const auto& each : test::arrivals(patterns, p.rank))
+            expected[static_cast<std::size_t>(each.slot)] = 100 * each.source + each.item + round;
+        auto second = first;
+        a.start<count_t>(items, first);
+        b.start<count_t>(items, second);
+        if (rank() % 2 == 0) {
+            a.wait();
+            b.wait();
+        } else {
+            b.wait();
+            a.wait();
+        }
+        EXPECT_EQ(first, expected);
+        EXPECT_EQ(second, expected);
+    }
+    EXPECT_EQ(a.is_trying(), false);
+    EXPECT_EQ(b.is_trying(), false);
+}
+
+TEST_F(MeasuredRoute, ADuplicateHasThePlanThatLeads) {
+    const auto names = names_of_candidates();
+    if (names.size() < 2) GTEST_SKIP() << "needs two candidates";
+    neighbor halo(comm, regions, mine(), "auto:measure", options);
+    neighbor early = halo.duplicate();
+    seconds_per_look = 2 * us;
+    for (int k = 0; k < options.measure.exchanges_each; ++k) exchange(halo, k);
+    seconds_per_look = us;
+    for (int k = 0; k < options.measure.exchanges_each; ++k) exchange(halo, k);
+    exchange(halo, 0);
+    neighbor late = halo.duplicate();
+
+    EXPECT_FALSE(early.is_trying());
+    EXPECT_FALSE(late.is_trying());
+    EXPECT_EQ(early.compiled_plan().route_name(), names[0]);
+    EXPECT_EQ(late.compiled_plan().route_name(), names[1]);
+    exchange(early, 1);
+    exchange(late, 2);
+    exchange(halo, 3);
+}
+
+TEST_F(MeasuredRoute, NumbersThatMakeNoTrialsOrDifferAreErrorsOnAllRanks) {
+    options.measure.exchanges_each = 0;
+    EXPECT_EQ(thrown_by([&] { neighbor(comm, regions, mine(), "auto:measure", options); }).code(),
+              errc::invalid_argument);
+    if (num_ranks() == 1) return;
+    options.measure.exchanges_each = rank() == 0 ? 0 : 3;
+    EXPECT_EQ(thrown_by([&] { neighbor(comm, regions, mine(), "auto:measure", options); }).code(),
+              errc::invalid_argument);
+    options.measure.exchanges_each = 3;
+    const char* route = rank() == 0 ? "auto" : "auto:measure";
+    EXPECT_EQ(thrown_by([&] { neighbor(comm, regions, mine(), route, options); }).code(),
+              errc::invalid_argument);
+    neighbor halo(comm, regions, mine(), "auto:measure", options);
+    exchange(halo, 0);
+}
+
+}  // namespace
+}  // namespace crossdock
