@@ -7,7 +7,7 @@
 
 namespace crossdock {
 
-/// @brief What CROSSDOCK_MACHINE says in the environment of rank 0, or else `default_machine()`.
+/// @brief What CROSSDOCK_MACHINE says in the environment of rank 0, or else `assumed_machine`.
 ///
 /// It is a preset's name or a file, which rank 0 alone reads. The same machine on all ranks, and the same
 /// object at every call.

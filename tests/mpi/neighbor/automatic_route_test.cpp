@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 
+#include "crossdock/model/machine_mpi.hpp"
 #include "crossdock/neighbor/compile_mpi.hpp"
 #include "crossdock/neighbor/plan_cache.hpp"
 #include "crossdock/neighbor/plan_maker.hpp"
@@ -70,7 +71,7 @@ TEST_F(AutomaticRoute, IsTheOneThatIsChosenOffline) {
             estimate_options how;
             how.travel.shares_memory = turn % 4 != 0 && nodes.num_regions() < num_ranks();
             const auto expected =
-                choose_route(rank_layout(each, nodes), patterns, m ? *m : default_machine(), how);
+                choose_route(rank_layout(each, nodes), patterns, m ? *m : machine_of(comm), how);
 
             neighbor halo(comm, each, mine(patterns), "auto", options);
 

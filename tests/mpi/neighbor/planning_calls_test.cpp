@@ -176,6 +176,11 @@ TEST(PlanReductions, ThereIsOneForEachPlanButTheFirst) {
         EXPECT_EQ(num_reductions, 1) << entry.name;
     }
 
+    compile_mpi(comm, regions, mine, "auto");
+    num_reductions = 0;
+    compile_mpi(comm, regions, mine, "auto");
+    EXPECT_EQ(num_reductions, 2);  // the choice, and the plan
+
     plan_cache plans(comm);
     plans.compile(regions, mine, "two_step");
     num_reductions = 0;

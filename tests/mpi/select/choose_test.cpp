@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "crossdock/model/assumed_machine_mpi.hpp"
 #include "crossdock/model/machine_mpi.hpp"
 #include "support/patterns.hpp"
 #include "support/thrown_by.hpp"
@@ -128,8 +129,8 @@ class variable_of_first {
 
 class MachineOf : public Choice {};
 
-TEST_F(MachineOf, IsTheDefaultWhereNobodyNamesOne) {
-    EXPECT_EQ(machine_of(comm), default_machine());
+TEST_F(MachineOf, IsTheAssumedOneWhereNobodyNamesOne) {
+    EXPECT_EQ(machine_of(comm), assumed_machine(comm));
     EXPECT_EQ(&machine_of(comm), &machine_of(comm));
 }
 
@@ -143,7 +144,7 @@ TEST_F(MachineOf, IsReadOncePerCommunicator) {
     machine_of(comm);
     const variable_of_first named(comm, "CROSSDOCK_MACHINE", "quartz");
 
-    EXPECT_EQ(machine_of(comm), default_machine());
+    EXPECT_EQ(machine_of(comm), assumed_machine(comm));
 }
 
 TEST_F(MachineOf, IsTheFileThatTheFirstRankReads) {
