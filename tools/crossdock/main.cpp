@@ -36,6 +36,7 @@ int main(int argc, char** argv) {
     tool::add_simulate(app, chosen);
     tool::add_draw(app, chosen);
     tool::add_report(app, chosen);
+    tool::add_explain(app, chosen);
     tool::add_bench(app, chosen);
     tool::add_calibrate(app, chosen);
     tool::add_demo(app, chosen);

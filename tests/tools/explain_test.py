@@ -1,0 +1,95 @@
+"""crossdock explain: the choice of a route without MPI."""
+
+import pathlib
+import tempfile
+import unittest
+
+from command_line import DATA, TESTS, crossdock, crossdock_json
+
+MATRIX = DATA / "D_10.mtx.gz"
+ROUND = TESTS / "golden/machine-round.json"
+BAD_INPUT = 2
+HIERARCHY = """level 0 rows 6 ranks 3 starts 0 2 4 6
+0 1 2 0 1
+2 1 1 0
+level 1 rows 3 ranks 3 starts 0 1 2 3
+0 2 1 0
+"""
+
+
+def explain(file, *more):
+    return crossdock_json("explain", file, *more)
+
+
+class Explain(unittest.TestCase):
+    def test_CandidatesAreSortedByTheirPrice(self):
+        found = explain("dense:3", "--ranks", 16, "--topology", "4x4", "--machine", "quartz")
+
+        seconds = [candidate["seconds"] for candidate in found["candidates"]]
+        self.assertEqual(seconds, sorted(seconds))
+        self.assertEqual(found["route"], found["candidates"][0]["route"])
+        self.assertEqual({candidate["route"] for candidate in found["candidates"]},
+                         {"direct", "two_step", "three_step", "grid:2", "grid:3", "hypercube"})
+
+    def test_DocumentSaysWhatItIsFor(self):
+        found = explain(MATRIX, "--ranks", 8, "--topology", "2x4", "--nodes", "4x2", "--no-dedup",
+                        "--item-bytes", 16, "--executor", "persistent")
+
+        del found["candidates"], found["route"]
+        self.assertEqual(found, {"schema": "crossdock.explain/1", "file": str(MATRIX), "ranks": 8,
+                                 "topology": "2x4", "nodes": "4x2", "partition": "block",
+                                 "machine": "generic_100g", "item_bytes": 16, "dedup": False,
+                                 "executor": "persistent"})
+
+    def test_DirectIsAloneOnTwoRanks(self):
+        found = explain("dense:1", "--ranks", 2, "--topology", "2x1")
+        done = crossdock("explain", "dense:1", "--ranks", 2, "--topology", "2x1")
+
+        self.assertEqual([one["route"] for one in found["candidates"]], ["direct"])
+        self.assertEqual(done.stdout.splitlines()[-1], "direct is the only candidate.")
+
+    def test_SharedMemoryCostsLessThanMessages(self):
+        def price(executor):
+            found = explain("dense:1", "--ranks", 16, "--topology", "4x4", "--executor", executor)
+            return {one["route"]: one["seconds"] for one in found["candidates"]}["two_step"]
+
+        self.assertLess(price("shared_memory"), price("persistent"))
+        self.assertEqual(price("shared_memory"), price("auto"))
+
+    def test_MachineDecides(self):
+        found = explain("dense:1", "--ranks", 16, "--topology", "4x4", "--machine", ROUND)
+
+        self.assertEqual(found["machine"], "round")
+
+    def test_TableEndsWithTheReason(self):
+        done = crossdock("explain", "dense:1", "--ranks", 64, "--topology", "16x4")
+
+        self.assertEqual(done.returncode, 0, done.stderr)
+        lines = done.stdout.splitlines()
+        best = lines[4].split()
+        self.assertEqual(lines[3].split(), ["route", "us", "times", "the", "best", "mostly"])
+        self.assertEqual(best[2], "1.00")
+        self.assertNotEqual(best[0], "direct")
+        self.assertRegex(lines[-1],
+                         f"^{best[0]}: direct would take [0-9.]+ times as long, mostly [a-z]+\\.$")
+
+    def test_HierarchyHasAChoiceForEachLevel(self):
+        division = ("--ranks", 3, "--topology", "1,2")
+        with tempfile.TemporaryDirectory() as folder:
+            (pathlib.Path(folder) / "part.txt").write_text(HIERARCHY)
+
+            found = explain(f"amg:{folder}", *division)
+            second = explain(f"amg:{folder}:1", *division)
+
+        self.assertEqual([level["level"] for level in found["levels"]], [0, 1])
+        self.assertEqual(found["levels"][1]["candidates"], second["levels"][0]["candidates"])
+
+    def test_MachineThatIsNoneIsRefused(self):
+        done = crossdock("explain", MATRIX, "--ranks", 4, "--topology", "2x2", "--machine", "/no/such")
+
+        self.assertEqual(done.returncode, BAD_INPUT)
+        self.assertIn("/no/such", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,171 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "bench/neighbor/hierarchy.hpp"
+#include "crossdock/select/route_choice.hpp"
+#include "tools/crossdock/all_ranks.hpp"
+#include "tools/crossdock/output.hpp"
+#include "tools/crossdock/pattern_input.hpp"
+#include "tools/crossdock/statistics_json.hpp"
+#include "tools/crossdock/table.hpp"
+#include "tools/crossdock/verbs.hpp"
+
+namespace crossdock::tool {
+
+namespace {
+
+struct explain_options {
+    pattern_input input;
+    std::string nodes_text;  // empty: every region is a node
+    std::string machine_name;
+    bool without_dedup = false;
+    count_t item_bytes = 8;
+    std::string executor = "auto";
+    bool as_json = false;
+};
+
+// What the options say, made.
+struct chooser {
+    rank_layout layout;
+    machine hardware;
+    estimate_options how;
+};
+
+chooser make_chooser(const explain_options& options) {
+    const auto regions = options.input.regions();
+    const auto nodes = options.nodes_text.empty()
+                           ? regions
+                           : topology::from_string(options.nodes_text, regions.num_ranks());
+    estimate_options how;
+    how.travel.item_bytes = options.item_bytes;
+    how.travel.shares_memory =
+        options.executor != "persistent" && nodes.num_regions() < nodes.num_ranks();
+    how.deduplicate = !options.without_dedup;
+    return {rank_layout(regions, nodes), load_machine(options.machine_name), how};
+}
+
+std::vector<route_choice> choose(const explain_options& options, const chooser& with) {
+    std::vector<route_choice> choices;
+    for (auto& level : load_all_levels(options.input, with.layout.regions())) {
+        choices.push_back(choose_route(with.layout, patterns_of(level), with.hardware, with.how));
+        level = {};
+    }
+    return choices;
+}
+
+json choice_json(const route_choice& choice) {
+    json candidates = json::array();
+    for (const auto& [route, seconds, term] : choice.candidates)
+        candidates.push_back({{"route", route}, {"seconds", seconds}, {"mostly", term}});
+    return {{"route", choice.route()}, {"candidates", std::move(candidates)}};
+}
+
+void print_json(const explain_options& options, const chooser& with,
+                const std::vector<route_choice>& choices) {
+    const auto& regions = with.layout.regions();
+    json document{{"schema", "crossdock.explain/1"},
+                  {"file", options.input.file},
+                  {"ranks", regions.num_ranks()},
+                  {"topology", regions.to_string()},
+                  {"nodes", with.layout.nodes().to_string()},
+                  {"partition", options.input.partition},
+                  {"machine", with.hardware.name},
+                  {"item_bytes", options.item_bytes},
+                  {"dedup", with.how.deduplicate},
+                  {"executor", options.executor}};
+    if (bench::is_hierarchy(options.input.file)) {
+        document["levels"] = json::array();
+        for (std::size_t k = 0; k < choices.size(); ++k) {
+            auto level = choice_json(choices[k]);
+            level["level"] = k;
+            document["levels"].push_back(std::move(level));
+        }
+    } else {
+        document.update(choice_json(choices.front()));
+    }
+    print(document);
+}
+
+// Why it is that one: how much longer the simplest route takes, and with what.
+std::string conclusion(const route_choice& choice) {
+    const auto& best = choice.candidates.front();
+    if (best.route == "direct") {
+        if (choice.candidates.size() == 1) return "direct is the only candidate.";
+        const auto& next = choice.candidates[1];
+        return fmt::format("direct: {} would take {:.2f} times as long, mostly {}.", next.route,
+                           next.seconds / best.seconds, next.dominating_term);
+    }
+    const auto direct = std::ranges::find(choice.candidates, "direct", &candidate_price::route);
+    return fmt::format("{}: direct would take {:.2f} times as long, mostly {}.", best.route,
+                       direct->seconds / best.seconds, direct->dominating_term);
+}
+
+void print_choice(const route_choice& choice) {
+    table lines({"route", "us", "times the best", "mostly"});
+    const double best = choice.candidates.front().seconds;
+    for (const auto& [route, seconds, term] : choice.candidates) {
+        lines.add({route, fmt::format("{:.3f}", 1e6 * seconds),
+                   fmt::format("{:.2f}", best > 0 ? seconds / best : 1), term});
+    }
+    print("{}", lines.to_string());
+    if (best > 0) print("{}\n", conclusion(choice));
+}
+
+void print_tables(const explain_options& options, const chooser& with,
+                  const std::vector<route_choice>& choices) {
+    const auto& regions = with.layout.regions();
+    print("{}: {} ranks in {} regions and {} nodes, partition {}\n", options.input.file,
+          regions.num_ranks(), regions.num_regions(), with.layout.nodes().num_regions(),
+          options.input.partition);
+    print("estimated for {}, items of {} bytes, executor {}\n", with.hardware.name,
+          options.item_bytes, options.executor);
+    for (std::size_t k = 0; k < choices.size(); ++k) {
+        print("{}",
+              bench::is_hierarchy(options.input.file) ? fmt::format("\nlevel {}\n", k) : "\n");
+        print_choice(choices[k]);
+    }
+}
+
+int run(const explain_options& options) {
+    if (!is_first_process()) return 0;
+    const auto with = make_chooser(options);
+    const auto choices = choose(options, with);
+    (options.as_json ? print_json : print_tables)(options, with, choices);
+    flush_output();
+    return 0;
+}
+
+}  // namespace
+
+void add_explain(CLI::App& app, action& chosen) {
+    auto options = std::make_shared<explain_options>();
+    options->machine_name = default_machine().name;
+    auto* verb = app.add_subcommand(
+        "explain",
+        "Which route \"auto\" takes for the halo of y = A x, and why: what every candidate is "
+        "estimated to cost; needs no MPI, and under a launcher the first process alone does it");
+    verb->add_option("FILE", options->input.file,
+                     "Matrix Market file, plain or gzip; dense:K, K items between any two ranks; "
+                     "amg:FOLDER[:LEVEL], a recorded multigrid hierarchy")
+        ->required();
+    add_division(*verb, options->input);
+    verb->add_option("--nodes", options->nodes_text,
+                     "Nodes, written as regions are; every region is one if not given");
+    verb->add_option("--machine", options->machine_name, "A preset or a file")
+        ->capture_default_str();
+    verb->add_flag("--no-dedup", options->without_dedup,
+                   "An item travels once for each of its destinations");
+    verb->add_option("--item-bytes", options->item_bytes, "Bytes of an item")
+        ->check(CLI::Range(count_t{1}, count_t{1} << 20))
+        ->capture_default_str();
+    verb->add_option("--executor", options->executor,
+                     "persistent: messages everywhere; auto, shared_memory: none inside nodes")
+        ->check(CLI::IsMember({"auto", "persistent", "shared_memory"}))
+        ->capture_default_str();
+    verb->add_flag("--json", options->as_json, "Print JSON");
+    verb->callback([options, &chosen] { chosen = [options] { return run(*options); }; });
+}
+
+}  // namespace crossdock::tool
