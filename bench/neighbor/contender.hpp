@@ -66,6 +66,12 @@ class contender {
 
     /// @brief What this rank sends in one exchange; in reverse, what it receives.
     virtual traffic sent() const = 0;
+
+    /// @brief Whether further exchanges are like the last one; the same on all ranks.
+    virtual bool is_settled() const { return true; }
+
+    /// @brief The route that it takes, if it is the library.
+    virtual std::string route() const { return {}; }
 };
 
 /// @brief A contender that can be set up, again and again.
@@ -76,6 +82,8 @@ struct entrant {
     std::string obstacle;  ///< why this build has it not; empty if it does
     /// Collective over the task's communicator, as are the result's destructor and its exchanges.
     std::function<std::unique_ptr<contender>(const exchange_task&)> set_up;
+    /// Only chooses a route, collectively; empty if that was given.
+    std::function<void(const exchange_task&)> choose = {};
 };
 
 /// @brief What the library is compared with, by name; also what this build does not have.
@@ -94,7 +102,7 @@ entrant mpi_neighbor_alltoallv_init();
 /// @param type  PETSc's name of the implementation: "basic" or "neighbor"
 entrant petsc_forest(const std::string& type);
 
-/// @brief The library, over one of its routes.
+/// @brief The library, over one of its routes, "auto" or "auto:measure".
 /// @param how  item size and reverse exchanges are the task's
 entrant crossdock_route(const std::string& route, const neighbor_options& how);
 

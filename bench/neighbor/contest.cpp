@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 
 #include "bench/common/all_ranks.hpp"
 
@@ -105,6 +106,41 @@ verdict check_all(const communicator& comm, const topology& regions, std::span<c
 // One entrant's, for every part.
 using contenders_of_parts = std::vector<std::unique_ptr<contender>>;
 
+void settle(const contenders_of_parts& contenders) {
+    for (const auto& one : contenders) {
+        while (!one->is_settled()) one->exchange();
+    }
+}
+
+std::vector<std::string> routes_of(const contenders_of_parts& contenders) {
+    std::vector<std::string> routes;
+    for (const auto& one : contenders) {
+        const auto route = one->route();
+        if (!route.empty() && std::ranges::find(routes, route) == routes.end())
+            routes.push_back(route);
+    }
+    return routes;
+}
+
+// Entrants that choose; the others have no part in these rounds.
+void time_choices(const communicator& comm, const std::vector<entrant>& entrants,
+                  const std::function<exchange_task(std::size_t)>& task_of, std::size_t num_parts,
+                  int num_rounds, std::vector<standing>& standings) {
+    std::vector<std::size_t> choosers;
+    for (std::size_t c = 0; c < entrants.size(); ++c) {
+        if (entrants[c].choose) choosers.push_back(c);
+    }
+    stopwatch choices(comm, choosers.size(), num_rounds);
+    choices.time_in_turn([](std::size_t) {},
+                         [&](std::size_t k) {
+                             for (std::size_t p = 0; p < num_parts; ++p)
+                                 entrants[choosers[k]].choose(task_of(p));
+                         });
+    const auto seconds = choices.slowest();
+    for (std::size_t k = 0; k < choosers.size(); ++k)
+        standings[choosers[k]].choose_seconds = seconds[k];
+}
+
 void add_overlap(const communicator& comm, const std::vector<contenders_of_parts>& contenders,
                  int iterations, std::vector<standing>& standings) {
     std::vector<contender*> of_one_part;
@@ -136,6 +172,8 @@ std::vector<standing> contest(const communicator& comm, const topology& regions,
                              check_all(comm, regions, parts, entry, options),
                              {},
                              {},
+                             std::nullopt,
+                             {},
                              std::nullopt});
     }
 
@@ -143,10 +181,12 @@ std::vector<standing> contest(const communicator& comm, const topology& regions,
     for (const share& part : parts) values.push_back(make_arrays(part, options));
     std::vector<contenders_of_parts> contenders(entrants.size());
     const auto clear = [&](std::size_t c) { contenders[c].clear(); };
+    const auto task_of = [&](std::size_t p) {
+        return values[p].task(comm, regions, parts[p], options);
+    };
     const auto set_up = [&](std::size_t c) {
         for (std::size_t p = 0; p < parts.size(); ++p) {
-            contenders[c].push_back(
-                entrants[c].set_up(values[p].task(comm, regions, parts[p], options)));
+            contenders[c].push_back(entrants[c].set_up(task_of(p)));
             contenders[c].back()->exchange();
         }
     };
@@ -156,6 +196,8 @@ std::vector<standing> contest(const communicator& comm, const topology& regions,
     };
     stopwatch setups(comm, entrants.size(), options.setups);
     setups.time_in_turn(clear, set_up);
+    time_choices(comm, entrants, task_of, parts.size(), options.setups, standings);
+    for (const auto& of_parts : contenders) settle(of_parts);
     stopwatch(comm, entrants.size(), options.warm_ups).time_in_turn(keep, exchange);
     stopwatch exchanges(comm, entrants.size(), options.iterations);
     exchanges.time_in_turn(keep, exchange);
@@ -165,6 +207,7 @@ std::vector<standing> contest(const communicator& comm, const topology& regions,
     for (std::size_t c = 0; c < standings.size(); ++c) {
         standings[c].setup_seconds = setup_seconds[c];
         standings[c].exchange_seconds = exchange_seconds[c];
+        standings[c].routes = routes_of(contenders[c]);
     }
     if (options.has_overlap) add_overlap(comm, contenders, options.iterations, standings);
     return standings;

@@ -35,6 +35,9 @@ struct standing {
     verdict found;
     timing setup_seconds;  ///< until the first exchange is complete, which pays for what is lazy
     timing exchange_seconds;
+    std::optional<timing> choose_seconds;  ///< of the set-up, if the route was chosen
+    /// Of the last exchange, if it is the library; of several workloads all routes that differ.
+    std::vector<std::string> routes;
     std::optional<overlap> hidden;  ///< if `contest_options::has_overlap`
 };
 
@@ -46,7 +49,8 @@ struct standing {
 verdict check(const communicator& comm, const topology& regions, const share& part,
               const entrant& candidate, const contest_options& options);
 
-/// @brief Checks every contender, then times them in turn as a `stopwatch` does.
+/// @brief Checks every contender, then times them in turn as a `stopwatch` does; those that try several
+/// ways are done with that before exchanges are timed.
 /// @param parts  one of every workload, at least one; an exchange is that of all, one after the other
 /// @pre without `has_overlap`, or one part
 /// @return on rank 0; the times mean nothing on others

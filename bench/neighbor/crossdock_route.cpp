@@ -1,6 +1,7 @@
 #include <array>
 
 #include "bench/neighbor/contender.hpp"
+#include "crossdock/neighbor/automatic_route.hpp"
 
 namespace crossdock::bench {
 
@@ -59,6 +60,10 @@ class library_neighbor final : public contender {
         return total_traffic(task_.regions, neighbor_.compiled_plan());
     }
 
+    bool is_settled() const override { return !neighbor_.is_trying(); }
+
+    std::string route() const override { return neighbor_.compiled_plan().route_name(); }
+
   private:
     template <class Item>
     static std::span<Item> as(std::span<std::byte> bytes) {
@@ -95,13 +100,22 @@ class library_neighbor final : public contender {
 }  // namespace
 
 entrant crossdock_route(const std::string& route, const neighbor_options& how) {
-    return {route, to_string(how.executor), how.deduplicate, "",
-            [=](const exchange_task& task) -> std::unique_ptr<contender> {
-                neighbor_options complete = how;
-                complete.item_bytes = task.item_bytes;
-                complete.prepare_reverse = !task.is_forward();
-                return std::make_unique<library_neighbor>(task, route, complete);
-            }};
+    const auto complete = [=](const exchange_task& task) {
+        neighbor_options all = how;
+        all.item_bytes = task.item_bytes;
+        all.prepare_reverse = !task.is_forward();
+        return all;
+    };
+    entrant library{route, to_string(how.executor), how.deduplicate, "",
+                    [=](const exchange_task& task) -> std::unique_ptr<contender> {
+                        return std::make_unique<library_neighbor>(task, route, complete(task));
+                    }};
+    if (is_automatic(route)) {
+        library.choose = [=](const exchange_task& task) {
+            resolve_route(task.comm, task.regions, task.what, route, complete(task));
+        };
+    }
+    return library;
 }
 
 }  // namespace crossdock::bench

@@ -12,10 +12,6 @@ namespace crossdock {
 
 namespace {
 
-bool is_automatic(std::string_view route) {
-    return route == automatic_route || route == measured_route;
-}
-
 constexpr const char* route_variable = "CROSSDOCK_ROUTE";
 
 // Whether a route of this name can be made; errors name the variable.
@@ -85,6 +81,10 @@ bool shares_memory(const surroundings& known, const topology& nodes,
 }
 
 }  // namespace
+
+bool is_automatic(std::string_view route) noexcept {
+    return route == automatic_route || route == measured_route;
+}
 
 resolved_route resolve_route(const communicator& comm, const topology& regions, const pattern& p,
                              std::string_view route, const neighbor_options& options,

@@ -40,6 +40,24 @@ class BenchNeighbor(unittest.TestCase):
                 for name in ("setup_seconds", "exchange_seconds"):
                     bench_record.check_seconds(self, contender[name])
 
+    def test_RoutesThatAreChosenCompete(self):
+        found = bench(DATA / "D_10.mtx.gz", 5, "--topology", "2,3", "--routes",
+                      "direct,auto,auto:measure", "--executors", "auto")
+
+        routes = {"direct", "two_step", "three_step", "grid:2", "hypercube"}
+        names = [contender["name"] for contender in found["contenders"]]
+        self.assertEqual(names[-6:], 2 * ["direct"] + 2 * ["auto"] + 2 * ["auto:measure"])
+        for contender in found["contenders"]:
+            self.assertTrue(contender["verified"], contender["name"])
+            if contender["name"].startswith("auto"):
+                bench_record.check_seconds(self, contender["choose_seconds"])
+                self.assertEqual(len(contender["routes"]), 1)
+                self.assertLessEqual(set(contender["routes"]), routes)
+            else:
+                self.assertIsNone(contender["choose_seconds"])
+                self.assertEqual(contender["routes"],
+                                 ["direct"] if contender["name"] == "direct" else [])
+
     def test_EveryContenderAddsInReverse(self):
         for file, ranks, topology, item_bytes in [(DATA / "lp_woodw.mtx.gz", 4, "cyclic:2x2", 8),
                                                   (DATA / "D_10.mtx.gz", 5, "2,3", 24),

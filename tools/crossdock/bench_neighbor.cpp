@@ -6,6 +6,7 @@
 #include "bench/neighbor/amg.hpp"
 #include "bench/neighbor/amg_matrix.hpp"
 #include "bench/neighbor/hierarchy.hpp"
+#include "crossdock/neighbor/automatic_route.hpp"
 #include "tools/crossdock/all_ranks.hpp"
 #include "tools/crossdock/route_names.hpp"
 
@@ -77,7 +78,11 @@ int run(const neighbor_options& options) {
         const auto& input = options.input;
         const auto regions = topology_of(comm, input.topology_text);
         const auto routes = expand_routes(options.routes);
-        on_all_or_none(comm, [&] { make_routes(routes, regions); });
+        on_all_or_none(comm, [&] {
+            for (const auto& route : routes) {
+                if (!is_automatic(route)) make_route(route, regions);
+            }
+        });
         const auto parts =
             options.is_amg ? distribute_amg(comm, regions, input) : bench::distribute(comm, [&] {
                 return bench::load_levels(input.file, input.partition, regions);
@@ -135,7 +140,10 @@ void add_bench_neighbor(CLI::App& verb, action& chosen) {
         ->delimiter(',')
         ->check(CLI::IsMember(baseline_names()))
         ->capture_default_str();
-    neighbor->add_option("--routes", options->routes, routes_help())->delimiter(',');
+    neighbor
+        ->add_option("--routes", options->routes,
+                     routes_help() + "; auto, auto:measure: chosen by the library")
+        ->delimiter(',');
     neighbor
         ->add_option("--executors", options->executors,
                      "What runs the plans of the routes, separated by commas")

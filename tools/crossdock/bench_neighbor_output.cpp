@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "tools/crossdock/all_ranks.hpp"
 #include "tools/crossdock/bench_neighbor.hpp"
@@ -19,17 +20,20 @@ json overlap_json(const std::optional<bench::overlap>& hidden) {
 }
 
 json contender_json(const bench::standing& one) {
-    return {{"name", one.name},
-            {"executor", one.executor.empty() ? json(nullptr) : json(one.executor)},
-            {"dedup", one.is_deduplicated},
-            {"verified", one.found.is_verified},
-            {"setup_seconds", timing_json(one.setup_seconds)},
-            {"exchange_seconds", timing_json(one.exchange_seconds)},
-            {"overlap", overlap_json(one.hidden)},
-            {"messages", one.found.sent.messages},
-            {"inter_region_messages", one.found.sent.inter_region_messages},
-            {"items", one.found.sent.items},
-            {"inter_region_items", one.found.sent.inter_region_items}};
+    return {
+        {"name", one.name},
+        {"executor", one.executor.empty() ? json(nullptr) : json(one.executor)},
+        {"dedup", one.is_deduplicated},
+        {"verified", one.found.is_verified},
+        {"routes", one.routes},
+        {"choose_seconds", one.choose_seconds ? timing_json(*one.choose_seconds) : json(nullptr)},
+        {"setup_seconds", timing_json(one.setup_seconds)},
+        {"exchange_seconds", timing_json(one.exchange_seconds)},
+        {"overlap", overlap_json(one.hidden)},
+        {"messages", one.found.sent.messages},
+        {"inter_region_messages", one.found.sent.inter_region_messages},
+        {"items", one.found.sent.items},
+        {"inter_region_items", one.found.sent.inter_region_items}};
 }
 
 json left_out_json(const neighbor_options& options) {
@@ -85,11 +89,22 @@ void print_overlap(const std::vector<bench::standing>& standings) {
     print("{}", lines.to_string());
 }
 
+void print_choices(const std::vector<bench::standing>& standings) {
+    for (const auto& one : standings) {
+        if (!one.choose_seconds) continue;
+        const auto routes = fmt::format("{}", fmt::join(one.routes, ", "));
+        print("{}, {}{}: took {}, chosen in {} microseconds\n", one.name, one.executor,
+              one.is_deduplicated ? ", dedup" : "", routes,
+              microseconds(one.choose_seconds->median));
+    }
+}
+
 void print_table(const std::vector<bench::standing>& standings) {
     table lines({"contender", "executor", "dedup", "verified", "min", "median", "max", "ratio",
                  "set-up", "in exchanges", "messages", "inter-region", "items", "inter-region"});
     for (const auto& one : standings) lines.add(cells_of(one, standings.front()));
     print("{}", lines.to_string());
+    print_choices(standings);
     if (standings.front().hidden) print_overlap(standings);
 }
 

@@ -14,6 +14,9 @@ namespace crossdock {
 /// @brief The route "auto:measure": the cheapest candidates of "auto" are tried, and the fastest is kept.
 inline constexpr const char* measured_route = "auto:measure";
 
+/// @brief Whether a route is "auto" or "auto:measure".
+bool is_automatic(std::string_view route) noexcept;
+
 /// @brief A route that can be made, and why it is that one.
 struct resolved_route {
     std::string name;

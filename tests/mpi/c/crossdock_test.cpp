@@ -1,5 +1,6 @@
 #include "crossdock/crossdock.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -692,8 +693,8 @@ TEST_F(Communication, ExplainsItsRoute) {
     ASSERT_SUCCESS(crossdock_neighbor_explain(chosen, &text));
     const std::string reasons = taken(text);
     EXPECT_EQ(json_of(plan).find("auto"), std::string::npos);
-    EXPECT_NE(json_of(plan).find("\"" + reasons.substr(0, reasons.find(' ')) + "\""),
-              std::string::npos);
+    const auto route = reasons.substr(0, reasons.find(' '));
+    EXPECT_NE(json_of(plan).find(fmt::format("\"{}\"", route)), std::string::npos);
     EXPECT_NE(reasons.find(" us  mostly "), std::string::npos);
     ASSERT_SUCCESS(crossdock_neighbor_explain(given, &text));
     EXPECT_EQ(taken(text), "grid:2  given\n");
