@@ -31,16 +31,21 @@ const workload_description& find_workload(std::string_view name) {
 }
 
 std::vector<rank_work> make_work(const workload_options& options, rank_t num_ranks) {
-    const auto& description = find_workload(options.workload);
-    auto graph = description.has_graph ? load_graph(options.graph, num_ranks)
-                                       : overload_graph(options, num_ranks);
+    return make_work(options.workload,
+                     find_workload(options.workload).has_graph
+                         ? load_graph(options.graph, num_ranks)
+                         : overload_graph(options, num_ranks),
+                     num_ranks);
+}
+
+std::vector<rank_work> make_work(const std::string& workload, spread_graph graph,
+                                 rank_t num_ranks) {
     const auto owners = block_partition::blocks(graph.num_vertices, num_ranks);
-    auto expected = description.compute(graph, owners);
+    auto expected = find_workload(workload).compute(graph, owners);
     std::vector<rank_work> work;
     for (rank_t rank = 0; rank < num_ranks; ++rank) {
         const auto r = static_cast<std::size_t>(rank);
-        work.push_back(
-            {options.workload, owners, rank, std::move(graph.edges[r]), std::move(expected[r])});
+        work.push_back({workload, owners, rank, std::move(graph.edges[r]), std::move(expected[r])});
     }
     return work;
 }

@@ -56,6 +56,9 @@ const workload_description& find_workload(std::string_view name);
 /// @throws error(errc::invalid_argument)  there is no such workload, or its numbers do not fit it
 std::vector<rank_work> make_work(const workload_options& options, rank_t num_ranks);
 
+/// @brief As above, on a graph that is at hand.
+std::vector<rank_work> make_work(const std::string& workload, spread_graph graph, rank_t num_ranks);
+
 /// @brief This rank's program.
 std::unique_ptr<rank_program> make_program(const rank_work& work);
 
