@@ -10,13 +10,18 @@ import tempfile
 PROJECT = pathlib.Path(__file__).parents[2]
 
 
-def quick(name, folder, *arguments):
+def json_of(command, *arguments):
+    """The JSON document that a command prints."""
+    return json.loads(subprocess.run([command, *map(str, arguments)], capture_output=True, text=True, check=True).stdout)
+
+
+def quick(name, *arguments):
     """The record that `--quick` writes, and what is printed for it at once and again from the record."""
     script = [sys.executable, PROJECT / f"bench/studies/{name}.py"]
     with tempfile.TemporaryDirectory() as output:
         record = pathlib.Path(output) / "record.json"
         program = ["--program", os.environ["CROSSDOCK_STUDY"]]
-        printed = subprocess.run([*script, folder, "--quick", "-o", record, *program, *map(str, arguments)],
+        printed = subprocess.run([*script, *map(str, arguments), "--quick", "-o", record, *program],
                                  capture_output=True, text=True, check=True).stdout
         again = subprocess.run([*script, "--tables", record], capture_output=True, text=True, check=True).stdout
         return json.loads(record.read_text()), printed, again

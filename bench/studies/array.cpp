@@ -1,0 +1,224 @@
+// Batches of a distributed array on all routes, simulated: the study of combined requests, at its size.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <bit>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "bench/array/lockstep.hpp"
+#include "bench/studies/batch_time.hpp"
+
+namespace {
+
+using namespace crossdock;
+using namespace crossdock::bench;
+using nlohmann::json;
+using studies::batch;
+using studies::batch_cost;
+using studies::entry_t;
+
+struct study_options {
+    rank_t ranks = 4096;
+    rank_t per_node = 48;
+    std::string machine = "supermuc_ng";
+    std::vector<std::string> workloads{"boruvka", "neighborhood", "overload", "overload_one"};
+    std::vector<std::string> graphs{"rmat_unscrambled", "rmat", "rgg", "gnm"};
+    count_t edges_per_rank = count_t{1} << 12;
+    std::vector<count_t> entries{256, 8192};
+    count_t requests_per_rank = count_t{1} << 15;
+    std::vector<std::string> routes{"direct",   "three_step", "locality:1", "locality",
+                                    "grid:2",   "grid:3",     "grid:4",     "hypercube",
+                                    "increase", "decrease",   "hourglass",  "inverse_hourglass"};
+    std::vector<std::string> plain{"posted", "pairwise"};
+    std::vector<std::string> uncombined{"grid:2", "hypercube"};
+};
+
+constexpr count_t edges_per_vertex = 4;
+constexpr std::uint64_t seed = 1;
+
+// R-MAT as it is drawn: the largest vertices have the smallest numbers, so one rank owns many of them.
+array::spread_graph unscrambled_rmat(count_t num_vertices, count_t num_edges, rank_t num_ranks) {
+    if (!std::has_single_bit(static_cast<std::uint64_t>(num_vertices)))
+        throw error(errc::invalid_argument, "rmat_unscrambled needs a power of two of vertices");
+    constexpr double both_small = 0.57;
+    constexpr double one_small = 0.19;
+    array::spread_graph graph{num_vertices, {}};
+    for (rank_t rank = 0; rank < num_ranks; ++rank) {
+        std::mt19937_64 draw(seed + static_cast<std::uint64_t>(rank));
+        auto& edges = graph.edges.emplace_back();
+        for (count_t k = block_of(num_edges, rank, num_ranks).size(); k > 0; --k) {
+            edge one;
+            for (count_t bit = num_vertices / 2; bit > 0; bit /= 2) {
+                const double x = static_cast<double>(draw() >> 11U) * 0x1p-53;
+                if (x >= both_small + one_small) one.from += bit;
+                if (x >= both_small + 2 * one_small ||
+                    (x >= both_small && x < both_small + one_small))
+                    one.to += bit;
+            }
+            edges.push_back(one);
+        }
+    }
+    return graph;
+}
+
+std::vector<array::rank_work> work_on_graph(const study_options& options,
+                                            const std::string& workload, const std::string& graph) {
+    const count_t vertices = options.edges_per_rank / edges_per_vertex;
+    if (graph != "rmat_unscrambled") {
+        const array::graph_options model{graph, vertices, options.edges_per_rank, seed};
+        return array::make_work({workload, model}, options.ranks);
+    }
+    return array::make_work(workload,
+                            unscrambled_rmat(vertices * options.ranks,
+                                             options.edges_per_rank * options.ranks, options.ranks),
+                            options.ranks);
+}
+
+struct study_case {
+    json about;
+    block_partition owners = block_partition::blocks(0, 1);
+    std::vector<batch> batches;
+};
+
+study_case case_on_graph(const study_options& options, const std::string& workload,
+                         const std::string& graph) {
+    const auto work = work_on_graph(options, workload, graph);
+    auto run = array::run_in_lockstep(work);
+    if (!run.is_verified) throw error(errc::internal, workload + " has a wrong outcome");
+    study_case result{{{"workload", workload}, {"graph", graph}}, work.front().owners, {}};
+    for (auto& one : run.batches) {
+        auto& kept = result.batches.emplace_back(batch{one.kind, {}});
+        for (auto& indices : one.indices) {
+            auto& requests = kept.requests.emplace_back(indices.begin(), indices.end());
+            std::sort(requests.begin(), requests.end());
+            indices = {};
+        }
+    }
+    return result;
+}
+
+// As many requests for each entry from every rank; in what order does not matter here. The entries are
+// dealt out to all ranks, or all of them are rank 0's.
+study_case overload_case(const study_options& options, const std::string& workload,
+                         count_t num_entries) {
+    std::vector<entry_t> requests;
+    for (count_t k = 0; k < options.requests_per_rank / num_entries * num_entries; ++k)
+        requests.push_back(static_cast<entry_t>(k / (options.requests_per_rank / num_entries)));
+    std::vector<count_t> sizes(static_cast<std::size_t>(options.ranks));
+    sizes.front() = num_entries;
+    return {{{"workload", workload}, {"entries", num_entries}},
+            workload == "overload" ? block_partition::blocks(num_entries, options.ranks)
+                                   : block_partition::from_sizes(sizes),
+            {{array::request_kind::read, std::vector<std::vector<entry_t>>(
+                                             static_cast<std::size_t>(options.ranks), requests)}}};
+}
+
+json cost_json(const std::string& name, const batch_cost& cost) {
+    json shares{{"copying", cost.shares.copying}, {"idle", cost.shares.idle}};
+    for (std::size_t level = 0; level < num_locality_levels; ++level)
+        shares[locality_level_names[level]] = cost.shares.by_level[level];
+    double sum = 0;
+    for (const auto& share : shares) sum += share.get<double>();
+    for (auto& share : shares) share = sum > 0 ? share.get<double>() / sum : 0.0;
+    return {{"name", name},
+            {"simulated_seconds", cost.seconds},
+            {"messages_most", cost.messages_most},
+            {"messages", cost.messages},
+            {"items", cost.items},
+            {"received_most", cost.received_most},
+            {"arrived_most", cost.arrived_most},
+            {"share_of_time", shares}};
+}
+
+template <class Cost>
+json contender(const std::string& name, const study_case& one, const Cost& cost_of) {
+    batch_cost sum;
+    for (const auto& requests : one.batches) sum += cost_of(requests);
+    fmt::print(stderr, "  {:24} {:12.6f} ms, a rank sends {:8} messages and gets {:9} requests\n",
+               name, sum.seconds * 1e3, sum.messages_most, sum.received_most);
+    return cost_json(name, sum);
+}
+
+json run_case(const study_options& options, const rank_layout& layout, const study_case& one) {
+    fmt::print(stderr, "{}\n", one.about.dump());
+    const studies::batch_timer timer(layout, one.owners, load_machine(options.machine));
+    json all = json::array();
+    for (const auto& way : options.plain) {
+        const auto kind =
+            way == "posted" ? studies::plain_way::posted : studies::plain_way::pairwise;
+        all.push_back(contender("plain/" + way, one, [&](const batch& requests) {
+            return timer.plain(requests, kind);
+        }));
+    }
+    const auto add_route = [&](const std::string& name, const char* suffix, bool combines) {
+        const auto r = make_route(name, layout.regions());
+        all.push_back(contender(name + suffix, one, [&](const batch& requests) {
+            return timer.routed(*r, requests, combines);
+        }));
+    };
+    for (const auto& name : options.routes) add_route(name, "", true);
+    for (const auto& name : options.uncombined) add_route(name, "/none", false);
+    json result = one.about;
+    result["batches"] = one.batches.size();
+    result["contenders"] = std::move(all);
+    return result;
+}
+
+json run(const study_options& options) {
+    std::vector<region_t> nodes;
+    for (rank_t rank = 0; rank < options.ranks; ++rank) nodes.push_back(rank / options.per_node);
+    const rank_layout layout(topology::from_regions(nodes));
+    json cases = json::array();
+    for (const auto& workload : options.workloads) {
+        if (workload.starts_with("overload")) {
+            for (const count_t entries : options.entries)
+                cases.push_back(
+                    run_case(options, layout, overload_case(options, workload, entries)));
+        } else {
+            for (const auto& graph : options.graphs)
+                cases.push_back(run_case(options, layout, case_on_graph(options, workload, graph)));
+        }
+    }
+    return {{"ranks", options.ranks},
+            {"topology", layout.regions().to_string()},
+            {"machine", options.machine},
+            {"edges_per_rank", options.edges_per_rank},
+            {"requests_per_rank", options.requests_per_rank},
+            {"cases", cases}};
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    CLI::App app("Simulates batches of a distributed array on all routes");
+    study_options options;
+    app.add_option("--ranks", options.ranks)->capture_default_str();
+    app.add_option("--per-node", options.per_node, "Ranks of a node")->capture_default_str();
+    app.add_option("--machine", options.machine, "Preset or file")->capture_default_str();
+    app.add_option("--workloads", options.workloads,
+                   "boruvka, neighborhood, overload, overload_one")
+        ->delimiter(',');
+    app.add_option("--graphs", options.graphs, "rmat_unscrambled, rmat, rgg, gnm")->delimiter(',');
+    app.add_option("--edges-per-rank", options.edges_per_rank)->capture_default_str();
+    app.add_option("--entries", options.entries, "Of overload")->delimiter(',');
+    app.add_option("--requests-per-rank", options.requests_per_rank, "Of overload")
+        ->capture_default_str();
+    app.add_option("--routes", options.routes)->delimiter(',');
+    app.add_option("--plain", options.plain, "posted, pairwise")->delimiter(',');
+    app.add_option("--uncombined", options.uncombined,
+                   "Routes that are tried without combining, too")
+        ->delimiter(',');
+    CLI11_PARSE(app, argc, argv);
+    try {
+        fmt::print("{}\n", run(options).dump());
+    } catch (const std::exception& fault) {
+        fmt::print(stderr, "{}\n", fault.what());
+        return 1;
+    }
+    return 0;
+}

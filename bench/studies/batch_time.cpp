@@ -1,0 +1,294 @@
+#include "bench/studies/batch_time.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <optional>
+
+namespace crossdock::bench::studies {
+
+namespace {
+
+constexpr count_t index_bytes = sizeof(entry_t);
+constexpr count_t value_bytes = sizeof(array::value_t);
+constexpr count_t head_bytes = 80;  // verdict and numbers of requests, in every message of a route
+constexpr count_t alignment = 16;   // of indices and of values in a message
+constexpr count_t sorting_passes = 3;  // 7 ns for a read and an update, as measured (docs/bench.md)
+constexpr rank_t steps_at_a_time = 64;  // of pairwise exchanges, to bound the memory
+
+bool has_values(const batch& requests) { return requests.kind != array::request_kind::read; }
+
+count_t padded(count_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
+
+count_t request_bytes(const batch& requests, count_t num_requests) {
+    return padded(num_requests * index_bytes) +
+           (has_values(requests) ? padded(num_requests * value_bytes) : 0);
+}
+
+operation message(operation_kind kind, rank_t peer, count_t bytes, count_t num_items, int tag = 0) {
+    operation what;
+    what.kind = kind;
+    what.peer = peer;
+    what.tag = tag;
+    what.message_bytes = bytes;
+    what.copied_bytes = num_items > 0 ? bytes : 0;
+    what.copied_items = num_items;
+    return what;
+}
+
+operation copy(count_t bytes, count_t num_items) {
+    operation what;
+    what.copied_bytes = bytes;
+    what.copied_items = num_items;
+    return what;
+}
+
+// Stages one after the other; a rank begins each when it is done with the one before.
+class stage_clock {
+  public:
+    stage_clock(const rank_layout& layout, const machine& m)
+        : layout_(layout), machine_(m), now_(static_cast<std::size_t>(layout.num_ranks())) {}
+
+    void pass(const schedule& work) {
+        simulation_options options;
+        options.start = now_;
+        auto done = simulate(layout_, work, machine_, options);
+        shares_.copying += done.shares.copying;
+        for (std::size_t level = 0; level < num_locality_levels; ++level)
+            shares_.by_level[level] += done.shares.by_level[level];
+        now_ = std::move(done.finish);
+    }
+
+    void add_to(batch_cost& cost) {
+        const auto slowest = *std::max_element(now_.begin(), now_.end());
+        const auto worked =
+            std::accumulate(shares_.by_level.begin(), shares_.by_level.end(), shares_.copying);
+        shares_.idle = static_cast<picoseconds>(now_.size()) * slowest - worked;
+        cost.seconds = static_cast<double>(slowest) * 1e-12;
+        cost.shares = shares_;
+    }
+
+  private:
+    const rank_layout& layout_;
+    const machine& machine_;
+    std::vector<picoseconds> now_;
+    time_shares shares_;
+};
+
+void count(const std::vector<rank_stage>& ranks, bool sends_empty_ones, batch_cost& cost,
+           std::vector<count_t>& sent_messages, std::vector<count_t>& received_items) {
+    cost.arrived_most = 0;
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+        const auto& one = ranks[rank];
+        const auto received = std::accumulate(one.received.begin(), one.received.end(), count_t{0});
+        cost.items += received;
+        const auto num_empty =
+            sends_empty_ones ? 0 : std::count(one.sent.begin(), one.sent.end(), count_t{0});
+        const auto num_messages = static_cast<count_t>(one.sent.size()) - num_empty;
+        cost.messages += num_messages;
+        sent_messages[rank] += num_messages;
+        received_items[rank] += received;
+        cost.arrived_most = std::max(cost.arrived_most, received);
+    }
+    cost.messages_most = *std::max_element(sent_messages.begin(), sent_messages.end());
+    cost.received_most = *std::max_element(received_items.begin(), received_items.end());
+}
+
+// What a rank does before its first message: finds equal requests, or sorts by destination.
+operation preparation(const batch& requests, std::size_t rank, count_t num_passes) {
+    const auto num_requests = static_cast<count_t>(requests.requests[rank].size());
+    return copy(num_passes * request_bytes(requests, num_requests), num_passes * num_requests);
+}
+
+schedule request_schedule(const std::vector<rank_stage>& ranks, const batch& requests,
+                          std::optional<count_t> preparing_passes) {
+    schedule work;
+    for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+        const auto& one = ranks[rank];
+        const auto bytes = [&](count_t n) { return head_bytes + request_bytes(requests, n); };
+        work.begin_rank();
+        if (preparing_passes) work.add(preparation(requests, rank, *preparing_passes));
+        for (std::size_t s = 0; s < one.received.size(); ++s) {
+            const auto n = one.received[s];
+            work.add(message(operation_kind::receive, one.partners.sources[s], bytes(n), n));
+        }
+        for (std::size_t d = 0; d < one.sent.size(); ++d) {
+            const auto n = one.sent[d];
+            work.add(message(operation_kind::send, one.partners.destinations[d], bytes(n), n));
+        }
+        work.add(copy(request_bytes(requests, one.stayed), one.stayed));
+    }
+    return work;
+}
+
+schedule reply_schedule(const std::vector<rank_stage>& ranks) {
+    schedule work;
+    for (const auto& one : ranks) {
+        work.begin_rank();
+        for (std::size_t d = 0; d < one.sent.size(); ++d) {
+            const auto n = one.sent[d];
+            const auto from = one.partners.destinations[d];
+            if (n > 0) work.add(message(operation_kind::receive, from, n * value_bytes, n));
+        }
+        for (std::size_t s = 0; s < one.received.size(); ++s) {
+            const auto n = one.received[s];
+            const auto to = one.partners.sources[s];
+            if (n > 0) work.add(message(operation_kind::send, to, n * value_bytes, n));
+        }
+    }
+    return work;
+}
+
+// MPI_Alltoall of one number for each rank: in step k a half of all goes to the rank 2^k further on.
+schedule count_schedule(rank_t num_ranks) {
+    const count_t bytes = num_ranks / 2 * static_cast<count_t>(sizeof(int));
+    schedule work;
+    for (rank_t rank = 0; rank < num_ranks; ++rank) {
+        work.begin_rank();
+        std::vector<std::uint32_t> before;
+        for (rank_t distance = 1; distance < num_ranks; distance *= 2) {
+            const rank_t to = (rank + distance) % num_ranks;
+            const rank_t from = (rank - distance + num_ranks) % num_ranks;
+            const auto got =
+                work.add(message(operation_kind::receive, from, bytes, 1, distance), before);
+            const auto gave =
+                work.add(message(operation_kind::send, to, bytes, 1, distance), before);
+            before = {got, gave};
+        }
+    }
+    return work;
+}
+
+// MPI_Alltoallv of what the ranks have for all others: entry p has its partners in order, all but p.
+class all_to_all {
+  public:
+    /// @param bytes  of so many requests
+    template <class Bytes>
+    all_to_all(const std::vector<rank_stage>& ranks, bool is_reply, const Bytes& bytes)
+        : ranks_(ranks), is_reply_(is_reply), bytes_(bytes) {}
+
+    rank_t num_ranks() const { return static_cast<rank_t>(ranks_.size()); }
+
+    schedule posted() const {
+        schedule work;
+        for (rank_t rank = 0; rank < num_ranks(); ++rank) {
+            work.begin_rank();
+            for (rank_t k = 1; k < num_ranks(); ++k)
+                add(work, operation_kind::receive, rank, k, {});
+            for (rank_t k = 1; k < num_ranks(); ++k) add(work, operation_kind::send, rank, k, {});
+        }
+        return work;
+    }
+
+    schedule pairwise(rank_t first_step, rank_t last_step) const {
+        schedule work;
+        for (rank_t rank = 0; rank < num_ranks(); ++rank) {
+            work.begin_rank();
+            std::vector<std::uint32_t> before;
+            for (rank_t k = first_step; k < last_step; ++k) {
+                const auto got = add(work, operation_kind::receive, rank, k, before, true);
+                const auto gave = add(work, operation_kind::send, rank, k, before, true);
+                before = {got, gave};
+            }
+        }
+        return work;
+    }
+
+  private:
+    // Of the rank that sends k places further on.
+    count_t items_for(rank_t sender, rank_t k) const {
+        const rank_t other = (sender + k) % num_ranks();
+        const auto& one = ranks_[static_cast<std::size_t>(sender)];
+        return (is_reply_ ? one.received
+                          : one.sent)[static_cast<std::size_t>(other - (other > sender))];
+    }
+
+    std::uint32_t add(schedule& work, operation_kind kind, rank_t rank, rank_t k,
+                      const std::vector<std::uint32_t>& before, bool even_if_empty = false) const {
+        const bool sends = kind == operation_kind::send;
+        const rank_t peer = (sends ? rank + k : rank - k + num_ranks()) % num_ranks();
+        const auto n = items_for(sends ? rank : peer, k);
+        if (n == 0 && !even_if_empty) return 0;
+        return work.add(message(kind, peer, bytes_(n), n), before);
+    }
+
+    const std::vector<rank_stage>& ranks_;
+    bool is_reply_;
+    std::function<count_t(count_t)> bytes_;
+};
+
+void pass(stage_clock& clock, const all_to_all& messages, plain_way way) {
+    if (way == plain_way::posted) return clock.pass(messages.posted());
+    for (rank_t k = 1; k < messages.num_ranks(); k += steps_at_a_time)
+        clock.pass(messages.pairwise(k, std::min(k + steps_at_a_time, messages.num_ranks())));
+}
+
+machine without_search(machine m) {
+    m.matching_seconds = 0;
+    return m;
+}
+
+}  // namespace
+
+batch_cost& batch_cost::operator+=(const batch_cost& other) {
+    seconds += other.seconds;
+    shares.copying += other.shares.copying;
+    shares.idle += other.shares.idle;
+    for (std::size_t level = 0; level < num_locality_levels; ++level)
+        shares.by_level[level] += other.shares.by_level[level];
+    messages_most += other.messages_most;
+    messages += other.messages;
+    items += other.items;
+    received_most += other.received_most;
+    arrived_most += other.arrived_most;
+    return *this;
+}
+
+batch_timer::batch_timer(const rank_layout& layout, const block_partition& owners, const machine& m)
+    : layout_(layout), owners_(owners), with_search_(m), without_search_(without_search(m)) {}
+
+batch_cost batch_timer::routed(const route& r, const batch& requests, bool combines) const {
+    batch_cost cost;
+    stage_clock clock(layout_, without_search_);
+    request_walk walk(r, owners_, requests.requests, combines);
+    std::vector<std::vector<rank_stage>> stages;
+    std::vector<count_t> sent_messages(requests.requests.size());
+    std::vector<count_t> received_items(requests.requests.size());
+    while (!walk.is_over()) {
+        const std::optional<count_t> passes = combines ? sorting_passes : 1;
+        stages.push_back(walk.next_stage());
+        clock.pass(
+            request_schedule(stages.back(), requests, stages.size() == 1 ? passes : std::nullopt));
+        count(stages.back(), true, cost, sent_messages, received_items);
+    }
+    if (!has_values(requests)) {
+        for (auto stage = stages.rbegin(); stage != stages.rend(); ++stage)
+            clock.pass(reply_schedule(*stage));
+    }
+    clock.add_to(cost);
+    return cost;
+}
+
+batch_cost batch_timer::plain(const batch& requests, plain_way way) const {
+    batch_cost cost;
+    stage_clock clock(layout_, with_search_);
+    const auto direct = make_route("direct", layout_.regions());
+    const auto stage = request_walk(*direct, owners_, requests.requests, false).next_stage();
+    std::vector<count_t> sent_messages(stage.size());
+    std::vector<count_t> received_items(stage.size());
+    count(stage, way == plain_way::pairwise, cost, sent_messages, received_items);
+    schedule sorting;
+    for (std::size_t rank = 0; rank < stage.size(); ++rank) {
+        sorting.begin_rank();
+        sorting.add(preparation(requests, rank, 1));
+    }
+    clock.pass(sorting);
+    clock.pass(count_schedule(layout_.num_ranks()));
+    pass(clock, {stage, false, [&](count_t n) { return request_bytes(requests, n); }}, way);
+    if (!has_values(requests))
+        pass(clock, {stage, true, [](count_t n) { return n * value_bytes; }}, way);
+    clock.add_to(cost);
+    return cost;
+}
+
+}  // namespace crossdock::bench::studies

@@ -1,0 +1,61 @@
+/// @file
+/// @brief The simulated time of a batch of requests, stage by stage.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "bench/array/rank_program.hpp"
+#include "bench/studies/request_walk.hpp"
+#include "crossdock/model/machine.hpp"
+#include "crossdock/simulator/simulate.hpp"
+
+namespace crossdock::bench::studies {
+
+/// @brief The requests of all ranks in a batch.
+struct batch {
+    array::request_kind kind = array::request_kind::read;
+    std::vector<std::vector<entry_t>> requests;  ///< entry p of rank p
+};
+
+/// @brief What a batch took, or several of them.
+struct batch_cost {
+    double seconds = 0;         ///< of the slowest rank
+    time_shares shares;         ///< of all ranks
+    count_t messages_most = 0;  ///< with requests, that a rank sends; empty ones too
+    count_t messages = 0;       ///< likewise, of all ranks
+    count_t items = 0;          ///< requests that travel, at every hop
+    count_t received_most = 0;  ///< requests that a rank gets, at every hop
+    count_t arrived_most = 0;   ///< of these, those of the last stage
+
+    batch_cost& operator+=(const batch_cost& other);
+};
+
+/// @brief How MPI_Alltoallv carries the requests of `plain`.
+enum class plain_way {
+    posted,    ///< all receives are posted, then all messages are sent; empty ones are left out
+    pairwise,  ///< P - 1 steps, in each of which a rank sends to one and receives from another
+};
+
+/// @brief Simulates batches on a machine.
+///
+/// A rank has all messages of a stage before it sends those of the next. It copies what it sends and what
+/// it gets, and sorts its own requests first, in as many passes as a radix sort of 4-byte keys takes here.
+/// What it gets is taken in the order in which it comes, so no queue is searched but by `plain`.
+class batch_timer {
+  public:
+    batch_timer(const rank_layout& layout, const block_partition& owners, const machine& m);
+
+    batch_cost routed(const route& r, const batch& requests, bool combines) const;
+    /// @brief MPI_Alltoall of the counts, MPI_Alltoallv of the requests, and again of the replies.
+    batch_cost plain(const batch& requests, plain_way way) const;
+
+  private:
+    const rank_layout& layout_;
+    const block_partition& owners_;
+    machine with_search_;
+    machine without_search_;
+};
+
+}  // namespace crossdock::bench::studies
