@@ -1,0 +1,144 @@
+// Messages, memory and latency of the schemes of a stream at the study's size: its formulae, and a replay.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "bench/studies/stream_replay.hpp"
+
+namespace {
+
+using namespace crossdock;
+using namespace crossdock::bench;
+using nlohmann::json;
+
+struct study_options {
+    studies::stream_setting setting;
+    std::string machine = "generic_100g";
+    std::vector<std::string> workloads{"histogram", "index_gather"};
+    std::vector<std::string> schemes{"ww", "wps", "wsp", "pp"};
+    std::vector<count_t> buffer_items{512, 1024, 2048};
+    double item_ns = 40;
+};
+
+count_t num_places(const studies::stream_setting& s) { return count_t{s.nodes} * s.processes; }
+
+// Items of one source, and how many buffers it deals them out to.
+count_t items_of_source(const studies::stream_setting& s) {
+    return fills_together(s.scheme) ? s.items * s.workers : s.items;
+}
+
+count_t buffers_of_source(const studies::stream_setting& s) {
+    return s.scheme == stream_scheme::ww ? num_places(s) * s.workers : num_places(s);
+}
+
+// Of a buffer that gets an item every `interval`: it leaves full as often as it can, and once at the end.
+// Items wait (k - 1) / 2 intervals on average in one that leaves with k.
+double expected_wait(const studies::stream_setting& s, double push_interval) {
+    const auto buffers = static_cast<double>(buffers_of_source(s));
+    const double filled = static_cast<double>(items_of_source(s)) / buffers;
+    const double interval = push_interval * buffers / (fills_together(s.scheme) ? s.workers : 1.0);
+    const auto g = static_cast<double>(s.buffer_items);
+    const double full = static_cast<double>(static_cast<count_t>(filled / g));
+    const double rest = filled - full * g;
+    return (full * g * (g - 1) + rest * std::max(rest - 1, 0.0)) / 2 / filled * interval;
+}
+
+json case_json(const study_options& options, const std::string& workload,
+               const studies::stream_setting& s) {
+    const auto done = studies::replay_stream(s, load_machine(options.machine));
+    const auto bounds = stream_message_bounds(s.scheme, items_of_source(s), s.buffer_items,
+                                              num_places(s), s.workers);
+    if (done.least_messages < bounds.least || done.most_messages > bounds.most)
+        throw error(errc::internal, "a source's messages are outside the study's bounds");
+    const auto memory = max_buffered_items(s.scheme, s.buffer_items, num_places(s), s.workers) *
+                        (s.is_answered ? 2 : 1);
+    const double wait = expected_wait(s, done.pushing_seconds / static_cast<double>(s.items));
+    fmt::print(
+        stderr,
+        "{:12} {:4} g {:5}: source sends {:6}..{:6} (bounds {:6}..{:6}), process buffers {:9} of "
+        "{:9}, latency us mean {:9.1f} (a push waits {:9.1f}) p50 {:9.1f} p99 {:9.1f}, overhead "
+        "{:6.2f} "
+        "ns an item ({:6.2f} contention), {:8.3f} ms\n",
+        workload, to_string(s.scheme), s.buffer_items, done.least_messages, done.most_messages,
+        bounds.least, bounds.most, done.most_buffered, memory, done.mean_latency_seconds * 1e6,
+        wait * 1e6, done.latencies.quantile_seconds(0.5) * 1e6,
+        done.latencies.quantile_seconds(0.99) * 1e6, done.overhead_seconds * 1e9,
+        done.contention_seconds * 1e9, done.seconds * 1e3);
+    return {{"workload", workload},
+            {"scheme", to_string(s.scheme)},
+            {"buffer_items", s.buffer_items},
+            {"items_per_worker", s.items},
+            {"messages_per_source", {{"least", done.least_messages}, {"most", done.most_messages}}},
+            {"messages_per_source_bounds", {{"least", bounds.least}, {"most", bounds.most}}},
+            {"messages_per_node", done.messages},
+            {"full_messages_per_node", done.full_messages},
+            {"answer_messages_per_node", done.answer_messages},
+            {"buffered_items_per_process", done.most_buffered},
+            {"buffered_items_per_process_bound", memory},
+            {"latencies", done.num_latencies},
+            {"mean_latency_seconds", done.mean_latency_seconds},
+            {"expected_wait_seconds", wait},
+            {"median_latency_seconds", done.latencies.quantile_seconds(0.5)},
+            {"p99_latency_seconds", done.latencies.quantile_seconds(0.99)},
+            {"pushing_seconds", done.pushing_seconds},
+            {"simulated_seconds", done.seconds},
+            {"overhead_seconds_per_item", done.overhead_seconds},
+            {"contention_seconds_per_item", done.contention_seconds}};
+}
+
+json run(const study_options& options) {
+    auto s = options.setting;
+    s.item_seconds = options.item_ns * 1e-9;
+    json cases = json::array();
+    for (const auto& workload : options.workloads) {
+        s.is_answered = workload == "index_gather";
+        for (const count_t g : options.buffer_items) {
+            s.buffer_items = g;
+            for (const auto& scheme : options.schemes) {
+                s.scheme = stream_scheme_from_string(scheme);
+                cases.push_back(case_json(options, workload, s));
+            }
+        }
+    }
+    return {{"nodes", s.nodes},
+            {"processes_per_node", s.processes},
+            {"workers_per_process", s.workers},
+            {"machine", options.machine},
+            {"item_bytes", s.item_bytes},
+            {"item_seconds", s.item_seconds},
+            {"seed", s.seed},
+            {"cases", cases}};
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    CLI::App app("Replays the buffers of streams on a described machine");
+    study_options options;
+    auto& s = options.setting;
+    app.add_option("--nodes", s.nodes)->capture_default_str();
+    app.add_option("--processes", s.processes, "Of a node")->capture_default_str();
+    app.add_option("--workers", s.workers, "Of a process")->capture_default_str();
+    app.add_option("--items", s.items, "That a worker pushes")->capture_default_str();
+    app.add_option("--item-bytes", s.item_bytes)->capture_default_str();
+    app.add_option("--item-ns", options.item_ns,
+                   "Of a core, to push an item and again to handle it")
+        ->capture_default_str();
+    app.add_option("--machine", options.machine, "Preset or file")->capture_default_str();
+    app.add_option("--workloads", options.workloads, "histogram, index_gather")->delimiter(',');
+    app.add_option("--schemes", options.schemes, "ww, wps, wsp, pp")->delimiter(',');
+    app.add_option("--buffer-items", options.buffer_items)->delimiter(',');
+    CLI11_PARSE(app, argc, argv);
+    try {
+        fmt::print("{}\n", run(options).dump());
+    } catch (const std::exception& fault) {
+        fmt::print(stderr, "{}\n", fault.what());
+        return 1;
+    }
+    return 0;
+}

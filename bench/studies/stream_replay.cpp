@@ -1,0 +1,359 @@
+#include "bench/studies/stream_replay.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <queue>
+#include <random>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace crossdock::bench::studies {
+
+namespace {
+
+constexpr double seconds_per_tick = 1e-9;
+using stamp_t = std::uint32_t;  // nanoseconds, when an item was pushed
+
+// Items of one kind that go the same way.
+struct buffer {
+    std::vector<stamp_t> stamps;
+    int last_worker = -1;
+};
+
+// A share of a message, for one worker.
+struct delivery {
+    double time;
+    int place;  // where it came from, as the number of a buffer
+    bool is_answer;
+    bool is_message;  // else a share that another worker has handed over
+    std::vector<stamp_t> stamps;
+
+    friend bool operator>(const delivery& a, const delivery& b) { return a.time > b.time; }
+};
+
+// By time, the earliest first.
+class delivery_queue {
+  public:
+    bool is_empty() const { return heap_.empty(); }
+    double first_time() const { return heap_.front().time; }
+
+    void add(delivery what) {
+        heap_.push_back(std::move(what));
+        std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
+    }
+
+    delivery take() {
+        std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
+        delivery first = std::move(heap_.back());
+        heap_.pop_back();
+        return first;
+    }
+
+  private:
+    std::vector<delivery> heap_;
+};
+
+class stream_replay {
+  public:
+    stream_replay(const stream_setting& s, const machine& m)
+        : s_(s),
+          m_(m),
+          num_places_(s.nodes * s.processes),
+          num_workers_(s.processes * s.workers),
+          num_buffers_(s.scheme == stream_scheme::ww ? num_places_ * s.workers : num_places_),
+          random_(s.seed),
+          workers_(static_cast<std::size_t>(num_workers_)),
+          processes_(static_cast<std::size_t>(s.processes)),
+          sources_(
+              static_cast<std::size_t>(fills_together(s.scheme) ? s.processes : num_workers_)) {
+        for (auto& source : sources_) {
+            source.items.resize(static_cast<std::size_t>(num_buffers_));
+            if (s.is_answered) source.answers.resize(static_cast<std::size_t>(num_buffers_));
+        }
+    }
+
+    stream_outcome run() {
+        for (int w = 0; w < num_workers_; ++w) turns_.push({0, w});
+        while (!turns_.empty()) {
+            const auto [time, w] = turns_.top();
+            turns_.pop();
+            auto& worker = workers_[static_cast<std::size_t>(w)];
+            worker.has_turn = false;
+            worker.clock = std::max(worker.clock, time);
+            work(w, worker.clock + m_.hand_over_seconds);
+        }
+        return result();
+    }
+
+  private:
+    struct worker_state {
+        double clock = 0;
+        count_t num_pushed = 0;
+        delivery_queue inbox;
+        bool has_turn = true;
+    };
+    struct process_state {
+        int num_finished = 0;
+        count_t num_answered = 0;
+        count_t num_buffered = 0;
+    };
+    struct source_state {
+        std::vector<buffer> items;
+        std::vector<buffer> answers;
+        count_t num_messages = 0;
+    };
+    struct turn {
+        double time;
+        int worker;
+        friend bool operator>(const turn& a, const turn& b) {
+            return a.time != b.time ? a.time > b.time : a.worker > b.worker;
+        }
+    };
+
+    worker_state& worker_at(int w) { return workers_[static_cast<std::size_t>(w)]; }
+    int process_of(int w) const { return w / s_.workers; }
+    process_state& process_at(int w) { return processes_[static_cast<std::size_t>(process_of(w))]; }
+    source_state& source_at(int w) {
+        return sources_[static_cast<std::size_t>(fills_together(s_.scheme) ? process_of(w) : w)];
+    }
+
+    void work(int w, double until) {
+        auto& worker = worker_at(w);
+        while (worker.clock <= until) {
+            if (!worker.inbox.is_empty() && worker.inbox.first_time() <= worker.clock) {
+                take(w);
+            } else if (worker.num_pushed < s_.items) {
+                push_next(w);
+            } else {
+                break;
+            }
+        }
+        if (worker.num_pushed < s_.items) {
+            give_turn(w, worker.clock);
+        } else if (!worker.inbox.is_empty()) {
+            give_turn(w, std::max(worker.clock, worker.inbox.first_time()));
+        }
+    }
+
+    void give_turn(int w, double time) {
+        worker_at(w).has_turn = true;
+        turns_.push({time, w});
+    }
+
+    int draw(int bound) {
+        return static_cast<int>((random_() >> 32U) * static_cast<std::uint64_t>(bound) >> 32U);
+    }
+
+    void push_next(int w) {
+        auto& worker = worker_at(w);
+        const int target = draw(num_places_ * s_.workers);
+        const int place = s_.scheme == stream_scheme::ww ? target : target / s_.workers;
+        charge_item(worker);
+        push(w, place, false, {&(scratch_ = stamp_of(worker.clock)), 1});
+        if (++worker.num_pushed == s_.items) finish_pushing(w);
+    }
+
+    void charge_item(worker_state& worker) { worker.clock += s_.item_seconds; }
+
+    void charge(worker_state& worker, double seconds) {
+        worker.clock += seconds;
+        overhead_ += seconds;
+    }
+
+    static stamp_t stamp_of(double time) {
+        return static_cast<stamp_t>(time / seconds_per_tick + 0.5);
+    }
+
+    // Room in a shared buffer is taken for each item.
+    void push(int w, int place, bool is_answer, std::span<const stamp_t> stamps) {
+        auto& source = source_at(w);
+        auto& to = (is_answer ? source.answers : source.items)[static_cast<std::size_t>(place)];
+        for (const stamp_t stamp : stamps) {
+            if (fills_together(s_.scheme) && to.last_worker != w) {
+                charge(worker_at(w), m_.hand_over_seconds);
+                contention_ += m_.hand_over_seconds;
+                to.last_worker = w;
+            }
+            to.stamps.push_back(stamp);
+            auto& held = process_at(w).num_buffered;
+            most_buffered_ = std::max(most_buffered_, ++held);
+            if (static_cast<count_t>(to.stamps.size()) == s_.buffer_items)
+                leave(w, place, is_answer);
+        }
+    }
+
+    void finish_pushing(int w) {
+        outcome_.pushing_seconds += worker_at(w).clock / num_workers_;
+        auto& process = process_at(w);
+        if (++process.num_finished == s_.workers || !fills_together(s_.scheme)) flush(w, false);
+    }
+
+    void flush(int w, bool is_answer) {
+        auto& source = source_at(w);
+        for (int place = 0; place < num_buffers_; ++place) {
+            const auto& one =
+                (is_answer ? source.answers : source.items)[static_cast<std::size_t>(place)];
+            if (!one.stamps.empty()) leave(w, place, is_answer);
+        }
+    }
+
+    locality_level level_of(int w, int place) const {
+        const int process = s_.scheme == stream_scheme::ww ? place / s_.workers : place;
+        if (process / s_.processes != 0) return locality_level::network;
+        return process == process_of(w) ? locality_level::self : locality_level::node;
+    }
+
+    double copy_seconds(std::size_t num_items) const {
+        return static_cast<double>(num_items) *
+               (m_.copy_seconds_per_item +
+                static_cast<double>(s_.item_bytes) * m_.copy_seconds_per_byte);
+    }
+
+    void leave(int w, int place, bool is_answer) {
+        auto& worker = worker_at(w);
+        auto& source = source_at(w);
+        auto& from = (is_answer ? source.answers : source.items)[static_cast<std::size_t>(place)];
+        const auto num_items = from.stamps.size();
+        process_at(w).num_buffered -= static_cast<count_t>(num_items);
+        count_message(source, static_cast<count_t>(num_items), is_answer);
+        if (s_.scheme == stream_scheme::wsp) charge(worker, copy_seconds(num_items));
+        const auto level = level_of(w, place);
+        if (level != locality_level::self) charge(worker, m_.at(level).send_overhead_seconds);
+        const double arrival = arrival_of(worker.clock, level, static_cast<count_t>(num_items));
+        // The like message comes from where this one goes, to some worker of this process.
+        const int to =
+            s_.scheme == stream_scheme::ww ? w : process_of(w) * s_.workers + draw(s_.workers);
+        deliver(to, {arrival, place, is_answer, true, std::exchange(from.stamps, {})});
+    }
+
+    void count_message(source_state& source, count_t num_items, bool is_answer) {
+        if (is_answer) {
+            ++outcome_.answer_messages;
+            return;
+        }
+        ++source.num_messages;
+        ++outcome_.messages;
+        outcome_.full_messages += num_items == s_.buffer_items;
+    }
+
+    double arrival_of(double time, locality_level level, count_t num_items) {
+        if (level == locality_level::self) return time + m_.hand_over_seconds;
+        const count_t bytes = num_items * s_.item_bytes;
+        const auto& way = m_.at(level).protocol_of(bytes);
+        if (level == locality_level::network) {
+            time = std::max(time, way_out_);
+            way_out_ = time + static_cast<double>(bytes) * m_.injection_seconds_per_byte;
+        }
+        return time + way.latency_seconds + static_cast<double>(bytes) * way.seconds_per_byte;
+    }
+
+    void deliver(int w, delivery what) {
+        auto& worker = worker_at(w);
+        const double time = what.time;
+        worker.inbox.add(std::move(what));
+        if (!worker.has_turn) give_turn(w, std::max(time, worker.clock));
+    }
+
+    void take(int w) {
+        auto& worker = worker_at(w);
+        const delivery what = worker.inbox.take();
+        if (!what.is_message) return handle(w, what.place, what.is_answer, what.stamps);
+        const auto level = level_of(w, what.place);
+        if (level != locality_level::self) charge(worker, m_.at(level).receive_overhead_seconds);
+        if (s_.scheme == stream_scheme::ww)
+            return handle(w, what.place, what.is_answer, what.stamps);
+        if (s_.scheme != stream_scheme::wsp) charge(worker, copy_seconds(what.stamps.size()));
+        divide(w, what);
+    }
+
+    // Items of one message for the workers of this process, in turn.
+    void divide(int w, const delivery& what) {
+        const auto t = static_cast<std::size_t>(s_.workers);
+        const auto first = static_cast<std::size_t>(w - process_of(w) * s_.workers);
+        std::vector<std::vector<stamp_t>> shares(t);
+        for (std::size_t k = 0; k < what.stamps.size(); ++k)
+            shares[(first + k) % t].push_back(what.stamps[k]);
+        const double time = worker_at(w).clock + m_.hand_over_seconds;
+        for (std::size_t k = 1; k < t; ++k) {
+            const auto other = (first + k) % t;
+            if (shares[other].empty()) continue;
+            deliver(process_of(w) * s_.workers + static_cast<int>(other),
+                    {time, what.place, what.is_answer, false, std::move(shares[other])});
+        }
+        handle(w, what.place, what.is_answer, shares[first]);
+    }
+
+    void handle(int w, int place, bool is_answer, std::span<const stamp_t> stamps) {
+        auto& worker = worker_at(w);
+        const bool is_last = is_answer || !s_.is_answered;
+        for (const stamp_t stamp : stamps) {
+            charge_item(worker);
+            if (is_last) note_latency(worker.clock - stamp * seconds_per_tick);
+            if (!is_last) push(w, place, true, {&stamp, 1});
+        }
+        if (is_last) return;
+        auto& process = process_at(w);
+        process.num_answered += static_cast<count_t>(stamps.size());
+        if (process.num_answered == s_.items * s_.workers) flush_answers(w);
+    }
+
+    // All that came to the process of `last` is answered.
+    void flush_answers(int last) {
+        if (fills_together(s_.scheme)) return flush(last, true);
+        const int first = process_of(last) * s_.workers;
+        for (int w = first; w < first + s_.workers; ++w) {
+            worker_at(w).clock = std::max(worker_at(w).clock, worker_at(last).clock);
+            flush(w, true);
+        }
+    }
+
+    void note_latency(double seconds) {
+        outcome_.latencies.add(static_cast<std::int64_t>(seconds / seconds_per_tick + 0.5));
+        latency_sum_ += seconds;
+    }
+
+    stream_outcome result() {
+        outcome_.least_messages = std::numeric_limits<count_t>::max();
+        for (const auto& source : sources_) {
+            outcome_.least_messages = std::min(outcome_.least_messages, source.num_messages);
+            outcome_.most_messages = std::max(outcome_.most_messages, source.num_messages);
+        }
+        const auto num_items = static_cast<double>(s_.items) * num_workers_;
+        outcome_.most_buffered = most_buffered_;
+        outcome_.num_latencies = outcome_.latencies.count();
+        outcome_.mean_latency_seconds = latency_sum_ / static_cast<double>(outcome_.num_latencies);
+        for (const auto& worker : workers_)
+            outcome_.seconds = std::max(outcome_.seconds, worker.clock);
+        outcome_.overhead_seconds = overhead_ / num_items;
+        outcome_.contention_seconds = contention_ / num_items;
+        return outcome_;
+    }
+
+    const stream_setting& s_;
+    const machine& m_;
+    int num_places_;
+    int num_workers_;
+    int num_buffers_;  // of a source, of one kind
+    std::mt19937_64 random_;
+    std::vector<worker_state> workers_;
+    std::vector<process_state> processes_;
+    std::vector<source_state> sources_;
+    std::priority_queue<turn, std::vector<turn>, std::greater<>> turns_;
+    stream_outcome outcome_;
+    stamp_t scratch_ = 0;
+    double way_out_ = 0;  // until when the node's way out is taken
+    double overhead_ = 0;
+    double contention_ = 0;
+    double latency_sum_ = 0;
+    count_t most_buffered_ = 0;
+};
+
+}  // namespace
+
+stream_outcome replay_stream(const stream_setting& s, const machine& m) {
+    return stream_replay(s, m).run();
+}
+
+}  // namespace crossdock::bench::studies

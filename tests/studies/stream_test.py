@@ -1,0 +1,79 @@
+"""The study of streaming aggregation: exact messages, memory and times of buffers that fill and leave."""
+
+import os
+import unittest
+
+import script
+
+
+def study(nodes, processes, workers, items, buffer_items, *more, workload="histogram"):
+    """By scheme."""
+    found = script.json_of(os.environ["CROSSDOCK_STUDY"], "--nodes", nodes, "--processes", processes, "--workers",
+                           workers, "--items", items, "--buffer-items", buffer_items, "--workloads", workload, *more)
+    return {case["scheme"]: case for case in found["cases"]}
+
+
+def messages(case):
+    return case["messages_per_source"]["least"], case["messages_per_source"]["most"]
+
+
+class Stream(unittest.TestCase):
+    def test_BuffersThatNeverFillLeaveOnceAtTheEnd(self):
+        found = study(4, 2, 2, 1000, 5000)
+
+        self.assertEqual(messages(found["ww"]), (16, 16))
+        self.assertEqual(messages(found["wps"]), (8, 8))
+        self.assertEqual(messages(found["wsp"]), (8, 8))
+        self.assertEqual(messages(found["pp"]), (8, 8))
+        for scheme, sources in (("ww", 4), ("wps", 4), ("wsp", 4), ("pp", 2)):
+            self.assertEqual(found[scheme]["messages_per_node"], sources * messages(found[scheme])[0])
+            self.assertEqual(found[scheme]["full_messages_per_node"], 0)
+
+    def test_OneBufferLeavesAsOftenAsItIsFull(self):
+        for case in study(1, 1, 1, 1000, 10).values():
+            self.assertEqual(messages(case), (100, 100))
+            self.assertEqual(case["full_messages_per_node"], 100)
+            self.assertEqual(case["buffered_items_per_process"], 10)
+
+    def test_MessagesAndMemoryAreWithinTheBoundsOfTheStudy(self):
+        found = study(4, 2, 2, 1000, 10)
+
+        bounds = {"ww": (100, 116, 640 // 2), "wps": (100, 108, 320 // 2), "wsp": (100, 108, 320 // 2),
+                  "pp": (200, 208, 160 // 2)}
+        for scheme, (least, most, items) in bounds.items():
+            case = found[scheme]
+            self.assertEqual(case["messages_per_source_bounds"], {"least": least, "most": most})
+            self.assertEqual(case["buffered_items_per_process_bound"], items)
+            self.assertTrue(least <= messages(case)[0] <= messages(case)[1] <= most)
+            self.assertLessEqual(case["buffered_items_per_process"], items)
+
+    def test_EveryItemIsHandledOnceAndEveryAnswerComes(self):
+        for workload in ("histogram", "index_gather"):
+            for case in study(4, 2, 2, 1000, 10, workload=workload).values():
+                self.assertEqual(case["latencies"], 4 * 1000)
+                self.assertEqual(case["answer_messages_per_node"] > 0, workload == "index_gather")
+
+    def test_AnItemTakesWhatTheMachineSays(self):
+        """Pushed at 10 and 20 ns, handed over in 100 ns, handled at 130 and 140 ns."""
+        found = study(1, 1, 1, 2, 2, "--item-ns", 10, "--schemes", "ww")
+
+        self.assertAlmostEqual(found["ww"]["mean_latency_seconds"] * 1e9, 120)
+        self.assertAlmostEqual(found["ww"]["simulated_seconds"] * 1e9, 140)
+        self.assertEqual(found["ww"]["overhead_seconds_per_item"], 0)
+
+    def test_OnlySharedBuffersAreContendedFor(self):
+        found = study(2, 2, 2, 1000, 10)
+
+        self.assertEqual({scheme for scheme, case in found.items() if case["contention_seconds_per_item"] > 0},
+                         {"pp"})
+
+    def test_TablesArePrintedAgainFromTheRecord(self):
+        record, printed, again = script.quick("stream")
+
+        self.assertEqual(len(record["runs"][0]["cases"]), 16)
+        self.assertIn("| histogram | 2000 | ww | 16 to 16 | 1 to 16 |", printed)
+        self.assertEqual(printed, again)
+
+
+if __name__ == "__main__":
+    unittest.main()
