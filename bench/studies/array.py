@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The study of combined requests, simulated: prints tables, and writes a record.
 
-usage: bench/studies/array.py [-o RECORD]       all cases; minutes on a quiet machine, and 5 GB
+usage: bench/studies/array.py [-o RECORD]       all cases; minutes, and 5 GB of memory
        bench/studies/array.py --quick           16 ranks, a second
        bench/studies/array.py --tables RECORD   prints the tables of a record again
 
@@ -9,20 +9,50 @@ Each route combines equal requests; ROUTE/none does not. `plain` is MPI_Alltoall
 entries are dealt out to all ranks, in `overload_one` they are all rank 0's.
 """
 import argparse
+import json
+import pathlib
+import tempfile
 
 import study
 
-FEW_ROUTES = "three_step,locality,grid:2,grid:3,hypercube,decrease"
+FEW_ROUTES = "direct,three_step,locality,grid:2,grid:3,hypercube,inverse_hourglass"
 MANY_ROUTES = ("three_step,locality:1,locality,grid:2,grid:3,grid:4,hypercube,increase,decrease,hourglass,"
                "inverse_hourglass")
+WITHOUT_SEARCH = "supermuc_ng, without the search of receives"
 RUNS = [
-    ["--ranks", 4096, "--workloads", "boruvka", "--graphs", "rmat_unscrambled", "--plain", "posted",
+    ["--ranks", 512, "--workloads", "boruvka"],
+    ["--ranks", 512, "--edges-per-rank", 1 << 14, "--workloads", "boruvka", "--graphs", "rmat_unscrambled,gnm,rgg",
+     "--plain", "posted", "--routes", "direct,locality,grid:2,hypercube", "--uncombined", "hypercube"],
+    ["--ranks", 1024, "--workloads", "boruvka", "--graphs", "rmat_unscrambled", "--plain", "posted",
+     "--routes", "three_step,locality,grid:2,hypercube", "--uncombined", "hypercube"],
+    ["--ranks", 1024, "--workloads", "boruvka", "--graphs", "rmat_unscrambled", "--plain", "posted",
+     "--routes", "three_step,locality,grid:2,hypercube", "--uncombined", "hypercube", "--machine", WITHOUT_SEARCH],
+    ["--ranks", 512, "--workloads", "boruvka", "--graphs", "rmat_unscrambled", "--plain", "posted",
+     "--routes", "hypercube", "--uncombined", "hypercube", "--machine", WITHOUT_SEARCH],
+    ["--ranks", 512, "--workloads", "neighborhood", "--graphs", "rmat_unscrambled,gnm", "--plain", "posted",
      "--routes", FEW_ROUTES],
-    ["--ranks", 4096, "--workloads", "overload,overload_one", "--plain", "posted", "--routes", MANY_ROUTES],
-    ["--ranks", 1024, "--workloads", "boruvka"],
-    ["--ranks", 1024, "--workloads", "neighborhood", "--graphs", "rmat_unscrambled,gnm"],
+    ["--ranks", 4096, "--workloads", "overload,overload_one", "--entries", 256, "--plain", "posted",
+     "--routes", MANY_ROUTES],
+    ["--ranks", 512, "--workloads", "overload,overload_one", "--entries", 8192, "--plain", "posted",
+     "--routes", MANY_ROUTES],
 ]
 QUICK_RUNS = [["--ranks", 16, "--per-node", 6, "--edges-per-rank", 64, "--entries", 16, "--requests-per-rank", 32]]
+
+
+def machine_without_search(folder):
+    machine = json.loads((study.PROJECT / "machines/supermuc_ng.json").read_text(encoding="utf-8"))
+    machine["matching_seconds"] = 0
+    path = pathlib.Path(folder) / "machine.json"
+    path.write_text(json.dumps(machine), encoding="utf-8")
+    return path
+
+
+def run(program, arguments):
+    """One of RUNS, with the machine's name in place of a file's."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = machine_without_search(folder)
+        found = study.run(program, *(file if argument == WITHOUT_SEARCH else argument for argument in arguments))
+    return {**found, "machine": WITHOUT_SEARCH} if WITHOUT_SEARCH in arguments else found
 
 
 def name_of(case):
@@ -40,7 +70,8 @@ def print_case(run, case):
         rows.append([one["name"], f"{one['simulated_seconds'] * 1e3:.3f}",
                      f"{best_plain(case) / one['simulated_seconds']:.2f}", one["messages_most"], one["items"],
                      one["received_most"], one["arrived_most"], f"{share} {one['share_of_time'][share]:.2f}"])
-    study.print_table(f"{name_of(case)}, {run['ranks']} ranks, {case['batches']} batches",
+    study.print_table(f"{name_of(case)}, {run['ranks']} ranks, {run['edges_per_rank']} edges each, "
+                      f"{case['batches']} batches, {run['machine']}",
                       ["contender", "ms", "plain / it", "most messages", "requests that travel", "most received",
                        "most arrived", "most of the ranks' time"], rows)
 
@@ -61,7 +92,7 @@ def main():
     if arguments.tables:
         record = study.read(arguments.tables)
     else:
-        runs = [study.run(arguments.program, *run) for run in (QUICK_RUNS if arguments.quick else RUNS)]
+        runs = [run(arguments.program, one) for one in (QUICK_RUNS if arguments.quick else RUNS)]
         record = {"schema": "crossdock.study.array/1", "runs": study.rounded(runs)}
         study.write(record, arguments.output)
     print_tables(record)
