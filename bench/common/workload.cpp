@@ -2,21 +2,27 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
+#include <numeric>
+#include <random>
 
 namespace crossdock::bench {
 
 namespace {
 
 constexpr std::string_view dense_prefix = "dense:";
+constexpr std::string_view random_prefix = "random:";
+constexpr std::uint64_t random_seed = 1;
 
-count_t parse_items_per_message(const std::string& file) {
+// The K behind a prefix.
+count_t parse_number(const std::string& file, std::string_view prefix, const char* what) {
     count_t value = 0;
     const char* const end = file.data() + file.size();
-    const auto [stop, fault] = std::from_chars(file.data() + dense_prefix.size(), end, value);
+    const auto [stop, fault] = std::from_chars(file.data() + prefix.size(), end, value);
     if (fault != std::errc() || stop != end || value < 1) {
         throw error(errc::invalid_argument,
-                    fmt::format("\"{}\": dense:K needs a positive number of items K", file));
+                    fmt::format("\"{}\": {}K needs a positive number of {} K", file, prefix, what));
     }
     return value;
 }
@@ -51,11 +57,63 @@ workload dense_workload(count_t items_per_message, const topology& regions) {
     return result;
 }
 
+// Different ranks other than `rank`, ascending.
+std::vector<rank_t> random_partners(rank_t rank, rank_t num_ranks, std::size_t count,
+                                    std::mt19937_64& random) {
+    std::vector<rank_t> partners;
+    while (partners.size() < count) {
+        while (partners.size() < count) {
+            const auto other =
+                static_cast<rank_t>(random() % static_cast<std::uint64_t>(num_ranks - 1));
+            partners.push_back(other < rank ? other : other + 1);
+        }
+        std::sort(partners.begin(), partners.end());
+        partners.erase(std::unique(partners.begin(), partners.end()), partners.end());
+    }
+    return partners;
+}
+
+// Row p is rank p's. The columns of a rank are numbered as its partners ask for them.
+workload random_workload(count_t num_partners, rank_t num_ranks) {
+    if (num_partners >= num_ranks) {
+        throw error(errc::invalid_argument,
+                    fmt::format("random:{} needs more than {} ranks", num_partners, num_ranks));
+    }
+    std::mt19937_64 random(random_seed);
+    std::vector<rank_t> owners;
+    std::vector<count_t> first_column(static_cast<std::size_t>(num_ranks) + 1);
+    for (rank_t rank = 0; rank < num_ranks; ++rank) {
+        for (const rank_t owner :
+             random_partners(rank, num_ranks, static_cast<std::size_t>(num_partners), random)) {
+            owners.push_back(owner);
+            ++first_column[static_cast<std::size_t>(owner) + 1];
+        }
+    }
+    std::partial_sum(first_column.begin(), first_column.end(), first_column.begin());
+    workload result;
+    auto& matrix = result.matrix;
+    matrix.num_rows = num_ranks;
+    matrix.num_columns = first_column.back();
+    result.owners.num_ranks = num_ranks;
+    auto next_column = first_column;
+    for (rank_t rank = 0; rank < num_ranks; ++rank) {
+        const auto p = static_cast<std::size_t>(rank);
+        result.owners.row_owner.push_back(rank);
+        result.owners.column_owner.resize(static_cast<std::size_t>(first_column[p + 1]), rank);
+        matrix.row_offsets.push_back((rank + count_t{1}) * num_partners);
+    }
+    for (const rank_t owner : owners)
+        matrix.columns.push_back(next_column[static_cast<std::size_t>(owner)]++);
+    matrix.values.assign(matrix.columns.size(), 1.0);
+    return result;
+}
+
 }  // namespace
 
 workload load_workload(const std::string& file, const std::string& partition_spec,
                        const topology& regions) {
-    if (!file.starts_with(dense_prefix)) {
+    const bool is_random = file.starts_with(random_prefix);
+    if (!is_random && !file.starts_with(dense_prefix)) {
         workload result{read_matrix_market(file), {}};
         result.owners = make_partition(result.matrix, partition_spec, regions.num_ranks());
         return result;
@@ -65,7 +123,9 @@ workload load_workload(const std::string& file, const std::string& partition_spe
                     fmt::format("\"{}\" has its own partition, \"{}\" does not apply", file,
                                 partition_spec));
     }
-    return dense_workload(parse_items_per_message(file), regions);
+    if (is_random)
+        return random_workload(parse_number(file, random_prefix, "partners"), regions.num_ranks());
+    return dense_workload(parse_number(file, dense_prefix, "items"), regions);
 }
 
 double column_value(count_t column) noexcept {

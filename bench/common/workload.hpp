@@ -16,18 +16,22 @@ struct workload {
     partition owners;
 };
 
-/// @brief Reads a matrix, or makes a dense pattern of small messages.
+/// @brief Reads a matrix, or makes a pattern of small messages.
 ///
 /// `dense:K`: every rank sends K items to every other rank. A rank has K items for each region; all
 /// the ranks of the region need them, each of another region K others.
 ///
 ///     dense:1, "2x2"    rank 0 owns items 0 (for ranks 0 1) and 1 (for ranks 2 3); rank 1: 2 and 3
 ///     …
-/// @param file            a Matrix Market file, or `dense:K`
-/// @param partition_spec  as `make_partition`; a dense pattern has its own and takes only "block"
+///
+/// `random:K`: every rank needs one item of each of K other ranks, which nobody else needs. The
+/// partners are random, always the same for K and the number of ranks.
+/// @param file            a Matrix Market file, `dense:K` or `random:K`
+/// @param partition_spec  as `make_partition`; dense and random patterns have their own and take
+///                        only "block"
 /// @throws as `read_matrix_market` and `make_partition`
-/// @throws error(errc::invalid_argument)  K is not a positive number, or a dense pattern gets a
-/// partition
+/// @throws error(errc::invalid_argument)  K is not a positive number or too large, or such a
+/// pattern gets a partition
 workload load_workload(const std::string& file, const std::string& partition_spec,
                        const topology& regions);
 

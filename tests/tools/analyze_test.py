@@ -69,6 +69,14 @@ class Analyze(unittest.TestCase):
         self.assertEqual(totals["three_step+dedup"]["inter_region"]["items"]["total"], 2 * 4 * 3)
         self.assertEqual(totals["three_step+dedup"]["inter_region"]["messages"]["total"], 2)
 
+    def test_RandomPatternHasAsManyPartnersAsAskedFor(self):
+        found = analyze("random:3", 8, "2x4", "--routes", "direct", "--no-dedup")
+
+        total = found["routes"][0]["total"]
+        self.assertEqual((total["messages"]["total"], total["items"]["total"]), (8 * 3, 8 * 3))
+        self.assertEqual(found["routes"], analyze("random:3", 8, "2x4", "--routes", "direct",
+                                                  "--no-dedup")["routes"])
+
     def test_NamedGridsAreCountedIfAskedFor(self):
         every = analyze("dense:3", 16, "2x8", "--routes", "all", "--no-dedup")
         named = analyze("dense:3", 16, "2x8", "--routes", "equal:3,increase,hourglass", "--no-dedup")

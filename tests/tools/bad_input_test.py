@@ -118,6 +118,11 @@ class BadInput(unittest.TestCase):
         self.refuse_everywhere('"dense:0": dense:K needs a positive number of items K', "dense:0",
                                "1,2")
 
+    def test_RandomPatternWithTooManyPartners(self):
+        self.refuse_everywhere("random:3 needs more than 3 ranks", "random:3", "1,2")
+        self.refuse_everywhere('"random:x": random:K needs a positive number of partners K', "random:x",
+                               "1,2")
+
     def test_HierarchyThatIsNone(self):
         self.refuse("cannot open /no/such", "bench", "neighbor", "amg:/no/such", "--topology", "1,2",
                     ranks=3)

@@ -125,9 +125,10 @@ void add_analyze(CLI::App& app, action& chosen) {
         "Count what every route sends for the halo of y = A x; needs no MPI, and under a launcher "
         "the first process alone does it");
     auto& input = options->input;
-    auto* file = verb->add_option(
-        "FILE", input.file,
-        "Matrix Market file, plain or gzip; or dense:K, K items between any two ranks");
+    auto* file = verb->add_option("FILE", input.file,
+                                  "Matrix Market file, plain or gzip; dense:K, K items between any "
+                                  "two ranks; or random:K, an "
+                                  "item from each of K others");
     auto* partition = add_division(*verb, input);
     auto* exchange = add_exchange_analysis(*verb, options->exchange);
     auto* array = add_array_analysis(*verb, options->array);

@@ -179,6 +179,7 @@ void add_simulate(CLI::App& app, action& chosen) {
         "needs no MPI, and under a launcher the first process alone does it");
     verb->add_option("FILE", options->input.file,
                      "Matrix Market file, plain or gzip; dense:K, K items between any two ranks; "
+                     "random:K, an item from each of K others; "
                      "amg:FOLDER[:LEVEL], a recorded multigrid hierarchy")
         ->required();
     add_division(*verb, options->input);
