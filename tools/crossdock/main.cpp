@@ -37,6 +37,7 @@ int main(int argc, char** argv) {
     tool::add_draw(app, chosen);
     tool::add_report(app, chosen);
     tool::add_explain(app, chosen);
+    tool::add_export(app, chosen);
     tool::add_bench(app, chosen);
     tool::add_calibrate(app, chosen);
     tool::add_demo(app, chosen);

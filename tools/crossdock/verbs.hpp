@@ -17,6 +17,7 @@ void add_simulate(CLI::App& app, action& chosen);
 void add_draw(CLI::App& app, action& chosen);
 void add_report(CLI::App& app, action& chosen);
 void add_explain(CLI::App& app, action& chosen);
+void add_export(CLI::App& app, action& chosen);
 void add_bench(CLI::App& app, action& chosen);
 void add_calibrate(CLI::App& app, action& chosen);
 void add_demo(CLI::App& app, action& chosen);

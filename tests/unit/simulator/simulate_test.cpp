@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "crossdock/simulator/plan_schedule.hpp"
+#include "support.hpp"
 #include "support/machines.hpp"
 
 namespace crossdock {
@@ -102,6 +104,84 @@ TEST(Simulate, AMessageLeavesWhenAllItForwardsHasCome) {
 
     EXPECT_EQ(simulate(layout_of("4x1"), s, m, late).slowest,
               (500 + 100 + 1000 + 100 + 100 + 1000 + 100) * ns);
+}
+
+// LogGP with o = 100, L = 1000, G = 2: a message of s bytes that nothing delays is taken
+// o + L + (s - 1) G + o after it is begun.
+TEST(SimulateLogGP, InARingAllAreDoneAfterOneMessage) {
+    const auto m = test::uniform_machine(100, 1000, 2);
+    schedule s;
+    for (rank_t rank = 0; rank < 5; ++rank) {
+        s.begin_rank();
+        s.add(receive_from((rank + 4) % 5, 11));
+        s.add(send_to((rank + 1) % 5, 11));
+    }
+
+    EXPECT_EQ(simulate(layout_of("5x1"), s, m).finish,
+              std::vector<picoseconds>(5, (100 + 1000 + 10 * 2 + 100) * ns));
+}
+
+TEST(SimulateLogGP, FanInTakesTheBytesOfAllOneAfterTheOther) {
+    const auto m = test::uniform_machine(100, 1000, 2);
+    schedule s;
+    s.begin_rank();
+    for (const rank_t peer : {1, 2, 3}) s.add(receive_from(peer, 101));
+    for (int k = 0; k < 3; ++k) {
+        s.begin_rank();
+        s.add(send_to(0, 101));
+    }
+
+    // First bytes are there at 1100, and the way in takes 200 for each: last bytes at 1300, 1500 and
+    // 1700; the core is done 100 later, before the next one is there.
+    EXPECT_EQ(simulate(layout_of("4x1"), s, m).finish,
+              (std::vector<picoseconds>{1800 * ns, 100 * ns, 100 * ns, 100 * ns}));
+}
+
+TEST(SimulateLogGP, FanOutTakesTheBytesOfAllOneAfterTheOther) {
+    const auto m = test::uniform_machine(100, 1000, 2);
+    schedule s;
+    s.begin_rank();
+    for (const rank_t peer : {1, 2, 3}) s.add(send_to(peer, 101));
+    for (int k = 0; k < 3; ++k) {
+        s.begin_rank();
+        s.add(receive_from(0, 101));
+    }
+
+    // The core is done at 100, 200 and 300; the way out begins at 100, 300 and 500, 200 for each.
+    // Then L, the other 100 bytes, and o.
+    EXPECT_EQ(
+        simulate(layout_of("4x1"), s, m).finish,
+        (std::vector<picoseconds>{300 * ns, (100 + 1000 + 200 + 100) * ns,
+                                  (300 + 1000 + 200 + 100) * ns, (500 + 1000 + 200 + 100) * ns}));
+}
+
+TEST(SimulateLogGP, APipelineTakesOneMessageAfterTheOther) {
+    const auto m = test::uniform_machine(100, 1000, 2);
+    schedule s;
+    s.begin_rank();
+    s.add(send_to(1, 11));
+    s.begin_rank();
+    const auto received = s.add(receive_from(0, 11));
+    s.add(send_to(2, 11), std::vector{received});
+    s.begin_rank();
+    s.add(receive_from(1, 11));
+
+    // 1220 for one message; the second begins then.
+    EXPECT_EQ(simulate(layout_of("3x1"), s, m).finish,
+              (std::vector<picoseconds>{100 * ns, (1220 + 100) * ns, 2 * 1220 * ns}));
+}
+
+TEST(SimulateLogGP, AStageOfAPlanWaitsForWhatItForwardsOnly) {
+    const auto m = test::uniform_machine(100, 1000, 2);
+    const auto plans = test::plans_of({{2, 3}, {3}, {}, {}}, "2x2", "two_step");
+
+    const auto layout = layout_of("2x2");
+    const auto s = schedule_of(layout, plans);
+
+    // Rank 0 sends to 2, which has it at 100 + 1000 + 7 * 2 + 100 = 1214 and sends to 3 until 1314;
+    // 3 has it another 1014 + 100 later, and what 1 sent it at 1214.
+    EXPECT_EQ(simulate(layout, s, m).finish,
+              (std::vector<picoseconds>{100 * ns, 100 * ns, 1314 * ns, 2428 * ns}));
 }
 
 TEST(Simulate, ALateReceiveDelaysTheDataOfARendezvousOnly) {

@@ -1,0 +1,111 @@
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <memory>
+
+#include "crossdock/plan/compile.hpp"
+#include "crossdock/simulator/goal.hpp"
+#include "crossdock/simulator/plan_schedule.hpp"
+#include "tools/crossdock/all_ranks.hpp"
+#include "tools/crossdock/output.hpp"
+#include "tools/crossdock/pattern_input.hpp"
+#include "tools/crossdock/progress.hpp"
+#include "tools/crossdock/route_names.hpp"
+#include "tools/crossdock/verbs.hpp"
+
+namespace crossdock::tool {
+
+namespace {
+
+struct export_options {
+    pattern_input input;
+    std::string route;
+    bool without_dedup = false;
+    std::string machine_name;
+    count_t item_bytes = 8;
+    std::string format;
+    std::string output_file;  // empty: standard output
+};
+
+bench::workload load_one_level(const pattern_input& input, const topology& regions) {
+    auto levels = load_all_levels(input, regions);
+    if (levels.size() == 1) return std::move(levels.front());
+    throw error(errc::invalid_argument, fmt::format("{0} has {1} levels; {0}:0 is the first one",
+                                                    input.file, levels.size()));
+}
+
+void write(std::ostream& to, const export_options& options, const topology& regions,
+           const machine& m, std::span<const plan> plans) {
+    if (options.format == "goal") {
+        write_goal(to, schedule_of(rank_layout(regions), plans, {options.item_bytes, false}), m);
+        return;
+    }
+    for (const auto& p : plans) to << to_json(p) << '\n';
+}
+
+// The file is there when all of it is.
+template <class Write>
+void write_file(const std::string& path, Write&& write_to) {
+    const std::string partial = path + ".partial";
+    std::ofstream file(partial, std::ios::binary);
+    write_to(file);
+    file.close();
+    if (file && std::rename(partial.c_str(), path.c_str()) == 0) return;
+    std::remove(partial.c_str());
+    throw error(errc::file_error, fmt::format("cannot write {}", path));
+}
+
+int run(const export_options& options) {
+    if (!is_first_process()) return 0;
+    const auto regions = options.input.regions();
+    const auto way = make_route(options.route, regions);
+    const auto m = load_machine(options.machine_name);
+    progress done("export");
+    done.tell(options.input.file);
+    const auto plans = compile(regions, patterns_of(load_one_level(options.input, regions)), *way,
+                               {.deduplicate = !options.without_dedup});
+    const auto write_to = [&](std::ostream& to) { write(to, options, regions, m, plans); };
+    if (!options.output_file.empty()) {
+        write_file(options.output_file, write_to);
+        return 0;
+    }
+    write_to(std::cout);
+    if (!std::cout.flush()) throw error(errc::file_error, "cannot write to standard output");
+    return 0;
+}
+
+}  // namespace
+
+void add_export(CLI::App& app, action& chosen) {
+    auto options = std::make_shared<export_options>();
+    options->machine_name = default_machine().name;
+    auto* verb = app.add_subcommand("export",
+                                    "Write what all ranks do in the halo of y = A x over one "
+                                    "route, for other programs; needs no "
+                                    "MPI, and under a launcher the first process alone does it");
+    verb->add_option("FILE", options->input.file,
+                     "As `simulate` takes it; one level of a hierarchy, as amg:FOLDER:LEVEL")
+        ->required();
+    add_division(*verb, options->input);
+    verb->add_option("--route", options->route, "A route's name, as --routes of `analyze` takes it")
+        ->required();
+    verb->add_flag("--no-dedup", options->without_dedup, "The plans without deduplication");
+    verb->add_option(
+            "--format", options->format,
+            "goal: operations that require each other, as txt2bin of LogGOPSim reads them; "
+            "json: the plans, one in each line")
+        ->check(CLI::IsMember({"goal", "json"}))
+        ->required();
+    verb->add_option("--machine", options->machine_name,
+                     "A preset or a file: how long copying takes in goal")
+        ->capture_default_str();
+    verb->add_option("--item-bytes", options->item_bytes, "Bytes of an item in goal")
+        ->check(CLI::Range(count_t{1}, count_t{1} << 20))
+        ->capture_default_str();
+    verb->add_option("-o,--output", options->output_file, "A file in place of standard output");
+    verb->callback([options, &chosen] { chosen = [options] { return run(*options); }; });
+}
+
+}  // namespace crossdock::tool
