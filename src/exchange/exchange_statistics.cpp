@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -13,6 +12,7 @@
 #include "crossdock/route/route.hpp"
 #include "forwarder.hpp"
 #include "inside_route.hpp"
+#include "message_check.hpp"
 #include "verdict.hpp"
 
 namespace crossdock {
@@ -20,46 +20,6 @@ namespace crossdock {
 namespace {
 
 using all_messages = std::span<const std::vector<sized_message>>;
-
-void check_messages(const topology& regions, all_messages messages) {
-    const auto num_ranks = static_cast<std::size_t>(regions.num_ranks());
-    if (messages.size() != num_ranks) {
-        throw error(errc::size_mismatch,
-                    fmt::format("there are messages of {} ranks, but the topology has {}",
-                                messages.size(), num_ranks));
-    }
-    for (rank_t source = 0; source < regions.num_ranks(); ++source) {
-        for (const auto& [destination, bytes] : messages[static_cast<std::size_t>(source)]) {
-            if (destination < 0 || destination >= regions.num_ranks()) {
-                throw error(errc::rank_out_of_range,
-                            fmt::format("destination {} of rank {} is outside [0, {})", destination,
-                                        source, regions.num_ranks()),
-                            source);
-            }
-            if (bytes < 0) {
-                throw error(errc::invalid_argument,
-                            fmt::format("the message of rank {} to rank {} has {} bytes", source,
-                                        destination, bytes),
-                            source);
-            }
-        }
-    }
-}
-
-void check_one_size(all_messages messages) {
-    std::optional<count_t> size;
-    for (const auto& list : messages) {
-        for (const auto& message : list) {
-            if (message.bytes != size.value_or(message.bytes)) {
-                throw error(errc::invalid_argument,
-                            fmt::format("the algorithm rma exchanges messages of one size only, "
-                                        "not of {} and {} bytes",
-                                        *size, message.bytes));
-            }
-            size = message.bytes;
-        }
-    }
-}
 
 // A rank's place on a route over all ranks, or over the members of a region.
 struct all_ranks {
@@ -222,16 +182,14 @@ std::vector<exchange_traffic> count_by_region(const topology& regions, all_messa
 std::vector<exchange_traffic> count_exchange(const topology& regions, all_messages messages,
                                              const exchange_algorithm& algorithm,
                                              count_t max_forwarded_bytes, const machine& m) {
-    check_messages(regions, messages);
+    check_messages(regions, messages, algorithm.method);
     switch (algorithm.method) {
         case exchange_method::routed:
             return count_routed(regions, messages, *make_route(algorithm.route, regions),
                                 max_forwarded_bytes);
         case exchange_method::locality_personalized:
         case exchange_method::locality_nonblocking: return count_by_region(regions, messages, m);
-        case exchange_method::rma:
-            check_one_size(messages);
-            return count_direct(regions, messages, source_bytes);
+        case exchange_method::rma: return count_direct(regions, messages, source_bytes);
         case exchange_method::personalized:
         case exchange_method::nonblocking:
         case exchange_method::reduce_scatter: break;
