@@ -1,0 +1,325 @@
+#include "crossdock/simulator/exchange_schedule.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <unordered_map>
+#include <utility>
+
+#include "../exchange/forwarder.hpp"
+#include "../exchange/inside_route.hpp"
+#include "../exchange/message_check.hpp"
+#include "../route/members.hpp"
+#include "collective_schedule.hpp"
+
+namespace crossdock {
+
+namespace {
+
+using numbers = schedule_builder::numbers;
+
+constexpr count_t ticket_bytes = 8;
+constexpr count_t source_bytes = 8;  // what names the source of a message in a window
+
+count_t envelope_bytes() { return bundle_overhead_bytes(1) - bundle_overhead_bytes(0); }
+
+// A message with a source. Of one source, or to one destination, they keep their order.
+struct directed_message {
+    rank_t source;
+    rank_t destination;
+    count_t bytes;
+    count_t num_envelopes = 0;  // of a bundle, which is copied together
+};
+
+using directed_messages = std::vector<directed_message>;
+
+directed_messages leaving_messages(std::span<const std::vector<sized_message>> messages) {
+    directed_messages result;
+    rank_t source = 0;
+    for (const auto& list : messages) {
+        for (const auto& [destination, bytes] : list) {
+            if (destination != source) result.push_back({source, destination, bytes});
+        }
+        ++source;
+    }
+    return result;
+}
+
+// Numbers of operations by rank, which become what the ranks are ready with.
+class gathered {
+  public:
+    explicit gathered(schedule_builder& of)
+        : of_(of), last_(static_cast<std::size_t>(of.num_ranks())) {}
+
+    void add(rank_t rank, std::uint32_t number) {
+        last_[static_cast<std::size_t>(rank)].push_back(number);
+    }
+
+    void make_ready() {
+        rank_t rank = 0;
+        for (auto& last : last_) of_.set_ready(rank++, std::exchange(last, {}));
+    }
+
+  private:
+    schedule_builder& of_;
+    std::vector<numbers> last_;
+};
+
+class exchange_writer {
+  public:
+    exchange_writer(const topology& regions, schedule_builder& into)
+        : regions_(regions), into_(into) {}
+
+    // Sends what a collective has announced.
+    void deliver(const directed_messages& messages) {
+        gathered last(into_);
+        for (const auto& message : messages) {
+            const auto ends = send(message, message_tag);
+            last.add(message.source, ends.sent);
+            last.add(message.destination, ends.received);
+        }
+        last.make_ready();
+    }
+
+    // Sends at once; a rank is ready when what it has sent is received.
+    void deliver_synchronously(const directed_messages& messages) {
+        numbers received;
+        for (const auto& message : messages)
+            received.push_back(send_to_anyone(message, message_tag));
+        answer(messages, received, 0, acknowledgement_tag);
+    }
+
+    // The owner of a window answers as soon as it is asked.
+    void draw_tickets(const directed_messages& messages) {
+        numbers asked;
+        for (const auto& [source, destination, bytes, num_envelopes] : messages)
+            asked.push_back(send_to_anyone({source, destination, ticket_bytes}, ticket_tag));
+        answer(messages, asked, ticket_bytes, ticket_tag);
+    }
+
+    void add_collective(const exchange_algorithm& algorithm) {
+        const auto num_words = reduction_words(algorithm, into_.num_ranks());
+        if (algorithm.method == exchange_method::reduce_scatter) {
+            add_reduce_scatter(into_, num_words, first_collective_tag);
+        } else {
+            add_allreduce(into_, num_words, first_collective_tag);
+        }
+    }
+
+    // Messages along a route whose places are ranks, a bundle for every partner in every stage. Sources and
+    // destinations are places.
+    void carry(const route& way, const std::vector<rank_t>& ranks, directed_messages&& messages) {
+        const speaker_table nobody_agreed;
+        for (int stage = 0; stage < way.num_stages(); ++stage) {
+            bundles leaving(way, stage, ranks.size());
+            for (auto& [here, destination, bytes, num_envelopes] : messages) {
+                const rank_t next = way.next_hop(here, destination, stage, nobody_agreed);
+                if (next != here) leaving.put(here, next, bytes);
+                here = next;
+            }
+            send_bundles(leaving, ranks, first_stage_tag + stage);
+        }
+    }
+
+    void carry_over_all(const route& way, directed_messages&& messages,
+                        count_t max_forwarded_bytes) {
+        directed_messages announced;
+        for (auto& message : messages) {
+            if (message.bytes <= max_forwarded_bytes) continue;
+            announced.push_back(message);
+            message.bytes = 0;
+        }
+        std::vector<rank_t> ranks(static_cast<std::size_t>(into_.num_ranks()));
+        std::iota(ranks.begin(), ranks.end(), 0);
+        for (const auto& [source, destination, bytes, num_envelopes] : announced)
+            into_.add_send(source, destination, bytes, announced_tag, {});
+        carry(way, ranks, std::move(messages));
+        // Only now do their receivers know of them.
+        for (const auto& [source, destination, bytes, num_envelopes] : announced)
+            into_.add_receive(source, destination, bytes, announced_tag, into_.ready(destination));
+    }
+
+    // What crosses to other regions in bundles, and what is then carried inside of each.
+    struct by_region {
+        directed_messages crossing;
+        std::vector<directed_messages> inside;  // of each region, by places
+    };
+
+    by_region divide(const directed_messages& messages) const {
+        by_region result{{}, std::vector<directed_messages>(num_regions())};
+        std::unordered_map<region_t, std::size_t> place_of;  // of the present source's bundles
+        rank_t present = -1;
+        for (const auto& [source, destination, bytes, num_envelopes] : messages) {
+            if (std::exchange(present, source) != source) place_of.clear();
+            const region_t region = regions_.region_of(destination);
+            const rank_t entry = counterpart(regions_, source, region);
+            result.inside[static_cast<std::size_t>(region)].push_back(
+                {regions_.local_rank(entry), regions_.local_rank(destination), bytes});
+            if (region == regions_.region_of(source)) continue;
+            const auto [place, is_new] = place_of.try_emplace(region, result.crossing.size());
+            if (is_new) result.crossing.push_back({source, entry, bundle_overhead_bytes(0)});
+            auto& bundle = result.crossing[place->second];
+            bundle.bytes += envelope_bytes() + bytes;
+            ++bundle.num_envelopes;
+        }
+        return result;
+    }
+
+    void carry_inside(by_region&& divided, const machine& m) {
+        std::unordered_map<rank_t, std::unique_ptr<route>> ways;
+        for (region_t region = 0; region < regions_.num_regions(); ++region) {
+            const rank_t size = regions_.region_size(region);
+            auto& way = ways[size];
+            if (!way) way = make_inside_route(size, m);
+            std::vector<rank_t> ranks;
+            for (rank_t local = 0; local < size; ++local)
+                ranks.push_back(regions_.rank_at(region, local));
+            carry(*way, ranks, std::move(divided.inside[static_cast<std::size_t>(region)]));
+        }
+    }
+
+  private:
+    // The bundles of one stage, by the places of their senders.
+    class bundles {
+      public:
+        bundles(const route& way, int stage, std::size_t num_places) {
+            for (std::size_t place = 0; place < num_places; ++place) {
+                const auto to = way.partners(static_cast<rank_t>(place), stage).destinations;
+                partners_.insert(partners_.end(), to.begin(), to.end());
+                first_.push_back(partners_.size());
+            }
+            carried_.resize(partners_.size());
+        }
+
+        void put(rank_t here, rank_t next, count_t bytes) {
+            const auto place = static_cast<std::size_t>(here);
+            const auto end = partners_.begin() + static_cast<std::ptrdiff_t>(first_[place + 1]);
+            const auto found = std::lower_bound(
+                partners_.begin() + static_cast<std::ptrdiff_t>(first_[place]), end, next);
+            if (found == end || *found != next)
+                throw error(errc::internal, "the next hop is none of the stage's partners");
+            auto& into = carried_[static_cast<std::size_t>(found - partners_.begin())];
+            into.bytes += bytes;
+            ++into.num_envelopes;
+        }
+
+        template <class Use>
+        void for_each(Use&& use) const {
+            for (std::size_t place = 0; place + 1 < first_.size(); ++place) {
+                for (auto k = first_[place]; k < first_[place + 1]; ++k)
+                    use(place, static_cast<std::size_t>(partners_[k]), carried_[k].num_envelopes,
+                        carried_[k].bytes);
+            }
+        }
+
+      private:
+        struct load {
+            count_t num_envelopes = 0;
+            count_t bytes = 0;
+        };
+        std::vector<rank_t> partners_;
+        std::vector<std::size_t> first_{0};
+        std::vector<load> carried_;
+    };
+
+    std::size_t num_regions() const { return static_cast<std::size_t>(regions_.num_regions()); }
+
+    static message_copies copies_of(const directed_message& message) {
+        return {message.num_envelopes > 0 ? message.bytes : 0, message.num_envelopes, 0};
+    }
+
+    schedule_builder::ends send(const directed_message& message, int tag) {
+        return into_.send(message.source, message.destination, message.bytes, tag,
+                          into_.ready(message.source), into_.ready(message.destination),
+                          copies_of(message));
+    }
+
+    // The destination takes it whatever else it waits for.
+    std::uint32_t send_to_anyone(const directed_message& message, int tag) {
+        return into_
+            .send(message.source, message.destination, message.bytes, tag,
+                  into_.ready(message.source), {}, copies_of(message))
+            .received;
+    }
+
+    // Every destination answers what it has received; a source is ready when all is answered.
+    void answer(const directed_messages& messages, const numbers& received, count_t bytes,
+                int tag) {
+        gathered last(into_);
+        for (std::size_t k = 0; k < messages.size(); ++k) {
+            const rank_t source = messages[k].source;
+            const auto ends = into_.send(messages[k].destination, source, bytes, tag,
+                                         std::span(&received[k], 1), {});
+            last.add(source, ends.received);
+        }
+        last.make_ready();
+    }
+
+    // A stage is over for a rank when it has heard from all partners; the next one begins then.
+    void send_bundles(const bundles& leaving, const std::vector<rank_t>& ranks, int tag) {
+        std::vector<numbers> last(ranks.size());
+        leaving.for_each([&](std::size_t here, std::size_t next, count_t num_envelopes,
+                             count_t bytes) {
+            const count_t all_bytes =
+                bundle_overhead_bytes(0) + num_envelopes * envelope_bytes() + bytes;
+            const auto ends = send(
+                {ranks[here], ranks[next], all_bytes, std::max<count_t>(num_envelopes, 1)}, tag);
+            last[next].push_back(ends.received);
+        });
+        for (std::size_t place = 0; place < ranks.size(); ++place)
+            into_.set_ready(ranks[place], std::move(last[place]));
+    }
+
+    const topology& regions_;
+    schedule_builder& into_;
+};
+
+}  // namespace
+
+schedule schedule_of_exchange(const topology& regions,
+                              std::span<const std::vector<sized_message>> messages,
+                              const exchange_algorithm& algorithm, count_t max_forwarded_bytes,
+                              const machine& m) {
+    check_messages(regions, messages, algorithm.method);
+    schedule_builder all(regions.num_ranks());
+    exchange_writer writer(regions, all);
+    auto leaving = leaving_messages(messages);
+    switch (algorithm.method) {
+        case exchange_method::personalized:
+        case exchange_method::reduce_scatter:
+            writer.add_collective(algorithm);
+            writer.deliver(leaving);
+            break;
+        case exchange_method::nonblocking:
+            writer.deliver_synchronously(leaving);
+            writer.add_collective(algorithm);
+            break;
+        case exchange_method::rma:
+            writer.draw_tickets(leaving);
+            for (auto& message : leaving) message.bytes += source_bytes;
+            writer.deliver_synchronously(leaving);
+            writer.add_collective(algorithm);
+            break;
+        case exchange_method::locality_personalized: {
+            auto divided = writer.divide(leaving);
+            writer.add_collective(algorithm);
+            writer.deliver(divided.crossing);
+            writer.carry_inside(std::move(divided), m);
+            break;
+        }
+        case exchange_method::locality_nonblocking: {
+            auto divided = writer.divide(leaving);
+            writer.deliver_synchronously(divided.crossing);
+            writer.add_collective(algorithm);
+            writer.carry_inside(std::move(divided), m);
+            break;
+        }
+        case exchange_method::routed:
+            writer.carry_over_all(*make_route(algorithm.route, regions), std::move(leaving),
+                                  max_forwarded_bytes);
+            break;
+    }
+    return std::move(all).take();
+}
+
+}  // namespace crossdock

@@ -1,0 +1,78 @@
+/// @file
+/// @brief Writes the operations of all ranks side by side.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "crossdock/simulator/schedule.hpp"
+
+namespace crossdock {
+
+/// @brief What is copied for a message: before it is sent, and after it is received.
+struct message_copies {
+    count_t bytes_before = 0;
+    count_t items_before = 0;
+    count_t bytes_after = 0;
+};
+
+/// @brief Puts a schedule together message by message instead of rank by rank.
+///
+/// A rank's *ready* operations are those that its next phase waits for.
+class schedule_builder {
+  public:
+    using numbers = std::vector<std::uint32_t>;
+
+    explicit schedule_builder(rank_t num_ranks) : programs_(static_cast<std::size_t>(num_ranks)) {}
+
+    rank_t num_ranks() const noexcept { return static_cast<rank_t>(programs_.size()); }
+
+    /// @brief The numbers of a message's ends in their ranks.
+    struct ends {
+        std::uint32_t sent;
+        std::uint32_t received;
+    };
+
+    /// @brief One end of a message without its other end.
+    /// @return its number
+    std::uint32_t add_send(rank_t source, rank_t destination, count_t bytes, int tag,
+                           std::span<const std::uint32_t> required,
+                           const message_copies& copied = {});
+    std::uint32_t add_receive(rank_t source, rank_t destination, count_t bytes, int tag,
+                              std::span<const std::uint32_t> required,
+                              const message_copies& copied = {});
+
+    /// @brief Both ends.
+    ends send(rank_t source, rank_t destination, count_t bytes, int tag,
+              std::span<const std::uint32_t> before_send,
+              std::span<const std::uint32_t> before_receive, const message_copies& copied = {}) {
+        return {add_send(source, destination, bytes, tag, before_send, copied),
+                add_receive(source, destination, bytes, tag, before_receive, copied)};
+    }
+
+    const numbers& ready(rank_t rank) const { return at(rank).ready; }
+
+    /// @brief From now on `rank` is ready when these are complete, or as before if there are none.
+    void set_ready(rank_t rank, numbers&& last);
+
+    schedule take() &&;
+
+  private:
+    struct program {
+        std::vector<operation> operations;
+        std::vector<std::size_t> first_required{0};
+        numbers required;
+        numbers ready;
+    };
+
+    program& at(rank_t rank) { return programs_[static_cast<std::size_t>(rank)]; }
+    const program& at(rank_t rank) const { return programs_[static_cast<std::size_t>(rank)]; }
+
+    static std::uint32_t add(program& to, const operation& what,
+                             std::span<const std::uint32_t> required);
+
+    std::vector<program> programs_;
+};
+
+}  // namespace crossdock

@@ -1,0 +1,134 @@
+#include "crossdock/simulator/exchange_schedule.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "crossdock/simulator/simulate.hpp"
+#include "support/machines.hpp"
+#include "support/thrown_by.hpp"
+
+namespace crossdock {
+namespace {
+
+using messages_of_all = std::vector<std::vector<sized_message>>;
+
+constexpr picoseconds ns = 1000;
+
+messages_of_all random_messages(rank_t num_ranks, bool has_one_size) {
+    std::mt19937_64 random(1);
+    const auto below = [&](rank_t limit) {
+        return static_cast<rank_t>(random() % static_cast<std::uint64_t>(limit));
+    };
+    messages_of_all messages(static_cast<std::size_t>(num_ranks));
+    for (auto& list : messages) {
+        for (rank_t count = below(6); count > 0; --count)
+            list.push_back({below(num_ranks), has_one_size ? 24 : below(100)});
+    }
+    return messages;
+}
+
+// What is sent with tags that are counted.
+std::vector<exchange_traffic> traffic_of(const topology& regions, const schedule& s) {
+    std::vector<exchange_traffic> sent(static_cast<std::size_t>(s.num_ranks()));
+    for (rank_t rank = 0; rank < s.num_ranks(); ++rank) {
+        auto& here = sent[static_cast<std::size_t>(rank)];
+        for (const auto& what : s.operations_of(rank)) {
+            if (what.kind != operation_kind::send || !is_counted(what.tag)) continue;
+            ++here.messages;
+            here.message_bytes += what.message_bytes;
+            if (regions.region_of(rank) == regions.region_of(what.peer)) continue;
+            ++here.inter_region_messages;
+            here.inter_region_message_bytes += what.message_bytes;
+        }
+    }
+    return sent;
+}
+
+TEST(ScheduleOfExchange, SendsWhatIsCounted) {
+    for (const char* text : {"1x1", "2x4", "3,5,1,2", "cyclic:4x4"}) {
+        const auto regions = topology::from_string(text);
+        for (const char* name :
+             {"personalized", "nonblocking", "rma", "locality_personalized", "locality_nonblocking",
+              "reduce_scatter", "routed:direct", "routed:grid:2", "routed:three_step"}) {
+            const auto algorithm = parse_exchange_algorithm(name);
+            const bool is_rma = algorithm.method == exchange_method::rma;
+            const auto messages = random_messages(regions.num_ranks(), is_rma);
+            for (const count_t limit : {count_t{40}, count_t{1000}}) {
+                const auto s = schedule_of_exchange(regions, messages, algorithm, limit);
+
+                EXPECT_EQ(traffic_of(regions, s),
+                          count_exchange(regions, messages, algorithm, limit))
+                    << text << ' ' << name;
+                const auto outcome =
+                    simulate(rank_layout(regions), s, test::uniform_machine(1, 10, 1));
+                EXPECT_EQ(outcome.slowest > 0, regions.num_ranks() > 1) << text << ' ' << name;
+            }
+        }
+    }
+}
+
+// o = 100 and L = 1000: a message takes 1200, its bytes nothing.
+picoseconds slowest(const char* regions_text, const messages_of_all& messages,
+                    const char* algorithm) {
+    const auto regions = topology::from_string(regions_text);
+    const auto s = schedule_of_exchange(regions, messages, parse_exchange_algorithm(algorithm));
+    return simulate(rank_layout(regions), s, test::uniform_machine(100, 1000, 0)).slowest;
+}
+
+TEST(ScheduleOfExchange, PersonalizedReducesInLogarithmicallyManyRoundsAndThenSends) {
+    const messages_of_all messages{{{3, 8}}, {}, {}, {}};
+
+    EXPECT_EQ(slowest("4x1", messages, "personalized"), 3 * 1200 * ns);
+}
+
+TEST(ScheduleOfExchange, RanksBeyondAPowerOfTwoAreHelpedBeforeAndAfter) {
+    const messages_of_all nothing(6);
+
+    // Ranks 1 and 3 take part for 0 and 2 from 1200 on. Ranks 4 and 5 are earlier, so that in one of the
+    // two rounds only the core's time is lost, 100 on either side.
+    EXPECT_EQ(slowest("6x1", nothing, "nonblocking"), (3 * 1200 + 200) * ns);
+    EXPECT_EQ(slowest("6x1", nothing, "reduce_scatter"), (3 * 1200 + 200) * ns);
+}
+
+TEST(ScheduleOfExchange, ALongReductionTakesTwiceAsManyRounds) {
+    // 251 + 6 words are more than 2048 bytes, and 250 + 6 are not.
+    EXPECT_EQ(slowest("251x1", messages_of_all(251), "personalized"), (1 + 7 + 7 + 1) * 1200 * ns);
+    EXPECT_EQ(slowest("250x1", messages_of_all(250), "personalized"), (1 + 7 + 1) * 1200 * ns);
+}
+
+TEST(ScheduleOfExchange, NonblockingReducesWhenMessagesAreAcknowledged) {
+    const messages_of_all messages{{{1, 8}}, {}};
+
+    // There, back, and one round of the reduction.
+    EXPECT_EQ(slowest("2x1", messages, "nonblocking"), 3 * 1200 * ns);
+}
+
+TEST(ScheduleOfExchange, RmaDrawsATicketFirst) {
+    const messages_of_all messages{{{1, 8}}, {}};
+
+    // Asked and answered, put and acknowledged, and one round of the reduction.
+    EXPECT_EQ(slowest("2x1", messages, "rma"), 5 * 1200 * ns);
+}
+
+TEST(ScheduleOfExchange, RoutedWaitsForAllPartnersOfAStage) {
+    const messages_of_all nothing(4);
+
+    EXPECT_EQ(slowest("4x1", nothing, "routed:hypercube"), 2 * 1200 * ns);
+}
+
+TEST(ScheduleOfExchange, RefusesWhatTheCountRefuses) {
+    const auto regions = topology::from_string("2x1");
+    const auto schedule_for = [&](const messages_of_all& messages, const char* algorithm) {
+        const auto fault = test::thrown_by(
+            [&] { schedule_of_exchange(regions, messages, parse_exchange_algorithm(algorithm)); });
+        return fault.code();
+    };
+
+    EXPECT_EQ(schedule_for({{}}, "nonblocking"), errc::size_mismatch);
+    EXPECT_EQ(schedule_for({{{2, 8}}, {}}, "nonblocking"), errc::rank_out_of_range);
+    EXPECT_EQ(schedule_for({{{1, 8}}, {{0, 4}}}, "rma"), errc::invalid_argument);
+}
+
+}  // namespace
+}  // namespace crossdock
