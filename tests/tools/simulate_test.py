@@ -146,6 +146,42 @@ class Simulate(unittest.TestCase):
         self.assertEqual(json.loads(done.stdout)["ranks"], 4)
 
 
+class SimulateExchange(unittest.TestCase):
+    def test_DocumentHasTheFieldsOfItsSchema(self):
+        found = simulate(MATRIX, 16, "4x4", "--exchange", "--algorithms", "nbx,auto")
+
+        self.assertEqual(list(found), ["schema", "file", "ranks", "regions", "topology", "nodes",
+                                       "partition", "machine", "values", "algorithms"])
+        self.assertEqual(found["schema"], "crossdock.simulate/1")
+        # What auto takes depends on the machine; here a message between nodes costs a few inside.
+        self.assertEqual([(one["name"], one["algorithm"]) for one in found["algorithms"]],
+                         [("nbx", "nonblocking"), ("auto", "routed:locality:1")])
+        for one in found["algorithms"]:
+            self.assertEqual(list(one), ["name", "algorithm", "slowest_seconds", "mean_seconds",
+                                         "speedup_over_personalized", "share_of_time", "total"])
+            self.assertAlmostEqual(sum(one["share_of_time"].values()), 1)
+
+    def test_AllAlgorithmsSendWhatAnalyzeCounts(self):
+        found = simulate("dense:1", 8, "2x4", "--exchange", "--values", "pattern")
+        counted = crossdock_json("analyze", "dense:1", "--ranks", 8, "--topology", "2x4", "--exchange",
+                                 "--values", "pattern")
+
+        self.assertEqual({one["name"]: one["total"]["messages"] for one in found["algorithms"]},
+                         {one["name"]: one["messages"] for one in counted["algorithms"]})
+        personalized = found["algorithms"][1]
+        self.assertEqual((personalized["name"], personalized["speedup_over_personalized"]),
+                         ("personalized", 1))
+
+    def test_TwoRanksAgreeAndSend(self):
+        """A round of 8 words, 64 bytes to add, then a message of 8 bytes; nothing is copied."""
+        found = simulate("dense:1", 2, "2x1", "--exchange", "--algorithms", "personalized")
+
+        round_us = 0.3 + 1 + 63 * 0.00016 + 0.3 + 64 * 0.0001 + 0.001
+        message_us = 0.3 + 1 + 7 * 0.00016 + 0.3
+        self.assertAlmostEqual(found["algorithms"][0]["slowest_seconds"] * 1e6, round_us + message_us,
+                               places=6)
+
+
 class LongWork(unittest.TestCase):
     """Far more than what is done until it is interrupted."""
 
@@ -217,6 +253,16 @@ class BadInput(unittest.TestCase):
         self.assertEqual(done.returncode, BAD_INPUT)
         self.assertRegex(done.stderr, r"^crossdock: .*D_10.mtx.gz: the route direct needs about "
                                       r"[0-9.]+ KiB of memory, but may take 10.0 KiB only\n$")
+
+    def test_ExchangeThatDoesNotFit(self):
+        self.refuse("the algorithm rma exchanges messages of one size only", MATRIX, "--ranks", 3,
+                    "--topology", "1,2", "--exchange", "--algorithms", "rma")
+        self.refuse(f"461 ranks are more than the 460 rows of {MATRIX}", MATRIX, "--ranks", 461,
+                    "--topology", "461x1", "--exchange")
+        done = crossdock("simulate", MATRIX, "--ranks", 16, "--topology", "4x4", "--exchange", "--memory",
+                         "10k")
+        self.assertEqual(done.returncode, BAD_INPUT)
+        self.assertIn("the algorithm personalized needs about ", done.stderr)
 
     def test_MachineThatIsNone(self):
         text = MACHINE.read_text()

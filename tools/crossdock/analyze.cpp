@@ -25,7 +25,7 @@ struct analyze_options {
     std::vector<std::string> routes{"all"};
     bool without_dedup_only = false;
     bool skip_verify = false;
-    exchange_analysis exchange;
+    exchange_choice exchange;
     array_analysis array;
 };
 
@@ -130,7 +130,10 @@ void add_analyze(CLI::App& app, action& chosen) {
                                   "two ranks; or random:K, an "
                                   "item from each of K others");
     auto* partition = add_division(*verb, input);
-    auto* exchange = add_exchange_analysis(*verb, options->exchange);
+    auto* exchange = add_exchange(
+        *verb, options->exchange,
+        "Count the sparse data exchange of `bench exchange` instead: what every algorithm sends, "
+        "with its envelopes; auto as it chooses where no two regions share memory");
     auto* array = add_array_analysis(*verb, options->array);
     for (auto* other : {file, partition, exchange}) array->excludes(other);
     verb->add_option("--routes", options->routes, routes_help())

@@ -8,6 +8,7 @@
 
 #include "crossdock/topology/topology.hpp"
 #include "tools/crossdock/array_workload.hpp"
+#include "tools/crossdock/exchange_input.hpp"
 #include "tools/crossdock/pattern_input.hpp"
 
 namespace crossdock::tool {
@@ -15,13 +16,6 @@ namespace crossdock::tool {
 /// @brief Whose communication is counted, and how it is shown.
 struct analyze_input : pattern_input {
     bool as_json = false;
-};
-
-/// @brief Which exchanges are counted, if any.
-struct exchange_analysis {
-    bool is_chosen = false;
-    std::vector<std::string> algorithms{"all"};
-    std::string values = "indices";
 };
 
 /// @brief Which batches of a distributed array are counted, if any.
@@ -32,12 +26,8 @@ struct array_analysis {
     std::string plans_file;
 };
 
-/// @brief Adds --exchange and the options that need it.
-/// @return --exchange
-CLI::Option* add_exchange_analysis(CLI::App& verb, exchange_analysis& options);
-
 /// @brief Counts and prints what every algorithm sends in the exchange of `bench exchange`.
-void analyze_exchange(const analyze_input& input, const exchange_analysis& options,
+void analyze_exchange(const analyze_input& input, const exchange_choice& options,
                       const topology& regions);
 
 /// @brief Adds --array and the options that need it.

@@ -1,8 +1,5 @@
 #include <fmt/format.h>
 
-#include <limits>
-
-#include "bench/exchange/problem.hpp"
 #include "crossdock/exchange/exchange_statistics.hpp"
 #include "tools/crossdock/algorithm_names.hpp"
 #include "tools/crossdock/analyze.hpp"
@@ -15,8 +12,6 @@ namespace crossdock::tool {
 
 namespace {
 
-using messages_of_all = std::vector<std::vector<sized_message>>;
-
 struct algorithm_report {
     std::string name;
     std::string algorithm;  // what "auto" or an alias stands for
@@ -24,63 +19,20 @@ struct algorithm_report {
     count_t reduction_words;
 };
 
-template <class T>
-std::vector<sized_message> sizes_of(const constant_messages<T>& messages) {
-    const count_t bytes = messages.count * static_cast<count_t>(sizeof(T));
-    std::vector<sized_message> sizes;
-    for (const rank_t destination : messages.destinations) sizes.push_back({destination, bytes});
-    return sizes;
-}
-
-template <class T>
-std::vector<sized_message> sizes_of(const variable_messages<T>& messages) {
-    std::vector<sized_message> sizes;
-    for (std::size_t m = 0; m < messages.destinations.size(); ++m) {
-        sizes.push_back(
-            {messages.destinations[m], messages.counts[m] * static_cast<count_t>(sizeof(T))});
-    }
-    return sizes;
-}
-
-// Without the rows, which no message is about.
-bench::share share_of(halo&& rank) {
-    bench::share part;
-    part.exchange = std::move(rank.exchange);
-    part.item_columns = std::move(rank.owned_columns);
-    part.slot_columns = std::move(rank.ghost_columns);
-    return part;
-}
-
-messages_of_all load_messages(const analyze_input& input, bool has_one_size,
-                              const topology& regions) {
-    const auto work = bench::load_workload(input.file, input.partition, regions);
-    messages_of_all messages;
-    for (auto& rank : halos_from_matrix(work.matrix, work.owners)) {
-        const auto part = share_of(std::move(rank));
-        messages.push_back(has_one_size
-                               ? sizes_of(bench::sparse::make_pattern_problem(part).messages())
-                               : sizes_of(bench::sparse::make_indices_problem(part).messages()));
-    }
-    return messages;
-}
-
 algorithm_report count(const std::string& name, const topology& regions,
                        const messages_of_all& messages) {
-    const bool is_auto = name == "auto";
-    const auto algorithm =
-        is_auto ? choose_exchange_algorithm(regions) : parse_exchange_algorithm(name);
-    const count_t max_forwarded_bytes =
-        is_auto ? auto_max_forwarded_bytes : std::numeric_limits<count_t>::max();
+    const auto [algorithm, max_forwarded_bytes] = find_algorithm(name, regions);
     return {name, to_string(algorithm),
             summarize(count_exchange(regions, messages, algorithm, max_forwarded_bytes)),
             reduction_words(algorithm, regions.num_ranks())};
 }
 
 std::vector<algorithm_report> count_all(const std::vector<std::string>& names,
-                                        const analyze_input& input, bool has_one_size,
+                                        const analyze_input& input, const exchange_choice& options,
                                         const topology& regions) {
     progress done("analyze");
-    const auto messages = load_messages(input, has_one_size, regions);
+    const auto messages =
+        messages_of(bench::load_workload(input.file, input.partition, regions), options);
     std::vector<algorithm_report> reports;
     for (const auto& name : names) {
         done.tell(fmt::format("algorithm {}", name));
@@ -89,8 +41,8 @@ std::vector<algorithm_report> count_all(const std::vector<std::string>& names,
     return reports;
 }
 
-void print_json(const analyze_input& input, const exchange_analysis& options,
-                const topology& regions, const std::vector<algorithm_report>& reports) {
+void print_json(const analyze_input& input, const exchange_choice& options, const topology& regions,
+                const std::vector<algorithm_report>& reports) {
     json document{{"schema", "crossdock.analyze.exchange/1"},
                   {"file", input.file},
                   {"ranks", regions.num_ranks()},
@@ -112,7 +64,7 @@ void print_json(const analyze_input& input, const exchange_analysis& options,
     print(document);
 }
 
-void print_table(const analyze_input& input, const exchange_analysis& options,
+void print_table(const analyze_input& input, const exchange_choice& options,
                  const topology& regions, const std::vector<algorithm_report>& reports) {
     print("{}: {} ranks in {} regions, partition {}, {}\n", input.file, regions.num_ranks(),
           regions.num_regions(), input.partition, options.values);
@@ -135,29 +87,9 @@ void print_table(const analyze_input& input, const exchange_analysis& options,
 
 }  // namespace
 
-CLI::Option* add_exchange_analysis(CLI::App& verb, exchange_analysis& options) {
-    auto* chosen = verb.add_flag(
-        "--exchange", options.is_chosen,
-        "Count the sparse data exchange of `bench exchange` instead: what every algorithm sends, "
-        "with its envelopes; auto as it chooses where no two regions share memory");
-    verb.add_option("--algorithms", options.algorithms, algorithms_help())
-        ->delimiter(',')
-        ->needs(chosen);
-    verb.add_option("--values", options.values,
-                    "What a message says. pattern: how many columns are needed, one 4-byte number; "
-                    "indices: which ones, 8 bytes for each")
-        ->check(CLI::IsMember({"pattern", "indices"}))
-        ->capture_default_str()
-        ->needs(chosen);
-    return chosen;
-}
-
-void analyze_exchange(const analyze_input& input, const exchange_analysis& options,
+void analyze_exchange(const analyze_input& input, const exchange_choice& options,
                       const topology& regions) {
-    const bool has_one_size = options.values == "pattern";
-    const auto names = expand_algorithms(options.algorithms, has_one_size);
-    check_algorithms(names, has_one_size, regions);
-    const auto reports = count_all(names, input, has_one_size, regions);
+    const auto reports = count_all(algorithms_of(options, regions), input, options, regions);
     (input.as_json ? print_json : print_table)(input, options, regions, reports);
 }
 

@@ -29,13 +29,6 @@ struct export_options {
     std::string output_file;  // empty: standard output
 };
 
-bench::workload load_one_level(const pattern_input& input, const topology& regions) {
-    auto levels = load_all_levels(input, regions);
-    if (levels.size() == 1) return std::move(levels.front());
-    throw error(errc::invalid_argument, fmt::format("{0} has {1} levels; {0}:0 is the first one",
-                                                    input.file, levels.size()));
-}
-
 void write(std::ostream& to, const export_options& options, const topology& regions,
            const machine& m, std::span<const plan> plans) {
     if (options.format == "goal") {

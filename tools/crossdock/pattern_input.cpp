@@ -41,4 +41,11 @@ std::vector<bench::workload> load_all_levels(const pattern_input& input, const t
     return levels;
 }
 
+bench::workload load_one_level(const pattern_input& input, const topology& regions) {
+    auto levels = load_all_levels(input, regions);
+    if (levels.size() == 1) return std::move(levels.front());
+    throw error(errc::invalid_argument, fmt::format("{0} has {1} levels; {0}:0 is the first one",
+                                                    input.file, levels.size()));
+}
+
 }  // namespace crossdock::tool

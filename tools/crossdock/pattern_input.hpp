@@ -38,4 +38,9 @@ std::vector<pattern> load_patterns(const pattern_input& input, const topology& r
 /// recorded on
 std::vector<bench::workload> load_all_levels(const pattern_input& input, const topology& regions);
 
+/// @brief The one workload of FILE.
+/// @throws as `load_all_levels`
+/// @throws error(errc::invalid_argument)  there are several levels
+bench::workload load_one_level(const pattern_input& input, const topology& regions);
+
 }  // namespace crossdock::tool

@@ -16,10 +16,6 @@ namespace crossdock::tool {
 
 namespace {
 
-double speedup(double direct_seconds, double seconds) {
-    return seconds > 0 ? direct_seconds / seconds : 1;
-}
-
 json result_json(const route_result& result, double direct_seconds) {
     return {{"route", result.route},
             {"dedup", result.is_deduplicated},
@@ -100,6 +96,8 @@ void add_levels(json& document, const std::vector<level_result>& levels) {
 void print_json(const simulate_options& options, const simulated_system& system,
                 const std::vector<level_result>& levels) {
     auto document = system_json(options, system);
+    document["item_bytes"] = options.item_bytes;
+    document["executor"] = options.executor;
     if (bench::is_hierarchy(options.input.file)) {
         add_levels(document, levels);
     } else {
@@ -108,8 +106,6 @@ void print_json(const simulate_options& options, const simulated_system& system,
     print(document);
 }
 
-std::string microseconds(double seconds) { return fmt::format("{:.3f}", 1e6 * seconds); }
-
 void print_level(const level_result& level) {
     table lines({"route", "dedup", "slowest us", "mean us", "priced us", "speed-up", "waiting",
                  "copying", "region", "node", "network", "messages", "inter-region messages"});
@@ -117,9 +113,9 @@ void print_level(const level_result& level) {
         table::row cells{
             result.route,
             result.is_deduplicated ? "yes" : "no",
-            microseconds(result.time.slowest_seconds),
-            microseconds(result.time.mean_seconds),
-            microseconds(result.priced_seconds),
+            precise_microseconds(result.time.slowest_seconds),
+            precise_microseconds(result.time.mean_seconds),
+            precise_microseconds(result.priced_seconds),
             fmt::format("{:.2f}", speedup(level.direct_seconds, result.time.slowest_seconds))};
         for (auto& cell : shares_cells(result.time.shares)) cells.push_back(std::move(cell));
         cells.push_back(fmt::to_string(result.sent.messages.total));
@@ -134,11 +130,11 @@ void print_sums(const std::vector<level_result>& levels) {
     table lines({"all levels", "dedup", "slowest us", "speed-up"});
     auto sums = sum_levels(levels);
     for (const auto& [route, is_deduplicated, seconds] : sums) {
-        lines.add({route, is_deduplicated ? "yes" : "no", microseconds(seconds),
+        lines.add({route, is_deduplicated ? "yes" : "no", precise_microseconds(seconds),
                    fmt::format("{:.2f}", speedup(direct_seconds, seconds))});
     }
     const double seconds = sum_of_fastest(levels);
-    lines.add({"the fastest of each level", "", microseconds(seconds),
+    lines.add({"the fastest of each level", "", precise_microseconds(seconds),
                fmt::format("{:.2f}", speedup(direct_seconds, seconds))});
     print("\n{}", lines.to_string());
 }
@@ -162,6 +158,11 @@ void print_table(const simulate_options& options, const simulated_system& system
 int run(const simulate_options& options) {
     if (!is_first_process()) return 0;
     const auto system = make_system(options);
+    if (options.exchange.is_chosen) {
+        simulate_exchange(options, system);
+        flush_output();
+        return 0;
+    }
     const auto levels = simulate_routes(options, system);
     (options.as_json ? print_json : print_table)(options, system, levels);
     flush_output();
@@ -187,15 +188,24 @@ void add_simulate(CLI::App& app, action& chosen) {
                      "Nodes, written as regions are; every region is one if not given");
     verb->add_option("--machine", options->machine_name, "A preset or a file")
         ->capture_default_str();
-    verb->add_option("--routes", options->routes, routes_help())->delimiter(',');
-    verb->add_flag("--no-dedup", options->without_dedup_only, "Leave out the deduplicated plans");
+    auto* exchange = add_exchange(*verb, options->exchange,
+                                  "Replay the sparse data exchange of `bench exchange` instead, by "
+                                  "every algorithm; auto as it "
+                                  "chooses where no two regions share memory");
+    verb->add_option("--routes", options->routes, routes_help())
+        ->delimiter(',')
+        ->excludes(exchange);
+    verb->add_flag("--no-dedup", options->without_dedup_only, "Leave out the deduplicated plans")
+        ->excludes(exchange);
     verb->add_option("--item-bytes", options->item_bytes, "Bytes of an item")
         ->check(CLI::Range(count_t{1}, count_t{1} << 20))
-        ->capture_default_str();
+        ->capture_default_str()
+        ->excludes(exchange);
     verb->add_option("--executor", options->executor,
                      "persistent: messages everywhere; shared_memory: without them inside nodes")
         ->check(CLI::IsMember({"persistent", "shared_memory"}))
-        ->capture_default_str();
+        ->capture_default_str()
+        ->excludes(exchange);
     verb->add_option("--late", options->late, "RANK:SECONDS,...: ranks that start late")
         ->delimiter(',');
     auto* noise = verb->add_option("--noise", options->noise_seconds,

@@ -8,6 +8,7 @@
 #include "crossdock/model/price.hpp"
 #include "crossdock/plan/statistics.hpp"
 #include "crossdock/simulator/simulate.hpp"
+#include "tools/crossdock/exchange_input.hpp"
 #include "tools/crossdock/pattern_input.hpp"
 #include "tools/crossdock/progress.hpp"
 #include "tools/crossdock/statistics_json.hpp"
@@ -26,6 +27,7 @@ struct simulate_options {
     std::vector<std::string> late;  ///< RANK:SECONDS
     double noise_seconds = 0;
     std::uint64_t seed = 0;
+    exchange_choice exchange;
     std::size_t memory_bytes = 0;  ///< 0: what is available
     bool as_json = false;
 };
@@ -71,7 +73,17 @@ struct level_result {
 std::vector<level_result> simulate_routes(const simulate_options& options,
                                           const simulated_system& system);
 
-/// @brief "schema", "file", … "executor": what every document of `simulate` begins with.
+/// @brief Replays the sparse exchange of FILE by every algorithm, and prints how long it takes.
+/// @throws error(errc::out_of_memory)  an algorithm does not fit; nothing was replayed
+void simulate_exchange(const simulate_options& options, const simulated_system& system);
+
+/// @brief How much faster than another one; 1 where nothing takes time.
+double speedup(double other_seconds, double seconds);
+
+/// @brief "1.605", of seconds.
+std::string precise_microseconds(double seconds);
+
+/// @brief "schema", "file", … "machine": what every document of `simulate` begins with.
 json system_json(const simulate_options& options, const simulated_system& system);
 
 /// @brief {"waiting", "copying", "region", "node", "network"}, which add up to 1.

@@ -97,13 +97,18 @@ simulated_time::simulated_time(const simulation& outcome)
       mean_seconds(outcome.mean / picoseconds_per_second),
       shares(outcome.shares) {}
 
+double speedup(double other_seconds, double seconds) {
+    return seconds > 0 ? other_seconds / seconds : 1;
+}
+
+std::string precise_microseconds(double seconds) { return fmt::format("{:.3f}", 1e6 * seconds); }
+
 json system_json(const simulate_options& options, const simulated_system& system) {
     const auto& regions = system.layout.regions();
     return {{"schema", "crossdock.simulate/1"},     {"file", options.input.file},
             {"ranks", regions.num_ranks()},         {"regions", regions.num_regions()},
             {"topology", regions.to_string()},      {"nodes", system.layout.nodes().to_string()},
-            {"partition", options.input.partition}, {"machine", system.hardware.name},
-            {"item_bytes", options.item_bytes},     {"executor", options.executor}};
+            {"partition", options.input.partition}, {"machine", system.hardware.name}};
 }
 
 json shares_json(const time_shares& shares) {
