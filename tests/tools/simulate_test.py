@@ -50,6 +50,8 @@ class Simulate(unittest.TestCase):
         found = simulate(MATRIX, 16, "4x4", "--nodes", "2x8", "--routes", "direct,three_step")
 
         found["file"] = MATRIX.name
+        for result in found["routes"]:  # prices are proved in the room that makes them
+            self.assertGreater(result.pop("priced_seconds"), 0)
         self.assertEqual(rounded(found), rounded(json.loads(GOLDEN.read_text())))
 
     def test_OneMessageTakesWhatTheMachineSays(self):
