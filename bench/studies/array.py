@@ -31,6 +31,8 @@ RUNS = [
      "--routes", "hypercube", "--uncombined", "hypercube", "--machine", WITHOUT_SEARCH],
     ["--ranks", 512, "--workloads", "neighborhood", "--graphs", "rmat_unscrambled,gnm", "--plain", "posted",
      "--routes", FEW_ROUTES],
+    ["--ranks", 4096, "--workloads", "boruvka", "--graphs", "rmat_unscrambled", "--plain", "posted",
+     "--routes", "three_step,locality,grid:2,hypercube", "--uncombined", "hypercube"],
     ["--ranks", 4096, "--workloads", "overload,overload_one", "--entries", 256, "--plain", "posted",
      "--routes", MANY_ROUTES],
     ["--ranks", 512, "--workloads", "overload,overload_one", "--entries", 8192, "--plain", "posted",
