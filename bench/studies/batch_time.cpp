@@ -63,7 +63,7 @@ class stage_clock {
         const auto slowest = *std::max_element(now_.begin(), now_.end());
         const auto worked =
             std::accumulate(shares_.by_level.begin(), shares_.by_level.end(), shares_.copying);
-        shares_.idle = static_cast<picoseconds>(now_.size()) * slowest - worked;
+        shares_.idle = static_cast<double>(now_.size()) * static_cast<double>(slowest) - worked;
         cost.seconds = static_cast<double>(slowest) * 1e-12;
         cost.shares = shares_;
     }

@@ -18,11 +18,9 @@ json to_json(const summary& s) { return {{"total", s.total}, {"max", s.max}, {"m
 
 // Of all ranks' time; what a rank does by itself is copying.
 json shares_json(const time_shares& shares) {
-    auto sum = static_cast<double>(shares.copying + shares.idle);
-    for (const auto time : shares.by_level) sum += static_cast<double>(time);
-    const auto share = [&](picoseconds time) {
-        return sum > 0 ? static_cast<double>(time) / sum : 0;
-    };
+    double sum = shares.copying + shares.idle;
+    for (const double time : shares.by_level) sum += time;
+    const auto share = [&](double time) { return sum > 0 ? time / sum : 0; };
     json result{{"waiting", share(shares.idle)}, {"copying", share(shares.copying)}};
     for (std::size_t level = 1; level < num_locality_levels; ++level)
         result[locality_level_names[level]] = share(shares.by_level[level]);

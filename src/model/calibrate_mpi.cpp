@@ -401,15 +401,18 @@ class measurer {
 
     // The first two ranks of the first of the machines that have as many.
     std::optional<rank_pair> find_sharing_pair(const communicator& node) const {
-        std::array<rank_t, 2> own{comm_.rank(), 0};
+        const rank_t own = comm_.rank();
         std::vector<rank_t> members(static_cast<std::size_t>(node.num_ranks()));
-        CROSSDOCK_MPI(
-            MPI_Allgather(own.data(), 1, MPI_INT, members.data(), 1, MPI_INT, node.get()));
+        CROSSDOCK_MPI(MPI_Allgather(&own, 1, MPI_INT, members.data(), 1, MPI_INT, node.get()));
         const rank_t none = comm_.num_ranks();
-        own = members.size() > 1 ? std::array{members[0], members[1]} : std::array{none, none};
-        CROSSDOCK_MPI(MPI_Allreduce(MPI_IN_PLACE, own.data(), 2, MPI_INT, MPI_MIN, comm_.get()));
-        if (own[0] == none) return std::nullopt;
-        return rank_pair{own[0], own[1]};
+        // Of one node: the one with the lowest rank that has a second.
+        std::array<rank_t, 2> pair{none, none};
+        if (members.size() > 1) pair = {members[0], members[1]};
+        rank_t first = pair[0];
+        CROSSDOCK_MPI(MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, comm_.get()));
+        if (first == none) return std::nullopt;
+        CROSSDOCK_MPI(MPI_Bcast(pair.data(), 2, MPI_INT, first, comm_.get()));
+        return rank_pair{pair[0], pair[1]};
     }
 
     double hand_over(rank_pair pair, const shared_window& window) {

@@ -14,6 +14,13 @@ namespace {
 int number_of_host() {
     std::string text;
     std::ifstream("/proc/sys/kernel/random/boot_id") >> text;
+    // Not every system has one, or shows it.
+    if (text.empty()) {
+        text.resize(MPI_MAX_PROCESSOR_NAME);
+        int length = 0;
+        CROSSDOCK_MPI(MPI_Get_processor_name(text.data(), &length));
+        text.resize(static_cast<std::size_t>(length));
+    }
     return static_cast<int>(agreement_hash(text) % std::numeric_limits<int>::max());
 }
 

@@ -17,6 +17,7 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* schema = "crossdock.machine/1";
+constexpr double most_seconds = 1000;  // of one message; and picoseconds of many still fit
 constexpr const char* default_name = "generic_100g";
 
 [[noreturn]] void refuse(const machine& m, const std::string& what) {
@@ -43,6 +44,8 @@ void check_numbers(const machine& m, const json& value, const std::string& path)
     const double number = value.get<double>();
     if (!std::isfinite(number) || number < 0)
         refuse(m, fmt::format("{} is {:g}, not a number >= 0", path, number));
+    if (number > most_seconds && path.find("seconds") != std::string::npos)
+        refuse(m, fmt::format("{} is {:g}, more than {:g}", path, number, most_seconds));
     if (!has_source(m, path)) refuse(m, fmt::format("{} has no source", path));
 }
 

@@ -23,7 +23,7 @@ count_t item_count(const outgoing_message& message) {
     return static_cast<count_t>(message.positions.size());
 }
 
-// Items that are copied into slots, stage by stage; a rank's own in the first.
+// Items that are copied into slots, stage by stage; a rank's own in the first, if there is any.
 std::vector<count_t> deliveries_by_stage(const plan& p) {
     std::vector<count_t> ends;
     count_t end = p.num_items();
@@ -32,6 +32,7 @@ std::vector<count_t> deliveries_by_stage(const plan& p) {
         ends.push_back(end);
     }
     std::vector<count_t> counts(p.stages().size(), 0);
+    if (counts.empty()) return counts;
     std::size_t stage = 0;
     for (const auto& d : p.deliveries()) {
         while (d.position >= ends[stage]) ++stage;

@@ -45,6 +45,7 @@ class choice_state final : public communicator_resource {
     // The machine's text, which takes longer to write than a machine to compare.
     std::int64_t hash_of(const machine& m) {
         if (!hashed_ || *hashed_ != m) {
+            validate(m);
             hash_ = agreement_hash(to_json(m));
             hashed_ = m;
         }
@@ -84,7 +85,9 @@ route_choice choose_route_mpi(const communicator& comm, const rank_layout& layou
     std::optional<route_estimator> part;
     std::vector<word_message> outbox;
     std::optional<error> fault;
+    std::int64_t hash = 0;
     try {
+        hash = hash_of_arguments(state, layout, m, options);
         check_sizes(comm, layout.regions(), p);
         names = candidate_routes(layout.regions());
         for (const auto& name : names) candidates.push_back(make_route(name, layout.regions()));
@@ -93,9 +96,10 @@ route_choice choose_route_mpi(const communicator& comm, const rank_layout& layou
     } catch (...) {
         fault = current_error_of(comm.rank());
     }
-    part->receive(exchange_checked_words(
-        comm, layout.regions(), outbox, fault,
-        {hash_of_arguments(state, layout, m, options), "topologies, machines or options"}));
+    // Throws where any rank has a fault; only then is `part` empty.
+    const auto inbox = exchange_checked_words(comm, layout.regions(), outbox, fault,
+                                              {hash, "topologies, machines or options"});
+    part->receive(inbox);
     route_vote vote(std::move(names), part->prices());
     state.reduce(comm, vote.words());
     return vote.decide(m);

@@ -1,7 +1,5 @@
 #include "followed_regions.hpp"
 
-#include "item_groups.hpp"
-
 namespace crossdock {
 
 namespace {
@@ -30,14 +28,14 @@ void bring_to_speakers(const estimate_frame& frame, const region_summary& region
         return other == own ? destination : region.senders().speaker_for(other);
     };
     items_by_rank to;
-    for (const auto& [next, num_items] :
-         group_items(frame.p.sends, frame.p.num_items, frame.options.deduplicate, next_of)) {
+    for (const auto& [next, num_items] : frame.sends.by_key_of(next_of)) {
         if (next != frame.here()) to[next] = num_items;
     }
     items_by_rank from;
-    for (const auto& [member, source, num_items] : region.receives()) {
-        if (member == frame.here() && source != member && regions.region_of(source) == own)
-            from[source] += num_items;
+    for (std::size_t e = 0; e < frame.receives.ranks().size(); ++e) {
+        const rank_t source = frame.receives.ranks()[e];
+        if (source != frame.here() && regions.region_of(source) == own)
+            from[source] += frame.receives.num_items(e);
     }
     region.senders().add_shares(frame.here(), from);
     add_sends(frame, 0, to, loads);
@@ -86,23 +84,60 @@ void add_arriving(const region_summary& region, node_items& across) {
 
 }  // namespace
 
+member_summary summarize_member(const estimate_frame& frame) {
+    const auto& regions = frame.regions();
+    const region_t own = regions.region_of(frame.here());
+    member_summary told;
+    for (const auto& [region, num_items] :
+         frame.sends.by_key_of([&](rank_t rank) { return regions.region_of(rank); })) {
+        if (region != own) told.sends.push_back({region, num_items});
+    }
+    for (std::size_t e = 0; e < frame.sends.ranks().size(); ++e) {
+        if (regions.region_of(frame.sends.ranks()[e]) != own)
+            told.num_asked += frame.sends.num_items(e);
+    }
+    std::map<region_t, count_t> received;
+    for (std::size_t e = 0; e < frame.receives.ranks().size(); ++e) {
+        const region_t region = regions.region_of(frame.receives.ranks()[e]);
+        if (region != own) received[region] += frame.receives.num_items(e);
+    }
+    for (const auto& [region, num_items] : received) told.receives.push_back({region, num_items});
+    return told;
+}
+
+std::map<rank_t, std::vector<counted_items>> receives_by_counterpart(const estimate_frame& frame,
+                                                                     const route& r) {
+    const speaker_table none;
+    std::map<rank_t, std::vector<counted_items>> receives;
+    for (std::size_t e = 0; e < frame.receives.ranks().size(); ++e) {
+        const rank_t source = frame.receives.ranks()[e];
+        receives[r.next_hop(source, frame.here(), 0, none)].push_back(
+            {source, frame.receives.num_items(e)});
+    }
+    return receives;
+}
+
 void follow_counterparts(const estimate_frame& frame, const region_summary& region, const route& r,
                          stage_loads& loads, node_items& across) {
-    const speaker_table none;
     const auto& regions = frame.regions();
     const region_t own = regions.region_of(frame.here());
     items_by_rank crossing;
     items_by_rank sent_on;
     items_by_rank received;
+    for (const auto& [counterpart, items] : receives_by_counterpart(frame, r)) {
+        for (const auto& [source, num_items] : items) {
+            if (counterpart != frame.here()) {
+                received[counterpart] += num_items;
+            } else if (source != frame.here()) {
+                const bool is_inside = regions.region_of(source) == own;
+                crossing[source] += is_inside ? num_items : region.arriving(num_items);
+            }
+        }
+    }
     // All that a counterpart receives for others is for members of its region.
-    for (const auto& [member, source, num_items] : region.receives()) {
-        const rank_t counterpart = r.next_hop(source, member, 0, none);
-        const bool is_inside = regions.region_of(source) == own;
-        if (counterpart == frame.here() && source != counterpart)
-            crossing[source] += is_inside ? num_items : region.arriving(num_items);
-        if (counterpart == member) continue;
-        if (counterpart == frame.here()) sent_on[member] += num_items;
-        if (member == frame.here()) received[counterpart] += num_items;
+    for (const auto& [member, source, num_items] : region.forwarded()) {
+        crossing[source] += region.arriving(num_items);
+        sent_on[member] += num_items;
     }
     add_receives(frame, 0, crossing, loads);
     add_sends(frame, 1, sent_on, loads);

@@ -7,11 +7,13 @@
 
 namespace crossdock {
 
-/// @brief What a node sends to others in a stage, and gets from them.
-struct node_items {
-    count_t sent = 0;
-    count_t received = 0;
-};
+/// @brief The summary of a rank's pattern, without stages and what others forward.
+member_summary summarize_member(const estimate_frame& frame);
+
+/// @brief What the rank gets on `two_step` from where, by the member that forwards it; itself for what comes
+/// directly.
+std::map<rank_t, std::vector<counted_items>> receives_by_counterpart(const estimate_frame& frame,
+                                                                     const route& r);
 
 /// @brief Adds to `two_step`, whose sends of the first stage are there, all else.
 /// @param across  receives what the node gets in the first stage

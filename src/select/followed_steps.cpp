@@ -3,7 +3,6 @@
 #include <map>
 #include <set>
 
-#include "item_groups.hpp"
 #include "scaled.hpp"
 
 namespace crossdock {
@@ -27,10 +26,10 @@ class step_collector {
         for (const auto& [distance, one] : steps_) {
             const count_t num_items = scaled(one.num_items, factor);
             stage.steps.push_back({one.level, num_items});
-            stage.flow.num_items += num_items;
-            if (one.level == locality_level::network) stage.flow.num_network_items += num_items;
+            stage.num_items += num_items;
+            if (one.level == locality_level::network) stage.num_network_items += num_items;
         }
-        stage.flow.num_ranks = static_cast<std::int64_t>(num_ranks);
+        stage.num_ranks = num_ranks;
         return stage;
     }
 
@@ -44,25 +43,24 @@ class step_collector {
 std::vector<followed_stage> follow_sends(const estimate_frame& frame, const route& r,
                                          int num_stages) {
     const speaker_table none;
-    const auto& list = frame.p.sends;
+    const auto& destinations = frame.sends.ranks();
     std::vector<followed_stage> stages;
-    std::vector<hop> hops(list.size(), {frame.here(), frame.here()});
+    std::vector<hop> hops(destinations.size(), {frame.here(), frame.here()});
     for (int t = 0; t < num_stages; ++t) {
         std::set<rank_t> senders;
+        count_t num_asked = 0;
         for (std::size_t e = 0; e < hops.size(); ++e) {
-            hops[e] = {hops[e].to, r.next_hop(hops[e].to, list.ranks[e], t, none)};
-            if (hops[e].from != hops[e].to) senders.insert(hops[e].from);
+            hops[e] = {hops[e].to, r.next_hop(hops[e].to, destinations[e], t, none)};
+            if (hops[e].from == hops[e].to) continue;
+            senders.insert(hops[e].from);
+            num_asked += frame.sends.num_items(e);
         }
         step_collector steps(frame.layout);
-        for (const auto& [at, num_items] :
-             group_items(list, frame.p.num_items, frame.options.deduplicate, hops)) {
+        for (const auto& [at, num_items] : frame.sends.by_key(hops)) {
             if (at.from != at.to) steps.add(at, num_items);
         }
         stages.push_back(steps.take(senders.size(), 1));
-        for (std::size_t e = 0; e < hops.size(); ++e) {
-            if (hops[e].from != hops[e].to)
-                stages.back().num_asked += static_cast<count_t>(list[e].size());
-        }
+        stages.back().num_asked = num_asked;
     }
     return stages;
 }
@@ -70,18 +68,16 @@ std::vector<followed_stage> follow_sends(const estimate_frame& frame, const rout
 std::vector<followed_stage> follow_receives(const estimate_frame& frame, const route& r,
                                             const std::vector<followed_stage>& sends) {
     const speaker_table none;
-    const auto& list = frame.p.receives;
     std::vector<followed_stage> stages;
-    std::vector<rank_t> here = list.ranks;
+    std::vector<rank_t> here = frame.receives.ranks();
     for (int t = 0; t < r.num_stages(); ++t) {
         std::set<rank_t> receivers;
         step_collector steps(frame.layout);
         for (std::size_t e = 0; e < here.size(); ++e) {
             const hop at{here[e], r.next_hop(here[e], frame.here(), t, none)};
-            const auto num_items = static_cast<count_t>(list[e].size());
             here[e] = at.to;
-            if (at.from == at.to || num_items == 0) continue;
-            steps.add(at, num_items);
+            if (at.from == at.to) continue;
+            steps.add(at, frame.receives.num_items(e));
             receivers.insert(at.to);
         }
         stages.push_back(steps.take(receivers.size(), sends[static_cast<std::size_t>(t)].kept()));

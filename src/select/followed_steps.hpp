@@ -4,10 +4,17 @@
 
 #include <vector>
 
-#include "region_summary.hpp"
 #include "stage_loads.hpp"
 
 namespace crossdock {
+
+/// @brief A step of an item in a stage.
+struct hop {
+    rank_t from;
+    rank_t to;
+
+    friend auto operator<=>(const hop&, const hop&) = default;
+};
 
 /// @brief Steps of items in a stage that are alike: as far, in rank numbers.
 struct alike_steps {
@@ -21,14 +28,19 @@ struct alike_steps {
 /// first stage's sends and the last stage's receives that is so.
 struct followed_stage {
     std::vector<alike_steps> steps;
-    stage_flow flow;
-    count_t num_asked = 0;  ///< the items, each for every destination that asks for it
+    count_t num_items = 0;          ///< of all steps
+    count_t num_network_items = 0;  ///< of these, those that go to another node
+    std::size_t num_ranks = 1;      ///< on which they are
+    count_t num_asked = 0;          ///< the items, each for every destination that asks for it
 
     /// @brief What is left of the items when equal ones travel once.
     double kept() const noexcept {
-        return num_asked == 0
-                   ? 1
-                   : static_cast<double>(flow.num_items) / static_cast<double>(num_asked);
+        return num_asked == 0 ? 1 : static_cast<double>(num_items) / static_cast<double>(num_asked);
+    }
+
+    /// @brief The part of the items that is on one rank.
+    double share() const noexcept {
+        return num_ranks == 0 ? 1 : 1 / static_cast<double>(num_ranks);
     }
 };
 

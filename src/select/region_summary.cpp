@@ -1,7 +1,6 @@
 #include "region_summary.hpp"
 
 #include "crossdock/route/balance.hpp"
-#include "item_groups.hpp"
 #include "scaled.hpp"
 
 namespace crossdock {
@@ -29,11 +28,10 @@ std::vector<std::int64_t> member_summary::to_words() const {
     std::vector<std::int64_t> words;
     append(words, sends);
     append(words, receives);
+    append(words, forwarded);
     words.push_back(num_asked);
-    for (const auto& stage : stages) {
-        for (const auto& [num_items, num_network_items, num_ranks] : {stage.sent, stage.received})
-            words.insert(words.end(), {num_items, num_network_items, num_ranks});
-    }
+    for (const auto& [alone, together] : stages)
+        words.insert(words.end(), {alone.sent, alone.received, together.sent, together.received});
     return words;
 }
 
@@ -41,35 +39,19 @@ member_summary member_summary::from_words(std::span<const std::int64_t> words) {
     member_summary told;
     told.sends = take_list(words);
     told.receives = take_list(words);
+    told.forwarded = take_list(words);
     told.num_asked = words.front();
-    for (words = words.subspan(1); !words.empty(); words = words.subspan(6))
-        told.stages.push_back({{words[0], words[1], words[2]}, {words[3], words[4], words[5]}});
+    for (words = words.subspan(1); !words.empty(); words = words.subspan(4))
+        told.stages.push_back({{words[0], words[1]}, {words[2], words[3]}});
     return told;
 }
 
-member_summary summarize_member(const topology& regions, const pattern& p, bool deduplicate) {
-    member_summary told;
-    const region_t own = regions.region_of(p.rank);
-    const auto region_of = [&](rank_t rank) { return regions.region_of(rank); };
-    for (const auto& [region, num_items] :
-         group_items(p.sends, p.num_items, deduplicate, region_of)) {
-        if (region != own) told.sends.push_back({region, num_items});
+void region_side::add(rank_t member, const std::vector<counted_items>& by_region) {
+    for (const auto& [region, num_items] : by_region) {
+        auto& total = totals_[region];
+        total.num_items += num_items;
+        total.shares.push_back({member, num_items});
     }
-    for (std::size_t e = 0; e < p.sends.size(); ++e) {
-        if (regions.region_of(p.sends.ranks[e]) != own)
-            told.num_asked += static_cast<count_t>(p.sends[e].size());
-    }
-    for (std::size_t e = 0; e < p.receives.size(); ++e) {
-        const auto num_items = static_cast<count_t>(p.receives[e].size());
-        if (num_items > 0) told.receives.push_back({p.receives.ranks[e], num_items});
-    }
-    return told;
-}
-
-void region_side::add(rank_t member, region_t other, count_t num_items) {
-    auto& total = totals_[other];
-    total.num_items += num_items;
-    total.shares.push_back({member, num_items});
 }
 
 void region_side::share_out(const topology& regions, region_t own) {
@@ -90,22 +72,23 @@ void region_side::add_shares(rank_t speaker, std::map<rank_t, count_t>& of_membe
 }
 
 void region_summary::add(rank_t member, const member_summary& told) {
-    for (const auto& [region, num_items] : told.sends) {
-        senders_.add(member, region, num_items);
-        num_sent_ += num_items;
-    }
+    senders_.add(member, told.sends);
+    receivers_.add(member, told.receives);
+    for (const auto& [region, num_items] : told.sends) num_sent_ += num_items;
     num_asked_ += told.num_asked;
-    for (const auto& [source, num_items] : told.receives) {
-        receives_.push_back({member, source, num_items});
-        const region_t region = regions_.region_of(source);
-        if (region != own_) receivers_.add(member, region, num_items);
+    for (const auto& [source, num_items] : told.forwarded)
+        forwarded_.push_back({member, source, num_items});
+    stages_.resize(told.stages.size());
+    for (std::size_t t = 0; t < stages_.size(); ++t) {
+        stages_[t].alone += told.stages[t].alone;
+        stages_[t].together += told.stages[t].together;
     }
-    stages_.push_back(told.stages);
 }
 
 void region_summary::finish() {
-    senders_.share_out(regions_, own_);
-    receivers_.share_out(regions_, own_);
+    const region_t own = regions_.region_of(here_);
+    senders_.share_out(regions_, own);
+    receivers_.share_out(regions_, own);
 }
 
 count_t region_summary::arriving(count_t num_asked) const noexcept {

@@ -7,49 +7,48 @@
 #include <span>
 #include <vector>
 
-#include "crossdock/pattern/pattern.hpp"
 #include "crossdock/topology/topology.hpp"
 
 namespace crossdock {
 
-/// @brief Items for a region, or from a rank.
+/// @brief Items for a region, or from a region or rank.
 struct counted_items {
     int peer;  ///< region or rank
     count_t num_items;
 };
 
-/// @brief What a rank's own items, or the items for it, add to one side of a stage, wherever they are then.
-struct stage_flow {
-    count_t num_items = 0;
-    count_t num_network_items = 0;  ///< of these, those that go to another node
-    std::int64_t num_ranks = 1;     ///< on which they are
+/// @brief What a rank, or all ranks of its region, sends to other nodes in a stage, and gets from them.
+struct node_items {
+    count_t sent = 0;
+    count_t received = 0;
 
-    /// @brief The part of them that is on one rank.
-    double share() const noexcept {
-        return num_ranks == 0 ? 1 : 1 / static_cast<double>(num_ranks);
+    node_items& operator+=(const node_items& other) noexcept {
+        sent += other.sent;
+        received += other.received;
+        return *this;
     }
 };
 
-/// @brief Both sides of a stage.
-struct stage_flows {
-    stage_flow sent;
-    stage_flow received;
+/// @brief The two ways to count it, as in `estimated_route`.
+struct stage_items {
+    node_items alone;
+    node_items together;
 };
 
-/// @brief What one member tells the others.
+/// @brief What one member tells another.
 struct member_summary {
-    std::vector<counted_items> sends;     ///< for every other region, as they travel
-    std::vector<counted_items> receives;  ///< from every rank
+    std::vector<counted_items> sends;  ///< for every other region, as they travel
+    std::vector<counted_items>
+        receives;  ///< from every other region, each for every member that asks
     count_t num_asked =
         0;  ///< items for other regions, each for every destination that asks for it
-    std::vector<stage_flows> stages;  ///< of all candidates, one after the other
+    std::vector<stage_items> stages;  ///< of all candidates, one after the other
+    std::vector<counted_items>
+        forwarded;  ///< what it gets from which rank through the other member
 
     std::vector<std::int64_t> to_words() const;
     static member_summary from_words(std::span<const std::int64_t> words);
 };
-
-/// @brief The summary of a pattern, without its stages.
-member_summary summarize_member(const topology& regions, const pattern& p, bool deduplicate);
 
 /// @brief One side of the region's traffic with the other regions.
 ///
@@ -66,7 +65,7 @@ class region_side {
         std::vector<member_share> shares = {};
     };
 
-    void add(rank_t member, region_t other, count_t num_items);
+    void add(rank_t member, const std::vector<counted_items>& by_region);
     void share_out(const topology& regions, region_t own);
 
     const std::map<region_t, region_total>& totals() const noexcept { return totals_; }
@@ -82,15 +81,16 @@ class region_side {
 /// @brief What is known of the region when all members have told.
 class region_summary {
   public:
-    region_summary(const topology& regions, region_t own) : regions_(regions), own_(own) {}
+    /// @param here  the rank whose view it is
+    region_summary(const topology& regions, rank_t here) : regions_(regions), here_(here) {}
 
     void add(rank_t member, const member_summary& told);
 
     /// @brief To be called when all members were added.
     void finish();
 
-    /// @brief Something that a member receives.
-    struct member_receive {
+    /// @brief What a member gets from a rank through this one.
+    struct forwarded_items {
         rank_t member;
         rank_t source;
         count_t num_items;
@@ -98,9 +98,9 @@ class region_summary {
 
     const region_side& senders() const noexcept { return senders_; }
     const region_side& receivers() const noexcept { return receivers_; }
-    const std::vector<member_receive>& receives() const noexcept { return receives_; }
-    /// @brief The stages of each member.
-    const std::vector<std::vector<stage_flows>>& stages() const noexcept { return stages_; }
+    const std::vector<forwarded_items>& forwarded() const noexcept { return forwarded_; }
+    /// @brief Of all members together.
+    const std::vector<stage_items>& stages() const noexcept { return stages_; }
 
     /// @brief How many of the items that another region is asked for come when equal ones travel once;
     /// taken to be as many as of the region's own.
@@ -108,11 +108,11 @@ class region_summary {
 
   private:
     const topology& regions_;
-    region_t own_;
+    rank_t here_;
     region_side senders_;
     region_side receivers_;
-    std::vector<member_receive> receives_;
-    std::vector<std::vector<stage_flows>> stages_;
+    std::vector<forwarded_items> forwarded_;
+    std::vector<stage_items> stages_;
     count_t num_sent_ = 0;
     count_t num_asked_ = 0;
 };

@@ -95,6 +95,7 @@ route_choice choose_route(const rank_layout& layout, std::span<const pattern> pa
         throw error(errc::size_mismatch,
                     fmt::format("there are {} patterns, but {} ranks", patterns.size(), num_ranks));
     }
+    validate(m);
     const auto names = candidate_routes(layout.regions());
     std::vector<std::unique_ptr<route>> candidates;
     for (const auto& name : names) candidates.push_back(make_route(name, layout.regions()));

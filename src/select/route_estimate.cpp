@@ -39,25 +39,34 @@ class route_estimator::implementation {
     implementation(const rank_layout& layout, const pattern& p,
                    const std::vector<std::unique_ptr<route>>& candidates, const machine& m,
                    const estimate_options& options)
-        : frame_{layout, p, m, options},
+        : frame_(layout, p, m, options),
           candidates_(candidates),
-          own_(summarize_member(frame_.regions(), p, options.deduplicate)),
-          region_(frame_.regions(), frame_.regions().region_of(p.rank)) {
+          own_(summarize_member(frame_)),
+          region_(frame_.regions(), p.rank) {
         for (const auto& candidate : candidates_) {
             const auto& followed = followed_.emplace_back(follow(*candidate));
             for (std::size_t t = 0; t < followed.sends.size(); ++t)
-                own_.stages.push_back({followed.sends[t].flow, followed.receives[t].flow});
+                own_.stages.push_back(network_items(followed.sends[t], followed.receives[t]));
         }
     }
 
+    // Members of the only region have nothing to tell each other.
     std::vector<word_message> send() const {
-        const auto words = own_.to_words();
         const auto& regions = frame_.regions();
-        const region_t region = regions.region_of(frame_.here());
         std::vector<word_message> outbox;
+        if (regions.num_regions() == 1) return outbox;
+        std::map<rank_t, std::vector<counted_items>> forwarded;
+        for (const auto& candidate : candidates_) {
+            if (is_by_counterparts(*candidate))
+                forwarded = receives_by_counterpart(frame_, *candidate);
+        }
+        const region_t region = regions.region_of(frame_.here());
+        auto told = own_;
         for (rank_t local = 0; local < regions.region_size(region); ++local) {
             const rank_t member = regions.rank_at(region, local);
-            if (member != frame_.here()) outbox.push_back({member, words});
+            if (member == frame_.here()) continue;
+            told.forwarded = std::move(forwarded[member]);
+            outbox.push_back({member, told.to_words()});
         }
         return outbox;
     }
@@ -69,8 +78,7 @@ class route_estimator::implementation {
         region_.finish();
         std::size_t first_stage = 0;
         for (std::size_t c = 0; c < candidates_.size(); ++c) {
-            prices_.push_back({price(c, first_stage, [](const stage_flow& f) { return f.share(); }),
-                               price(c, first_stage, [](const stage_flow&) { return 1.0; })});
+            prices_.push_back(price(c, first_stage));
             first_stage += followed_[c].sends.size();
         }
     }
@@ -89,6 +97,12 @@ class route_estimator::implementation {
         return dynamic_cast<const two_step_route*>(&r) != nullptr;
     }
 
+    static stage_items network_items(const followed_stage& sends, const followed_stage& receives) {
+        return {{scaled(sends.num_network_items, sends.share()),
+                 scaled(receives.num_network_items, receives.share())},
+                {sends.num_network_items, receives.num_network_items}};
+    }
+
     followed_route follow(const route& r) const {
         const auto num_stages = static_cast<std::size_t>(r.num_stages());
         followed_route followed;
@@ -103,26 +117,33 @@ class route_estimator::implementation {
         return followed;
     }
 
-    // The stages of a candidate, which begin at `first_stage` of all; `part_of` says which part of a flow
-    // counts.
+    // Members of a region together know their part in routes by region: it is no different alone.
+    estimated_route price(std::size_t candidate, std::size_t first_stage) const {
+        const auto together = price(candidate, first_stage, &stage_items::together,
+                                    [](const followed_stage&) { return 1.0; });
+        const route& r = *candidates_[candidate];
+        if (is_by_speakers(r) || is_by_counterparts(r)) return {together, together};
+        return {price(candidate, first_stage, &stage_items::alone,
+                      [](const followed_stage& stage) { return stage.share(); }),
+                together};
+    }
+
+    // The stages of a candidate, which begin at `first_stage` of all; `part_of` says which part of a
+    // stage's items counts.
     template <class PartOf>
     std::vector<stage_price> price(std::size_t candidate, std::size_t first_stage,
-                                   PartOf&& part_of) const {
+                                   node_items stage_items::*of_node, PartOf&& part_of) const {
         const route& r = *candidates_[candidate];
         const auto& [sends, receives] = followed_[candidate];
         stage_loads loads(frame_, r.num_stages());
-        std::vector<node_items> nodes(sends.size());
+        std::vector<node_items> nodes;
         for (std::size_t t = 0; t < sends.size(); ++t) {
             const int stage = static_cast<int>(t);
             for (const auto& [level, num_items] : sends[t].steps)
-                loads.add_send(stage, level, scaled(num_items, part_of(sends[t].flow)));
+                loads.add_send(stage, level, scaled(num_items, part_of(sends[t])));
             for (const auto& [level, num_items] : receives[t].steps)
-                loads.add_receive(stage, level, scaled(num_items, part_of(receives[t].flow)));
-            for (const auto& member : region_.stages()) {
-                const auto& [sent, received] = member[first_stage + t];
-                nodes[t].sent += scaled(sent.num_network_items, part_of(sent));
-                nodes[t].received += scaled(received.num_network_items, part_of(received));
-            }
+                loads.add_receive(stage, level, scaled(num_items, part_of(receives[t])));
+            nodes.push_back(region_.stages()[first_stage + t].*of_node);
         }
         if (is_by_speakers(r)) {
             follow_speakers(frame_, region_, loads, nodes[1]);
@@ -132,10 +153,9 @@ class route_estimator::implementation {
             loads.add_deliveries(r.num_stages() - 1);
         }
         std::vector<stage_price> prices;
-        for (int t = 0; t < r.num_stages(); ++t) {
-            const auto& node = nodes[static_cast<std::size_t>(t)];
-            prices.push_back(loads.price(t, std::max(node.sent, node.received)));
-        }
+        for (std::size_t t = 0; t < nodes.size(); ++t)
+            prices.push_back(
+                loads.price(static_cast<int>(t), std::max(nodes[t].sent, nodes[t].received)));
         return prices;
     }
 

@@ -5,15 +5,27 @@
 #include <vector>
 
 #include "crossdock/select/route_estimate.hpp"
+#include "item_groups.hpp"
 
 namespace crossdock {
 
 /// @brief What all routes of one estimate have in common.
 struct estimate_frame {
+    estimate_frame(const rank_layout& l, const pattern& own, const machine& on,
+                   const estimate_options& o)
+        : layout(l),
+          p(own),
+          m(on),
+          options(o),
+          sends(own.sends, o.deduplicate),
+          receives(own.receives, false) {}
+
     const rank_layout& layout;
     const pattern& p;
     const machine& m;
-    estimate_options options;
+    const estimate_options options;
+    mutable sent_items sends;  // counting leaves marks
+    sent_items receives;
 
     const topology& regions() const noexcept { return layout.regions(); }
     rank_t here() const noexcept { return p.rank; }
@@ -50,8 +62,6 @@ class stage_loads {
     stage_price price(int stage, count_t num_node_items) const {
         return stages_[static_cast<std::size_t>(stage)].price(bytes_of(num_node_items));
     }
-
-    int num_stages() const noexcept { return static_cast<int>(stages_.size()); }
 
   private:
     count_t bytes_of(count_t num_items) const {

@@ -190,7 +190,7 @@ class replay {
 
     void start(rank_t rank) {
         auto& state = state_of(rank);
-        shares_.idle += now_;
+        shares_.idle += static_cast<double>(now_);
         state.idle_since = now_;
         state.finish = now_;
         const auto first = static_cast<std::uint32_t>(schedule_.first_operation(rank));
@@ -271,11 +271,12 @@ class replay {
         const auto level = level_of(place);
         auto& share_of_level = shares_.by_level[static_cast<std::size_t>(level)];
         const auto waited = time - state.idle_since;
-        (what.kind == operation_kind::receive ? share_of_level : shares_.idle) += waited;
+        (what.kind == operation_kind::receive ? share_of_level : shares_.idle) +=
+            static_cast<double>(waited);
         const auto copying = copy_time(what);
         const auto overhead = overhead_of(place, level) + noise();
-        shares_.copying += copying;
-        share_of_level += overhead;
+        shares_.copying += static_cast<double>(copying);
+        share_of_level += static_cast<double>(overhead);
         push(time + copying + overhead, event_kind::core_is_done, static_cast<std::uint32_t>(rank));
     }
 
@@ -430,7 +431,7 @@ class replay {
         double sum = 0;
         for (const auto finish : outcome.finish) {
             sum += static_cast<double>(finish);
-            shares_.idle += outcome.slowest - finish;
+            shares_.idle += static_cast<double>(outcome.slowest - finish);
         }
         outcome.mean = sum / static_cast<double>(outcome.finish.size());
         outcome.shares = shares_;

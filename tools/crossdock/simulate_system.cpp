@@ -63,14 +63,13 @@ std::vector<named_share> named_shares(const time_shares& shares) {
         return shares.by_level[static_cast<std::size_t>(level)];
     };
     // What a rank does by itself is copying, and the noise on it.
-    std::vector<named_share> result{
-        {"waiting", to_seconds(shares.idle)},
-        {"copying", to_seconds(shares.copying + of(locality_level::self))},
-        {"region", to_seconds(of(locality_level::region))},
-        {"node", to_seconds(of(locality_level::node))},
-        {"network", to_seconds(of(locality_level::network))}};
+    std::vector<named_share> result{{"waiting", shares.idle},
+                                    {"copying", shares.copying + of(locality_level::self)},
+                                    {"region", of(locality_level::region)},
+                                    {"node", of(locality_level::node)},
+                                    {"network", of(locality_level::network)}};
     double sum = 0;
-    for (const auto& [name, seconds] : result) sum += seconds;
+    for (const auto& [name, time] : result) sum += time;
     for (auto& [name, share] : result) share = sum > 0 ? share / sum : 0;
     return result;
 }

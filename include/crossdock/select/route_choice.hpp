@@ -61,7 +61,7 @@ class route_vote {
 /// @brief Chooses for the patterns of all ranks; exactly as `choose_route_mpi` does.
 /// @param patterns  entry p for rank p
 /// @throws error(errc::size_mismatch)  there are not as many patterns as ranks
-/// @throws as `validate(pattern)`
+/// @throws as `validate(machine)` and `validate(pattern)`
 /// @par Complexity
 /// That of `route_estimator`, for all ranks.
 route_choice choose_route(const rank_layout& layout, std::span<const pattern> patterns,

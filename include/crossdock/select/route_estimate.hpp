@@ -47,7 +47,9 @@ struct estimated_route {
 /// Members of a region tell each other how many items they have for which region, so that the messages of
 /// `three_step` are known as well.
 /// @par Complexity
-/// Time O(n + H k log k) for n items to and from k neighbors, H the stages of all candidates.
+/// Time O(H (n + k log k) + S (k + R + H)) for n items to and from k neighbors, H the stages of all
+/// candidates, S members of the region and R regions that they talk with. S - 1 messages, which take 2 R + H
+/// words each and what their receivers forward for the rank; none if there is one region only.
 class route_estimator {
   public:
     /// @param layout      borrowed, as are `p`, `candidates` and `m`
@@ -58,7 +60,7 @@ class route_estimator {
                     const estimate_options& options);
     ~route_estimator();
 
-    /// @brief A message to every other member of the region.
+    /// @brief A message to every other member of the region, if there are several regions.
     std::vector<word_message> send() const;
 
     /// @brief What the other members of the region sent.

@@ -27,13 +27,15 @@ struct simulation_options {
     std::function<void(std::size_t)> progress;
 };
 
-/// @brief Where the time of a rank goes; the sum is the time of the slowest rank.
+/// @brief Where the time of all ranks goes, in picoseconds; the sum is the slowest rank's time, for each rank.
+///
+/// Sums over many ranks may be larger than a time can be.
 struct time_shares {
-    picoseconds copying = 0;
+    double copying = 0;
     /// Overheads of messages of each level, and waiting for them.
-    std::array<picoseconds, num_locality_levels> by_level{};
+    std::array<double, num_locality_levels> by_level{};
     /// Before the rank has started, and from its last operation until the slowest rank's.
-    picoseconds idle = 0;
+    double idle = 0;
 };
 
 struct simulation {
@@ -66,7 +68,7 @@ struct simulation {
 /// @throws error(errc::invalid_argument) a peer is no rank; a message has no receive or a receive no
 ///         message, or their bytes differ; operations wait for each other in a circle
 /// @par Complexity
-/// Time O(n log n) for n operations, memory O(n).
+/// Time O(n log n) for n operations, and O(u) for a receive that is posted when u messages wait; memory O(n).
 /// @par Source
 /// The rules of LogGP as in \cite hoefler2010loggopsim, with one number for the overhead and gap of each
 /// side; \cite gropp2016maxrate and \cite bienz2018irregular for the rest.

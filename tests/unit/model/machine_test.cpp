@@ -63,6 +63,11 @@ TEST(Machine, RefusesNumbersThatAreNegativeOrNotFinite) {
     }
 }
 
+TEST(Machine, RefusesTimesThatNoMachineTakes) {
+    EXPECT_EQ(refusal([](json& m) { m["hand_over_seconds"] = 1e7; }, errc::invalid_argument),
+              "the machine \"uniform\": hand_over_seconds is 1e+07, more than 1000");
+}
+
 TEST(Machine, RefusesLatenciesThatAreOutOfOrder) {
     EXPECT_EQ(refusal([](json& m) { m["levels"]["node"]["eager"]["latency_seconds"] = 1e-7; },
                       errc::invalid_argument),

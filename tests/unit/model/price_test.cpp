@@ -117,6 +117,18 @@ TEST(Price, ARankWaitsForStagesThatOthersDoForIt) {
     EXPECT_EQ(plans[3].stages()[0].receives.size(), 0U);
 }
 
+TEST(Price, OfARankWithItselfIsNothing) {
+    const auto regions = topology::from_string("1x1");
+    pattern_builder builder(1);
+    builder.send(0, 0, 0);
+    for (const auto& [name, example, summary, make] : registered_routes()) {
+        const auto plans = compile(regions, builder.take(), *make_route(example, regions));
+        EXPECT_EQ(price(rank_layout(regions), plans, test::uniform_machine(100, 1000, 0)).seconds,
+                  0)
+            << name;
+    }
+}
+
 TEST(Price, OnSharedCoresIsTheWorkOfAllRanks) {
     const auto regions = topology::from_string("2x2");
     auto m = test::uniform_machine(100, 0, 0);

@@ -170,6 +170,18 @@ TEST(ChooseRoute, SaysWhatMostOfTheTimeGoesTo) {
     EXPECT_EQ(to_string(choice), "direct              0.000 us  mostly sending\n");
 }
 
+TEST(ChooseRoute, NeighborsWithoutItemsChangeNothing) {
+    const auto regions = topology::from_string("2x2");
+    pattern_builder builder(4);
+    builder.send(1, 0, 3);
+    const auto without = choose_route(rank_layout(regions), builder.take(), default_machine());
+    builder.connect(0, 2);
+
+    const auto with = choose_route(rank_layout(regions), builder.take(), default_machine());
+
+    EXPECT_EQ(to_string(with), to_string(without));
+}
+
 TEST(ChooseRoute, RefusesPatternsOfOtherRanks) {
     try {
         choose_route(rank_layout(topology::from_string("2x2")), ring(3), far_nodes());
