@@ -11,7 +11,7 @@
 #include "array_window_mpi.hpp"
 #include "batch_carrier_mpi.hpp"
 #include "batch_run_mpi.hpp"
-#include "crossdock/model/assumed_machine_mpi.hpp"
+#include "crossdock/model/machine_mpi.hpp"
 
 namespace crossdock {
 
@@ -163,7 +163,7 @@ array_engine::array_engine(const communicator& comm, count_t num_entries,
     }
     agree(comm, fault, hash_of(num_entries, settings, item_bytes, regions), arguments_text);
     const auto owners = parts_of_all(comm, num_entries, settings.num_local);
-    const machine& m = assumed_machine(comm);
+    const machine& m = machine_of(comm);
     state_ = on_all_or_none(comm, [&] {
         auto effective = settings;
         if (settings.transport == array_transport::plain)

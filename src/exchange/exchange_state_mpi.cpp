@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "crossdock/model/assumed_machine_mpi.hpp"
+#include "crossdock/model/machine_mpi.hpp"
 #include "inside_route.hpp"
 
 namespace crossdock {
@@ -39,7 +39,7 @@ exchange_state::exchange_state(const communicator& comm)
     : first_tag_(comm.reserve_tags(2 * exchange_tags::count)),
       environment_choice_(environment_of_first(comm, "CROSSDOCK_EXCHANGE")),
       all_share_memory_(do_all_share_memory(comm)),
-      machine_(assumed_machine(comm)),
+      machine_(machine_of(comm)),
       window_(all_share_memory_) {}
 
 exchange_tags exchange_state::next_tags() noexcept {

@@ -7,7 +7,7 @@
 #include <limits>
 #include <string>
 
-#include "crossdock/model/assumed_machine_mpi.hpp"
+#include "crossdock/model/machine_mpi.hpp"
 #include "crossdock/stream/stream_layout.hpp"
 #include "crossdock/topology/discover_mpi.hpp"
 
@@ -214,7 +214,7 @@ stream_scheme agreed_scheme(const communicator& comm, const topology& nodes,
         on_all_or_none(comm, [&] { return num_places(nodes, options, comm.rank()); });
     CROSSDOCK_MPI(MPI_Allreduce(MPI_IN_PLACE, &most_places, 1, MPI_INT64_T, MPI_MAX, comm.get()));
     const stream_scheme chosen =
-        choose_stream_scheme(shape_of(most_places, channels, options), assumed_machine(comm));
+        choose_stream_scheme(shape_of(most_places, channels, options), machine_of(comm));
     return options.ordered && fills_together(chosen) ? stream_scheme::wps : chosen;
 }
 

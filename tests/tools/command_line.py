@@ -23,9 +23,9 @@ def crossdock(*arguments, ranks=None, stdout=subprocess.PIPE, environment=None):
                           env=os.environ | (environment or {}))
 
 
-def crossdock_json(*arguments, ranks=None):
+def crossdock_json(*arguments, ranks=None, environment=None):
     """Standard output, which must be one JSON document and nothing else."""
-    done = crossdock(*arguments, "--json", ranks=ranks)
+    done = crossdock(*arguments, "--json", ranks=ranks, environment=environment)
     if done.returncode != 0:
         raise AssertionError(f"exit code {done.returncode}: {done.stderr}")
     return json.loads(done.stdout)

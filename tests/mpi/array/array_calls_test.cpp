@@ -4,7 +4,7 @@
 
 #include "array/ways.hpp"
 #include "crossdock/array/plan_batch.hpp"
-#include "crossdock/model/assumed_machine_mpi.hpp"
+#include "crossdock/model/machine_mpi.hpp"
 #include "support/topologies.hpp"
 
 namespace {
@@ -125,7 +125,7 @@ class ArrayCalls : public testing::Test {
   protected:
     void SetUp() override {
         setenv("CROSSDOCK_EXECUTOR", "persistent", 1);  // talks on no other communicator
-        assumed_machine(comm);                          // does, once
+        machine_of(comm);                               // does, once
         calls = {};
         calls.comm = comm.get();
     }
@@ -371,7 +371,7 @@ TEST_F(ArrayCalls, AutoIsARouteOfTheTopologyAndTheRequestsExpected) {
         distributed_array<int> a(comm, num_entries,
                                  {.regions = regions, .expected_requests = expected});
         EXPECT_EQ(a.route_name(),
-                  choose_array_route(regions, expected, {4, sizeof(int)}, assumed_machine(comm)));
+                  choose_array_route(regions, expected, {4, sizeof(int)}, machine_of(comm)));
         a.close();
     }
     distributed_array<int> plain(comm, num_entries, {.transport = array_transport::plain});

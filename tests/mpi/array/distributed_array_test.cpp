@@ -4,7 +4,7 @@
 
 #include <random>
 
-#include "crossdock/model/assumed_machine_mpi.hpp"
+#include "crossdock/model/machine_mpi.hpp"
 #include "support/routes.hpp"
 
 namespace crossdock {
@@ -88,7 +88,7 @@ TEST_F(DistributedArray, AutoTakesTheRouteForWhatTheLastBatchWas) {
     const auto regions =
         num_ranks == 8 ? topology::from_string("4x2") : topology::one_region(num_ranks);
     const auto route_for = [&](count_t num_requests) {
-        return choose_array_route(regions, num_requests, {4, sizeof(int)}, assumed_machine(comm));
+        return choose_array_route(regions, num_requests, {4, sizeof(int)}, machine_of(comm));
     };
     const auto for_few = route_for(0);
     EXPECT_EQ(for_few == "direct", num_ranks != 8);

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "crossdock/exchange/exchange_statistics.hpp"
-#include "crossdock/model/assumed_machine_mpi.hpp"
+#include "crossdock/model/machine_mpi.hpp"
 #include "crossdock/route/route.hpp"
 #include "exchange/sends.hpp"
 #include "support/topologies.hpp"
@@ -157,7 +157,7 @@ constexpr count_t value_bytes = 8;
 class ExchangeCalls : public testing::TestWithParam<std::string> {
   protected:
     void SetUp() override {
-        assumed_machine(comm);  // counts cores with other communicators, once
+        machine_of(comm);  // counts cores with other communicators, once
         calls = {};
         calls.comm = comm.get();
     }
@@ -226,10 +226,10 @@ TEST_P(ExchangeCalls, AreAsManyAsAnExchangeSaysItSent) {
 
 TEST_P(ExchangeCalls, AreAsManyAsIsCountedWithoutMpi) {
     // All ranks of these tests share memory, where `auto` sees one region.
-    const auto algorithm = GetParam() == "auto"
-                               ? choose_exchange_algorithm(topology::one_region(comm.num_ranks()),
-                                                           assumed_machine(comm))
-                               : parse_exchange_algorithm(GetParam());
+    const auto algorithm =
+        GetParam() == "auto"
+            ? choose_exchange_algorithm(topology::one_region(comm.num_ranks()), machine_of(comm))
+            : parse_exchange_algorithm(GetParam());
     for_each_case([&](const topology& regions, const test::all_destinations& destinations) {
         std::vector<std::vector<sized_message>> messages;
         for (const auto& list : destinations) {
@@ -237,8 +237,8 @@ TEST_P(ExchangeCalls, AreAsManyAsIsCountedWithoutMpi) {
             for (const rank_t destination : list) sent.push_back({destination, value_bytes});
         }
         for (const count_t max_forwarded_bytes : {count_t{0}, value_bytes}) {
-            const auto counted = count_exchange(regions, messages, algorithm, max_forwarded_bytes,
-                                                assumed_machine(comm));
+            const auto counted =
+                count_exchange(regions, messages, algorithm, max_forwarded_bytes, machine_of(comm));
             expect_equal(run(regions, destinations, {.max_forwarded_bytes = max_forwarded_bytes}),
                          counted[static_cast<std::size_t>(comm.rank())]);
         }

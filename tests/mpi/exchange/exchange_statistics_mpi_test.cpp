@@ -7,7 +7,7 @@
 
 #include "crossdock/exchange/byte_exchange_mpi.hpp"
 #include "crossdock/exchange/exchange_statistics.hpp"
-#include "crossdock/model/assumed_machine_mpi.hpp"
+#include "crossdock/model/machine_mpi.hpp"
 #include "crossdock/topology/discover_mpi.hpp"
 #include "support/routes.hpp"
 #include "support/topologies.hpp"
@@ -107,8 +107,8 @@ class CountExchange : public testing::Test {
                         const exchange_options& options, const exchange_algorithm& algorithm,
                         count_t max_forwarded_bytes = std::numeric_limits<count_t>::max()) {
         const auto sent = send(regions, all, options);
-        const auto counted = count_exchange(regions, all.messages, algorithm, max_forwarded_bytes,
-                                            assumed_machine(comm));
+        const auto counted =
+            count_exchange(regions, all.messages, algorithm, max_forwarded_bytes, machine_of(comm));
         const auto& own = counted[own_rank()];
         const auto where = options.algorithm + ' ' + regions.to_string() + ' ' + all.name;
         EXPECT_EQ(own.messages, sent.messages) << where;
@@ -139,8 +139,8 @@ TEST_F(CountExchange, IsWhatAutoSends) {
     const auto one_region = topology::one_region(comm.num_ranks());
     const bool all_share_memory = discover_topology(comm).num_regions() == 1;
     for (const auto& regions : test::conformance_topologies(comm.num_ranks())) {
-        const auto algorithm = choose_exchange_algorithm(all_share_memory ? one_region : regions,
-                                                         assumed_machine(comm));
+        const auto algorithm =
+            choose_exchange_algorithm(all_share_memory ? one_region : regions, machine_of(comm));
         for (const auto& all : kinds_of_messages(comm.num_ranks()))
             expect_counted(regions, all, {}, algorithm, auto_max_forwarded_bytes);
     }
