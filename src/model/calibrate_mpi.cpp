@@ -441,27 +441,34 @@ class measurer {
         return elapsed_since(start) / (2 * num_trips);
     }
 
+    // An exchange takes the work of all ranks, and time in which ranks look in vain: each sends in one turn
+    // and takes what has come in the next. That time is what exchanges of no messages would take.
     void measure_turns() {
-        if (samples_.num_cores == 0) return;
-        constexpr double window_seconds = 5e-3;
-        const auto found =
-            measure_by_all(comm_.get(), 1, begin("turns", turn_share), [&](std::size_t) {
-                const double start = MPI_Wtime();
-                const double first_core_seconds = core_seconds();
-                double num_polls = 0;
-                double seconds = 0;
-                for (; seconds < window_seconds; seconds = elapsed_since(start)) {
-                    int is_there = 0;
-                    CROSSDOCK_MPI(MPI_Iprobe(MPI_ANY_SOURCE, data_tag, comm_.get(), &is_there,
-                                             MPI_STATUS_IGNORE));
-                    std::this_thread::yield();
-                    ++num_polls;
-                }
-                return found_times{seconds, core_seconds() - first_core_seconds, num_polls};
-            });
-        std::vector<double> turns;
-        for (const auto& round : found.front()) turns.push_back(round.core_seconds / round.part);
-        samples_.turn_seconds = lower_quartile(std::move(turns));
+        const auto level = farthest_level();
+        if (samples_.num_cores == 0 || !level) return;
+        constexpr std::size_t bytes = 8;
+        constexpr std::array<int, 2> counts{1, 4};
+        std::vector<message_set> bursts;
+        for (const int count : counts) bursts.push_back(make_burst(*level, count, bytes));
+        const auto found = measure_by_all(comm_.get(), counts.size(), begin("turns", turn_share),
+                                          [&](auto c) { return bursts[c].exchange(); });
+        std::array<double, 2> times{};
+        for (std::size_t c = 0; c < counts.size(); ++c) {
+            std::vector<double> rounds;
+            for (const auto& round : found[c]) rounds.push_back(round.seconds);
+            times[c] = lower_quartile(std::move(rounds));
+        }
+        const double of_a_message = (times[1] - times[0]) / (counts[1] - counts[0]);
+        const double of_none = std::max(times[0] - counts[0] * of_a_message, 0.0);
+        samples_.turn_seconds = of_none * samples_.num_cores / (2.0 * comm_.num_ranks());
+    }
+
+    std::optional<locality_level> farthest_level() const {
+        for (const auto level :
+             {locality_level::network, locality_level::node, locality_level::region}) {
+            if (find_pair(layout_, level)) return level;
+        }
+        return std::nullopt;
     }
 
     communicator comm_;

@@ -172,7 +172,7 @@ class machine_fitter {
         found().turn_seconds = samples_.turn_seconds;
         found().sources["num_cores"] = fmt::format("measured: {} ranks", samples_.num_ranks);
         found().sources["turn_seconds"] = samples_.num_cores > 0
-                                              ? "measured: all ranks poll and yield"
+                                              ? "measured: exchanges of few messages"
                                               : "measured: every rank has a core";
     }
 
