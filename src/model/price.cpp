@@ -140,8 +140,9 @@ stage_price stage_pricer::price(count_t node_bytes) const {
     return result;
 }
 
-plan_price price(const rank_layout& layout, std::span<const plan> plans, const machine& m,
-                 const travel_options& options) {
+std::vector<std::vector<stage_price>> price_by_rank(const rank_layout& layout,
+                                                    std::span<const plan> plans, const machine& m,
+                                                    const travel_options& options) {
     if (plans.size() != static_cast<std::size_t>(layout.num_ranks())) {
         throw error(errc::size_mismatch, fmt::format("there are {} plans, but {} ranks",
                                                      plans.size(), layout.num_ranks()));
@@ -171,7 +172,12 @@ plan_price price(const rank_layout& layout, std::span<const plan> plans, const m
             prices[p].push_back(loads[p][t].price(std::max(node.sent, node.received)));
         }
     }
-    return summarize(prices, m);
+    return prices;
+}
+
+plan_price price(const rank_layout& layout, std::span<const plan> plans, const machine& m,
+                 const travel_options& options) {
+    return summarize(price_by_rank(layout, plans, m, options), m);
 }
 
 namespace {

@@ -104,15 +104,20 @@ struct plan_price {
     double seconds = 0;
 };
 
-/// @brief Prices the plans of all ranks.
+/// @brief Prices the plans of all ranks, rank by rank: entry t of a rank is its stage t.
 /// @param plans  of one route, entry p for rank p
 /// @throws error(errc::size_mismatch)  there are not as many plans as ranks
 /// @par Complexity
 /// Linear in the messages of all plans.
+std::vector<std::vector<stage_price>> price_by_rank(const rank_layout& layout,
+                                                    std::span<const plan> plans, const machine& m,
+                                                    const travel_options& options = {});
+
+/// @brief As above, put together.
 plan_price price(const rank_layout& layout, std::span<const plan> plans, const machine& m,
                  const travel_options& options = {});
 
-/// @brief The stages of all ranks, put together: entry t of a rank is its stage t.
+/// @brief What `price_by_rank` returns, put together.
 plan_price summarize(std::span<const std::vector<stage_price>> stages_of_ranks, const machine& m);
 
 }  // namespace crossdock

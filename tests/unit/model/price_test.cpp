@@ -117,6 +117,23 @@ TEST(Price, ARankWaitsForStagesThatOthersDoForIt) {
     EXPECT_EQ(plans[3].stages()[0].receives.size(), 0U);
 }
 
+TEST(Price, IsKnownOfEveryRankAndStage) {
+    const auto regions = topology::from_string("2x2");
+    const auto plans = compile(regions, one_to_all(), *make_route("two_step", regions));
+
+    const auto ranks =
+        price_by_rank(rank_layout(regions), plans, test::uniform_machine(100, 1000, 0));
+
+    ASSERT_EQ(ranks.size(), 4U);
+    ASSERT_EQ(ranks[2].size(), 2U);
+    // Rank 0 sends to 1 and 2; rank 2 sends on to 3.
+    EXPECT_NEAR(ranks[0][0].sending, 200 * ns, tiny);
+    EXPECT_EQ(ranks[0][1].work(), 0);
+    EXPECT_NEAR(ranks[2][0].receiving, 100 * ns, tiny);
+    EXPECT_NEAR(ranks[2][1].sending, 100 * ns, tiny);
+    EXPECT_NEAR(ranks[3][1].receiving, 100 * ns, tiny);
+}
+
 TEST(Price, OfARankWithItselfIsNothing) {
     const auto regions = topology::from_string("1x1");
     pattern_builder builder(1);
