@@ -159,7 +159,7 @@ struct neighbor::implementation {
     }
 
     void start(direction way, const void* input, void* output, std::size_t item_bytes,
-               combine_function combine = {}) {
+               combine_function&& combine = {}) {
         require_idle();
         if (trials) return start_trial(way, input, output, item_bytes, std::move(combine));
         runner->prepare(way, item_bytes);
@@ -167,7 +167,7 @@ struct neighbor::implementation {
     }
 
     void start_trial(direction way, const void* input, void* output, std::size_t item_bytes,
-                     combine_function combine) {
+                     combine_function&& combine) {
         if (auto kept = trials->decide()) {
             runner = std::move(kept);
             results = trials->trials().results();

@@ -40,9 +40,7 @@ void plan_runner::prepare() {
     if (options_.prepare_reverse) prepare(direction::reverse, options_.item_bytes);
 }
 
-void plan_runner::prepare(direction way, std::size_t item_bytes) {
-    one_way& one = to(way);
-    if (one.runner && one.runner->item_bytes() == item_bytes) return;
+void plan_runner::make_ready(one_way& one, std::size_t item_bytes) {
     one.runner.reset();
     if (must_share()) return on_all_or_none(comm_, [&] { make_runner(one, memory_, item_bytes); });
     try {
@@ -51,13 +49,6 @@ void plan_runner::prepare(direction way, std::size_t item_bytes) {
         if (failure.code() != errc::out_of_memory || !memory_) throw;
         make_runner(one, nullptr, item_bytes);
     }
-}
-
-executor& plan_runner::start(direction way, const void* input, void* output,
-                             combine_function combine) {
-    auto& runner = *to(way).runner;
-    runner.start(input, output, std::move(combine));
-    return runner;
 }
 
 count_t plan_runner::max_part_items(std::size_t item_bytes) const {

@@ -37,11 +37,18 @@ class plan_runner {
     /// @brief Makes one direction ready for items of a size, unless it is.
     /// @par Collective
     /// As above.
-    void prepare(direction way, std::size_t item_bytes);
+    void prepare(direction way, std::size_t item_bytes) {
+        one_way& one = to(way);
+        if (!one.runner || one.runner->item_bytes() != item_bytes) make_ready(one, item_bytes);
+    }
 
     /// @brief Starts an exchange in a direction that is prepared.
     /// @return what completes it
-    executor& start(direction way, const void* input, void* output, combine_function combine);
+    executor& start(direction way, const void* input, void* output, combine_function&& combine) {
+        auto& runner = *to(way).runner;
+        runner.start(input, output, std::move(combine));
+        return runner;
+    }
 
   private:
     // What a circuit was compiled for.
@@ -68,6 +75,7 @@ class plan_runner {
     }
     count_t max_part_items(std::size_t item_bytes) const;
     count_t items_per_lane(std::size_t item_bytes) const;
+    void make_ready(one_way& one, std::size_t item_bytes);
     void make_runner(one_way& one, std::shared_ptr<node_memory> with, std::size_t item_bytes);
 
     communicator comm_;
