@@ -64,7 +64,7 @@ class stage_clock {
         const auto worked =
             std::accumulate(shares_.by_level.begin(), shares_.by_level.end(), shares_.copying);
         shares_.idle = static_cast<double>(now_.size()) * static_cast<double>(slowest) - worked;
-        cost.seconds = static_cast<double>(slowest) * 1e-12;
+        cost.seconds = to_seconds(slowest);
         cost.shares = shares_;
     }
 

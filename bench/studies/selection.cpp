@@ -54,7 +54,7 @@ std::vector<simulated_route> simulate_all(const rank_layout& layout,
         const auto work = schedule_of(layout, plans, travel);
         auto& one = routes.emplace_back(simulated_route{name, {}});
         for (const auto& m : machines)
-            one.seconds.push_back(static_cast<double>(simulate(layout, work, m).slowest) * 1e-12);
+            one.seconds.push_back(to_seconds(simulate(layout, work, m).slowest));
     }
     return routes;
 }

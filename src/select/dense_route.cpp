@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 
+#include "crossdock/base/picoseconds.hpp"
 #include "crossdock/model/price.hpp"
 #include "crossdock/route/grid.hpp"
 
@@ -21,8 +22,6 @@ struct region_sizes {
     rank_t largest;
     bool are_blocks;  // consecutive ranks, as many in each region
 };
-
-constexpr double picoseconds = 1e12;  // in a second
 
 // To and from ranks that are equally far, in one stage.
 struct partner_messages {
@@ -211,7 +210,7 @@ candidate_price price_of(const dense_way& way, const region_sizes& all, const ma
         sum += slowest;
     }
     if (m.num_cores > 0) seconds = std::max(seconds, all.num_ranks * work / m.num_cores);
-    return {way.route, std::round(seconds * picoseconds) / picoseconds, dominating_term(sum)};
+    return {way.route, to_seconds(to_picoseconds(seconds)), dominating_term(sum)};
 }
 
 }  // namespace

@@ -4,21 +4,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <optional>
+
+#include "crossdock/base/picoseconds.hpp"
 
 namespace crossdock {
 
 namespace {
-
-constexpr double picoseconds_per_second = 1e12;
-
-std::int64_t to_picoseconds(double seconds) {
-    return std::llround(seconds * picoseconds_per_second);
-}
-double to_seconds(std::int64_t picoseconds) {
-    return static_cast<double>(picoseconds) / picoseconds_per_second;
-}
 
 // The terms of a price, in the order in which they are reduced.
 constexpr std::array price_terms{

@@ -3,21 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
+
+#include "crossdock/base/picoseconds.hpp"
 
 namespace crossdock {
 
 namespace {
-
-constexpr double picoseconds_per_second = 1e12;
-
-std::int64_t to_picoseconds(double seconds) {
-    return std::llround(seconds * picoseconds_per_second);
-}
-double to_seconds(std::int64_t picoseconds) {
-    return static_cast<double>(picoseconds) / picoseconds_per_second;
-}
 
 void check(const measure_options& options) {
     if (options.max_candidates < 1 || options.exchanges_each < 1 ||

@@ -25,7 +25,7 @@ route_choice choose_by_replay(const rank_layout& layout, std::span<const pattern
             compile(layout.regions(), patterns, *make_route(candidate.route, layout.regions()),
                     {.deduplicate = options.deduplicate});
         const auto replayed = simulate(layout, schedule_of(layout, plans, options.travel), m);
-        candidate.seconds = static_cast<double>(replayed.slowest) * 1e-12;
+        candidate.seconds = to_seconds(replayed.slowest);
     }
     std::stable_sort(candidates.begin(), candidates.end(),
                      [](const auto& a, const auto& b) { return a.seconds < b.seconds; });

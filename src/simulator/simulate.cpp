@@ -17,12 +17,7 @@ namespace crossdock {
 
 namespace {
 
-constexpr double picoseconds_per_second = 1e12;
 constexpr std::size_t progress_interval = 1U << 16U;
-
-picoseconds to_picoseconds(double seconds) {
-    return static_cast<picoseconds>(std::llround(seconds * picoseconds_per_second));
-}
 
 picoseconds for_bytes(double seconds_per_byte, count_t num_bytes) {
     return to_picoseconds(seconds_per_byte * static_cast<double>(num_bytes));

@@ -9,14 +9,7 @@ namespace crossdock::tool {
 
 namespace {
 
-constexpr double picoseconds_per_second = 1e12;
 constexpr double most_seconds = 1e6;  // the simulation counts picoseconds in 64 bits
-
-picoseconds to_picoseconds(double seconds) {
-    return std::llround(seconds * picoseconds_per_second);
-}
-
-double to_seconds(picoseconds time) { return static_cast<double>(time) / picoseconds_per_second; }
 
 struct late_rank {
     rank_t rank = 0;

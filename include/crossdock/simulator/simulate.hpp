@@ -7,13 +7,11 @@
 #include <functional>
 #include <vector>
 
+#include "crossdock/base/picoseconds.hpp"
 #include "crossdock/model/machine.hpp"
 #include "crossdock/simulator/schedule.hpp"
 
 namespace crossdock {
-
-/// @brief A time of the simulation, or a stretch of it.
-using picoseconds = std::int64_t;
 
 /// @brief What is different from ranks that start together on a quiet machine.
 struct simulation_options {

@@ -25,7 +25,7 @@ TEST(ChooseByReplay, OrdersTheCheapestCandidatesByTheirSimulatedTime) {
     for (const auto& [route, seconds, term] : replayed.candidates) {
         const auto plans = compile(regions, patterns, *make_route(route, regions));
         const auto outcome = simulate(layout, schedule_of(layout, plans), default_machine());
-        EXPECT_EQ(seconds, static_cast<double>(outcome.slowest) * 1e-12) << route;
+        EXPECT_EQ(seconds, to_seconds(outcome.slowest)) << route;
         EXPECT_GE(seconds, last) << route;
         last = seconds;
         const auto cheapest = std::span(estimated.candidates).first(4);
