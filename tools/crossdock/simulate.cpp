@@ -16,7 +16,7 @@ namespace crossdock::tool {
 
 namespace {
 
-json result_json(const route_result& result, double direct_seconds) {
+json result_json(const simulated_route& result, double direct_seconds) {
     return {{"route", result.route},
             {"dedup", result.is_deduplicated},
             {"slowest_seconds", result.time.slowest_seconds},
@@ -27,16 +27,16 @@ json result_json(const route_result& result, double direct_seconds) {
             {"total", traffic_json(result.sent)}};
 }
 
-json results_json(const level_result& level) {
+json results_json(const simulated_level& level) {
     json results = json::array();
     for (const auto& result : level.routes)
         results.push_back(result_json(result, level.direct_seconds));
     return results;
 }
 
-const route_result& fastest(const level_result& level) {
+const simulated_route& fastest(const simulated_level& level) {
     return *std::min_element(level.routes.begin(), level.routes.end(),
-                             [](const route_result& a, const route_result& b) {
+                             [](const simulated_route& a, const simulated_route& b) {
                                  return a.time.slowest_seconds < b.time.slowest_seconds;
                              });
 }
@@ -48,13 +48,13 @@ struct level_sum {
     double seconds = 0;
 };
 
-double sum_of_direct(const std::vector<level_result>& levels) {
+double sum_of_direct(const std::vector<simulated_level>& levels) {
     double seconds = 0;
     for (const auto& level : levels) seconds += level.direct_seconds;
     return seconds;
 }
 
-std::vector<level_sum> sum_levels(const std::vector<level_result>& levels) {
+std::vector<level_sum> sum_levels(const std::vector<simulated_level>& levels) {
     std::vector<level_sum> sums;
     for (const auto& result : levels.front().routes)
         sums.push_back({result.route, result.is_deduplicated});
@@ -66,13 +66,13 @@ std::vector<level_sum> sum_levels(const std::vector<level_result>& levels) {
 }
 
 // The fastest route of each level.
-double sum_of_fastest(const std::vector<level_result>& levels) {
+double sum_of_fastest(const std::vector<simulated_level>& levels) {
     double seconds = 0;
     for (const auto& level : levels) seconds += fastest(level).time.slowest_seconds;
     return seconds;
 }
 
-void add_levels(json& document, const std::vector<level_result>& levels) {
+void add_levels(json& document, const std::vector<simulated_level>& levels) {
     const double direct_seconds = sum_of_direct(levels);
     json best = json::array();
     for (std::size_t k = 0; k < levels.size(); ++k) {
@@ -94,7 +94,7 @@ void add_levels(json& document, const std::vector<level_result>& levels) {
 }
 
 void print_json(const simulate_options& options, const simulated_system& system,
-                const std::vector<level_result>& levels) {
+                const std::vector<simulated_level>& levels) {
     auto document = system_json(options, system);
     document["item_bytes"] = options.item_bytes;
     document["executor"] = options.executor;
@@ -106,7 +106,7 @@ void print_json(const simulate_options& options, const simulated_system& system,
     print(document);
 }
 
-void print_level(const level_result& level) {
+void print_level(const simulated_level& level) {
     table lines({"route", "dedup", "slowest us", "mean us", "priced us", "speed-up", "waiting",
                  "copying", "region", "node", "network", "messages", "inter-region messages"});
     for (const auto& result : level.routes) {
@@ -125,7 +125,7 @@ void print_level(const level_result& level) {
     print("{}", lines.to_string());
 }
 
-void print_sums(const std::vector<level_result>& levels) {
+void print_sums(const std::vector<simulated_level>& levels) {
     const double direct_seconds = sum_of_direct(levels);
     table lines({"all levels", "dedup", "slowest us", "speed-up"});
     auto sums = sum_levels(levels);
@@ -140,7 +140,7 @@ void print_sums(const std::vector<level_result>& levels) {
 }
 
 void print_table(const simulate_options& options, const simulated_system& system,
-                 const std::vector<level_result>& levels) {
+                 const std::vector<simulated_level>& levels) {
     const auto& regions = system.layout.regions();
     print("{}: {} ranks in {} regions and {} nodes, partition {}\n", options.input.file,
           regions.num_ranks(), regions.num_regions(), system.layout.nodes().num_regions(),

@@ -54,7 +54,7 @@ struct simulated_time {
 };
 
 /// @brief One plan of all ranks, replayed.
-struct route_result {
+struct simulated_route {
     std::string route;
     bool is_deduplicated = false;
     simulated_time time;
@@ -63,14 +63,14 @@ struct route_result {
 };
 
 /// @brief One exchange over all routes.
-struct level_result {
-    std::vector<route_result> routes;
+struct simulated_level {
+    std::vector<simulated_route> routes;
     double direct_seconds = 0;  ///< `direct`, not deduplicated, by messages
 };
 
 /// @brief Replays FILE over the routes; several results only for a hierarchy.
 /// @throws error(errc::out_of_memory)  a route does not fit; nothing was replayed
-std::vector<level_result> simulate_routes(const simulate_options& options,
+std::vector<simulated_level> simulate_routes(const simulate_options& options,
                                           const simulated_system& system);
 
 /// @brief Replays the sparse exchange of FILE by every algorithm, and prints how long it takes.

@@ -67,13 +67,13 @@ class level_replay {
           done_(done),
           where_(std::move(where)) {}
 
-    level_result run(const std::vector<task>& tasks) {
+    simulated_level run(const std::vector<task>& tasks) {
         for (const auto& one : tasks) {
             check_memory(fmt::format("{}: the route {}", where_, one.way->name()),
                          needed_bytes(patterns_, *one.way), options_.memory_bytes);
         }
         const auto standard = replay(tasks.front(), 1, tasks.size());
-        level_result result{{}, standard.time.slowest_seconds};
+        simulated_level result{{}, standard.time.slowest_seconds};
         for (std::size_t k = 1; k < tasks.size(); ++k) {
             const bool is_standard = tasks[k].is_same(tasks.front());
             result.routes.push_back(is_standard ? standard : replay(tasks[k], k + 1, tasks.size()));
@@ -82,14 +82,14 @@ class level_replay {
     }
 
   private:
-    route_result replay(const task& what, std::size_t number, std::size_t num_tasks) {
+    simulated_route replay(const task& what, std::size_t number, std::size_t num_tasks) {
         const std::string position =
             fmt::format("{}, route {} ({} of {})", where_, what.way->name(), number, num_tasks);
         const travel_options travel{options_.item_bytes, what.shares_memory};
         const auto& layout = system_.layout;
         done_.tell(position);
         schedule operations;
-        route_result result{what.way->name(), what.is_deduplicated, {}, 0, {}};
+        simulated_route result{what.way->name(), what.is_deduplicated, {}, 0, {}};
         {
             const auto plans = compile(layout.regions(), patterns_, *what.way,
                                        {.deduplicate = what.is_deduplicated});
@@ -115,7 +115,7 @@ class level_replay {
 
 }  // namespace
 
-std::vector<level_result> simulate_routes(const simulate_options& options,
+std::vector<simulated_level> simulate_routes(const simulate_options& options,
                                           const simulated_system& system) {
     const auto& regions = system.layout.regions();
     const auto routes = make_routes(expand_routes(options.routes), regions);
@@ -124,7 +124,7 @@ std::vector<level_result> simulate_routes(const simulate_options& options,
     progress done("simulate");
     done.tell(options.input.file);
     auto levels = load_all_levels(options.input, regions);
-    std::vector<level_result> results;
+    std::vector<simulated_level> results;
     for (auto& level : levels) {
         const auto patterns = patterns_of(level);
         level = {};

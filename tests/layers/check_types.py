@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+"""Fails where two files define a type of the same name in one namespace.
+
+A linker keeps one of the two and says nothing: members that the compiler wrote, such as destructors, then
+run on objects of the other type.
+
+usage: check_types.py [project folder]
+"""
+import re
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+FOLDERS = ("include", "src", "tools", "bench", "examples")
+UNNAMED = re.compile(r"^namespace \{$.*?^\}  // namespace$", re.MULTILINE | re.DOTALL)
+# What the formatter leaves at the beginning of a line: a namespace, or a type that lies in no other type.
+NAMESPACE_OR_TYPE = re.compile(
+    r"^(?:namespace (?P<namespace>[\w:]+)"
+    r"|(?:struct|class|union|enum class|enum) (?:alignas\(.*\) )?(?P<type>\w+)[^:;{<]*(?::[^:][^;{]*)?) \{",
+    re.MULTILINE)
+
+
+def types_of(text):
+    """The full names of the types that a file defines for all to see."""
+    namespace = ""
+    for found in NAMESPACE_OR_TYPE.finditer(UNNAMED.sub("", text)):
+        if found["namespace"]:
+            namespace = found["namespace"]
+        else:
+            yield f"{namespace}::{found['type']}"
+
+
+def find_faults(project):
+    """All faults of a project, one sentence each."""
+    files_by_type = defaultdict(list)
+    for path in sorted(path for folder in FOLDERS for path in (project / folder).rglob("*.[ch]pp")):
+        for name in set(types_of(path.read_text(encoding="utf-8"))):
+            files_by_type[name].append(str(path.relative_to(project)))
+    return [f"{name} is defined in {' and '.join(files)}"
+            for name, files in sorted(files_by_type.items()) if len(files) > 1]
+
+
+def main():
+    project = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parents[2]
+    faults = find_faults(project)
+    print("\n".join(faults) if faults else "every type has one definition")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

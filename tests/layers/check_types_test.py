@@ -1,0 +1,48 @@
+#!/usr/bin/env python3
+"""Shows that check_types finds types of the same name, and none where there are none."""
+import tempfile
+import unittest
+from pathlib import Path
+
+from check_types import find_faults, types_of
+
+
+def in_namespace(text, name="crossdock::tool"):
+    return f"namespace {name} {{\n\n{text}\n\n}}  // namespace {name}\n"
+
+
+class CheckTypes(unittest.TestCase):
+    def faults(self, files):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in files.items():
+                path = Path(folder) / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text)
+            return find_faults(Path(folder))
+
+    def test_all_kinds_of_types_are_seen(self):
+        text = "struct a {\n};\nclass b final : public a {\n};\nenum class c : int { d };\nunion alignas(8) e {\n};"
+        self.assertEqual(list(types_of(in_namespace(text))),
+                         [f"crossdock::tool::{name}" for name in "abce"])
+
+    def test_two_definitions_are_found(self):
+        files = {
+            "tools/a.hpp": in_namespace("struct result {\n    int a;\n};"),
+            "tools/b.cpp": in_namespace("struct result {\n    double b;\n};"),
+        }
+        self.assertEqual(self.faults(files),
+                         ["crossdock::tool::result is defined in tools/a.hpp and tools/b.cpp"])
+
+    def test_other_and_unnamed_namespaces_and_declarations_pass(self):
+        result = "struct result {\n};"
+        files = {
+            "tools/a.hpp": in_namespace(result),
+            "bench/b.hpp": in_namespace(result, "crossdock::bench"),
+            "tools/c.cpp": in_namespace(f"namespace {{\n\n{result}\n\n}}  // namespace"),
+            "tools/d.cpp": in_namespace("struct result;\nstruct result::inner {\n};"),
+        }
+        self.assertEqual(self.faults(files), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
