@@ -12,6 +12,7 @@
 
 #include "bench/array/lockstep.hpp"
 #include "bench/studies/batch_time.hpp"
+#include "bench/studies/print_record.hpp"
 
 namespace {
 
@@ -214,11 +215,5 @@ int main(int argc, char** argv) {
                    "Routes that are tried without combining, too")
         ->delimiter(',');
     CLI11_PARSE(app, argc, argv);
-    try {
-        fmt::print("{}\n", run(options).dump());
-    } catch (const std::exception& fault) {
-        fmt::print(stderr, "{}\n", fault.what());
-        return 1;
-    }
-    return 0;
+    return bench::print_record([&] { return run(options); });
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bench/neighbor/hierarchy.hpp"
+#include "bench/studies/print_record.hpp"
 #include "bench/studies/replay.hpp"
 #include "crossdock/plan/compile.hpp"
 #include "crossdock/select/route_choice.hpp"
@@ -164,11 +165,5 @@ int main(int argc, char** argv) {
     app.add_option("--regions-per-node", options.regions_per_node)->capture_default_str();
     app.add_option("--machine", options.machine_name, "A preset or a file")->capture_default_str();
     CLI11_PARSE(app, argc, argv);
-    try {
-        fmt::print("{}\n", run(options).dump());
-    } catch (const std::exception& fault) {
-        fmt::print(stderr, "{}\n", fault.what());
-        return 1;
-    }
-    return 0;
+    return bench::print_record([&] { return run(options); });
 }

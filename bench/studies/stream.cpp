@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/studies/print_record.hpp"
 #include "bench/studies/stream_replay.hpp"
 
 namespace {
@@ -134,11 +135,5 @@ int main(int argc, char** argv) {
     app.add_option("--schemes", options.schemes, "ww, wps, wsp, pp")->delimiter(',');
     app.add_option("--buffer-items", options.buffer_items)->delimiter(',');
     CLI11_PARSE(app, argc, argv);
-    try {
-        fmt::print("{}\n", run(options).dump());
-    } catch (const std::exception& fault) {
-        fmt::print(stderr, "{}\n", fault.what());
-        return 1;
-    }
-    return 0;
+    return bench::print_record([&] { return run(options); });
 }

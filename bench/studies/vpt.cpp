@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bench/common/workload.hpp"
+#include "bench/studies/print_record.hpp"
 #include "bench/studies/replay.hpp"
 #include "crossdock/plan/compile.hpp"
 
@@ -139,11 +140,5 @@ int main(int argc, char** argv) {
         ->capture_default_str();
     app.add_option("--cache", options.cache, "Folder that partitions are kept in");
     CLI11_PARSE(app, argc, argv);
-    try {
-        fmt::print("{}\n", run(options).dump());
-    } catch (const std::exception& fault) {
-        fmt::print(stderr, "{}\n", fault.what());
-        return 1;
-    }
-    return 0;
+    return bench::print_record([&] { return run(options); });
 }

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
-
 namespace crossdock {
 
 namespace {
@@ -16,11 +14,6 @@ double way_seconds(const protocol_parameters& protocol, count_t message_bytes) {
 
 double from_end_to_end(const level_parameters& level, const protocol_parameters& protocol) {
     return level.send_overhead_seconds + protocol.latency_seconds + level.receive_overhead_seconds;
-}
-
-count_t item_count(const incoming_message& message) { return message.num_items; }
-count_t item_count(const outgoing_message& message) {
-    return static_cast<count_t>(message.positions.size());
 }
 
 // Items that are copied into slots, stage by stage; a rank's own in the first, if there is any.
@@ -48,8 +41,8 @@ std::vector<stage_pricer> load_of(const rank_layout& layout, const plan& p, cons
     for (std::size_t t = 0; t < stages.size(); ++t) {
         for (const auto& message : p.stages()[t].sends) {
             const auto level = layout.level_of(p.rank(), message.destination);
-            const count_t num_items = item_count(message);
-            if (options.shares_memory && level != locality_level::network) {
+            const auto num_items = static_cast<count_t>(message.positions.size());
+            if (options.hands_over(level)) {
                 stages[t].hand_over(num_items * options.item_bytes, num_items);
             } else {
                 stages[t].send(level, num_items * options.item_bytes, num_items);
@@ -57,8 +50,8 @@ std::vector<stage_pricer> load_of(const rank_layout& layout, const plan& p, cons
         }
         for (const auto& message : p.stages()[t].receives) {
             const auto level = layout.level_of(p.rank(), message.source);
-            if (options.shares_memory && level != locality_level::network) continue;
-            stages[t].receive(level, item_count(message) * options.item_bytes, 0);
+            if (!options.hands_over(level))
+                stages[t].receive(level, message.num_items * options.item_bytes);
         }
         stages[t].copy(delivered[t] * options.item_bytes, delivered[t]);
     }
@@ -68,27 +61,15 @@ std::vector<stage_pricer> load_of(const rank_layout& layout, const plan& p, cons
 }  // namespace
 
 const char* dominating_term(const stage_price& price) noexcept {
-    struct term {
-        const char* name;
-        double seconds;
-    };
-    const std::array terms{term{"sending", price.sending},   term{"receiving", price.receiving},
-                           term{"matching", price.matching}, term{"copying", price.copying},
-                           term{"transfer", price.transfer}, term{"injection", price.injection},
-                           term{"latency", price.latency}};
-    return std::max_element(terms.begin(), terms.end(),
-                            [](const term& a, const term& b) { return a.seconds < b.seconds; })
+    return std::max_element(price_terms.begin(), price_terms.end(),
+                            [&](const price_term& a, const price_term& b) {
+                                return price.*a.seconds < price.*b.seconds;
+                            })
         ->name;
 }
 
 stage_price& stage_price::operator+=(const stage_price& other) noexcept {
-    sending += other.sending;
-    receiving += other.receiving;
-    matching += other.matching;
-    copying += other.copying;
-    transfer += other.transfer;
-    injection += other.injection;
-    latency += other.latency;
+    for (const auto& term : price_terms) this->*term.seconds += other.*term.seconds;
     return *this;
 }
 
@@ -97,24 +78,22 @@ void stage_pricer::send(locality_level level, count_t message_bytes, count_t num
     const auto& here = machine_.at(level);
     const auto& protocol = here.protocol_of(message_bytes);
     sum_.sending += num_messages * here.send_overhead_seconds;
-    sum_.latency = std::max(sum_.latency, from_end_to_end(here, protocol));
+    await(level, message_bytes);
     sent_seconds_ += num_messages * way_seconds(protocol, message_bytes);
     const auto all_bytes = static_cast<count_t>(num_messages * static_cast<double>(message_bytes));
     if (level == locality_level::network) network_bytes_sent_ += all_bytes;
     copy(all_bytes, num_items);
 }
 
-void stage_pricer::receive(locality_level level, count_t message_bytes, count_t num_items,
-                           double num_messages) {
+void stage_pricer::receive(locality_level level, count_t message_bytes, double num_messages) {
     const auto& here = machine_.at(level);
     const auto& protocol = here.protocol_of(message_bytes);
     sum_.receiving += num_messages * here.receive_overhead_seconds;
-    sum_.latency = std::max(sum_.latency, from_end_to_end(here, protocol));
+    await(level, message_bytes);
     num_received_ += num_messages;
     received_seconds_ += num_messages * way_seconds(protocol, message_bytes);
     const auto all_bytes = static_cast<count_t>(num_messages * static_cast<double>(message_bytes));
     if (level == locality_level::network) network_bytes_received_ += all_bytes;
-    if (num_items > 0) copy(all_bytes, num_items);
 }
 
 void stage_pricer::await(locality_level level, count_t message_bytes) {

@@ -20,12 +20,8 @@ constexpr count_t most_peer_messages = 64;
 // placement.
 std::int64_t hash_of_arguments(const topology& regions, std::string_view route_name,
                                const compile_options& options, std::int64_t more) {
-    auto text = fmt::format("{} {} {}", route_name, options.deduplicate, more);
-    for (const auto& p : regions.placements()) {
-        text += fmt::format(" {} {} {} {} {}", p.first_rank, p.num_ranks, p.first_region,
-                            p.num_regions, p.run_length);
-    }
-    return agreement_hash(text);
+    return agreement_hash(
+        fmt::format("{} {} {}{}", route_name, options.deduplicate, more, agreement_text(regions)));
 }
 
 // A header to each of `destinations`, which both lists have in ascending order.

@@ -1,5 +1,4 @@
-#include <nlohmann/json.hpp>
-
+#include "../base/json_document.hpp"
 #include "crossdock/plan/plan.hpp"
 
 namespace crossdock {
@@ -36,28 +35,17 @@ std::string to_json(const plan& p) {
 
 plan plan_from_json(const std::string& text) {
     plan::contents data;
-    try {
-        const auto json = nlohmann::json::parse(text);
-        if (json.at("schema") != schema) {
-            throw error(errc::parse_error, "expected a plan of schema " + std::string(schema) +
-                                               ", found " + json.at("schema").dump());
-        }
-        json.at("rank").get_to(data.rank);
-        json.at("ranks").get_to(data.num_ranks);
-        json.at("route").get_to(data.route_name);
-        json.at("dedup").get_to(data.is_deduplicated);
-        json.at("items").get_to(data.num_items);
-        json.at("slots").get_to(data.num_slots);
-        json.at("stages").get_to(data.stages);
-        json.at("deliveries").get_to(data.deliveries);
-        // The conversions above round and wrap numbers that do not fit, silently.
-        if (as_json(data) != json) {
-            throw error(errc::parse_error,
-                        "not a plan: a number does not fit, or a field is unknown");
-        }
-    } catch (const nlohmann::json::exception& fault) {
-        throw error(errc::parse_error, std::string("not a plan: ") + fault.what());
-    }
+    const auto read = [&](const nlohmann::json& all) {
+        all.at("rank").get_to(data.rank);
+        all.at("ranks").get_to(data.num_ranks);
+        all.at("route").get_to(data.route_name);
+        all.at("dedup").get_to(data.is_deduplicated);
+        all.at("items").get_to(data.num_items);
+        all.at("slots").get_to(data.num_slots);
+        all.at("stages").get_to(data.stages);
+        all.at("deliveries").get_to(data.deliveries);
+    };
+    read_document(text, "plan", schema, read, [&] { return as_json(data); });
     return plan(std::move(data));
 }
 

@@ -59,18 +59,10 @@ class choice_state final : public communicator_resource {
     std::int64_t hash_ = 0;
 };
 
-std::string text_of(const topology& regions) {
-    std::string text;
-    for (const auto& p : regions.placements())
-        text += fmt::format(" {} {} {} {} {}", p.first_rank, p.num_ranks, p.first_region,
-                            p.num_regions, p.run_length);
-    return text;
-}
-
 std::int64_t hash_of_arguments(choice_state& state, const rank_layout& layout, const machine& m,
                                const estimate_options& options) {
-    return agreement_hash(fmt::format("choice{} in{} {} {} {} {}", text_of(layout.regions()),
-                                      text_of(layout.nodes()), state.hash_of(m),
+    return agreement_hash(fmt::format("choice{} in{} {} {} {} {}", agreement_text(layout.regions()),
+                                      agreement_text(layout.nodes()), state.hash_of(m),
                                       options.travel.item_bytes, options.travel.shares_memory,
                                       options.deduplicate));
 }

@@ -188,10 +188,10 @@ dense_price price_of(const dense_stage& stage, const region_sizes& all, const ma
         const count_t bytes = load.message_bytes + num_items * load.item_bytes;
         slowest.send(some.level, bytes, some.num_sent * num_items,
                      static_cast<double>(some.num_sent));
-        slowest.receive(some.level, bytes, 0, static_cast<double>(some.num_received));
+        slowest.receive(some.level, bytes, static_cast<double>(some.num_received));
         mean.send(some.level, bytes, std::llround(some.mean * static_cast<double>(num_items)),
                   some.mean);
-        mean.receive(some.level, bytes, 0, some.mean);
+        mean.receive(some.level, bytes, some.mean);
         if (some.level == locality_level::network)
             node_bytes += all.largest * some.mean * static_cast<double>(bytes);
     }

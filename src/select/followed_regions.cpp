@@ -105,10 +105,9 @@ member_summary summarize_member(const estimate_frame& frame) {
     return told;
 }
 
-std::map<rank_t, std::vector<counted_items>> receives_by_counterpart(const estimate_frame& frame,
-                                                                     const route& r) {
+receives_by_rank receives_by_counterpart(const estimate_frame& frame, const route& r) {
     const speaker_table none;
-    std::map<rank_t, std::vector<counted_items>> receives;
+    receives_by_rank receives;
     for (std::size_t e = 0; e < frame.receives.ranks().size(); ++e) {
         const rank_t source = frame.receives.ranks()[e];
         receives[r.next_hop(source, frame.here(), 0, none)].push_back(
@@ -117,14 +116,15 @@ std::map<rank_t, std::vector<counted_items>> receives_by_counterpart(const estim
     return receives;
 }
 
-void follow_counterparts(const estimate_frame& frame, const region_summary& region, const route& r,
-                         stage_loads& loads, node_items& across) {
+void follow_counterparts(const estimate_frame& frame, const region_summary& region,
+                         const receives_by_rank& by_counterpart, stage_loads& loads,
+                         node_items& across) {
     const auto& regions = frame.regions();
     const region_t own = regions.region_of(frame.here());
     items_by_rank crossing;
     items_by_rank sent_on;
     items_by_rank received;
-    for (const auto& [counterpart, items] : receives_by_counterpart(frame, r)) {
+    for (const auto& [counterpart, items] : by_counterpart) {
         for (const auto& [source, num_items] : items) {
             if (counterpart != frame.here()) {
                 received[counterpart] += num_items;

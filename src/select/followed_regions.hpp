@@ -10,15 +10,18 @@ namespace crossdock {
 /// @brief The summary of a rank's pattern, without stages and what others forward.
 member_summary summarize_member(const estimate_frame& frame);
 
+/// @brief What a rank gets from where, by the rank that it gets it through.
+using receives_by_rank = std::map<rank_t, std::vector<counted_items>>;
+
 /// @brief What the rank gets on `two_step` from where, by the member that forwards it; itself for what comes
 /// directly.
-std::map<rank_t, std::vector<counted_items>> receives_by_counterpart(const estimate_frame& frame,
-                                                                     const route& r);
+receives_by_rank receives_by_counterpart(const estimate_frame& frame, const route& r);
 
 /// @brief Adds to `two_step`, whose sends of the first stage are there, all else.
 /// @param across  receives what the node gets in the first stage
-void follow_counterparts(const estimate_frame& frame, const region_summary& region, const route& r,
-                         stage_loads& loads, node_items& across);
+void follow_counterparts(const estimate_frame& frame, const region_summary& region,
+                         const receives_by_rank& by_counterpart, stage_loads& loads,
+                         node_items& across);
 
 /// @brief Adds the three stages of `three_step`.
 /// @param across  receives what the node sends and gets in the second stage

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <optional>
 
 #include "crossdock/base/picoseconds.hpp"
@@ -11,11 +10,6 @@
 namespace crossdock {
 
 namespace {
-
-// The terms of a price, in the order in which they are reduced.
-constexpr std::array price_terms{
-    &stage_price::sending,  &stage_price::receiving, &stage_price::matching, &stage_price::copying,
-    &stage_price::transfer, &stage_price::injection, &stage_price::latency};
 
 // Of a candidate: its seconds, its work, and its terms. The last word of all counts the ranks.
 constexpr std::size_t num_words = 2 + price_terms.size();
@@ -37,9 +31,9 @@ void add_words(std::vector<reduced_word>& words, const estimated_route& prices) 
     const auto work = to_picoseconds(
         sum_of(prices.together, [](const stage_price& stage) { return stage.work(); }));
     words.push_back({work, work});
-    for (const auto term : price_terms) {
+    for (const auto& term : price_terms) {
         add([&](const auto& stages) {
-            return sum_of(stages, [&](const stage_price& stage) { return stage.*term; });
+            return sum_of(stages, [&](const stage_price& stage) { return stage.*term.seconds; });
         });
     }
 }
@@ -65,7 +59,7 @@ route_choice route_vote::decide(const machine& m) const {
         if (m.num_cores > 0) seconds = std::max(seconds, to_seconds(words[1].sum) / m.num_cores);
         stage_price largest;
         for (std::size_t k = 0; k < price_terms.size(); ++k)
-            largest.*price_terms[k] = seconds_of(words[2 + k]);
+            largest.*price_terms[k].seconds = seconds_of(words[2 + k]);
         choice.candidates.push_back({candidates_[c], seconds, dominating_term(largest)});
     }
     std::stable_sort(choice.candidates.begin(), choice.candidates.end(),

@@ -44,6 +44,8 @@ class route_estimator::implementation {
           own_(summarize_member(frame_)),
           region_(frame_.regions(), p.rank) {
         for (const auto& candidate : candidates_) {
+            if (is_by_counterparts(*candidate))
+                by_counterpart_ = receives_by_counterpart(frame_, *candidate);
             const auto& followed = followed_.emplace_back(follow(*candidate));
             for (std::size_t t = 0; t < followed.sends.size(); ++t)
                 own_.stages.push_back(network_items(followed.sends[t], followed.receives[t]));
@@ -55,17 +57,14 @@ class route_estimator::implementation {
         const auto& regions = frame_.regions();
         std::vector<word_message> outbox;
         if (regions.num_regions() == 1) return outbox;
-        std::map<rank_t, std::vector<counted_items>> forwarded;
-        for (const auto& candidate : candidates_) {
-            if (is_by_counterparts(*candidate))
-                forwarded = receives_by_counterpart(frame_, *candidate);
-        }
         const region_t region = regions.region_of(frame_.here());
         auto told = own_;
         for (rank_t local = 0; local < regions.region_size(region); ++local) {
             const rank_t member = regions.rank_at(region, local);
             if (member == frame_.here()) continue;
-            told.forwarded = std::move(forwarded[member]);
+            const auto found = by_counterpart_.find(member);
+            told.forwarded.clear();
+            if (found != by_counterpart_.end()) told.forwarded = found->second;
             outbox.push_back({member, told.to_words()});
         }
         return outbox;
@@ -148,7 +147,7 @@ class route_estimator::implementation {
         if (is_by_speakers(r)) {
             follow_speakers(frame_, region_, loads, nodes[1]);
         } else if (is_by_counterparts(r)) {
-            follow_counterparts(frame_, region_, r, loads, nodes[0]);
+            follow_counterparts(frame_, region_, by_counterpart_, loads, nodes[0]);
         } else {
             loads.add_deliveries(r.num_stages() - 1);
         }
@@ -163,6 +162,7 @@ class route_estimator::implementation {
     const std::vector<std::unique_ptr<route>>& candidates_;
     member_summary own_;
     region_summary region_;
+    receives_by_rank by_counterpart_;       // of `two_step`
     std::vector<followed_route> followed_;  // by candidate, as are prices
     std::vector<estimated_route> prices_;
 };

@@ -39,12 +39,13 @@ class stage_loads {
         : frame_(frame), stages_(static_cast<std::size_t>(num_stages), stage_pricer(frame.m)) {}
 
     void add_send(int stage, locality_level level, count_t num_items) {
-        if (is_shared(level)) return at(stage).hand_over(bytes_of(num_items), num_items);
+        if (frame_.options.travel.hands_over(level))
+            return at(stage).hand_over(bytes_of(num_items), num_items);
         at(stage).send(level, bytes_of(num_items), num_items);
     }
 
     void add_receive(int stage, locality_level level, count_t num_items) {
-        if (!is_shared(level)) at(stage).receive(level, bytes_of(num_items), 0);
+        if (!frame_.options.travel.hands_over(level)) at(stage).receive(level, bytes_of(num_items));
     }
 
     /// @brief Another rank of the node waits for the message, and this one for what it forwards of it.
@@ -66,10 +67,6 @@ class stage_loads {
   private:
     count_t bytes_of(count_t num_items) const {
         return num_items * frame_.options.travel.item_bytes;
-    }
-
-    bool is_shared(locality_level level) const {
-        return frame_.options.travel.shares_memory && level != locality_level::network;
     }
 
     stage_pricer& at(int stage) { return stages_[static_cast<std::size_t>(stage)]; }

@@ -46,8 +46,7 @@ class plan_writer {
         what.peer = peer;
         what.tag = stage;
         what.message_bytes = num_items * options_.item_bytes;
-        what.is_hand_over = options_.shares_memory &&
-                            layout_.level_of(plan_.rank(), peer) != locality_level::network;
+        what.is_hand_over = options_.hands_over(layout_.level_of(plan_.rank(), peer));
         return what;
     }
 

@@ -6,6 +6,7 @@
 #include "bench/neighbor/hierarchy.hpp"
 #include "crossdock/select/route_choice.hpp"
 #include "tools/crossdock/all_ranks.hpp"
+#include "tools/crossdock/machine_input.hpp"
 #include "tools/crossdock/output.hpp"
 #include "tools/crossdock/pattern_input.hpp"
 #include "tools/crossdock/statistics_json.hpp"
@@ -18,8 +19,7 @@ namespace {
 
 struct explain_options {
     pattern_input input;
-    std::string nodes_text;  // empty: every region is a node
-    std::string machine_name;
+    machine_input where;
     bool without_dedup = false;
     count_t item_bytes = 8;
     std::string executor = "auto";
@@ -34,16 +34,14 @@ struct chooser {
 };
 
 chooser make_chooser(const explain_options& options) {
-    const auto regions = options.input.regions();
-    const auto nodes = options.nodes_text.empty()
-                           ? regions
-                           : topology::from_string(options.nodes_text, regions.num_ranks());
+    auto layout = options.where.layout(options.input.regions());
+    const auto& nodes = layout.nodes();
     estimate_options how;
     how.travel.item_bytes = options.item_bytes;
     how.travel.shares_memory =
         options.executor != "persistent" && nodes.num_regions() < nodes.num_ranks();
     how.deduplicate = !options.without_dedup;
-    return {rank_layout(regions, nodes), load_machine(options.machine_name), how};
+    return {std::move(layout), options.where.load(), how};
 }
 
 std::vector<route_choice> choose(const explain_options& options, const chooser& with) {
@@ -141,7 +139,6 @@ int run(const explain_options& options) {
 
 void add_explain(CLI::App& app, action& chosen) {
     auto options = std::make_shared<explain_options>();
-    options->machine_name = default_machine().name;
     auto* verb = app.add_subcommand(
         "explain",
         "Which route \"auto\" takes for the halo of y = A x, and why: what every candidate is "
@@ -151,10 +148,7 @@ void add_explain(CLI::App& app, action& chosen) {
                      "amg:FOLDER[:LEVEL], a recorded multigrid hierarchy")
         ->required();
     add_division(*verb, options->input);
-    verb->add_option("--nodes", options->nodes_text,
-                     "Nodes, written as regions are; every region is one if not given");
-    verb->add_option("--machine", options->machine_name, "A preset or a file")
-        ->capture_default_str();
+    add_machine(*verb, options->where);
     verb->add_flag("--no-dedup", options->without_dedup,
                    "An item travels once for each of its destinations");
     verb->add_option("--item-bytes", options->item_bytes, "Bytes of an item")

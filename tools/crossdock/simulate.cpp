@@ -173,7 +173,6 @@ int run(const simulate_options& options) {
 
 void add_simulate(CLI::App& app, action& chosen) {
     auto options = std::make_shared<simulate_options>();
-    options->machine_name = default_machine().name;
     auto* verb = app.add_subcommand(
         "simulate",
         "Replay the halo of y = A x over every route on a machine that is described by numbers; "
@@ -184,10 +183,7 @@ void add_simulate(CLI::App& app, action& chosen) {
                      "amg:FOLDER[:LEVEL], a recorded multigrid hierarchy")
         ->required();
     add_division(*verb, options->input);
-    verb->add_option("--nodes", options->nodes_text,
-                     "Nodes, written as regions are; every region is one if not given");
-    verb->add_option("--machine", options->machine_name, "A preset or a file")
-        ->capture_default_str();
+    add_machine(*verb, options->where);
     auto* exchange = add_exchange(*verb, options->exchange,
                                   "Replay the sparse data exchange of `bench exchange` instead, by "
                                   "every algorithm; auto as it "

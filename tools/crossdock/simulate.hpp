@@ -9,6 +9,7 @@
 #include "crossdock/plan/statistics.hpp"
 #include "crossdock/simulator/simulate.hpp"
 #include "tools/crossdock/exchange_input.hpp"
+#include "tools/crossdock/machine_input.hpp"
 #include "tools/crossdock/pattern_input.hpp"
 #include "tools/crossdock/progress.hpp"
 #include "tools/crossdock/statistics_json.hpp"
@@ -18,8 +19,7 @@ namespace crossdock::tool {
 /// @brief Whose communication is replayed on which machine, and how it is shown.
 struct simulate_options {
     pattern_input input;
-    std::string nodes_text;  ///< empty: every region is a node
-    std::string machine_name;
+    machine_input where;
     std::vector<std::string> routes{"all"};
     bool without_dedup_only = false;
     count_t item_bytes = 8;
@@ -71,7 +71,7 @@ struct simulated_level {
 /// @brief Replays FILE over the routes; several results only for a hierarchy.
 /// @throws error(errc::out_of_memory)  a route does not fit; nothing was replayed
 std::vector<simulated_level> simulate_routes(const simulate_options& options,
-                                          const simulated_system& system);
+                                             const simulated_system& system);
 
 /// @brief Replays the sparse exchange of FILE by every algorithm, and prints how long it takes.
 /// @throws error(errc::out_of_memory)  an algorithm does not fit; nothing was replayed

@@ -116,7 +116,7 @@ class level_replay {
 }  // namespace
 
 std::vector<simulated_level> simulate_routes(const simulate_options& options,
-                                          const simulated_system& system) {
+                                             const simulated_system& system) {
     const auto& regions = system.layout.regions();
     const auto routes = make_routes(expand_routes(options.routes), regions);
     const auto direct = make_route("direct", regions);

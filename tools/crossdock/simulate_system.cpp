@@ -70,15 +70,9 @@ std::vector<named_share> named_shares(const time_shares& shares) {
 }  // namespace
 
 simulated_system make_system(const simulate_options& options) {
-    const auto regions = options.input.regions();
-    const auto& nodes_text = options.nodes_text;
     simulated_system system{
-        rank_layout(regions, nodes_text.empty()
-                                 ? regions
-                                 : topology::from_string(nodes_text, options.input.num_ranks)),
-        load_machine(options.machine_name),
-        {}};
-    system.conditions.start = start_times(options.late, regions.num_ranks());
+        options.where.layout(options.input.regions()), options.where.load(), {}};
+    system.conditions.start = start_times(options.late, system.layout.num_ranks());
     system.conditions.mean_noise = to_picoseconds(options.noise_seconds);
     system.conditions.seed = options.seed;
     return system;

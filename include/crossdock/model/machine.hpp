@@ -94,13 +94,10 @@ machine machine_from_json(const std::string& text);
 /// @brief The machines that come with the library; `docs/machines.md` describes them.
 const std::vector<machine>& machine_presets();
 
-/// @brief The text of a preset, or of a file, for `machine_from_json`.
+/// @brief A preset, or the machine in a file.
 /// @param name_or_path  a preset's name; or else a path
 /// @throws error(errc::file_error)  neither; the text lists the presets
-std::string machine_text(const std::string& name_or_path);
-
-/// @brief A preset, or the machine in a file.
-/// @throws as `machine_text` and `machine_from_json`, with the file's name
+/// @throws as `machine_from_json`, with the file's name
 machine load_machine(const std::string& name_or_path);
 
 /// @brief The machine that is assumed where none is given: the preset "generic_100g".

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <span>
 #include <vector>
 
@@ -16,6 +17,11 @@ struct travel_options {
     count_t item_bytes = 8;
     /// Ranks of a node hand items over in shared memory, without messages.
     bool shares_memory = false;
+
+    /// @brief Whether items go without a message to a rank so far away.
+    bool hands_over(locality_level level) const noexcept {
+        return shares_memory && level != locality_level::network;
+    }
 };
 
 /// @brief The seconds of one rank in one stage, by what they are spent on.
@@ -45,6 +51,20 @@ struct stage_price {
 /// A rank works while messages of others are under way, and a message waits for the stage before it.
 double rank_seconds(std::span<const stage_price> stages) noexcept;
 
+/// @brief One of the terms that a price consists of.
+struct price_term {
+    const char* name;
+    double stage_price::*seconds;
+};
+
+inline constexpr std::array price_terms{price_term{"sending", &stage_price::sending},
+                                        price_term{"receiving", &stage_price::receiving},
+                                        price_term{"matching", &stage_price::matching},
+                                        price_term{"copying", &stage_price::copying},
+                                        price_term{"transfer", &stage_price::transfer},
+                                        price_term{"injection", &stage_price::injection},
+                                        price_term{"latency", &stage_price::latency}};
+
 /// @brief The term that most of a stage's time goes to, e.g. "sending".
 const char* dominating_term(const stage_price& price) noexcept;
 
@@ -64,9 +84,8 @@ class stage_pricer {
     /// @brief `num_messages` alike of `message_bytes` each, gathered from `num_items` items in all.
     void send(locality_level level, count_t message_bytes, count_t num_items,
               double num_messages = 1);
-    /// @brief As `send`; `num_items` are those that are copied out of the messages.
-    void receive(locality_level level, count_t message_bytes, count_t num_items,
-                 double num_messages = 1);
+    /// @brief As `send`; what is done with the items is another matter.
+    void receive(locality_level level, count_t message_bytes, double num_messages = 1);
     /// @brief A message to another rank that this one waits for.
     void await(locality_level level, count_t message_bytes);
     /// @brief Items that ranks of a node give each other in shared memory: copied, not sent.

@@ -19,7 +19,7 @@ TEST(StagePricer, MessagesOfARankFollowEachOtherAndTheLatencyCountsOnce) {
     stage_pricer stage(m);
     stage.send(locality_level::network, 50, 0);
     stage.send(locality_level::network, 10, 0);
-    stage.receive(locality_level::region, 40, 0);
+    stage.receive(locality_level::region, 40);
 
     const auto price = stage.price(0);
 
@@ -37,7 +37,7 @@ TEST(StagePricer, SearchGrowsWithTheSquareOfTheMessages) {
     auto m = test::uniform_machine(0, 0, 0);
     m.matching_seconds = 8 * ns;
     stage_pricer stage(m);
-    stage.receive(locality_level::network, 8, 0, 10);
+    stage.receive(locality_level::network, 8, 10);
 
     EXPECT_NEAR(stage.price(0).matching, 8 * 100 / 4 * ns, tiny);
 }

@@ -36,7 +36,7 @@ double slowest_seconds(const route& way, const topology& regions, int stage, con
         auto& one = ranks.emplace_back(m);
         const auto [destinations, sources] = way.partners(rank, stage);
         for (const rank_t to : destinations) one.send(layout.level_of(rank, to), header_bytes, 0);
-        for (const rank_t from : sources) one.receive(layout.level_of(rank, from), header_bytes, 0);
+        for (const rank_t from : sources) one.receive(layout.level_of(rank, from), header_bytes);
         node_of(rank) += one.network_bytes_sent();
     }
     double slowest = 0;

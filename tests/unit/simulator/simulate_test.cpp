@@ -42,6 +42,18 @@ schedule one_message(count_t bytes) {
     return s;
 }
 
+// Ranks 1, 2 and 3 send to rank 0.
+schedule three_to_one(count_t bytes) {
+    schedule s;
+    s.begin_rank();
+    for (const rank_t peer : {1, 2, 3}) s.add(receive_from(peer, bytes));
+    for (int k = 0; k < 3; ++k) {
+        s.begin_rank();
+        s.add(send_to(0, bytes));
+    }
+    return s;
+}
+
 rank_layout layout_of(const char* regions) { return rank_layout(topology::from_string(regions)); }
 
 TEST(Simulate, OneMessageTakesTwoOverheadsTheLatencyAndItsBytesButOne) {
@@ -75,13 +87,7 @@ TEST(Simulate, MessagesOfOneRankFollowEachOtherByOverheadOrBytes) {
 
 TEST(Simulate, ReceivingTakesTheCoreOneMessageAfterTheOther) {
     const auto m = test::uniform_machine(100, 1000, 0);
-    schedule s;
-    s.begin_rank();
-    for (const rank_t peer : {1, 2, 3}) s.add(receive_from(peer, 8));
-    for (int k = 0; k < 3; ++k) {
-        s.begin_rank();
-        s.add(send_to(0, 8));
-    }
+    const auto s = three_to_one(8);
 
     EXPECT_EQ(simulate(layout_of("4x1"), s, m).slowest, (100 + 1000 + 3 * 100) * ns);
 }
@@ -123,13 +129,7 @@ TEST(SimulateLogGP, InARingAllAreDoneAfterOneMessage) {
 
 TEST(SimulateLogGP, FanInTakesTheBytesOfAllOneAfterTheOther) {
     const auto m = test::uniform_machine(100, 1000, 2);
-    schedule s;
-    s.begin_rank();
-    for (const rank_t peer : {1, 2, 3}) s.add(receive_from(peer, 101));
-    for (int k = 0; k < 3; ++k) {
-        s.begin_rank();
-        s.add(send_to(0, 101));
-    }
+    const auto s = three_to_one(101);
 
     // First bytes are there at 1100, and the way in takes 200 for each: last bytes at 1300, 1500 and
     // 1700; the core is done 100 later, before the next one is there.
@@ -223,13 +223,7 @@ TEST(Simulate, RanksOfANodeShareItsWayToOtherNodes) {
 TEST(Simulate, AMessagePaysForTheReceivesThatWaitBeforeItsOwn) {
     auto m = test::uniform_machine(0, 1000, 0);
     m.matching_seconds = 10e-9;
-    schedule s;
-    s.begin_rank();
-    for (const rank_t peer : {1, 2, 3}) s.add(receive_from(peer, 8));
-    for (int k = 0; k < 3; ++k) {
-        s.begin_rank();
-        s.add(send_to(0, 8));
-    }
+    const auto s = three_to_one(8);
     simulation_options reversed;
     reversed.start = {0, 200 * ns, 100 * ns, 0};
 
