@@ -166,10 +166,18 @@ class measurer {
     void measure_level(locality_level level, rank_pair pair) {
         const std::string name = locality_level_names[static_cast<std::size_t>(level)];
         auto& samples = samples_.levels[static_cast<std::size_t>(level)].emplace();
+        samples.num_ranks = count_ranks(level);
         samples.one_way = ping_pong(pair, begin(name + " ping-pong", ping_pong_share));
         measure_bursts(level, samples, begin(name + " bursts", burst_share));
         if (samples_.num_cores > 0)
             samples.loads = measure_loads(level, begin(name + " loads", load_share));
+    }
+
+    int count_ranks(locality_level level) const {
+        int count = 0;
+        for (rank_t rank = 0; rank < comm_.num_ranks(); ++rank)
+            count += !peers_of(layout_, rank, level, 1).empty();
+        return count;
     }
 
     std::vector<timed_amount> ping_pong(rank_pair pair, double seconds) {
@@ -241,7 +249,7 @@ class measurer {
             std::vector<double> sends;
             for (const auto& round : found[c]) {
                 times.push_back(time_of(round));
-                sends.push_back(std::max(round.part / comm_.num_ranks(), least_seconds));
+                sends.push_back(std::max(round.part / samples.num_ranks, least_seconds));
             }
             samples.bursts.push_back({counts[c], lower_quartile(std::move(times))});
             samples.sends.push_back({counts[c], lower_quartile(std::move(sends))});

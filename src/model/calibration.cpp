@@ -60,10 +60,10 @@ class machine_fitter {
         found().sources["levels.self"] = "assumed: a copy";
     }
 
-    // The share of a core that a rank has while all work.
-    double core_share() const {
+    // The share of a core that a rank of a level has while all of them work.
+    double core_share(const level_samples& level) const {
         if (samples_.num_cores == 0) return 1;
-        return static_cast<double>(samples_.num_cores) / samples_.num_ranks;
+        return static_cast<double>(samples_.num_cores) / level.num_ranks;
     }
 
     void fit_overheads(std::size_t level, const level_samples& samples) {
@@ -71,7 +71,7 @@ class machine_fitter {
         const auto both = fit_line(samples.bursts);
         const auto sends = fit_line(samples.sends);
         auto& here = found().levels[level];
-        const double overheads = core_share() * both.line.slope_seconds;
+        const double overheads = core_share(samples) * both.line.slope_seconds;
         here.send_overhead_seconds = std::min(sends.line.slope_seconds, overheads);
         here.receive_overhead_seconds = overheads - here.send_overhead_seconds;
         found().sources["levels." + name + ".send_overhead_seconds"] =
@@ -95,17 +95,17 @@ class machine_fitter {
         const std::string name = locality_level_names[level];
         found().sources["levels." + name] =
             measured(name + " ping-pong", samples.one_way.size(), postal.relative_error);
-        if (!samples.loads.empty()) fit_byte_work(level, samples.loads);
+        if (!samples.loads.empty()) fit_byte_work(level, samples);
     }
 
     // Two ranks of a ping-pong copy at once, and have all cores: busy cores tell what bytes cost.
-    void fit_byte_work(std::size_t level, const std::vector<timed_amount>& loads) {
-        const auto fit = fit_line(loads);
+    void fit_byte_work(std::size_t level, const level_samples& samples) {
+        const auto fit = fit_line(samples.loads);
         const std::string name = locality_level_names[level];
-        const auto source = measured(name + " loads", loads.size(), fit.relative_error);
+        const auto source = measured(name + " loads", samples.loads.size(), fit.relative_error);
         auto& here = found().levels[level];
         for (auto* protocol : {&here.eager, &here.rendezvous})
-            protocol->seconds_per_byte = core_share() * fit.line.slope_seconds;
+            protocol->seconds_per_byte = core_share(samples) * fit.line.slope_seconds;
         for (const char* protocol : {"eager", "rendezvous"})
             found().sources[fmt::format("levels.{}.{}.seconds_per_byte", name, protocol)] = source;
     }

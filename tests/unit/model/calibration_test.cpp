@@ -24,7 +24,8 @@ level_samples samples_of_level(double alpha, double beta, double burst_slope, do
     return {line_samples(alpha, beta, {1, 16, 256, 4096, 65536}),
             line_samples(10 * us, burst_slope, {1, 2, 4, 8}),
             line_samples(0.1 * us, send_slope, {1, 2, 4, 8}),
-            {}};
+            {},
+            16};
 }
 
 machine_samples alone() {
@@ -78,7 +79,6 @@ TEST(FitMachine, WhatIsMeasuredSaysSoWithItsError) {
 
 TEST(FitMachine, SharedCoresHaveTheirPartOfABurst) {
     auto samples = complete();
-    samples.num_ranks = 16;
     samples.num_cores = 2;
     samples.turn_seconds = 3 * us;
     // 16 ranks on 2 cores: a message more for each takes eight times the work of one.
@@ -92,9 +92,22 @@ TEST(FitMachine, SharedCoresHaveTheirPartOfABurst) {
     EXPECT_EQ(m.turn_seconds, 3 * us);
 }
 
-TEST(FitMachine, BytesCostSharedCoresTheirPartOfALoad) {
+TEST(FitMachine, RanksWithoutOthersAtALevelHaveNoPartOfItsBursts) {
     auto samples = complete();
     samples.num_ranks = 16;
+    samples.num_cores = 2;
+    // 6 ranks on 2 cores: three times the work of one.
+    samples.levels[region]->num_ranks = 6;
+    samples.levels[region]->bursts = line_samples(100 * us, 3 * 0.3 * us, {1, 2, 4, 8});
+
+    const auto m = fit_machine(samples).found;
+
+    EXPECT_NEAR(m.at(locality_level::region).send_overhead_seconds, 0.1 * us, 1e-6 * us);
+    EXPECT_NEAR(m.at(locality_level::region).receive_overhead_seconds, 0.2 * us, 1e-6 * us);
+}
+
+TEST(FitMachine, BytesCostSharedCoresTheirPartOfALoad) {
+    auto samples = complete();
     samples.num_cores = 2;
     samples.levels[network]->loads = line_samples(100 * us, 8 * 1.5 * ns, {256, 4096, 65536});
 
