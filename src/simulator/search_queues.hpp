@@ -1,5 +1,5 @@
 /// @file
-/// @brief How far a message's receive is from the front of its rank's queue.
+/// @brief How far a message, or its receive, is from the front of its rank's queue.
 #pragma once
 
 #include <cstdint>
@@ -9,19 +9,19 @@
 
 namespace crossdock {
 
-/// @brief The receives that wait, of all ranks, each rank's in the order in which they were posted.
+/// @brief What waits to be found, of all ranks, each rank's in the order in which it came.
 ///
 /// A Fenwick tree for each rank, all in one array.
-class waiting_receives {
+class search_queues {
   public:
-    /// @param num_receives  of each rank
-    explicit waiting_receives(const std::vector<std::uint32_t>& num_receives);
+    /// @param lengths  how many entries each rank's queue has over time, at most
+    explicit search_queues(const std::vector<std::uint32_t>& lengths);
 
-    /// @brief Adds a receive at the end of a rank's queue.
+    /// @brief Adds an entry at the end of a rank's queue.
     /// @return its place, for `take`
-    std::uint32_t post(rank_t rank);
+    std::uint32_t append(rank_t rank);
 
-    /// @brief Removes a receive.
+    /// @brief Removes an entry.
     /// @return how many were before it
     std::uint32_t take(rank_t rank, std::uint32_t place);
 
@@ -29,7 +29,7 @@ class waiting_receives {
     struct queue {
         std::size_t first;
         std::uint32_t length;
-        std::uint32_t num_posted = 0;
+        std::uint32_t num_appended = 0;
     };
 
     void add(const queue& of, std::uint32_t place, std::int32_t amount);

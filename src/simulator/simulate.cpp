@@ -10,8 +10,8 @@
 #include <random>
 
 #include "message_pairs.hpp"
+#include "search_queues.hpp"
 #include "shared_cores.hpp"
-#include "waiting_receives.hpp"
 
 namespace crossdock {
 
@@ -46,7 +46,7 @@ struct event {
 // What is known of an operation that receives.
 struct message_state {
     picoseconds sent = 0;      // when the sender's core was done with it
-    std::uint32_t place = 0;   // in the queue of waiting receives
+    std::uint32_t place = 0;   // in the queue of waiting receives or in that of unexpected messages
     std::uint32_t passed = 0;  // others that were looked at first
     bool is_posted = false;
     bool is_requested = false;
@@ -56,8 +56,7 @@ struct message_state {
 };
 
 struct rank_state {
-    std::deque<std::uint32_t> ready;        // operations, over all ranks
-    std::vector<std::uint32_t> unexpected;  // messages that no receive waits for
+    std::deque<std::uint32_t> ready;  // operations, over all ranks
     std::uint32_t current = 0;
     bool is_busy = false;
     picoseconds idle_since = 0;
@@ -86,6 +85,7 @@ class replay {
           messages_(s.num_operations()),
           ranks_(static_cast<std::size_t>(s.num_ranks())),
           waiting_(count_receives()),
+          unexpected_(count_receives()),
           rank_ways_(ranks_.size()),
           node_ways_(static_cast<std::size_t>(layout.nodes().num_regions())),
           cores_(m.num_cores, s.num_ranks(), to_picoseconds(m.turn_seconds)),
@@ -379,7 +379,7 @@ class replay {
     }
 
     void note_unexpected(std::uint32_t receive) {
-        state_of(rank_of_[receive]).unexpected.push_back(receive);
+        messages_[receive].place = unexpected_.append(rank_of_[receive]);
     }
 
     void post(std::uint32_t receive) {
@@ -390,14 +390,12 @@ class replay {
             if (message.has_come) enqueue(receive);
             return;
         }
-        message.place = waiting_.post(rank);
-        if (!message.has_come && !message.is_requested) return;
-        auto& unexpected = state_of(rank).unexpected;
-        const auto found = std::find(unexpected.begin(), unexpected.end(), receive);
-        message.passed = static_cast<std::uint32_t>(found - unexpected.begin());
-        unexpected.erase(found);
+        if (!message.has_come && !message.is_requested) {
+            message.place = waiting_.append(rank);
+            return;
+        }
+        message.passed = unexpected_.take(rank, message.place);
         message.was_late = true;
-        waiting_.take(rank, message.place);
         if (message.has_come) {
             enqueue(receive);
         } else {
@@ -445,7 +443,8 @@ class replay {
     std::vector<std::uint32_t> dependents_;
     std::vector<message_state> messages_;
     std::vector<rank_state> ranks_;
-    waiting_receives waiting_;
+    search_queues waiting_;     // receives
+    search_queues unexpected_;  // messages that no receive waits for
     ways rank_ways_;
     ways node_ways_;
     shared_cores cores_;
@@ -476,7 +475,7 @@ std::size_t simulation_bytes(rank_t num_ranks, std::size_t num_operations) noexc
     constexpr std::size_t bytes_per_event = 2 * sizeof(event);
     constexpr std::size_t bytes_per_operation = sizeof(operation) + sizeof(message_state) +
                                                 3 * sizeof(std::size_t) +
-                                                8 * sizeof(std::uint32_t) + bytes_per_event;
+                                                9 * sizeof(std::uint32_t) + bytes_per_event;
     constexpr std::size_t bytes_per_rank = sizeof(rank_state) + 1024;
     return num_operations * bytes_per_operation +
            static_cast<std::size_t>(num_ranks) * bytes_per_rank;

@@ -234,6 +234,16 @@ TEST(Simulate, AMessagePaysForTheReceivesThatWaitBeforeItsOwn) {
               (20 + 10) * ns + (1000 + (100 - 20) + (100 - 10)) * ns);
 }
 
+TEST(Simulate, AReceiveThatIsLatePaysForTheMessagesThatCameBeforeItsOwn) {
+    auto m = test::uniform_machine(0, 1000, 0);
+    m.matching_seconds = 10e-9;
+    simulation_options late;
+    late.start = {5000 * ns, 200 * ns, 100 * ns, 0};
+
+    // They came from 3, 2 and 1: the first receive passes two, the second one, the third none.
+    EXPECT_EQ(simulate(layout_of("4x1"), three_to_one(8), m, late).slowest, (5000 + 20 + 10) * ns);
+}
+
 TEST(Simulate, CopiesKeepTheCoreBusy) {
     auto m = test::uniform_machine(0, 0, 0);
     m.copy_seconds_per_byte = 1e-9;
