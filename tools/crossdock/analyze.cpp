@@ -97,7 +97,8 @@ void print_table(const analyze_options& options, const topology& regions,
 
 void analyze_routes(const analyze_options& options, const topology& regions) {
     const auto reports = count_all(options, regions);
-    (options.input.as_json ? print_json : print_table)(options, regions, reports);
+    options.input.as_json ? print_json(options, regions, reports)
+                          : print_table(options, regions, reports);
 }
 
 int run(const analyze_options& options) {

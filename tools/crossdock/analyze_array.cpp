@@ -207,7 +207,7 @@ bool analyze_array(const analyze_input& input, const array_analysis& options,
     for (const auto& who : entrants(routes, options.combine, regions))
         record.reports.push_back(count_one(who, record, plans));
     plans.close();
-    (input.as_json ? print_json : print_table)(record);
+    input.as_json ? print_json(record) : print_table(record);
     return record.run.is_verified;
 }
 

@@ -90,7 +90,8 @@ void print_table(const analyze_input& input, const exchange_choice& options,
 void analyze_exchange(const analyze_input& input, const exchange_choice& options,
                       const topology& regions) {
     const auto reports = count_all(algorithms_of(options, regions), input, options, regions);
-    (input.as_json ? print_json : print_table)(input, options, regions, reports);
+    input.as_json ? print_json(input, options, regions, reports)
+                  : print_table(input, options, regions, reports);
 }
 
 }  // namespace crossdock::tool

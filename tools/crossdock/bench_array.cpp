@@ -121,7 +121,7 @@ void print_table(const array_task& task, const bench::array::result& found) {
 
 int bench_batches(const communicator& comm, const array_task& task) {
     const auto found = contest(comm, task.work, entrants(comm, task), task.options.contest);
-    if (comm.rank() == 0) (task.options.as_json ? print_json : print_table)(task, found);
+    if (comm.rank() == 0) task.options.as_json ? print_json(task, found) : print_table(task, found);
     return exit_code(found.standings);
 }
 

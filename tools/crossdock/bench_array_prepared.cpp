@@ -15,7 +15,7 @@ using bench::array::prepared_entrant;
 using bench::array::prepared_standing;
 
 // The first one is what the others are compared with.
-std::vector<prepared_entrant> entrants(const communicator& comm, const array_task& task) {
+std::vector<prepared_entrant> prepared_entrants(const communicator& comm, const array_task& task) {
     std::vector<prepared_entrant> all;
     if (petsc_obstacle().empty()) {
         for (const char* type : {"basic", "neighbor"})
@@ -91,8 +91,9 @@ void print_table(const array_task& task, const std::vector<prepared_standing>& s
 
 int bench_prepared(const communicator& comm, const array_task& task) {
     const auto standings =
-        contest_prepared(comm, task.work, entrants(comm, task), task.options.contest);
-    if (comm.rank() == 0) (task.options.as_json ? print_json : print_table)(task, standings);
+        contest_prepared(comm, task.work, prepared_entrants(comm, task), task.options.contest);
+    if (comm.rank() == 0)
+        task.options.as_json ? print_json(task, standings) : print_table(task, standings);
     return exit_code(standings);
 }
 

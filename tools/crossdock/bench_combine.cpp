@@ -70,7 +70,8 @@ int run(const combine_bench_options& options) {
                                                 : parse_combining(name));
         const auto found = measure_combining(comm, strategies, options.rate);
         comm.close();
-        if (world.rank() == 0) (options.as_json ? print_json : print_table)(options, found);
+        if (world.rank() == 0)
+            options.as_json ? print_json(options, found) : print_table(options, found);
         const bool is_right = std::all_of(found.rates.begin(), found.rates.end(),
                                           [](const auto& one) { return one.is_verified; });
         return is_right ? 0 : 1;

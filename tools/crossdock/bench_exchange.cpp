@@ -90,7 +90,8 @@ int run(const exchange_bench_options& options) {
         const auto part = bench::distribute(comm, input.file, input.partition, regions);
         const auto standings = bench::sparse::contest(comm, regions, part, algorithms, contest);
         if (comm.rank() == 0)
-            (options.as_json ? print_json : print_table)(options, regions, standings);
+            options.as_json ? print_json(options, regions, standings)
+                            : print_table(options, regions, standings);
         return exit_code(standings);
     });
 }

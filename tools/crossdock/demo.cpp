@@ -104,7 +104,9 @@ int run(const demo_options& options) {
                                                             : options.topology_text);
         const auto part = bench::distribute(comm, options.file, "block", regions);
         const auto shown = show_all(comm, regions, part);
-        if (comm.rank() == 0) (options.as_json ? print_json : print_table)(options, regions, shown);
+        if (comm.rank() == 0)
+            options.as_json ? print_json(options, regions, shown)
+                            : print_table(options, regions, shown);
         const bool is_right = std::all_of(shown.begin(), shown.end(),
                                           [](const auto& one) { return one.is_verified; });
         return is_right ? 0 : wrong_result;

@@ -130,7 +130,7 @@ int run(const explain_options& options) {
     if (!is_first_process()) return 0;
     const auto with = make_chooser(options);
     const auto choices = choose(options, with);
-    (options.as_json ? print_json : print_tables)(options, with, choices);
+    options.as_json ? print_json(options, with, choices) : print_tables(options, with, choices);
     flush_output();
     return 0;
 }

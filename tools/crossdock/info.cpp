@@ -74,7 +74,8 @@ int run(const info_options& options) {
     return on_all_ranks([&](const communicator& comm) {
         const auto regions = find_topology(options, comm);
         if (comm.rank() == 0)
-            (options.as_json ? print_json : print_table)(options, regions, comm.num_ranks());
+            options.as_json ? print_json(options, regions, comm.num_ranks())
+                            : print_table(options, regions, comm.num_ranks());
         return 0;
     });
 }

@@ -164,7 +164,7 @@ int run(const simulate_options& options) {
         return 0;
     }
     const auto levels = simulate_routes(options, system);
-    (options.as_json ? print_json : print_table)(options, system, levels);
+    options.as_json ? print_json(options, system, levels) : print_table(options, system, levels);
     flush_output();
     return 0;
 }

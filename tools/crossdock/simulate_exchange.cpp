@@ -162,7 +162,7 @@ void print_table(const simulate_options& options, const simulated_system& system
 
 void simulate_exchange(const simulate_options& options, const simulated_system& system) {
     const auto results = exchange_replay(options, system).run();
-    (options.as_json ? print_json : print_table)(options, system, results);
+    options.as_json ? print_json(options, system, results) : print_table(options, system, results);
 }
 
 }  // namespace crossdock::tool

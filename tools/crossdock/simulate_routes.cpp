@@ -15,21 +15,21 @@ namespace crossdock::tool {
 namespace {
 
 // What is replayed one after the other.
-struct task {
+struct route_task {
     const route* way;
     bool is_deduplicated;
     bool shares_memory;
 
-    bool is_same(const task& other) const {
+    bool is_same(const route_task& other) const {
         return way->name() == other.way->name() && is_deduplicated == other.is_deduplicated &&
                shares_memory == other.shares_memory;
     }
 };
 
 // The standard that all are compared with comes first.
-std::vector<task> tasks_of(const simulate_options& options, const route& direct,
-                           const std::vector<std::unique_ptr<route>>& routes) {
-    std::vector<task> tasks{{&direct, false, false}};
+std::vector<route_task> tasks_of(const simulate_options& options, const route& direct,
+                                 const std::vector<std::unique_ptr<route>>& routes) {
+    std::vector<route_task> tasks{{&direct, false, false}};
     const bool shares_memory = options.executor == "shared_memory";
     for (const auto& r : routes) {
         tasks.push_back({r.get(), false, shares_memory});
@@ -67,7 +67,7 @@ class level_replay {
           done_(done),
           where_(std::move(where)) {}
 
-    simulated_level run(const std::vector<task>& tasks) {
+    simulated_level run(const std::vector<route_task>& tasks) {
         for (const auto& one : tasks) {
             check_memory(fmt::format("{}: the route {}", where_, one.way->name()),
                          needed_bytes(patterns_, *one.way), options_.memory_bytes);
@@ -82,7 +82,7 @@ class level_replay {
     }
 
   private:
-    simulated_route replay(const task& what, std::size_t number, std::size_t num_tasks) {
+    simulated_route replay(const route_task& what, std::size_t number, std::size_t num_tasks) {
         const std::string position =
             fmt::format("{}, route {} ({} of {})", where_, what.way->name(), number, num_tasks);
         const travel_options travel{options_.item_bytes, what.shares_memory};
