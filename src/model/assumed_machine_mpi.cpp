@@ -6,7 +6,7 @@ namespace crossdock {
 
 namespace {
 
-constexpr const char* shared_cores_name = "emulated_cluster";
+constexpr const char* shared_cores_name = "shared_cores";
 
 struct assumption final : communicator_resource {
     explicit assumption(const communicator& comm) : value(default_machine()) {

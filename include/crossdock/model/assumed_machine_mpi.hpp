@@ -7,7 +7,7 @@
 
 namespace crossdock {
 
-/// @brief `default_machine()`; or where ranks are more than cores, "emulated_cluster" with as many cores.
+/// @brief `default_machine()`; or where ranks are more than cores, "shared_cores" with as many cores.
 ///
 /// Ranks that take turns on a core are no part of a production run, and price stages and messages by other
 /// numbers: a stage is a turn of every rank, and a message keeps others from working.

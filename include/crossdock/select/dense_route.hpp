@@ -41,7 +41,7 @@ struct dense_load {
 /// across. Where ranks share cores, a route takes no less than the work of all ranks and a turn of
 /// each in every stage.
 ///
-///     "4x4" on the machine emulated_cluster, where messages are work: three_step, which has fewest across
+///     "4x4" on the machine shared_cores, where messages are work: three_step, which has fewest across
 ///     "4x4" on generic_100g, where stages are time:                   locality:1, with one stage less
 class dense_route_chooser {
   public:

@@ -82,7 +82,7 @@ TEST(ChosenExchangeAlgorithm, IsTheCheapestRouteForEmptyBundles) {
 }
 
 TEST(ChosenExchangeAlgorithm, DependsOnTheMachine) {
-    const auto m = load_machine("emulated_cluster");
+    const auto m = load_machine("shared_cores");
     for (const char* text : {"4x4", "8x4"}) {
         EXPECT_EQ(choose_exchange_algorithm(topology::from_string(text), m),
                   (exchange_algorithm{exchange_method::routed, "three_step"}))

@@ -36,7 +36,7 @@ TEST(Machine, PresetsAreThoseOfTheStudiesAndNamedAsTheirFiles) {
 
     EXPECT_EQ(names, (std::vector<std::string>{"blue_waters", "bluegene_q", "cray_xc40",
                                                "emulated_cluster", "generic_100g", "lassen",
-                                               "quartz", "supermuc_ng"}));
+                                               "quartz", "shared_cores", "supermuc_ng"}));
     EXPECT_EQ(default_machine().name, "generic_100g");
 }
 
@@ -114,7 +114,7 @@ TEST(Machine, SaysWhichPresetsThereAreWhenAFileIsMissing) {
         EXPECT_STREQ(fault.what(),
                      "\"no/such/file.json\" is neither a file that can be read nor one of the "
                      "machines blue_waters, bluegene_q, cray_xc40, emulated_cluster, generic_100g, "
-                     "lassen, quartz, supermuc_ng");
+                     "lassen, quartz, shared_cores, supermuc_ng");
     }
 }
 

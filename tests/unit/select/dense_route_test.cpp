@@ -132,7 +132,7 @@ TEST(DenseRoute, BetweenRegionsSavesStagesOrMessagesByWhatTheyCost) {
 
 // What measurements on two cores have found best: a message is work there, and a stage a turn of each rank.
 TEST(DenseRoute, OnCoresThatRanksShareHasFewMessagesAndFewStages) {
-    const auto m = load_machine("emulated_cluster");
+    const auto m = load_machine("shared_cores");
 
     EXPECT_EQ(chosen("1x8", m), "direct");
     EXPECT_EQ(chosen("1x16", m), "direct");
