@@ -39,7 +39,7 @@ class Explain(unittest.TestCase):
         self.assertEqual(found, {"schema": "crossdock.explain/1", "file": str(MATRIX), "ranks": 8,
                                  "topology": "2x4", "nodes": "4x2", "partition": "block",
                                  "machine": "generic_100g", "item_bytes": 16, "dedup": False,
-                                 "executor": "persistent"})
+                                 "executor": "persistent", "replayed": 0})
 
     def test_DirectIsAloneOnTwoRanks(self):
         found = explain("dense:1", "--ranks", 2, "--topology", "2x1")
@@ -55,6 +55,26 @@ class Explain(unittest.TestCase):
 
         self.assertLess(price("shared_memory"), price("persistent"))
         self.assertEqual(price("shared_memory"), price("auto"))
+
+    def test_ReplayedCandidatesTakeWhatSimulateSays(self):
+        where = (MATRIX, "--ranks", 64, "--topology", "16x4", "--machine", "quartz")
+        estimated = explain(*where, "--executor", "persistent")
+        found = explain(*where, "--executor", "persistent", "--replay", 3)
+
+        self.assertEqual(found["replayed"], 3)
+        routes = {one["route"]: one["seconds"] for one in found["candidates"]}
+        self.assertEqual(set(routes), {one["route"] for one in estimated["candidates"][:3]})
+        simulated = crossdock_json("simulate", *where, "--routes", ",".join(routes))
+        self.assertEqual(routes, {one["route"]: one["slowest_seconds"] for one in simulated["routes"] if one["dedup"]})
+
+    def test_ReasonWithoutDirectIsTheNextRoute(self):
+        done = crossdock("explain", "dense:1", "--ranks", 64, "--topology", "16x4", "--replay", 2)
+
+        lines = done.stdout.splitlines()
+        self.assertRegex(lines[1], "^replayed on generic_100g, ")
+        best, other = lines[4].split()[0], lines[5].split()[0]
+        self.assertNotIn("direct", (best, other))
+        self.assertRegex(lines[-1], f"^{best}: {other} would take [0-9.]+ times as long, mostly [a-z]+\\.$")
 
     def test_MachineDecides(self):
         found = explain("dense:1", "--ranks", 16, "--topology", "4x4", "--machine", ROUND)

@@ -4,11 +4,12 @@
 #include <memory>
 
 #include "bench/neighbor/hierarchy.hpp"
-#include "crossdock/select/route_choice.hpp"
+#include "crossdock/simulator/replayed_choice.hpp"
 #include "tools/crossdock/all_ranks.hpp"
 #include "tools/crossdock/machine_input.hpp"
 #include "tools/crossdock/output.hpp"
 #include "tools/crossdock/pattern_input.hpp"
+#include "tools/crossdock/progress.hpp"
 #include "tools/crossdock/statistics_json.hpp"
 #include "tools/crossdock/table.hpp"
 #include "tools/crossdock/verbs.hpp"
@@ -23,6 +24,7 @@ struct explain_options {
     bool without_dedup = false;
     count_t item_bytes = 8;
     std::string executor = "auto";
+    int num_replayed = 0;
     bool as_json = false;
 };
 
@@ -44,10 +46,18 @@ chooser make_chooser(const explain_options& options) {
     return {std::move(layout), options.where.load(), how};
 }
 
-std::vector<route_choice> choose(const explain_options& options, const chooser& with) {
+route_choice choose(const chooser& with, const std::vector<pattern>& patterns, int num_replayed) {
+    if (num_replayed == 0) return choose_route(with.layout, patterns, with.hardware, with.how);
+    return choose_by_replay(with.layout, patterns, with.hardware, with.how, num_replayed);
+}
+
+std::vector<route_choice> choose_all(const explain_options& options, const chooser& with) {
+    progress done("explain");
+    done.tell(options.input.file);
     std::vector<route_choice> choices;
     for (auto& level : load_all_levels(options.input, with.layout.regions())) {
-        choices.push_back(choose_route(with.layout, patterns_of(level), with.hardware, with.how));
+        done.tell(fmt::format("{}, choice {}", options.input.file, choices.size() + 1));
+        choices.push_back(choose(with, patterns_of(level), options.num_replayed));
         level = {};
     }
     return choices;
@@ -72,7 +82,8 @@ void print_json(const explain_options& options, const chooser& with,
                   {"machine", with.hardware.name},
                   {"item_bytes", options.item_bytes},
                   {"dedup", with.how.deduplicate},
-                  {"executor", options.executor}};
+                  {"executor", options.executor},
+                  {"replayed", options.num_replayed}};
     if (bench::is_hierarchy(options.input.file)) {
         document["levels"] = json::array();
         for (std::size_t k = 0; k < choices.size(); ++k) {
@@ -86,18 +97,15 @@ void print_json(const explain_options& options, const chooser& with,
     print(document);
 }
 
-// Why it is that one: how much longer the simplest route takes, and with what.
+// Why it is that one: how much longer the simplest of the other routes takes, and with what.
 std::string conclusion(const route_choice& choice) {
     const auto& best = choice.candidates.front();
-    if (best.route == "direct") {
-        if (choice.candidates.size() == 1) return "direct is the only candidate.";
-        const auto& next = choice.candidates[1];
-        return fmt::format("direct: {} would take {:.2f} times as long, mostly {}.", next.route,
-                           next.seconds / best.seconds, next.dominating_term);
-    }
-    const auto direct = std::ranges::find(choice.candidates, "direct", &candidate_price::route);
-    return fmt::format("{}: direct would take {:.2f} times as long, mostly {}.", best.route,
-                       direct->seconds / best.seconds, direct->dominating_term);
+    if (choice.candidates.size() == 1) return fmt::format("{} is the only candidate.", best.route);
+    const auto others = std::span(choice.candidates).subspan(1);
+    auto other = std::ranges::find(others, "direct", &candidate_price::route);
+    if (other == others.end()) other = others.begin();
+    return fmt::format("{}: {} would take {:.2f} times as long, mostly {}.", best.route,
+                       other->route, other->seconds / best.seconds, other->dominating_term);
 }
 
 void print_choice(const route_choice& choice) {
@@ -117,7 +125,8 @@ void print_tables(const explain_options& options, const chooser& with,
     print("{}: {} ranks in {} regions and {} nodes, partition {}\n", options.input.file,
           regions.num_ranks(), regions.num_regions(), with.layout.nodes().num_regions(),
           options.input.partition);
-    print("estimated for {}, items of {} bytes, executor {}\n", with.hardware.name,
+    print("{} {}, items of {} bytes, executor {}\n",
+          options.num_replayed > 0 ? "replayed on" : "estimated for", with.hardware.name,
           options.item_bytes, options.executor);
     for (std::size_t k = 0; k < choices.size(); ++k) {
         print("{}",
@@ -129,7 +138,7 @@ void print_tables(const explain_options& options, const chooser& with,
 int run(const explain_options& options) {
     if (!is_first_process()) return 0;
     const auto with = make_chooser(options);
-    const auto choices = choose(options, with);
+    const auto choices = choose_all(options, with);
     options.as_json ? print_json(options, with, choices) : print_tables(options, with, choices);
     flush_output();
     return 0;
@@ -142,9 +151,11 @@ void add_explain(CLI::App& app, action& chosen) {
     auto* verb = app.add_subcommand(
         "explain",
         "Which route \"auto\" takes for the halo of y = A x, and why: what every candidate is "
-        "estimated to cost; needs no MPI, and under a launcher the first process alone does it");
+        "estimated to cost, or a few of them simulated; needs no MPI, and under a launcher the "
+        "first process alone does it");
     verb->add_option("FILE", options->input.file,
                      "Matrix Market file, plain or gzip; dense:K, K items between any two ranks; "
+                     "random:K, an item from each of K others; "
                      "amg:FOLDER[:LEVEL], a recorded multigrid hierarchy")
         ->required();
     add_division(*verb, options->input);
@@ -158,6 +169,10 @@ void add_explain(CLI::App& app, action& chosen) {
                      "persistent: messages everywhere; auto, shared_memory: none inside nodes")
         ->check(CLI::IsMember({"auto", "persistent", "shared_memory"}))
         ->capture_default_str();
+    verb->add_option("--replay", options->num_replayed,
+                     "Simulate so many of the candidates that are estimated to be cheapest, and "
+                     "choose by that")
+        ->check(CLI::PositiveNumber);
     verb->add_flag("--json", options->as_json, "Print JSON");
     verb->callback([options, &chosen] { chosen = [options] { return run(*options); }; });
 }
