@@ -199,27 +199,38 @@ double rank_seconds(std::span<const stage_price> stages) noexcept {
     return std::max(work, path);
 }
 
+double core_seconds(std::span<const stage_price> stages, const machine& m) noexcept {
+    double work = 0;
+    int num_rounds = 0;  // of messages
+    for (const auto& stage : stages) {
+        work += stage.work();
+        num_rounds += stage.sending > 0 || stage.receiving > 0;
+    }
+    const int num_turns = num_rounds > 0 ? num_rounds + 1 : 0;
+    return work + num_turns * m.turn_seconds;
+}
+
 plan_price summarize(std::span<const std::vector<stage_price>> stages_of_ranks, const machine& m) {
     plan_price result;
     if (stages_of_ranks.empty()) return result;
     result.stages.resize(stages_of_ranks.front().size());
     const auto latencies = least_latencies(stages_of_ranks);
-    double all_work = 0;
+    double all_seconds = 0;
     for (std::size_t p = 0; p < stages_of_ranks.size(); ++p) {
         const auto& stages = stages_of_ranks[p];
         result.seconds =
             std::max(result.seconds, rank_seconds(with_others_latencies(stages, latencies)));
+        all_seconds += core_seconds(stages, m);
         for (std::size_t t = 0; t < stages.size(); ++t) {
             auto& stage = result.stages[t];
             stage.mean_work += stages[t].work() / static_cast<double>(stages_of_ranks.size());
-            all_work += stages[t].work();
             if (p > 0 && stages[t].path() <= stage.slowest.path()) continue;
             stage.slowest = stages[t];
             stage.slowest_rank = static_cast<rank_t>(p);
         }
     }
     if (m.num_cores > 0)
-        result.seconds = std::max(result.seconds, all_work / static_cast<double>(m.num_cores));
+        result.seconds = std::max(result.seconds, all_seconds / static_cast<double>(m.num_cores));
     return result;
 }
 

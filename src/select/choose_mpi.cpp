@@ -92,7 +92,7 @@ route_choice choose_route_mpi(const communicator& comm, const rank_layout& layou
     const auto inbox = exchange_checked_words(comm, layout.regions(), outbox, fault,
                                               {hash, "topologies, machines or options"});
     part->receive(inbox);
-    route_vote vote(std::move(names), part->prices());
+    route_vote vote(std::move(names), part->prices(), m);
     state.reduce(comm, vote.words());
     return vote.decide(m);
 }

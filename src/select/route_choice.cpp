@@ -11,7 +11,7 @@ namespace crossdock {
 
 namespace {
 
-// Of a candidate: its seconds, its work, and its terms. The last word of all counts the ranks.
+// Of a candidate: its seconds, those of a core, and its terms. The last word of all counts the ranks.
 constexpr std::size_t num_words = 2 + price_terms.size();
 
 template <class Part>
@@ -21,16 +21,15 @@ double sum_of(const std::vector<stage_price>& stages, Part&& part) {
     return sum;
 }
 
-void add_words(std::vector<reduced_word>& words, const estimated_route& prices) {
+void add_words(std::vector<reduced_word>& words, const estimated_route& prices, const machine& m) {
     // The largest number alone, and the sum of what others' items add.
     const auto add = [&](auto&& number_of) {
         const auto alone = to_picoseconds(number_of(prices.alone));
         words.push_back({alone, to_picoseconds(number_of(prices.together)) - alone});
     };
     add([](const auto& stages) { return rank_seconds(stages); });
-    const auto work = to_picoseconds(
-        sum_of(prices.together, [](const stage_price& stage) { return stage.work(); }));
-    words.push_back({work, work});
+    const auto core = to_picoseconds(core_seconds(prices.together, m));
+    words.push_back({core, core});
     for (const auto& term : price_terms) {
         add([&](const auto& stages) {
             return sum_of(stages, [&](const stage_price& stage) { return stage.*term.seconds; });
@@ -41,9 +40,9 @@ void add_words(std::vector<reduced_word>& words, const estimated_route& prices) 
 }  // namespace
 
 route_vote::route_vote(std::vector<std::string> candidates,
-                       const std::vector<estimated_route>& prices)
+                       const std::vector<estimated_route>& prices, const machine& m)
     : candidates_(std::move(candidates)) {
-    for (const auto& one : prices) add_words(words_, one);
+    for (const auto& one : prices) add_words(words_, one, m);
     words_.push_back({0, 1});
 }
 
@@ -97,7 +96,7 @@ route_choice choose_route(const rank_layout& layout, std::span<const pattern> pa
     std::optional<route_vote> all;
     for (std::size_t p = 0; p < num_ranks; ++p) {
         parts[p]->receive(inboxes[p]);
-        route_vote one(names, parts[p]->prices());
+        route_vote one(names, parts[p]->prices(), m);
         if (!all) {
             all = std::move(one);
             continue;

@@ -51,6 +51,12 @@ struct stage_price {
 /// A rank works while messages of others are under way, and a message waits for the stage before it.
 double rank_seconds(std::span<const stage_price> stages) noexcept;
 
+/// @brief Seconds of a core that a rank takes: its work, and its turns where ranks share cores.
+///
+/// A rank sends in one turn and takes in the next what has come, and looks in vain for the rest of each. What
+/// ranks hand over in shared memory needs no turn of its own.
+double core_seconds(std::span<const stage_price> stages, const machine& m) noexcept;
+
 /// @brief One of the terms that a price consists of.
 struct price_term {
     const char* name;
@@ -119,7 +125,7 @@ struct stage_summary_price {
 /// @brief All ranks' plans of one route, priced.
 struct plan_price {
     std::vector<stage_summary_price> stages;
-    /// Of the slowest rank; or the work of all ranks on the cores that they share, if that is more.
+    /// Of the slowest rank; or the `core_seconds` of all ranks on the cores that they share, if that is more.
     double seconds = 0;
 };
 

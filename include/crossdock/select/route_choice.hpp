@@ -45,7 +45,9 @@ class route_vote {
   public:
     /// @param candidates  names, equal on all ranks
     /// @param prices      this rank's, by `route_estimator`
-    route_vote(std::vector<std::string> candidates, const std::vector<estimated_route>& prices);
+    /// @param m           that they are for, equal on all ranks
+    route_vote(std::vector<std::string> candidates, const std::vector<estimated_route>& prices,
+               const machine& m);
 
     /// @brief To be reduced in place over all ranks, word by word; as many on all ranks.
     std::span<reduced_word> words() { return words_; }

@@ -155,6 +155,21 @@ TEST(Price, OnSharedCoresIsTheWorkOfAllRanks) {
     EXPECT_NEAR(price(rank_layout(regions), direct, m).seconds, 600 * ns, tiny);
 }
 
+TEST(Price, OnSharedCoresEveryRankTakesATurnForEachRoundOfMessagesAndOneMore) {
+    const auto regions = topology::from_string("2x2");
+    auto m = test::uniform_machine(100, 0, 0);
+    m.num_cores = 1;
+    m.turn_seconds = 1000 * ns;
+    const auto direct = compile(regions, one_to_all(), *make_route("direct", regions));
+    const travel_options shared{8, true};
+
+    // Four ranks send or receive, in one stage.
+    EXPECT_NEAR(price(rank_layout(regions), direct, m).seconds, (600 + 4 * 2 * 1000) * ns, tiny);
+    // In shared memory rank 1 has no messages: 0 sends to 2 and 3 alone.
+    EXPECT_NEAR(price(rank_layout(regions), direct, m, shared).seconds, (400 + 3 * 2 * 1000) * ns,
+                tiny);
+}
+
 TEST(Price, RefusesPlansOfOtherRanks) {
     const auto regions = topology::from_string("2x2");
     const auto plans = compile(regions, one_to_all(), *make_route("direct", regions));
