@@ -170,7 +170,7 @@ void add_explain(CLI::App& app, action& chosen) {
         ->check(CLI::IsMember({"auto", "persistent", "shared_memory"}))
         ->capture_default_str();
     verb->add_option("--replay", options->num_replayed,
-                     "Simulate so many of the candidates that are estimated to be cheapest, and "
+                     "Plan all candidates, simulate so many of those with the lowest prices, and "
                      "choose by that")
         ->check(CLI::PositiveNumber);
     verb->add_flag("--json", options->as_json, "Print JSON");
