@@ -7,6 +7,7 @@ namespace crossdock {
 namespace {
 
 constexpr double search_share = 0.25;  // of n^2, for n messages that come in any order
+constexpr double turn_share_of_hand_over = 0.5;
 
 double way_seconds(const protocol_parameters& protocol, count_t message_bytes) {
     return static_cast<double>(message_bytes) * protocol.seconds_per_byte;
@@ -50,8 +51,11 @@ std::vector<stage_pricer> load_of(const rank_layout& layout, const plan& p, cons
         }
         for (const auto& message : p.stages()[t].receives) {
             const auto level = layout.level_of(p.rank(), message.source);
-            if (!options.hands_over(level))
+            if (options.hands_over(level)) {
+                stages[t].take_over();
+            } else {
                 stages[t].receive(level, message.num_items * options.item_bytes);
+            }
         }
         stages[t].copy(delivered[t] * options.item_bytes, delivered[t]);
     }
@@ -77,6 +81,7 @@ void stage_pricer::send(locality_level level, count_t message_bytes, count_t num
                         double num_messages) {
     const auto& here = machine_.at(level);
     const auto& protocol = here.protocol_of(message_bytes);
+    take_turn(1);
     sum_.sending += num_messages * here.send_overhead_seconds;
     await(level, message_bytes);
     sent_seconds_ += num_messages * way_seconds(protocol, message_bytes);
@@ -88,6 +93,7 @@ void stage_pricer::send(locality_level level, count_t message_bytes, count_t num
 void stage_pricer::receive(locality_level level, count_t message_bytes, double num_messages) {
     const auto& here = machine_.at(level);
     const auto& protocol = here.protocol_of(message_bytes);
+    take_turn(1);
     sum_.receiving += num_messages * here.receive_overhead_seconds;
     await(level, message_bytes);
     num_received_ += num_messages;
@@ -101,7 +107,14 @@ void stage_pricer::await(locality_level level, count_t message_bytes) {
     sum_.latency = std::max(sum_.latency, from_end_to_end(here, here.protocol_of(message_bytes)));
 }
 
+void stage_pricer::take_turn(double share) {
+    if (machine_.num_cores > 0) sum_.turns = std::max(sum_.turns, share * machine_.turn_seconds);
+}
+
+void stage_pricer::take_over() { take_turn(turn_share_of_hand_over); }
+
 void stage_pricer::hand_over(count_t num_bytes, count_t num_items) {
+    take_turn(turn_share_of_hand_over);
     sum_.latency = std::max(sum_.latency, machine_.hand_over_seconds);
     copy(num_bytes, num_items);
 }
@@ -201,13 +214,13 @@ double rank_seconds(std::span<const stage_price> stages) noexcept {
 
 double core_seconds(std::span<const stage_price> stages, const machine& m) noexcept {
     double work = 0;
-    int num_rounds = 0;  // of messages
+    double turns = 0;
     for (const auto& stage : stages) {
         work += stage.work();
-        num_rounds += stage.sending > 0 || stage.receiving > 0;
+        turns += stage.turns;
     }
-    const int num_turns = num_rounds > 0 ? num_rounds + 1 : 0;
-    return work + num_turns * m.turn_seconds;
+    const double last_turn = turns > 0 ? m.turn_seconds : 0;
+    return work + turns + last_turn;
 }
 
 plan_price summarize(std::span<const std::vector<stage_price>> stages_of_ranks, const machine& m) {

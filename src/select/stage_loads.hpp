@@ -45,7 +45,8 @@ class stage_loads {
     }
 
     void add_receive(int stage, locality_level level, count_t num_items) {
-        if (!frame_.options.travel.hands_over(level)) at(stage).receive(level, bytes_of(num_items));
+        if (frame_.options.travel.hands_over(level)) return at(stage).take_over();
+        at(stage).receive(level, bytes_of(num_items));
     }
 
     /// @brief Another rank of the node waits for the message, and this one for what it forwards of it.

@@ -12,36 +12,14 @@ namespace crossdock {
 
 namespace {
 
-struct planned_candidate {
-    candidate_price price;
-    std::vector<plan> plans;
-};
-
-bool is_cheaper(const planned_candidate& a, const planned_candidate& b) {
-    return a.price.seconds < b.price.seconds;
+bool is_cheaper(const candidate_price& a, const candidate_price& b) {
+    return a.seconds < b.seconds;
 }
 
 candidate_price price_of(const std::string& route, const plan_price& found) {
     stage_price sum;
     for (const auto& stage : found.stages) sum += stage.slowest;
     return {route, found.seconds, dominating_term(sum)};
-}
-
-// The candidates whose plans cost least, at most so many.
-std::vector<planned_candidate> plan_cheapest(const rank_layout& layout,
-                                             std::span<const pattern> patterns, const machine& m,
-                                             const estimate_options& options,
-                                             std::size_t max_candidates) {
-    std::vector<planned_candidate> cheapest;
-    for (const auto& name : candidate_routes(layout.regions())) {
-        auto plans = compile(layout.regions(), patterns, *make_route(name, layout.regions()),
-                             {.deduplicate = options.deduplicate});
-        const auto found = price_of(name, price(layout, plans, m, options.travel));
-        cheapest.push_back({found, std::move(plans)});
-        std::stable_sort(cheapest.begin(), cheapest.end(), is_cheaper);
-        if (cheapest.size() > max_candidates) cheapest.pop_back();
-    }
-    return cheapest;
 }
 
 }  // namespace
@@ -54,15 +32,23 @@ route_choice choose_by_replay(const rank_layout& layout, std::span<const pattern
                     fmt::format("{} candidates are to be replayed", num_candidates));
     }
     validate(m);
-    auto candidates =
-        plan_cheapest(layout, patterns, m, options, static_cast<std::size_t>(num_candidates));
-    for (auto& [price, plans] : candidates) {
-        const auto replayed = simulate(layout, schedule_of(layout, plans, options.travel), m);
-        price.seconds = to_seconds(replayed.slowest);
+    // One route's plans at a time: those of several may not fit into memory.
+    const auto compiled = [&](const std::string& route) {
+        return compile(layout.regions(), patterns, *make_route(route, layout.regions()),
+                       {.deduplicate = options.deduplicate});
+    };
+    route_choice choice;
+    auto& candidates = choice.candidates;
+    for (const auto& route : candidate_routes(layout.regions()))
+        candidates.push_back(price_of(route, price(layout, compiled(route), m, options.travel)));
+    std::stable_sort(candidates.begin(), candidates.end(), is_cheaper);
+    candidates.resize(std::min(candidates.size(), static_cast<std::size_t>(num_candidates)));
+    for (auto& one : candidates) {
+        const auto replayed =
+            simulate(layout, schedule_of(layout, compiled(one.route), options.travel), m);
+        one.seconds = to_seconds(replayed.slowest);
     }
     std::stable_sort(candidates.begin(), candidates.end(), is_cheaper);
-    route_choice choice;
-    for (auto& one : candidates) choice.candidates.push_back(std::move(one.price));
     return choice;
 }
 

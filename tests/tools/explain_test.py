@@ -77,6 +77,13 @@ class Explain(unittest.TestCase):
         self.assertNotIn("direct", (best, other))
         self.assertRegex(lines[-1], f"^{best}: {other} would take [0-9.]+ times as long, mostly [a-z]+\\.$")
 
+    def test_OneThatIsReplayedAloneHasTheLowestPrice(self):
+        done = crossdock("explain", "dense:1", "--ranks", 8, "--topology", "2x4", "--replay", 1)
+
+        lines = done.stdout.splitlines()
+        self.assertEqual(len(lines), 6)
+        self.assertEqual(lines[-1], f"{lines[4].split()[0]} has the lowest price.")
+
     def test_MachineDecides(self):
         found = explain("dense:1", "--ranks", 16, "--topology", "4x4", "--machine", ROUND)
 

@@ -7,9 +7,11 @@
 #include "crossdock/simulator/replayed_choice.hpp"
 #include "tools/crossdock/all_ranks.hpp"
 #include "tools/crossdock/machine_input.hpp"
+#include "tools/crossdock/memory_limit.hpp"
 #include "tools/crossdock/output.hpp"
 #include "tools/crossdock/pattern_input.hpp"
 #include "tools/crossdock/progress.hpp"
+#include "tools/crossdock/replay_memory.hpp"
 #include "tools/crossdock/statistics_json.hpp"
 #include "tools/crossdock/table.hpp"
 #include "tools/crossdock/verbs.hpp"
@@ -48,6 +50,9 @@ chooser make_chooser(const explain_options& options) {
 
 route_choice choose(const chooser& with, const std::vector<pattern>& patterns, int num_replayed) {
     if (num_replayed == 0) return choose_route(with.layout, patterns, with.hardware, with.how);
+    const auto& regions = with.layout.regions();
+    for (const auto& route : candidate_routes(regions))
+        check_memory("the route " + route, replay_bytes(patterns, *make_route(route, regions)), 0);
     return choose_by_replay(with.layout, patterns, with.hardware, with.how, num_replayed);
 }
 
@@ -98,8 +103,9 @@ void print_json(const explain_options& options, const chooser& with,
 }
 
 // Why it is that one: how much longer the simplest of the other routes takes, and with what.
-std::string conclusion(const route_choice& choice) {
+std::string conclusion(const route_choice& choice, int num_replayed) {
     const auto& best = choice.candidates.front();
+    if (num_replayed == 1) return fmt::format("{} has the lowest price.", best.route);
     if (choice.candidates.size() == 1) return fmt::format("{} is the only candidate.", best.route);
     const auto others = std::span(choice.candidates).subspan(1);
     auto other = std::ranges::find(others, "direct", &candidate_price::route);
@@ -108,7 +114,7 @@ std::string conclusion(const route_choice& choice) {
                        other->route, other->seconds / best.seconds, other->dominating_term);
 }
 
-void print_choice(const route_choice& choice) {
+void print_choice(const route_choice& choice, int num_replayed) {
     table lines({"route", "us", "times the best", "mostly"});
     const double best = choice.candidates.front().seconds;
     for (const auto& [route, seconds, term] : choice.candidates) {
@@ -116,7 +122,7 @@ void print_choice(const route_choice& choice) {
                    fmt::format("{:.2f}", best > 0 ? seconds / best : 1), term});
     }
     print("{}", lines.to_string());
-    if (best > 0) print("{}\n", conclusion(choice));
+    if (best > 0) print("{}\n", conclusion(choice, num_replayed));
 }
 
 void print_tables(const explain_options& options, const chooser& with,
@@ -131,7 +137,7 @@ void print_tables(const explain_options& options, const chooser& with,
     for (std::size_t k = 0; k < choices.size(); ++k) {
         print("{}",
               bench::is_hierarchy(options.input.file) ? fmt::format("\nlevel {}\n", k) : "\n");
-        print_choice(choices[k]);
+        print_choice(choices[k], options.num_replayed);
     }
 }
 

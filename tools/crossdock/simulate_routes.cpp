@@ -7,6 +7,7 @@
 #include "crossdock/plan/compile.hpp"
 #include "crossdock/simulator/plan_schedule.hpp"
 #include "tools/crossdock/memory_limit.hpp"
+#include "tools/crossdock/replay_memory.hpp"
 #include "tools/crossdock/route_names.hpp"
 #include "tools/crossdock/simulate.hpp"
 
@@ -38,25 +39,6 @@ std::vector<route_task> tasks_of(const simulate_options& options, const route& d
     return tasks;
 }
 
-// An upper bound, before anything is compiled: no item meets another one on its way.
-std::size_t needed_bytes(const std::vector<pattern>& patterns, const route& way) {
-    constexpr std::size_t bytes_per_hop = 48;       // of an item in plans and in their making
-    constexpr std::size_t bytes_per_message = 160;  // both its ends
-    std::size_t num_pairs = 0;
-    std::size_t num_neighbors = 0;
-    for (const auto& p : patterns) {
-        num_pairs += p.sends.indices.size();
-        num_neighbors += p.sends.ranks.size();
-    }
-    const auto num_hops = static_cast<std::size_t>(way.num_stages());
-    const auto num_ranks = static_cast<rank_t>(patterns.size());
-    const auto most_messages =
-        patterns.size() * static_cast<std::size_t>(way.max_messages_per_rank());
-    const auto num_messages = std::min(num_neighbors * num_hops, most_messages);
-    return num_pairs * num_hops * bytes_per_hop + num_messages * bytes_per_message +
-           simulation_bytes(num_ranks, 2 * num_messages + patterns.size());
-}
-
 class level_replay {
   public:
     level_replay(const simulate_options& options, const simulated_system& system,
@@ -70,7 +52,7 @@ class level_replay {
     simulated_level run(const std::vector<route_task>& tasks) {
         for (const auto& one : tasks) {
             check_memory(fmt::format("{}: the route {}", where_, one.way->name()),
-                         needed_bytes(patterns_, *one.way), options_.memory_bytes);
+                         replay_bytes(patterns_, *one.way), options_.memory_bytes);
         }
         const auto standard = replay(tasks.front(), 1, tasks.size());
         simulated_level result{{}, standard.time.slowest_seconds};

@@ -33,8 +33,9 @@ struct stage_price {
     double transfer = 0;   ///< bytes on the rank's own way: of what it sends or what it receives
     double injection = 0;  ///< bytes that its node sends to others, or gets from them
     double latency = 0;    ///< of the slowest message, with its overheads
+    double turns = 0;      ///< looking in vain, on a core that ranks share
 
-    /// @brief Seconds of a core.
+    /// @brief Seconds of a core that something is done in.
     double work() const noexcept { return sending + receiving + matching + copying; }
     /// @brief One message from end to end, and what keeps the last one from leaving or being taken.
     double path() const noexcept {
@@ -51,10 +52,11 @@ struct stage_price {
 /// A rank works while messages of others are under way, and a message waits for the stage before it.
 double rank_seconds(std::span<const stage_price> stages) noexcept;
 
-/// @brief Seconds of a core that a rank takes: its work, and its turns where ranks share cores.
+/// @brief Seconds of a core that a rank takes: its work, and where ranks share cores its turns.
 ///
-/// A rank sends in one turn and takes in the next what has come, and looks in vain for the rest of each. What
-/// ranks hand over in shared memory needs no turn of its own.
+/// A rank sends in one turn and takes in the next what has come, and looks in vain for the rest of each.
+/// What is handed over in shared memory is taken in the same round by those whose turn is still to come, which
+/// are half of them: it costs half a turn.
 double core_seconds(std::span<const stage_price> stages, const machine& m) noexcept;
 
 /// @brief One of the terms that a price consists of.
@@ -69,7 +71,8 @@ inline constexpr std::array price_terms{price_term{"sending", &stage_price::send
                                         price_term{"copying", &stage_price::copying},
                                         price_term{"transfer", &stage_price::transfer},
                                         price_term{"injection", &stage_price::injection},
-                                        price_term{"latency", &stage_price::latency}};
+                                        price_term{"latency", &stage_price::latency},
+                                        price_term{"turns", &stage_price::turns}};
 
 /// @brief The term that most of a stage's time goes to, e.g. "sending".
 const char* dominating_term(const stage_price& price) noexcept;
@@ -96,6 +99,8 @@ class stage_pricer {
     void await(locality_level level, count_t message_bytes);
     /// @brief Items that ranks of a node give each other in shared memory: copied, not sent.
     void hand_over(count_t num_bytes, count_t num_items);
+    /// @brief What another rank of the node hands over; what is done with it is another matter.
+    void take_over();
     void copy(count_t num_bytes, count_t num_items);
 
     /// @param node_bytes  what the rank's node sends to others or gets from them, whichever is more
@@ -106,6 +111,8 @@ class stage_pricer {
     count_t network_bytes_received() const noexcept { return network_bytes_received_; }
 
   private:
+    void take_turn(double share);
+
     const machine& machine_;
     stage_price sum_;
     double num_received_ = 0;

@@ -165,9 +165,14 @@ TEST(Price, OnSharedCoresEveryRankTakesATurnForEachRoundOfMessagesAndOneMore) {
 
     // Four ranks send or receive, in one stage.
     EXPECT_NEAR(price(rank_layout(regions), direct, m).seconds, (600 + 4 * 2 * 1000) * ns, tiny);
-    // In shared memory rank 1 has no messages: 0 sends to 2 and 3 alone.
-    EXPECT_NEAR(price(rank_layout(regions), direct, m, shared).seconds, (400 + 3 * 2 * 1000) * ns,
-                tiny);
+    // In shared memory rank 1 has no messages: what 0 hands over costs it half a turn.
+    EXPECT_NEAR(price(rank_layout(regions), direct, m, shared).seconds,
+                (400 + 3 * 2 * 1000 + 1500) * ns, tiny);
+    // Messages that cost nothing need turns, too.
+    auto free = test::uniform_machine(0, 0, 0);
+    free.num_cores = 1;
+    free.turn_seconds = 1000 * ns;
+    EXPECT_NEAR(price(rank_layout(regions), direct, free).seconds, 4 * 2 * 1000 * ns, tiny);
 }
 
 TEST(Price, RefusesPlansOfOtherRanks) {
