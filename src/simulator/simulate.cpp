@@ -85,7 +85,7 @@ class replay {
           messages_(s.num_operations()),
           ranks_(static_cast<std::size_t>(s.num_ranks())),
           waiting_(count_receives()),
-          unexpected_(count_receives()),
+          unexpected_(waiting_),
           rank_ways_(ranks_.size()),
           node_ways_(static_cast<std::size_t>(layout.nodes().num_regions())),
           cores_(m.num_cores, s.num_ranks(), to_picoseconds(m.turn_seconds)),
