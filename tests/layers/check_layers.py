@@ -7,6 +7,8 @@ import re
 import sys
 from pathlib import Path
 
+from checker import check
+
 # room: the rooms to its left that it builds on directly
 LEFT_OF = {
     "base": set(),
@@ -95,12 +97,5 @@ def find_faults(project):
     return faults
 
 
-def main():
-    project = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parents[2]
-    faults = find_faults(project)
-    print("\n".join(faults) if faults else "every include points to the left")
-    return 1 if faults else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(check(find_faults, "every include points to the left"))

@@ -1,20 +1,14 @@
 #!/usr/bin/env python3
 """Shows that check_layers finds each kind of fault, and none where there is none."""
-import tempfile
 import unittest
-from pathlib import Path
 
 from check_layers import find_faults
+from checker import faults_of_files
 
 
 class CheckLayers(unittest.TestCase):
     def faults(self, files):
-        with tempfile.TemporaryDirectory() as folder:
-            for name, text in files.items():
-                path = Path(folder) / name
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_text(text)
-            return find_faults(Path(folder))
+        return faults_of_files(find_faults, files)
 
     def test_arrows_to_the_left_pass(self):
         files = {

@@ -9,7 +9,8 @@ usage: check_types.py [project folder]
 import re
 import sys
 from collections import defaultdict
-from pathlib import Path
+
+from checker import check
 
 FOLDERS = ("include", "src", "tools", "bench", "examples")
 UNNAMED = re.compile(r"^namespace \{$.*?^\}  // namespace$", re.MULTILINE | re.DOTALL)
@@ -40,12 +41,5 @@ def find_faults(project):
             for name, files in sorted(files_by_type.items()) if len(files) > 1]
 
 
-def main():
-    project = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parents[2]
-    faults = find_faults(project)
-    print("\n".join(faults) if faults else "every type has one definition")
-    return 1 if faults else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(check(find_faults, "every type has one definition"))

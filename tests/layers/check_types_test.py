@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 """Shows that check_types finds types of the same name, and none where there are none."""
-import tempfile
 import unittest
-from pathlib import Path
 
 from check_types import find_faults, types_of
+from checker import faults_of_files
 
 
 def in_namespace(text, name="crossdock::tool"):
@@ -13,12 +12,7 @@ def in_namespace(text, name="crossdock::tool"):
 
 class CheckTypes(unittest.TestCase):
     def faults(self, files):
-        with tempfile.TemporaryDirectory() as folder:
-            for name, text in files.items():
-                path = Path(folder) / name
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_text(text)
-            return find_faults(Path(folder))
+        return faults_of_files(find_faults, files)
 
     def test_all_kinds_of_types_are_seen(self):
         text = "struct a {\n};\nclass b final : public a {\n};\nenum class c : int { d };\nunion alignas(8) e {\n};"
