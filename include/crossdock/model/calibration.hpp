@@ -55,9 +55,9 @@ struct calibration {
 /// @brief Fits all parameters.
 ///
 /// The time of a burst grows, message by message, by both overheads; where cores are shared, by those of
-/// all ranks of the level that a core serves, and byte by byte by what a byte costs a core. What of a ping-pong's start is no overhead is latency. A level that
-/// was not measured has the numbers of the nearest one that was, or of copying; a farther level's latency
-/// is raised to a nearer one's.
+/// all ranks of the level that a core serves, and byte by byte by what a byte costs a core. What of a
+/// ping-pong's start is no overhead is latency. A level that was not measured has the numbers of the nearest
+/// one that was, or of copying; a farther level's latency is raised to a nearer one's.
 /// @param samples  `copying` and `gathering` are not empty, nor are a level's but `loads`
 /// @throws error(errc::invalid_argument)  a list that must not be empty is
 calibration fit_machine(const machine_samples& samples);
