@@ -186,10 +186,6 @@ void executor::poll() {
         has_posted_ = true;
     }
     if (num_section_receives_ > 0) return take_arrived(&MPI_Testsome);
-    // What others send to this rank, and what it sends, needs MPI's attention all the same.
-    int is_there = 0;
-    CROSSDOCK_MPI(
-        MPI_Iprobe(MPI_ANY_SOURCE, first_tag_, comm_.get(), &is_there, MPI_STATUS_IGNORE));
     advance();
 }
 

@@ -34,6 +34,9 @@ class stream_carrier {
     // Offers room for one message.
     virtual void receive(chunk_ref ref, std::span<std::byte> room) = 0;
     virtual void poll(events& into) = 0;
+    // Makes progress on what the process sends beside the stream: `poll` does not where nothing of the
+    // stream is under way.
+    virtual void progress() = 0;
 
     // The sums of all processes (the maximum of `failed`), of one wave after another.
     virtual void start_wave(const wave_sums& own) = 0;

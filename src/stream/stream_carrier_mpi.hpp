@@ -27,6 +27,7 @@ class mpi_carrier final : public stream_carrier {
     void receive(chunk_ref ref, std::span<std::byte> room) override;
     // Appends; the urgent ones first, and those of one tag in the order in which MPI matched them.
     void poll(events& into) override;
+    void progress() override { comm_.progress(); }
 
     void start_wave(const wave_sums& own) override;
     std::optional<wave_sums> test_wave() override;

@@ -65,6 +65,8 @@ class stream_engine {
 
     // Moves what the carrier brings. By any thread; does nothing if another one is at it.
     void drive();
+    // As `drive`, for a thread that waits: what its process sends beside the stream leaves, too.
+    void drive_and_progress();
 
     // A worker has begun to drain.
     void add_draining() noexcept { num_draining_.fetch_add(1, std::memory_order_acq_rel); }
@@ -107,6 +109,9 @@ class stream_engine {
     void take_in_order(chunk_ref ref);
     void move_waves();
     bool all_are_quiet() const;
+    void move();
+    template <class Work>
+    void in_turn(Work&& work);
 
     rank_t rank_;
     const stream_layout& layout_;

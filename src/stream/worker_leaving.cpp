@@ -439,6 +439,7 @@ void worker_buffers::relieve() {
         engine_.drive();
         if (num_handled == 0 && !find_free()) {
             if (has_all_open()) leave_oldest();
+            drive_for_others();
             std::this_thread::yield();
         }
     }

@@ -17,7 +17,14 @@ count_t worker_buffers::progress() {
     return count;
 }
 
+// Now and then, as it takes a call of MPI that finds nothing.
+void worker_buffers::drive_for_others() {
+    constexpr unsigned turns_between = 256;
+    if (++num_idle_turns_ % turns_between == 0) engine_.drive_and_progress();
+}
+
 void worker_buffers::when_idle() {
+    drive_for_others();
     if (options().flush_on_idle || is_draining_) {
         const count_t before = statistics_.messages;
         leave_all(is_draining_ ? flush_cause::drain : flush_cause::idle);

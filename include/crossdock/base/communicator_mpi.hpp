@@ -108,7 +108,12 @@ class communicator {
         return state_->work->size() == 1 && state_->work->front() == work;
     }
 
-    /// @brief Makes progress on all work that was added. Does not wait.
+    /// @brief Makes progress on all messages of this process and on all work that was added. Does not
+    /// wait.
+    ///
+    /// Every loop that waits calls it, unless each turn tests an active request or probes in vain: MPI
+    /// makes progress only inside its calls, and a test that finds no active request returns at once.
+    /// A long message is not sent before its sender has answered its receiver in such a call.
     void progress() const;
 
     /// @brief Completes a request, making progress on all work meanwhile. Waiting yields the core.

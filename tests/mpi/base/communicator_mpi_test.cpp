@@ -2,6 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <new>
+#include <thread>
+#include <vector>
+
 #include "support/thrown_by.hpp"
 
 namespace crossdock {
@@ -32,6 +39,42 @@ TEST(Communicator, NamesTheMpiCallThatFailed) {
         thrown_by([&] { CROSSDOCK_MPI(MPI_Send(nullptr, 0, MPI_INT, 1 << 20, 0, comm.get())); });
     EXPECT_EQ(fault.code(), errc::mpi_failure);
     EXPECT_EQ(std::string(fault.what()).rfind("MPI_Send(", 0), 0u) << fault.what();
+    comm.close();
+}
+
+// Rank 0 looks at memory only, as who waits for its domain does; the message waits for its answer.
+TEST(Communicator, ProgressSendsALongMessageThatNobodyTests) {
+    communicator comm(MPI_COMM_WORLD);
+    std::atomic<int>* has_arrived = nullptr;
+    MPI_Win window = MPI_WIN_NULL;
+    MPI_Win_allocate_shared(comm.rank() == 0 ? sizeof *has_arrived : 0, 1, MPI_INFO_NULL,
+                            comm.get(), static_cast<void*>(&has_arrived), &window);
+    MPI_Aint size = 0;
+    int unit = 0;
+    MPI_Win_shared_query(window, 0, &size, &unit, static_cast<void*>(&has_arrived));
+    if (comm.rank() == 0) new (has_arrived) std::atomic<int>(0);
+    MPI_Barrier(comm.get());
+
+    std::vector<int> message(1 << 20, comm.rank() == 0 ? 5 : 0);
+    const int length = static_cast<int>(message.size());
+    const int tag = comm.reserve_tags(1);
+    if (comm.rank() == 0 && comm.num_ranks() > 1) {
+        MPI_Request request = MPI_REQUEST_NULL;
+        MPI_Isend(message.data(), length, MPI_INT, 1, tag, comm.get(), &request);
+        const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+        while (has_arrived->load() == 0 && std::chrono::steady_clock::now() < end) {
+            comm.progress();
+            std::this_thread::yield();
+        }
+        EXPECT_EQ(has_arrived->load(), 1);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    } else if (comm.rank() == 1) {
+        MPI_Recv(message.data(), length, MPI_INT, 0, tag, comm.get(), MPI_STATUS_IGNORE);
+        has_arrived->store(1);
+        EXPECT_EQ(std::count(message.begin(), message.end(), 5), length);
+    }
+
+    MPI_Win_free(&window);
     comm.close();
 }
 

@@ -26,16 +26,17 @@ constexpr number torn = 255;
 // What would be wrong in other protocols.
 enum class flaw {
     none,
-    one_half,            // all exchanges use the same places
-    lags_by_three,       // who is three exchanges behind counts as through
-    one_gate,            // a gate counts the fillers of odd and even exchanges together
-    acknowledges_early,  // readers say that they have read when they begin
-    publishes_early,     // sections and shares count as written when that begins
-    ends_before_sends,   // a rank says that it is through while its parts are under way
-    contributes_early,   // who fills a share does not wait for the part's last use
-    forgets_the_sender,  // who fills a share of a lane waits for the block's rank only
-    receives_unasked,    // receives begin while readers may still read
-    receives_in_others,  // lanes are received in other blocks before their ranks say so
+    one_half,             // all exchanges use the same places
+    lags_by_three,        // who is three exchanges behind counts as through
+    one_gate,             // a gate counts the fillers of odd and even exchanges together
+    acknowledges_early,   // readers say that they have read when they begin
+    publishes_early,      // sections and shares count as written when that begins
+    ends_before_sends,    // a rank says that it is through while its parts are under way
+    contributes_early,    // who fills a share does not wait for the part's last use
+    forgets_the_sender,   // who fills a share of a lane waits for the block's rank only
+    receives_unasked,     // receives begin while readers may still read
+    receives_in_others,   // lanes are received in other blocks before their ranks say so
+    tests_receives_only,  // who waits for memory makes progress by testing its receives
 };
 
 // What a rank is doing now, if it is in the midst of something.
@@ -314,13 +315,17 @@ class model {
         visit(std::move(next));
     }
 
-    // By the network: any time after both sides have begun.
+    // What MPI has copied is delivered at any time after both sides have begun; a long message only
+    // while its sender is in a call of MPI that makes progress.
     void deliver(std::size_t r) {
         for (std::size_t i = 0; i < now_[r].receives.size(); ++i) {
             const auto [source, sent] = sources_[r][i];
             const rank_state& from = now_[source];
             const int num_sent = from.generation - (from.sends[sent] == unsent ? 1 : 0);
             if (now_[r].receives[i] != posted || num_sent < now_[r].generation) continue;
+            const bool is_long =
+                from.sends[sent] == under_way && from.generation == now_[r].generation;
+            if (is_long && !makes_progress(source)) continue;
             state next = now_;
             if (from.sends[sent] == under_way)
                 expect_items(next, source, work_[source]->sends[sent]);
@@ -330,6 +335,30 @@ class model {
                            [&](number& item) { item = now_[r].generation; });
             visit(std::move(next));
         }
+    }
+
+    // Whoever has begun an exchange looks again and again until it has ended.
+    bool makes_progress(std::size_t r) const {
+        const rank_state& s = now_[r];
+        if (wrong_ != flaw::tests_receives_only || work_[r]->num_section_receives == 0)
+            return s.is_active != 0;
+        const auto end_of_sections =
+            s.receives.begin() + static_cast<std::ptrdiff_t>(work_[r]->num_section_receives);
+        const bool has_active_receive =
+            std::find(s.receives.begin(), end_of_sections, posted) != end_of_sections;
+        return has_active_receive || has_only_messages_left(r);
+    }
+
+    // Then the rank waits for all of its requests, those of its sends too.
+    bool has_only_messages_left(std::size_t r) const {
+        const rank_state& s = now_[r];
+        const auto is_noted = [&](std::size_t i) { return s.receives[i] == noted; };
+        for (std::size_t i = 0; i < work_[r]->num_section_receives; ++i) {
+            if (!is_noted(i)) return false;
+        }
+        return s.is_receivable != 0 &&
+               std::find(s.tasks.begin(), s.tasks.end(), pending) == s.tasks.end() &&
+               std::find(s.sends.begin(), s.sends.end(), unsent) == s.sends.end();
     }
 
     void note_arrivals(std::size_t r) {
@@ -515,6 +544,8 @@ const scenario shared_section{"1,2", "three_step", {{0, 1}, {0, 2}}};
 const scenario sums{"2,1", "three_step", {{2, 0}, {2, 1}, {0, 1}}, &reverse_flow};
 // Ranks 1 and 3 carry half of a message from rank 0 to rank 2.
 const scenario lanes{"2x2", "direct", {{0, 2}, {0, 2}}, &forward_flow, 1, 3};
+// Messages 0 to 2, 2 to 0, 1 to 3 and 3 to 1; each is read by the other rank of its domain.
+const scenario crossing{"2x2", "two_step", {{0, 3}, {3, 0}, {2, 1}, {1, 2}}, &forward_flow, 0, 2};
 
 TEST(CircuitProtocol, ARankReadsAnothersItems) { expect_right(one_way, 250); }
 
@@ -529,6 +560,8 @@ TEST(CircuitProtocol, RanksReadFromOneSection) { expect_right(shared_section, 46
 TEST(CircuitProtocol, RanksCombineWhatOthersBring) { expect_right(sums, 23569); }
 
 TEST(CircuitProtocol, RanksCarryLanesForOthers) { expect_right(lanes, 159902); }
+
+TEST(CircuitProtocol, RanksReadWhatArrivesAtTheirNeighbors) { expect_right(crossing, 328817); }
 
 // The search finds what is wrong, so it would find it in the protocol.
 TEST(CircuitProtocol, OneHalfIsNotSafe) { EXPECT_FALSE(search(both_ways, flaw::one_half).is_safe); }
@@ -570,6 +603,15 @@ TEST(CircuitProtocol, ReceivingWhatOthersStillReadIsNotSafe) {
 
 TEST(CircuitProtocol, ReceivingInOthersBlocksUnaskedIsNotSafe) {
     EXPECT_FALSE(search(lanes, flaw::receives_in_others).is_safe);
+}
+
+// Rank 0 has what came to it and waits for what comes to rank 1, from 3; that waits for 2, which waits
+// for the long message of 0.
+TEST(CircuitProtocol, TestingReceivesOnlyWaitsForever) {
+    const findings found = search(crossing, flaw::tests_receives_only);
+
+    EXPECT_TRUE(found.is_safe);
+    EXPECT_FALSE(found.is_live);
 }
 
 }  // namespace

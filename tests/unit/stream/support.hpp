@@ -24,7 +24,8 @@ namespace crossdock::test {
 /// Messages and waves between processes that are really objects of one.
 ///
 /// As with MPI, messages of one sender and one urgency take rooms in their order; that they have come,
-/// and that they have been sent, is known later and in an order that a seed chooses.
+/// and that they have been sent, is known later and in an order that a seed chooses. All are long: they
+/// leave when there is room for them and their sender makes progress.
 class network {
   public:
     network(int num_processes, unsigned seed)
@@ -33,9 +34,7 @@ class network {
     void send(rank_t from, chunk_ref ref, std::span<const std::byte> message, rank_t to,
               bool is_urgent) {
         const std::lock_guard lock(mutex_);
-        processes_[index(to)].packets[{from, is_urgent}].emplace_back(message.begin(),
-                                                                      message.end());
-        processes_[index(from)].leaving.push_back(ref);
+        processes_[index(from)].departing[{to, is_urgent}].push_back({ref, message});
     }
 
     void receive(rank_t here, chunk_ref ref, std::span<std::byte> bytes) {
@@ -46,9 +45,14 @@ class network {
     void poll(rank_t here, stream_carrier::events& into) {
         const std::lock_guard lock(mutex_);
         process& p = processes_[index(here)];
-        while (!p.leaving.empty() && !is_late()) into.sent.push_back(take_any(p.leaving));
-        match(p);
+        depart(p);
+        while (!p.sent.empty() && !is_late()) into.sent.push_back(take_any(p.sent));
         while (!p.matched.empty() && !is_late()) into.arrived.push_back(take_any(p.matched));
+    }
+
+    void progress(rank_t here) {
+        const std::lock_guard lock(mutex_);
+        depart(processes_[index(here)]);
     }
 
     void start_wave(rank_t here, const wave_sums& own) {
@@ -74,11 +78,15 @@ class network {
         chunk_ref ref;
         std::span<std::byte> bytes;
     };
+    struct packet {
+        chunk_ref ref;
+        std::span<const std::byte> bytes;
+    };
     struct process {
-        std::map<std::pair<rank_t, bool>, std::deque<std::vector<std::byte>>> packets;
+        std::map<std::pair<rank_t, bool>, std::deque<packet>> departing;  // by whom they are for
+        std::vector<chunk_ref> sent;                                      // not known yet to be
         std::vector<room> rooms;
         std::vector<chunk_ref> matched;  // not known yet to have come
-        std::vector<chunk_ref> leaving;
         std::size_t num_waves = 0;
     };
     struct wave {
@@ -96,16 +104,19 @@ class network {
         return result;
     }
 
-    // Senders take turns at the rooms.
-    void match(process& p) {
-        for (bool has_moved = true; has_moved && !p.rooms.empty();) {
+    // Messages take turns at the rooms.
+    void depart(process& from) {
+        for (bool has_moved = true; has_moved;) {
             has_moved = false;
-            for (auto& [sender, queue] : p.packets) {
-                if (queue.empty() || p.rooms.empty()) continue;
-                const room to = take_any(p.rooms);
-                ASSERT_LE(queue.front().size(), to.bytes.size());
-                std::memcpy(to.bytes.data(), queue.front().data(), queue.front().size());
-                p.matched.push_back(to.ref);
+            for (auto& [destination, queue] : from.departing) {
+                process& to = processes_[index(destination.first)];
+                if (queue.empty() || to.rooms.empty()) continue;
+                const room place = take_any(to.rooms);
+                const auto& [ref, bytes] = queue.front();
+                ASSERT_LE(bytes.size(), place.bytes.size());
+                std::memcpy(place.bytes.data(), bytes.data(), bytes.size());
+                to.matched.push_back(place.ref);
+                from.sent.push_back(ref);
                 queue.pop_front();
                 has_moved = true;
             }
@@ -131,6 +142,7 @@ class network_carrier final : public stream_carrier {
         all_.receive(here_, ref, room);
     }
     void poll(events& into) override { all_.poll(here_, into); }
+    void progress() override { all_.progress(here_); }
     void start_wave(const wave_sums& own) override { all_.start_wave(here_, own); }
     std::optional<wave_sums> test_wave() override { return all_.test_wave(here_); }
 

@@ -83,6 +83,7 @@ enum class flaw {
     joins_early,              // waves begin before a process has begun to drain
     forgets_combined,         // items that became part of others do not count as handled
     counts_again_on_the_way,  // items count as sent by who forwards them
+    drains_without_progress,  // who drains makes no progress on what it has sent
 };
 
 using counts_of_kinds = std::array<std::uint8_t, most_kinds>;
@@ -202,17 +203,26 @@ class model {
             const item_kind& kind = world_.kinds[k];
             push(s, k, kind);
             leave(s, k, kind);
-            if (s.flying[k] > 0 && kind.phase <= s.phase[at(kind.via < 0 ? kind.to : kind.via)]) {
+            if (s.flying[k] > 0 && makes_progress(s, kind.from) &&
+                kind.phase <= s.phase[at(kind.via < 0 ? kind.to : kind.via)]) {
                 state next = s;
                 --next.flying[k];
                 arrive(next, k, kind);
             }
-            if (s.flying_on[k] > 0 && kind.phase <= s.phase[at(kind.to)]) {
+            if (s.flying_on[k] > 0 && makes_progress(s, kind.via) &&
+                kind.phase <= s.phase[at(kind.to)]) {
                 state next = s;
                 --next.flying_on[k];
                 handle(next, kind);
             }
         }
+    }
+
+    // A message arrives only while its sender is in a call of MPI that makes progress; who has seen the
+    // last rest is in none.
+    bool makes_progress(const state& s, int p) const {
+        if (wrong_ == flaw::drains_without_progress && s.is_draining[at(p)] != 0) return false;
+        return s.phase[at(p)] < world_.num_phases;
     }
 
     void push(const state& s, std::size_t k, const item_kind& kind) {
@@ -507,6 +517,13 @@ TEST(Termination, UncountedCombinedItemsAreWaitedForForever) {
 
 TEST(Termination, ItemsCountedAgainOnTheWayAreWaitedForForever) {
     EXPECT_FALSE(search(forwarded, flaw::counts_again_on_the_way).is_live);
+}
+
+TEST(Termination, DrainsThatMakeNoProgressWaitForever) {
+    const findings found = search(to_and_fro, flaw::drains_without_progress);
+
+    EXPECT_TRUE(found.is_safe);
+    EXPECT_FALSE(found.is_live);
 }
 
 }  // namespace
