@@ -2,8 +2,9 @@
 # More ranks than cores is normal: the launcher is told so, and waiting ranks give their core away.
 set(CROSSDOCK_MPIRUN_FLAGS "" CACHE STRING "More flags for mpirun in the tests")
 execute_process(COMMAND ${MPIEXEC_EXECUTABLE} --version OUTPUT_VARIABLE launcher_version ERROR_QUIET)
-# crossdock_rendezvous_environment: no message is sent before its receiver has asked for it, neither through shared
-# memory nor over TCP, so that ranks that do not answer show. Open MPI 4.1 then has one-sided calls by messages only.
+# crossdock_rendezvous_environment: messages of more than some 50 bytes are not sent before sender and receiver have
+# agreed, neither through shared memory nor over TCP, so that a rank that does not answer shows. Without single copies in
+# shared memory, Open MPI 4.1 finds no windows for one-sided calls by itself: pt2pt has them by messages.
 if(launcher_version MATCHES "Open MPI|OpenRTE|PRRTE|prte")
   set(crossdock_rendezvous_environment OMPI_MCA_btl_vader_single_copy_mechanism=none
     OMPI_MCA_btl_vader_eager_limit=64 OMPI_MCA_btl_tcp_eager_limit=64 OMPI_MCA_osc=pt2pt,sm)
@@ -11,7 +12,7 @@ if(launcher_version MATCHES "Open MPI|OpenRTE|PRRTE|prte")
   set(crossdock_mpirun_environment OMPI_MCA_mpi_yield_when_idle=1 OMPI_ALLOW_RUN_AS_ROOT=1
     OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1)
 else()
-  set(crossdock_rendezvous_environment MPIR_CVAR_CH4_IPC_CMA_P2P_THRESHOLD=1 MPIR_CVAR_CH4_OFI_EAGER_THRESHOLD=64)
+  set(crossdock_rendezvous_environment MPIR_CVAR_CH4_CMA_ENABLE=0 MPIR_CVAR_CH4_OFI_EAGER_THRESHOLD=64)
   set(crossdock_mpirun_flags "")
   set(crossdock_mpirun_environment MPIR_CVAR_CH4_PROGRESS_THROTTLE=1 MPIR_CVAR_POLLS_BEFORE_YIELD=1)
 endif()

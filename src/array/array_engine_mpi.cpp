@@ -233,7 +233,9 @@ neighbor_options array_engine::way_options() const {
 
 void array_engine::close() {
     if (std::exchange(state_->is_closed, true)) return;
-    if (state_->window) state_->window->close();
+    if (!state_->window) return;
+    state_->comm.wait_for_all();
+    state_->window->close();
 }
 
 }  // namespace crossdock

@@ -110,6 +110,7 @@ void communicator::close() {
 }
 
 std::string environment_of_first(const communicator& comm, const char* name) {
+    comm.wait_for_all();
     std::array<char, 128> text{};
     if (comm.rank() == 0) {
         const char* const value = std::getenv(name);

@@ -76,6 +76,7 @@ class mailbox {
     bool are_received() { return receives_.are_complete(); }
 
     /// @brief Calls `is_done()` until it is true; meanwhile others make progress.
+    /// @param is_done  where it is false, it has called MPI and found nothing
     template <class IsDone>
     void wait_until(IsDone&& is_done) {
         while (!is_done()) pause();

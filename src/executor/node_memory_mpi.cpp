@@ -135,7 +135,6 @@ void node_memory::close() {
 }
 
 node_memories::node_memories(const communicator& comm) {
-    comm.wait_for_all();
     environment_choice_ = environment_of_first(comm, "CROSSDOCK_EXECUTOR");
 }
 

@@ -119,10 +119,7 @@ void mpi_carrier::finish_sends() {
                                       &are_sent, MPI_STATUSES_IGNORE));
             if (are_sent) CROSSDOCK_MPI(MPI_Ibarrier(comm_.get(), &barrier));
         }
-        if (!is_complete) {
-            comm_.progress();
-            std::this_thread::yield();
-        }
+        if (!is_complete) std::this_thread::yield();
     }
     sends_ = {};
 }

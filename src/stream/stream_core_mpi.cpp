@@ -122,8 +122,8 @@ void stream_core::parts::start_helper() {
     if (!options.progress_thread) return;
     helper = std::jthread([this](const std::stop_token& stop) {
         try {
-            while (!stop.stop_requested()) {
-                if (may_drive) engine->drive();
+            for (unsigned turn = 1; !stop.stop_requested(); ++turn) {
+                if (may_drive) engine->drive_in(turn);
                 std::this_thread::yield();
             }
         } catch (...) {
@@ -168,7 +168,7 @@ stream_scheme stream_core::scheme() const noexcept { return parts_->layout.schem
 const stream_layout& stream_core::layout() const noexcept { return parts_->layout; }
 void stream_core::progress() {
     if (!is_open()) throw error(errc::invalid_state, "progress() of a stream after close()");
-    parts_->engine->drive();
+    parts_->engine->drive_and_progress();
 }
 bool stream_core::is_open() const noexcept { return !parts_->is_closed; }
 

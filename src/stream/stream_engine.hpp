@@ -67,6 +67,15 @@ class stream_engine {
     void drive();
     // As `drive`, for a thread that waits: what its process sends beside the stream leaves, too.
     void drive_and_progress();
+    // For a thread that waits in many turns: progress now and then, as it takes a call of MPI that finds
+    // nothing.
+    void drive_in(unsigned turn) {
+        if (turn % turns_between_progress == 0) {
+            drive_and_progress();
+        } else {
+            drive();
+        }
+    }
 
     // A worker has begun to drain.
     void add_draining() noexcept { num_draining_.fetch_add(1, std::memory_order_acq_rel); }
@@ -100,6 +109,8 @@ class stream_engine {
     void set_clock_offset(std::int64_t nanoseconds) noexcept { clock_offset_ = nanoseconds; }
 
   private:
+    static constexpr unsigned turns_between_progress = 256;
+
     bool shares_memory_with(rank_t rank) const;
     int local_process(rank_t rank) const;
     rank_t receiver_at(int place) const;

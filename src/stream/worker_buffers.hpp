@@ -213,7 +213,6 @@ class alignas(line_pair_bytes) worker_buffers {
     void release(chunk_ref ref);
     void add_latencies(const chunk& c, std::uint32_t gone);
     void when_idle();
-    void drive_for_others();
 
     stream_engine& engine_;
     stream_worker& worker_;
@@ -256,7 +255,7 @@ class alignas(line_pair_bytes) worker_buffers {
     item_divider leaving_divider_;  // while the other one is at work, a full buffer may leave
     std::vector<std::uint32_t> record_sources_;
 
-    unsigned num_idle_turns_ = 0;
+    unsigned num_turns_ = 0;    // of waiting
     bool is_inside_ = false;    // receiving: pushes come from handlers
     bool keeps_ = false;        // what comes, for no handler may run
     bool is_promised_ = false;  // that the next push does not wait

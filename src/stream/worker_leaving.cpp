@@ -436,10 +436,9 @@ void worker_buffers::relieve() {
     while (!find_free() && !engine_.has_failed()) {
         const count_t num_handled = receive_all();
         leave_urgent();
-        engine_.drive();
+        engine_.drive_in(++num_turns_);
         if (num_handled == 0 && !find_free()) {
             if (has_all_open()) leave_oldest();
-            drive_for_others();
             std::this_thread::yield();
         }
     }

@@ -12,19 +12,12 @@ count_t worker_buffers::progress() {
     leave_urgent();
     send_waiting();
     if (options().max_age_seconds) leave_old();
-    engine_.drive();
+    engine_.drive_in(++num_turns_);
     if (count == 0 && !memory().has_arrivals(id_.worker)) when_idle();
     return count;
 }
 
-// Now and then, as it takes a call of MPI that finds nothing.
-void worker_buffers::drive_for_others() {
-    constexpr unsigned turns_between = 256;
-    if (++num_idle_turns_ % turns_between == 0) engine_.drive_and_progress();
-}
-
 void worker_buffers::when_idle() {
-    drive_for_others();
     if (options().flush_on_idle || is_draining_) {
         const count_t before = statistics_.messages;
         leave_all(is_draining_ ? flush_cause::drain : flush_cause::idle);

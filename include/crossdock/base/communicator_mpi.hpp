@@ -190,7 +190,7 @@ auto on_all_or_none(const communicator& comm, Local&& local, std::int64_t same =
 /// @brief An environment variable as rank 0 has it, since it need not be the same on all machines.
 /// @return empty if it is not set; at most 127 characters
 /// @par Collective
-/// Yes; blocks.
+/// Yes; blocks, and makes progress on all work until all ranks are here.
 std::string environment_of_first(const communicator& comm, const char* name);
 
 /// @brief The current exception as an `error`: a crossdock error itself, others wrapped by kind.

@@ -51,6 +51,7 @@ std::vector<errand> all_errands(rank_t num_ranks) {
             {"three_step", test::all_to_all_pattern(num_ranks), no_limit},
             {"two_step", test::scattered_slots_pattern(num_ranks), 16},
             {"hypercube", test::one_heavy_row_pattern(num_ranks), no_limit},
+            {"two_step", test::all_to_all_pattern(num_ranks), no_limit},
             {"grid:2", test::uneven_pattern(num_ranks), 24}};
 }
 

@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "crossdock/exchange/exchange_mpi.hpp"
 #include "crossdock/neighbor/compile_mpi.hpp"
 #include "crossdock/plan/verify.hpp"
 #include "support/arrivals.hpp"
@@ -294,6 +295,32 @@ TEST_P(NeighborSharing, CollectivesOfTheLibraryForwardForExchangesThatAreActive)
         if (rank() % 2 == 0) halo.wait();
 
         EXPECT_EQ(slots, expected_slots<double>(patterns, rank(), 0, 0.0));
+    }
+}
+
+// What the library sets up once for a communicator, when it is first needed there.
+TEST_P(NeighborSharing, FirstCollectivesOfACommunicatorForwardForExchangesThatAreActive) {
+    const auto patterns = test::all_to_all_pattern(num_ranks());
+    const auto regions = topology::one_region(num_ranks());
+    const std::vector<std::int64_t> values{rank()};
+    for (const auto& route : conformance_routes()) {
+        SCOPED_TRACE(route);
+        communicator fresh(MPI_COMM_WORLD);
+        const auto plans = compile(regions, patterns, *make_route(route, regions), {});
+        neighbor halo(fresh, plans[static_cast<std::size_t>(rank())], options());
+        const auto items = items_of<double>(mine(patterns), 0);
+        std::vector<double> slots(static_cast<std::size_t>(mine(patterns).num_slots));
+
+        halo.start<double>(items, slots);
+        if (rank() % 2 == 1) halo.wait();
+        const std::vector<rank_t> destinations{(rank() + 1) % num_ranks()};
+        const auto arrived = exchange(
+            fresh, regions, constant_messages<std::int64_t>{destinations, 1, {values.data(), 1}});
+        if (rank() % 2 == 0) halo.wait();
+
+        EXPECT_EQ(slots, expected_slots<double>(patterns, rank(), 0, 0.0));
+        EXPECT_EQ(arrived.values, std::vector<std::int64_t>{previous()});
+        fresh.close();
     }
 }
 

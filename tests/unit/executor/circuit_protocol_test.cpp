@@ -316,7 +316,7 @@ class model {
     }
 
     // What MPI has copied is delivered at any time after both sides have begun; a long message only
-    // while its sender is in a call of MPI that makes progress.
+    // while both are in calls of MPI that make progress.
     void deliver(std::size_t r) {
         for (std::size_t i = 0; i < now_[r].receives.size(); ++i) {
             const auto [source, sent] = sources_[r][i];
@@ -325,7 +325,7 @@ class model {
             if (now_[r].receives[i] != posted || num_sent < now_[r].generation) continue;
             const bool is_long =
                 from.sends[sent] == under_way && from.generation == now_[r].generation;
-            if (is_long && !makes_progress(source)) continue;
+            if (is_long && !(makes_progress(source) && makes_progress(r))) continue;
             state next = now_;
             if (from.sends[sent] == under_way)
                 expect_items(next, source, work_[source]->sends[sent]);
@@ -337,7 +337,8 @@ class model {
         }
     }
 
-    // Whoever has begun an exchange looks again and again until it has ended.
+    // Whoever has begun an exchange looks again and again until it has ended. Without any receive the
+    // flawed one probed, which makes progress.
     bool makes_progress(std::size_t r) const {
         const rank_state& s = now_[r];
         if (wrong_ != flaw::tests_receives_only || work_[r]->num_section_receives == 0)

@@ -955,5 +955,15 @@ TEST_F(LoneWorker, ARecordThatDoesNotFitIsRefused) {
     EXPECT_EQ(worker.statistics().handled, 1);
 }
 
+// Among processes that share memory nothing of the stream is under way by MPI.
+TEST(Engine, AWorkerThatWaitsMakesProgressBesideTheStreamNowAndThen) {
+    const auto options = options_of(stream_scheme::ww);
+    stream_world world(topology::from_string("2"), options, channels_of_items(options));
+
+    for (int turn = 0; turn < 600; ++turn) EXPECT_EQ(world.worker(0).progress(), 0);
+
+    EXPECT_EQ(world.num_progress_calls(), 2);
+}
+
 }  // namespace
 }  // namespace crossdock

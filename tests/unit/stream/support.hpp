@@ -53,7 +53,9 @@ class network {
     void progress(rank_t here) {
         const std::lock_guard lock(mutex_);
         depart(processes_[index(here)]);
+        ++num_progress_calls_;
     }
+    int num_progress_calls() const noexcept { return num_progress_calls_; }
 
     void start_wave(rank_t here, const wave_sums& own) {
         const std::lock_guard lock(mutex_);
@@ -124,6 +126,7 @@ class network {
     }
 
     int num_processes_;
+    int num_progress_calls_ = 0;
     std::mutex mutex_;
     std::mt19937 random_;
     std::vector<process> processes_;
@@ -211,6 +214,7 @@ class stream_world {
     const stream_options& options() const { return options_; }
     const topology& nodes() const { return nodes_; }
     const stream_layout& layout(rank_t rank) const { return layouts_[index(rank)]; }
+    int num_progress_calls() const noexcept { return network_.num_progress_calls(); }
     stream_engine& engine(rank_t rank) { return engines_[index(rank)]; }
     stream_worker& worker(int number) {
         return engine(number / options_.workers).worker(number % options_.workers);
