@@ -17,7 +17,8 @@ install(FILES
   DESTINATION ${package_folder})
 
 if(TARGET crossdock_tool)
-  set_target_properties(crossdock_tool PROPERTIES INSTALL_RPATH $ORIGIN/../${CMAKE_INSTALL_LIBDIR})
-  install(TARGETS crossdock_tool)
+  set(programs crossdock_tool crossdock_analyze crossdock_bench)
+  set_target_properties(${programs} PROPERTIES INSTALL_RPATH $ORIGIN/../${CMAKE_INSTALL_LIBDIR})
+  install(TARGETS ${programs})
   install(DIRECTORY tools/plots DESTINATION ${CMAKE_INSTALL_DATADIR}/crossdock FILES_MATCHING PATTERN *.py PATTERN *.css)
 endif()

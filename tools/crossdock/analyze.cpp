@@ -121,10 +121,7 @@ int run(const analyze_options& options) {
 
 void add_analyze(CLI::App& app, action& chosen) {
     auto options = std::make_shared<analyze_options>();
-    auto* verb = app.add_subcommand(
-        "analyze",
-        "Count what every route sends for the halo of y = A x; needs no MPI, and under a launcher "
-        "the first process alone does it");
+    auto* verb = add_verb(app, "analyze");
     auto& input = options->input;
     auto* file = verb->add_option("FILE", input.file,
                                   "Matrix Market file, plain or gzip; dense:K, K items between any "

@@ -37,7 +37,7 @@ json timing_json(const bench::timing& seconds) {
 std::string microseconds(double seconds) { return fmt::format("{:.1f}", seconds * 1e6); }
 
 void add_bench(CLI::App& app, action& chosen) {
-    auto* verb = app.add_subcommand("bench", "Time contenders against each other; under mpirun");
+    auto* verb = add_verb(app, "bench");
     verb->require_subcommand(1);
     add_bench_neighbor(*verb, chosen);
     add_bench_exchange(*verb, chosen);

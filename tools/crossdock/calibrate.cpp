@@ -69,9 +69,7 @@ int run(const calibrate_options& options) {
 
 void add_calibrate(CLI::App& app, action& chosen) {
     auto options = std::make_shared<calibrate_options>();
-    auto* verb = app.add_subcommand(
-        "calibrate",
-        "Measure the machine at hand, for prices and simulations: to be run by mpirun");
+    auto* verb = add_verb(app, "calibrate");
     verb->add_option("--topology", options->topology_text,
                      "Which ranks are a region: 4x16 | 16,16,8 | cyclic:4x16 | list:0,1,0,1");
     verb->add_option("--nodes", options->nodes_text,

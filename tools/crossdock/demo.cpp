@@ -117,8 +117,7 @@ int run(const demo_options& options) {
 
 void add_demo(CLI::App& app, action& chosen) {
     auto options = std::make_shared<demo_options>();
-    auto* verb = app.add_subcommand(
-        "demo", "Exchange the halo of y = A x over every route, and count what each sends");
+    auto* verb = add_verb(app, "demo");
     verb->add_option("FILE", options->file, "Matrix Market file, plain or gzip; or dense:K")
         ->capture_default_str();
     verb->add_option("--topology", options->topology_text,

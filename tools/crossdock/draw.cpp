@@ -56,10 +56,7 @@ int run(const draw_options& options) {
 
 void add_draw(CLI::App& app, action& chosen) {
     auto options = std::make_shared<draw_options>();
-    auto* verb = app.add_subcommand(
-        "draw",
-        "Draw who sends to whom on one route, stage by stage, for the halo of y = A x; needs no "
-        "MPI, but Python's matplotlib; up to 32 ranks are drawn message by message");
+    auto* verb = add_verb(app, "draw");
     verb->add_option("FILE", options->input.file,
                      "Matrix Market file, plain or gzip; or dense:K, K items between any two ranks")
         ->required();

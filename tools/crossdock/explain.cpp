@@ -154,11 +154,7 @@ int run(const explain_options& options) {
 
 void add_explain(CLI::App& app, action& chosen) {
     auto options = std::make_shared<explain_options>();
-    auto* verb = app.add_subcommand(
-        "explain",
-        "Which route \"auto\" takes for the halo of y = A x, and why: what every candidate is "
-        "estimated to cost, or a few of them simulated; needs no MPI, and under a launcher the "
-        "first process alone does it");
+    auto* verb = add_verb(app, "explain");
     verb->add_option("FILE", options->input.file,
                      "Matrix Market file, plain or gzip; dense:K, K items between any two ranks; "
                      "random:K, an item from each of K others; "

@@ -74,10 +74,7 @@ int run(const export_options& options) {
 void add_export(CLI::App& app, action& chosen) {
     auto options = std::make_shared<export_options>();
     options->machine_name = default_machine().name;
-    auto* verb = app.add_subcommand("export",
-                                    "Write what all ranks do in the halo of y = A x over one "
-                                    "route, for other programs; needs no "
-                                    "MPI, and under a launcher the first process alone does it");
+    auto* verb = add_verb(app, "export");
     verb->add_option("FILE", options->input.file,
                      "As `simulate` takes it; one level of a hierarchy, as amg:FOLDER:LEVEL")
         ->required();

@@ -84,7 +84,7 @@ int run(const info_options& options) {
 
 void add_info(CLI::App& app, action& chosen) {
     auto options = std::make_shared<info_options>();
-    auto* verb = app.add_subcommand("info", "Show MPI, the topology and the routes there are");
+    auto* verb = add_verb(app, "info");
     auto* level = verb->add_option("--level", options->level,
                                    "What a region is to be: node | socket | numa | l3")
                       ->capture_default_str();

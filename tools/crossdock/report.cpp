@@ -60,10 +60,7 @@ int run(const report_options& options) {
 
 void add_report(CLI::App& app, action& chosen) {
     auto options = std::make_shared<report_options>();
-    auto* verb = app.add_subcommand(
-        "report",
-        "Make one HTML page of results: simulations, what analyze counted, and what bench neighbor "
-        "measured; needs no MPI, but Python's matplotlib");
+    auto* verb = add_verb(app, "report");
     verb->add_option("RESULT", options->files,
                      "JSON files, as simulate, analyze and bench neighbor print with --json")
         ->required();

@@ -173,10 +173,7 @@ int run(const simulate_options& options) {
 
 void add_simulate(CLI::App& app, action& chosen) {
     auto options = std::make_shared<simulate_options>();
-    auto* verb = app.add_subcommand(
-        "simulate",
-        "Replay the halo of y = A x over every route on a machine that is described by numbers; "
-        "needs no MPI, and under a launcher the first process alone does it");
+    auto* verb = add_verb(app, "simulate");
     verb->add_option("FILE", options->input.file,
                      "Matrix Market file, plain or gzip; dense:K, K items between any two ranks; "
                      "random:K, an item from each of K others; "

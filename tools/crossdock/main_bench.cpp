@@ -1,0 +1,7 @@
+#include "tools/crossdock/verbs.hpp"
+
+namespace tool = crossdock::tool;
+
+int main(int argc, char** argv) {
+    return tool::run_program(argc, argv, {&tool::add_bench, &tool::add_calibrate});
+}
