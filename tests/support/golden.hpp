@@ -8,6 +8,8 @@
 #include <sstream>
 #include <string>
 
+#include "support/project_file.hpp"
+
 namespace crossdock::test {
 
 /// @brief Whether the test program was started with `--generate`; its main sets it.
@@ -15,7 +17,7 @@ inline bool is_generating = false;
 
 /// @brief Compares `text` with tests/golden/`name`, or writes it there.
 inline void expect_golden(const std::string& name, const std::string& text) {
-    const std::string path = CROSSDOCK_TEST_DIR "/golden/" + name;
+    const std::string path = project_file("tests/golden/" + name);
     if (is_generating) std::ofstream(path, std::ios::binary) << text;
     std::ostringstream expected;
     expected << std::ifstream(path, std::ios::binary).rdbuf();

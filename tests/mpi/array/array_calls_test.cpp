@@ -114,7 +114,7 @@ int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
 }
 }
 
-namespace crossdock {
+namespace crossdock::array_calls_test {
 namespace {
 
 using test::changes;
@@ -380,4 +380,4 @@ TEST_F(ArrayCalls, AutoIsARouteOfTheTopologyAndTheRequestsExpected) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::array_calls_test

@@ -5,7 +5,7 @@
 
 #include "array/ways.hpp"
 
-namespace crossdock {
+namespace crossdock::array_changes_test {
 namespace {
 
 using test::array_way;
@@ -423,4 +423,4 @@ TEST_F(ArrayChanges, AnArrayMayMove) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::array_changes_test

@@ -9,7 +9,7 @@
 #include "array/ways.hpp"
 #include "support/thrown_by.hpp"
 
-namespace crossdock {
+namespace crossdock::array_faults_test {
 namespace {
 
 using test::array_way;
@@ -639,4 +639,4 @@ TEST_F(ArrayFaults, RmaTakesNoOperationThatMpiHasNot) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::array_faults_test

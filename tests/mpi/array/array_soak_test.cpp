@@ -10,7 +10,7 @@
 #include "support/patterns.hpp"
 #include "support/thrown_by.hpp"
 
-namespace crossdock {
+namespace crossdock::array_soak_test {
 namespace {
 
 using test::changes;
@@ -269,4 +269,4 @@ TEST_F(ArrayWithoutMemory, AllHearWhatRanOutIfAnOperationMayThrow) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::array_soak_test

@@ -7,7 +7,7 @@
 #include "crossdock/model/machine_mpi.hpp"
 #include "support/routes.hpp"
 
-namespace crossdock {
+namespace crossdock::distributed_array_test {
 namespace {
 
 class DistributedArray : public testing::Test {
@@ -143,4 +143,4 @@ TEST_F(DistributedArray, PreparedBatchesDoAsPetscSfDoes) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::distributed_array_test

@@ -7,7 +7,7 @@
 
 #include "support/thrown_by.hpp"
 
-namespace crossdock::bench {
+namespace crossdock::bench::petsc_sf_test {
 namespace {
 
 // Rank r has the roots 10 r, 10 r + 1, ... 10 r + r, and a leaf for the last root of every rank, the
@@ -116,4 +116,4 @@ TEST_F(PetscSfFaults, PetscStaysWhileAnyCommunicatorUsesIt) {
 }
 
 }  // namespace
-}  // namespace crossdock::bench
+}  // namespace crossdock::bench::petsc_sf_test

@@ -6,7 +6,7 @@
 #include "array/ways.hpp"
 #include "support/thrown_by.hpp"
 
-namespace crossdock {
+namespace crossdock::prepared_batch_test {
 namespace {
 
 using test::few_ways;
@@ -332,4 +332,4 @@ TEST_F(PreparedBatch, TakesValuesOfAnyType) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::prepared_batch_test

@@ -11,7 +11,7 @@
 
 #include "support/thrown_by.hpp"
 
-namespace crossdock {
+namespace crossdock::communicator_mpi_test {
 namespace {
 
 using test::thrown_by;
@@ -121,4 +121,4 @@ TEST(OnAllOrNone, ReturnsTheValueOrWrapsForeignExceptions) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::communicator_mpi_test

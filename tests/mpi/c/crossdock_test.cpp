@@ -12,6 +12,7 @@
 
 #include "crossdock/base/error.hpp"
 
+namespace crossdock_c_test {
 namespace {
 
 using indices = std::vector<int64_t>;
@@ -992,3 +993,4 @@ TEST_F(RingArguments, RefuseWhatTheyDoNotAccept) {
 }
 
 }  // namespace
+}  // namespace crossdock_c_test

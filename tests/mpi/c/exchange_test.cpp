@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+namespace exchange_c_test {
 namespace {
 
 using numbers = std::vector<int64_t>;
@@ -841,3 +842,4 @@ TEST_F(SparseExchange, NewArraysNeedPointersOnAllRanks) {
 }
 
 }  // namespace
+}  // namespace exchange_c_test

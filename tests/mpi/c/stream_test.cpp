@@ -7,6 +7,7 @@
 #include "crossdock/crossdock.h"
 #include "stream/workers.hpp"
 
+namespace stream_c_test {
 namespace {
 
 using numbers = std::vector<int64_t>;
@@ -602,3 +603,4 @@ TEST_F(StreamArguments, MayBeNone) {
 }
 
 }  // namespace
+}  // namespace stream_c_test

@@ -148,7 +148,7 @@ int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
 }
 }
 
-namespace crossdock {
+namespace crossdock::exchange_calls_test {
 namespace {
 
 constexpr int claim_words = 6;
@@ -346,4 +346,4 @@ TEST_P(ExchangeCalls, AnnounceAMessageInPlaceOfForwardingIt) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::exchange_calls_test

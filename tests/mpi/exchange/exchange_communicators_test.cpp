@@ -12,7 +12,7 @@
 #include "support/thrown_by.hpp"
 #include "support/topologies.hpp"
 
-namespace crossdock {
+namespace crossdock::exchange_communicators_test {
 namespace {
 
 using test::thrown_by;
@@ -190,4 +190,4 @@ TEST_F(ExchangeEnvironment, IsRefusedOnAllRanksIfItNamesNothingKnown) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::exchange_communicators_test

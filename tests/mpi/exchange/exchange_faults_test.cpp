@@ -8,7 +8,7 @@
 #include "support/thrown_by.hpp"
 #include "support/topologies.hpp"
 
-namespace crossdock {
+namespace crossdock::exchange_faults_test {
 namespace {
 
 using test::thrown_by;
@@ -388,4 +388,4 @@ TEST_F(ExchangeNames, OfOneSizeAreRefusedForMessagesOfAnySize) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::exchange_faults_test

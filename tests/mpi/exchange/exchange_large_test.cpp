@@ -9,7 +9,7 @@
 
 #include "crossdock/exchange/byte_exchange_mpi.hpp"
 
-namespace crossdock {
+namespace crossdock::exchange_large_test {
 namespace {
 
 constexpr count_t message_bytes = (count_t{1} << 31) + 12345;
@@ -101,4 +101,4 @@ TEST_F(LargeExchange, DeliversAMessageOfMoreThanTwoToThe31Bytes) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::exchange_large_test

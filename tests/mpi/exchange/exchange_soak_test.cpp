@@ -6,7 +6,7 @@
 #include "support/counted_memory.hpp"
 #include "support/topologies.hpp"
 
-namespace crossdock {
+namespace crossdock::exchange_soak_test {
 namespace {
 
 using test::used_bytes;
@@ -85,4 +85,4 @@ TEST_F(ExchangeSoak, LeavesNoMessageAndNoMemoryBehind) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::exchange_soak_test

@@ -12,7 +12,7 @@
 #include "support/routes.hpp"
 #include "support/topologies.hpp"
 
-namespace crossdock {
+namespace crossdock::exchange_statistics_mpi_test {
 namespace {
 
 using messages_of_all = std::vector<std::vector<sized_message>>;
@@ -168,4 +168,4 @@ TEST_F(CountExchange, CountsAMessageThatIsCutOnce) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::exchange_statistics_mpi_test

@@ -7,7 +7,7 @@
 #include "exchange/sends.hpp"
 #include "support/topologies.hpp"
 
-namespace crossdock {
+namespace crossdock::exchange_test {
 namespace {
 
 using test::all_messages;
@@ -321,4 +321,4 @@ TEST_P(Exchange, DeliversAnyNumberOfValuesOfDatatypesWithGaps) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::exchange_test

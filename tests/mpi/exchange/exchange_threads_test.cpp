@@ -6,7 +6,7 @@
 #include "exchange/sends.hpp"
 #include "support/topologies.hpp"
 
-namespace crossdock {
+namespace crossdock::exchange_threads_test {
 namespace {
 
 // How many of a thread's exchanges gave something else than they should.
@@ -53,4 +53,4 @@ TEST_P(ExchangeInThreads, WorksOnTwoCommunicatorsAtTheSameTime) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::exchange_threads_test

@@ -6,7 +6,7 @@
 
 #include "support/thrown_by.hpp"
 
-namespace crossdock {
+namespace crossdock::exchange_words_test {
 namespace {
 
 class ExchangeWords : public testing::Test {
@@ -71,4 +71,4 @@ TEST_F(ExchangeWords, TellsInPassingThatArgumentsDiffer) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::exchange_words_test

@@ -7,7 +7,7 @@
 #include "crossdock/exchange/byte_exchange_mpi.hpp"
 #include "support/thrown_by.hpp"
 
-namespace crossdock {
+namespace crossdock::peer_exchange_test {
 namespace {
 
 class PeerExchange : public testing::Test {
@@ -72,4 +72,4 @@ TEST_F(PeerExchange, CarriesLongMessages) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::peer_exchange_test

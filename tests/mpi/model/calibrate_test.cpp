@@ -7,7 +7,7 @@
 
 #include "support/thrown_by.hpp"
 
-namespace crossdock {
+namespace crossdock::calibrate_test {
 namespace {
 
 class Calibrate : public testing::Test {
@@ -119,4 +119,4 @@ TEST_F(Calibrate, LayoutOfOtherRanksFailsOnAllRanks) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::calibrate_test

@@ -15,7 +15,7 @@
 #include "support/thrown_by.hpp"
 #include "support/topologies.hpp"
 
-namespace crossdock {
+namespace crossdock::automatic_route_test {
 namespace {
 
 using test::thrown_by;
@@ -212,4 +212,4 @@ TEST_F(AutomaticRoute, APlanCacheRefusesARouteThatOnlySomeRanksGive) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::automatic_route_test

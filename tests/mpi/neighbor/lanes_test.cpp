@@ -8,7 +8,7 @@
 #include "crossdock/neighbor/neighbor.hpp"
 #include "support/patterns.hpp"
 
-namespace crossdock {
+namespace crossdock::lanes_test {
 namespace {
 
 // Every rank sends 37 items to every other; those for one half of the ranks are the same.
@@ -105,4 +105,4 @@ TEST_F(Lanes, SplitAMessageThatLiesInOneRun) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::lanes_test

@@ -8,7 +8,7 @@
 #include "support/thrown_by.hpp"
 #include "support/topologies.hpp"
 
-namespace crossdock {
+namespace crossdock::measured_route_test {
 namespace {
 
 using test::thrown_by;
@@ -278,4 +278,4 @@ TEST_F(MeasuredRoute, NumbersThatMakeNoTrialsOrDifferAreErrorsOnAllRanks) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::measured_route_test

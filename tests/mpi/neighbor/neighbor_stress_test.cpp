@@ -18,7 +18,7 @@
 #include "support/arrivals.hpp"
 #include "support/patterns.hpp"
 
-namespace crossdock {
+namespace crossdock::neighbor_stress_test {
 namespace {
 
 using value = std::int64_t;
@@ -222,4 +222,4 @@ TEST_F(NeighborStress, MessagesInLanesBringWhatTheyShould) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::neighbor_stress_test

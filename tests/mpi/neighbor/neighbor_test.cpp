@@ -19,7 +19,7 @@
 #include "support/thrown_by.hpp"
 #include "support/topologies.hpp"
 
-namespace crossdock {
+namespace crossdock::neighbor_test {
 namespace {
 
 using test::arrivals;
@@ -751,4 +751,4 @@ TEST_F(Neighbor, RefusesAPlanOfAnotherRank) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::neighbor_test

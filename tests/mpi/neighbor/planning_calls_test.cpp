@@ -101,7 +101,7 @@ int MPI_Iallreduce(const void* a, void* b, int count, MPI_Datatype d, MPI_Op e, 
 }
 }
 
-namespace crossdock {
+namespace crossdock::planning_calls_test {
 namespace {
 
 class Planning : public testing::Test {
@@ -228,4 +228,4 @@ TEST_F(Planning, SharesMemoryWhereNobodyChooses) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::planning_calls_test

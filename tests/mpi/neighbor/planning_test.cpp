@@ -11,7 +11,7 @@
 #include "support/thrown_by.hpp"
 #include "support/topologies.hpp"
 
-namespace crossdock {
+namespace crossdock::planning_test {
 namespace {
 
 using test::thrown_by;
@@ -233,4 +233,4 @@ TEST_F(Planning, ACacheRefusesWhatCompilingRefusesAndKeepsNothingOfIt) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::planning_test

@@ -39,7 +39,7 @@ extern "C" int MPI_Win_allocate_shared(MPI_Aint a, int b, MPI_Info c, MPI_Comm d
     return PMPI_Win_allocate_shared(a, b, c, d, e, f);
 }
 
-namespace crossdock {
+namespace crossdock::scarce_memory_test {
 namespace {
 
 class ScarceMemory : public testing::Test {
@@ -178,4 +178,4 @@ TEST_F(ScarceMemory, AWindowGrowsByWhatIsNeededWhereThereIsNoMore) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::scarce_memory_test

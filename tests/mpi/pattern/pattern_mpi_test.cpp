@@ -8,8 +8,9 @@
 #include <random>
 
 #include "crossdock/pattern/halo.hpp"
+#include "support/project_file.hpp"
 
-namespace crossdock {
+namespace crossdock::pattern_mpi_test {
 namespace {
 
 using counts = std::vector<count_t>;
@@ -182,7 +183,7 @@ TEST_F(FromNeeded, FindsTheHaloOfEveryMatrix) {
     for (const char* name : {"D_10", "bcspwr10", "bibd_49_3", "lp_woodw", "msc01050", "radfr1",
                              "tumorAntiAngiogenesis_4"}) {
         const sparse_matrix matrix =
-            read_matrix_market(std::string(CROSSDOCK_DATA_DIR "/") + name + ".mtx.gz");
+            read_matrix_market(test::project_file(std::string("data/") + name + ".mtx.gz"));
         for (const char* spec : {"block", "random:7"}) {
             const auto halos = halos_from_matrix(matrix, make_partition(matrix, spec, num_ranks));
             const halo& mine = halos[as_size(rank)];
@@ -336,4 +337,4 @@ TEST_F(FromDistGraph, RefusesACommunicatorWithoutAGraph) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::pattern_mpi_test

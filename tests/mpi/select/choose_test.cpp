@@ -13,7 +13,7 @@
 #include "support/thrown_by.hpp"
 #include "support/topologies.hpp"
 
-namespace crossdock {
+namespace crossdock::choose_test {
 namespace {
 
 using test::thrown_by;
@@ -183,4 +183,4 @@ TEST_F(MachineOf, IsAnErrorOnAllRanksWhereTheFileIsInvalid) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::choose_test

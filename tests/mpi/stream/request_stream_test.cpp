@@ -4,7 +4,7 @@
 
 #include "stream/workers.hpp"
 
-namespace crossdock {
+namespace crossdock::request_stream_test {
 namespace {
 
 using numbers = std::vector<std::uint64_t>;
@@ -325,4 +325,4 @@ TEST(RequestStreamTypes, MayHaveAnySize) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::request_stream_test

@@ -65,7 +65,7 @@ int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Com
 }
 }
 
-namespace crossdock {
+namespace crossdock::stream_core_test {
 namespace {
 
 using test::thrown_by;
@@ -562,4 +562,4 @@ TEST_F(StreamCoreItems, AllArriveByAProgressThread) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::stream_core_test

@@ -34,7 +34,7 @@ extern "C" int MPI_Query_thread(int* provided) {
     return code;
 }
 
-namespace crossdock {
+namespace crossdock::stream_soak_test {
 namespace {
 
 using json = nlohmann::ordered_json;
@@ -394,4 +394,4 @@ TEST_F(StreamSoak, LosesAndDoublesNothingAndItsMemoryStaysFlat) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::stream_soak_test

@@ -10,7 +10,7 @@
 #include "crossdock/stream/stream_mpi.hpp"
 #include "stream/workers.hpp"
 
-namespace crossdock {
+namespace crossdock::stream_test {
 namespace {
 
 using numbers = std::vector<std::int64_t>;
@@ -818,4 +818,4 @@ TEST_F(StreamOptions, MustBeEqualOnAllRanksButForThePressure) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::stream_test

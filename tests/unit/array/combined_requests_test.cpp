@@ -7,7 +7,7 @@
 #include <random>
 #include <set>
 
-namespace crossdock {
+namespace crossdock::combined_requests_test {
 namespace {
 
 constexpr count_t two_to_32 = count_t{1} << 32;
@@ -208,4 +208,4 @@ TEST(CombinedRequests, MayBeCombinedAnew) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::combined_requests_test

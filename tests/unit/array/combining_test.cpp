@@ -4,7 +4,7 @@
 
 #include "support/thrown_by.hpp"
 
-namespace crossdock {
+namespace crossdock::combining_test {
 namespace {
 
 TEST(Combining, HasTheStudysNames) {
@@ -35,4 +35,4 @@ TEST(Combining, UnknownNamesAreAnsweredWithAllThatAreKnown) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::combining_test

@@ -10,7 +10,7 @@
 #include "support/routes.hpp"
 #include "support/thrown_by.hpp"
 
-namespace crossdock {
+namespace crossdock::plan_batch_test {
 namespace {
 
 using index_lists = std::vector<std::vector<count_t>>;
@@ -273,4 +273,4 @@ TEST(PlanBatch, NeedsAKnownRoute) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::plan_batch_test

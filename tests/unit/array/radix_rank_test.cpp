@@ -8,7 +8,7 @@
 
 #include "../../../src/array/combined_requests.hpp"
 
-namespace crossdock {
+namespace crossdock::radix_rank_test {
 namespace {
 
 template <class Index>
@@ -77,4 +77,4 @@ TEST(RadixRank, NumbersOneIndexThatOccursOftenOnce) {
 TEST(RadixRank, TakesNoRequestsOfAnEmptyArray) { expect_ranked<std::uint32_t>({{}}, 0); }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::radix_rank_test

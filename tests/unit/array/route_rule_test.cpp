@@ -4,7 +4,7 @@
 
 #include "support/machines.hpp"
 
-namespace crossdock {
+namespace crossdock::route_rule_test {
 namespace {
 
 // Of 8 ranks direct sends 7 messages, 1400 ns of overheads; a quarter of n requests travels in each of 3
@@ -62,4 +62,4 @@ TEST(ArrayRouteRule, TakesDirectForAHundredItemsInAMessageOnTheMachineAssumed) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::route_rule_test

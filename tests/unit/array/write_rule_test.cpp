@@ -9,7 +9,7 @@
 
 #include "support/thrown_by.hpp"
 
-namespace crossdock {
+namespace crossdock::write_rule_test {
 namespace {
 
 // As the requests of one rank after the other; into three places.
@@ -194,4 +194,4 @@ TEST(WriteRule, NeedsTheUsersFunction) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::write_rule_test

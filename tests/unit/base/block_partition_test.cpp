@@ -6,7 +6,7 @@
 
 #include "support/thrown_by.hpp"
 
-namespace crossdock {
+namespace crossdock::block_partition_test {
 namespace {
 
 using test::thrown_by;
@@ -110,4 +110,4 @@ TEST(BlockPartition, RefusesMoreEntriesThanCanBeCounted) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::block_partition_test

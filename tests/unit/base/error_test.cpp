@@ -12,7 +12,7 @@
 #undef CROSSDOCK_ASSERT_LEVEL
 #define CROSSDOCK_ASSERT_LEVEL 2
 
-namespace crossdock {
+namespace crossdock::error_test {
 namespace {
 
 using test::thrown_by;
@@ -70,4 +70,4 @@ TEST(Assert, DoesNotEvaluateWhatIsAboveTheBuildsLevel) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::error_test

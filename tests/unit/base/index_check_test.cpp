@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-namespace crossdock {
+namespace crossdock::index_check_test {
 namespace {
 
 constexpr count_t least = std::numeric_limits<count_t>::min();
@@ -33,4 +33,4 @@ TEST(IndexCheck, OneIndexOutsideIsFoundAmongMany) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::index_check_test

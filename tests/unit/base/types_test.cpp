@@ -6,7 +6,7 @@
 
 #include "support/thrown_by.hpp"
 
-namespace crossdock {
+namespace crossdock::types_test {
 namespace {
 
 using test::thrown_by;
@@ -39,4 +39,4 @@ TEST(CheckedCast, RefusesUnsignedNumbersAboveTheSignedRange) {
 TEST(CheckedCast, WorksAtCompileTime) { static_assert(checked_cast<rank_t>(count_t{5}) == 5); }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::types_test

@@ -4,7 +4,7 @@
 
 #include "support/thrown_by.hpp"
 
-namespace crossdock::bench {
+namespace crossdock::bench::amg_matrix_test {
 namespace {
 
 // [ 2 5 . ]
@@ -68,4 +68,4 @@ TEST(AmgMatrix, IsSquare) {
 }
 
 }  // namespace
-}  // namespace crossdock::bench
+}  // namespace crossdock::bench::amg_matrix_test

@@ -7,7 +7,7 @@
 
 #include "support/thrown_by.hpp"
 
-namespace crossdock::bench {
+namespace crossdock::bench::hierarchy_test {
 namespace {
 
 // Six ranks with two rows each but for rank 5, which has one; level 1 has a row on ranks 0 and 4.
@@ -136,4 +136,4 @@ TEST_F(Hierarchy, FolderMustBeThereAndHoldALevel) {
 }
 
 }  // namespace
-}  // namespace crossdock::bench
+}  // namespace crossdock::bench::hierarchy_test

@@ -6,7 +6,7 @@
 
 #include "support/thrown_by.hpp"
 
-namespace crossdock {
+namespace crossdock::algorithm_test {
 namespace {
 
 using test::thrown_by;
@@ -98,4 +98,4 @@ TEST(ChosenExchangeAlgorithm, IsTheSameForEqualTopologies) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::algorithm_test

@@ -10,7 +10,7 @@
 #include "support/thrown_by.hpp"
 #include "support/topologies.hpp"
 
-namespace crossdock {
+namespace crossdock::exchange_statistics_test {
 namespace {
 
 using messages_of_all = std::vector<std::vector<sized_message>>;
@@ -242,4 +242,4 @@ TEST(ReductionWords, AreThoseOfTheCollectiveThatFindsSources) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::exchange_statistics_test

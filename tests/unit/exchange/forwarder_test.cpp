@@ -10,7 +10,7 @@
 #include "support/thrown_by.hpp"
 #include "support/topologies.hpp"
 
-namespace crossdock {
+namespace crossdock::forwarder_test {
 namespace {
 
 constexpr exchange_claim good{false, {-1, 1}};
@@ -210,4 +210,4 @@ TEST(Forwarder, RefusesAHopToAStranger) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::forwarder_test

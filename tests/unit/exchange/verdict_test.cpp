@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-namespace crossdock {
+namespace crossdock::verdict_test {
 namespace {
 
 bool is_merged_good(const std::vector<exchange_claim>& claims) {
@@ -108,4 +108,4 @@ TEST(SummedClaims, AreGoodOnlyIfBalancesAddUpToZero) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::verdict_test

@@ -6,7 +6,7 @@
 #include "support/circuits.hpp"
 #include "support/patterns.hpp"
 
-namespace crossdock {
+namespace crossdock::circuit_block_test {
 namespace {
 
 // Every rank sends 500 items to every other.
@@ -64,4 +64,4 @@ INSTANTIATE_TEST_SUITE_P(Routes, CircuitBlock,
                          [](const auto& one) { return std::string(one.param); });
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::circuit_block_test

@@ -15,7 +15,7 @@
 #include "support/circuits.hpp"
 #include "support/patterns.hpp"
 
-namespace crossdock {
+namespace crossdock::circuit_protocol_test {
 namespace {
 
 using number = std::uint8_t;
@@ -616,4 +616,4 @@ TEST(CircuitProtocol, TestingReceivesOnlyWaitsForever) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::circuit_protocol_test

@@ -14,7 +14,7 @@
 #include "support/routes.hpp"
 #include "support/topologies.hpp"
 
-namespace crossdock {
+namespace crossdock::circuit_test {
 namespace {
 
 using test::circuit_world;
@@ -415,4 +415,4 @@ TEST(Circuit, OthersCarryLanesFromAndToTheBlocksOfAMessagesRanks) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::circuit_test

@@ -16,7 +16,7 @@
 #include "support/circuits.hpp"
 #include "support/patterns.hpp"
 
-namespace crossdock {
+namespace crossdock::circuit_threads_test {
 namespace {
 
 using value = std::int64_t;
@@ -122,4 +122,4 @@ INSTANTIATE_TEST_SUITE_P(Nodes, CircuitThreads, testing::Values("4", "2x2", "cyc
                          });
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::circuit_threads_test

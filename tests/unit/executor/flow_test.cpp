@@ -7,7 +7,7 @@
 #include "crossdock/plan/compile.hpp"
 #include "support/patterns.hpp"
 
-namespace crossdock {
+namespace crossdock::flow_test {
 namespace {
 
 std::vector<plan> compile_for(const std::vector<pattern>& patterns, const char* regions,
@@ -143,4 +143,4 @@ TEST(ReverseFlow, SendsARunOfSlotsInPlace) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::flow_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace crossdock {
+namespace crossdock::lane_rule_test {
 namespace {
 
 TEST(LaneRule, GivesEachLaneEnoughItems) {
@@ -37,4 +37,4 @@ TEST(LaneRule, GoesRoundTheRanksOfADomain) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::lane_rule_test

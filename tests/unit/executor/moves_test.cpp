@@ -6,7 +6,7 @@
 #include <random>
 #include <string>
 
-namespace crossdock {
+namespace crossdock::moves_test {
 namespace {
 
 using indices = std::vector<count_t>;
@@ -238,4 +238,4 @@ TEST(CombineItems, CombinesInOrder) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::moves_test

@@ -4,7 +4,7 @@
 
 #include "support/thrown_by.hpp"
 
-namespace crossdock {
+namespace crossdock::calibration_test {
 namespace {
 
 constexpr double us = 1e-6;
@@ -183,4 +183,4 @@ TEST(FitMachine, NeedsCopies) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::calibration_test

@@ -7,7 +7,7 @@
 
 #include "support/thrown_by.hpp"
 
-namespace crossdock {
+namespace crossdock::fit_test {
 namespace {
 
 constexpr double us = 1e-6;
@@ -167,4 +167,4 @@ TEST(LowerQuartile, IsAboveAQuarterOfTheTimes) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::fit_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace crossdock {
+namespace crossdock::locality_test {
 namespace {
 
 TEST(RankLayout, RegionsAreNodesUnlessOthersAreGiven) {
@@ -40,4 +40,4 @@ TEST(RankLayout, RefusesNodesOfAnotherNumberOfRanks) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::locality_test

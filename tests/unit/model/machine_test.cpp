@@ -7,8 +7,9 @@
 #include <nlohmann/json.hpp>
 
 #include "support/machines.hpp"
+#include "support/project_file.hpp"
 
-namespace crossdock {
+namespace crossdock::machine_test {
 namespace {
 
 using nlohmann::json;
@@ -120,13 +121,14 @@ TEST(Machine, SaysWhichPresetsThereAreWhenAFileIsMissing) {
 
 TEST(Machine, AFileThatIsRefusedIsNamed) {
     try {
-        load_machine(CROSSDOCK_TEST_DIR "/CMakeLists.txt");
+        load_machine(test::project_file("CMakeLists.txt"));
         FAIL() << "nothing was thrown";
     } catch (const error& fault) {
         EXPECT_EQ(fault.code(), errc::parse_error);
-        EXPECT_EQ(std::string(fault.what()).rfind(CROSSDOCK_TEST_DIR "/CMakeLists.txt: ", 0), 0U);
+        EXPECT_EQ(std::string(fault.what()).rfind((test::project_file("CMakeLists.txt") + ": "), 0),
+                  0U);
     }
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::machine_test

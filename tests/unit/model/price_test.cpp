@@ -6,7 +6,7 @@
 #include "support/machines.hpp"
 #include "support/patterns.hpp"
 
-namespace crossdock {
+namespace crossdock::price_test {
 namespace {
 
 using test::pattern_builder;
@@ -188,4 +188,4 @@ TEST(Price, RefusesPlansOfOtherRanks) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::price_test

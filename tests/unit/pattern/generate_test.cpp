@@ -11,7 +11,7 @@
 #include "../../../src/pattern/rmat.hpp"
 #include "support/thrown_by.hpp"
 
-namespace crossdock {
+namespace crossdock::generate_test {
 namespace {
 
 using test::thrown_by;
@@ -288,4 +288,4 @@ TEST(VertexPoints, AreThoseOfTheModelsVertices) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::generate_test

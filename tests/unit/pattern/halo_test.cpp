@@ -8,8 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include "support.hpp"
+#include "support/project_file.hpp"
 
-namespace crossdock {
+namespace crossdock::halo_test {
 namespace {
 
 using nlohmann::json;
@@ -114,7 +115,7 @@ traffic count_traffic(const std::vector<halo>& halos, Predicate is_counted) {
 }
 
 std::vector<json> golden_traffic() {
-    return json::parse(std::ifstream(CROSSDOCK_TEST_DIR "/golden/traffic_small.json"));
+    return json::parse(std::ifstream(test::project_file("tests/golden/traffic_small.json")));
 }
 
 class DirectTraffic : public testing::TestWithParam<json> {};
@@ -264,4 +265,4 @@ TEST(Halo, ManyRanksShareAMatrixWithADenseColumn) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::halo_test

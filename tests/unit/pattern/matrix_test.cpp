@@ -8,8 +8,9 @@
 #include <random>
 
 #include "support.hpp"
+#include "support/project_file.hpp"
 
-namespace crossdock {
+namespace crossdock::matrix_test {
 namespace {
 
 using test::gzip;
@@ -264,7 +265,7 @@ TEST(ReadMatrixMarket, NamesAMissingFile) {
 }
 
 TEST(ReadMatrixMarket, RefusesADirectory) {
-    const error fault = thrown_by([] { read_matrix_market(CROSSDOCK_DATA_DIR); });
+    const error fault = thrown_by([] { read_matrix_market(test::project_file("data")); });
 
     EXPECT_EQ(fault.code(), errc::file_error);
 }
@@ -358,4 +359,4 @@ TEST(Multiply, NamesAVectorOfTheWrongLength) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::matrix_test

@@ -7,7 +7,7 @@
 
 #include "support.hpp"
 
-namespace crossdock {
+namespace crossdock::partition_test {
 namespace {
 
 using test::read_data;
@@ -218,4 +218,4 @@ TEST(MakePartition, NamesANumberOfRanksBelowOne) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::partition_test

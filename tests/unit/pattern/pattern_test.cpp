@@ -6,7 +6,7 @@
 
 #include "support.hpp"
 
-namespace crossdock {
+namespace crossdock::pattern_test {
 namespace {
 
 using test::thrown_by;
@@ -255,4 +255,4 @@ TEST(FromNeighborAlltoallv, NamesADestinationThatIsNoRank) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::pattern_test

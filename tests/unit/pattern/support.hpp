@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "crossdock/pattern/matrix.hpp"
+#include "support/project_file.hpp"
 #include "support/thrown_by.hpp"
 
 namespace crossdock::test {
@@ -50,7 +51,7 @@ inline sparse_matrix read_text(const std::string& content) {
 }
 
 inline sparse_matrix read_data(const std::string& name) {
-    return read_matrix_market(CROSSDOCK_DATA_DIR "/" + name + ".mtx.gz");
+    return read_matrix_market(test::project_file("data/" + name + ".mtx.gz"));
 }
 
 }  // namespace crossdock::test

@@ -13,7 +13,7 @@
 #include "support/thrown_by.hpp"
 #include "support/topologies.hpp"
 
-namespace crossdock {
+namespace crossdock::compile_test {
 namespace {
 
 using test::compile_route;
@@ -253,4 +253,4 @@ TEST(Compile, WorksFor16384RanksOnEveryRoute) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::compile_test

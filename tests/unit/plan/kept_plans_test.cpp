@@ -5,7 +5,7 @@
 #include "support/patterns.hpp"
 #include "support/thrown_by.hpp"
 
-namespace crossdock {
+namespace crossdock::kept_plans_test {
 namespace {
 
 class KeptPlans : public testing::Test {
@@ -94,4 +94,4 @@ TEST_F(KeptPlans, RefusesToKeepNoneOrTooMany) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::kept_plans_test

@@ -6,7 +6,7 @@
 
 #include "support/patterns.hpp"
 
-namespace crossdock {
+namespace crossdock::plan_compiler_test {
 namespace {
 
 pattern sends_items(count_t num_items, std::vector<rank_t> destinations) {
@@ -78,4 +78,4 @@ TEST(PlanCompiler, ItemsListedInFallingOrderArriveInTheSlotsMeant) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::plan_compiler_test

@@ -11,7 +11,7 @@
 #include "support/thrown_by.hpp"
 #include "support/topologies.hpp"
 
-namespace crossdock {
+namespace crossdock::plan_test {
 namespace {
 
 using nlohmann::json;
@@ -237,4 +237,4 @@ TEST(PlanJson, RefusesContentsThatAreNoPlan) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::plan_test

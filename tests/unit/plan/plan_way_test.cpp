@@ -10,7 +10,7 @@
 #include "support/thrown_by.hpp"
 #include "support/topologies.hpp"
 
-namespace crossdock {
+namespace crossdock::plan_way_test {
 namespace {
 
 // Drives the compilers of all ranks, and checks in each round who hears from whom.
@@ -153,4 +153,4 @@ INSTANTIATE_TEST_SUITE_P(Routes, PlanWay, testing::ValuesIn(test::conformance_ro
                          [](const auto& instance) { return test::test_name(instance.param); });
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::plan_way_test

@@ -6,7 +6,7 @@
 #include <random>
 #include <utility>
 
-namespace crossdock {
+namespace crossdock::sort_by_digits_test {
 namespace {
 
 using numbered = std::pair<count_t, int>;
@@ -39,4 +39,4 @@ TEST(SortByDigits, SortsTheGreatestNumbers) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::sort_by_digits_test

@@ -10,7 +10,7 @@
 #include "support/patterns.hpp"
 #include "support/topologies.hpp"
 
-namespace crossdock {
+namespace crossdock::speaker_agreement_test {
 namespace {
 
 /// Items between a region and each region it talks with, and what its fullest member has of them.
@@ -125,4 +125,4 @@ TEST(SpeakerAgreement, TellsEachRankOnlyOfRegionsItHasItemsFor) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::speaker_agreement_test

@@ -9,8 +9,9 @@
 #include "crossdock/pattern/halo.hpp"
 #include "support.hpp"
 #include "support/patterns.hpp"
+#include "support/project_file.hpp"
 
-namespace crossdock {
+namespace crossdock::statistics_test {
 namespace {
 
 using nlohmann::json;
@@ -29,11 +30,12 @@ void expect_figures(const json& expected, const summary& messages, const summary
 }
 
 TEST(Statistics, GiveEveryFigureOfTheSmallMatrices) {
-    const auto golden = json::parse(std::ifstream(CROSSDOCK_TEST_DIR "/golden/traffic_small.json"));
+    const auto golden =
+        json::parse(std::ifstream(test::project_file("tests/golden/traffic_small.json")));
     ASSERT_EQ(golden.size(), 21U);
     for (const auto& record : golden) {
         const auto name = record["matrix"].get<std::string>();
-        const auto matrix = read_matrix_market(CROSSDOCK_DATA_DIR "/" + name + ".mtx.gz");
+        const auto matrix = read_matrix_market(test::project_file("data/" + name + ".mtx.gz"));
         const auto regions = topology::from_string(record["topology"].get<std::string>(),
                                                    record["ranks"].get<rank_t>());
         std::vector<pattern> patterns;
@@ -127,4 +129,4 @@ TEST(Statistics, AddTrafficFieldByField) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::statistics_test

@@ -6,7 +6,7 @@
 #include "support/patterns.hpp"
 #include "support/thrown_by.hpp"
 
-namespace crossdock {
+namespace crossdock::verify_test {
 namespace {
 
 using test::thrown_by;
@@ -182,4 +182,4 @@ TEST(Verify, RefusesAnotherNumberOfPlansThanPatterns) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::verify_test

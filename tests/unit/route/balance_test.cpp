@@ -8,7 +8,7 @@
 
 #include "support/least_maximum.hpp"
 
-namespace crossdock {
+namespace crossdock::balance_test {
 namespace {
 
 using counts = std::vector<count_t>;
@@ -109,4 +109,4 @@ TEST(Balance, IsWithinAQuarterOfTheLargerOfMeanAndLargestForManyVolumes) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::balance_test

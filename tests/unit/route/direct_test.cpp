@@ -4,7 +4,7 @@
 
 #include "support.hpp"
 
-namespace crossdock {
+namespace crossdock::direct_test {
 namespace {
 
 TEST(Direct, TakesOneHop) {
@@ -21,4 +21,4 @@ TEST(Direct, AloneSendsNothing) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::direct_test

@@ -11,7 +11,7 @@
 #include "support.hpp"
 #include "support/thrown_by.hpp"
 
-namespace crossdock {
+namespace crossdock::grid_test {
 namespace {
 
 using ranks = std::vector<rank_t>;
@@ -260,4 +260,4 @@ TEST(BalancedShape, HoldsAllRanksInDimensionsThatDifferByAtMostAFactorOfTwo) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::grid_test

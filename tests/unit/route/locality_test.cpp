@@ -8,7 +8,7 @@
 #include "support/thrown_by.hpp"
 #include "support/topologies.hpp"
 
-namespace crossdock {
+namespace crossdock::locality_test {
 namespace {
 
 using ranks = std::vector<rank_t>;
@@ -140,4 +140,4 @@ TEST(Locality, NamesWhatIsWrongWithItsParameters) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::locality_test

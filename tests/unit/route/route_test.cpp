@@ -7,11 +7,12 @@
 #include <fstream>
 
 #include "support.hpp"
+#include "support/project_file.hpp"
 #include "support/routes.hpp"
 #include "support/thrown_by.hpp"
 #include "support/topologies.hpp"
 
-namespace crossdock {
+namespace crossdock::route_test {
 namespace {
 
 using test::thrown_by;
@@ -160,7 +161,7 @@ std::vector<std::string> all_names() {
 /// The first column of the documentation's table, without parameters: "| [`grid:n`](#grid) | …".
 std::vector<std::string> documented_names() {
     const std::string row = "| [`";
-    std::ifstream table(CROSSDOCK_TEST_DIR "/../docs/routes.md");
+    std::ifstream table(test::project_file("docs/routes.md"));
     std::vector<std::string> names;
     for (std::string line; std::getline(table, line);) {
         if (!line.starts_with(row)) continue;
@@ -221,4 +222,4 @@ TEST(MakeRoute, RefusesParametersOfRoutesThatTakeNone) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::route_test

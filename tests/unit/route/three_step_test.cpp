@@ -4,7 +4,7 @@
 
 #include "support.hpp"
 
-namespace crossdock {
+namespace crossdock::three_step_test {
 namespace {
 
 using ranks = std::vector<rank_t>;
@@ -77,4 +77,4 @@ TEST(ThreeStep, HasTheBoundOfTwoStep) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::three_step_test

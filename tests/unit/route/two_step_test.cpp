@@ -4,7 +4,7 @@
 
 #include "support.hpp"
 
-namespace crossdock {
+namespace crossdock::two_step_test {
 namespace {
 
 using ranks = std::vector<rank_t>;
@@ -40,4 +40,4 @@ TEST(TwoStep, BoundsMessagesByRegionsAndTheLargestRegion) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::two_step_test

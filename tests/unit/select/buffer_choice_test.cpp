@@ -6,7 +6,7 @@
 
 #include "support/machines.hpp"
 
-namespace crossdock {
+namespace crossdock::buffer_choice_test {
 namespace {
 
 // 20 ns for a message's overheads, 3 ns and 0.5 for a byte for a copy, 7 ns for a hand-over.
@@ -48,4 +48,4 @@ TEST(BufferChoice, IsTheLastOneIfNoneStaysInTheCache) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::buffer_choice_test

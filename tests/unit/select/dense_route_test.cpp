@@ -10,7 +10,7 @@
 #include "support/thrown_by.hpp"
 #include "support/topologies.hpp"
 
-namespace crossdock {
+namespace crossdock::dense_route_test {
 namespace {
 
 using test::thrown_by;
@@ -203,4 +203,4 @@ TEST(DenseRoute, IsARouteOfItsTopologyWithFewMessages) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::dense_route_test

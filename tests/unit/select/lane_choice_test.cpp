@@ -4,7 +4,7 @@
 
 #include "support/machines.hpp"
 
-namespace crossdock {
+namespace crossdock::lane_choice_test {
 namespace {
 
 // A rank sends a byte in 4 ns, a node in 1; another message costs 2000 ns, telling of it 2 x 200.
@@ -49,4 +49,4 @@ TEST(LaneChoice, IsAFewPagesOnTheMachineAssumed) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::lane_choice_test

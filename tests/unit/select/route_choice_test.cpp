@@ -6,7 +6,7 @@
 #include "support/machines.hpp"
 #include "support/patterns.hpp"
 
-namespace crossdock {
+namespace crossdock::route_choice_test {
 namespace {
 
 using test::pattern_builder;
@@ -199,4 +199,4 @@ TEST(ChooseRoute, RefusesPatternsOfOtherRanks) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::route_choice_test

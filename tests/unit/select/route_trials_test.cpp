@@ -4,7 +4,7 @@
 
 #include "support/thrown_by.hpp"
 
-namespace crossdock {
+namespace crossdock::route_trials_test {
 namespace {
 
 constexpr double us = 1e-6;
@@ -125,4 +125,4 @@ TEST(RouteTrials, NumbersThatMakeNoTrialAreRefused) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::route_trials_test

@@ -8,7 +8,7 @@
 #include "support/machines.hpp"
 #include "support/thrown_by.hpp"
 
-namespace crossdock {
+namespace crossdock::exchange_schedule_test {
 namespace {
 
 using messages_of_all = std::vector<std::vector<sized_message>>;
@@ -131,4 +131,4 @@ TEST(ScheduleOfExchange, RefusesWhatTheCountRefuses) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::exchange_schedule_test

@@ -6,7 +6,7 @@
 #include "support.hpp"
 #include "support/machines.hpp"
 
-namespace crossdock {
+namespace crossdock::goal_test {
 namespace {
 
 machine copying_machine() {
@@ -82,4 +82,4 @@ TEST(Goal, OneCopyAndManyRequirements) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::goal_test

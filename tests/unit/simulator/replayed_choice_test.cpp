@@ -11,7 +11,7 @@
 #include "support/patterns.hpp"
 #include "support/thrown_by.hpp"
 
-namespace crossdock {
+namespace crossdock::replayed_choice_test {
 namespace {
 
 TEST(ChooseByReplay, OrdersTheCandidatesOfTheCheapestPlansByTheirSimulatedTime) {
@@ -61,4 +61,4 @@ TEST(ChooseByReplay, RefusesToReplayNothing) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::replayed_choice_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace crossdock {
+namespace crossdock::shared_cores_test {
 namespace {
 
 constexpr picoseconds turn = 10;
@@ -86,4 +86,4 @@ TEST(SharedCores, MoreCoresThanRanksServeEachAlone) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::shared_cores_test

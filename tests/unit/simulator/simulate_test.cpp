@@ -6,7 +6,7 @@
 #include "support.hpp"
 #include "support/machines.hpp"
 
-namespace crossdock {
+namespace crossdock::simulate_test {
 namespace {
 
 constexpr picoseconds ns = 1000;
@@ -344,4 +344,4 @@ TEST(Simulate, RefusesOperationsThatWaitForEachOther) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::simulate_test

@@ -6,7 +6,7 @@
 #include <new>
 #include <vector>
 
-namespace crossdock {
+namespace crossdock::item_divider_test {
 namespace {
 
 struct aligned_memory {
@@ -47,4 +47,4 @@ TEST(ItemDivider, OfItemsThatAllTravelOnNothingIsLeft) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::item_divider_test

@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-namespace crossdock {
+namespace crossdock::latency_histogram_test {
 namespace {
 
 constexpr std::int64_t longest = std::numeric_limits<std::int64_t>::max();
@@ -135,4 +135,4 @@ TEST(LatencyHistogram, BucketsAreTheClassesWithTimesInThem) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::latency_histogram_test

@@ -6,7 +6,7 @@
 #include <random>
 #include <set>
 
-namespace crossdock {
+namespace crossdock::pending_contexts_test {
 namespace {
 
 TEST(ContextQueue, GivesBackInOrderWhateverItsFill) {
@@ -80,4 +80,4 @@ TEST(NumberedContexts, UsesFreeSlotsAgain) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::pending_contexts_test

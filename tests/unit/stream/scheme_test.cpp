@@ -9,7 +9,7 @@
 
 #include "support/thrown_by.hpp"
 
-namespace crossdock {
+namespace crossdock::scheme_test {
 namespace {
 
 constexpr std::array all_schemes{stream_scheme::ww, stream_scheme::wps, stream_scheme::wsp,
@@ -179,4 +179,4 @@ TEST(Scheme, SmallBuffersToManyWorkersCostMoreInMessagesThanInOrder) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::scheme_test

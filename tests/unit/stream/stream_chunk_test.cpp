@@ -13,7 +13,7 @@
 
 #include "support/thrown_by.hpp"
 
-namespace crossdock {
+namespace crossdock::stream_chunk_test {
 namespace {
 
 std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
@@ -458,4 +458,4 @@ TEST(ChunkMemory, ProcessesFreeEachOthersChunks) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::stream_chunk_test

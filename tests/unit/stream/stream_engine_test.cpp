@@ -14,7 +14,7 @@
 #include "support.hpp"
 #include "support/thrown_by.hpp"
 
-namespace crossdock {
+namespace crossdock::stream_engine_test {
 namespace {
 
 using test::drain;
@@ -966,4 +966,4 @@ TEST(Engine, AWorkerThatWaitsMakesProgressBesideTheStreamNowAndThen) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::stream_engine_test

@@ -12,7 +12,7 @@
 #include "support/thrown_by.hpp"
 #include "support/topologies.hpp"
 
-namespace crossdock {
+namespace crossdock::stream_layout_test {
 namespace {
 
 constexpr std::array all_schemes{stream_scheme::ww, stream_scheme::wps, stream_scheme::wsp,
@@ -277,4 +277,4 @@ TEST(StreamLayout, UnknownRoutesAreRefused) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::stream_layout_test

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace crossdock {
+namespace crossdock::stream_statistics_test {
 namespace {
 
 // Every count differs from every other.
@@ -77,4 +77,4 @@ TEST(StreamStatistics, MeanFillOfNoMessagesIsZero) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::stream_statistics_test

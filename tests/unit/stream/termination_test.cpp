@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace crossdock {
+namespace crossdock::termination_test {
 namespace {
 
 TEST(TerminationDetector, OneWaveIsNeverEnough) {
@@ -527,4 +527,4 @@ TEST(Termination, DrainsThatMakeNoProgressWaitForever) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::termination_test

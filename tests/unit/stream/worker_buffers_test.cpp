@@ -13,7 +13,7 @@
 #include "support.hpp"
 #include "support/thrown_by.hpp"
 
-namespace crossdock {
+namespace crossdock::worker_buffers_test {
 namespace {
 
 using test::stream_world;
@@ -336,4 +336,4 @@ TEST_F(FailingHandler, LetsNoPushWaitForAWorkerThatHasGone) {
 }
 
 }  // namespace
-}  // namespace crossdock
+}  // namespace crossdock::worker_buffers_test
