@@ -214,6 +214,7 @@ class alignas(line_pair_bytes) worker_buffers {
     void add_latencies(const chunk& c, std::uint32_t gone);
     void when_idle();
     void drive_for_others();
+    count_t peak_buffers() const noexcept;
 
     stream_engine& engine_;
     stream_worker& worker_;

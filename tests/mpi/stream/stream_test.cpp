@@ -378,6 +378,23 @@ TEST_P(StreamWays, FillNoMoreThanTheirBuffers) {
     items.close();
 }
 
+TEST_P(StreamWays, TellTheirStatisticsAfterTheyAreClosed) {
+    stream<int> items(
+        comm, [](auto&, const auto&) {}, options());
+    test::on_workers(options().workers, [&](int w) {
+        for (int i = 0; i < 20; ++i) items.port(w).push(next_rank(), i);
+        drain(items.port(w));
+    });
+    const auto all = items.statistics();
+    const auto first = items.port().statistics();
+    items.close();
+
+    EXPECT_EQ(items.statistics().peak_buffers, all.peak_buffers);
+    EXPECT_EQ(items.statistics().items, 20 * options().workers);
+    EXPECT_EQ(items.port().statistics().peak_buffers, first.peak_buffers);
+    EXPECT_EQ(items.port().statistics().items, 20);
+}
+
 // Schemes that keep order.
 class OrderedStream : public StreamWays {};
 
