@@ -518,6 +518,28 @@ TEST_P(MessageBounds, HoldForManyDestinations) {
     EXPECT_EQ(counts.mpi_messages, to_others);
 }
 
+// A port has no memory for the bytes of items yet when an empty one comes first.
+TEST_F(Stream, CarriesEmptyItemsFirst) {
+    std::vector<std::string> texts;
+    count_t num_empty_vectors = 0;
+    stream<std::string> strings(comm, [&](auto&, const auto& batch) {
+        texts.insert(texts.end(), batch.begin(), batch.end());
+    });
+    stream<std::vector<double>> vectors(comm, [&](auto&, const auto& batch) {
+        for (const auto& each : batch) num_empty_vectors += each.empty() ? 1 : 0;
+    });
+    for (const std::string& text : {std::string(), std::string("ab"), std::string()})
+        strings.port().push(next_rank(), text);
+    vectors.port().push(next_rank(), {});
+    drain(strings.port());
+    drain(vectors.port());
+
+    EXPECT_EQ(texts, (std::vector<std::string>{"", "ab", ""}));
+    EXPECT_EQ(num_empty_vectors, 1);
+    strings.close();
+    vectors.close();
+}
+
 TEST_F(Stream, CarriesVectors) {
     std::vector<std::vector<int>> handled;
     stream<std::vector<int>> lists(comm, [&](auto&, const auto& batch) {
