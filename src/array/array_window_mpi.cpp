@@ -56,10 +56,17 @@ void array_window::run(const array_batch& batch) {
     const MPI_Win window = exposed_->window;
     for (const auto* changes : {&batch.writes, &batch.updates}) {
         if (!changes->operation) continue;
-        CROSSDOCK_MPI(MPI_Win_lock_all(MPI_MODE_NOCHECK, window));
-        change(*changes);
-        CROSSDOCK_MPI(MPI_Win_unlock_all(window));
-        CROSSDOCK_MPI(MPI_Barrier(comm_.get()));
+        // MPI may mix bytes that several ranks write at once. They take turns, so that a whole value stays;
+        // what one rank accumulates takes effect in its order.
+        const rank_t num_turns = changes->predefined.type == MPI_BYTE ? comm_.num_ranks() : 1;
+        for (rank_t turn = 0; turn < num_turns; ++turn) {
+            if (num_turns == 1 || turn == comm_.rank()) {
+                CROSSDOCK_MPI(MPI_Win_lock_all(MPI_MODE_NOCHECK, window));
+                change(*changes);
+                CROSSDOCK_MPI(MPI_Win_unlock_all(window));
+            }
+            CROSSDOCK_MPI(MPI_Barrier(comm_.get()));
+        }
     }
     if (!batch.has_reads) return;
     CROSSDOCK_MPI(MPI_Win_lock_all(MPI_MODE_NOCHECK, window));
