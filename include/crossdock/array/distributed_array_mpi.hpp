@@ -52,7 +52,9 @@ struct array_options {
 /// | closed | destruction, `close()` | |
 /// | moved from | destruction, assignment | |
 ///
-/// A batch fails on all ranks or on none. If it fails, no entry has changed, no output is written, and
+/// A batch fails on all ranks or on none. Of several faults the one of the lowest rank is thrown, and of its own the
+/// first of: lengths, an active prepared batch, indices of writes, of updates, of reads. That ranks ask for different
+/// things is thrown if no rank has such a fault, what operations throw after that. If it fails, no entry has changed, no output is written, and
 /// the array is as usable as before. The exception is memory that runs out where requests of others pass,
 /// in a batch whose operations cannot throw: that rank's error alone, for which others may wait.
 ///
