@@ -72,7 +72,8 @@ class stream_drain {
         return worker_ == nullptr;
     }
 
-    /// @brief Makes progress until everything is at rest. Waiting yields the core.
+    /// @brief Makes progress until everything is at rest; on no other stream, whose drains `test()` can take turns
+    /// with this one's. Waiting yields the core.
     /// @throws  what the first handler of this worker that threw has thrown; error(errc::handler_failed) if only
     /// handlers of other workers have, with the highest of their ranks. All workers of all ranks throw.
     void wait() {

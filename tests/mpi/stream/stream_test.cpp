@@ -843,6 +843,51 @@ TEST_F(Stream, RunsBesideOthersOnOneCommunicator) {
     for (auto& one : several) one->close();
 }
 
+TEST_F(Stream, HandlesNothingWhileAnotherOneIsWaitedFor) {
+    int num_handled = 0;
+    stream<int> others(comm, [](auto&, const auto&) {});
+    stream<int> items(comm, [&](auto&, const auto&) { ++num_handled; });
+    items.port().push(next_rank(), 1);
+    items.port().flush();
+    others.port().push(next_rank(), 1);
+    drain(others.port());
+
+    EXPECT_EQ(num_handled, 0);
+    drain(items.port());
+    EXPECT_EQ(num_handled, 1);
+    others.close();
+    items.close();
+}
+
+// Every rank begins with another one. Each item is pushed on, so that all handlers are needed to the end.
+TEST_F(Stream, ComesToRestWhereDrainsOfSeveralAreTestedInTurn) {
+    std::vector<std::unique_ptr<stream<int>>> both;
+    numbers num_handled(2);
+    for (std::size_t s = 0; s < 2; ++s) {
+        both.push_back(std::make_unique<stream<int>>(
+            comm,
+            [this, &num_handled, s](auto& port, const auto& batch) {
+                for (const int steps : batch) {
+                    ++num_handled[s];
+                    if (steps > 0) port.push(next_rank(), steps - 1);
+                }
+            },
+            stream_options{.buffer_items = 1, .max_buffers = 100, .shared_memory = s == 0}));
+    }
+    const auto first = static_cast<std::size_t>(comm.rank() % 2);
+    for (int k = 0; k < 50; ++k) both[first]->port().push(next_rank(), 9);
+    auto rest = both[first]->port().drain();
+    for (int k = 0; k < 50; ++k) both[1 - first]->port().push(next_rank(), 9);
+    auto other_rest = both[1 - first]->port().drain();
+    for (bool are_at_rest = false; !are_at_rest; std::this_thread::yield()) {
+        const bool is_first = rest.test();
+        are_at_rest = other_rest.test() && is_first;
+    }
+
+    EXPECT_EQ(num_handled, numbers(2, 500));
+    for (auto& one : both) one->close();
+}
+
 TEST_F(Stream, RunsOnPartsOfAllRanks) {
     MPI_Comm half = MPI_COMM_NULL;
     MPI_Comm_split(MPI_COMM_WORLD, comm.rank() % 2, -comm.rank(), &half);
