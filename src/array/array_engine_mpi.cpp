@@ -141,10 +141,10 @@ struct array_engine::implementation {
     const request_way* way = nullptr;  // of the last batch
     array_settings settings;
     std::size_t item_bytes;
-    std::unique_ptr<std::byte[]> entries;
+    std::shared_ptr<std::byte[]> entries;
     int first_tag = 0;
     std::uint64_t num_batches = 0;
-    std::optional<array_window> window;
+    std::unique_ptr<array_window> window;
     batch_statistics last;
     int num_active = 0;
     bool is_in_batch = false;
@@ -210,8 +210,12 @@ void array_engine::run_rma(const array_batch& batch) {
     auto& window = state_->window;
     if (!window) {
         // Making a window blocks, and others may wait for what this rank forwards until they come here.
-        agree(state_->comm, std::nullopt);
-        window.emplace(state_->comm, owners(), entries(), state_->item_bytes);
+        auto made = on_all_or_none(state_->comm, [&] {
+            return std::make_unique<array_window>(state_->comm, owners(), state_->entries,
+                                                  state_->item_bytes);
+        });
+        made->open();
+        window = std::move(made);
     }
     on_all_or_none(
         state_->comm, [&] { window->check(batch); }, claim_of(batch), what_differs);
@@ -233,7 +237,7 @@ neighbor_options array_engine::way_options() const {
 
 void array_engine::close() {
     if (std::exchange(state_->is_closed, true)) return;
-    if (!state_->window) return;
+    if (!state_->window || !state_->comm.is_open()) return;  // that has freed the windows
     state_->comm.wait_for_all();
     state_->window->close();
 }

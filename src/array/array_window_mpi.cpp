@@ -2,16 +2,39 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "array_index.hpp"
 
 namespace crossdock {
 
+void exposed_entries::free() {
+    if (window != MPI_WIN_NULL) CROSSDOCK_MPI(MPI_Win_free(&window));
+}
+
+void array_windows::add(std::shared_ptr<exposed_entries> exposed) {
+    std::erase_if(all_, [](const auto& one) { return one->window == MPI_WIN_NULL; });
+    all_.push_back(std::move(exposed));
+}
+
+void array_windows::close() {
+    for (const auto& exposed : all_) exposed->free();
+}
+
 array_window::array_window(const communicator& comm, const block_partition& owners,
-                           std::byte* entries, std::size_t item_bytes)
-    : comm_(comm), owners_(owners), item_bytes_(checked_cast<int>(item_bytes)) {
-    const auto bytes = static_cast<MPI_Aint>(owners.size(comm.rank())) * item_bytes_;
-    CROSSDOCK_MPI(MPI_Win_create(entries, bytes, item_bytes_, MPI_INFO_NULL, comm.get(), &window_));
-    CROSSDOCK_MPI(MPI_Win_set_errhandler(window_, MPI_ERRORS_RETURN));
+                           std::shared_ptr<std::byte[]> entries, std::size_t item_bytes)
+    : comm_(comm),
+      owners_(owners),
+      item_bytes_(checked_cast<int>(item_bytes)),
+      exposed_(std::make_shared<exposed_entries>(exposed_entries{std::move(entries)})) {
+    comm.resource<array_windows>().add(exposed_);
+}
+
+void array_window::open() {
+    const auto bytes = static_cast<MPI_Aint>(owners_.size(comm_.rank())) * item_bytes_;
+    CROSSDOCK_MPI(MPI_Win_create(exposed_->entries.get(), bytes, item_bytes_, MPI_INFO_NULL,
+                                 comm_.get(), &exposed_->window));
+    CROSSDOCK_MPI(MPI_Win_set_errhandler(exposed_->window, MPI_ERRORS_RETURN));
 }
 
 void array_window::check(const array_batch& batch) const {
@@ -30,17 +53,25 @@ void array_window::check(const array_batch& batch) const {
 
 // All changes are done before anything is read.
 void array_window::run(const array_batch& batch) {
+    const MPI_Win window = exposed_->window;
     for (const auto* changes : {&batch.writes, &batch.updates}) {
         if (!changes->operation) continue;
-        CROSSDOCK_MPI(MPI_Win_lock_all(MPI_MODE_NOCHECK, window_));
-        change(*changes);
-        CROSSDOCK_MPI(MPI_Win_unlock_all(window_));
-        CROSSDOCK_MPI(MPI_Barrier(comm_.get()));
+        // MPI may mix bytes that several ranks write at once. They take turns, so that a whole value stays;
+        // what one rank accumulates takes effect in its order.
+        const rank_t num_turns = changes->predefined.type == MPI_BYTE ? comm_.num_ranks() : 1;
+        for (rank_t turn = 0; turn < num_turns; ++turn) {
+            if (num_turns == 1 || turn == comm_.rank()) {
+                CROSSDOCK_MPI(MPI_Win_lock_all(MPI_MODE_NOCHECK, window));
+                change(*changes);
+                CROSSDOCK_MPI(MPI_Win_unlock_all(window));
+            }
+            CROSSDOCK_MPI(MPI_Barrier(comm_.get()));
+        }
     }
     if (!batch.has_reads) return;
-    CROSSDOCK_MPI(MPI_Win_lock_all(MPI_MODE_NOCHECK, window_));
+    CROSSDOCK_MPI(MPI_Win_lock_all(MPI_MODE_NOCHECK, window));
     read(batch.reads, batch.out);
-    CROSSDOCK_MPI(MPI_Win_unlock_all(window_));
+    CROSSDOCK_MPI(MPI_Win_unlock_all(window));
     CROSSDOCK_MPI(MPI_Barrier(comm_.get()));
 }
 
@@ -51,8 +82,8 @@ void array_window::change(const array_changes& changes) {
     for (const count_t index : changes.indices) {
         const rank_t owner = owners_.owner(index);
         const auto offset = static_cast<MPI_Aint>(index - owners_.first(owner));
-        CROSSDOCK_MPI(
-            MPI_Accumulate(value, count, type, owner, offset, count, type, operation, window_));
+        CROSSDOCK_MPI(MPI_Accumulate(value, count, type, owner, offset, count, type, operation,
+                                     exposed_->window));
         value += item_bytes_;
     }
 }
@@ -61,14 +92,10 @@ void array_window::read(std::span<const count_t> indices, std::byte* out) {
     for (const count_t index : indices) {
         const rank_t owner = owners_.owner(index);
         const auto offset = static_cast<MPI_Aint>(index - owners_.first(owner));
-        CROSSDOCK_MPI(
-            MPI_Get(out, item_bytes_, MPI_BYTE, owner, offset, item_bytes_, MPI_BYTE, window_));
+        CROSSDOCK_MPI(MPI_Get(out, item_bytes_, MPI_BYTE, owner, offset, item_bytes_, MPI_BYTE,
+                              exposed_->window));
         out += item_bytes_;
     }
-}
-
-void array_window::close() {
-    if (window_ != MPI_WIN_NULL) CROSSDOCK_MPI(MPI_Win_free(&window_));
 }
 
 }  // namespace crossdock

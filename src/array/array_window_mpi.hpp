@@ -2,17 +2,48 @@
 /// @brief A distributed array's entries as an MPI window: the baseline `rma`.
 #pragma once
 
+#include <memory>
+#include <vector>
+
 #include "crossdock/array/array_engine_mpi.hpp"
 
 namespace crossdock {
 
+/// @brief Entries that others reach, as long as they have a window.
+struct exposed_entries {
+    std::shared_ptr<std::byte[]> entries;
+    MPI_Win window = MPI_WIN_NULL;
+
+    /// @brief Frees the window, if there is one.
+    /// @par Collective
+    /// Yes; blocks.
+    void free();
+};
+
+/// @brief The windows of a communicator's arrays: those that are left when it closes are freed then, in the
+/// order in which they were made, which is that of all ranks.
+class array_windows final : public communicator_resource {
+  public:
+    explicit array_windows(const communicator&) {}
+
+    /// @brief Keeps the entries until their window is freed.
+    void add(std::shared_ptr<exposed_entries> exposed);
+    void close() override;
+
+  private:
+    std::vector<std::shared_ptr<exposed_entries>> all_;
+};
+
 /// @brief Does batches by one MPI call for each request.
 class array_window {
   public:
+    array_window(const communicator& comm, const block_partition& owners,
+                 std::shared_ptr<std::byte[]> entries, std::size_t item_bytes);
+
+    /// @brief Makes the window.
     /// @par Collective
     /// Yes; blocks.
-    array_window(const communicator& comm, const block_partition& owners, std::byte* entries,
-                 std::size_t item_bytes);
+    void open();
 
     /// @brief Does a batch whose arguments have been checked.
     /// @par Collective
@@ -25,7 +56,7 @@ class array_window {
 
     /// @par Collective
     /// Yes; blocks.
-    void close();
+    void close() { exposed_->free(); }
 
   private:
     void change(const array_changes& changes);
@@ -34,7 +65,7 @@ class array_window {
     const communicator& comm_;
     const block_partition& owners_;
     int item_bytes_;
-    MPI_Win window_ = MPI_WIN_NULL;
+    std::shared_ptr<exposed_entries> exposed_;
 };
 
 }  // namespace crossdock

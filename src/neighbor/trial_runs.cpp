@@ -1,7 +1,8 @@
 #include "trial_runs.hpp"
 
-#include <array>
+#include <algorithm>
 #include <chrono>
+#include <utility>
 
 namespace crossdock {
 
@@ -15,13 +16,14 @@ trial_runs::trial_runs(const communicator& comm, route_trials trials,
 
 std::unique_ptr<plan_runner> trial_runs::decide() {
     if (!trials_.is_due()) return nullptr;
-    const auto own = trials_.report();
-    std::array<std::int64_t, 2> slowest{own.lower_quartile, own.sum};
+    auto slowest = trials_.report();
+    static_assert(sizeof(trial_report) == 3 * sizeof(std::int64_t));
     MPI_Request reduction = MPI_REQUEST_NULL;
-    CROSSDOCK_MPI(MPI_Iallreduce(MPI_IN_PLACE, slowest.data(), 2, MPI_INT64_T, MPI_MAX, comm_.get(),
-                                 &reduction));
+    CROSSDOCK_MPI(MPI_Iallreduce(MPI_IN_PLACE, slowest.data(),
+                                 checked_cast<int>(3 * slowest.size()), MPI_INT64_T, MPI_MAX,
+                                 comm_.get(), &reduction));
     comm_.wait(reduction);
-    trials_.take({slowest[0], slowest[1]});
+    trials_.take(std::move(slowest));
     const auto winner = trials_.winner();
     for (std::size_t c = 0; c < runners_.size(); ++c) {
         const bool is_tried = winner || c < trials_.current();
@@ -31,14 +33,14 @@ std::unique_ptr<plan_runner> trial_runs::decide() {
 }
 
 void trial_runs::begin(direction way, std::size_t item_bytes) {
-    present_ = exchange_kind{way, item_bytes};
-    if (!measured_) measured_ = present_;
+    const exchange_kind kind{way, item_bytes};
+    const auto known = std::find(kinds_.begin(), kinds_.end(), kind);
+    present_ = static_cast<std::size_t>(known - kinds_.begin());
+    if (known == kinds_.end()) kinds_.push_back(kind);
     seconds_ = 0;
 }
 
-void trial_runs::end() {
-    if (present_ == measured_) trials_.note(seconds_);
-}
+void trial_runs::end() { trials_.note(present_, seconds_); }
 
 double trial_runs::now() const {
     if (clock_) return clock_();

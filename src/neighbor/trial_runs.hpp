@@ -3,7 +3,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "crossdock/select/route_trials.hpp"
@@ -13,9 +12,8 @@ namespace crossdock {
 
 /// @brief Trials over MPI: exchanges on the routes' plans, one after the other, timed.
 ///
-/// The first exchange decides which are measured: those in its direction with items of its size. Others are
-/// carried out on the route that is tried, and do not count. An exchange takes the time that a rank spends
-/// in its start, its tests and its wait.
+/// An exchange takes the time that a rank spends in its start, its tests and its wait. Its kind is its
+/// direction and the size of its items.
 class trial_runs {
   public:
     /// @param runners  one for each candidate
@@ -75,8 +73,9 @@ class trial_runs {
     route_trials trials_;
     std::vector<std::unique_ptr<plan_runner>> runners_;
     double (*clock_)();
-    std::optional<exchange_kind> measured_;
-    std::optional<exchange_kind> present_;
+    std::vector<exchange_kind>
+        kinds_;                // in the order in which they came, which is that of all ranks
+    std::size_t present_ = 0;  // of the exchange under way
     double seconds_ = 0;
 };
 

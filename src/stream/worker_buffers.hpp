@@ -213,6 +213,7 @@ class alignas(line_pair_bytes) worker_buffers {
     void release(chunk_ref ref);
     void add_latencies(const chunk& c, std::uint32_t gone);
     void when_idle();
+    count_t peak_buffers() const noexcept;
 
     stream_engine& engine_;
     stream_worker& worker_;

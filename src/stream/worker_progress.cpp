@@ -61,6 +61,7 @@ bool worker_buffers::test_drain() {
 }
 
 void worker_buffers::close() noexcept {
+    statistics_.peak_buffers = peak_buffers();  // which lies in memory that goes
     is_closed_ = true;
     set_refusing(true);
 }
@@ -79,12 +80,16 @@ stream_statistics worker_buffers::statistics() const {
         result.items += std::int64_t{num_items(i)} - fillings_[i].num_forwarded;
     }
     result.combined += push_.num_combined;
-    // Shared buffers are counted once, where their fill is kept.
-    if (fills_together(layout().scheme()) && id_.worker == 0 &&
-        memory().here() == engine_.shared_holder()) {
-        result.peak_buffers = memory().peak_shared(engine_.shared_holder());
-    }
+    result.peak_buffers = peak_buffers();
     return result;
+}
+
+count_t worker_buffers::peak_buffers() const noexcept {
+    // Shared buffers are counted once, where their fill is kept.
+    const bool counts_shared = fills_together(layout().scheme()) && id_.worker == 0 &&
+                               memory().here() == engine_.shared_holder();
+    return counts_shared && !is_closed_ ? memory().peak_shared(engine_.shared_holder())
+                                        : statistics_.peak_buffers;
 }
 
 }  // namespace crossdock

@@ -25,7 +25,8 @@ namespace crossdock {
 enum class array_transport {
     routed,  ///< a route, with requests combined on the way
     plain,   ///< MPI_Alltoallv, once for requests and once for replies; combines nothing
-    rma,     ///< MPI_Get and MPI_Accumulate, request by request
+    /// MPI_Get and MPI_Accumulate, request by request; what is no number is written by one rank after the other.
+    rma,
 };
 
 /// @brief What a distributed array is, but for its type. Equal on all ranks but for `num_local`.

@@ -52,11 +52,16 @@ struct array_options {
 /// | closed | destruction, `close()` | |
 /// | moved from | destruction, assignment | |
 ///
-/// A batch fails on all ranks or on none. If it fails, no entry has changed, no output is written, and
+/// A batch fails on all ranks or on none. Of several faults the one of the lowest rank is thrown, and of its own the
+/// first of: lengths, an active prepared batch, indices of writes, of updates, of reads. That ranks ask for different
+/// things is thrown if no rank has such a fault, what operations throw after that. If it fails, no entry has changed, no output is written, and
 /// the array is as usable as before. The exception is memory that runs out where requests of others pass,
 /// in a batch whose operations cannot throw: that rank's error alone, for which others may wait.
 ///
-/// The destructor does not communicate.
+/// The destructor does not communicate. What it leaves, a window with the transport `rma`, `communicator::close()`
+/// frees. If neither is called it is left to MPI_Finalize, which may then wait for ever: with Open MPI 4.1 each rank
+/// frees its windows in the order of its table, in which a new window takes the place of one that was freed, so that
+/// ranks of several communicators may differ in it.
 /// @par Thread safety
 /// As `neighbor`.
 /// @par Source
@@ -175,7 +180,7 @@ class distributed_array {
         return prepared_batch<T>(engine_, indices);
     }
 
-    /// @brief Frees what only all ranks together can.
+    /// @brief Frees what only all ranks together can; nothing if the communicator was closed before.
     /// @pre no prepared batch is active
     /// @par Collective
     /// Yes; may block.

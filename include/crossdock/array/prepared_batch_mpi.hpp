@@ -29,6 +29,9 @@ struct gathered_values {
 /// | active | `test`, `wait` | `test` that returns true, `wait`: idle |
 /// | moved from | destruction, assignment | |
 ///
+/// It may outlive the array, which may be closed, too; the entries live as long as either. The communicator stays
+/// open.
+///
 /// Several prepared batches of an array may be active at once if none of them updates. All rules of
 /// `neighbor` hold: in particular, an array that is too short is an error of this rank alone, and an
 /// operation must not throw. An operation of another batch must not start one.

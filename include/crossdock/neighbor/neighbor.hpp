@@ -89,9 +89,10 @@ struct neighbor_options {
 /// a rank starts only afterwards.
 ///
 /// *Trials.* The route "auto:measure" compiles the plans of the cheapest candidates of "auto", and takes
-/// another one after every `measure.exchanges_each` exchanges in the direction and with the item size of the
-/// first one. When each had its turn, or the next may lose too much time, the one that was fastest on the
-/// slowest rank is kept, and the others are freed. Every exchange is as right as any other; in reverse,
+/// another one after `measure.exchanges_each` exchanges in one direction and with one item size, or twice as
+/// many of all. When each had its turn, or the next may lose too much time, the one that was fastest on the
+/// slowest rank is kept, and the others are freed. Directions and sizes weigh as often as they occurred in the
+/// first route's turn. Every exchange is as right as any other; in reverse,
 /// values combine in the order of the plan, so that the bits may change until the trials are over. The start
 /// after a route's turn waits for all ranks, and the next route's first exchange is a first start; both
 /// come in one order as those do. A duplicate has the plan that leads so far, and tries nothing.

@@ -16,7 +16,7 @@ namespace crossdock {
 /// | member | gives |
 /// |---|---|
 /// | `num_bytes(item)` | the bytes that `write` needs |
-/// | `write(item, to)` | writes them to `std::byte* to` |
+/// | `write(item, to)` | writes them to `std::byte* to`, which may be null if they are none |
 /// | `read(bytes)` | the item, from `std::span<const std::byte>` of that size |
 template <class T>
 struct stream_codec;
@@ -25,7 +25,7 @@ template <>
 struct stream_codec<std::string> {
     static std::size_t num_bytes(const std::string& item) { return item.size(); }
     static void write(const std::string& item, std::byte* to) {
-        std::memcpy(to, item.data(), item.size());
+        if (!item.empty()) std::memcpy(to, item.data(), item.size());
     }
     static std::string read(std::span<const std::byte> bytes) {
         return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};

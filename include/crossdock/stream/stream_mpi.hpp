@@ -31,7 +31,8 @@ class stream_batch {
     std::size_t size() const noexcept { return items_.size(); }
     const T& operator[](std::size_t i) const { return items_[i]; }
 
-    /// @brief Who pushed item `i`. Only with the option `with_source`.
+    /// @brief Who pushed item `i`. Only with the option `with_source`. Of items that have combined: who pushed the
+    /// one that had waited in the buffer, which is the first argument of the combining function.
     worker_id source(std::size_t i) const noexcept {
         const std::uint32_t number =
             arrivals_->sources != nullptr ? arrivals_->sources[i] : arrivals_->source;
@@ -71,9 +72,10 @@ class stream_drain {
         return worker_ == nullptr;
     }
 
-    /// @brief Makes progress until everything is at rest. Waiting yields the core.
-    /// @throws  what a handler of this worker has thrown; error(errc::handler_failed) with the rank
-    /// if one of another worker has. All workers of all ranks throw.
+    /// @brief Makes progress until everything is at rest; on no other stream, whose drains `test()` can take turns
+    /// with this one's. Waiting yields the core.
+    /// @throws  what the first handler of this worker that threw has thrown; error(errc::handler_failed) if only
+    /// handlers of other workers have, with the highest of their ranks. All workers of all ranks throw.
     void wait() {
         while (!test()) std::this_thread::yield();
     }
@@ -110,7 +112,8 @@ class stream_port {
     /// @throws error(errc::rank_out_of_range)  there is no such worker
     /// @throws error(errc::invalid_state)   outside handlers during a drain or after `close()`; or no
     /// buffer is free, with `back_pressure::fail`
-    /// @throws error(errc::size_mismatch)   an item with a codec does not fit into a buffer
+    /// @throws error(errc::size_mismatch)   an item with a codec does not fit into a buffer, of which it takes 16
+    /// bytes besides its own, and these as whole groups of 8
     /// @throws error(errc::handler_failed)  a handler has thrown somewhere: the stream has ended
     /// @par Complexity
     /// A few instructions without lock or atomic.

@@ -31,11 +31,14 @@ enum class back_pressure {
 /// @brief How a stream collects, sends and delivers. Equal on all ranks but for `pressure`.
 struct stream_options {
     int workers = 1;  ///< threads of a process that push and handle, each through its own port
-    stream_scheme scheme = stream_scheme::automatic;
+    stream_scheme scheme =
+        stream_scheme::automatic;  ///< `node` needs shared memory, or nodes of one rank
     std::string route = "direct";  ///< any registered route, between processes (nodes for `node`)
     std::optional<topology> nodes = {};  ///< who shares memory; found on the machine if absent
 
     /// @brief g: items of a full buffer, or bytes for items of any size; 0: 64 KiB of them.
+    ///
+    /// An item with a codec takes 16 bytes besides its own, and these as whole groups of 8.
     count_t buffer_items = 0;
 
     /// @brief Buffers of a worker, those on their way included; 0: 32 more than it fills.
@@ -54,11 +57,12 @@ struct stream_options {
 
     /// @brief Items from one port to one worker are handled in the order of their pushes.
     ///
-    /// For `ww`, `wps` and `wsp` on the route `direct`, inside each lane. What buffers share or
-    /// intermediate ranks forward overtakes.
+    /// For `ww`, `wps` and `wsp` on routes of one stage, such as `direct`, `grid:1`, and `hypercube` of two ranks;
+    /// inside each lane. What buffers share or intermediate ranks forward overtakes.
     bool ordered = false;
 
-    bool with_source = false;   ///< handlers may ask who pushed an item
+    /// @brief Handlers may ask who pushed an item; of items that have combined, the one that the others joined.
+    bool with_source = false;
     bool shared_memory = true;  ///< processes of a node hand buffers over without MPI
     bool progress_thread =
         false;  ///< a thread of the stream drives MPI; needs MPI_THREAD_SERIALIZED

@@ -1,4 +1,5 @@
 // Writes and updates of every type and by every rule, in batches and in steps, against a serial array.
+#include <array>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -398,6 +399,29 @@ TEST_F(ArrayChanges, AStepTakesAnyTypeThatMayBeCopied) {
     EXPECT_EQ(found.value, 7);
     flags.close();
     numbers.close();
+}
+
+// Of what is no number MPI knows no more than bytes.
+TEST_F(ArrayChanges, OneWholeValueStaysOfThoseThatAllRanksWriteAtOnce) {
+    using block = std::array<std::int64_t, 64>;
+    std::vector<count_t> indices(num_entries);
+    std::iota(indices.begin(), indices.end(), count_t{0});
+    block written;
+    written.fill(rank + 1);
+    for (const auto& way : few_ways(num_ranks)) {
+        SCOPED_TRACE(way.name);
+        distributed_array<block> a(comm, num_entries, way.options<block>());
+        for (int round = 0; round < 5; ++round) {
+            a.write(indices, std::vector<block>(num_entries, written));
+            for (const block& entry : a.local()) {
+                EXPECT_TRUE(1 <= entry[0] && entry[0] <= num_ranks) << entry[0];
+                block whole;
+                whole.fill(entry[0]);
+                EXPECT_EQ(entry, whole);
+            }
+        }
+        a.close();
+    }
 }
 
 TEST_F(ArrayChanges, RmaReadsWhateverItsRuleOfWrites) {

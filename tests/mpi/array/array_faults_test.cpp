@@ -216,7 +216,47 @@ TEST_F(ArrayFaults, TheLowestOfSeveralFaultyRanksIsHeard) {
     });
 }
 
+TEST_F(ArrayFaults, OfSeveralFaultsOfARankTheFirstIsHeardLengthsThenWritesUpdatesReads) {
+    with_arrays(few_ways(num_ranks), [&](int_array& a) {
+        fill(a);
+        int found = 0;
+        const auto refused_index = [&](const std::function<void()>& queue) {
+            queue();
+            return std::string(thrown_by([&] { a.step(); }).what());
+        };
+        const auto text = [](count_t index) {
+            return fmt::format("request 0 of rank 0 is for index {}, outside [0, 11)", index);
+        };
+        const auto read = [&] { a.read(32, &found); };
+        const auto update = [&] { a.update(31, 1); };
+        const auto write = [&] { a.write(30, 1); };
+
+        EXPECT_EQ(refused_index([&] { read(), update(), write(); }), text(30));
+        EXPECT_EQ(refused_index([&] { read(), update(); }), text(31));
+        EXPECT_EQ(refused_index(read), text(32));
+        const error heard = thrown_by([&] { a.write(indices{30, 31}, values{1}); });
+        EXPECT_EQ(heard.code(), errc::size_mismatch);
+        EXPECT_EQ(heard.rank(), 0);
+        expect_unchanged_and_usable(a);
+    });
+}
+
 // Ranks that want different things.
+
+TEST_F(ArrayFaults, AFaultOfARankIsHeardRatherThanThatRanksAskForDifferentThings) {
+    if (num_ranks == 1) GTEST_SKIP() << "one rank agrees with itself";
+    with_arrays(few_ways(num_ranks), [&](int_array& a) {
+        fill(a);
+        const error heard = thrown_by([&] {
+            values out(1);
+            rank == last_rank ? a.write(indices{30}, values{1})
+                              : a.read(indices{1}, std::span(out));
+        });
+        EXPECT_EQ(heard.code(), errc::index_out_of_range);
+        EXPECT_EQ(heard.rank(), last_rank);
+        expect_unchanged_and_usable(a);
+    });
+}
 
 TEST_F(ArrayFaults, RanksMustAskForTheSame) {
     if (num_ranks == 1) GTEST_SKIP() << "one rank agrees with itself";

@@ -149,31 +149,42 @@ TEST_F(MeasuredRoute, TrialsEndWhereTheyMayLoseTooMuch) {
     EXPECT_EQ(halo.compiled_plan().route_name(), names[0]);
 }
 
-TEST_F(MeasuredRoute, ReverseExchangesAreRightDuringTrialsAndCountOnlyIfTheyCameFirst) {
+TEST_F(MeasuredRoute, TheFastestForBothDirectionsStaysWhereTheyTakeTurns) {
     const auto names = names_of_candidates();
     if (names.size() < 2) GTEST_SKIP() << "needs two candidates";
-    neighbor forward(comm, regions, mine(), "auto:measure", options);
-    neighbor backward(comm, regions, mine(), "auto:measure", options);
-    seconds_per_look = us;
-    exchange(forward, 0);
-    reverse(backward);
-    for (int round = 0; round < 5; ++round) {
-        reverse(forward);
-        exchange(backward, round);
-        EXPECT_TRUE(forward.tried_routes().empty());
-        EXPECT_TRUE(backward.tried_routes().empty());
+    neighbor halo(comm, regions, mine(), "auto:measure", options);
+    // The first route is the fastest forward, but not in reverse. Three forward and two in reverse are a trial.
+    for (std::size_t c = 0; c < names.size(); ++c) {
+        for (int k = 0; k < 5; ++k) {
+            EXPECT_EQ(halo.tried_routes().size(), k == 0 && c > 0 ? c - 1 : c);
+            const bool is_reverse = k % 2 == 1;
+            seconds_per_look = (c == 0 ? (is_reverse ? 9 : 1) : static_cast<double>(c + 1)) * us;
+            is_reverse ? reverse(halo) : exchange(halo, k);
+        }
     }
-    for (int round = 0; round < 2; ++round) {
-        exchange(forward, round);
-        reverse(backward);
-    }
-    reverse(forward);
-    exchange(backward, 9);
+    reverse(halo);
 
-    EXPECT_EQ(forward.tried_routes().size(), 1U);
-    EXPECT_EQ(backward.tried_routes().size(), 1U);
-    EXPECT_EQ(forward.compiled_plan().route_name(), names[1]);
-    EXPECT_EQ(backward.compiled_plan().route_name(), names[1]);
+    EXPECT_FALSE(halo.is_trying());
+    EXPECT_EQ(halo.compiled_plan().route_name(), names[1]);
+    const auto tried = halo.tried_routes();
+    EXPECT_NEAR(tried[0].seconds, looks_per_exchange * (3 * 1 + 2 * 9) * us / 5, 2e-12);
+    EXPECT_NEAR(tried[1].seconds, looks_per_exchange * 2 * us, 2e-12);
+}
+
+TEST_F(MeasuredRoute, TrialsEndWhereKindsChange) {
+    const auto names = names_of_candidates();
+    if (names.size() < 2) GTEST_SKIP() << "needs two candidates";
+    neighbor halo(comm, regions, mine(), "auto:measure", options);
+    seconds_per_look = us;
+    exchange(halo, 0);
+    for (std::size_t k = 0; k < 3 * names.size(); ++k) {
+        EXPECT_TRUE(halo.is_trying());
+        reverse(halo);
+    }
+    exchange(halo, 1);
+
+    EXPECT_FALSE(halo.is_trying());
+    EXPECT_EQ(halo.compiled_plan().route_name(), names[0]);
 }
 
 TEST_F(MeasuredRoute, ValuesOfADatatypeArriveInEveryTrial) {

@@ -236,6 +236,41 @@ TEST_P(StreamWays, KnowWhoPushed) {
     items.close();
 }
 
+TEST_P(StreamWays, TakeCombinedItemsToBeOfWhomTheOthersHaveJoined) {
+    struct entry {
+        std::int64_t key;
+        std::int64_t pusher;  // of the item that others have joined
+        std::int64_t count;
+    };
+    const auto key_of = [](const entry& e) { return static_cast<std::uint64_t>(e.key); };
+    const auto combine = [](entry& into, const entry& e) { into.count += e.count; };
+    stream_options with_source = options();
+    with_source.with_source = true;
+    numbers counts(static_cast<std::size_t>(options().workers));
+    stream<entry, combine_by_key<decltype(key_of), decltype(combine)>> entries(
+        comm,
+        [&](auto& port, const stream_batch<entry>& batch) {
+            for (std::size_t i = 0; i < batch.size(); ++i) {
+                ASSERT_EQ(number_of(batch.source(i)), batch[i].pusher);
+                counts[static_cast<std::size_t>(port.id().worker)] += batch[i].count;
+            }
+        },
+        with_source, {key_of, combine});
+
+    test::on_workers(options().workers, [&](int w) {
+        auto& port = entries.port(w);
+        for (std::int64_t i = 0; i < 20 * num_all_workers(); ++i) {
+            const std::int64_t key = i / 20;
+            port.push(worker_of(key), {key, number_of(port.id()), 1});
+        }
+        drain(port);
+    });
+
+    EXPECT_EQ(counts, numbers(counts.size(), 20 * num_all_workers()));
+    EXPECT_GT(entries.statistics().combined, 0);
+    entries.close();
+}
+
 TEST_P(StreamWays, CarryItemsOfAnySize) {
     stream_options in_bytes = options();
     in_bytes.buffer_items = 200;
@@ -378,6 +413,23 @@ TEST_P(StreamWays, FillNoMoreThanTheirBuffers) {
     items.close();
 }
 
+TEST_P(StreamWays, TellTheirStatisticsAfterTheyAreClosed) {
+    stream<int> items(
+        comm, [](auto&, const auto&) {}, options());
+    test::on_workers(options().workers, [&](int w) {
+        for (int i = 0; i < 20; ++i) items.port(w).push(next_rank(), i);
+        drain(items.port(w));
+    });
+    const auto all = items.statistics();
+    const auto first = items.port().statistics();
+    items.close();
+
+    EXPECT_EQ(items.statistics().peak_buffers, all.peak_buffers);
+    EXPECT_EQ(items.statistics().items, 20 * options().workers);
+    EXPECT_EQ(items.port().statistics().peak_buffers, first.peak_buffers);
+    EXPECT_EQ(items.port().statistics().items, 20);
+}
+
 // Schemes that keep order.
 class OrderedStream : public StreamWays {};
 
@@ -389,9 +441,13 @@ std::vector<test::stream_case> ordered_cases() {
             scheme == stream_scheme::automatic) {
             continue;
         }
-        cases.push_back(one);
-        cases.back().options.ordered = true;
-        cases.back().options.with_source = true;
+        for (const char* route : {"direct", "grid:1"}) {  // all of one stage
+            cases.push_back(one);
+            if (route != one.options.route) cases.back().name += "_grid1";
+            cases.back().options.route = route;
+            cases.back().options.ordered = true;
+            cases.back().options.with_source = true;
+        }
     }
     return cases;
 }
@@ -499,6 +555,92 @@ TEST_P(MessageBounds, HoldForManyDestinations) {
     }
     EXPECT_EQ(counts.messages, expected);
     EXPECT_EQ(counts.mpi_messages, to_others);
+}
+
+TEST_F(Stream, EndsWithEachHandlersErrorAtItsOwnPortAndTheHighestRankAtOthers) {
+    if (num_ranks() == 1) GTEST_SKIP() << "needs two ranks whose handlers throw";
+    bool has_thrown = false;
+    stream<int> items(comm, [&](auto& port, const auto&) {
+        has_thrown = true;
+        throw std::range_error("of rank " + std::to_string(port.id().rank));
+    });
+    auto& port = items.port();
+    const bool is_to_throw = comm.rank() == 0 || comm.rank() == last_rank();
+    if (is_to_throw) {
+        port.push(comm.rank(), 1);
+        port.flush();
+        while (!has_thrown) port.progress();
+    }
+    MPI_Barrier(MPI_COMM_WORLD);  // nobody knows of another one's error before it drains
+
+    auto rest = port.drain();
+    try {
+        rest.wait();
+        ADD_FAILURE() << "came to rest";
+    } catch (const std::range_error& own) {
+        EXPECT_TRUE(is_to_throw);
+        EXPECT_EQ(own.what(), "of rank " + std::to_string(comm.rank()));
+    } catch (const error& fault) {
+        EXPECT_FALSE(is_to_throw);
+        EXPECT_EQ(fault.code(), errc::handler_failed);
+        EXPECT_EQ(fault.rank(), last_rank());
+    }
+    try {
+        port.push(comm.rank(), 1);
+        ADD_FAILURE() << "has pushed";
+    } catch (const error& fault) {
+        EXPECT_EQ(fault.code(), errc::handler_failed);
+        EXPECT_EQ(fault.rank(), last_rank());
+    }
+    items.close();
+}
+
+// 16 bytes, and whole groups of 8.
+TEST_F(Stream, TakesSixteenBytesOfABufferForAnItemWithACodecBesideItsOwn) {
+    std::vector<std::size_t> sizes;
+    stream<std::string> texts(comm,
+                              [&](auto&, const auto& batch) {
+                                  for (const std::string& text : batch)
+                                      sizes.push_back(text.size());
+                              },
+                              {.buffer_items = 200, .ordered = true});
+    auto& port = texts.port();
+    const auto push = [&](std::size_t size) { port.push(next_rank(), std::string(size, 'x')); };
+
+    EXPECT_EQ(code_of([&] { push(185); }), errc::size_mismatch);
+    push(184);
+    EXPECT_EQ(port.statistics().messages_of(flush_cause::full), 1);
+    push(89);  // as much as 96: with the other 16 all but 88
+    push(73);  // as much as 80: 8 too many
+    EXPECT_EQ(port.statistics().messages_of(flush_cause::full), 2);
+    push(88);
+    EXPECT_EQ(port.statistics().messages_of(flush_cause::full), 3);
+    drain(port);
+
+    EXPECT_EQ(sizes, (std::vector<std::size_t>{184, 89, 73, 88}));
+    texts.close();
+}
+
+// A port has no memory for the bytes of items yet when an empty one comes first.
+TEST_F(Stream, CarriesEmptyItemsFirst) {
+    std::vector<std::string> texts;
+    count_t num_empty_vectors = 0;
+    stream<std::string> strings(comm, [&](auto&, const auto& batch) {
+        texts.insert(texts.end(), batch.begin(), batch.end());
+    });
+    stream<std::vector<double>> vectors(comm, [&](auto&, const auto& batch) {
+        for (const auto& each : batch) num_empty_vectors += each.empty() ? 1 : 0;
+    });
+    for (const std::string& text : {std::string(), std::string("ab"), std::string()})
+        strings.port().push(next_rank(), text);
+    vectors.port().push(next_rank(), {});
+    drain(strings.port());
+    drain(vectors.port());
+
+    EXPECT_EQ(texts, (std::vector<std::string>{"", "ab", ""}));
+    EXPECT_EQ(num_empty_vectors, 1);
+    strings.close();
+    vectors.close();
 }
 
 TEST_F(Stream, CarriesVectors) {
@@ -699,6 +841,51 @@ TEST_F(Stream, RunsBesideOthersOnOneCommunicator) {
 
     EXPECT_EQ(sums, (numbers{4950, 104950, 204950}));
     for (auto& one : several) one->close();
+}
+
+TEST_F(Stream, HandlesNothingWhileAnotherOneIsWaitedFor) {
+    int num_handled = 0;
+    stream<int> others(comm, [](auto&, const auto&) {});
+    stream<int> items(comm, [&](auto&, const auto&) { ++num_handled; });
+    items.port().push(next_rank(), 1);
+    items.port().flush();
+    others.port().push(next_rank(), 1);
+    drain(others.port());
+
+    EXPECT_EQ(num_handled, 0);
+    drain(items.port());
+    EXPECT_EQ(num_handled, 1);
+    others.close();
+    items.close();
+}
+
+// Every rank begins with another one. Each item is pushed on, so that all handlers are needed to the end.
+TEST_F(Stream, ComesToRestWhereDrainsOfSeveralAreTestedInTurn) {
+    std::vector<std::unique_ptr<stream<int>>> both;
+    numbers num_handled(2);
+    for (std::size_t s = 0; s < 2; ++s) {
+        both.push_back(std::make_unique<stream<int>>(
+            comm,
+            [this, &num_handled, s](auto& port, const auto& batch) {
+                for (const int steps : batch) {
+                    ++num_handled[s];
+                    if (steps > 0) port.push(next_rank(), steps - 1);
+                }
+            },
+            stream_options{.buffer_items = 1, .max_buffers = 100, .shared_memory = s == 0}));
+    }
+    const auto first = static_cast<std::size_t>(comm.rank() % 2);
+    for (int k = 0; k < 50; ++k) both[first]->port().push(next_rank(), 9);
+    auto rest = both[first]->port().drain();
+    for (int k = 0; k < 50; ++k) both[1 - first]->port().push(next_rank(), 9);
+    auto other_rest = both[1 - first]->port().drain();
+    for (bool are_at_rest = false; !are_at_rest; std::this_thread::yield()) {
+        const bool is_first = rest.test();
+        are_at_rest = other_rest.test() && is_first;
+    }
+
+    EXPECT_EQ(num_handled, numbers(2, 500));
+    for (auto& one : both) one->close();
 }
 
 TEST_F(Stream, RunsOnPartsOfAllRanks) {
