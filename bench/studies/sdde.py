@@ -32,11 +32,11 @@ def num_rows(file):
 
 def machine_file(folder):
     """quartz with regions that are nodes."""
-    machine = json.loads((study.PROJECT / "machines/quartz.json").read_text(encoding="utf-8"))
+    machine = study.read(study.PROJECT / "machines/quartz.json")
     machine["levels"]["region"] = machine["levels"]["node"]
     machine["sources"]["levels.region"] = "assumed: regions are nodes"
     path = pathlib.Path(folder) / "quartz_nodes.json"
-    path.write_text(json.dumps(machine), encoding="utf-8")
+    study.write(machine, path)
     return path
 
 
