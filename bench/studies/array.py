@@ -85,7 +85,7 @@ def print_tables(record):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("-o", dest="output", default=study.RESULTS / "study-array.json")
+    parser.add_argument("-o", dest="output", default=study.RESULTS / "study-array.jsonl")
     parser.add_argument("--program", default=study.PROGRAMS / "crossdock_study_array")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--tables", metavar="RECORD")

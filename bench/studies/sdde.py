@@ -96,7 +96,7 @@ def make_record(arguments):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", nargs="*")
-    parser.add_argument("-o", dest="output", default=study.RESULTS / "study-sdde.json")
+    parser.add_argument("-o", dest="output", default=study.RESULTS / "study-sdde.jsonl")
     parser.add_argument("--program", default=study.PROJECT / "build/release/tools/crossdock/crossdock")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--tables", metavar="RECORD")

@@ -14,7 +14,7 @@ from command_line import DATA, TESTS, crossdock
 sys.path.append(str(TESTS.parent.parent / "tools/plots"))
 import records
 
-BENCH = TESTS.parent.parent / "bench/results/neighbor-D_10-8ranks-2x4-openmpi.json"
+BENCH = TESTS.parent.parent / "bench/results/neighbor-D_10-8ranks-2x4-openmpi.jsonl"
 BAD_INPUT = 2
 KNOWN = "crossdock.simulate/1, crossdock.analyze/1, crossdock.bench.neighbor/1"
 SVG = "{http://www.w3.org/2000/svg}"
