@@ -32,6 +32,11 @@ class Records(unittest.TestCase):
         record = {"cases": [{"name": "a"}]}
         self.assertEqual(records.from_text(json.dumps(record, indent=1)), record)
 
+    def test_WhatIsKeptIsWrittenAsRecordsAre(self):
+        for path in (PROJECT / "bench/results").iterdir():
+            with self.subTest(path.name):
+                self.assertEqual(path.read_text(encoding="utf-8"), records.to_text(records.read(path)))
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -2,11 +2,13 @@
 
 The head is a record without its long lists of objects. A line [name, entry] adds an entry to the
 list of that name; with several names to the list that the last one names, in the last entry of the
-list that the name before it names. One document, as the command line prints it, is read as well.
+list that the name before it names. One document, as the command line prints it, is read as well,
+and this script makes a record of it: records.py < DOCUMENT > RECORD.
 """
 
 import json
 import pathlib
+import sys
 
 LONG = 1000  # characters; shorter lists stay in the line of what holds them
 
@@ -55,3 +57,7 @@ def write(record, path):
 
 def read(path):
     return from_text(pathlib.Path(path).read_text(encoding="utf-8"))
+
+
+if __name__ == "__main__":
+    sys.stdout.write(to_text(from_text(sys.stdin.read())))
