@@ -1,7 +1,6 @@
 """What pages of the documentation hold: links, anchors, code, command lines and tables of routes."""
 
 import re
-from pathlib import Path
 
 FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 HEADING = re.compile(r"^#{1,6} (.+)$", re.MULTILINE)
