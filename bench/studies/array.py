@@ -9,7 +9,6 @@ Each route combines equal requests; ROUTE/none does not. `plain` is MPI_Alltoall
 entries are dealt out to all ranks, in `overload_one` they are all rank 0's.
 """
 import argparse
-import json
 import pathlib
 import tempfile
 
@@ -42,10 +41,10 @@ QUICK_RUNS = [["--ranks", 16, "--per-node", 6, "--edges-per-rank", 64, "--entrie
 
 
 def machine_without_search(folder):
-    machine = json.loads((study.PROJECT / "machines/supermuc_ng.json").read_text(encoding="utf-8"))
+    machine = study.read(study.PROJECT / "machines/supermuc_ng.json")
     machine["matching_seconds"] = 0
     path = pathlib.Path(folder) / "machine.json"
-    path.write_text(json.dumps(machine), encoding="utf-8")
+    study.write(machine, path)
     return path
 
 
@@ -86,7 +85,7 @@ def print_tables(record):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("-o", dest="output", default=study.RESULTS / "study-array.json")
+    parser.add_argument("-o", dest="output", default=study.RESULTS / "study-array.jsonl")
     parser.add_argument("--program", default=study.PROGRAMS / "crossdock_study_array")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--tables", metavar="RECORD")

@@ -11,6 +11,8 @@ import shlex
 import subprocess
 import sys
 
+import study
+
 CANDIDATES = ["direct", "two_step", "three_step", "grid:2", "grid:3", "hypercube"]
 TOLERANCE = 1.15
 
@@ -22,7 +24,7 @@ def arguments():
     parser.add_argument("--topology", default="4x4")
     parser.add_argument("--machine", required=True, help="that of the launcher, calibrated there")
     parser.add_argument("--iterations", type=int, default=200)
-    parser.add_argument("-o", "--output", help="write the result there, as JSON")
+    parser.add_argument("-o", "--output", help="write the record there")
     parser.add_argument("files", nargs="+", metavar="FILE")
     return parser.parse_args()
 
@@ -64,11 +66,8 @@ def main():
     share = sum(case["ratio"] <= TOLERANCE for case in cases) / len(cases)
     print(f"{len(cases)} cases, within {TOLERANCE} times the best in {share:.0%}")
     if options.output:
-        with open(options.output, "w", encoding="utf-8") as file:
-            json.dump({"schema": "crossdock.measured_choice/1", "topology": options.topology,
-                       "mpi": record["mpi"], "tolerance": TOLERANCE, "share": share, "cases": cases},
-                      file, indent=1)
-            file.write("\n")
+        study.write({"schema": "crossdock.measured_choice/1", "topology": options.topology, "mpi": record["mpi"],
+                     "tolerance": TOLERANCE, "share": share, "cases": cases}, options.output)
 
 
 if __name__ == "__main__":

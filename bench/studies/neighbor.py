@@ -21,7 +21,7 @@ CUTS = [8, 16, 32]
 MACHINE = study.PROJECT / "machines/lassen.json"
 OVERHEAD_FACTORS = [0.5, 0.25]  # of the network, where they are assumed
 # Set-up of three_step less that of direct, in exchanges over direct; medians of 8 ranks, executor persistent.
-MEASURED = study.RESULTS / "neighbor-amg-rotated-8ranks-2x4-openmpi.json"
+MEASURED = study.RESULTS / "neighbor-amg-rotated-8ranks-2x4-openmpi.jsonl"
 
 
 def way(level, name):
@@ -225,7 +225,7 @@ def make_record(arguments):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", nargs="?")
-    parser.add_argument("-o", dest="output", default=study.RESULTS / "study-neighbor.json")
+    parser.add_argument("-o", dest="output", default=study.RESULTS / "study-neighbor.jsonl")
     parser.add_argument("--program", default=study.PROGRAMS / "crossdock_study_neighbor")
     parser.add_argument("--columns", type=int, default=64, help="columns of the hierarchy's parts")
     parser.add_argument("--quick", action="store_true", help="32 ranks only")

@@ -16,6 +16,8 @@ import subprocess
 import sys
 import tempfile
 
+import study
+
 ROUTES = ["direct", "two_step", "three_step"]
 EXECUTORS = ["persistent", "shared_memory"]
 TOLERANCE = 1.5
@@ -35,7 +37,7 @@ def arguments():
                         help="records of bench neighbor, in place of measuring")
     parser.add_argument("--folder", default="data", help="where the files of the records are")
     parser.add_argument("--statistic", default="min", choices=STATISTICS, help="of the times in the table")
-    parser.add_argument("-o", "--output", help="write the result there, as JSON")
+    parser.add_argument("-o", "--output", help="write the record there")
     parser.add_argument("files", nargs="*", metavar="FILE")
     return parser.parse_args()
 
@@ -53,7 +55,7 @@ def calibrate(options):
         path = pathlib.Path(folder) / "machine.json"
         run([*shlex.split(options.launcher), options.crossdock, "calibrate", "--seconds", str(options.seconds),
              "-o", str(path)])
-        return json.loads(path.read_text(encoding="utf-8"))
+        return study.read(path)
 
 
 def cases_of(record, file):
@@ -73,7 +75,7 @@ def measure(options, file):
 
 def read_record(options, path):
     """The same, from what was measured before."""
-    record = json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
+    record = study.read(path)
     if record["topology"] != options.topology:
         sys.exit(f"{path}: topology {record['topology']}, not {options.topology}")
     file = record["file"]
@@ -134,8 +136,7 @@ def print_table(cases, statistic):
 
 def main():
     options = arguments()
-    machine = json.loads(pathlib.Path(options.machine).read_text(encoding="utf-8")) if options.machine else \
-        calibrate(options)
+    machine = study.read(options.machine) if options.machine else calibrate(options)
     cases = [case for path in options.measured for case in read_record(options, path)]
     cases += [case for file in options.files for case in measure(options, file)]
     compare(options, machine, cases)
@@ -152,7 +153,7 @@ def main():
         result = {"schema": "crossdock.prediction/1", "topology": options.topology,
                   "records": [pathlib.Path(path).name for path in options.measured], "tolerance": TOLERANCE,
                   "machine": machine, "summary": summary, "cases": cases}
-        pathlib.Path(options.output).write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        study.write(result, options.output)
 
 
 if __name__ == "__main__":

@@ -32,11 +32,11 @@ def num_rows(file):
 
 def machine_file(folder):
     """quartz with regions that are nodes."""
-    machine = json.loads((study.PROJECT / "machines/quartz.json").read_text(encoding="utf-8"))
+    machine = study.read(study.PROJECT / "machines/quartz.json")
     machine["levels"]["region"] = machine["levels"]["node"]
     machine["sources"]["levels.region"] = "assumed: regions are nodes"
     path = pathlib.Path(folder) / "quartz_nodes.json"
-    path.write_text(json.dumps(machine), encoding="utf-8")
+    study.write(machine, path)
     return path
 
 
@@ -96,7 +96,7 @@ def make_record(arguments):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", nargs="*")
-    parser.add_argument("-o", dest="output", default=study.RESULTS / "study-sdde.json")
+    parser.add_argument("-o", dest="output", default=study.RESULTS / "study-sdde.jsonl")
     parser.add_argument("--program", default=study.PROJECT / "build/release/tools/crossdock/crossdock")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--tables", metavar="RECORD")

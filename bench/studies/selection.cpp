@@ -62,11 +62,11 @@ std::vector<simulated_route> simulate_all(const rank_layout& layout,
 }
 
 json case_json(std::vector<simulated_route> routes, std::size_t machine_index,
-               const std::string& chosen) {
+               const route_choice& choice) {
     const auto simulated = [&](const simulated_route& one) { return one.seconds[machine_index]; };
     std::ranges::stable_sort(routes, {}, [&](auto& one) { return one.prices[machine_index]; });
     const auto best = std::ranges::min_element(routes, {}, simulated);
-    const auto found = std::ranges::find(routes, chosen, &simulated_route::name);
+    const auto found = std::ranges::find(routes, choice.route(), &simulated_route::name);
     // What `choose_by_replay` takes: the fastest of the candidates whose plans cost least.
     const auto replayed = [&](std::size_t num_candidates) {
         const auto cheapest = std::span(routes).first(std::min(num_candidates, routes.size()));
@@ -75,13 +75,21 @@ json case_json(std::vector<simulated_route> routes, std::size_t machine_index,
     const auto regret = [&](double seconds) {
         return simulated(*best) > 0 ? seconds / simulated(*best) - 1 : 0;
     };
-    return {{"chosen", chosen},
+    json candidates = json::object();
+    for (const auto& one : choice.candidates) {
+        const auto its = std::ranges::find(routes, one.route, &simulated_route::name);
+        candidates[one.route] = {{"estimated_seconds", one.seconds},
+                                 {"priced_seconds", its->prices[machine_index]},
+                                 {"seconds", simulated(*its)}};
+    }
+    return {{"chosen", choice.route()},
             {"regret", regret(simulated(*found))},
             {"regret_of_the_lowest_price", regret(replayed(1))},
             {"regret_with_2_replayed", regret(replayed(2))},
             {"regret_with_3_replayed", regret(replayed(3))},
             {"best", best->name},
-            {"best_seconds", simulated(*best)}};
+            {"best_seconds", simulated(*best)},
+            {"candidates", candidates}};
 }
 
 json run(const study_options& options) {
@@ -100,7 +108,7 @@ json run(const study_options& options) {
             const auto routes = simulate_all(layout, patterns, machines, travel);
             for (std::size_t k = 0; k < machines.size(); ++k) {
                 const auto choice = choose_route(layout, patterns, machines[k], {travel, true});
-                auto one = case_json(routes, k, choice.route());
+                auto one = case_json(routes, k, choice);
                 one["file"] = file.substr(file.rfind('/') + 1);
                 one["ranks"] = num_ranks;
                 one["machine"] = machines[k].name;

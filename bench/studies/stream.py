@@ -41,7 +41,7 @@ def print_tables(record):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("-o", dest="output", default=study.RESULTS / "study-stream.json")
+    parser.add_argument("-o", dest="output", default=study.RESULTS / "study-stream.jsonl")
     parser.add_argument("--program", default=study.PROGRAMS / "crossdock_study_stream")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--tables", metavar="RECORD")

@@ -4,11 +4,14 @@ import json
 import math
 import pathlib
 import subprocess
+import sys
 
 PROJECT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.append(str(PROJECT / "tools/plots"))
+from records import read, write  # the scripts call study.read and study.write
+
 PROGRAMS = PROJECT / "build/release/bench/studies"
 RESULTS = PROJECT / "bench/results"
-LINE_LENGTH = 200
 
 
 def run(program, *arguments):
@@ -24,26 +27,6 @@ def rounded(value):
     if isinstance(value, dict):
         return {name: rounded(entry) for name, entry in value.items()}
     return [rounded(entry) for entry in value] if isinstance(value, list) else value
-
-
-def text_of(value, indent=0):
-    """JSON with what fits on a line on one line."""
-    flat = json.dumps(value)
-    if len(flat) + indent <= LINE_LENGTH or not isinstance(value, (dict, list)):
-        return flat
-    start = "\n" + " " * (indent + 1)
-    if isinstance(value, dict):
-        entries = [f"{json.dumps(name)}: {text_of(entry, indent + 1)}" for name, entry in value.items()]
-        return "{" + start + ("," + start).join(entries) + "}"
-    return "[" + start + ("," + start).join(text_of(entry, indent + 1) for entry in value) + "]"
-
-
-def write(record, path):
-    pathlib.Path(path).write_text(text_of(record) + "\n", encoding="utf-8")
-
-
-def read(path):
-    return json.loads(pathlib.Path(path).read_text(encoding="utf-8"))
 
 
 def geometric_mean(values):

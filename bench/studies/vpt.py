@@ -134,7 +134,7 @@ def make_runs(arguments):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", nargs="?")
-    parser.add_argument("-o", dest="output", default=study.RESULTS / "study-vpt.json")
+    parser.add_argument("-o", dest="output", default=study.RESULTS / "study-vpt.jsonl")
     parser.add_argument("--program", default=study.PROGRAMS / "crossdock_study_vpt")
     parser.add_argument("--cache", metavar="FOLDER")
     parser.add_argument("--quick", action="store_true")

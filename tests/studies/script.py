@@ -8,6 +8,8 @@ import sys
 import tempfile
 
 PROJECT = pathlib.Path(__file__).parents[2]
+sys.path.append(str(PROJECT / "tools/plots"))
+import records
 
 
 def json_of(command, *arguments):
@@ -24,4 +26,4 @@ def quick(name, *arguments):
         printed = subprocess.run([*script, *map(str, arguments), "--quick", "-o", record, *program],
                                  capture_output=True, text=True, check=True).stdout
         again = subprocess.run([*script, "--tables", record], capture_output=True, text=True, check=True).stdout
-        return json.loads(record.read_text()), printed, again
+        return records.read(record), printed, again

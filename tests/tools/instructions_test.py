@@ -108,7 +108,7 @@ class Instructions(unittest.TestCase):
 
     def test_WhatAnotherCompilerBuiltIsNotCompared(self):
         with tempfile.TemporaryDirectory() as folder:
-            recorded = pathlib.Path(folder) / "instructions.json"
+            recorded = pathlib.Path(folder) / "instructions.jsonl"
             recorded.write_text(json.dumps(record()))
             program = pathlib.Path(folder) / "program"
             program.write_text("#!/bin/sh\necho Clang 14\n")

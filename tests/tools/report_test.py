@@ -4,13 +4,17 @@ import html.parser
 import json
 import pathlib
 import re
+import sys
 import tempfile
 import unittest
 import xml.etree.ElementTree
 
 from command_line import DATA, TESTS, crossdock
 
-BENCH = TESTS.parent.parent / "bench/results/neighbor-D_10-8ranks-2x4-openmpi.json"
+sys.path.append(str(TESTS.parent.parent / "tools/plots"))
+import records
+
+BENCH = TESTS.parent.parent / "bench/results/neighbor-D_10-8ranks-2x4-openmpi.jsonl"
 BAD_INPUT = 2
 KNOWN = "crossdock.simulate/1, crossdock.analyze/1, crossdock.bench.neighbor/1"
 SVG = "{http://www.w3.org/2000/svg}"
@@ -146,7 +150,7 @@ class Report(unittest.TestCase):
         self.assertEqual(self.names("figure5-mean-"), routes)
 
     def test_EachContenderIsAMedian(self):
-        contenders = json.loads(BENCH.read_text())["contenders"]
+        contenders = records.read(BENCH)["contenders"]
         named = [one["name"] + "+dedup" * one["dedup"] + (f"-{one['executor']}" if one["executor"] else "")
                  for one in contenders]
         self.assertEqual(self.names("figure10-median-"), named)

@@ -1,4 +1,4 @@
-"""Makes one HTML page of results: report.py OUTPUT < [{"path": ..., "record": ...}, ...]."""
+"""Makes one HTML page of results: report.py OUTPUT < [{"path": ..., "text": ...}, ...]."""
 
 import math
 import pathlib

@@ -1,9 +1,11 @@
 """Result files as the report needs them: simulations, counted traffic, and measured exchanges."""
 
 import dataclasses
+import json
 import pathlib
 import re
 
+import records
 from plotting import counted, refuse, route_label, shortened
 
 PARTS_OF_TIME = ["waiting", "copying", "region", "node", "network"]
@@ -115,6 +117,21 @@ def routes_of(record, name):
     return record[name]
 
 
+def parsed(path, content):
+    try:
+        return records.from_text(content)
+    except (ValueError, TypeError, LookupError, AttributeError):
+        refuse(f"{path} is not JSON")
+
+
+def reader_of(path, record, readers):
+    schema = record.get("schema") if isinstance(record, dict) else None
+    if schema in list(readers):
+        return readers[schema]
+    what = "there is no schema" if schema is None else f"unknown schema {json.dumps(schema)}"
+    refuse(f"{path}: {what}; a report reads {', '.join(readers)}")
+
+
 class Results:
     """All result files; of several runs of the same thing the last one counts."""
 
@@ -129,10 +146,12 @@ class Results:
             "crossdock.bench.neighbor/1": self.read_bench,
         }
         for file in files:
-            path, record = file["path"], file["record"]
+            path = file["path"]
+            record = parsed(path, file["text"])
+            read = reader_of(path, record, readers)
             try:
                 text(record, "file")
-                readers[record["schema"]](path, record)
+                read(path, record)
                 self.sources.append((path, record))
             except KeyError as missing:
                 refuse(f'{path}: the field "{missing.args[0]}" is missing')

@@ -1,0 +1,166 @@
+"""What the pages show is so: links lead somewhere, command lines work, programs are the examples."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+import pages
+
+PROJECT = Path(__file__).parents[2]
+MATRIX = PROJECT / "data/bcspwr10.mtx.gz"
+CHEAP = {"analyze", "explain", "draw", "info", "simulate", "export"}
+MOST_RANKS = 1024
+
+# What stands around the fragments of pages.
+FRAME = """
+#include <algorithm>
+#include <cstdio>
+#include <numeric>
+#include <vector>
+#include "crossdock/array/distributed_array_mpi.hpp"
+#include "crossdock/exchange/exchange_mpi.hpp"
+#include "crossdock/stream/stream_mpi.hpp"
+#include "crossdock/topology/discover_mpi.hpp"
+namespace crossdock {
+%s
+void shown() {
+%s
+}
+}
+"""
+NAMES_OF_FRAGMENTS = {
+    "docs/array.md": "extern count_t num_vertices; extern std::vector<count_t> neighbors, offers;",
+    "docs/exchange.md": "std::vector<count_t> needed_by(rank_t, rank_t); rank_t owner_of(count_t);",
+    "docs/stream.md": "extern std::size_t num_entries_here; extern std::vector<std::uint64_t> values;"
+                      "worker_id owner_of(std::uint64_t); std::uint64_t index_of(std::uint64_t);",
+}
+
+
+def crossdock(*words, folder=None):
+    return subprocess.run(["timeout", "60", os.environ["CROSSDOCK_TOOL"], *words], cwd=folder, check=False,
+                          capture_output=True, text=True)
+
+
+def crossdock_json(*words):
+    return json.loads(crossdock(*words, "--json").stdout)
+
+
+def texts():
+    return {page: page.read_text(encoding="utf-8") for page in pages.pages(PROJECT)}
+
+
+def crossdock_commands():
+    found = {(page.name, tuple(words), launched) for page, text in texts().items()
+             if page.name != "CHANGELOG.md" for words, launched in pages.crossdock_commands(text)}
+    return sorted(found)
+
+
+def with_files(words):
+    """The command with the paths of this project, or None if it names a file that is not here."""
+    known = {"FILE": str(MATRIX)}
+    for word in words:
+        if (PROJECT / word).is_file():
+            known[word] = str(PROJECT / word)
+        elif word.endswith((".gz", ".mtx", "FOLDER")):
+            return None
+    return [known.get(word, word) for word in words]
+
+
+def is_cheap(words):
+    if words[0] == "info":
+        return True
+    ranks = words[words.index("--ranks") + 1] if "--ranks" in words else ""
+    return words[0] in CHEAP and ranks.isdigit() and int(ranks) <= MOST_RANKS
+
+
+class Docs(unittest.TestCase):
+    def test_LinksLeadSomewhere(self):
+        self.assertEqual([fault for page in pages.pages(PROJECT) for fault in pages.faults_of_links(page)], [])
+
+    def test_OptionsOfCommandLinesExist(self):
+        helps = {}
+        for page, words, _ in crossdock_commands():
+            with self.subTest(page=page, command=" ".join(words)):
+                verb = tuple(pages.verbs(words))
+                if verb not in helps:
+                    helps[verb] = crossdock(*verb, "--help")
+                self.assertEqual(helps[verb].returncode, 0, helps[verb].stderr)
+                self.assertEqual(pages.unknown_options(words, helps[verb].stdout), [])
+
+    def test_OptionsOfScriptsExist(self):
+        for page, text in texts().items():
+            for words in pages.commands(text):
+                script = PROJECT / words[0]
+                if script.is_file() and words[0].startswith(("scripts/", "bench/studies/")):
+                    with self.subTest(page=page.name, command=" ".join(words)):
+                        self.assertEqual(pages.unknown_options(words, script.read_text(encoding="utf-8")), [])
+
+    def test_TablesOfStudiesComeFromTheirRecords(self):
+        for words in pages.commands((PROJECT / "docs/studies.md").read_text()):
+            if "--tables" in words:
+                with self.subTest(command=" ".join(words)):
+                    done = subprocess.run([sys.executable, "-B", *words], cwd=PROJECT, check=False,
+                                          capture_output=True, text=True)
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                    self.assertIn("|---|", done.stdout)
+
+    def test_CommandLinesThatAreCheapSucceed(self):
+        num_run = 0
+        with tempfile.TemporaryDirectory() as folder:
+            for page, words, launched in crossdock_commands():
+                found = with_files(words)
+                if found is None or launched or not is_cheap(found):
+                    continue
+                with self.subTest(page=page, command=" ".join(words)):
+                    done = crossdock(*found, folder=folder)
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                    num_run += 1
+        self.assertGreaterEqual(num_run, 10)
+
+    def test_TablesOfRoutesAreTheRegistry(self):
+        registered = crossdock_json("analyze", MATRIX, "--ranks", "8", "--topology", "2x4", "--routes", "all")
+        names = [route["route"].partition(":")[0] for route in registered["routes"]]
+        every = [route["name"] for route in crossdock_json("info")["routes"]]
+
+        self.assertEqual(pages.route_names((PROJECT / "README.md").read_text()), list(dict.fromkeys(names)))
+        self.assertEqual(pages.route_names((PROJECT / "docs/routes.md").read_text()), every)
+
+    def test_ProgramsAreTheExamples(self):
+        num_programs = 0
+        for page, text in texts().items():
+            for named, program in pages.programs(text):
+                with self.subTest(page=page.name):
+                    self.assertIn(program, [(PROJECT / path).read_text() for path in named])
+                    num_programs += 1
+        self.assertGreaterEqual(num_programs, 1)
+
+    def test_FragmentsOfPagesCompile(self):
+        for page, names in NAMES_OF_FRAGMENTS.items():
+            with self.subTest(page=page):
+                (fragment,) = (code for language, code in pages.fenced((PROJECT / page).read_text())
+                               if language == "cpp")
+                self.compile({"fragment.cpp": FRAME % (names, fragment)})
+
+    def test_RouteOfContributingCompiles(self):
+        codes = [code for language, code in pages.fenced((PROJECT / "CONTRIBUTING.md").read_text())
+                 if language == "cpp"]
+        self.compile({"crossdock/route/hub.hpp": codes[0], "hub.cpp": codes[1]})
+
+    def compile(self, files):
+        """The last file."""
+        with tempfile.TemporaryDirectory() as folder:
+            for name, code in files.items():
+                path = Path(folder) / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(code)
+            done = subprocess.run([*os.environ["CROSSDOCK_COMPILE"].split(), f"-I{folder}", path], check=False,
+                                  capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
