@@ -20,6 +20,7 @@ FRAME = """
 #include <algorithm>
 #include <cstdio>
 #include <numeric>
+#include <thread>
 #include <vector>
 #include "crossdock/array/distributed_array_mpi.hpp"
 #include "crossdock/exchange/exchange_mpi.hpp"
@@ -36,7 +37,8 @@ NAMES_OF_FRAGMENTS = {
     "docs/array.md": "extern count_t num_vertices; extern std::vector<count_t> neighbors, offers;",
     "docs/exchange.md": "std::vector<count_t> needed_by(rank_t, rank_t); rank_t owner_of(count_t);",
     "docs/stream.md": "extern std::size_t num_entries_here; extern std::vector<std::uint64_t> values;"
-                      "worker_id owner_of(std::uint64_t); std::uint64_t index_of(std::uint64_t);",
+                      "worker_id owner_of(std::uint64_t); std::uint64_t index_of(std::uint64_t);"
+                      "extern stream<int> events, updates;",
 }
 
 
@@ -141,9 +143,9 @@ class Docs(unittest.TestCase):
     def test_FragmentsOfPagesCompile(self):
         for page, names in NAMES_OF_FRAGMENTS.items():
             with self.subTest(page=page):
-                (fragment,) = (code for language, code in pages.fenced((PROJECT / page).read_text())
-                               if language == "cpp")
-                self.compile({"fragment.cpp": FRAME % (names, fragment)})
+                fragments = [f"{{\n{code}}}" for language, code in pages.fenced((PROJECT / page).read_text())
+                             if language == "cpp"]
+                self.compile({"fragments.cpp": FRAME % (names, "\n".join(fragments))})
 
     def test_RouteOfContributingCompiles(self):
         codes = [code for language, code in pages.fenced((PROJECT / "CONTRIBUTING.md").read_text())
