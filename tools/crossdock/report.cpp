@@ -26,8 +26,8 @@ constexpr std::array<std::string_view, 3> known_schemas{
 
 void refuse_unknown_schema(const std::string& file, const json& record) {
     const auto schema = record.is_object() ? record.value("schema", json()) : json();
-    if (std::find(known_schemas.begin(), known_schemas.end(), schema) != known_schemas.end())
-        return;
+    const auto is_schema = [&](std::string_view name) { return schema == json(name); };
+    if (std::any_of(known_schemas.begin(), known_schemas.end(), is_schema)) return;
     std::string known;
     for (const auto& name : known_schemas) known += (known.empty() ? "" : ", ") + std::string(name);
     throw error(errc::parse_error,
