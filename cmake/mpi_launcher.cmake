@@ -2,17 +2,31 @@
 # More ranks than cores is normal: the launcher is told so, and waiting ranks give their core away.
 set(CROSSDOCK_MPIRUN_FLAGS "" CACHE STRING "More flags for mpirun in the tests")
 execute_process(COMMAND ${MPIEXEC_EXECUTABLE} --version OUTPUT_VARIABLE launcher_version ERROR_QUIET)
-# crossdock_rendezvous_environment: messages of more than some 50 bytes are not sent before sender and receiver have
-# agreed, neither through shared memory nor over TCP, so that a rank that does not answer shows. Without single copies in
-# shared memory, Open MPI 4.1 finds no windows for one-sided calls by itself: pt2pt has them by messages.
-if(launcher_version MATCHES "Open MPI|OpenRTE|PRRTE|prte")
-  set(crossdock_rendezvous_environment OMPI_MCA_btl_vader_single_copy_mechanism=none
-    OMPI_MCA_btl_vader_eager_limit=64 OMPI_MCA_btl_tcp_eager_limit=64 OMPI_MCA_osc=pt2pt,sm)
+# crossdock_rendezvous_environment: messages of more than 256 bytes (MPICH: of 64 or more) are not sent before sender and
+# receiver have agreed, so that a rank that does not answer shows.
+if(launcher_version MATCHES "\\((Open MPI|OpenRTE)\\) ([0-9]+)")
   set(crossdock_mpirun_flags --oversubscribe --bind-to none)
   set(crossdock_mpirun_environment OMPI_MCA_mpi_yield_when_idle=1 OMPI_ALLOW_RUN_AS_ROOT=1
-    OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1)
+    OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1)
+  if(CMAKE_MATCH_2 LESS 5)
+    list(APPEND crossdock_mpirun_environment OMPI_MCA_rmaps_base_oversubscribe=1)
+    # Without single copies in shared memory it finds no windows for one-sided calls by itself: pt2pt has them by messages.
+    set(crossdock_rendezvous_environment OMPI_MCA_btl_vader_single_copy_mechanism=none
+      OMPI_MCA_btl_vader_eager_limit=64 OMPI_MCA_btl_tcp_eager_limit=64 OMPI_MCA_osc=pt2pt,sm)
+  else()
+    list(APPEND crossdock_mpirun_environment PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe)
+    # Its header alone has more than 64 bytes.
+    set(crossdock_rendezvous_environment OMPI_MCA_pml=ob1 OMPI_MCA_smsc=^cma OMPI_MCA_btl_sm_eager_limit=128)
+  endif()
+elseif(launcher_version MATCHES "Intel")
+  # A program built with MPICH runs on the libraries beside this launcher. Nothing makes them wait for the receiver of a
+  # short message.
+  cmake_path(SET intel_libraries NORMALIZE "${MPIEXEC_EXECUTABLE}/../../lib")
+  set(crossdock_rendezvous_environment "")
+  set(crossdock_mpirun_flags "")
+  set(crossdock_mpirun_environment LD_LIBRARY_PATH=${intel_libraries} I_MPI_FABRICS=shm I_MPI_PIN=0)
 else()
-  set(crossdock_rendezvous_environment MPIR_CVAR_CH4_CMA_ENABLE=0 MPIR_CVAR_CH4_OFI_EAGER_THRESHOLD=64)
+  set(crossdock_rendezvous_environment MPIR_CVAR_CH4_CMA_ENABLE=0 MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_CELL_SIZE=128)
   set(crossdock_mpirun_flags "")
   set(crossdock_mpirun_environment MPIR_CVAR_CH4_PROGRESS_THROTTLE=1 MPIR_CVAR_POLLS_BEFORE_YIELD=1)
 endif()

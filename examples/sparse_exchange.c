@@ -8,7 +8,8 @@ enum { OWNED = 4 };
 
 static void check(crossdock_status status, const char* what) {
     if (status == CROSSDOCK_SUCCESS) return;
-    fprintf(stderr, "%s: %s: %s\n", what, crossdock_status_name(status), crossdock_last_error());
+    fprintf(stderr, "%s: %s: %s\n", what, crossdock_status_name((int)status),
+            crossdock_last_error());
     MPI_Abort(MPI_COMM_WORLD, 1);
 }
 

@@ -68,7 +68,7 @@ template <class Problem>
 contender<Problem> mpi_alltoallv(const communicator& comm, const topology& regions) {
     return {"mpi_alltoallv", "", [&comm, &regions](const Problem& problem, exchange_traffic* sent) {
                 if (sent != nullptr) *sent = traffic_of(comm, regions, problem);
-                return exchange_all(comm, problem);
+                return exchange_all<Problem>(comm, problem);
             }};
 }
 

@@ -146,8 +146,8 @@ std::vector<cell> geometric_graph::cells_with(std::span<const std::uint64_t> cod
 std::vector<std::uint64_t> geometric_graph::later_neighbors(std::uint64_t code) const {
     const std::uint64_t num_columns = std::uint64_t{1} << num_levels_;
     std::vector<std::uint64_t> codes;
-    for (const std::uint64_t right : {0, 1, 2}) {
-        for (const std::uint64_t up : {0, 1, 2}) {
+    for (const std::uint64_t right : {0u, 1u, 2u}) {
+        for (const std::uint64_t up : {0u, 1u, 2u}) {
             // One to the left of column 0 wraps around to a number that is no column either.
             const std::uint64_t column = column_of(code) + right - 1;
             const std::uint64_t row = row_of(code) + up - 1;

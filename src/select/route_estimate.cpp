@@ -27,7 +27,7 @@ std::vector<std::string> candidate_routes(const topology& regions) {
         if (num_regions > 27) names.push_back("locality:3");
     }
     // As many dimensions as bits are the hypercube.
-    const int num_bits = std::bit_width(static_cast<unsigned>(num_ranks - 1));
+    const auto num_bits = static_cast<int>(std::bit_width(static_cast<unsigned>(num_ranks - 1)));
     for (int n = 2; n <= most_grid_dimensions && n < num_bits; ++n)
         names.push_back("grid:" + std::to_string(n));
     if (num_bits > 1) names.push_back("hypercube");

@@ -237,25 +237,34 @@ region_t count_regions(std::vector<placement> code) {
     return num_regions;
 }
 
+// Ranks, regions, and sums of them.
+constexpr std::size_t index(int at) { return static_cast<std::size_t>(at); }
+
 }  // namespace
 
 struct topology::table {
     table(std::span<const placement> code, rank_t num_ranks, region_t num_regions)
-        : region_of(num_ranks), local_rank_of(num_ranks), member_offsets(num_regions + 1) {
+        : region_of(index(num_ranks)),
+          local_rank_of(index(num_ranks)),
+          member_offsets(index(num_regions) + 1) {
         for (const placement& part : code) {
             rank_t rank = part.first_rank;
             for_each_run(part, [&](region_t region, rank_t count) {
                 for (const rank_t end = rank + count; rank < end; ++rank) {
-                    region_of[rank] = region;
-                    local_rank_of[rank] = member_offsets[region + 1]++;
+                    region_of[index(rank)] = region;
+                    local_rank_of[index(rank)] = member_offsets[index(region) + 1]++;
                 }
             });
         }
         std::partial_sum(member_offsets.begin(), member_offsets.end(), member_offsets.begin());
-        members.resize(num_ranks);
+        members.resize(index(num_ranks));
         for (rank_t rank = 0; rank < num_ranks; ++rank)
-            members[member_offsets[region_of[rank]] + local_rank_of[rank]] = rank;
+            members[index(first_member(region_of[index(rank)]) + local_rank_of[index(rank)])] =
+                rank;
     }
+
+    // Its place in `members`; of the region after the last one, where they end.
+    rank_t first_member(region_t region) const { return member_offsets[index(region)]; }
 
     std::vector<region_t> region_of;
     std::vector<rank_t> local_rank_of;
@@ -317,14 +326,14 @@ const placement& topology::placement_of(rank_t rank) const {
 
 region_t topology::region_of(rank_t rank) const {
     check_rank(rank, num_ranks_);
-    if (table_) return table_->region_of[rank];
+    if (table_) return table_->region_of[index(rank)];
     const placement& part = placement_of(rank);
     return part.first_region + (rank - part.first_rank) / part.run_length % part.num_regions;
 }
 
 rank_t topology::local_rank(rank_t rank) const {
     const region_t region = region_of(rank);
-    if (table_) return table_->local_rank_of[rank];
+    if (table_) return table_->local_rank_of[index(rank)];
     rank_t before = 0;
     for (const placement& part : placements_) {
         if (part.first_rank >= rank) break;
@@ -335,7 +344,7 @@ rank_t topology::local_rank(rank_t rank) const {
 
 rank_t topology::region_size(region_t region) const {
     check_region(region, num_regions_);
-    if (table_) return table_->member_offsets[region + 1] - table_->member_offsets[region];
+    if (table_) return table_->first_member(region + 1) - table_->first_member(region);
     rank_t size = 0;
     for (const placement& part : placements_) size += count_in(part, region, part.num_ranks);
     return size;
@@ -343,7 +352,7 @@ rank_t topology::region_size(region_t region) const {
 
 rank_t topology::rank_at(region_t region, rank_t local_rank) const {
     check_local_rank(local_rank, region, region_size(region));
-    if (table_) return table_->members[table_->member_offsets[region] + local_rank];
+    if (table_) return table_->members[index(table_->first_member(region) + local_rank)];
     for (auto part = placements_.begin();; ++part) {
         const rank_t here = count_in(*part, region, part->num_ranks);
         if (local_rank < here) return rank_in(*part, region, local_rank);

@@ -117,7 +117,7 @@ TEST_F(Discover, GathersRandomRegions) {
         std::vector<region_t> keys(static_cast<std::size_t>(comm.num_ranks()));
         for (region_t& key : keys) key = static_cast<region_t>(random() % 4);
 
-        expect_gathered([&](rank_t rank) { return keys[rank]; });
+        expect_gathered([&](rank_t rank) { return keys[static_cast<std::size_t>(rank)]; });
     }
 }
 

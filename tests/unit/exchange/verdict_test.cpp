@@ -35,13 +35,13 @@ constexpr exchange_claim three{false, {3, 8}};
 TEST(ExchangeVerdict, IsGoodIfAllClaimTheSame) {
     for (const exchange_claim& claim : {any_number, three, exchange_claim{false, {0, 1}},
                                         exchange_claim{false, {count_t{1} << 40, 1}}}) {
-        for (const std::size_t num_ranks : {1, 2, 5, 1000})
+        for (const std::size_t num_ranks : {1u, 2u, 5u, 1000u})
             expect_both(true, std::vector<exchange_claim>(num_ranks, claim));
     }
 }
 
 TEST(ExchangeVerdict, IsBadIfOneRankHasAFault) {
-    for (const std::size_t num_ranks : {1, 2, 5, 8}) {
+    for (const std::size_t num_ranks : {1u, 2u, 5u, 8u}) {
         for (std::size_t faulty = 0; faulty < num_ranks; ++faulty) {
             std::vector<exchange_claim> claims(num_ranks, three);
             claims[faulty].has_fault = true;
@@ -54,7 +54,7 @@ TEST(ExchangeVerdict, IsBadIfOneRankHasAnotherShape) {
     for (const exchange_claim& other :
          {any_number, exchange_claim{false, {4, 8}}, exchange_claim{false, {3, 4}},
           exchange_claim{false, {0, 8}}, exchange_claim{false, {8, 3}}}) {
-        for (const std::size_t num_ranks : {2, 3, 8, 1024}) {
+        for (const std::size_t num_ranks : {2u, 3u, 8u, 1024u}) {
             for (const std::size_t at : {std::size_t{0}, num_ranks / 2, num_ranks - 1}) {
                 std::vector<exchange_claim> claims(num_ranks, three);
                 claims[at] = other;

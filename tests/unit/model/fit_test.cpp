@@ -50,7 +50,7 @@ TEST(FitLine, FindsTheLineThatSamplesAreOn) {
 TEST(FitLine, SamplesThatAreFarOffDoNotPullTheLine) {
     const cost_line truth{2 * us, 0.0003 * us};
     auto samples = samples_of(truth, powers_of_two(21));
-    for (const std::size_t k : {0, 5, 11, 17, 20}) samples[k].seconds *= 100;
+    for (const std::size_t k : {0u, 5u, 11u, 17u, 20u}) samples[k].seconds *= 100;
 
     const auto found = fit_line(samples);
 

@@ -115,7 +115,7 @@ TEST_P(PlanWay, OtherItemsOfTheSameNeighborsArriveExactlyOnce) {
     for_all_cases(
         [](const auto& regions, const auto& r, const auto& patterns, const auto& options) {
             const auto first = compile_and_keep_way(regions, r, patterns, options);
-            for (const std::uint64_t seed : {1, 2}) {
+            for (const std::uint64_t seed : {1u, 2u}) {
                 const auto changed = with_other_items(patterns, seed);
                 EXPECT_NO_THROW(
                     verify(compile_along(first.ways, regions, r, changed, options), changed));

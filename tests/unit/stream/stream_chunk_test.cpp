@@ -211,7 +211,7 @@ TEST(ChunkMemory, AllChunksAreFreeAtFirst) {
     std::set<chunk_ref> refs;
     std::set<const std::byte*> items;
     for (const chunk_memory& process : node.processes) {
-        for (const std::uint32_t owner : {0, 1, 2}) {
+        for (const std::uint32_t owner : {0u, 1u, 2u}) {
             const auto free = free_chunks(process, owner);
             EXPECT_EQ(free.size(), owner == 2 ? 4U : 3U);
             for (const chunk_ref ref : free) {

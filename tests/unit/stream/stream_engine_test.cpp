@@ -920,7 +920,7 @@ TEST(StreamEngine, RecordsOfAnySizeArrive) {
 
             world.on_all([&](stream_worker& worker, int number) {
                 const std::vector<std::byte> bytes(80, std::byte(number));
-                for (const std::size_t size : {0, 1, 8, 80, 30, 80, 0, 79}) {
+                for (const std::size_t size : {0u, 1u, 8u, 80u, 30u, 80u, 0u, 79u}) {
                     for (int to = 0; to < num_workers; ++to) {
                         worker.push_record(0, world.id_of(to), bytes.data(), size);
                     }

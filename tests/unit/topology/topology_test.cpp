@@ -43,14 +43,16 @@ void expect_consistent(const topology& topo, const std::vector<region_t>& region
     ASSERT_EQ(regions_of(topo), regions);
     std::vector<rank_t> sizes(static_cast<std::size_t>(topo.num_regions()));
     for (rank_t rank = 0; rank < topo.num_ranks(); ++rank) {
-        const region_t region = regions[rank];
-        ASSERT_EQ(topo.local_rank(rank), sizes[region]);
-        ASSERT_EQ(topo.rank_at(region, sizes[region]), rank);
-        ++sizes[region];
+        const region_t region = regions[static_cast<std::size_t>(rank)];
+        rank_t& size = sizes[static_cast<std::size_t>(region)];
+        ASSERT_EQ(topo.local_rank(rank), size);
+        ASSERT_EQ(topo.rank_at(region, size), rank);
+        ++size;
     }
     for (region_t region = 0; region < topo.num_regions(); ++region) {
-        ASSERT_EQ(topo.region_size(region), sizes[region]);
-        ASSERT_GE(sizes[region], 1);
+        const rank_t size = sizes[static_cast<std::size_t>(region)];
+        ASSERT_EQ(topo.region_size(region), size);
+        ASSERT_GE(size, 1);
     }
     EXPECT_EQ(topology::from_placements(topo.placements()), topo);
     EXPECT_EQ(topology::from_string(topo.to_string(), topo.num_ranks()), topo);
