@@ -185,7 +185,8 @@ class InstalledScripts(InFolder):
     def test_AreFoundFromTheProgram(self):
         program = self.folder / "bin/crossdock"
         program.parent.mkdir()
-        shutil.copy(os.environ["CROSSDOCK_TOOL"], program)
+        for suffix in ("", "-analyze"):
+            shutil.copy(os.environ["CROSSDOCK_TOOL"] + suffix, f"{program}{suffix}")
         self.script(COPY_INPUT, "share/crossdock/plots")
         output = self.folder / "plan.svg"
 
@@ -193,6 +194,16 @@ class InstalledScripts(InFolder):
                        stdout=subprocess.DEVNULL)
 
         self.assertEqual(json.loads(output.read_text())["ranks"], 8)
+
+    def test_NameTheProgramThatIsNotBuilt(self):
+        program = self.folder / "crossdock"
+        shutil.copy(os.environ["CROSSDOCK_TOOL"], program)
+
+        done = subprocess.run([program, "draw", MATRIX], check=False, capture_output=True, text=True)
+
+        self.assertEqual((done.returncode, done.stderr),
+                         (2, f"crossdock: {program}-analyze has the verb draw, and cannot be started: "
+                             "No such file or directory\n"))
 
 
 if __name__ == "__main__":

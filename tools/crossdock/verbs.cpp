@@ -51,10 +51,11 @@ int explain(const CLI::App& app, const CLI::ParseError& why) {
 }
 
 // Becomes the program that has the verb; both lie in one folder.
-int become(const std::string& program, char** argv) {
-    const auto path = std::filesystem::read_symlink("/proc/self/exe").parent_path() / program;
+int become(const verb_entry& verb, char** argv) {
+    const auto path = std::filesystem::read_symlink("/proc/self/exe").parent_path() / verb.program;
     execv(path.c_str(), argv);
-    report(fmt::format("cannot start {}: {}", path.string(), std::strerror(errno)));
+    report(fmt::format("{} has the verb {}, and cannot be started: {}", path.string(), verb.name,
+                       std::strerror(errno)));
     return bad_input;
 }
 
@@ -87,7 +88,7 @@ int run_program(int argc, char** argv, std::initializer_list<add_function> own_v
     for (const auto& verb : verbs) {
         const auto is_it = [&](const CLI::App* known) { return known->get_name() == verb.name; };
         if (!app.get_subcommands(is_it).empty()) continue;
-        if (argc > 1 && std::strcmp(argv[1], verb.name) == 0) return become(verb.program, argv);
+        if (argc > 1 && std::strcmp(argv[1], verb.name) == 0) return become(verb, argv);
         app.add_subcommand(verb.name, verb.summary);
     }
     try {
