@@ -168,7 +168,7 @@ stream_scheme stream_core::scheme() const noexcept { return parts_->layout.schem
 const stream_layout& stream_core::layout() const noexcept { return parts_->layout; }
 void stream_core::progress() {
     if (!is_open()) throw error(errc::invalid_state, "progress() of a stream after close()");
-    parts_->engine->drive_and_progress();
+    parts_->engine->drive(true);
 }
 bool stream_core::is_open() const noexcept { return !parts_->is_closed; }
 

@@ -142,30 +142,14 @@ void stream_engine::put_shares(chunk_ref ref, int process, int except) {
     }
 }
 
-void stream_engine::drive() {
-    in_turn([this] { move(); });
-}
-
-void stream_engine::drive_and_progress() {
-    in_turn([this] {
-        move();
-        carrier_.progress();
-    });
-}
-
-void stream_engine::move() {
-    send_waiting();
-    take_arrived();
-    move_waves();
-}
-
-// Only if no other thread is at it.
-template <class Work>
-void stream_engine::in_turn(Work&& work) {
+void stream_engine::drive(bool makes_progress) {
     if (driver_ && *driver_ != std::this_thread::get_id()) return;
     if (is_driven_.exchange(true, std::memory_order_acquire)) return;
     try {
-        work();
+        send_waiting();
+        take_arrived();
+        move_waves();
+        if (makes_progress) carrier_.progress();
     } catch (...) {
         is_driven_.store(false, std::memory_order_release);
         throw;

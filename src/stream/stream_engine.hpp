@@ -64,18 +64,11 @@ class stream_engine {
     worker_id local_worker(int number_in_place) const noexcept;
 
     // Moves what the carrier brings. By any thread; does nothing if another one is at it.
-    void drive();
-    // As `drive`, for a thread that waits: what its process sends beside the stream leaves, too.
-    void drive_and_progress();
+    // With `makes_progress`, what the process sends beside the stream leaves, too.
+    void drive(bool makes_progress = false);
     // For a thread that waits in many turns: progress now and then, as it takes a call of MPI that finds
     // nothing.
-    void drive_in(unsigned turn) {
-        if (turn % turns_between_progress == 0) {
-            drive_and_progress();
-        } else {
-            drive();
-        }
-    }
+    void drive_in(unsigned turn) { drive(turn % turns_between_progress == 0); }
 
     // A worker has begun to drain.
     void add_draining() noexcept { num_draining_.fetch_add(1, std::memory_order_acq_rel); }
@@ -120,9 +113,6 @@ class stream_engine {
     void take_in_order(chunk_ref ref);
     void move_waves();
     bool all_are_quiet() const;
-    void move();
-    template <class Work>
-    void in_turn(Work&& work);
 
     rank_t rank_;
     const stream_layout& layout_;
