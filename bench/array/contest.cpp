@@ -124,7 +124,7 @@ class running_contest {
     void check(const rank_work& work, const entrant& who) {
         recorder run(comm_, work);
         run.run(*contenders_.back());
-        verdict found{is_true_on_all(comm_, run.is_right()), {}};
+        check_result found{is_true_on_all(comm_, run.is_right()), {}};
         if (who.is_counted) found.counts = count_over_ranks(comm_, run.statistics());
         result_.standings.push_back({who, found, {}, {}});
         if (contenders_.size() > 1) return;

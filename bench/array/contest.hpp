@@ -26,7 +26,7 @@ inline constexpr std::array phase_names{"combine_locally", "combine_on_the_way",
 using phase_medians = std::array<double, phase_names.size()>;
 
 /// @brief What a contender's check found.
-struct verdict {
+struct check_result {
     bool is_verified = false;
     std::optional<workload_counts> counts;  ///< unset where nobody counted
 };
@@ -34,7 +34,7 @@ struct verdict {
 /// @brief How one contender did.
 struct standing {
     entrant who;
-    verdict found;
+    check_result found;
     timing seconds;                       ///< of all batches of the workload
     std::optional<phase_medians> phases;  ///< of the slowest rank in each; unset where not counted
 };

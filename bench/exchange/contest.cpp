@@ -24,8 +24,8 @@ exchange_traffic sent_by_all(const communicator& comm, const exchange_traffic& s
 }
 
 template <class Problem>
-verdict check(const communicator& comm, const Problem& problem,
-              const contender<Problem>& candidate) {
+check_result check(const communicator& comm, const Problem& problem,
+                   const contender<Problem>& candidate) {
     exchange_traffic sent;
     const auto came = candidate.exchange(problem, &sent);
     return {is_true_on_all(comm, is_equal(came, problem.expected)), sent_by_all(comm, sent)};

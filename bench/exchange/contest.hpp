@@ -15,7 +15,7 @@ struct contest_options {
 };
 
 /// @brief What a contender's check found.
-struct verdict {
+struct check_result {
     bool is_verified = false;
     exchange_traffic sent;  ///< by all ranks together
 };
@@ -24,7 +24,7 @@ struct verdict {
 struct standing {
     std::string name;
     std::string algorithm;  ///< the library's that ran; empty if it was not the library
-    verdict found;
+    check_result found;
     timing exchange_seconds;
 };
 

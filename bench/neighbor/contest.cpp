@@ -64,8 +64,8 @@ bool has_sums(const share& part, std::span<const double> items, std::size_t num_
     return true;
 }
 
-verdict delivers(const communicator& comm, const topology& regions, const share& part,
-                 const entrant& candidate, const contest_options& options) {
+check_result delivers(const communicator& comm, const topology& regions, const share& part,
+                      const entrant& candidate, const contest_options& options) {
     auto values = make_arrays(part, options);
     const auto tried = candidate.set_up(values.task(comm, regions, part, options));
     tried->exchange();
@@ -92,9 +92,10 @@ traffic sent_by_all(const communicator& comm, const traffic& sent) {
     return {sums[0], sums[1], sums[2], sums[3]};
 }
 
-verdict check_all(const communicator& comm, const topology& regions, std::span<const share> parts,
-                  const entrant& candidate, const contest_options& options) {
-    verdict all{true, {}};
+check_result check_all(const communicator& comm, const topology& regions,
+                       std::span<const share> parts, const entrant& candidate,
+                       const contest_options& options) {
+    check_result all{true, {}};
     for (const share& part : parts) {
         const auto [is_verified, sent] = check(comm, regions, part, candidate, options);
         all.is_verified = all.is_verified && is_verified;
@@ -153,8 +154,8 @@ void add_overlap(const communicator& comm, const std::vector<contenders_of_parts
 
 }  // namespace
 
-verdict check(const communicator& comm, const topology& regions, const share& part,
-              const entrant& candidate, const contest_options& options) {
+check_result check(const communicator& comm, const topology& regions, const share& part,
+                   const entrant& candidate, const contest_options& options) {
     const auto [is_delivered, sent] = delivers(comm, regions, part, candidate, options);
     const bool is_right = is_delivered && (options.way == direction::reverse ||
                                            delivers_product(comm, regions, part, candidate));

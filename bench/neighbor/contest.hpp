@@ -22,7 +22,7 @@ struct contest_options {
 };
 
 /// @brief What a contender's check found.
-struct verdict {
+struct check_result {
     bool is_verified = false;
     traffic sent;  ///< by all ranks together
 };
@@ -32,7 +32,7 @@ struct standing {
     std::string name;
     std::string executor;  ///< as `entrant::executor`
     bool is_deduplicated = false;
-    verdict found;
+    check_result found;
     timing setup_seconds;  ///< until the first exchange is complete, which pays for what is lazy
     timing exchange_seconds;
     std::optional<timing> choose_seconds;  ///< of the set-up, if the route was chosen
@@ -46,8 +46,8 @@ struct standing {
 /// column sums.
 /// @par Collective
 /// Yes; blocks.
-verdict check(const communicator& comm, const topology& regions, const share& part,
-              const entrant& candidate, const contest_options& options);
+check_result check(const communicator& comm, const topology& regions, const share& part,
+                   const entrant& candidate, const contest_options& options);
 
 /// @brief Checks every contender, then times them in turn as a `stopwatch` does; those that try several
 /// ways are done with that before exchanges are timed.

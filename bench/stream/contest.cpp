@@ -65,8 +65,8 @@ class running_contest {
         contender& one = *contenders_.back();
         one.prepare();
         one.run();
-        standing::verdict found{is_true_on_all(comm_, one.is_right()), one.scheme(),
-                                over_ranks(comm_, one.statistics())};
+        standing::check_result found{is_true_on_all(comm_, one.is_right()), one.scheme(),
+                                     over_ranks(comm_, one.statistics())};
         standings_.push_back({who, std::move(found), {}, {}, {}});
     }
 

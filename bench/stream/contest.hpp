@@ -29,14 +29,14 @@ struct latency_result {
 /// @brief How one contender did.
 struct standing {
     /// What its check found.
-    struct verdict {
+    struct check_result {
         bool is_verified = false;
         std::optional<stream_scheme> scheme;
         std::optional<stream_statistics> statistics;  ///< of the checked run, over all ranks
     };
 
     entrant who;
-    verdict found;
+    check_result found;
     timing seconds;
     work_counts counts;  ///< of an average timed run, over all ranks
     std::optional<latency_result> latency;

@@ -24,7 +24,7 @@ class ping_ack_stream final : public contender {
           num_workers_(options.stream.workers),
           half_(comm.num_ranks() * options.stream.workers / 2),
           num_pings_(static_cast<std::uint32_t>(options.updates)),
-          is_urgent_(options.stream.lanes == 2),
+          is_urgent_(options.stream.priorities == 2),
           acks_(static_cast<std::size_t>(options.stream.workers)),
           threads_(options.stream.workers),
           stream_(

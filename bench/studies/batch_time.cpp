@@ -11,8 +11,9 @@ namespace {
 
 constexpr count_t index_bytes = sizeof(entry_t);
 constexpr count_t value_bytes = sizeof(array::value_t);
-constexpr count_t head_bytes = 80;  // verdict and numbers of requests, in every message of a route
-constexpr count_t alignment = 16;   // of indices and of values in a message
+constexpr count_t head_bytes =
+    80;  // check_result and numbers of requests, in every message of a route
+constexpr count_t alignment = 16;      // of indices and of values in a message
 constexpr count_t sorting_passes = 3;  // 7 ns for a read and an update, as measured (docs/bench.md)
 constexpr rank_t steps_at_a_time = 64;  // of pairwise exchanges, to bound the memory
 

@@ -33,14 +33,14 @@ count_t request_walk::num_held(rank_t rank) const {
 // Routes that are balanced take their defaults, as in a batch.
 void request_walk::pass_on(rank_t rank, rank_stage& counts,
                            std::vector<std::vector<entry_t>>& arrived) {
-    const speaker_table no_speakers;
+    const leader_table no_leaders;
     auto& held = held_[static_cast<std::size_t>(rank)];
     auto first = held.begin();
     while (first != held.end()) {
         const rank_t owner = owners_.owner(*first);
         const auto end = static_cast<std::uint64_t>(owners_.first(owner + 1));
         const auto last = std::lower_bound(first, held.end(), end);
-        const rank_t next = owner == rank ? rank : r_.next_hop(rank, owner, stage_, no_speakers);
+        const rank_t next = owner == rank ? rank : r_.next_hop(rank, owner, stage_, no_leaders);
         auto& to = arrived[static_cast<std::size_t>(next)];
         to.insert(to.end(), first, last);
         if (next == rank) {

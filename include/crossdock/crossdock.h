@@ -273,7 +273,7 @@ typedef struct crossdock_options {
     /// executor must share or messages are split. All ranks make such starts in one order.
     size_t item_bytes;
     /// Messages between nodes are split over their ranks, at least so much to each; 0: they are not.
-    size_t lane_bytes;
+    size_t stripe_bytes;
     int prepare_reverse;  ///< not 0: reverse exchanges are made ready, too; else the first one does so
 } crossdock_options;
 
@@ -590,7 +590,7 @@ typedef struct crossdock_stream_options {
     const crossdock_topology* nodes;  ///< who shares memory; null: found on the machine
     int64_t buffer_items;             ///< items of a full buffer; 0: 64 KiB of them
     int max_buffers;         ///< of a worker, those on their way included; 0 is the default
-    int num_lanes;           ///< 1, or 2 if items may be urgent
+    int num_priorities;      ///< 1, or 2 if items may be urgent
     int flush_on_idle;       ///< `progress` that finds nothing to do sends what there is
     double max_age_seconds;  ///< the longest time that an item waits in a buffer; -1: any
     int pressure;            ///< a `crossdock_back_pressure`
@@ -643,7 +643,7 @@ crossdock_status crossdock_stream_try_push(crossdock_stream_port* port, int rank
                                            const void* item, int* is_pushed);
 
 /// @brief As `crossdock_stream_push`, for an item that leaves at the next `progress` and overtakes.
-/// @return CROSSDOCK_INVALID_ARGUMENT if the stream has one lane
+/// @return CROSSDOCK_INVALID_ARGUMENT if the stream has one priority
 crossdock_status crossdock_stream_push_urgent(crossdock_stream_port* port, int rank, int worker,
                                               const void* item);
 

@@ -1,6 +1,6 @@
 #include <array>
 
-#include "batch_carrier_mpi.hpp"
+#include "batch_transport_mpi.hpp"
 
 namespace crossdock {
 
@@ -29,17 +29,17 @@ struct stretches {
     }
 };
 
-class plain_carrier final : public batch_carrier {
+class alltoallv_transport final : public batch_transport {
   public:
-    plain_carrier(const communicator& comm, const request_way& way,
-                  std::pmr::memory_resource* memory)
+    alltoallv_transport(const communicator& comm, const request_routing& way,
+                        std::pmr::memory_resource* memory)
         : comm_(comm), way_(way), memory_(memory) {
         CROSSDOCK_MPI(MPI_Type_contiguous(static_cast<int>(unit_bytes), MPI_BYTE, &unit_));
         CROSSDOCK_MPI(MPI_Type_commit(&unit_));
     }
-    ~plain_carrier() override { MPI_Type_free(&unit_); }
-    plain_carrier(const plain_carrier&) = delete;
-    plain_carrier& operator=(const plain_carrier&) = delete;
+    ~alltoallv_transport() override { MPI_Type_free(&unit_); }
+    alltoallv_transport(const alltoallv_transport&) = delete;
+    alltoallv_transport& operator=(const alltoallv_transport&) = delete;
 
     std::vector<std::byte*> make_room(std::span<const count_t> bytes) override {
         sent_.emplace_back(units_by_rank(bytes), memory_);
@@ -90,7 +90,7 @@ class plain_carrier final : public batch_carrier {
     }
 
     const communicator& comm_;
-    const request_way& way_;
+    const request_routing& way_;
     std::pmr::memory_resource* memory_;
     MPI_Datatype unit_ = MPI_DATATYPE_NULL;
     std::vector<stretches> sent_;
@@ -100,9 +100,10 @@ class plain_carrier final : public batch_carrier {
 
 }  // namespace
 
-std::unique_ptr<batch_carrier> make_plain_carrier(const communicator& comm, const request_way& way,
-                                                  std::pmr::memory_resource* memory) {
-    return std::make_unique<plain_carrier>(comm, way, memory);
+std::unique_ptr<batch_transport> make_alltoallv_transport(const communicator& comm,
+                                                          const request_routing& way,
+                                                          std::pmr::memory_resource* memory) {
+    return std::make_unique<alltoallv_transport>(comm, way, memory);
 }
 
 }  // namespace crossdock

@@ -9,8 +9,8 @@
 
 #include "array_index.hpp"
 #include "array_window_mpi.hpp"
-#include "batch_carrier_mpi.hpp"
 #include "batch_run_mpi.hpp"
+#include "batch_transport_mpi.hpp"
 #include "crossdock/model/machine_mpi.hpp"
 
 namespace crossdock {
@@ -113,12 +113,12 @@ struct array_engine::implementation {
 
     // Two sets of tags in turn. A rank may be one batch ahead of another and never two: to be done
     // with the requests of one it must have heard, in one way or another, from all ranks.
-    std::unique_ptr<batch_carrier> next_carrier() {
+    std::unique_ptr<batch_transport> next_transport() {
         choose_way();
         if (settings.transport == array_transport::plain)
-            return make_plain_carrier(comm, *way, &memory);
+            return make_alltoallv_transport(comm, *way, &memory);
         const int set = static_cast<int>(num_batches++ % 2);
-        return make_routed_carrier(comm, *way, first_tag + set * tags_of_batch(), &memory);
+        return make_routed_transport(comm, *way, first_tag + set * tags_of_batch(), &memory);
     }
 
     void choose_way() {
@@ -135,10 +135,10 @@ struct array_engine::implementation {
     }
 
     communicator comm;
-    kept_memory memory;
+    pooled_resource memory;
     std::optional<array_route_rule> rule;
-    std::vector<request_way> ways;
-    const request_way* way = nullptr;  // of the last batch
+    std::vector<request_routing> ways;
+    const request_routing* way = nullptr;  // of the last batch
     array_settings settings;
     std::size_t item_bytes;
     std::shared_ptr<std::byte[]> entries;
@@ -200,8 +200,8 @@ void array_engine::run(const array_batch& batch) {
     // Open MPI 4.1 makes no window of one rank, which needs none.
     if (state_->settings.transport == array_transport::rma && state_->comm.num_ranks() > 1)
         return run_rma(checked);
-    const auto carrier = state_->next_carrier();
-    auto result = run_batch(state_->place(), checked, *carrier);
+    const auto transport = state_->next_transport();
+    auto result = run_batch(state_->place(), checked, *transport);
     state_->last = std::move(result.statistics);
     if (state_->rule) state_->rule->learn(result.most_requests);
 }
@@ -218,7 +218,7 @@ void array_engine::run_rma(const array_batch& batch) {
         window = std::move(made);
     }
     on_all_or_none(
-        state_->comm, [&] { window->check(batch); }, claim_of(batch), what_differs);
+        state_->comm, [&] { window->check(batch); }, vote_of(batch), what_differs);
     window->run(batch);
     state_->last = {};
     state_->last.requests = static_cast<count_t>(batch.writes.indices.size() +
@@ -227,8 +227,9 @@ void array_engine::run_rma(const array_batch& batch) {
 
 neighbor array_engine::prepare(std::span<const count_t> indices) {
     CROSSDOCK_ASSERT(light, !state_->is_closed, "the distributed array is closed");
-    const auto carrier = state_->next_carrier();
-    return neighbor(state_->comm, plan_requests(state_->place(), indices, *carrier), way_options());
+    const auto transport = state_->next_transport();
+    return neighbor(state_->comm, plan_requests(state_->place(), indices, *transport),
+                    way_options());
 }
 
 neighbor_options array_engine::way_options() const {

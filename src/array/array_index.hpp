@@ -6,7 +6,7 @@
 #include <memory_resource>
 #include <span>
 
-#include "crossdock/base/kept_memory.hpp"
+#include "crossdock/base/pooled_resource.hpp"
 #include "crossdock/base/types.hpp"
 
 namespace crossdock {

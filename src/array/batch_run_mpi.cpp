@@ -4,10 +4,10 @@
 #include <chrono>
 #include <string>
 
-#include "../exchange/verdict.hpp"
+#include "../exchange/agreement.hpp"
 #include "array_index.hpp"
-#include "batch_carrier_mpi.hpp"
-#include "request_flow.hpp"
+#include "batch_transport_mpi.hpp"
+#include "combining_router.hpp"
 
 namespace crossdock {
 
@@ -17,8 +17,8 @@ constexpr std::size_t num_kinds = 3;  // writes, updates, reads
 
 // What every message of requests begins with.
 struct alignas(std::max_align_t) message_head {
-    exchange_verdict verdict;
-    count_t most_requests = 0;  // of the ranks that the verdict is of
+    agreement agreed;
+    count_t most_requests = 0;  // of the ranks that the agreement is of
     std::array<count_t, num_kinds> num_requests{};
 };
 
@@ -73,8 +73,8 @@ class saved_entries {
 template <class Index>
 class batch_run {
   public:
-    batch_run(const batch_place& place, const array_batch& batch, batch_carrier& carrier)
-        : place_(place), batch_(batch), carrier_(carrier), fault_(batch.fault) {}
+    batch_run(const batch_place& place, const array_batch& batch, batch_transport& transport)
+        : place_(place), batch_(batch), transport_(transport), fault_(batch.fault) {}
 
     void carry_requests() {
         start();
@@ -84,7 +84,7 @@ class batch_run {
 
     void change() {
         if (late_fault_) throw error(*late_fault_);
-        for (const auto* flow : changing_flows()) flow->apply(place_.entries);
+        for (const auto* router : changing_routers()) router->apply(place_.entries);
         clock_.charge(statistics_.seconds.write);
     }
 
@@ -103,7 +103,7 @@ class batch_run {
     }
 
     void carry_replies() {
-        auto& reads = *flows_.back();
+        auto& reads = *routers_.back();
         reads.read(place_.entries);
         for (std::size_t stage = place_.way.num_stages(); stage-- > 0;) reply(stage);
         reads.deliver(batch_.out);
@@ -118,8 +118,8 @@ class batch_run {
     }
 
     batch_result result() {
-        for (const auto& flow : flows_) {
-            if (flow) flow->count(statistics_);
+        for (const auto& router : routers_) {
+            if (router) router->count(statistics_);
         }
         for (std::size_t stage = 0; stage < place_.way.num_stages(); ++stage) {
             for (std::size_t d = 0; d < place_.way.stages[stage].destinations.size(); ++d)
@@ -131,25 +131,25 @@ class batch_run {
     plan make_plan() const {
         return on_all_or_none(place_.comm, [&] {
             if (late_fault_) throw error(*late_fault_);
-            return flows_.back()->make_plan();
+            return routers_.back()->make_plan();
         });
     }
 
   private:
-    using optional_flow = std::optional<request_flow<Index>>;
+    using optional_router = std::optional<combining_router<Index>>;
 
-    std::vector<const request_flow<Index>*> changing_flows() const {
-        std::vector<const request_flow<Index>*> result;
+    std::vector<const combining_router<Index>*> changing_routers() const {
+        std::vector<const combining_router<Index>*> result;
         for (std::size_t kind = 0; kind + 1 < num_kinds; ++kind) {
-            if (flows_[kind]) result.push_back(&*flows_[kind]);
+            if (routers_[kind]) result.push_back(&*routers_[kind]);
         }
         return result;
     }
 
     std::vector<count_t> changing_offsets() const {
         std::vector<count_t> result;
-        for (const auto* flow : changing_flows()) {
-            const auto more = flow->offsets();
+        for (const auto* router : changing_routers()) {
+            const auto more = router->offsets();
             result.insert(result.end(), more.begin(), more.end());
         }
         return result;
@@ -158,28 +158,28 @@ class batch_run {
     // Of all kinds.
     count_t num_requests(std::size_t stage, std::size_t d) const {
         count_t result = 0;
-        for (const auto& flow : flows_) result += flow ? flow->num_requests(stage, d) : 0;
+        for (const auto& router : routers_) result += router ? router->num_requests(stage, d) : 0;
         return result;
     }
 
     // A fault leaves a rank without requests, but it goes on, so that all hear of it.
     void start() {
         try {
-            start_flows(fault_.has_value());
+            start_routers(fault_.has_value());
         } catch (...) {
             fault_ = current_error();
-            start_flows(true);
+            start_routers(true);
         }
-        verdict_ = exchange_verdict({fault_.has_value(), {claim_of(batch_), 0}});
-        for (const auto& flow : flows_) most_requests_ += flow ? flow->num_held() : 0;
+        agreed_ = agreement({fault_.has_value(), {vote_of(batch_), 0}});
+        for (const auto& router : routers_) most_requests_ += router ? router->num_held() : 0;
         clock_.charge(statistics_.seconds.combine_locally);
     }
 
-    void start_flows(bool without_requests) {
+    void start_routers(bool without_requests) {
         const auto start_one = [&](std::size_t kind, std::span<const count_t> indices,
                                    const std::byte* values, const request_kind& what) {
-            flows_[kind].emplace(place_.way, what, place_.memory);
-            flows_[kind]->start(
+            routers_[kind].emplace(place_.way, what, place_.memory);
+            routers_[kind]->start(
                 to_indices<Index>(without_requests ? std::span<const count_t>() : indices,
                                   place_.way.owners.num_entries(), place_.way.here, place_.memory),
                 values);
@@ -195,15 +195,15 @@ class batch_run {
     }
 
     // An operation that threw on the way leaves nothing to be sent.
-    bool is_silent() const { return late_fault_.has_value() || !verdict_.is_good(); }
+    bool is_silent() const { return late_fault_.has_value() || !agreed_.is_good(); }
 
     void pass(std::size_t stage) {
         send_requests(stage);
-        const auto came = carrier_.exchange_requests(stage);
+        const auto came = transport_.exchange_requests(stage);
         std::vector<message_head> heads(came.size());
         for (std::size_t i = 0; i < came.size(); ++i) {
             std::memcpy(&heads[i], came[i], sizeof(message_head));
-            verdict_.merge(heads[i].verdict);
+            agreed_.merge(heads[i].agreed);
             most_requests_ = std::max(most_requests_, heads[i].most_requests);
         }
         clock_.charge(statistics_.seconds.communicate);
@@ -218,16 +218,16 @@ class batch_run {
         std::vector<message_head> heads(destinations.size());
         std::vector<count_t> bytes(destinations.size(), sizeof(message_head));
         for (std::size_t d = 0; d < destinations.size(); ++d) {
-            heads[d].verdict = verdict_;
+            heads[d].agreed = agreed_;
             heads[d].most_requests = most_requests_;
             for (std::size_t kind = 0; kind < num_kinds && !is_silent(); ++kind) {
-                if (!flows_[kind]) continue;
-                const count_t count = flows_[kind]->num_requests(stage, d);
+                if (!routers_[kind]) continue;
+                const count_t count = routers_[kind]->num_requests(stage, d);
                 heads[d].num_requests[kind] = count;
-                bytes[d] += flows_[kind]->packed_bytes(count);
+                bytes[d] += routers_[kind]->packed_bytes(count);
             }
         }
-        const auto rooms = carrier_.make_room(bytes);
+        const auto rooms = transport_.make_room(bytes);
         for (std::size_t d = 0; d < destinations.size(); ++d) {
             std::byte* to = rooms[d];
             std::memcpy(to, &heads[d], sizeof(message_head));
@@ -235,8 +235,8 @@ class batch_run {
             for (std::size_t kind = 0; kind < num_kinds; ++kind) {
                 const count_t count = heads[d].num_requests[kind];
                 if (count == 0) continue;
-                flows_[kind]->pack(stage, d, to);
-                to += flows_[kind]->packed_bytes(count);
+                routers_[kind]->pack(stage, d, to);
+                to += routers_[kind]->packed_bytes(count);
             }
         }
     }
@@ -248,34 +248,34 @@ class batch_run {
             const std::byte* from = came[i] + sizeof(message_head);
             for (std::size_t kind = 0; kind < num_kinds; ++kind) {
                 // Ranks that ask for different things do not understand each other's requests.
-                const count_t count = verdict_.is_good() ? heads[i].num_requests[kind] : 0;
+                const count_t count = agreed_.is_good() ? heads[i].num_requests[kind] : 0;
                 packed[kind].push_back({count, from});
-                if (count > 0) from += flows_[kind]->packed_bytes(count);
+                if (count > 0) from += routers_[kind]->packed_bytes(count);
             }
         }
         try {
             for (std::size_t kind = 0; kind < num_kinds; ++kind) {
-                if (flows_[kind] && !late_fault_) flows_[kind]->take(stage, packed[kind]);
+                if (routers_[kind] && !late_fault_) routers_[kind]->take(stage, packed[kind]);
             }
         } catch (...) {
             late_fault_ = current_error();
         }
     }
 
-    // By now the verdict is of all ranks.
+    // By now the agreement is of all ranks.
     void settle() {
-        if (verdict_.is_good()) return;
+        if (agreed_.is_good()) return;
         agree(place_.comm, fault_);
         throw error(errc::invalid_argument, std::string(what_differs) + " differ between ranks");
     }
 
     void reply(std::size_t stage) {
-        auto& reads = *flows_.back();
+        auto& reads = *routers_.back();
         const auto& [destinations, sources] = place_.way.stages[stage];
         std::vector<count_t> bytes;
         for (std::size_t i = 0; i < sources.size(); ++i)
             bytes.push_back(reads.reply_bytes(reads.num_arrived(stage, i)));
-        const auto rooms = carrier_.make_room(bytes);
+        const auto rooms = transport_.make_room(bytes);
         clock_.charge(statistics_.seconds.communicate);
         for (std::size_t i = 0; i < sources.size(); ++i) {
             if (bytes[i] > 0) reads.pack_replies(stage, i, rooms[i]);
@@ -287,11 +287,11 @@ class batch_run {
         std::vector<count_t> expected;
         for (std::size_t d = 0; d < destinations.size(); ++d)
             expected.push_back(reads.reply_bytes(reads.num_requests(stage, d)));
-        carrier_.start_replies(stage, expected);
+        transport_.start_replies(stage, expected);
         clock_.charge(statistics_.seconds.communicate);
         reads.split(stage);
         clock_.charge(packing);
-        const auto came = carrier_.finish_replies();
+        const auto came = transport_.finish_replies();
         for (std::size_t d = 0; d < destinations.size(); ++d) {
             if (expected[d] > 0) reads.take_replies(stage, d, came[d]);
         }
@@ -300,36 +300,36 @@ class batch_run {
 
     const batch_place& place_;
     const array_batch& batch_;
-    batch_carrier& carrier_;
-    std::optional<error> fault_;       // known before anything was sent; the verdict tells all
+    batch_transport& transport_;
+    std::optional<error> fault_;       // known before anything was sent; the agreement tells all
     std::optional<error> late_fault_;  // of combining on the way; only this rank knows
-    exchange_verdict verdict_;
+    agreement agreed_;
     count_t most_requests_ = 0;
-    std::array<optional_flow, num_kinds> flows_;
+    std::array<optional_router, num_kinds> routers_;
     batch_statistics statistics_;
     phase_clock clock_;
 };
 
 // What is under way must be received before its memory goes.
 template <class Work>
-auto finish_in_any_case(batch_carrier& carrier, Work&& work) {
+auto finish_in_any_case(batch_transport& transport, Work&& work) {
     try {
         auto result = work();
-        carrier.finish();
+        transport.finish();
         return result;
     } catch (const mpi_error&) {
         throw;
     } catch (...) {
-        carrier.finish();
+        transport.finish();
         throw;
     }
 }
 
 template <class Index>
 batch_result run_batch_as(const batch_place& place, const array_batch& batch,
-                          batch_carrier& carrier) {
-    batch_run<Index> run(place, batch, carrier);
-    return finish_in_any_case(carrier, [&] {
+                          batch_transport& transport) {
+    batch_run<Index> run(place, batch, transport);
+    return finish_in_any_case(transport, [&] {
         run.carry_requests();
         if (run.may_throw()) {
             run.change_or_restore();
@@ -343,27 +343,28 @@ batch_result run_batch_as(const batch_place& place, const array_batch& batch,
 
 }  // namespace
 
-std::int64_t claim_of(const array_batch& batch) {
+std::int64_t vote_of(const array_batch& batch) {
     std::string text = batch.has_reads ? "reads" : "";
     for (const auto* changes : {&batch.writes, &batch.updates})
         text += std::string(" ") + (changes->operation ? changes->operation->name() : "");
     return agreement_hash(text);
 }
 
-batch_result run_batch(const batch_place& place, const array_batch& batch, batch_carrier& carrier) {
+batch_result run_batch(const batch_place& place, const array_batch& batch,
+                       batch_transport& transport) {
     return with_index_type(place.way.owners.num_entries(), [&](auto index) {
-        return run_batch_as<decltype(index)>(place, batch, carrier);
+        return run_batch_as<decltype(index)>(place, batch, transport);
     });
 }
 
 plan plan_requests(const batch_place& place, std::span<const count_t> indices,
-                   batch_carrier& carrier) {
+                   batch_transport& transport) {
     array_batch batch;
     batch.reads = indices;
     batch.has_reads = true;
     return with_index_type(place.way.owners.num_entries(), [&](auto index) {
-        batch_run<decltype(index)> run(place, batch, carrier);
-        return finish_in_any_case(carrier, [&] {
+        batch_run<decltype(index)> run(place, batch, transport);
+        return finish_in_any_case(transport, [&] {
             run.carry_requests();
             return run.make_plan();
         });

@@ -5,25 +5,25 @@
 #include <memory_resource>
 
 #include "crossdock/array/array_engine_mpi.hpp"
-#include "request_way.hpp"
+#include "request_routing.hpp"
 
 namespace crossdock {
 
 /// @brief What a batch works on.
 struct batch_place {
     const communicator& comm;
-    const request_way& way;
+    const request_routing& way;
     const combining_options& combine;
     std::byte* entries;
     std::size_t item_bytes;
     std::pmr::memory_resource* memory;
 };
 
-class batch_carrier;
+class batch_transport;
 
 /// @brief A number for the kinds of requests and the operations of a batch, which must be the same on
 /// all ranks.
-std::int64_t claim_of(const array_batch& batch);
+std::int64_t vote_of(const array_batch& batch);
 
 /// @brief What is meant by that, in the text of an error.
 inline constexpr const char* what_differs = "kinds of requests or operations";
@@ -38,12 +38,13 @@ struct batch_result {
 /// @par Collective
 /// Yes; blocks.
 /// @throws as `distributed_array`
-batch_result run_batch(const batch_place& place, const array_batch& batch, batch_carrier& carrier);
+batch_result run_batch(const batch_place& place, const array_batch& batch,
+                       batch_transport& transport);
 
 /// @brief Sends requests to their owners and makes a plan of how they travelled.
 /// @par Collective
 /// Yes; blocks.
 plan plan_requests(const batch_place& place, std::span<const count_t> indices,
-                   batch_carrier& carrier);
+                   batch_transport& transport);
 
 }  // namespace crossdock

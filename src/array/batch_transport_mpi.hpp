@@ -7,21 +7,21 @@
 #include <vector>
 
 #include "../exchange/mailbox_mpi.hpp"
-#include "request_way.hpp"
+#include "request_routing.hpp"
 
 namespace crossdock {
 
 /// @brief Carries one message to each partner of a stage, and replies back.
-class batch_carrier {
+class batch_transport {
   public:
-    virtual ~batch_carrier() = default;
+    virtual ~batch_transport() = default;
 
     /// @brief Room for the stage's next messages, aligned as a std::max_align_t.
     /// @param bytes  by destination for requests, by source for replies
     virtual std::vector<std::byte*> make_room(std::span<const count_t> bytes) = 0;
 
     /// @brief Sends what was written there to every destination, and takes what came from every
-    /// source, in their order. It stays as long as the carrier.
+    /// source, in their order. It stays as long as the transport.
     virtual std::vector<const std::byte*> exchange_requests(std::size_t stage) = 0;
 
     /// @brief Sends what was written there to every source.
@@ -37,13 +37,14 @@ class batch_carrier {
 
 /// @brief Messages from rank to rank along a route.
 /// @param first_tag  of 2 for every stage
-/// @param memory     for messages; must outlive the carrier
-std::unique_ptr<batch_carrier> make_routed_carrier(const communicator& comm, const request_way& way,
-                                                   int first_tag,
-                                                   std::pmr::memory_resource* memory);
+/// @param memory     for messages; must outlive the transport
+std::unique_ptr<batch_transport> make_routed_transport(const communicator& comm,
+                                                       const request_routing& way, int first_tag,
+                                                       std::pmr::memory_resource* memory);
 
 /// @brief MPI_Alltoallv over all ranks, with a way whose one stage leads to all others.
-std::unique_ptr<batch_carrier> make_plain_carrier(const communicator& comm, const request_way& way,
-                                                  std::pmr::memory_resource* memory);
+std::unique_ptr<batch_transport> make_alltoallv_transport(const communicator& comm,
+                                                          const request_routing& way,
+                                                          std::pmr::memory_resource* memory);
 
 }  // namespace crossdock

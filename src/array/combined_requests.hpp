@@ -10,7 +10,7 @@
 
 #include "crossdock/array/combining.hpp"
 #include "crossdock/array/value_operation.hpp"
-#include "crossdock/base/kept_memory.hpp"
+#include "crossdock/base/pooled_resource.hpp"
 
 namespace crossdock {
 

@@ -1,4 +1,4 @@
-#include "request_flow.hpp"
+#include "combining_router.hpp"
 
 #include <absl/container/flat_hash_map.h>
 #include <fmt/format.h>
@@ -99,16 +99,16 @@ std::vector<delivery> deliveries_of(const std::vector<count_t>& positions, count
 
 // Which of a stage's destinations a request for an owner goes to; their number if it stays.
 template <class Index>
-class request_flow<Index>::hop_finder {
+class combining_router<Index>::hop_finder {
   public:
-    hop_finder(const request_way& way, std::size_t stage) : way_(way), stage_(stage) {}
+    hop_finder(const request_routing& way, std::size_t stage) : way_(way), stage_(stage) {}
 
     std::size_t of(rank_t owner) const {
         const auto& destinations = way_.stages[stage_].destinations;
         const rank_t next =
             owner == way_.here
                 ? owner
-                : way_.r->next_hop(way_.here, owner, static_cast<int>(stage_), no_speakers_);
+                : way_.r->next_hop(way_.here, owner, static_cast<int>(stage_), no_leaders_);
         if (next == way_.here) return destinations.size();
         return static_cast<std::size_t>(
             std::lower_bound(destinations.begin(), destinations.end(), next) -
@@ -116,14 +116,14 @@ class request_flow<Index>::hop_finder {
     }
 
   private:
-    const request_way& way_;
+    const request_routing& way_;
     std::size_t stage_;
-    speaker_table no_speakers_;
+    leader_table no_leaders_;
 };
 
 // Remembers them: in a table by owner where that is no longer than the requests.
 template <class Index>
-class request_flow<Index>::hop_table {
+class combining_router<Index>::hop_table {
   public:
     hop_table(const hop_finder& hops, const block_partition& owners, std::size_t num_requests)
         : hops_(hops) {
@@ -147,37 +147,37 @@ class request_flow<Index>::hop_table {
 };
 
 template <class Index>
-std::size_t request_flow<Index>::level::num_requests() const {
+std::size_t combining_router<Index>::hop::num_requests() const {
     return std::accumulate(
         lists.begin(), lists.end(), std::size_t{0},
         [](std::size_t sum, const auto& list) { return sum + list.indices.size(); });
 }
 
 template <class Index>
-request_flow<Index>::request_flow(const request_way& way, const request_kind& kind,
-                                  std::pmr::memory_resource* memory)
+combining_router<Index>::combining_router(const request_routing& way, const request_kind& kind,
+                                          std::pmr::memory_resource* memory)
     : way_(way),
       kind_(kind),
       memory_(memory),
       first_entry_(way.owners.first(way.here)),
       own_(memory) {
-    for (std::size_t l = 0; l <= way.num_stages(); ++l) levels_.emplace_back(memory);
+    for (std::size_t l = 0; l <= way.num_stages(); ++l) hops_.emplace_back(memory);
 }
 
 template <class Index>
-std::size_t request_flow<Index>::value_bytes() const noexcept {
+std::size_t combining_router<Index>::value_bytes() const noexcept {
     return has_values() ? kind_.operation->value_bytes() : 0;
 }
 
 template <class Index>
-bool request_flow<Index>::has_return_slots() const noexcept {
+bool combining_router<Index>::has_return_slots() const noexcept {
     const auto strategy = kind_.combine.strategy;
     return kind_.reply_bytes > 0 &&
            (strategy == combining::envelope_hash || strategy == combining::envelope_sort);
 }
 
 template <class Index>
-combining request_flow<Index>::strategy_at(std::size_t l) const noexcept {
+combining combining_router<Index>::strategy_at(std::size_t l) const noexcept {
     const auto strategy = kind_.combine.strategy;
     if (l == num_stages()) return strategy == combining::none ? combining::sort : strategy;
     const bool is_wanted = l == 0 ? kind_.combine.locally : kind_.combine.on_the_way;
@@ -185,22 +185,22 @@ combining request_flow<Index>::strategy_at(std::size_t l) const noexcept {
 }
 
 template <class Index>
-bool request_flow<Index>::is_sorted_at(std::size_t l) const noexcept {
+bool combining_router<Index>::is_sorted_at(std::size_t l) const noexcept {
     const auto strategy = strategy_at(l);
     return strategy == combining::sort || strategy == combining::envelope_sort ||
            strategy == combining::search_tree;
 }
 
 template <class Index>
-void request_flow<Index>::start(raw_vector<Index>&& indices, const std::byte* values) {
+void combining_router<Index>::start(raw_vector<Index>&& indices, const std::byte* values) {
     own_ = std::move(indices);
-    levels_[0].lists = {{own_, {}, values, false}};
+    hops_[0].lists = {{own_, {}, values, false}};
     combine(0);
 }
 
 template <class Index>
-void request_flow<Index>::combine(std::size_t l) {
-    level& at = levels_[l];
+void combining_router<Index>::combine(std::size_t l) {
+    hop& at = hops_[l];
     at.held.combine(strategy_at(l), at.lists, way_.owners.num_entries());
     if (l < num_stages()) {
         if (at.held.is_sorted()) {
@@ -213,7 +213,7 @@ void request_flow<Index>::combine(std::size_t l) {
 }
 
 template <class Index>
-void request_flow<Index>::combine_values(level& at) {
+void combining_router<Index>::combine_values(hop& at) {
     const auto num_held = static_cast<std::size_t>(at.held.size());
     at.values = raw_buffer(num_held * value_bytes(), memory_);
     std::pmr::vector<std::uint8_t> is_set(memory_);
@@ -236,8 +236,8 @@ void request_flow<Index>::combine_values(level& at) {
 
 // An owner's entries are one stretch of what is sorted.
 template <class Index>
-void request_flow<Index>::find_runs(std::size_t l) {
-    level& at = levels_[l];
+void combining_router<Index>::find_runs(std::size_t l) {
+    hop& at = hops_[l];
     const hop_finder hops(way_, l);
     at.leaving.assign(way_.stages[l].destinations.size() + 1, {});
     const auto& indices = at.held.indices();
@@ -260,10 +260,10 @@ void request_flow<Index>::find_runs(std::size_t l) {
 
 // What is in no order is put in the order of where it goes.
 template <class Index>
-void request_flow<Index>::arrange(std::size_t l) {
-    level& at = levels_[l];
+void combining_router<Index>::arrange(std::size_t l) {
+    hop& at = hops_[l];
     const hop_finder finder(way_, l);
-    hop_table hops(finder, way_.owners, at.held.indices().size());
+    hop_table table(finder, way_.owners, at.held.indices().size());
     const auto& indices = at.held.indices();
     raw_vector<position_t> places(indices.size(), memory_);
     std::vector<position_t> num_leaving(way_.stages[l].destinations.size() + 1);
@@ -271,7 +271,7 @@ void request_flow<Index>::arrange(std::size_t l) {
     for (std::size_t i = 0; i < indices.size(); ++i)
         places[i] = static_cast<position_t>(way_.owners.owner(static_cast<count_t>(indices[i])));
     for (position_t& place : places) {
-        place = hops.of(static_cast<rank_t>(place));
+        place = table.of(static_cast<rank_t>(place));
         ++num_leaving[place];
     }
     at.leaving.assign(num_leaving.size(), {});
@@ -286,12 +286,12 @@ void request_flow<Index>::arrange(std::size_t l) {
 }
 
 template <class Index>
-count_t request_flow<Index>::num_requests(std::size_t stage, std::size_t d) const {
-    return static_cast<count_t>(total_length(levels_[stage].leaving[d]));
+count_t combining_router<Index>::num_requests(std::size_t stage, std::size_t d) const {
+    return static_cast<count_t>(total_length(hops_[stage].leaving[d]));
 }
 
 template <class Index>
-count_t request_flow<Index>::packed_bytes(count_t num_requests) const {
+count_t combining_router<Index>::packed_bytes(count_t num_requests) const {
     const auto count = static_cast<std::size_t>(num_requests);
     return static_cast<count_t>(padded(count * sizeof(Index)) +
                                 padded(has_return_slots() ? count * sizeof(position_t) : 0) +
@@ -299,8 +299,8 @@ count_t request_flow<Index>::packed_bytes(count_t num_requests) const {
 }
 
 template <class Index>
-void request_flow<Index>::pack(std::size_t stage, std::size_t d, std::byte* to) const {
-    const level& at = levels_[stage];
+void combining_router<Index>::pack(std::size_t stage, std::size_t d, std::byte* to) const {
+    const hop& at = hops_[stage];
     const auto& runs = at.leaving[d];
     const std::size_t count = total_length(runs);
     std::byte* index = to;
@@ -323,8 +323,8 @@ void request_flow<Index>::pack(std::size_t stage, std::size_t d, std::byte* to) 
 }
 
 template <class Index>
-request_list<Index> request_flow<Index>::what_stays(std::size_t l) {
-    level& at = levels_[l];
+request_list<Index> combining_router<Index>::what_stays(std::size_t l) {
+    hop& at = hops_[l];
     const auto& runs = at.leaving.back();
     const bool is_sorted = is_sorted_at(l);
     if (runs.empty()) return {{}, {}, nullptr, is_sorted};
@@ -335,7 +335,7 @@ request_list<Index> request_flow<Index>::what_stays(std::size_t l) {
                 has_values() ? at.values.data() + first * value_bytes() : nullptr,
                 is_sorted};
     }
-    level& next = levels_[l + 1];
+    hop& next = hops_[l + 1];
     for (const auto& [first, length] : runs) {
         const auto begin = at.held.indices().begin() + static_cast<std::ptrdiff_t>(first);
         next.stayed.insert(next.stayed.end(), begin, begin + static_cast<std::ptrdiff_t>(length));
@@ -350,8 +350,9 @@ request_list<Index> request_flow<Index>::what_stays(std::size_t l) {
 }
 
 template <class Index>
-void request_flow<Index>::take(std::size_t stage, std::span<const packed_requests> from_sources) {
-    level& next = levels_[stage + 1];
+void combining_router<Index>::take(std::size_t stage,
+                                   std::span<const packed_requests> from_sources) {
+    hop& next = hops_[stage + 1];
     next.lists = {what_stays(stage)};
     for (const auto& [num_requests, data] : from_sources) {
         const auto count = static_cast<std::size_t>(num_requests);
@@ -367,21 +368,21 @@ void request_flow<Index>::take(std::size_t stage, std::span<const packed_request
 }
 
 template <class Index>
-count_t request_flow<Index>::offset_of(Index index) const {
+count_t combining_router<Index>::offset_of(Index index) const {
     return static_cast<count_t>(index) - first_entry_;
 }
 
 template <class Index>
-std::vector<count_t> request_flow<Index>::offsets() const {
+std::vector<count_t> combining_router<Index>::offsets() const {
     std::vector<count_t> result;
-    for (const auto& list : levels_.back().lists) {
+    for (const auto& list : hops_.back().lists) {
         for (const Index index : list.indices) result.push_back(offset_of(index));
     }
     return result;
 }
 
 template <class Index>
-void request_flow<Index>::apply(std::byte* entries) const {
+void combining_router<Index>::apply(std::byte* entries) const {
     std::array<count_t, stretch_length> offsets;
     const auto apply_all = [&](std::span<const Index> indices, const std::byte* values) {
         for (std::size_t first = 0; first < indices.size(); first += stretch_length) {
@@ -396,7 +397,7 @@ void request_flow<Index>::apply(std::byte* entries) const {
             }
         }
     };
-    const level& owner = levels_.back();
+    const hop& owner = hops_.back();
     if (kind_.operation->combines_at_owner()) {
         apply_all(owner.held.indices(), owner.values.data());
     } else {
@@ -405,21 +406,21 @@ void request_flow<Index>::apply(std::byte* entries) const {
 }
 
 template <class Index>
-count_t request_flow<Index>::num_arrived(std::size_t stage, std::size_t i) const {
-    return static_cast<count_t>(levels_[stage + 1].lists[i + 1].indices.size());
+count_t combining_router<Index>::num_arrived(std::size_t stage, std::size_t i) const {
+    return static_cast<count_t>(hops_[stage + 1].lists[i + 1].indices.size());
 }
 
 template <class Index>
-count_t request_flow<Index>::reply_bytes(count_t num_requests) const {
+count_t combining_router<Index>::reply_bytes(count_t num_requests) const {
     const auto count = static_cast<std::size_t>(num_requests);
     return static_cast<count_t>((has_return_slots() ? padded(count * sizeof(position_t)) : 0) +
                                 count * kind_.reply_bytes);
 }
 
-// The replies to one list of level l, in its order.
+// The replies to one list of hop l, in its order.
 template <class Index>
-void request_flow<Index>::copy_replies(std::size_t l, std::size_t list, std::byte* to) const {
-    const level& at = levels_[l];
+void combining_router<Index>::copy_replies(std::size_t l, std::size_t list, std::byte* to) const {
+    const hop& at = hops_[l];
     const auto indices = at.lists[list].indices;
     const std::size_t item_bytes = kind_.reply_bytes;
     if (l == num_stages()) {
@@ -438,9 +439,9 @@ void request_flow<Index>::copy_replies(std::size_t l, std::size_t list, std::byt
 }
 
 template <class Index>
-void request_flow<Index>::pack_replies(std::size_t stage, std::size_t i, std::byte* to) const {
+void combining_router<Index>::pack_replies(std::size_t stage, std::size_t i, std::byte* to) const {
     if (has_return_slots()) {
-        const auto slots = levels_[stage + 1].lists[i + 1].return_slots;
+        const auto slots = hops_[stage + 1].lists[i + 1].return_slots;
         std::memcpy(to, slots.data(), slots.size_bytes());
         to += padded(slots.size_bytes());
     }
@@ -448,8 +449,9 @@ void request_flow<Index>::pack_replies(std::size_t stage, std::size_t i, std::by
 }
 
 template <class Index>
-void request_flow<Index>::take_replies(std::size_t stage, std::size_t d, const std::byte* from) {
-    level& at = levels_[stage];
+void combining_router<Index>::take_replies(std::size_t stage, std::size_t d,
+                                           const std::byte* from) {
+    hop& at = hops_[stage];
     const auto& runs = at.leaving[d];
     const std::size_t count = total_length(runs);
     if (has_return_slots()) {
@@ -465,8 +467,8 @@ void request_flow<Index>::take_replies(std::size_t stage, std::size_t d, const s
 }
 
 template <class Index>
-void request_flow<Index>::split(std::size_t stage) {
-    level& at = levels_[stage];
+void combining_router<Index>::split(std::size_t stage) {
+    hop& at = hops_[stage];
     at.replies = raw_buffer(static_cast<std::size_t>(at.held.size()) * kind_.reply_bytes, memory_);
     const auto& runs = at.leaving.back();
     if (runs.empty()) return;
@@ -485,30 +487,30 @@ void request_flow<Index>::split(std::size_t stage) {
 }
 
 template <class Index>
-void request_flow<Index>::deliver(std::byte* out) const {
+void combining_router<Index>::deliver(std::byte* out) const {
     copy_replies(0, 0, out);
 }
 
 template <class Index>
-void request_flow<Index>::count(batch_statistics& result) const {
-    const auto num_issued = static_cast<count_t>(levels_[0].num_requests());
+void combining_router<Index>::count(batch_statistics& result) const {
+    const auto num_issued = static_cast<count_t>(hops_[0].num_requests());
     result.requests += num_issued;
-    result.combined_locally += num_issued - levels_[0].held.size();
+    result.combined_locally += num_issued - hops_[0].held.size();
     result.stages.resize(num_stages());
     for (std::size_t s = 0; s < num_stages(); ++s) {
         auto& stage = result.stages[s];
-        const auto& next = levels_[s + 1];
+        const auto& next = hops_[s + 1];
         const auto num_stayed = static_cast<count_t>(next.lists[0].indices.size());
         const auto num_all = static_cast<count_t>(next.num_requests());
         stage.received += num_all - num_stayed;
         if (s + 1 < num_stages()) stage.combined += num_all - next.held.size();
     }
-    const auto& owner = levels_.back();
+    const auto& owner = hops_.back();
     result.arrived += static_cast<count_t>(owner.num_requests() - owner.lists[0].indices.size());
 }
 
-void count_message(const request_way& way, std::size_t stage, std::size_t d, count_t num_requests,
-                   batch_statistics& result) {
+void count_message(const request_routing& way, std::size_t stage, std::size_t d,
+                   count_t num_requests, batch_statistics& result) {
     result.stages.resize(way.num_stages());
     auto& counted = result.stages[stage];
     if (num_requests == 0) {
@@ -520,30 +522,30 @@ void count_message(const request_way& way, std::size_t stage, std::size_t d, cou
     counted.sent += {1, num_requests, leaves ? 1 : 0, leaves ? num_requests : 0};
 }
 
-// Positions of one list's requests, given those of what is held at its level.
+// Positions of one list's requests, given those of what is held at its hop.
 template <class Index>
-std::vector<count_t> request_flow<Index>::positions_at(std::size_t l,
-                                                       const std::vector<count_t>& of_held,
-                                                       std::size_t list) const {
+std::vector<count_t> combining_router<Index>::positions_at(std::size_t l,
+                                                           const std::vector<count_t>& of_held,
+                                                           std::size_t list) const {
     std::vector<count_t> positions;
-    const auto indices = levels_[l].lists[list].indices;
+    const auto indices = hops_[l].lists[list].indices;
     positions.reserve(indices.size());
     if (l == num_stages()) {
         for (const Index index : indices) positions.push_back(offset_of(index));
         return positions;
     }
-    levels_[l].held.for_each_stretch(list, indices,
-                                     [&](std::size_t, std::span<const position_t> places) {
-                                         for (const position_t place : places)
-                                             positions.push_back(of_held[place]);
-                                     });
+    hops_[l].held.for_each_stretch(list, indices,
+                                   [&](std::size_t, std::span<const position_t> places) {
+                                       for (const position_t place : places)
+                                           positions.push_back(of_held[place]);
+                                   });
     return positions;
 }
 
-// Replies travel from the last stage to the first. What a rank holds at a level has come to it in the
+// Replies travel from the last stage to the first. What a rank holds at a hop has come to it in the
 // stages before, on the way back.
 template <class Index>
-plan request_flow<Index>::make_plan() const {
+plan combining_router<Index>::make_plan() const {
     const std::size_t last = num_stages() - 1;
     plan::contents result;
     result.rank = way_.here;
@@ -552,10 +554,10 @@ plan request_flow<Index>::make_plan() const {
     result.is_deduplicated = kind_.combine.strategy != combining::none && kind_.combine.locally &&
                              kind_.combine.on_the_way;
     result.num_items = way_.owners.size(way_.here);
-    result.num_slots = static_cast<count_t>(levels_[0].num_requests());
+    result.num_slots = static_cast<count_t>(hops_[0].num_requests());
     result.stages.resize(num_stages());
     count_t num_positions = result.num_items;
-    std::vector<count_t> of_next;  // positions of what level s + 1 holds
+    std::vector<count_t> of_next;  // positions of what hop s + 1 holds
     for (std::size_t s = num_stages(); s-- > 0;) {
         plan_stage& stage = result.stages[last - s];
         const auto& sources = way_.stages[s].sources;
@@ -563,7 +565,7 @@ plan request_flow<Index>::make_plan() const {
             auto positions = positions_at(s + 1, of_next, i + 1);
             if (!positions.empty()) stage.sends.push_back({sources[i], std::move(positions)});
         }
-        const level& at = levels_[s];
+        const hop& at = hops_[s];
         std::vector<count_t> of_held(static_cast<std::size_t>(at.held.size()));
         const auto stayed = positions_at(s + 1, of_next, 0);
         auto next_stayed = stayed.begin();
@@ -585,7 +587,7 @@ plan request_flow<Index>::make_plan() const {
     return plan(std::move(result));
 }
 
-template class request_flow<std::uint32_t>;
-template class request_flow<std::uint64_t>;
+template class combining_router<std::uint32_t>;
+template class combining_router<std::uint64_t>;
 
 }  // namespace crossdock

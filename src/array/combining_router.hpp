@@ -10,9 +10,9 @@
 #include "combined_requests.hpp"
 #include "crossdock/array/batch_statistics.hpp"
 #include "crossdock/array/value_operation.hpp"
-#include "crossdock/base/kept_memory.hpp"
+#include "crossdock/base/pooled_resource.hpp"
 #include "crossdock/plan/plan.hpp"
-#include "request_way.hpp"
+#include "request_routing.hpp"
 
 namespace crossdock {
 
@@ -32,11 +32,11 @@ struct packed_requests {
 /// @brief Holds requests, combines them, packs them for the next hop, takes what came; and brings
 /// replies back along the same way.
 ///
-///     level 0  own requests, combined            indices this rank holds before stage 0
-///     level s  what stayed in stage s - 1, and what came from each source, combined
-///     level S  requests for entries of this rank
+///     hop 0  own requests, combined            indices this rank holds before stage 0
+///     hop s  what stayed in stage s - 1, and what came from each source, combined
+///     hop S  requests for entries of this rank
 ///
-/// Every level remembers how its lists were combined, so that replies are split the same way back.
+/// Every hop remembers how its lists were combined, so that replies are split the same way back.
 ///
 /// | state | legal calls |
 /// |---|---|
@@ -46,20 +46,20 @@ struct packed_requests {
 /// | stage s = S-1 … 0 back | `pack_replies` for every source, then `split`; then `take_replies` of every destination |
 /// | at home | `deliver` |
 template <class Index>
-class request_flow {
+class combining_router {
   public:
     /// @param way     borrowed, as is the operation
-    /// @param memory  must outlive the flow
-    request_flow(const request_way& way, const request_kind& kind,
-                 std::pmr::memory_resource* memory = std::pmr::new_delete_resource());
+    /// @param memory  must outlive the router
+    combining_router(const request_routing& way, const request_kind& kind,
+                     std::pmr::memory_resource* memory = std::pmr::new_delete_resource());
 
     /// @brief Combines this rank's own requests.
-    /// @param indices  of the flow's memory
+    /// @param indices  of the router's memory
     /// @param values   of `indices`; not kept
     void start(raw_vector<Index>&& indices, const std::byte* values);
 
     /// @brief How many of its own requests are left, combined.
-    count_t num_held() const noexcept { return levels_.front().held.size(); }
+    count_t num_held() const noexcept { return hops_.front().held.size(); }
 
     /// @brief How many requests go to a stage's d-th destination.
     count_t num_requests(std::size_t stage, std::size_t d) const;
@@ -103,8 +103,8 @@ class request_flow {
         std::size_t first;
         std::size_t length;
     };
-    struct level {
-        explicit level(std::pmr::memory_resource* memory) : held(memory), stayed(memory) {}
+    struct hop {
+        explicit hop(std::pmr::memory_resource* memory) : held(memory), stayed(memory) {}
 
         std::vector<request_list<Index>> lists;
         combined_requests<Index> held;
@@ -126,7 +126,7 @@ class request_flow {
     combining strategy_at(std::size_t l) const noexcept;
     bool is_sorted_at(std::size_t l) const noexcept;
     void combine(std::size_t l);
-    void combine_values(level& at);
+    void combine_values(hop& at);
     void find_runs(std::size_t l);
     void arrange(std::size_t l);
     request_list<Index> what_stays(std::size_t l);
@@ -135,20 +135,20 @@ class request_flow {
     std::vector<count_t> positions_at(std::size_t l, const std::vector<count_t>& of_held,
                                       std::size_t list) const;
 
-    const request_way& way_;
+    const request_routing& way_;
     request_kind kind_;
     std::pmr::memory_resource* memory_;
     count_t first_entry_;
     const std::byte* entries_ = nullptr;
     raw_vector<Index> own_;
-    std::vector<level> levels_;
+    std::vector<hop> hops_;
 };
 
 /// @brief Counts the message to a stage's d-th destination, of requests of any kinds together.
-void count_message(const request_way& way, std::size_t stage, std::size_t d, count_t num_requests,
-                   batch_statistics& result);
+void count_message(const request_routing& way, std::size_t stage, std::size_t d,
+                   count_t num_requests, batch_statistics& result);
 
-extern template class request_flow<std::uint32_t>;
-extern template class request_flow<std::uint64_t>;
+extern template class combining_router<std::uint32_t>;
+extern template class combining_router<std::uint64_t>;
 
 }  // namespace crossdock

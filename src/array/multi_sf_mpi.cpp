@@ -73,7 +73,7 @@ pattern make_pattern(const array_engine& array, neighbor_list&& by_owner,
 
 }  // namespace
 
-uncombined_way plan_uncombined(const array_engine& array, std::span<const count_t> indices) {
+multi_sf plan_uncombined(const array_engine& array, std::span<const count_t> indices) {
     const rank_t rank = array.comm().rank();
     auto by_owner = group_by_owner(array.owners(), indices);
     const auto came = tell_owners(array, by_owner, indices);

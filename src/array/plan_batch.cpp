@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "array_index.hpp"
-#include "request_flow.hpp"
+#include "combining_router.hpp"
 
 namespace crossdock {
 
@@ -23,13 +23,13 @@ void check_sizes(const topology& regions, const block_partition& owners, std::si
 // One rank, with what it sent in a stage, which its partners read.
 template <class Index>
 struct rank_state {
-    request_way way;
-    request_flow<Index> flow;
+    request_routing way;
+    combining_router<Index> router;
     std::vector<std::unique_ptr<std::byte[]>> sent;
 
     rank_state(std::string_view route_name, const topology& regions, const block_partition& owners,
                rank_t rank, const request_kind& kind)
-        : way(route_name, regions, owners, rank), flow(way, kind) {}
+        : way(route_name, regions, owners, rank), router(way, kind) {}
 };
 
 template <class Index>
@@ -40,10 +40,10 @@ void send_stage(const all_states<Index>& ranks, std::size_t stage) {
     for (const auto& one : ranks) {
         const auto& destinations = one->way.stages[stage].destinations;
         for (std::size_t d = 0; d < destinations.size(); ++d) {
-            const count_t bytes = one->flow.packed_bytes(one->flow.num_requests(stage, d));
+            const count_t bytes = one->router.packed_bytes(one->router.num_requests(stage, d));
             one->sent.push_back(
                 std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(bytes)));
-            one->flow.pack(stage, d, one->sent.back().get());
+            one->router.pack(stage, d, one->sent.back().get());
         }
     }
 }
@@ -54,7 +54,7 @@ packed_requests message_between(const rank_state<Index>& source, std::size_t sta
     const auto& destinations = source.way.stages[stage].destinations;
     const auto d = static_cast<std::size_t>(
         std::lower_bound(destinations.begin(), destinations.end(), here) - destinations.begin());
-    return {source.flow.num_requests(stage, d),
+    return {source.router.num_requests(stage, d),
             source.sent[source.sent.size() - destinations.size() + d].get()};
 }
 
@@ -67,17 +67,17 @@ void receive_stage(const all_states<Index>& ranks, std::size_t stage) {
             came.push_back(
                 message_between(*ranks[static_cast<std::size_t>(source)], stage, one->way.here));
         }
-        one->flow.take(stage, came);
+        one->router.take(stage, came);
     }
 }
 
 template <class Index>
 batch_statistics count_all(const rank_state<Index>& one) {
     batch_statistics result;
-    one.flow.count(result);
+    one.router.count(result);
     for (std::size_t stage = 0; stage < one.way.num_stages(); ++stage) {
         for (std::size_t d = 0; d < one.way.stages[stage].destinations.size(); ++d)
-            count_message(one.way, stage, d, one.flow.num_requests(stage, d), result);
+            count_message(one.way, stage, d, one.router.num_requests(stage, d), result);
     }
     return result;
 }
@@ -91,7 +91,7 @@ std::vector<planned_batch> plan_all(const topology& regions, const block_partiti
     for (rank_t rank = 0; rank < regions.num_ranks(); ++rank) {
         ranks.push_back(
             std::make_unique<rank_state<Index>>(route_name, regions, owners, rank, kind));
-        ranks.back()->flow.start(
+        ranks.back()->router.start(
             to_indices<Index>(indices[static_cast<std::size_t>(rank)], owners.num_entries(), rank),
             nullptr);
     }
@@ -102,7 +102,7 @@ std::vector<planned_batch> plan_all(const topology& regions, const block_partiti
     std::vector<planned_batch> result(ranks.size());
     for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
         result[rank].statistics = count_all(*ranks[rank]);
-        if (with_plans) result[rank].again = ranks[rank]->flow.make_plan();
+        if (with_plans) result[rank].again = ranks[rank]->router.make_plan();
     }
     return result;
 }

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "crossdock/array/value_operation.hpp"
-#include "crossdock/base/kept_memory.hpp"
+#include "crossdock/base/pooled_resource.hpp"
 
 namespace crossdock {
 

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "batch_carrier_mpi.hpp"
+#include "batch_transport_mpi.hpp"
 
 namespace crossdock {
 
@@ -8,10 +8,10 @@ namespace {
 
 constexpr count_t max_message_bytes = count_t{1} << 30;
 
-class routed_carrier final : public batch_carrier {
+class routed_transport final : public batch_transport {
   public:
-    routed_carrier(const communicator& comm, const request_way& way, int first_tag,
-                   std::pmr::memory_resource* memory)
+    routed_transport(const communicator& comm, const request_routing& way, int first_tag,
+                     std::pmr::memory_resource* memory)
         : way_(way),
           first_tag_(first_tag),
           memory_(memory),
@@ -67,7 +67,7 @@ class routed_carrier final : public batch_carrier {
     }
 
   private:
-    const request_way& way_;
+    const request_routing& way_;
     int first_tag_;
     std::pmr::memory_resource* memory_;
     byte_inbox arrivals_;
@@ -79,10 +79,10 @@ class routed_carrier final : public batch_carrier {
 
 }  // namespace
 
-std::unique_ptr<batch_carrier> make_routed_carrier(const communicator& comm, const request_way& way,
-                                                   int first_tag,
-                                                   std::pmr::memory_resource* memory) {
-    return std::make_unique<routed_carrier>(comm, way, first_tag, memory);
+std::unique_ptr<batch_transport> make_routed_transport(const communicator& comm,
+                                                       const request_routing& way, int first_tag,
+                                                       std::pmr::memory_resource* memory) {
+    return std::make_unique<routed_transport>(comm, way, first_tag, memory);
 }
 
 }  // namespace crossdock

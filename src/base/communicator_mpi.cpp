@@ -143,14 +143,14 @@ std::int64_t agreement_hash(std::string_view text) noexcept {
 void agree(const communicator& comm, const std::optional<error>& fault, std::int64_t same,
            const char* what) {
     // The least failing rank, the least `same`, and the largest (as the least of the negated).
-    std::array<std::int64_t, 3> verdict{fault ? comm.rank() : comm.num_ranks(), same, -same};
+    std::array<std::int64_t, 3> agreed{fault ? comm.rank() : comm.num_ranks(), same, -same};
     MPI_Request reduction = MPI_REQUEST_NULL;
-    CROSSDOCK_MPI(MPI_Iallreduce(MPI_IN_PLACE, verdict.data(), 3, MPI_INT64_T, MPI_MIN, comm.get(),
+    CROSSDOCK_MPI(MPI_Iallreduce(MPI_IN_PLACE, agreed.data(), 3, MPI_INT64_T, MPI_MIN, comm.get(),
                                  &reduction));
     comm.wait(reduction);
-    const auto failing_rank = static_cast<rank_t>(verdict[0]);
+    const auto failing_rank = static_cast<rank_t>(agreed[0]);
     if (failing_rank == comm.num_ranks()) {
-        if (verdict[1] != -verdict[2]) {
+        if (agreed[1] != -agreed[2]) {
             throw error(errc::invalid_argument, std::string(what) + " differ between ranks");
         }
         return;

@@ -1,4 +1,4 @@
-#include "crossdock/base/kept_memory.hpp"
+#include "crossdock/base/pooled_resource.hpp"
 
 #include <bit>
 
@@ -22,13 +22,13 @@ size_class class_of(std::size_t bytes) {
 
 }  // namespace
 
-kept_memory::~kept_memory() {
+pooled_resource::~pooled_resource() {
     for (const auto& blocks : free_) {
         for (void* const block : blocks) ::operator delete(block);
     }
 }
 
-void* kept_memory::do_allocate(std::size_t bytes, std::size_t) {
+void* pooled_resource::do_allocate(std::size_t bytes, std::size_t) {
     if (bytes < least_kept_bytes) return ::operator new(bytes);
     const auto size = class_of(bytes);
     auto& blocks = free_[size.number];
@@ -38,7 +38,7 @@ void* kept_memory::do_allocate(std::size_t bytes, std::size_t) {
     return block;
 }
 
-void kept_memory::do_deallocate(void* block, std::size_t bytes, std::size_t) {
+void pooled_resource::do_deallocate(void* block, std::size_t bytes, std::size_t) {
     if (bytes < least_kept_bytes) return ::operator delete(block);
     free_[class_of(bytes).number].push_back(block);
 }

@@ -35,7 +35,7 @@ neighbor_options options_from(const crossdock_options* options) {
     }
     if (options->nodes != nullptr) result.nodes = options->nodes->value;
     result.item_bytes = options->item_bytes;
-    result.lane_bytes = options->lane_bytes;
+    result.stripe_bytes = options->stripe_bytes;
     result.prepare_reverse = options->prepare_reverse != 0;
     return result;
 }
@@ -50,7 +50,7 @@ crossdock_status crossdock_options_init(crossdock_options* options) {
         const neighbor_options defaults;
         *options = {
             defaults.deduplicate, defaults.max_message_bytes, CROSSDOCK_EXECUTOR_AUTO, nullptr,
-            defaults.item_bytes,  defaults.lane_bytes,        defaults.prepare_reverse};
+            defaults.item_bytes,  defaults.stripe_bytes,      defaults.prepare_reverse};
     });
 }
 

@@ -55,25 +55,26 @@ struct crossdock_stream_port {
     stream_worker* worker;
     const item_calls* calls;
     int num_workers;
-    bool has_lanes;
+    bool has_priorities;
     bool has_sources;
     const stream_arrivals* at_hand = nullptr;  // while a handler runs
 
-    void push(int lane, worker_id to, const void* item) const {
+    void push(int priority, worker_id to, const void* item) const {
         if (calls->combine != nullptr) {
-            push_combining(lane, to, item);
+            push_combining(priority, to, item);
         } else if (calls->num_bytes == 8) {
-            push_of_size<8>(lane, to, item);
+            push_of_size<8>(priority, to, item);
         } else if (calls->num_bytes == 16) {
-            push_of_size<16>(lane, to, item);
+            push_of_size<16>(priority, to, item);
         } else {
-            worker->push_bytes(lane, to, item, calls->num_bytes);
+            worker->push_bytes(priority, to, item, calls->num_bytes);
         }
     }
 
-    void require_lanes() const {
-        if (!has_lanes)
-            throw error(errc::invalid_argument, "an urgent item needs the option num_lanes = 2");
+    void require_priorities() const {
+        if (!has_priorities)
+            throw error(errc::invalid_argument,
+                        "an urgent item needs the option num_priorities = 2");
     }
 
     worker_id source(count_t item) const;
@@ -81,15 +82,15 @@ struct crossdock_stream_port {
   private:
     // The compiler copies items of a known size faster.
     template <std::size_t Size>
-    void push_of_size(int lane, worker_id to, const void* item) const {
+    void push_of_size(int priority, worker_id to, const void* item) const {
         std::array<std::byte, Size> copy;
         std::memcpy(copy.data(), item, Size);
-        worker->push_item(lane, to, copy);
+        worker->push_item(priority, to, copy);
     }
 
-    void push_combining(int lane, worker_id to, const void* item) const {
+    void push_combining(int priority, worker_id to, const void* item) const {
         worker->push_combining_bytes(
-            lane, to, item, calls->num_bytes, calls->key(calls->user, item),
+            priority, to, item, calls->num_bytes, calls->key(calls->user, item),
             [this](const std::byte* waiting) { return calls->key(calls->user, waiting); },
             [this, item](std::byte* waiting) { calls->combine(calls->user, waiting, item); });
     }
@@ -100,8 +101,8 @@ struct crossdock_stream {
                      const stream_options& options)
         : sink(*this, calls), value(comm, channels(calls, options), sink, options) {
         for (int w = 0; w < value.num_workers(); ++w) {
-            ports.push_back({&value.worker(w), &sink.calls(), options.workers, options.lanes == 2,
-                             options.with_source});
+            ports.push_back({&value.worker(w), &sink.calls(), options.workers,
+                             options.priorities == 2, options.with_source});
         }
     }
 
@@ -109,9 +110,11 @@ struct crossdock_stream {
                                                            const stream_options& options) {
         const bool combines = calls.combine != nullptr;
         const count_t capacity = crossdock::buffer_capacity(options, calls.num_bytes);
-        std::vector<crossdock::stream_channel> lanes{{calls.num_bytes, capacity, false, combines}};
-        if (options.lanes == 2) lanes.push_back({calls.num_bytes, capacity, true, combines});
-        return lanes;
+        std::vector<crossdock::stream_channel> priorities{
+            {calls.num_bytes, capacity, false, combines}};
+        if (options.priorities == 2)
+            priorities.push_back({calls.num_bytes, capacity, true, combines});
+        return priorities;
     }
 
     calling_sink sink;
@@ -149,7 +152,7 @@ stream_options options_from(const crossdock_stream_options& given) {
     if (given.nodes != nullptr) options.nodes = given.nodes->value;
     options.buffer_items = given.buffer_items;
     options.max_buffers = given.max_buffers;
-    options.lanes = given.num_lanes;
+    options.priorities = given.num_priorities;
     options.flush_on_idle = given.flush_on_idle != 0;
     if (given.max_age_seconds != -1) options.max_age_seconds = given.max_age_seconds;
     options.pressure = checked_pressure(given.pressure);
@@ -223,7 +226,7 @@ crossdock_status crossdock_stream_options_init(crossdock_stream_options* options
                     .nodes = nullptr,
                     .buffer_items = defaults.buffer_items,
                     .max_buffers = defaults.max_buffers,
-                    .num_lanes = defaults.lanes,
+                    .num_priorities = defaults.priorities,
                     .flush_on_idle = defaults.flush_on_idle,
                     .max_age_seconds = -1,
                     .pressure = static_cast<int>(defaults.pressure),
@@ -303,7 +306,7 @@ crossdock_status crossdock_stream_push_urgent(crossdock_stream_port* port, int r
                                               const void* item) {
     return guarded([&] {
         require_both(port, item);
-        port->require_lanes();
+        port->require_priorities();
         port->push(1, {rank, worker}, item);
     });
 }

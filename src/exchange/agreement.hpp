@@ -11,23 +11,23 @@ namespace crossdock {
 
 /// @brief Whether a rank has a fault, and the numbers that must be equal on all ranks: the items of
 /// a message (-1: any) and the bytes of an item.
-struct exchange_claim {
+struct error_vote {
     bool has_fault = false;
     std::array<count_t, 2> shape{};
 };
 
-/// @brief The claims of some ranks. A claim may be merged any number of times, so that messages can
+/// @brief The votes of some ranks. A vote may be merged any number of times, so that messages can
 /// carry it along every path.
-struct exchange_verdict {
+struct agreement {
     std::int64_t has_fault = 0;
     std::array<count_t, 2> least{};
     std::array<count_t, 2> greatest{};
 
-    exchange_verdict() = default;
-    explicit exchange_verdict(const exchange_claim& own)
+    agreement() = default;
+    explicit agreement(const error_vote& own)
         : has_fault(own.has_fault ? 1 : 0), least(own.shape), greatest(own.shape) {}
 
-    void merge(const exchange_verdict& other) {
+    void merge(const agreement& other) {
         has_fault = std::max(has_fault, other.has_fault);
         for (std::size_t i = 0; i < least.size(); ++i) {
             least[i] = std::min(least[i], other.least[i]);
@@ -38,18 +38,18 @@ struct exchange_verdict {
     bool is_good() const { return has_fault == 0 && least == greatest; }
 };
 
-/// @brief The claims of all ranks as words that a reduction sums.
+/// @brief The votes of all ranks as words that a reduction sums.
 ///
 /// Numbers c of P ranks are equal if P sum(c^2) = sum(c)^2. Words wrap around, so that the numbers
 /// are scrambled first; a difference that escapes even so escapes all ranks.
-class summed_claims {
+class summed_votes {
   public:
     using words = std::array<std::uint64_t, 6>;
 
     /// @brief The word that is to sum to 0 besides: messages sent less those expected.
     static constexpr std::size_t balance = 1;
 
-    static words of(const exchange_claim& own, count_t own_balance = 0) {
+    static words of(const error_vote& own, count_t own_balance = 0) {
         const auto a = scrambled(own.shape[0]);
         const auto b = scrambled(own.shape[1]);
         return {

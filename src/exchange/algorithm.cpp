@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "crossdock/select/dense_route.hpp"
+#include "crossdock/select/all_partners_cost.hpp"
 #include "forwarder.hpp"
 
 namespace crossdock {
@@ -70,8 +70,9 @@ std::string to_string(const exchange_algorithm& algorithm) {
 }
 
 exchange_algorithm choose_exchange_algorithm(const topology& regions, const machine& m) {
-    const dense_load empty_bundles{.message_bytes = bundle_overhead_bytes(0)};
-    return {exchange_method::routed, dense_route_chooser(regions).choose(m, empty_bundles).route()};
+    const all_partners_load empty_bundles{.message_bytes = bundle_overhead_bytes(0)};
+    return {exchange_method::routed,
+            all_partners_chooser(regions).choose(m, empty_bundles).route()};
 }
 
 }  // namespace crossdock

@@ -16,11 +16,11 @@ struct exchange_task {
     mailbox& mail;
     exchange_tags tags;
     std::vector<byte_message> messages;
-    exchange_claim own;                                 ///< with a fault there are no messages
+    error_vote own;                                     ///< with a fault there are no messages
     std::optional<count_t> num_sources = std::nullopt;  ///< of messages that will come, if known
 };
 
-/// @brief Adds what came to `found`, in memory of the mailbox's inbox, and agrees on all claims in
+/// @brief Adds what came to `found`, in memory of the mailbox's inbox, and agrees on all votes in
 /// passing.
 /// @return whether they are good, the same on all ranks; what came is worthless otherwise
 /// @par Collective

@@ -141,9 +141,9 @@ std::optional<error> find_fault(const communicator& comm, const byte_outbox& out
     return std::nullopt;
 }
 
-// Says on all ranks what the bad verdict that all have seen is about.
-[[noreturn]] void throw_verdict(const communicator& comm, const std::optional<error>& fault,
-                                const exchange_claim& own, const equal_arguments& same) {
+// Says on all ranks what what the fault is that all have agreed on.
+[[noreturn]] void throw_agreed(const communicator& comm, const std::optional<error>& fault,
+                               const error_vote& own, const equal_arguments& same) {
     agree(comm, fault, same.hash, same.what);
     auto first = own.shape;
     CROSSDOCK_MPI(
@@ -161,7 +161,7 @@ std::optional<error> find_fault(const communicator& comm, const byte_outbox& out
 }
 
 // Where messages may have any length, a number of items below 0 says so, and which one says the hash.
-exchange_claim claim_of(const message_shape& shape, bool has_fault, const equal_arguments& same) {
+error_vote vote_of(const message_shape& shape, bool has_fault, const equal_arguments& same) {
     return {has_fault, {shape.items_per_message.value_or(-1 - same.hash), shape.item_bytes}};
 }
 
@@ -266,7 +266,7 @@ byte_inbox exchange_bytes(const communicator& comm, const topology& regions,
     const auto run =
         function_of(algorithm, regions, comm.rank(), state, message_bytes, max_forwarded_bytes);
 
-    const auto own = claim_of(outbox.shape, fault.has_value(), outbox.same);
+    const auto own = vote_of(outbox.shape, fault.has_value(), outbox.same);
     byte_inbox inbox;
     mailbox mail(comm, regions, options.max_message_bytes, inbox);
     exchange_task task{mail, state.next_tags(), {}, own, options.num_sources};
@@ -275,7 +275,7 @@ byte_inbox exchange_bytes(const communicator& comm, const topology& regions,
     if (task.num_sources) *task.num_sources -= num_own;
 
     std::vector<byte_message> found;
-    if (!run(task, found)) throw_verdict(comm, fault, own, outbox.same);
+    if (!run(task, found)) throw_agreed(comm, fault, own, outbox.same);
     for (const auto& message : found) inbox.add(message);
     if (options.order == message_order::by_source) inbox.sort_by_source();
     if (options.sent != nullptr) *options.sent = mail.sent();

@@ -9,11 +9,11 @@
 #include <utility>
 
 #include "../route/members.hpp"
+#include "agreement.hpp"
 #include "crossdock/route/route.hpp"
 #include "forwarder.hpp"
 #include "inside_route.hpp"
 #include "message_check.hpp"
-#include "verdict.hpp"
 
 namespace crossdock {
 
@@ -66,7 +66,7 @@ class traffic_counter {
     template <class Places>
     void carry_along(const route& way, const Places& places, rank_t here,
                      const sized_message& message) {
-        const speaker_table nobody_agreed;
+        const leader_table nobody_agreed;
         for (int stage = 0; here != message.destination; ++stage) {
             const rank_t next = way.next_hop(here, message.destination, stage, nobody_agreed);
             if (next != here) carry(places.rank_of(here), places.rank_of(next), message.bytes);
@@ -210,14 +210,14 @@ exchange_traffic_summary summarize(std::span<const exchange_traffic> per_rank) {
 }
 
 count_t reduction_words(const exchange_algorithm& algorithm, rank_t num_ranks) {
-    constexpr count_t num_claims = std::tuple_size_v<summed_claims::words>;
+    constexpr count_t num_votes = std::tuple_size_v<summed_votes::words>;
     constexpr count_t num_words_of_rma = 6;
     switch (algorithm.method) {
         case exchange_method::personalized:
-        case exchange_method::locality_personalized: return num_ranks + num_claims;
-        case exchange_method::reduce_scatter: return num_ranks * num_claims;
+        case exchange_method::locality_personalized: return num_ranks + num_votes;
+        case exchange_method::reduce_scatter: return num_ranks * num_votes;
         case exchange_method::nonblocking:
-        case exchange_method::locality_nonblocking: return num_claims;
+        case exchange_method::locality_nonblocking: return num_votes;
         case exchange_method::rma: return num_words_of_rma;
         case exchange_method::routed: break;
     }

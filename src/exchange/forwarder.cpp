@@ -7,7 +7,7 @@ namespace crossdock {
 namespace {
 
 struct bundle_head {
-    exchange_verdict verdict;
+    agreement agreed;
     count_t num_envelopes;
 };
 
@@ -51,11 +51,11 @@ struct unfilled_bundle {
         num_carried_bytes += carried_bytes(message);
     }
 
-    bundle allocate(const exchange_verdict& verdict) {
+    bundle allocate(const agreement& agreement) {
         const count_t data_at = bundle_overhead_bytes(num_envelopes);
         const count_t bytes = data_at + num_carried_bytes;
         bundle result{raw_buffer(static_cast<std::size_t>(bytes)), bytes};
-        next_head = write(result.data.data(), bundle_head{verdict, num_envelopes});
+        next_head = write(result.data.data(), bundle_head{agreement, num_envelopes});
         next_data = result.data.data() + data_at;
         return result;
     }
@@ -77,21 +77,21 @@ count_t bundle_overhead_bytes(count_t num_envelopes) noexcept {
            num_envelopes * static_cast<count_t>(sizeof(envelope_head));
 }
 
-std::vector<bundle> make_bundles(const exchange_verdict& verdict,
+std::vector<bundle> make_bundles(const agreement& agreement,
                                  std::span<const placed_envelope> messages,
                                  std::size_t num_bundles) {
     std::vector<unfilled_bundle> unfilled(num_bundles);
     for (const auto& [message, place] : messages) unfilled[place].reserve(message);
     std::vector<bundle> bundles;
     bundles.reserve(num_bundles);
-    for (auto& one : unfilled) bundles.push_back(one.allocate(verdict));
+    for (auto& one : unfilled) bundles.push_back(one.allocate(agreement));
     for (const auto& [message, place] : messages) unfilled[place].put(message);
     return bundles;
 }
 
 opened_bundle open_bundle(const std::byte* data) {
     const auto head = read<bundle_head>(data);
-    opened_bundle result{head.verdict, {}};
+    opened_bundle result{head.agreed, {}};
     result.messages.reserve(static_cast<std::size_t>(head.num_envelopes));
     const std::byte* next_head = data + sizeof(bundle_head);
     const std::byte* next_data = data + bundle_overhead_bytes(head.num_envelopes);
@@ -111,7 +111,7 @@ void forwarder::hold(const envelope& message) {
 }
 
 std::vector<bundle> forwarder::pack(int stage, std::span<const rank_t> destinations) {
-    const speaker_table nobody_agreed;
+    const leader_table nobody_agreed;
     std::vector<placed_envelope> leaving;
     std::vector<envelope> staying;
     for (const envelope& message : held_) {
@@ -123,12 +123,12 @@ std::vector<bundle> forwarder::pack(int stage, std::span<const rank_t> destinati
         }
     }
     held_ = std::move(staying);
-    return make_bundles(verdict_, leaving, destinations.size());
+    return make_bundles(agreed_, leaving, destinations.size());
 }
 
 void forwarder::take(const std::byte* data) {
     const auto opened = open_bundle(data);
-    verdict_.merge(opened.verdict);
+    agreed_.merge(opened.agreed);
     for (const envelope& message : opened.messages) hold(message);
 }
 

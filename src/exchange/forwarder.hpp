@@ -6,9 +6,9 @@
 #include <span>
 #include <vector>
 
-#include "crossdock/base/kept_memory.hpp"
+#include "agreement.hpp"
+#include "crossdock/base/pooled_resource.hpp"
 #include "crossdock/route/route.hpp"
-#include "verdict.hpp"
 
 namespace crossdock {
 
@@ -23,7 +23,7 @@ struct envelope {
 
 /// @brief What one rank sends another in one stage.
 ///
-///     verdict, number of envelopes, bytes | source, destination, bytes | … | data | …
+///     agreement, number of envelopes, bytes | source, destination, bytes | … | data | …
 struct bundle {
     raw_buffer data;
     count_t bytes = 0;
@@ -38,14 +38,14 @@ struct placed_envelope {
     std::size_t place = 0;  ///< in [0, num_bundles)
 };
 
-/// @brief Packs envelopes with their messages; a bundle without any carries the verdict.
-std::vector<bundle> make_bundles(const exchange_verdict& verdict,
+/// @brief Packs envelopes with their messages; a bundle without any carries the agreement.
+std::vector<bundle> make_bundles(const agreement& agreement,
                                  std::span<const placed_envelope> messages,
                                  std::size_t num_bundles);
 
 /// @brief What was packed; the messages' bytes stay where they are.
 struct opened_bundle {
-    exchange_verdict verdict;
+    agreement agreed;
     std::vector<envelope> messages;
 };
 
@@ -58,8 +58,8 @@ opened_bundle open_bundle(const std::byte* data);
 class forwarder {
   public:
     /// @param r  borrowed
-    forwarder(const route& r, rank_t here, const exchange_claim& own)
-        : route_(r), here_(here), verdict_(own) {}
+    forwarder(const route& r, rank_t here, const error_vote& own)
+        : route_(r), here_(here), agreed_(own) {}
 
     /// @brief Takes charge of a message; one for `here` has arrived.
     void hold(const envelope& message);
@@ -75,12 +75,12 @@ class forwarder {
     const std::vector<envelope>& arrived() const noexcept { return arrived_; }
 
     /// @brief After the last stage, that of all ranks.
-    const exchange_verdict& verdict() const noexcept { return verdict_; }
+    const agreement& agreed() const noexcept { return agreed_; }
 
   private:
     const route& route_;
     rank_t here_;
-    exchange_verdict verdict_;
+    agreement agreed_;
     std::vector<envelope> held_;
     std::vector<envelope> arrived_;
 };

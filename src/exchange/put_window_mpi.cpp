@@ -34,14 +34,13 @@ class access_epoch {
     MPI_Win window_;
 };
 
-// The verdict of all ranks, and the most tickets that anybody drew at one rank.
+// The agreement of all ranks, and the most tickets that anybody drew at one rank.
 struct outcome {
     bool is_good;
     count_t most_tickets;
 };
 
-outcome agree_on_outcome(const communicator& comm, const exchange_claim& own,
-                         count_t most_tickets) {
+outcome agree_on_outcome(const communicator& comm, const error_vote& own, count_t most_tickets) {
     std::array<std::int64_t, 6> words{own.has_fault ? 1 : 0, own.shape[0],  -own.shape[0],
                                       own.shape[1],          -own.shape[1], most_tickets};
     MPI_Request reduction = MPI_REQUEST_NULL;
@@ -128,7 +127,7 @@ class put_window::half {
 };
 
 bool put_window::exchange(mailbox& mail, const std::vector<byte_message>& messages,
-                          count_t message_bytes, const exchange_claim& own,
+                          count_t message_bytes, const error_vote& own,
                           std::vector<byte_message>& found) {
     const communicator& comm = mail.comm();
     for (const auto& [peer, bytes, data] : messages)

@@ -28,11 +28,11 @@ class put_window {
     /// @brief Puts messages of `message_bytes` bytes each and takes those that came.
     /// @param own    agreed on by all ranks in passing; with a fault nothing should be sent
     /// @param found  what came, in memory of the mailbox's inbox
-    /// @return whether all claims are good; nothing is delivered otherwise
+    /// @return whether all votes are good; nothing is delivered otherwise
     /// @par Collective
     /// Yes; waits for all ranks.
     bool exchange(mailbox& mail, const std::vector<byte_message>& messages, count_t message_bytes,
-                  const exchange_claim& own, std::vector<byte_message>& found);
+                  const error_vote& own, std::vector<byte_message>& found);
 
     /// @par Collective
     /// Yes; blocks.

@@ -20,14 +20,14 @@ struct tally {
     count_t num_messages = 0;
 };
 
-// The claims of all, and whether as many messages are sent as are expected in all.
+// The votes of all, and whether as many messages are sent as are expected in all.
 tally check_known_sources(const exchange_task& task) {
     const communicator& comm = task.mail.comm();
-    const auto claims =
-        summed_claims::of(task.own, static_cast<count_t>(task.messages.size()) - *task.num_sources);
-    words sums(claims.begin(), claims.end());
+    const auto votes =
+        summed_votes::of(task.own, static_cast<count_t>(task.messages.size()) - *task.num_sources);
+    words sums(votes.begin(), votes.end());
     sum_over_ranks(comm, sums);
-    return {summed_claims::is_good(sums.data(), comm.num_ranks()), *task.num_sources};
+    return {summed_votes::is_good(sums.data(), comm.num_ranks()), *task.num_sources};
 }
 
 tally count_by_allreduce(const exchange_task& task) {
@@ -35,30 +35,30 @@ tally count_by_allreduce(const exchange_task& task) {
     const auto num_ranks = static_cast<std::size_t>(comm.num_ranks());
     words sums(num_ranks);
     for (const auto& message : task.messages) ++sums[static_cast<std::size_t>(message.peer)];
-    const auto claims = summed_claims::of(task.own);
-    sums.insert(sums.end(), claims.begin(), claims.end());
+    const auto votes = summed_votes::of(task.own);
+    sums.insert(sums.end(), votes.begin(), votes.end());
     sum_over_ranks(comm, sums);
-    return {summed_claims::is_good(sums.data() + num_ranks, comm.num_ranks()),
+    return {summed_votes::is_good(sums.data() + num_ranks, comm.num_ranks()),
             static_cast<count_t>(sums[static_cast<std::size_t>(comm.rank())])};
 }
 
 tally count_by_reduce_scatter(const exchange_task& task) {
     const communicator& comm = task.mail.comm();
-    auto claims = summed_claims::of(task.own);
+    auto votes = summed_votes::of(task.own);
     words to_ranks;
     for (rank_t rank = 0; rank < comm.num_ranks(); ++rank)
-        to_ranks.insert(to_ranks.end(), claims.begin(), claims.end());
-    constexpr std::size_t count_of = summed_claims::balance;  // has no other use here
+        to_ranks.insert(to_ranks.end(), votes.begin(), votes.end());
+    constexpr std::size_t count_of = summed_votes::balance;  // has no other use here
     for (const auto& message : task.messages) {
-        ++to_ranks[static_cast<std::size_t>(message.peer) * claims.size() + count_of];
+        ++to_ranks[static_cast<std::size_t>(message.peer) * votes.size() + count_of];
     }
     MPI_Request reduction = MPI_REQUEST_NULL;
-    CROSSDOCK_MPI(MPI_Ireduce_scatter_block(to_ranks.data(), claims.data(),
-                                            static_cast<int>(claims.size()), MPI_UINT64_T, MPI_SUM,
+    CROSSDOCK_MPI(MPI_Ireduce_scatter_block(to_ranks.data(), votes.data(),
+                                            static_cast<int>(votes.size()), MPI_UINT64_T, MPI_SUM,
                                             comm.get(), &reduction));
     comm.wait(reduction);
-    const auto num_messages = static_cast<count_t>(std::exchange(claims[count_of], 0));
-    return {summed_claims::is_good(claims.data(), comm.num_ranks()), num_messages};
+    const auto num_messages = static_cast<count_t>(std::exchange(votes[count_of], 0));
+    return {summed_votes::is_good(votes.data(), comm.num_ranks()), num_messages};
 }
 
 bool deliver(const exchange_task& task, const tally& counted, std::vector<byte_message>& found) {
@@ -87,7 +87,7 @@ bool exchange_by_consensus(const exchange_task& task, std::vector<byte_message>&
     const communicator& comm = task.mail.comm();
     const int tag = task.tags.found();
     for (const auto& message : task.messages) task.mail.send_synchronously(message, tag);
-    auto claims = summed_claims::of(task.own);
+    auto votes = summed_votes::of(task.own);
     MPI_Request consensus = MPI_REQUEST_NULL;
     for (int is_over = 0; !is_over;) {
         if (const auto message = task.mail.receive(tag)) {
@@ -97,13 +97,12 @@ bool exchange_by_consensus(const exchange_task& task, std::vector<byte_message>&
         if (consensus != MPI_REQUEST_NULL) {
             CROSSDOCK_MPI(MPI_Test(&consensus, &is_over, MPI_STATUS_IGNORE));
         } else if (task.mail.are_sent()) {
-            CROSSDOCK_MPI(MPI_Iallreduce(MPI_IN_PLACE, claims.data(),
-                                         static_cast<int>(claims.size()), MPI_UINT64_T, MPI_SUM,
-                                         comm.get(), &consensus));
+            CROSSDOCK_MPI(MPI_Iallreduce(MPI_IN_PLACE, votes.data(), static_cast<int>(votes.size()),
+                                         MPI_UINT64_T, MPI_SUM, comm.get(), &consensus));
         }
         if (!is_over) task.mail.pause();
     }
-    return summed_claims::is_good(claims.data(), comm.num_ranks());
+    return summed_votes::is_good(votes.data(), comm.num_ranks());
 }
 
 }  // namespace crossdock

@@ -1,4 +1,4 @@
-#include "crossdock/executor/moves.hpp"
+#include "crossdock/executor/copy_list.hpp"
 
 namespace crossdock {
 
@@ -35,7 +35,7 @@ struct any_item {
     void copy(std::byte* to, const std::byte* from) const { std::memcpy(to, from, item_bytes); }
 };
 
-// Calls `use` with a function from a place in the piece to the item there.
+// Calls `use` with a function from a position in the piece to the item there.
 template <class Byte, class Use>
 void with_places(Byte* base, const index_piece& piece, count_t item_bytes, Use&& use) {
     Byte* first = base + piece.first * item_bytes;
@@ -87,9 +87,9 @@ void copy_variable(std::byte* to, const std::byte* from, const index_piece& from
 
 }  // namespace
 
-void index_list::search::find(count_t place) const {
+void index_list::search::find(count_t slot) const {
     const auto& closed = list_->closed_;
-    const auto holds = std::upper_bound(closed.begin(), closed.end(), place,
+    const auto holds = std::upper_bound(closed.begin(), closed.end(), slot,
                                         [](count_t p, const stretch& s) { return p < s.end; });
     const auto i = static_cast<std::size_t>(holds - closed.begin());
     piece_ = list_->piece(i);
@@ -145,7 +145,8 @@ piece_copy piece_copy_for(std::size_t item_bytes) {
     return &copy_variable<any_item>;
 }
 
-void copy_items(std::byte* to, const std::byte* from, const moves& list, std::size_t item_bytes) {
+void copy_items(std::byte* to, const std::byte* from, const copy_list& list,
+                std::size_t item_bytes) {
     const piece_copy copy = piece_copy_for(item_bytes);
     list.for_each_piece([&](const index_piece& from_piece, const index_piece& to_piece) {
         copy(to, from, from_piece, to_piece, item_bytes);

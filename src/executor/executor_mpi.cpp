@@ -12,8 +12,8 @@ constexpr const char* not_active = "no exchange is active";
 
 // Whether several parts come from one rank in one stage, which match in order: MPI_Startall does not
 // promise to start them so.
-bool has_several_from_one(const std::vector<circuit_part>& receives) {
-    const auto is_beside = [](const circuit_part& a, const circuit_part& b) {
+bool has_several_from_one(const std::vector<schedule_part>& receives) {
+    const auto is_beside = [](const schedule_part& a, const schedule_part& b) {
         return a.peer == b.peer && a.stage == b.stage;
     };
     return std::adjacent_find(receives.begin(), receives.end(), is_beside) != receives.end();
@@ -21,13 +21,13 @@ bool has_several_from_one(const std::vector<circuit_part>& receives) {
 
 }  // namespace
 
-executor::executor(const communicator& comm, std::shared_ptr<const circuit> work,
+executor::executor(const communicator& comm, std::shared_ptr<const shared_memory_schedule> work,
                    std::shared_ptr<node_memory> memory, int first_tag, std::size_t item_bytes)
     : comm_(comm),
       memory_(std::move(memory)),
       first_tag_(first_tag),
       item_bytes_(item_bytes),
-      runner_(std::make_unique<circuit_runner>(work, make_blocks(*work), item_bytes)),
+      runner_(std::make_unique<schedule_runner>(work, make_buffers(*work), item_bytes)),
       num_section_receives_(work->num_section_receives),
       num_receives_(work->receives.size()),
       must_match_in_order_(has_several_from_one(work->receives)) {
@@ -51,9 +51,9 @@ executor::~executor() {
     if (is_active_) {
         // Messages under way still write there; better to lose the memory than to have it
         // overwritten.
-        static_cast<void>(private_block_.release());
+        static_cast<void>(private_buffer_.release());
     } else if (memory_) {
-        memory_->give_back(own_block_, runner_->read_check());
+        memory_->give_back(own_buffer_, runner_->read_check());
     }
     int is_finalized = 0;
     MPI_Finalized(&is_finalized);
@@ -64,21 +64,21 @@ executor::~executor() {
     if (item_ != MPI_DATATYPE_NULL) MPI_Type_free(&item_);
 }
 
-std::vector<circuit_block> executor::make_blocks(const circuit& work) {
-    const std::size_t bytes = circuit_block::size_bytes(work, item_bytes_);
+std::vector<exchange_buffer> executor::make_buffers(const shared_memory_schedule& work) {
+    const std::size_t bytes = exchange_buffer::size_bytes(work, item_bytes_);
     if (!memory_) {
-        void* const block = ::operator new (bytes, std::align_val_t{circuit_block::alignment});
-        private_block_.reset(static_cast<std::byte*>(block));
-        own_block_ = private_block_.get();
-        return {circuit_block::make(own_block_, work, item_bytes_)};
+        void* const buffer = ::operator new (bytes, std::align_val_t{exchange_buffer::alignment});
+        private_buffer_.reset(static_cast<std::byte*>(buffer));
+        own_buffer_ = private_buffer_.get();
+        return {exchange_buffer::make(own_buffer_, work, item_bytes_)};
     }
     const auto all = memory_->share(bytes, [&](std::byte* own) {
-        circuit_block::make(own, work, item_bytes_);
-        own_block_ = own;
+        exchange_buffer::make(own, work, item_bytes_);
+        own_buffer_ = own;
     });
-    std::vector<circuit_block> blocks;
-    for (std::byte* const one : all) blocks.emplace_back(one);
-    return blocks;
+    std::vector<exchange_buffer> buffers;
+    for (std::byte* const one : all) buffers.emplace_back(one);
+    return buffers;
 }
 
 std::size_t executor::receive_request(std::size_t part, std::size_t half) const {

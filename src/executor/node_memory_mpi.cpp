@@ -26,25 +26,25 @@ std::vector<std::byte*> node_memory::share(std::size_t bytes,
                                            const std::function<void(std::byte*)>& initialize) {
     bytes = (bytes + shared_window::alignment - 1) / shared_window::alignment *
             shared_window::alignment;
-    struct place {
+    struct slot {
         std::int64_t window = -1;
         std::int64_t first = 0;
     };
-    std::vector<place> places(static_cast<std::size_t>(domain_.size()));
+    std::vector<slot> slots(static_cast<std::size_t>(domain_.size()));
     std::optional<range> own;
     while (true) {
         if (!own) own = take(bytes);
-        place mine;
+        slot mine;
         if (own) {
             initialize(address(domain_.here(), own->window, own->first));
             mine = {static_cast<std::int64_t>(own->window), static_cast<std::int64_t>(own->first)};
         }
         MPI_Request request = MPI_REQUEST_NULL;
-        CROSSDOCK_MPI(MPI_Iallgather(&mine, 2, MPI_INT64_T, places.data(), 2, MPI_INT64_T,
+        CROSSDOCK_MPI(MPI_Iallgather(&mine, 2, MPI_INT64_T, slots.data(), 2, MPI_INT64_T,
                                      comm_.get(), &request));
         comm_.wait(request);
-        const auto has_none = [](const place& p) { return p.window < 0; };
-        if (std::none_of(places.begin(), places.end(), has_none)) break;
+        const auto has_none = [](const slot& p) { return p.window < 0; };
+        if (std::none_of(slots.begin(), slots.end(), has_none)) break;
         try {
             grow_by(own ? 0 : bytes);
         } catch (...) {
@@ -53,13 +53,13 @@ std::vector<std::byte*> node_memory::share(std::size_t bytes,
         }
     }
     taken_.push_back(*own);
-    std::vector<std::byte*> blocks;
+    std::vector<std::byte*> buffers;
     for (int number = 0; number < domain_.size(); ++number) {
-        const auto& [window, first] = places[static_cast<std::size_t>(number)];
-        blocks.push_back(
+        const auto& [window, first] = slots[static_cast<std::size_t>(number)];
+        buffers.push_back(
             address(number, static_cast<std::size_t>(window), static_cast<std::size_t>(first)));
     }
-    return blocks;
+    return buffers;
 }
 
 // The smallest range that suffices.

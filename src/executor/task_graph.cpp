@@ -1,4 +1,4 @@
-#include "crossdock/executor/flow.hpp"
+#include "crossdock/executor/task_graph.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -8,28 +8,28 @@ namespace crossdock {
 namespace {
 
 // Adds messages and what fills them, and finds out which need no copy.
-class flow_builder {
+class task_graph_builder {
   public:
-    flow_builder(const plan& p, const memory_domain& domain, const lane_rule* lanes)
-        : here_(p.rank()), domain_(domain), lanes_(lanes) {
+    task_graph_builder(const plan& p, const memory_domain& domain, const stripe_rule* stripes)
+        : here_(p.rank()), domain_(domain), stripes_(stripes) {
         result_.num_stages = static_cast<int>(p.stages().size());
     }
 
     void add_incoming(rank_t peer, int stage, count_t num_items) {
         result_.incoming.push_back({peer, stage, result_.num_arrived, num_items, -1,
-                                    domain_.has(peer), num_lanes(peer, here_, num_items)});
+                                    domain_.has(peer), num_stripes(peer, here_, num_items)});
         is_forwarded_.push_back(false);
         result_.num_arrived += num_items;
     }
 
     void add_outgoing(rank_t peer, int stage, count_t num_items) {
         result_.outgoing.push_back({peer, stage, result_.num_departing, num_items, -1,
-                                    domain_.has(peer), num_lanes(here_, peer, num_items)});
+                                    domain_.has(peer), num_stripes(here_, peer, num_items)});
         result_.fills.emplace_back();
         result_.num_departing += num_items;
     }
 
-    flow_task& fill(std::size_t i) { return result_.fills[i]; }
+    graph_task& fill(std::size_t i) { return result_.fills[i]; }
 
     // Behind the last item of an incoming message.
     count_t end_of(std::size_t message) const {
@@ -39,13 +39,13 @@ class flow_builder {
     std::size_t message_of(count_t arrived) { return finder_.message_of(arrived); }
     void note_forwarded(std::size_t message) { is_forwarded_[message] = true; }
 
-    void add_output(flow_task task) {
-        if (task.num_moves() > 0) result_.outputs.push_back(std::move(task));
+    void add_output(graph_task task) {
+        if (task.num_copies() > 0) result_.outputs.push_back(std::move(task));
     }
 
     // What is copied from message m to the output. If that is all of the message, to one run, and
     // nothing else reads the message, then it is received there.
-    void add_delivery(std::size_t m, flow_task task) {
+    void add_delivery(std::size_t m, graph_task task) {
         auto& message = result_.incoming[m];
         const auto& list = task.copy_arrived;
         if (may_be_in_place(message) && list.is_one_run() && list.size() == message.num_items &&
@@ -56,33 +56,33 @@ class flow_builder {
         }
     }
 
-    flow finish() {
+    task_graph finish() {
         for (std::size_t i = 0; i < result_.outgoing.size(); ++i) send_in_place(i);
         return std::move(result_);
     }
 
   private:
-    int num_lanes(rank_t source, rank_t destination, count_t num_items) const {
-        return lanes_ ? lanes_->num_lanes(source, destination, num_items) : 1;
+    int num_stripes(rank_t source, rank_t destination, count_t num_items) const {
+        return stripes_ ? stripes_->num_stripes(source, destination, num_items) : 1;
     }
 
     // Others read and write what is shared or split.
-    static bool may_be_in_place(const flow_message& message) {
-        return !message.is_shared && message.num_lanes == 1;
+    static bool may_be_in_place(const graph_message& message) {
+        return !message.is_shared && message.num_stripes == 1;
     }
 
     void send_in_place(std::size_t i) {
         auto& list = result_.fills[i].copy_input;
         if (!may_be_in_place(result_.outgoing[i]) || !list.is_one_run()) return;
-        if (result_.fills[i].num_moves() != list.size()) return;
+        if (result_.fills[i].num_copies() != list.size()) return;
         result_.outgoing[i].in_place_index = list.from.first();
         list = {};
     }
 
     rank_t here_;
     const memory_domain& domain_;
-    const lane_rule* lanes_;
-    flow result_;
+    const stripe_rule* stripes_;
+    task_graph result_;
     message_finder finder_{result_.incoming};
     std::vector<bool> is_forwarded_;  // by incoming message
 };
@@ -101,8 +101,9 @@ std::size_t message_finder::message_of(count_t arrived) {
     return last_;
 }
 
-flow forward_flow(const plan& p, const memory_domain& domain, const lane_rule* lanes) {
-    flow_builder builder(p, domain, lanes);
+task_graph forward_task_graph(const plan& p, const memory_domain& domain,
+                              const stripe_rule* stripes) {
+    task_graph_builder builder(p, domain, stripes);
     std::size_t num_incoming = 0;
     for (std::size_t t = 0; t < p.stages().size(); ++t) {
         const int stage = static_cast<int>(t);
@@ -133,8 +134,8 @@ flow forward_flow(const plan& p, const memory_domain& domain, const lane_rule* l
         }
     }
 
-    flow_task own_items;
-    std::vector<flow_task> from_message(num_incoming);
+    graph_task own_items;
+    std::vector<graph_task> from_message(num_incoming);
     std::size_t reached = 0;  // deliveries ascend by position, as messages do
     for (const auto& [position, slot] : p.deliveries()) {
         if (position < p.num_items()) {
@@ -152,8 +153,9 @@ flow forward_flow(const plan& p, const memory_domain& domain, const lane_rule* l
     return builder.finish();
 }
 
-flow reverse_flow(const plan& p, const memory_domain& domain, const lane_rule* lanes) {
-    flow_builder builder(p, domain, lanes);
+task_graph reverse_task_graph(const plan& p, const memory_domain& domain,
+                              const stripe_rule* stripes) {
+    task_graph_builder builder(p, domain, stripes);
     std::vector<std::size_t> fill_of_arrived;  // by position - num_items: the message it came with
     std::size_t num_outgoing = 0;
     for (std::size_t t = 0; t < p.stages().size(); ++t) {
@@ -168,11 +170,11 @@ flow reverse_flow(const plan& p, const memory_domain& domain, const lane_rule* l
         }
     }
 
-    // A position that was received departs from the place it arrived at; own items are the output.
-    flow_task output;
+    // A position that was received departs from the slot it arrived at; own items are the output.
+    graph_task output;
     std::vector<bool> has_value(static_cast<std::size_t>(p.num_positions()));
-    const auto list_for = [&](count_t position, moves flow_task::*copies,
-                              moves flow_task::*combines) -> moves& {
+    const auto list_for = [&](count_t position, copy_list graph_task::*copies,
+                              copy_list graph_task::*combines) -> copy_list& {
         if (position < p.num_items()) return output.*combines;
         auto& fill =
             builder.fill(fill_of_arrived[static_cast<std::size_t>(position - p.num_items())]);
@@ -180,19 +182,19 @@ flow reverse_flow(const plan& p, const memory_domain& domain, const lane_rule* l
         has_value[static_cast<std::size_t>(position)] = true;
         return fill.*(is_first ? copies : combines);
     };
-    const auto place_of = [&](count_t position) {
+    const auto index_of = [&](count_t position) {
         return position < p.num_items() ? position : position - p.num_items();
     };
     for (const auto& [position, slot] : p.deliveries()) {
-        list_for(position, &flow_task::copy_input, &flow_task::combine_input)
-            .append(slot, place_of(position));
+        list_for(position, &graph_task::copy_input, &graph_task::combine_input)
+            .append(slot, index_of(position));
     }
     count_t arrived = 0;
     for (const auto& stage : p.stages()) {
         for (const auto& sent : stage.sends) {
             for (const count_t position : sent.positions) {
-                list_for(position, &flow_task::copy_arrived, &flow_task::combine_arrived)
-                    .append(arrived++, place_of(position));
+                list_for(position, &graph_task::copy_arrived, &graph_task::combine_arrived)
+                    .append(arrived++, index_of(position));
             }
         }
     }

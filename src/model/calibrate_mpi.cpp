@@ -34,7 +34,7 @@ constexpr double injection_share = 0.10;
 constexpr double matching_share = 0.06;
 constexpr double copying_share = 0.04;
 constexpr double hand_over_share = 0.03;
-constexpr double turn_share = 0.05;
+constexpr double slice_share = 0.05;
 
 constexpr std::array measured_levels{locality_level::region, locality_level::node,
                                      locality_level::network};
@@ -151,7 +151,7 @@ class measurer {
         measure_matching();
         measure_copying();
         measure_hand_over();
-        measure_turns();
+        measure_time_slices();
         return std::move(samples_);
     }
 
@@ -451,15 +451,16 @@ class measurer {
 
     // An exchange takes the work of all ranks, and time in which ranks look in vain: each sends in one turn
     // and takes what has come in the next. That time is what exchanges of no messages would take.
-    void measure_turns() {
+    void measure_time_slices() {
         const auto level = farthest_level();
         if (samples_.num_cores == 0 || !level) return;
         constexpr std::size_t bytes = 8;
         constexpr std::array<int, 2> counts{1, 4};
         std::vector<message_set> bursts;
         for (const int count : counts) bursts.push_back(make_burst(*level, count, bytes));
-        const auto found = measure_by_all(comm_.get(), counts.size(), begin("turns", turn_share),
-                                          [&](auto c) { return bursts[c].exchange(); });
+        const auto found =
+            measure_by_all(comm_.get(), counts.size(), begin("time_slices", slice_share),
+                           [&](auto c) { return bursts[c].exchange(); });
         std::array<double, 2> times{};
         for (std::size_t c = 0; c < counts.size(); ++c) {
             std::vector<double> rounds;
@@ -468,7 +469,7 @@ class measurer {
         }
         const double of_a_message = (times[1] - times[0]) / (counts[1] - counts[0]);
         const double of_none = std::max(times[0] - counts[0] * of_a_message, 0.0);
-        samples_.turn_seconds = of_none * samples_.num_cores / (2.0 * comm_.num_ranks());
+        samples_.time_slice_seconds = of_none * samples_.num_cores / (2.0 * comm_.num_ranks());
     }
 
     std::optional<locality_level> farthest_level() const {

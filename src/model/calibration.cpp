@@ -169,11 +169,11 @@ class machine_fitter {
 
     void take_cores() {
         found().num_cores = samples_.num_cores;
-        found().turn_seconds = samples_.turn_seconds;
+        found().time_slice_seconds = samples_.time_slice_seconds;
         found().sources["num_cores"] = fmt::format("measured: {} ranks", samples_.num_ranks);
-        found().sources["turn_seconds"] = samples_.num_cores > 0
-                                              ? "measured: exchanges of few messages"
-                                              : "measured: every rank has a core";
+        found().sources["time_slice_seconds"] = samples_.num_cores > 0
+                                                    ? "measured: exchanges of few messages"
+                                                    : "measured: every rank has a core";
     }
 
     const machine_samples& samples_;

@@ -101,7 +101,7 @@ static json numbers_json(const machine& m) {
             {"copy_seconds_per_item", m.copy_seconds_per_item},
             {"hand_over_seconds", m.hand_over_seconds},
             {"num_cores", m.num_cores},
-            {"turn_seconds", m.turn_seconds}};
+            {"time_slice_seconds", m.time_slice_seconds}};
 }
 
 static json as_json(const machine& m) {
@@ -133,7 +133,7 @@ machine machine_from_json(const std::string& text) {
         all.at("copy_seconds_per_item").get_to(m.copy_seconds_per_item);
         all.at("hand_over_seconds").get_to(m.hand_over_seconds);
         all.at("num_cores").get_to(m.num_cores);
-        all.at("turn_seconds").get_to(m.turn_seconds);
+        all.at("time_slice_seconds").get_to(m.time_slice_seconds);
         all.at("sources").get_to(m.sources);
     };
     read_document(text, "machine", schema, read, [&] { return as_json(m); });

@@ -7,7 +7,7 @@ namespace crossdock {
 namespace {
 
 constexpr double search_share = 0.25;  // of n^2, for n messages that come in any order
-constexpr double turn_share_of_hand_over = 0.5;
+constexpr double slice_share_of_hand_over = 0.5;
 
 double way_seconds(const protocol_parameters& protocol, count_t message_bytes) {
     return static_cast<double>(message_bytes) * protocol.seconds_per_byte;
@@ -81,7 +81,7 @@ void stage_pricer::send(locality_level level, count_t message_bytes, count_t num
                         double num_messages) {
     const auto& here = machine_.at(level);
     const auto& protocol = here.protocol_of(message_bytes);
-    take_turn(1);
+    take_slice(1);
     sum_.sending += num_messages * here.send_overhead_seconds;
     await(level, message_bytes);
     sent_seconds_ += num_messages * way_seconds(protocol, message_bytes);
@@ -93,7 +93,7 @@ void stage_pricer::send(locality_level level, count_t message_bytes, count_t num
 void stage_pricer::receive(locality_level level, count_t message_bytes, double num_messages) {
     const auto& here = machine_.at(level);
     const auto& protocol = here.protocol_of(message_bytes);
-    take_turn(1);
+    take_slice(1);
     sum_.receiving += num_messages * here.receive_overhead_seconds;
     await(level, message_bytes);
     num_received_ += num_messages;
@@ -107,14 +107,15 @@ void stage_pricer::await(locality_level level, count_t message_bytes) {
     sum_.latency = std::max(sum_.latency, from_end_to_end(here, here.protocol_of(message_bytes)));
 }
 
-void stage_pricer::take_turn(double share) {
-    if (machine_.num_cores > 0) sum_.turns = std::max(sum_.turns, share * machine_.turn_seconds);
+void stage_pricer::take_slice(double share) {
+    if (machine_.num_cores > 0)
+        sum_.time_slices = std::max(sum_.time_slices, share * machine_.time_slice_seconds);
 }
 
-void stage_pricer::take_over() { take_turn(turn_share_of_hand_over); }
+void stage_pricer::take_over() { take_slice(slice_share_of_hand_over); }
 
 void stage_pricer::hand_over(count_t num_bytes, count_t num_items) {
-    take_turn(turn_share_of_hand_over);
+    take_slice(slice_share_of_hand_over);
     sum_.latency = std::max(sum_.latency, machine_.hand_over_seconds);
     copy(num_bytes, num_items);
 }
@@ -214,13 +215,13 @@ double rank_seconds(std::span<const stage_price> stages) noexcept {
 
 double core_seconds(std::span<const stage_price> stages, const machine& m) noexcept {
     double work = 0;
-    double turns = 0;
+    double time_slices = 0;
     for (const auto& stage : stages) {
         work += stage.work();
-        turns += stage.turns;
+        time_slices += stage.time_slices;
     }
-    const double last_turn = turns > 0 ? m.turn_seconds : 0;
-    return work + turns + last_turn;
+    const double last_slice = time_slices > 0 ? m.time_slice_seconds : 0;
+    return work + time_slices + last_slice;
 }
 
 plan_price summarize(std::span<const std::vector<stage_price>> stages_of_ranks, const machine& m) {

@@ -1,22 +1,24 @@
-#include "crossdock/neighbor/compile_circuit_mpi.hpp"
+#include "crossdock/neighbor/build_schedule_mpi.hpp"
 
 #include "crossdock/exchange/byte_exchange_mpi.hpp"
 #include "crossdock/exchange/peer_exchange_mpi.hpp"
-#include "crossdock/executor/circuit_compiler.hpp"
+#include "crossdock/executor/shared_memory_schedule_builder.hpp"
 
 namespace crossdock {
 
-std::shared_ptr<const circuit> compile_circuit_mpi(const plan& p, direction way,
-                                                   const node_memory* memory,
-                                                   count_t max_part_items, const lane_rule* lanes) {
+std::shared_ptr<const shared_memory_schedule> build_schedule_mpi(const plan& p, direction way,
+                                                                 const node_memory* memory,
+                                                                 count_t max_part_items,
+                                                                 const stripe_rule* stripes) {
     const memory_domain alone(p.rank());
     const auto& domain = memory ? memory->domain() : alone;
-    circuit_compiler compiler(
-        way == direction::forward ? forward_flow(p, domain, lanes) : reverse_flow(p, domain, lanes),
-        domain, max_part_items, lanes);
+    shared_memory_schedule_builder compiler(way == direction::forward
+                                                ? forward_task_graph(p, domain, stripes)
+                                                : reverse_task_graph(p, domain, stripes),
+                                            domain, max_part_items, stripes);
     if (!memory) {
-        compiler.send_claims();
-        return std::make_shared<const circuit>(compiler.finish());
+        compiler.send_access_requests();
+        return std::make_shared<const shared_memory_schedule>(compiler.finish());
     }
     const auto& comm = memory->comm();
     const auto everybody = topology::one_region(comm.num_ranks());
@@ -25,8 +27,9 @@ std::shared_ptr<const circuit> compile_circuit_mpi(const plan& p, direction way,
         compiler.receive_references(stage, rounds.next(compiler.send_references(stage),
                                                        compiler.reference_sources(stage).size()));
     }
-    compiler.receive_claims(exchange_words(comm, everybody, compiler.send_claims()));
-    return std::make_shared<const circuit>(compiler.finish());
+    compiler.receive_access_requests(
+        exchange_words(comm, everybody, compiler.send_access_requests()));
+    return std::make_shared<const shared_memory_schedule>(compiler.finish());
 }
 
 }  // namespace crossdock

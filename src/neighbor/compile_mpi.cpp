@@ -66,7 +66,7 @@ void run_other_rounds(const communicator& comm, const topology& regions, const r
 
 compilation compile_over_mpi(const communicator& comm, const topology& regions, const pattern& p,
                              std::string_view asked_route, const compile_options& options,
-                             std::int64_t also_equal, bool keeps_way) {
+                             std::int64_t also_equal, bool keeps_peers) {
     const auto route_name = resolve_automatic(comm, regions, p, asked_route, options, also_equal);
     compilation result;
     std::optional<plan_compiler> compiler;
@@ -76,7 +76,7 @@ compilation compile_over_mpi(const communicator& comm, const topology& regions, 
         check_sizes(comm, regions, p);
         result.r = make_route(route_name, regions);
         compiler.emplace(regions, p, *result.r, options);
-        if (keeps_way) compiler->keep_way();
+        if (keeps_peers) compiler->keep_peers();
         if (compiler->num_rounds() > 0) headers = compiler->send();
     } catch (...) {
         fault = current_error_of(comm.rank());
@@ -87,7 +87,7 @@ compilation compile_over_mpi(const communicator& comm, const topology& regions, 
     if (compiler->num_rounds() > 0) compiler->receive(inbox);
     run_other_rounds(comm, regions, *result.r, *compiler);
     result.compiled = on_all_or_none(comm, [&] { return compiler->finish(); });
-    if (keeps_way) result.way = compiler->way();
+    if (keeps_peers) result.peers = compiler->peers();
     return result;
 }
 
@@ -102,9 +102,9 @@ std::string resolve_automatic(const communicator& comm, const topology& regions,
     return resolve_route(comm, regions, p, route_name, how, also_equal).name;
 }
 
-compilation compile_and_keep_way(const communicator& comm, const topology& regions,
-                                 const pattern& p, std::string_view route_name,
-                                 const compile_options& options, std::int64_t also_equal) {
+compilation compile_and_keep_peers(const communicator& comm, const topology& regions,
+                                   const pattern& p, std::string_view route_name,
+                                   const compile_options& options, std::int64_t also_equal) {
     return compile_over_mpi(comm, regions, p, route_name, options, also_equal, true);
 }
 

@@ -22,7 +22,7 @@ namespace {
 
 // Calls `use(from, to, length)` for every stretch in which both indices count up together.
 template <class Use>
-void for_each_run(const moves& list, Use&& use) {
+void for_each_run(const copy_list& list, Use&& use) {
     list.from.with_lookup([&](auto from) {
         list.to.with_lookup([&](auto to) {
             for (count_t k = 0; k < list.size();) {
@@ -99,7 +99,7 @@ void check_stages(const plan& p) {
 std::int64_t hash_of(const neighbor_options& all) {
     return agreement_hash(fmt::format(
         "{} {} {} {} {} {} {} {} {} {}", all.max_message_bytes, to_string(all.executor),
-        all.item_bytes, all.lane_bytes, all.prepare_reverse,
+        all.item_bytes, all.stripe_bytes, all.prepare_reverse,
         all.nodes ? all.nodes->to_string() : "", all.machine ? to_json(*all.machine) : "",
         all.measure.max_candidates, all.measure.exchanges_each, all.measure.max_lost_seconds));
 }
@@ -341,7 +341,7 @@ void neighbor::start_reverse(const void* slots, void* items, MPI_Datatype dataty
     CROSSDOCK_MPI(MPI_Op_commutative(operation, &is_commutative));
     if (!is_commutative) throw error(errc::invalid_argument, "the operation is not commutative");
     const auto extent = layout.extent;
-    const auto combine = [=](std::byte* to, const std::byte* from, const moves& list) {
+    const auto combine = [=](std::byte* to, const std::byte* from, const copy_list& list) {
         for_each_run(list, [&](count_t from_index, count_t to_index, int length) {
             CROSSDOCK_MPI(MPI_Reduce_local(from + from_index * extent, to + to_index * extent,
                                            length, datatype, operation));

@@ -11,7 +11,7 @@ namespace crossdock {
 
 namespace {
 
-// Above the places of plans: this rank was given a route. Ranks that choose one have no place to offer yet.
+// Above the slots of plans: this rank was given a route. Ranks that choose one have no slot to offer yet.
 constexpr std::uint64_t is_given = std::uint64_t{1} << kept_plans::max_capacity;
 
 // Who was given a route waits for nobody who chooses one; all fail.
@@ -47,7 +47,7 @@ std::shared_ptr<const plan> plan_cache::compile(const topology& regions, const p
         common_bits(comm_, 0);
         route = resolve_automatic(comm_, regions, p, route, options);
     }
-    const auto bits = common_bits(comm_, is_given | kept_.places_of(regions, p, route, options));
+    const auto bits = common_bits(comm_, is_given | kept_.slots_of(regions, p, route, options));
     if ((bits & is_given) == 0) refuse_different_routes(comm_, regions);
     if (bits != is_given) return kept_.use(std::countr_zero(bits));
     auto compiled = std::make_shared<const plan>(compile_mpi(comm_, regions, p, route, options));

@@ -12,7 +12,7 @@ namespace crossdock {
 namespace {
 
 // In place of a header: somebody before has a fault, and items are missing that are not the receiver's
-// matter. It takes every way that the items would have taken.
+// matter. It takes every hop that the items would have taken.
 constexpr std::int64_t is_spoiled = -1;
 
 bool has_spoiled(const std::vector<word_message>& inbox) {
@@ -33,13 +33,13 @@ struct plan_maker::implementation {
     topology regions;
     compile_options options;
     std::unique_ptr<route> r;
-    plan_way way;
+    peer_sets peers;
     std::shared_ptr<const plan> latest;
 
     // Runs all stages; whether what came is whole.
     bool run(std::optional<plan_compiler>& compiler) const {
         peer_exchange rounds(comm, regions);
-        for (const auto& [destinations, sources] : way.stages) {
+        for (const auto& [destinations, sources] : peers.stages) {
             const auto inbox = rounds.next(
                 compiler ? compiler->send() : spoiled_headers(destinations), sources.size());
             if (has_spoiled(inbox)) compiler.reset();
@@ -52,9 +52,9 @@ struct plan_maker::implementation {
 plan_maker::plan_maker(const communicator& comm, const topology& regions, const pattern& first,
                        std::string_view route_name, const compile_options& options,
                        std::int64_t also_equal) {
-    auto found = compile_and_keep_way(comm, regions, first, route_name, options, also_equal);
+    auto found = compile_and_keep_peers(comm, regions, first, route_name, options, also_equal);
     state_ = std::make_unique<implementation>(
-        implementation{comm, regions, options, std::move(found.r), std::move(found.way),
+        implementation{comm, regions, options, std::move(found.r), std::move(found.peers),
                        std::make_shared<const plan>(std::move(*found.compiled))});
 }
 
@@ -65,12 +65,12 @@ plan_maker& plan_maker::operator=(plan_maker&&) noexcept = default;
 const std::shared_ptr<const plan>& plan_maker::latest() const noexcept { return state_->latest; }
 
 std::shared_ptr<const plan> plan_maker::make(const pattern& p) {
-    const auto& [comm, regions, options, r, way, latest] = *state_;
+    const auto& [comm, regions, options, r, peers, latest] = *state_;
     std::optional<plan_compiler> compiler;
     std::optional<error> fault;
     try {
         check_sizes(comm, regions, p);
-        compiler.emplace(regions, p, *r, options, way);
+        compiler.emplace(regions, p, *r, options, peers);
     } catch (...) {
         fault = current_error_of(comm.rank());
     }

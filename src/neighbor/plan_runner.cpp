@@ -10,7 +10,7 @@ plan_runner::plan_runner(const communicator& comm, std::shared_ptr<const plan> c
                          const neighbor_options& options)
     : comm_(comm), plan_(std::move(compiled)), options_(options) {
     const int num_tags =
-        (options_.lane_bytes > 0 ? 2 : 1) * static_cast<int>(plan_->stages().size());
+        (options_.stripe_bytes > 0 ? 2 : 1) * static_cast<int>(plan_->stages().size());
     forward_.first_tag = comm_.reserve_tags(2 * num_tags);
     backward_.first_tag = forward_.first_tag + num_tags;
     if (options_.executor == executor_kind::persistent) return;
@@ -21,12 +21,12 @@ plan_runner::plan_runner(const communicator& comm, std::shared_ptr<const plan> c
     if (options_.executor == executor_kind::persistent) return;
     const auto& found = memories.of(comm_, options_.nodes);
     if (found->domain().is_shared()) memory_ = found;
-    if (options_.lane_bytes > 0) domains_ = memories.domains(comm_, *found);
+    if (options_.stripe_bytes > 0) domains_ = memories.domains(comm_, *found);
 }
 
 std::unique_ptr<plan_runner> plan_runner::twin() const {
     auto made = std::make_unique<plan_runner>(comm_, plan_, options_);
-    const auto share_work = [](one_way& to, const one_way& from) {
+    const auto share_work = [](direction_state& to, const direction_state& from) {
         to.work = from.work;
         to.kind = from.kind;
     };
@@ -40,7 +40,7 @@ void plan_runner::prepare() {
     if (options_.prepare_reverse) prepare(direction::reverse, options_.item_bytes);
 }
 
-void plan_runner::make_ready(one_way& one, std::size_t item_bytes) {
+void plan_runner::make_ready(direction_state& one, std::size_t item_bytes) {
     one.runner.reset();
     if (must_share()) return on_all_or_none(comm_, [&] { make_runner(one, memory_, item_bytes); });
     try {
@@ -57,19 +57,20 @@ count_t plan_runner::max_part_items(std::size_t item_bytes) const {
         std::clamp<std::size_t>(options_.max_message_bytes / item_bytes, 1, most));
 }
 
-count_t plan_runner::items_per_lane(std::size_t item_bytes) const {
-    return static_cast<count_t>(std::max<std::size_t>(options_.lane_bytes / item_bytes, 1));
+count_t plan_runner::items_per_stripe(std::size_t item_bytes) const {
+    return static_cast<count_t>(std::max<std::size_t>(options_.stripe_bytes / item_bytes, 1));
 }
 
-void plan_runner::make_runner(one_way& one, std::shared_ptr<node_memory> with,
+void plan_runner::make_runner(direction_state& one, std::shared_ptr<node_memory> with,
                               std::size_t item_bytes) {
     const count_t max_items = max_part_items(item_bytes);
-    const circuit_kind kind{max_items, domains_ ? items_per_lane(item_bytes) : 0, with != nullptr};
+    const schedule_kind kind{max_items, domains_ ? items_per_stripe(item_bytes) : 0,
+                             with != nullptr};
     if (!one.work || one.kind != kind) {
-        std::optional<lane_rule> lanes;
-        if (domains_) lanes.emplace(*domains_, kind.items_per_lane);
-        one.work =
-            compile_circuit_mpi(*plan_, one.way, with.get(), max_items, lanes ? &*lanes : nullptr);
+        std::optional<stripe_rule> stripes;
+        if (domains_) stripes.emplace(*domains_, kind.items_per_stripe);
+        one.work = build_schedule_mpi(*plan_, one.to, with.get(), max_items,
+                                      stripes ? &*stripes : nullptr);
         one.kind = kind;
     }
     one.runner =

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "crossdock/executor/executor_mpi.hpp"
-#include "crossdock/neighbor/compile_circuit_mpi.hpp"
+#include "crossdock/neighbor/build_schedule_mpi.hpp"
 #include "crossdock/neighbor/neighbor.hpp"
 
 namespace crossdock {
@@ -21,7 +21,7 @@ class plan_runner {
     plan_runner(const communicator& comm, std::shared_ptr<const plan> compiled,
                 const neighbor_options& options);
 
-    /// @brief Another one of the same plan, which is not prepared yet; shares the circuits.
+    /// @brief Another one of the same plan, which is not prepared yet; shares the schedules.
     /// @par Collective
     /// As the constructor.
     std::unique_ptr<plan_runner> twin() const;
@@ -37,54 +37,57 @@ class plan_runner {
     /// @brief Makes one direction ready for items of a size, unless it is.
     /// @par Collective
     /// As above.
-    void prepare(direction way, std::size_t item_bytes) {
-        one_way& one = to(way);
+    void prepare(direction to, std::size_t item_bytes) {
+        direction_state& one = state_of(to);
         if (!one.runner || one.runner->item_bytes() != item_bytes) make_ready(one, item_bytes);
     }
 
     /// @brief Starts an exchange in a direction that is prepared.
     /// @return what completes it
-    executor& start(direction way, const void* input, void* output, combine_function&& combine) {
-        auto& runner = *to(way).runner;
+    executor& start(direction to, const void* input, void* output, combine_function&& combine) {
+        auto& runner = *state_of(to).runner;
         runner.start(input, output, std::move(combine));
         return runner;
     }
 
   private:
-    // What a circuit was compiled for.
-    struct circuit_kind {
+    // What a shared-memory schedule was compiled for.
+    struct schedule_kind {
         count_t max_part_items = 0;
-        count_t items_per_lane = 0;
+        count_t items_per_stripe = 0;
         bool is_shared = false;
 
-        friend bool operator==(const circuit_kind&, const circuit_kind&) = default;
+        friend bool operator==(const schedule_kind&, const schedule_kind&) = default;
     };
     // One direction of the plan.
-    struct one_way {
-        direction way;
+    struct direction_state {
+        direction to;
         int first_tag = 0;
-        std::shared_ptr<const circuit> work = nullptr;
-        circuit_kind kind = {};
+        std::shared_ptr<const shared_memory_schedule> work = nullptr;
+        schedule_kind kind = {};
         std::unique_ptr<executor> runner = nullptr;
     };
 
-    one_way& to(direction way) noexcept { return way == direction::forward ? forward_ : backward_; }
+    direction_state& state_of(direction to) noexcept {
+        return to == direction::forward ? forward_ : backward_;
+    }
     // Without memory on one node, others could not split their messages to it.
     bool must_share() const {
         return options_.executor == executor_kind::shared_memory || domains_.has_value();
     }
     count_t max_part_items(std::size_t item_bytes) const;
-    count_t items_per_lane(std::size_t item_bytes) const;
-    void make_ready(one_way& one, std::size_t item_bytes);
-    void make_runner(one_way& one, std::shared_ptr<node_memory> with, std::size_t item_bytes);
+    count_t items_per_stripe(std::size_t item_bytes) const;
+    void make_ready(direction_state& one, std::size_t item_bytes);
+    void make_runner(direction_state& one, std::shared_ptr<node_memory> with,
+                     std::size_t item_bytes);
 
     communicator comm_;
     std::shared_ptr<const plan> plan_;
     neighbor_options options_;
     std::shared_ptr<node_memory> memory_;  // null where nothing is shared
     std::optional<topology> domains_;      // whose ranks share memory, if that is to be known
-    one_way forward_{direction::forward};
-    one_way backward_{direction::reverse};
+    direction_state forward_{direction::forward};
+    direction_state backward_{direction::reverse};
 };
 
 }  // namespace crossdock

@@ -10,17 +10,17 @@
 
 namespace crossdock {
 
-/// @brief A plan, and the way it was compiled along if that was asked for.
+/// @brief A plan, and the peers it was compiled with if that was asked for.
 struct compilation {
     std::unique_ptr<route> r;
     std::optional<plan> compiled;
-    plan_way way;
+    peer_sets peers;
 };
 
-/// @brief As `compile_mpi`; also keeps the way.
-compilation compile_and_keep_way(const communicator& comm, const topology& regions,
-                                 const pattern& p, std::string_view route_name,
-                                 const compile_options& options, std::int64_t also_equal);
+/// @brief As `compile_mpi`; also keeps the peers.
+compilation compile_and_keep_peers(const communicator& comm, const topology& regions,
+                                   const pattern& p, std::string_view route_name,
+                                   const compile_options& options, std::int64_t also_equal);
 
 /// @brief The name of a route, where "auto" may stand for one; for an exchange with default options.
 /// @par Collective

@@ -46,23 +46,23 @@ kept_plans::kept_plans(int capacity) : capacity_(static_cast<std::size_t>(capaci
                 fmt::format("{} plans are to be kept, outside [1, {}]", capacity, max_capacity));
 }
 
-std::uint64_t kept_plans::places_of(const topology& regions, const pattern& p,
-                                    std::string_view route_name,
-                                    const compile_options& options) const {
+std::uint64_t kept_plans::slots_of(const topology& regions, const pattern& p,
+                                   std::string_view route_name,
+                                   const compile_options& options) const {
     const auto hash = pattern_hash(p);
-    std::uint64_t places = 0;
-    for (std::size_t place = 0; place < entries_.size(); ++place) {
-        const auto& kept = entries_[place];
+    std::uint64_t slots = 0;
+    for (std::size_t slot = 0; slot < entries_.size(); ++slot) {
+        const auto& kept = entries_[slot];
         const bool is_equal = kept.hash == hash && kept.is_deduplicated == options.deduplicate &&
                               kept.route_name == route_name && kept.regions == regions &&
                               kept.p == p;
-        if (is_equal) places |= std::uint64_t{1} << place;
+        if (is_equal) slots |= std::uint64_t{1} << slot;
     }
-    return places;
+    return slots;
 }
 
-std::shared_ptr<const plan> kept_plans::use(int place) {
-    auto& kept = entries_.at(static_cast<std::size_t>(place));
+std::shared_ptr<const plan> kept_plans::use(int slot) {
+    auto& kept = entries_.at(static_cast<std::size_t>(slot));
     kept.last_use = ++num_uses_;
     return kept.compiled;
 }

@@ -1,4 +1,4 @@
-#include "crossdock/plan/speaker_agreement.hpp"
+#include "crossdock/plan/leader_agreement.hpp"
 
 #include <algorithm>
 
@@ -6,23 +6,23 @@
 
 namespace crossdock {
 
-speaker_agreement::speaker_agreement(const topology& regions, rank_t here)
+leader_agreement::leader_agreement(const topology& regions, rank_t here)
     : regions_(regions), here_(here), region_(regions.region_of(here)) {}
 
-std::vector<word_message> speaker_agreement::send_volumes(std::span<const region_volume> volumes) {
-    if (leader_of(region_) == here_) {
+std::vector<word_message> leader_agreement::send_volumes(std::span<const region_volume> volumes) {
+    if (coordinator_of(region_) == here_) {
         add_volumes(here_, volumes);
         return {};
     }
     if (volumes.empty()) return {};
-    word_message message{leader_of(region_), {}};
+    word_message message{coordinator_of(region_), {}};
     for (const auto& volume : volumes) {
         message.words.insert(message.words.end(), {volume.region, volume.num_items});
     }
     return {std::move(message)};
 }
 
-void speaker_agreement::receive_volumes(const std::vector<word_message>& inbox) {
+void leader_agreement::receive_volumes(const std::vector<word_message>& inbox) {
     for (const auto& message : inbox) {
         std::vector<region_volume> volumes;
         for (std::size_t w = 0; w < message.words.size(); w += 2) {
@@ -32,7 +32,7 @@ void speaker_agreement::receive_volumes(const std::vector<word_message>& inbox) 
     }
 }
 
-void speaker_agreement::add_volumes(rank_t member, std::span<const region_volume> volumes) {
+void leader_agreement::add_volumes(rank_t member, std::span<const region_volume> volumes) {
     for (const auto& volume : volumes) {
         const auto [entry, is_new] = outgoing_index_.try_emplace(volume.region, outgoing_.size());
         if (is_new) outgoing_.push_back({volume.region});
@@ -42,22 +42,22 @@ void speaker_agreement::add_volumes(rank_t member, std::span<const region_volume
     }
 }
 
-std::vector<word_message> speaker_agreement::send_senders() {
+std::vector<word_message> leader_agreement::send_senders() {
     std::sort(outgoing_.begin(), outgoing_.end(),
               [](const auto& a, const auto& b) { return a.region < b.region; });
     std::vector<count_t> volumes;
     for (const auto& sum : outgoing_) volumes.push_back(sum.num_items);
-    const auto speaker = balance(volumes, regions_.region_size(region_));
+    const auto leader = balance(volumes, regions_.region_size(region_));
 
     std::vector<word_message> outbox;
     std::unordered_map<rank_t, std::size_t> message_to_member;
     for (std::size_t i = 0; i < outgoing_.size(); ++i) {
         const auto& [region, num_items, members] = outgoing_[i];
-        const rank_t sender = regions_.rank_at(region_, speaker[i]);
-        outbox.push_back({leader_of(region), {region_, num_items, sender}});
+        const rank_t sender = regions_.rank_at(region_, leader[i]);
+        outbox.push_back({coordinator_of(region), {region_, num_items, sender}});
         for (const rank_t member : members) {
             if (member == here_) {
-                speakers_.senders[region] = sender;
+                leaders_.senders[region] = sender;
                 continue;
             }
             const auto [entry, is_new] = message_to_member.try_emplace(member, outbox.size());
@@ -69,7 +69,7 @@ std::vector<word_message> speaker_agreement::send_senders() {
     return outbox;
 }
 
-void speaker_agreement::receive_senders(const std::vector<word_message>& inbox) {
+void leader_agreement::receive_senders(const std::vector<word_message>& inbox) {
     for (const auto& [peer, words] : inbox) {
         if (regions_.region_of(peer) != region_) {
             incoming_.push_back(
@@ -77,27 +77,27 @@ void speaker_agreement::receive_senders(const std::vector<word_message>& inbox) 
             continue;
         }
         for (std::size_t w = 0; w < words.size(); w += 2) {
-            speakers_.senders[static_cast<region_t>(words[w])] = static_cast<rank_t>(words[w + 1]);
+            leaders_.senders[static_cast<region_t>(words[w])] = static_cast<rank_t>(words[w + 1]);
         }
     }
 }
 
-std::vector<speaker_agreement::receiver_notice> speaker_agreement::receivers() {
+std::vector<leader_agreement::receiver_notice> leader_agreement::receivers() {
     std::sort(incoming_.begin(), incoming_.end(),
               [](const auto& a, const auto& b) { return a.region < b.region; });
     std::vector<count_t> volumes;
     for (const auto& sum : incoming_) volumes.push_back(sum.num_items);
-    const auto speaker = balance(volumes, regions_.region_size(region_));
+    const auto leader = balance(volumes, regions_.region_size(region_));
 
     std::vector<receiver_notice> notices;
     for (std::size_t i = 0; i < incoming_.size(); ++i) {
-        notices.push_back({incoming_[i].sender, regions_.rank_at(region_, speaker[i])});
+        notices.push_back({incoming_[i].sender, regions_.rank_at(region_, leader[i])});
     }
     return notices;
 }
 
-void speaker_agreement::receive_receiver(rank_t from, rank_t receiver) {
-    speakers_.receivers[regions_.region_of(from)] = receiver;
+void leader_agreement::receive_receiver(rank_t from, rank_t receiver) {
+    leaders_.receivers[regions_.region_of(from)] = receiver;
 }
 
 }  // namespace crossdock

@@ -56,7 +56,7 @@ plan_compiler::plan_compiler(const topology& regions, const pattern& p, const ro
 }
 
 plan_compiler::plan_compiler(const topology& regions, const pattern& p, const route& r,
-                             const compile_options& options, const plan_way& known)
+                             const compile_options& options, const peer_sets& known)
     : plan_compiler(regions, p, r, options) {
     known_ = &known;
     check_destinations();
@@ -77,8 +77,8 @@ void plan_compiler::check_destinations() const {
 }
 
 // A destination without items gets a run of none, which takes the way of its items.
-void plan_compiler::keep_way() {
-    keeps_way_ = true;
+void plan_compiler::keep_peers() {
+    keeps_peers_ = true;
     found_.stages.resize(plan_.stages.size());
     auto& destinations = found_.destinations;
     destinations = pattern_.sends.ranks;
@@ -219,7 +219,7 @@ std::vector<word_message> plan_compiler::send_stage(int stage) {
     }
     known_hops hops(held_.num_targets());
     const auto find_hop = [&](rank_t destination) -> known_hops::hop {
-        const rank_t next = route_.next_hop(pattern_.rank, destination, stage, speakers());
+        const rank_t next = route_.next_hop(pattern_.rank, destination, stage, leaders());
         if (next == pattern_.rank) return {destination, true, 0};
         return {destination, false, outbox.place_of(next)};
     };
@@ -238,7 +238,7 @@ std::vector<word_message> plan_compiler::send_stage(int stage) {
     }
     held_ = std::move(kept);
     const auto place = static_cast<std::size_t>(stage);
-    if (keeps_way_) found_.stages[place].destinations = outbox.peers_with_runs();
+    if (keeps_peers_) found_.stages[place].destinations = outbox.peers_with_runs();
     return outbox.take(plan_.stages[place].sends);
 }
 
@@ -250,7 +250,7 @@ void plan_compiler::receive_stage(const std::vector<word_message>& inbox) {
         for (auto num_receivers = header.word(); num_receivers > 0; --num_receivers)
             agreement_.receive_receiver(peer, static_cast<rank_t>(header.word()));
         const count_t first_position = num_positions_;
-        if (keeps_way_ && !header.is_at_end()) found_.stages[stage].sources.push_back(peer);
+        if (keeps_peers_ && !header.is_at_end()) found_.stages[stage].sources.push_back(peer);
         while (!header.is_at_end()) receive_run(header.run(), header);
         if (num_positions_ > first_position)
             receives.push_back({peer, first_position, num_positions_ - first_position});
@@ -304,7 +304,7 @@ void plan_compiler::check_counts() const {
 }
 
 plan plan_compiler::finish() {
-    found_.speakers = agreement_.speakers();
+    found_.leaders = agreement_.leaders();
     check_counts();
     if (!held_.is_empty()) {
         throw error(errc::internal,

@@ -14,7 +14,7 @@ std::unique_ptr<route> direct_route::make(std::string_view parameters, const top
     return std::unique_ptr<route>(new direct_route("direct", regions));
 }
 
-rank_t direct_route::next_hop(rank_t, rank_t destination, int, const speaker_table&) const {
+rank_t direct_route::next_hop(rank_t, rank_t destination, int, const leader_table&) const {
     return destination;
 }
 

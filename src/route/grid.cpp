@@ -100,8 +100,7 @@ std::unique_ptr<route> grid_route::make_inverse_hourglass(std::string_view param
                       inverse_hourglass_shape(regions.num_ranks()));
 }
 
-rank_t grid_route::next_hop(rank_t here, rank_t destination, int stage,
-                            const speaker_table&) const {
+rank_t grid_route::next_hop(rank_t here, rank_t destination, int stage, const leader_table&) const {
     return block_grid(regions().num_ranks(), shape_).next(here, destination, stage);
 }
 

@@ -15,7 +15,7 @@ std::unique_ptr<route> locality_route::make(std::string_view parameters, const t
 }
 
 rank_t locality_route::next_hop(rank_t here, rank_t destination, int stage,
-                                const speaker_table&) const {
+                                const leader_table&) const {
     if (stage == num_dimensions()) return destination;
     const block_grid grid(regions().num_regions(), shape_);
     const region_t next =

@@ -11,7 +11,7 @@ namespace crossdock {
 namespace {
 
 // The member of `region` that speaks with `other` where nothing else is agreed.
-rank_t speaker_by_number(const topology& regions, region_t region, region_t other) {
+rank_t leader_by_number(const topology& regions, region_t region, region_t other) {
     return regions.rank_at(region, other % regions.region_size(region));
 }
 
@@ -26,12 +26,12 @@ bool speaks_by_number(const topology& regions, region_t region, rank_t local) {
 std::vector<rank_t> spoken_with_by_number(const topology& regions, rank_t here) {
     const region_t region = regions.region_of(here);
     const rank_t size = regions.region_size(region);
-    std::vector<rank_t> speakers;
+    std::vector<rank_t> leaders;
     for (region_t other = regions.local_rank(here); other < regions.num_regions(); other += size) {
-        if (other != region) speakers.push_back(speaker_by_number(regions, other, region));
+        if (other != region) leaders.push_back(leader_by_number(regions, other, region));
     }
-    std::ranges::sort(speakers);
-    return speakers;
+    std::ranges::sort(leaders);
+    return leaders;
 }
 
 }  // namespace
@@ -43,21 +43,21 @@ std::unique_ptr<route> three_step_route::make(std::string_view parameters,
 }
 
 rank_t three_step_route::next_hop(rank_t here, rank_t destination, int stage,
-                                  const speaker_table& speakers) const {
+                                  const leader_table& leaders) const {
     const region_t from = regions().region_of(here);
     const region_t to = regions().region_of(destination);
     if (stage == 2 || from == to) return destination;
-    const auto& agreed = stage == 0 ? speakers.senders : speakers.receivers;
+    const auto& agreed = stage == 0 ? leaders.senders : leaders.receivers;
     if (const auto entry = agreed.find(to); entry != agreed.end()) return entry->second;
-    return stage == 0 ? speaker_by_number(regions(), from, to)
-                      : speaker_by_number(regions(), to, from);
+    return stage == 0 ? leader_by_number(regions(), from, to)
+                      : leader_by_number(regions(), to, from);
 }
 
 stage_partners three_step_route::partners(rank_t here, int stage) const {
     if (stage == 0) return partners_inside(regions(), here);
     if (stage == 1) {
-        const auto speakers = spoken_with_by_number(regions(), here);
-        return {speakers, speakers};
+        const auto leaders = spoken_with_by_number(regions(), here);
+        return {leaders, leaders};
     }
     const region_t region = regions().region_of(here);
     return partners_inside(

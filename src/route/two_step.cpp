@@ -15,7 +15,7 @@ std::unique_ptr<route> two_step_route::make(std::string_view parameters, const t
 }
 
 rank_t two_step_route::next_hop(rank_t here, rank_t destination, int stage,
-                                const speaker_table&) const {
+                                const leader_table&) const {
     const region_t region = regions().region_of(destination);
     if (stage == 1 || regions().region_of(here) == region) return destination;
     return counterpart(regions(), here, region);

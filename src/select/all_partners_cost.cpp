@@ -1,4 +1,4 @@
-#include "crossdock/select/dense_route.hpp"
+#include "crossdock/select/all_partners_cost.hpp"
 
 #include <fmt/format.h>
 
@@ -32,11 +32,11 @@ struct partner_messages {
     double share;          // of a rank's items, in each message
 };
 
-using dense_stage = std::vector<partner_messages>;
+using all_partners_stage = std::vector<partner_messages>;
 
-struct dense_way {
+struct cost_row {
     std::string route;
-    std::vector<dense_stage> stages;
+    std::vector<all_partners_stage> stages;
 };
 
 double share_of(count_t num_parts) { return 1.0 / static_cast<double>(num_parts); }
@@ -56,14 +56,14 @@ partner_messages to_counterparts(const region_sizes& all, count_t num_sent, coun
             static_cast<double>(num_sent), share};
 }
 
-dense_way direct_way(const region_sizes& all) {
+cost_row direct_row(const region_sizes& all) {
     const double share = share_of(all.num_ranks);
     return {"direct",
             {{to_all(locality_level::region, all.smallest - 1, share),
               to_all(locality_level::network, all.num_ranks - all.smallest, share)}}};
 }
 
-dense_way two_step_way(const region_sizes& all) {
+cost_row two_step_row(const region_sizes& all) {
     const count_t num_others = all.num_regions - 1;
     return {"two_step",
             {{to_members(all, all.num_ranks),
@@ -72,17 +72,17 @@ dense_way two_step_way(const region_sizes& all) {
 }
 
 // Members speak by number, as where nothing is agreed; those who speak hand out what they got.
-dense_way three_step_way(const region_sizes& all) {
+cost_row three_step_row(const region_sizes& all) {
     const count_t num_others = all.num_regions - 1;
     const double speaking_share = all.largest * share_of(all.num_regions);
     auto speaking =
         to_all(locality_level::network,
                std::min<count_t>(num_others, num_others / all.smallest + 1), speaking_share);
     speaking.mean = static_cast<double>(num_others) * share_of(all.largest);
-    const count_t num_speakers = std::min<count_t>(all.largest, num_others);
+    const count_t num_leaders = std::min<count_t>(all.largest, num_others);
     auto handing_out = to_members(all, all.largest);
-    handing_out.num_received = std::min<count_t>(num_speakers, handing_out.num_sent);
-    handing_out.mean *= static_cast<double>(num_speakers) * share_of(all.largest);
+    handing_out.num_received = std::min<count_t>(num_leaders, handing_out.num_sent);
+    handing_out.mean *= static_cast<double>(num_leaders) * share_of(all.largest);
     return {"three_step", {{to_members(all, all.largest)}, {speaking}, {handing_out}}};
 }
 
@@ -111,13 +111,13 @@ std::vector<grid_stage> stages_of_grid(rank_t num_cells, int num_dimensions) {
     return stages;
 }
 
-dense_way locality_way(const region_sizes& all, int num_dimensions) {
-    dense_way way{"locality:" + std::to_string(num_dimensions), {}};
+cost_row locality_row(const region_sizes& all, int num_dimensions) {
+    cost_row row{"locality:" + std::to_string(num_dimensions), {}};
     for (const auto& [num_sent, num_received, block, k] :
          stages_of_grid(all.num_regions, num_dimensions))
-        way.stages.push_back({to_counterparts(all, num_sent, num_received, share_of(k))});
-    way.stages.push_back({to_members(all, all.largest)});
-    return way;
+        row.stages.push_back({to_counterparts(all, num_sent, num_received, share_of(k))});
+    row.stages.push_back({to_members(all, all.largest)});
+    return row;
 }
 
 // How many of those that a rank sends to are known to be of its region.
@@ -130,17 +130,17 @@ count_t num_inside(const region_sizes& all, const grid_stage& stage) {
     return is_aligned ? all.largest / stride - 1 : 0;
 }
 
-dense_way grid_way(const region_sizes& all, int num_dimensions) {
-    dense_way way{"grid:" + std::to_string(num_dimensions), {}};
+cost_row grid_row(const region_sizes& all, int num_dimensions) {
+    cost_row row{"grid:" + std::to_string(num_dimensions), {}};
     for (const auto& stage : stages_of_grid(all.num_ranks, num_dimensions)) {
         const double share = share_of(stage.num_parts);
         const count_t num_near = num_inside(all, stage);
         auto near = to_all(locality_level::region, num_near, share);
         auto far = to_all(locality_level::network, stage.num_sent - num_near, share);
         (far.num_sent > 0 ? far : near).num_received += stage.num_received - stage.num_sent;
-        way.stages.push_back({near, far});
+        row.stages.push_back({near, far});
     }
-    return way;
+    return row;
 }
 
 int most_dimensions(rank_t num_places) {
@@ -159,25 +159,25 @@ region_sizes sizes_of(const topology& regions) {
     return all;
 }
 
-std::vector<dense_way> ways_on(const region_sizes& all) {
-    std::vector<dense_way> ways{direct_way(all)};
+std::vector<cost_row> rows_on(const region_sizes& all) {
+    std::vector<cost_row> rows{direct_row(all)};
     if (all.num_regions > 1 && all.largest > 1) {
-        ways.push_back(two_step_way(all));
-        ways.push_back(three_step_way(all));
+        rows.push_back(two_step_row(all));
+        rows.push_back(three_step_row(all));
         for (int n = 1; n <= most_dimensions(all.num_regions); ++n)
-            ways.push_back(locality_way(all, n));
+            rows.push_back(locality_row(all, n));
     }
-    for (int n = 2; n <= most_dimensions(all.num_ranks); ++n) ways.push_back(grid_way(all, n));
-    return ways;
+    for (int n = 2; n <= most_dimensions(all.num_ranks); ++n) rows.push_back(grid_row(all, n));
+    return rows;
 }
 
-struct dense_price {
+struct all_partners_price {
     stage_price slowest;
     double mean_work;  // seconds of a core, per rank
 };
 
-dense_price price_of(const dense_stage& stage, const region_sizes& all, const machine& m,
-                     const dense_load& load) {
+all_partners_price price_of(const all_partners_stage& stage, const region_sizes& all,
+                            const machine& m, const all_partners_load& load) {
     stage_pricer slowest(m);
     stage_pricer mean(m);
     double node_bytes = 0;
@@ -198,47 +198,47 @@ dense_price price_of(const dense_stage& stage, const region_sizes& all, const ma
     return {slowest.price(std::llround(node_bytes)), mean.price(0).work()};
 }
 
-candidate_price price_of(const dense_way& way, const region_sizes& all, const machine& m,
-                         const dense_load& load) {
+candidate_price price_of(const cost_row& row, const region_sizes& all, const machine& m,
+                         const all_partners_load& load) {
     double seconds = 0;
     double work = 0;
     stage_price sum;
-    for (const auto& stage : way.stages) {
+    for (const auto& stage : row.stages) {
         const auto [slowest, mean_work] = price_of(stage, all, m, load);
         seconds += rank_seconds(std::span(&slowest, 1));
-        work += mean_work + m.turn_seconds;
+        work += mean_work + m.time_slice_seconds;
         sum += slowest;
     }
     if (m.num_cores > 0) seconds = std::max(seconds, all.num_ranks * work / m.num_cores);
-    return {way.route, to_seconds(to_picoseconds(seconds)), dominating_term(sum)};
+    return {row.route, to_seconds(to_picoseconds(seconds)), dominating_term(sum)};
 }
 
 }  // namespace
 
-struct dense_route_chooser::candidates {
+struct all_partners_chooser::candidates {
     region_sizes sizes;
-    std::vector<dense_way> ways;
+    std::vector<cost_row> rows;
 };
 
-dense_route_chooser::dense_route_chooser(const topology& regions) {
+all_partners_chooser::all_partners_chooser(const topology& regions) {
     const auto sizes = sizes_of(regions);
-    all_ = std::make_shared<candidates>(candidates{sizes, ways_on(sizes)});
+    all_ = std::make_shared<candidates>(candidates{sizes, rows_on(sizes)});
 }
 
-route_choice dense_route_chooser::choose(const machine& m, const dense_load& load) const {
+route_choice all_partners_chooser::choose(const machine& m, const all_partners_load& load) const {
     route_choice choice;
-    for (const auto& way : all_->ways)
-        choice.candidates.push_back(price_of(way, all_->sizes, m, load));
+    for (const auto& row : all_->rows)
+        choice.candidates.push_back(price_of(row, all_->sizes, m, load));
     std::stable_sort(choice.candidates.begin(), choice.candidates.end(),
                      [](const auto& a, const auto& b) { return a.seconds < b.seconds; });
     return choice;
 }
 
-double dense_route_chooser::seconds(std::string_view route, const machine& m,
-                                    const dense_load& load) const {
-    const auto found = std::find_if(all_->ways.begin(), all_->ways.end(),
-                                    [&](const auto& way) { return way.route == route; });
-    if (found == all_->ways.end())
+double all_partners_chooser::seconds(std::string_view route, const machine& m,
+                                     const all_partners_load& load) const {
+    const auto found = std::find_if(all_->rows.begin(), all_->rows.end(),
+                                    [&](const auto& row) { return row.route == route; });
+    if (found == all_->rows.end())
         throw error(errc::unknown_route,
                     fmt::format("the route {} is not among those priced", route));
     return price_of(*found, all_->sizes, m, load).seconds;

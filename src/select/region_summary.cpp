@@ -59,14 +59,14 @@ void region_side::share_out(const topology& regions, region_t own) {
     for (const auto& [region, total] : totals_) volumes.push_back(total.num_items);
     const auto locals = balance(volumes, regions.region_size(own));
     auto next = locals.begin();
-    for (auto& [region, total] : totals_) total.speaker = regions.rank_at(own, *next++);
+    for (auto& [region, total] : totals_) total.leader = regions.rank_at(own, *next++);
 }
 
-void region_side::add_shares(rank_t speaker, std::map<rank_t, count_t>& of_members) const {
+void region_side::add_shares(rank_t leader, std::map<rank_t, count_t>& of_members) const {
     for (const auto& [region, total] : totals_) {
-        if (total.speaker != speaker) continue;
+        if (total.leader != leader) continue;
         for (const auto& [member, num_items] : total.shares) {
-            if (member != speaker) of_members[member] += num_items;
+            if (member != leader) of_members[member] += num_items;
         }
     }
 }

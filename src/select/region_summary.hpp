@@ -52,7 +52,7 @@ struct member_summary {
 
 /// @brief One side of the region's traffic with the other regions.
 ///
-/// The member that speaks with a region is the one that `speaker_agreement` would find for such volumes.
+/// The member that speaks with a region is the one that `leader_agreement` would find for such volumes.
 class region_side {
   public:
     struct member_share {
@@ -61,7 +61,7 @@ class region_side {
     };
     struct region_total {
         count_t num_items = 0;
-        rank_t speaker = 0;
+        rank_t leader = 0;
         std::vector<member_share> shares = {};
     };
 
@@ -69,10 +69,10 @@ class region_side {
     void share_out(const topology& regions, region_t own);
 
     const std::map<region_t, region_total>& totals() const noexcept { return totals_; }
-    rank_t speaker_for(region_t other) const { return totals_.at(other).speaker; }
+    rank_t leader_for(region_t other) const { return totals_.at(other).leader; }
 
-    /// @brief Adds, for every other member, its items that `speaker` speaks for.
-    void add_shares(rank_t speaker, std::map<rank_t, count_t>& of_members) const;
+    /// @brief Adds, for every other member, its items that `leader` speaks for.
+    void add_shares(rank_t leader, std::map<rank_t, count_t>& of_members) const;
 
   private:
     std::map<region_t, region_total> totals_;

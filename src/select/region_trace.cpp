@@ -1,4 +1,4 @@
-#include "followed_regions.hpp"
+#include "region_trace.hpp"
 
 namespace crossdock {
 
@@ -8,24 +8,23 @@ namespace {
 using items_by_rank = std::map<rank_t, count_t>;
 
 // One message with each of them.
-void add_sends(const estimate_frame& frame, int stage, const items_by_rank& to,
-               stage_loads& loads) {
+void add_sends(const estimate_frame& frame, int stage, const items_by_rank& to, stage_cost& loads) {
     for (const auto& [rank, num_items] : to) loads.add_send(stage, frame.level_to(rank), num_items);
 }
 void add_receives(const estimate_frame& frame, int stage, const items_by_rank& from,
-                  stage_loads& loads) {
+                  stage_cost& loads) {
     for (const auto& [rank, num_items] : from)
         loads.add_receive(stage, frame.level_to(rank), num_items);
 }
 
 // The first stage of `three_step`: to the members that speak, and directly to others of the region.
-void bring_to_speakers(const estimate_frame& frame, const region_summary& region,
-                       stage_loads& loads) {
+void bring_to_leaders(const estimate_frame& frame, const region_summary& region,
+                      stage_cost& loads) {
     const auto& regions = frame.regions();
     const region_t own = regions.region_of(frame.here());
     const auto next_of = [&](rank_t destination) {
         const region_t other = regions.region_of(destination);
-        return other == own ? destination : region.senders().speaker_for(other);
+        return other == own ? destination : region.senders().leader_for(other);
     };
     items_by_rank to;
     for (const auto& [next, num_items] : frame.sends.by_key_of(next_of)) {
@@ -48,27 +47,27 @@ locality_level level_to_region(const estimate_frame& frame, region_t other) {
 }
 
 // The second: one message for each region that the rank speaks with.
-void cross(const estimate_frame& frame, const region_summary& region, stage_loads& loads) {
+void cross(const estimate_frame& frame, const region_summary& region, stage_cost& loads) {
     for (const auto& [other, total] : region.senders().totals()) {
-        if (total.speaker == frame.here())
+        if (total.leader == frame.here())
             loads.add_send(1, level_to_region(frame, other), total.num_items);
     }
     for (const auto& [other, total] : region.receivers().totals()) {
-        if (total.speaker == frame.here())
+        if (total.leader == frame.here())
             loads.add_receive(1, level_to_region(frame, other), region.arriving(total.num_items));
     }
 }
 
 // The third: to the members that the items are for.
-void share_out(const estimate_frame& frame, const region_summary& region, stage_loads& loads) {
+void share_out(const estimate_frame& frame, const region_summary& region, stage_cost& loads) {
     items_by_rank to;
     region.receivers().add_shares(frame.here(), to);
     items_by_rank from;
     for (const auto& [other, total] : region.receivers().totals()) {
-        if (total.speaker == frame.here()) continue;
+        if (total.leader == frame.here()) continue;
         for (const auto& [member, num_items] : total.shares) {
             if (member != frame.here()) continue;
-            from[total.speaker] += num_items;
+            from[total.leader] += num_items;
             loads.await(1, level_to_region(frame, other), region.arriving(total.num_items));
         }
     }
@@ -106,7 +105,7 @@ member_summary summarize_member(const estimate_frame& frame) {
 }
 
 receives_by_rank receives_by_counterpart(const estimate_frame& frame, const route& r) {
-    const speaker_table none;
+    const leader_table none;
     receives_by_rank receives;
     for (std::size_t e = 0; e < frame.receives.ranks().size(); ++e) {
         const rank_t source = frame.receives.ranks()[e];
@@ -117,7 +116,7 @@ receives_by_rank receives_by_counterpart(const estimate_frame& frame, const rout
 }
 
 void follow_counterparts(const estimate_frame& frame, const region_summary& region,
-                         const receives_by_rank& by_counterpart, stage_loads& loads,
+                         const receives_by_rank& by_counterpart, stage_cost& loads,
                          node_items& across) {
     const auto& regions = frame.regions();
     const region_t own = regions.region_of(frame.here());
@@ -146,9 +145,9 @@ void follow_counterparts(const estimate_frame& frame, const region_summary& regi
     add_arriving(region, across);
 }
 
-void follow_speakers(const estimate_frame& frame, const region_summary& region, stage_loads& loads,
-                     node_items& across) {
-    bring_to_speakers(frame, region, loads);
+void follow_leaders(const estimate_frame& frame, const region_summary& region, stage_cost& loads,
+                    node_items& across) {
+    bring_to_leaders(frame, region, loads);
     cross(frame, region, loads);
     share_out(frame, region, loads);
     for (const auto& [other, total] : region.senders().totals()) across.sent += total.num_items;

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "region_summary.hpp"
-#include "stage_loads.hpp"
+#include "stage_cost.hpp"
 
 namespace crossdock {
 
@@ -20,12 +20,12 @@ receives_by_rank receives_by_counterpart(const estimate_frame& frame, const rout
 /// @brief Adds to `two_step`, whose sends of the first stage are there, all else.
 /// @param across  receives what the node gets in the first stage
 void follow_counterparts(const estimate_frame& frame, const region_summary& region,
-                         const receives_by_rank& by_counterpart, stage_loads& loads,
+                         const receives_by_rank& by_counterpart, stage_cost& loads,
                          node_items& across);
 
 /// @brief Adds the three stages of `three_step`.
 /// @param across  receives what the node sends and gets in the second stage
-void follow_speakers(const estimate_frame& frame, const region_summary& region, stage_loads& loads,
-                     node_items& across);
+void follow_leaders(const estimate_frame& frame, const region_summary& region, stage_cost& loads,
+                    node_items& across);
 
 }  // namespace crossdock

@@ -4,8 +4,8 @@
 #include <bit>
 
 #include "crossdock/route/two_step.hpp"
-#include "followed_regions.hpp"
-#include "followed_steps.hpp"
+#include "region_trace.hpp"
+#include "route_trace_steps.hpp"
 #include "scaled.hpp"
 
 namespace crossdock {
@@ -46,7 +46,7 @@ class route_estimator::implementation {
         for (const auto& candidate : candidates_) {
             if (is_by_counterparts(*candidate))
                 by_counterpart_ = receives_by_counterpart(frame_, *candidate);
-            const auto& followed = followed_.emplace_back(follow(*candidate));
+            const auto& followed = trace_.emplace_back(follow(*candidate));
             for (std::size_t t = 0; t < followed.sends.size(); ++t)
                 own_.stages.push_back(network_items(followed.sends[t], followed.receives[t]));
         }
@@ -78,7 +78,7 @@ class route_estimator::implementation {
         std::size_t first_stage = 0;
         for (std::size_t c = 0; c < candidates_.size(); ++c) {
             prices_.push_back(price(c, first_stage));
-            first_stage += followed_[c].sends.size();
+            first_stage += trace_[c].sends.size();
         }
     }
 
@@ -86,28 +86,28 @@ class route_estimator::implementation {
 
   private:
     // A candidate, stage by stage; empty where the members of the region know it together only.
-    struct followed_route {
-        std::vector<followed_stage> sends;
-        std::vector<followed_stage> receives;
+    struct route_trace {
+        std::vector<traced_stage> sends;
+        std::vector<traced_stage> receives;
     };
 
-    static bool is_by_speakers(const route& r) { return r.is_balanced(); }
+    static bool is_by_leaders(const route& r) { return r.is_balanced(); }
     static bool is_by_counterparts(const route& r) {
         return dynamic_cast<const two_step_route*>(&r) != nullptr;
     }
 
-    static stage_items network_items(const followed_stage& sends, const followed_stage& receives) {
+    static stage_items network_items(const traced_stage& sends, const traced_stage& receives) {
         return {{scaled(sends.num_network_items, sends.share()),
                  scaled(receives.num_network_items, receives.share())},
                 {sends.num_network_items, receives.num_network_items}};
     }
 
-    followed_route follow(const route& r) const {
+    route_trace follow(const route& r) const {
         const auto num_stages = static_cast<std::size_t>(r.num_stages());
-        followed_route followed;
+        route_trace followed;
         if (is_by_counterparts(r)) {
             followed.sends = follow_sends(frame_, r, 1);
-        } else if (!is_by_speakers(r)) {
+        } else if (!is_by_leaders(r)) {
             followed.sends = follow_sends(frame_, r, r.num_stages());
             followed.receives = follow_receives(frame_, r, followed.sends);
         }
@@ -119,11 +119,11 @@ class route_estimator::implementation {
     // Members of a region together know their part in routes by region: it is no different alone.
     estimated_route price(std::size_t candidate, std::size_t first_stage) const {
         const auto together = price(candidate, first_stage, &stage_items::together,
-                                    [](const followed_stage&) { return 1.0; });
+                                    [](const traced_stage&) { return 1.0; });
         const route& r = *candidates_[candidate];
-        if (is_by_speakers(r) || is_by_counterparts(r)) return {together, together};
+        if (is_by_leaders(r) || is_by_counterparts(r)) return {together, together};
         return {price(candidate, first_stage, &stage_items::alone,
-                      [](const followed_stage& stage) { return stage.share(); }),
+                      [](const traced_stage& stage) { return stage.share(); }),
                 together};
     }
 
@@ -133,8 +133,8 @@ class route_estimator::implementation {
     std::vector<stage_price> price(std::size_t candidate, std::size_t first_stage,
                                    node_items stage_items::*of_node, PartOf&& part_of) const {
         const route& r = *candidates_[candidate];
-        const auto& [sends, receives] = followed_[candidate];
-        stage_loads loads(frame_, r.num_stages());
+        const auto& [sends, receives] = trace_[candidate];
+        stage_cost loads(frame_, r.num_stages());
         std::vector<node_items> nodes;
         for (std::size_t t = 0; t < sends.size(); ++t) {
             const int stage = static_cast<int>(t);
@@ -144,8 +144,8 @@ class route_estimator::implementation {
                 loads.add_receive(stage, level, scaled(num_items, part_of(receives[t])));
             nodes.push_back(region_.stages()[first_stage + t].*of_node);
         }
-        if (is_by_speakers(r)) {
-            follow_speakers(frame_, region_, loads, nodes[1]);
+        if (is_by_leaders(r)) {
+            follow_leaders(frame_, region_, loads, nodes[1]);
         } else if (is_by_counterparts(r)) {
             follow_counterparts(frame_, region_, by_counterpart_, loads, nodes[0]);
         } else {
@@ -162,8 +162,8 @@ class route_estimator::implementation {
     const std::vector<std::unique_ptr<route>>& candidates_;
     member_summary own_;
     region_summary region_;
-    receives_by_rank by_counterpart_;       // of `two_step`
-    std::vector<followed_route> followed_;  // by candidate, as are prices
+    receives_by_rank by_counterpart_;  // of `two_step`
+    std::vector<route_trace> trace_;   // by candidate, as are prices
     std::vector<estimated_route> prices_;
 };
 

@@ -1,4 +1,4 @@
-#include "followed_steps.hpp"
+#include "route_trace_steps.hpp"
 
 #include <map>
 #include <set>
@@ -21,8 +21,8 @@ class step_collector {
     }
 
     // `factor`: what is left of all items.
-    followed_stage take(std::size_t num_ranks, double factor) const {
-        followed_stage stage;
+    traced_stage take(std::size_t num_ranks, double factor) const {
+        traced_stage stage;
         for (const auto& [distance, one] : steps_) {
             const count_t num_items = scaled(one.num_items, factor);
             stage.steps.push_back({one.level, num_items});
@@ -40,11 +40,11 @@ class step_collector {
 
 }  // namespace
 
-std::vector<followed_stage> follow_sends(const estimate_frame& frame, const route& r,
-                                         int num_stages) {
-    const speaker_table none;
+std::vector<traced_stage> follow_sends(const estimate_frame& frame, const route& r,
+                                       int num_stages) {
+    const leader_table none;
     const auto& destinations = frame.sends.ranks();
-    std::vector<followed_stage> stages;
+    std::vector<traced_stage> stages;
     std::vector<hop> hops(destinations.size(), {frame.here(), frame.here()});
     for (int t = 0; t < num_stages; ++t) {
         std::set<rank_t> senders;
@@ -65,10 +65,10 @@ std::vector<followed_stage> follow_sends(const estimate_frame& frame, const rout
     return stages;
 }
 
-std::vector<followed_stage> follow_receives(const estimate_frame& frame, const route& r,
-                                            const std::vector<followed_stage>& sends) {
-    const speaker_table none;
-    std::vector<followed_stage> stages;
+std::vector<traced_stage> follow_receives(const estimate_frame& frame, const route& r,
+                                          const std::vector<traced_stage>& sends) {
+    const leader_table none;
+    std::vector<traced_stage> stages;
     std::vector<rank_t> here = frame.receives.ranks();
     for (int t = 0; t < r.num_stages(); ++t) {
         std::set<rank_t> receivers;

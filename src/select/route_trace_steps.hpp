@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "stage_loads.hpp"
+#include "stage_cost.hpp"
 
 namespace crossdock {
 
@@ -26,7 +26,7 @@ struct alike_steps {
 ///
 /// Each is taken to be a message of one rank, on which these items pass as others' items pass here. Of the
 /// first stage's sends and the last stage's receives that is so.
-struct followed_stage {
+struct traced_stage {
     std::vector<alike_steps> steps;
     count_t num_items = 0;          ///< of all steps
     count_t num_network_items = 0;  ///< of these, those that go to another node
@@ -45,12 +45,11 @@ struct followed_stage {
 };
 
 /// @brief What the rank sends in the stages [0, num_stages).
-std::vector<followed_stage> follow_sends(const estimate_frame& frame, const route& r,
-                                         int num_stages);
+std::vector<traced_stage> follow_sends(const estimate_frame& frame, const route& r, int num_stages);
 
 /// @brief What the rank receives in all stages.
 /// @param sends  as `follow_sends` returns it: as many items of others are equal as of its own
-std::vector<followed_stage> follow_receives(const estimate_frame& frame, const route& r,
-                                            const std::vector<followed_stage>& sends);
+std::vector<traced_stage> follow_receives(const estimate_frame& frame, const route& r,
+                                          const std::vector<traced_stage>& sends);
 
 }  // namespace crossdock

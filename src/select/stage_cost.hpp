@@ -33,9 +33,9 @@ struct estimate_frame {
 };
 
 /// @brief The stages of one rank on one route, filled message by message.
-class stage_loads {
+class stage_cost {
   public:
-    stage_loads(const estimate_frame& frame, int num_stages)
+    stage_cost(const estimate_frame& frame, int num_stages)
         : frame_(frame), stages_(static_cast<std::size_t>(num_stages), stage_pricer(frame.m)) {}
 
     void add_send(int stage, locality_level level, count_t num_items) {

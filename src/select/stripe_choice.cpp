@@ -1,11 +1,11 @@
-#include "crossdock/select/lane_choice.hpp"
+#include "crossdock/select/stripe_choice.hpp"
 
 #include <algorithm>
 #include <cmath>
 
 namespace crossdock {
 
-count_t suggest_lane_bytes(const machine& m, rank_t ranks_per_node, rank_t senders_per_node) {
+count_t suggest_stripe_bytes(const machine& m, rank_t ranks_per_node, rank_t senders_per_node) {
     const auto& network = m.at(locality_level::network);
     const double rank_seconds = network.rendezvous.seconds_per_byte;
     const double node_seconds = senders_per_node * m.injection_seconds_per_byte;
@@ -14,9 +14,9 @@ count_t suggest_lane_bytes(const machine& m, rank_t ranks_per_node, rank_t sende
         std::max(rank_seconds * senders_per_node / ranks_per_node, node_seconds);
     const double saved = whole - shared_out;
     if (saved <= 0) return 0;
-    const double lane_seconds =
+    const double stripe_seconds =
         network.send_overhead_seconds + network.receive_overhead_seconds + 2 * m.hand_over_seconds;
-    return std::max(static_cast<count_t>(std::ceil(lane_seconds / saved)),
+    return std::max(static_cast<count_t>(std::ceil(stripe_seconds / saved)),
                     network.rendezvous_bytes + 1);
 }
 

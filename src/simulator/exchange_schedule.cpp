@@ -109,7 +109,7 @@ class exchange_writer {
     // Messages along a route whose places are ranks, a bundle for every partner in every stage. Sources and
     // destinations are places.
     void carry(const route& way, const std::vector<rank_t>& ranks, directed_messages&& messages) {
-        const speaker_table nobody_agreed;
+        const leader_table nobody_agreed;
         for (int stage = 0; stage < way.num_stages(); ++stage) {
             bundles leaving(way, stage, ranks.size());
             for (auto& [here, destination, bytes, num_envelopes] : messages) {
@@ -166,10 +166,10 @@ class exchange_writer {
     }
 
     void carry_inside(by_region&& divided, const machine& m) {
-        std::unordered_map<rank_t, std::unique_ptr<route>> ways;
+        std::unordered_map<rank_t, std::unique_ptr<route>> links;
         for (region_t region = 0; region < regions_.num_regions(); ++region) {
             const rank_t size = regions_.region_size(region);
-            auto& way = ways[size];
+            auto& way = links[size];
             if (!way) way = make_inside_route(size, m);
             std::vector<rank_t> ranks;
             for (rank_t local = 0; local < size; ++local)

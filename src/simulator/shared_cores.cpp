@@ -4,8 +4,8 @@
 
 namespace crossdock {
 
-shared_cores::shared_cores(int num_cores, rank_t num_ranks, picoseconds turn)
-    : cores_(static_cast<std::size_t>(std::min(num_cores, num_ranks))), turn_(turn) {
+shared_cores::shared_cores(int num_cores, rank_t num_ranks, picoseconds slice)
+    : cores_(static_cast<std::size_t>(std::min(num_cores, num_ranks))), slice_(slice) {
     if (cores_.empty()) return;
     for (rank_t rank = 0; rank < num_ranks; ++rank) ++core_of(rank).num_ranks;
 }
@@ -16,32 +16,32 @@ static std::uint32_t looks_until(std::uint32_t place, std::uint32_t first,
     return (place + num_ranks - first) % num_ranks + 1;
 }
 
-shared_cores::next_turn shared_cores::announce(rank_t rank, core& c,
-                                               std::uint32_t num_looks) const {
+shared_cores::next_slice shared_cores::announce(rank_t rank, core& c,
+                                                std::uint32_t num_looks) const {
     c.num_looks = num_looks;
-    return {rank, c.time + num_looks * turn_};
+    return {rank, c.time + num_looks * slice_};
 }
 
 // Those that began before now found nothing.
 void shared_cores::pass_looks(core& c, picoseconds now) const {
     if (now <= c.time) return;
-    if (turn_ == 0) {
+    if (slice_ == 0) {
         c.time = now;
         return;
     }
-    const auto num_passed = (now - c.time + turn_ - 1) / turn_;
-    c.time += num_passed * turn_;
+    const auto num_passed = (now - c.time + slice_ - 1) / slice_;
+    c.time += num_passed * slice_;
     c.place = static_cast<std::uint32_t>((c.place + num_passed) % c.num_ranks);
 }
 
-std::optional<shared_cores::next_turn> shared_cores::want(rank_t rank, picoseconds now) {
+std::optional<shared_cores::next_slice> shared_cores::want(rank_t rank, picoseconds now) {
     core& c = core_of(rank);
     c.wanting.insert(place_of(rank));
     if (c.is_busy) return std::nullopt;
     if (c.num_looks == 0) pass_looks(c, now);
     const auto num_looks = looks_until(place_of(rank), c.place, c.num_ranks);
     if (c.num_looks > 0) {
-        const bool has_looked = c.time + (num_looks - 1) * turn_ < now;
+        const bool has_looked = c.time + (num_looks - 1) * slice_ < now;
         if (has_looked || num_looks >= c.num_looks) return std::nullopt;
     }
     return announce(rank, c, num_looks);
@@ -50,14 +50,14 @@ std::optional<shared_cores::next_turn> shared_cores::want(rank_t rank, picosecon
 bool shared_cores::begin(rank_t rank, picoseconds now) {
     core& c = core_of(rank);
     const auto num_looks = looks_until(place_of(rank), c.place, c.num_ranks);
-    if (c.is_busy || num_looks != c.num_looks || c.time + num_looks * turn_ != now) return false;
+    if (c.is_busy || num_looks != c.num_looks || c.time + num_looks * slice_ != now) return false;
     c.wanting.erase(place_of(rank));
     c.is_busy = true;
     c.num_looks = 0;
     return true;
 }
 
-std::optional<shared_cores::next_turn> shared_cores::give_up(rank_t rank, picoseconds now) {
+std::optional<shared_cores::next_slice> shared_cores::give_up(rank_t rank, picoseconds now) {
     core& c = core_of(rank);
     c.is_busy = false;
     c.time = now;

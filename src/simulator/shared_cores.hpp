@@ -13,8 +13,8 @@ namespace crossdock {
 
 /// @brief Cores that serve ranks in turn: rank r is on core r modulo their number.
 ///
-/// A rank that has nothing to do looks, and gives its core up after `turn`; one that has something does all
-/// of it after that. So a rank waits until the turn comes round to it, also on a core that does nothing
+/// A rank that has nothing to do looks, and gives its core up after `slice`; one that has something does all
+/// of it after that. So a rank waits until the time slice comes round to it, also on a core that does nothing
 /// else:
 ///
 ///     1 core, 4 ranks; rank 2 has something to do from x on
@@ -22,25 +22,25 @@ namespace crossdock {
 ///                  x     ^
 class shared_cores {
   public:
-    /// @brief When a rank's turn comes.
-    struct next_turn {
+    /// @brief When a rank's time slice comes.
+    struct next_slice {
         rank_t rank;
         picoseconds start;
     };
 
     /// @param num_cores  0: every rank has its own, and nothing else is called
-    shared_cores(int num_cores, rank_t num_ranks, picoseconds turn);
+    shared_cores(int num_cores, rank_t num_ranks, picoseconds slice);
 
     /// @brief A rank that is not working has something to do.
-    /// @return its turn, if that is the core's next; an earlier answer of the core is void then
-    std::optional<next_turn> want(rank_t rank, picoseconds now);
+    /// @return its time slice, if that is the core's next; an earlier answer of the core is void then
+    std::optional<next_slice> want(rank_t rank, picoseconds now);
 
-    /// @brief Whether a turn that was announced comes; its rank is working then.
+    /// @brief Whether a time slice that was announced comes; its rank is working then.
     bool begin(rank_t rank, picoseconds now);
 
     /// @brief The working rank has nothing to do any more.
-    /// @return the next turn of its core, if a rank wants one
-    std::optional<next_turn> give_up(rank_t rank, picoseconds now);
+    /// @return the next time slice of its core, if a rank wants one
+    std::optional<next_slice> give_up(rank_t rank, picoseconds now);
 
   private:
     struct core {
@@ -49,18 +49,18 @@ class shared_cores {
         picoseconds time = 0;
         std::set<std::uint32_t> wanting;
         bool is_busy = false;
-        std::uint32_t num_looks = 0;  // until the next turn; 0: none is announced
+        std::uint32_t num_looks = 0;  // until the next time slice; 0: none is announced
     };
 
     core& core_of(rank_t rank) { return cores_[static_cast<std::size_t>(rank) % cores_.size()]; }
     std::uint32_t place_of(rank_t rank) const {
         return static_cast<std::uint32_t>(static_cast<std::size_t>(rank) / cores_.size());
     }
-    next_turn announce(rank_t rank, core& c, std::uint32_t num_looks) const;
+    next_slice announce(rank_t rank, core& c, std::uint32_t num_looks) const;
     void pass_looks(core& c, picoseconds now) const;
 
     std::vector<core> cores_;
-    picoseconds turn_;
+    picoseconds slice_;
 };
 
 }  // namespace crossdock

@@ -25,7 +25,7 @@ picoseconds for_bytes(double seconds_per_byte, count_t num_bytes) {
 
 enum class event_kind : std::uint8_t {
     rank_starts,
-    turn_comes,     // of a rank, on a shared core
+    slice_comes,    // of a rank, on a shared core
     core_is_done,   // of a rank
     request_comes,  // of a rendezvous, at the receiver
     head_comes,     // the first byte of a message
@@ -64,11 +64,11 @@ struct rank_state {
 };
 
 // The times until which a way is taken, and how long what passes takes it.
-struct ways {
+struct links {
     std::vector<picoseconds> out;
     std::vector<picoseconds> in;
 
-    explicit ways(std::size_t count) : out(count), in(count) {}
+    explicit links(std::size_t count) : out(count), in(count) {}
 };
 
 class replay {
@@ -86,9 +86,9 @@ class replay {
           ranks_(static_cast<std::size_t>(s.num_ranks())),
           waiting_(count_receives()),
           unexpected_(waiting_),
-          rank_ways_(ranks_.size()),
-          node_ways_(static_cast<std::size_t>(layout.nodes().num_regions())),
-          cores_(m.num_cores, s.num_ranks(), to_picoseconds(m.turn_seconds)),
+          rank_links_(ranks_.size()),
+          node_links_(static_cast<std::size_t>(layout.nodes().num_regions())),
+          cores_(m.num_cores, s.num_ranks(), to_picoseconds(m.time_slice_seconds)),
           random_(options.seed) {
         index_operations();
     }
@@ -175,7 +175,7 @@ class replay {
     void handle(const event& e) {
         switch (e.kind) {
             case event_kind::rank_starts: return start(static_cast<rank_t>(e.index));
-            case event_kind::turn_comes: return take_turn(static_cast<rank_t>(e.index));
+            case event_kind::slice_comes: return take_slice(static_cast<rank_t>(e.index));
             case event_kind::core_is_done: return finish_current(static_cast<rank_t>(e.index));
             case event_kind::request_comes: return take_request(e.index);
             case event_kind::head_comes: return take_head(e.index);
@@ -217,11 +217,12 @@ class replay {
         await(cores_.want(rank, now_));
     }
 
-    void await(const std::optional<shared_cores::next_turn>& turn) {
-        if (turn) push(turn->start, event_kind::turn_comes, static_cast<std::uint32_t>(turn->rank));
+    void await(const std::optional<shared_cores::next_slice>& slice) {
+        if (slice)
+            push(slice->start, event_kind::slice_comes, static_cast<std::uint32_t>(slice->rank));
     }
 
-    void take_turn(rank_t rank) {
+    void take_slice(rank_t rank) {
         if (cores_.begin(rank, now_)) begin_next(rank, now_);
     }
 
@@ -314,7 +315,7 @@ class replay {
             push(now_ + to_picoseconds(latency), event_kind::request_comes, receive);
         } else {
             const auto latency = machine_.at(level_of(send)).eager.latency_seconds;
-            begin_way(receive, now_, to_picoseconds(latency));
+            begin_link(receive, now_, to_picoseconds(latency));
         }
     }
 
@@ -338,12 +339,12 @@ class replay {
         return static_cast<std::size_t>(layout_.nodes().region_of(rank));
     }
 
-    void begin_way(std::uint32_t receive, picoseconds earliest, picoseconds latency) {
+    void begin_link(std::uint32_t receive, picoseconds earliest, picoseconds latency) {
         const rank_t source = operation_at(receive).peer;
-        auto& rank_out = rank_ways_.out[static_cast<std::size_t>(source)];
+        auto& rank_out = rank_links_.out[static_cast<std::size_t>(source)];
         auto begin = std::max(earliest, rank_out);
         if (level_of(receive) == locality_level::network) {
-            auto& node_out = node_ways_.out[node_of(source)];
+            auto& node_out = node_links_.out[node_of(source)];
             begin = std::max(begin, node_out);
             node_out = begin + node_time(receive);
         }
@@ -353,10 +354,10 @@ class replay {
 
     void take_head(std::uint32_t receive) {
         const rank_t here = rank_of_[receive];
-        auto& rank_in = rank_ways_.in[static_cast<std::size_t>(here)];
+        auto& rank_in = rank_links_.in[static_cast<std::size_t>(here)];
         auto end = std::max(now_, rank_in) + bytes_time(receive);
         if (level_of(receive) == locality_level::network) {
-            auto& node_in = node_ways_.in[node_of(here)];
+            auto& node_in = node_links_.in[node_of(here)];
             node_in = std::max(node_in, now_) + node_time(receive);
             end = std::max(end, node_in);
         }
@@ -374,7 +375,7 @@ class replay {
         auto& message = messages_[receive];
         message.is_requested = true;
         const auto latency = machine_.at(level_of(receive)).rendezvous.latency_seconds;
-        if (message.is_posted) return begin_way(receive, message.sent, to_picoseconds(latency));
+        if (message.is_posted) return begin_link(receive, message.sent, to_picoseconds(latency));
         note_unexpected(receive);
     }
 
@@ -399,7 +400,7 @@ class replay {
         if (message.has_come) {
             enqueue(receive);
         } else {
-            begin_way(receive, now_, handshake_of(receive));
+            begin_link(receive, now_, handshake_of(receive));
         }
     }
 
@@ -445,8 +446,8 @@ class replay {
     std::vector<rank_state> ranks_;
     search_queues waiting_;     // receives
     search_queues unexpected_;  // messages that no receive waits for
-    ways rank_ways_;
-    ways node_ways_;
+    links rank_links_;
+    links node_links_;
     shared_cores cores_;
 
     std::priority_queue<event, std::vector<event>, std::greater<>> events_;

@@ -1,4 +1,4 @@
-#include "item_divider.hpp"
+#include "bucket_by_worker.hpp"
 
 #include <cstring>
 
@@ -9,7 +9,7 @@ namespace crossdock {
 namespace {
 
 template <class Use>
-void with_tags(const chunk& c, const chunk_shape& shape, const Use& use) {
+void with_tags(const chunk& c, const chunk_layout& shape, const Use& use) {
     if (shape.tag_bytes(c.channel()) == 2) {
         use(reinterpret_cast<const std::uint16_t*>(c.tags()));
     } else {
@@ -20,7 +20,7 @@ void with_tags(const chunk& c, const chunk_shape& shape, const Use& use) {
 }  // namespace
 
 // Two passes over all items, each a few instructions for one.
-int item_divider::divide_here(const chunk& c, const chunk_shape& shape) {
+int bucket_by_worker::divide_here(const chunk& c, const chunk_layout& shape) {
     const int channel = c.channel();
     if (shape.has_records(channel)) {
         return divide(
@@ -61,7 +61,7 @@ int item_divider::divide_here(const chunk& c, const chunk_shape& shape) {
 }
 
 // units_ becomes where the next item of each worker goes.
-int item_divider::set_offsets(const chunk& c, int group) {
+int bucket_by_worker::set_offsets(const chunk& c, int group) {
     int only = -1;
     int num_shares = 0;
     std::uint32_t sum = 0;
@@ -79,7 +79,7 @@ int item_divider::set_offsets(const chunk& c, int group) {
     return num_shares == 1 ? only : -1;
 }
 
-void item_divider::move_items(const chunk& c, const chunk_shape& shape) {
+void bucket_by_worker::move_items(const chunk& c, const chunk_layout& shape) {
     const int channel = c.channel();
     const std::size_t item_bytes = shape.item_bytes(channel);
     const std::uint32_t num_left = c.head().items;
@@ -105,7 +105,7 @@ void item_divider::move_items(const chunk& c, const chunk_shape& shape) {
     if (has_sources) std::memcpy(c.sources(), sources_.data(), num_left * sizeof(std::uint32_t));
 }
 
-void item_divider::move_records(const chunk& c) {
+void bucket_by_worker::move_records(const chunk& c) {
     items_.resize(c.head().units);
     std::uint32_t at = 0;
     for (const std::uint32_t number : numbers_) {

@@ -10,24 +10,24 @@
 
 namespace crossdock {
 
-class item_divider {
+class bucket_by_worker {
   public:
     static constexpr std::uint32_t elsewhere = ~std::uint32_t{0};
 
-    // number_of(tag): of the worker in its place, or `elsewhere` for items that travel on.
+    // number_of(tag): of the worker in its endpoint, or `elsewhere` for items that travel on.
     // travels_on(position, bytes, tag, source): called with each of these, in their order.
     // Sets the chunk's offsets, units and items to what is left. Gives the only worker whose share
     // is not empty, or -1 if there are several or none.
     template <class NumberOf, class TravelsOn>
-    int divide(const chunk& c, const chunk_shape& shape, const NumberOf& number_of,
+    int divide(const chunk& c, const chunk_layout& shape, const NumberOf& number_of,
                const TravelsOn& travels_on);
 
-    // As `divide`, where tags are numbers of workers of this place.
-    int divide_here(const chunk& c, const chunk_shape& shape);
+    // As `divide`, where tags are numbers of workers of this endpoint.
+    int divide_here(const chunk& c, const chunk_layout& shape);
 
   private:
     int set_offsets(const chunk& c, int group);
-    void move_items(const chunk& c, const chunk_shape& shape);
+    void move_items(const chunk& c, const chunk_layout& shape);
     void move_records(const chunk& c);
 
     std::vector<std::uint32_t> numbers_;  // per item
@@ -37,8 +37,8 @@ class item_divider {
 };
 
 template <class NumberOf, class TravelsOn>
-int item_divider::divide(const chunk& c, const chunk_shape& shape, const NumberOf& number_of,
-                         const TravelsOn& travels_on) {
+int bucket_by_worker::divide(const chunk& c, const chunk_layout& shape, const NumberOf& number_of,
+                             const TravelsOn& travels_on) {
     const int channel = c.channel();
     const std::uint32_t units = c.head().units;
     units_.assign(static_cast<std::size_t>(shape.group_size()) + 1, 0);

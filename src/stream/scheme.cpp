@@ -27,15 +27,15 @@ constexpr std::array<named_scheme, 6> names{{{stream_scheme::automatic, "auto"},
                                              {stream_scheme::node, "node"}}};
 
 // Buffers that one source fills.
-count_t num_buffers(stream_scheme scheme, count_t num_places, int num_workers) {
-    return scheme == stream_scheme::ww ? num_places * num_workers : num_places;
+count_t num_buffers(stream_scheme scheme, count_t num_endpoints, int num_workers) {
+    return scheme == stream_scheme::ww ? num_endpoints * num_workers : num_endpoints;
 }
 
 // Of g N items of a worker.
 buffering buffering_of(stream_scheme scheme, const stream_shape& shape) {
-    const auto [num_places, num_workers, buffer_items, item_bytes] = shape;
+    const auto [num_endpoints, num_workers, buffer_items, item_bytes] = shape;
     const bool is_ww = scheme == stream_scheme::ww;
-    const count_t held = max_buffered_items(scheme, buffer_items, num_places, num_workers);
+    const count_t held = max_buffered_items(scheme, buffer_items, num_endpoints, num_workers);
     const auto per_item = [&, items = buffer_items](double number) {
         return number / static_cast<double>(items);
     };
@@ -69,17 +69,17 @@ stream_scheme stream_scheme_from_string(std::string_view name) {
                 fmt::format("unknown scheme \"{}\"; there are auto, ww, wps, wsp, pp, node", name));
 }
 
-count_t max_buffered_items(stream_scheme scheme, count_t buffer_items, count_t num_places,
+count_t max_buffered_items(stream_scheme scheme, count_t buffer_items, count_t num_endpoints,
                            int num_workers) {
     const count_t sources = fills_together(scheme) ? 1 : num_workers;
-    return buffer_items * num_buffers(scheme, num_places, num_workers) * sources;
+    return buffer_items * num_buffers(scheme, num_endpoints, num_workers) * sources;
 }
 
 message_bounds stream_message_bounds(stream_scheme scheme, count_t num_items, count_t buffer_items,
-                                     count_t num_places, int num_workers) {
+                                     count_t num_endpoints, int num_workers) {
     const count_t full = num_items / buffer_items;
     const count_t least = full + (num_items % buffer_items == 0 ? 0 : 1);
-    return {least, full + std::min(num_items, num_buffers(scheme, num_places, num_workers))};
+    return {least, full + std::min(num_items, num_buffers(scheme, num_endpoints, num_workers))};
 }
 
 stream_scheme choose_stream_scheme(const stream_shape& shape, const machine& m) {

@@ -14,8 +14,8 @@ constexpr std::size_t aligned(std::size_t bytes) { return (bytes + 63) / 64 * 64
 
 }  // namespace
 
-chunk_shape::chunk_shape(std::span<const stream_channel> channels, int group_size, int tag_bytes,
-                         int source_bytes)
+chunk_layout::chunk_layout(std::span<const stream_channel> channels, int group_size, int tag_bytes,
+                           int source_bytes)
     : channels_(channels.begin(), channels.end()),
       group_size_(group_size),
       tag_bytes_(tag_bytes),
@@ -46,8 +46,8 @@ void chunk::add_sample(std::uint32_t position, std::int64_t nanoseconds) const n
     head().sample_positions[slot] = position;
 }
 
-chunk_memory::chunk_memory(const chunk_shape& shape, const sizes& s, std::vector<std::byte*> blocks,
-                           int here)
+chunk_memory::chunk_memory(const chunk_layout& shape, const sizes& s,
+                           std::vector<std::byte*> blocks, int here)
     : shape_(shape), sizes_(s), blocks_(std::move(blocks)), here_(here) {
     const auto workers = static_cast<std::size_t>(s.num_workers);
     shared_at_ = line * (2 * workers + workers + 1);
@@ -55,7 +55,7 @@ chunk_memory::chunk_memory(const chunk_shape& shape, const sizes& s, std::vector
         shared_at_ + aligned((s.num_shared_buffers + num_shared_counts) * sizeof(std::uint64_t));
 }
 
-std::size_t chunk_memory::block_bytes(const chunk_shape& shape, const sizes& s) {
+std::size_t chunk_memory::block_bytes(const chunk_layout& shape, const sizes& s) {
     const std::size_t num_chunks =
         static_cast<std::size_t>(s.num_workers) * s.chunks_per_worker + s.chunks_to_receive;
     if (num_chunks >= (std::size_t{1} << chunk_bits)) {
@@ -101,7 +101,7 @@ std::atomic<chunk_ref>& chunk_memory::free_list(int process, std::uint32_t owner
         blocks_[index(process)] + line * (2 * index(sizes_.num_workers) + owner));
 }
 
-// Where a place is a process, its workers' links are the first ones; of a node, all processes'.
+// Where an endpoint is a process, its workers' links are the first ones; of a node, all processes'.
 chunk_ref& chunk_memory::link(chunk_ref ref, int process, int worker) const noexcept {
     const bool is_node = shape_.group_size() > sizes_.num_workers;
     return at(ref).links()[index((is_node ? process * sizes_.num_workers : 0) + worker)];

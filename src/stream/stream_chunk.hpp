@@ -61,11 +61,11 @@ static_assert(std::atomic<std::uint32_t>::is_always_lock_free &&
 
 // Where the parts of a chunk lie; equal for all channels but for the payload.
 //
-//     state | links: one per worker of the place | head | offsets: one more | items | tags | sources
-class chunk_shape {
+//     state | links: one per worker of the endpoint | head | offsets: one more | items | tags | sources
+class chunk_layout {
   public:
-    chunk_shape(std::span<const stream_channel> channels, int group_size, int tag_bytes,
-                int source_bytes);
+    chunk_layout(std::span<const stream_channel> channels, int group_size, int tag_bytes,
+                 int source_bytes);
 
     std::size_t stride() const noexcept { return stride_; }
     std::size_t item_bytes(int channel) const noexcept {
@@ -118,7 +118,8 @@ class chunk_shape {
 // A chunk where it lies; a pointer with names.
 class chunk {
   public:
-    chunk(std::byte* memory, const chunk_shape& shape) noexcept : memory_(memory), shape_(&shape) {}
+    chunk(std::byte* memory, const chunk_layout& shape) noexcept
+        : memory_(memory), shape_(&shape) {}
 
     chunk_state& state() const noexcept { return *reinterpret_cast<chunk_state*>(memory_); }
     chunk_head& head() const noexcept {
@@ -169,7 +170,7 @@ class chunk {
 
   private:
     std::byte* memory_;
-    const chunk_shape* shape_;
+    const chunk_layout* shape_;
 };
 
 template <class Use>
@@ -206,16 +207,16 @@ class chunk_memory {
     };
 
     // blocks: the memory of each process of the node; `here` is the own one.
-    chunk_memory(const chunk_shape& shape, const sizes& s, std::vector<std::byte*> blocks,
+    chunk_memory(const chunk_layout& shape, const sizes& s, std::vector<std::byte*> blocks,
                  int here);
 
-    static std::size_t block_bytes(const chunk_shape& shape, const sizes& s);
+    static std::size_t block_bytes(const chunk_layout& shape, const sizes& s);
 
     // Makes the own block: all chunks are free. Before any other process looks at it.
     void initialize();
 
     int here() const noexcept { return here_; }
-    const chunk_shape& shape() const noexcept { return shape_; }
+    const chunk_layout& shape() const noexcept { return shape_; }
     const sizes& numbers() const noexcept { return sizes_; }
 
     chunk at(chunk_ref ref) const noexcept {
@@ -276,7 +277,7 @@ class chunk_memory {
     std::atomic<chunk_ref>& free_list(int process, std::uint32_t owner) const noexcept;
     chunk_ref& link(chunk_ref ref, int process, int worker) const noexcept;
 
-    chunk_shape shape_;
+    chunk_layout shape_;
     sizes sizes_;
     std::vector<std::byte*> blocks_;
     int here_;

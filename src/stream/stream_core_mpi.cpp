@@ -10,10 +10,10 @@
 #include <thread>
 #include <utility>
 
-#include "stream_carrier_mpi.hpp"
 #include "stream_engine.hpp"
 #include "stream_memory_mpi.hpp"
 #include "stream_setup_mpi.hpp"
+#include "stream_transport_mpi.hpp"
 
 namespace crossdock {
 
@@ -57,13 +57,13 @@ struct stream_core::parts {
     communicator comm;
     stream_options options;
     stream_layout layout;
-    chunk_shape shape;
+    chunk_layout shape;
     topology sharing;
     chunk_memory::sizes sizes;
 
     std::optional<communicator> own;  // for messages, and waves in an order of their own
     stream_memory memory;
-    std::optional<mpi_carrier> carrier;
+    std::optional<mpi_transport> transport;
     std::optional<stream_engine> engine;
     std::atomic<bool> may_drive{false};  // the helper: this thread has done with MPI
     std::jthread helper;
@@ -76,7 +76,7 @@ stream_core::parts::parts(const communicator& user, const topology& nodes, strea
     : comm(user),
       options(chosen),
       layout(nodes, options.route, scheme, options.workers, comm.rank()),
-      shape(stream_chunk_shape(layout, options, channels)),
+      shape(stream_chunk_layout(layout, options, channels)),
       sharing(sharing_nodes(layout, options)),
       sizes(chunk_memory_sizes(layout, options, static_cast<int>(channels.size()),
                                sharing.num_regions() > 1)) {
@@ -98,21 +98,21 @@ stream_core::parts::parts(const communicator& user, const topology& nodes, strea
 
 stream_core::parts::~parts() {
     stop_helper();
-    if (!is_closed && carrier && carrier->abandon()) memory.keep_for_ever();
+    if (!is_closed && transport && transport->abandon()) memory.keep_for_ever();
 }
 
 void stream_core::parts::open(std::span<const stream_channel> channels, stream_sink& sink) {
     own.emplace(comm.get());
-    const int first_tag = own->reserve_tags(mpi_carrier::num_tags + 1);
+    const int first_tag = own->reserve_tags(mpi_transport::num_tags + 1);
     chunk_memory chunks = memory.make(*own, sharing, shape, sizes);
     on_all_or_none(*own, [&] {
-        carrier.emplace(*own, first_tag, has_urgent(channels));
-        engine.emplace(comm.rank(), layout, options, sink, std::move(chunks), *carrier, driver(),
+        transport.emplace(*own, first_tag, has_urgent(channels));
+        engine.emplace(comm.rank(), layout, options, sink, std::move(chunks), *transport, driver(),
                        turn());
     });
     if (options.latency_sample_interval > 0) {
         engine->set_clock_offset(
-            measure_clock_offset(*own, layout.nodes(), first_tag + mpi_carrier::num_tags));
+            measure_clock_offset(*own, layout.nodes(), first_tag + mpi_transport::num_tags));
     }
     on_all_or_none(*own, [this] { start_helper(); });
     may_drive = true;
@@ -141,7 +141,7 @@ void stream_core::parts::give_back() {
     stop_helper();
     is_closed = true;
     if (engine) engine->close();
-    if (carrier) carrier->close();
+    if (transport) transport->close();
     memory.close();
     if (own) own->close();
 }

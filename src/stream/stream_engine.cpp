@@ -12,7 +12,7 @@ constexpr std::uint32_t chunks_on_their_way = 32;  // of a worker
 constexpr std::uint32_t chunks_to_receive = 32;
 constexpr auto time_between_waves = std::chrono::milliseconds(1);
 
-std::size_t place_of_order(rank_t rank, bool is_urgent) {
+std::size_t endpoint_of_order(rank_t rank, bool is_urgent) {
     return 2 * static_cast<std::size_t>(rank) + (is_urgent ? 1 : 0);
 }
 
@@ -35,9 +35,9 @@ chunk_memory::sizes chunk_memory_sizes(const stream_layout& layout, const stream
         fills_together(layout.scheme()) ? buffers * static_cast<std::uint32_t>(num_channels) : 0};
 }
 
-chunk_shape stream_chunk_shape(const stream_layout& layout, const stream_options& options,
-                               std::span<const stream_channel> channels) {
-    // Without tags a place has one worker, or a buffer of its own for each: so one source as well.
+chunk_layout stream_chunk_layout(const stream_layout& layout, const stream_options& options,
+                                 std::span<const stream_channel> channels) {
+    // Without tags an endpoint has one worker, or a buffer of its own for each: so one source as well.
     const bool has_many_sources =
         layout.tag_bytes() > 0 && (fills_together(layout.scheme()) || !layout.has_one_hop());
     return {channels, layout.max_group_size(), layout.tag_bytes(),
@@ -46,24 +46,24 @@ chunk_shape stream_chunk_shape(const stream_layout& layout, const stream_options
 
 stream_engine::stream_engine(rank_t rank, const stream_layout& layout,
                              const stream_options& options, stream_sink& sink, chunk_memory memory,
-                             stream_carrier& carrier, std::optional<std::thread::id> driver,
+                             stream_transport& transport, std::optional<std::thread::id> driver,
                              std::atomic<bool>* turn)
     : rank_(rank),
       layout_(layout),
       options_(options),
       sink_(sink),
       memory_(std::move(memory)),
-      carrier_(carrier),
+      transport_(transport),
       driver_(driver),
       is_driven_(turn != nullptr ? *turn : own_turn_) {
     for (int w = 0; w < layout.num_workers(); ++w) {
         workers_.push_back(std::make_unique<stream_worker>(*this, w));
     }
     if (options.ordered) {
-        const std::size_t places = place_of_order(layout.num_ranks(), false);
-        next_to_send_.resize(places);
-        next_to_take_.resize(places);
-        early_.resize(places);
+        const std::size_t endpoints = endpoint_of_order(layout.num_ranks(), false);
+        next_to_send_.resize(endpoints);
+        next_to_take_.resize(endpoints);
+        early_.resize(endpoints);
     }
 }
 
@@ -77,22 +77,23 @@ int stream_engine::local_process(rank_t rank) const {
 }
 
 // Of the processes of another node, messages of this one go to one by number.
-rank_t stream_engine::receiver_at(int place) const {
-    if (!layout_.is_node()) return place;
+rank_t stream_engine::receiver_at(int endpoint) const {
+    if (!layout_.is_node()) return endpoint;
     const topology& nodes = layout_.nodes();
-    return nodes.rank_at(place, nodes.local_rank(rank_) % nodes.region_size(place));
+    return nodes.rank_at(endpoint, nodes.local_rank(rank_) % nodes.region_size(endpoint));
 }
 
-worker_id stream_engine::local_worker(int number_in_place) const noexcept {
+worker_id stream_engine::local_worker(int number_at_endpoint) const noexcept {
     const int workers = layout_.num_workers();
-    if (!layout_.is_node()) return {memory_.here(), number_in_place};
-    return {number_in_place / workers, number_in_place % workers};
+    if (!layout_.is_node()) return {memory_.here(), number_at_endpoint};
+    return {number_at_endpoint / workers, number_at_endpoint % workers};
 }
 
-std::size_t stream_engine::hand_over(chunk_ref ref, int place) {
-    const rank_t to = layout_.is_node() && place == layout_.here() ? rank_ : receiver_at(place);
+std::size_t stream_engine::hand_over(chunk_ref ref, int endpoint) {
+    const rank_t to =
+        layout_.is_node() && endpoint == layout_.here() ? rank_ : receiver_at(endpoint);
     if (shares_memory_with(to)) {
-        enter(local_process(to), place, ref);
+        enter(local_process(to), endpoint, ref);
         return 0;
     }
     const chunk c = memory_.at(ref);
@@ -107,7 +108,7 @@ std::size_t stream_engine::hand_over(chunk_ref ref, int place) {
 }
 
 // Into the inbox of the worker it is for, of all workers it has shares for, or of one that divides it.
-void stream_engine::enter(int process, int place, chunk_ref ref) {
+void stream_engine::enter(int process, int endpoint, chunk_ref ref) {
     const chunk c = memory_.at(ref);
     const chunk_head& head = c.head();
     const bool is_urgent = shape().channel(c.channel()).is_urgent;
@@ -117,9 +118,9 @@ void stream_engine::enter(int process, int place, chunk_ref ref) {
     }
     const auto divider =
         static_cast<int>(head.source % static_cast<unsigned>(layout_.num_workers()));
-    const int worker = head.worker >= 0                 ? head.worker
-                       : layout_.group_size(place) == 1 ? 0
-                                                        : divider;
+    const int worker = head.worker >= 0                    ? head.worker
+                       : layout_.group_size(endpoint) == 1 ? 0
+                                                           : divider;
     c.state().readers.store(1, std::memory_order_relaxed);
     memory_.put(process, worker, is_urgent, ref);
 }
@@ -149,7 +150,7 @@ void stream_engine::drive(bool makes_progress) {
         send_waiting();
         take_arrived();
         move_waves();
-        if (makes_progress) carrier_.progress();
+        if (makes_progress) transport_.progress();
     } catch (...) {
         is_driven_.store(false, std::memory_order_release);
         throw;
@@ -168,15 +169,15 @@ void stream_engine::send_waiting() {
         const chunk c = memory_.at(*at);
         const bool is_urgent = shape().channel(c.channel()).is_urgent;
         const rank_t to = c.state().destination;
-        if (options_.ordered) c.head().sequence = next_to_send_[place_of_order(to, is_urgent)]++;
-        carrier_.send(*at, c.message(), to, is_urgent);
+        if (options_.ordered) c.head().sequence = next_to_send_[endpoint_of_order(to, is_urgent)]++;
+        transport_.send(*at, c.message(), to, is_urgent);
     }
 }
 
 void stream_engine::take_arrived() {
     events_.sent.clear();
     events_.arrived.clear();
-    carrier_.poll(events_);
+    transport_.poll(events_);
     for (const chunk_ref ref : events_.sent) memory_.give_back(ref);
     for (const chunk_ref ref : events_.arrived) {
         if (options_.ordered) {
@@ -187,7 +188,7 @@ void stream_engine::take_arrived() {
     }
     refs_.clear();
     memory_.take_free(static_cast<std::uint32_t>(layout_.num_workers()), refs_);
-    for (const chunk_ref ref : refs_) carrier_.receive(ref, memory_.at(ref).message_room());
+    for (const chunk_ref ref : refs_) transport_.receive(ref, memory_.at(ref).message_room());
 }
 
 // MPI may complete a later message of one sender first.
@@ -195,16 +196,16 @@ void stream_engine::take_in_order(chunk_ref ref) {
     const chunk c = memory_.at(ref);
     const rank_t from =
         static_cast<rank_t>(c.head().source / static_cast<unsigned>(layout_.num_workers()));
-    const std::size_t place = place_of_order(from, shape().channel(c.channel()).is_urgent);
-    std::vector<chunk_ref>& early = early_[place];
+    const std::size_t endpoint = endpoint_of_order(from, shape().channel(c.channel()).is_urgent);
+    std::vector<chunk_ref>& early = early_[endpoint];
     early.push_back(ref);
     for (bool is_found = true; is_found;) {
         const auto next = std::find_if(early.begin(), early.end(), [&](chunk_ref r) {
-            return memory_.at(r).head().sequence == next_to_take_[place];
+            return memory_.at(r).head().sequence == next_to_take_[endpoint];
         });
         is_found = next != early.end();
         if (is_found) {
-            ++next_to_take_[place];
+            ++next_to_take_[endpoint];
             const chunk_ref found = *next;
             early.erase(next);
             enter(memory_.here(), layout_.here(), found);
@@ -214,7 +215,7 @@ void stream_engine::take_in_order(chunk_ref ref) {
 
 void stream_engine::move_waves() {
     if (is_wave_under_way_) {
-        const auto sums = carrier_.test_wave();
+        const auto sums = transport_.test_wave();
         if (!sums) return;
         is_wave_under_way_ = false;
         last_wave_ = std::chrono::steady_clock::now();
@@ -234,7 +235,7 @@ void stream_engine::move_waves() {
     own.failed = failed_.load(std::memory_order_relaxed);
     for (const auto& w : workers_) own.handled += w->buffers_->published_handled();
     for (const auto& w : workers_) own.sent += w->buffers_->sent();
-    carrier_.start_wave(own);
+    transport_.start_wave(own);
     is_wave_under_way_ = true;
 }
 

@@ -1,4 +1,4 @@
-// One process of a stream: what its workers share. Without MPI; a carrier brings chunks to others.
+// One process of a stream: what its workers share. Without MPI; a transport brings chunks to others.
 #pragma once
 
 #include <atomic>
@@ -14,8 +14,8 @@
 #include "crossdock/stream/stream_options.hpp"
 #include "crossdock/stream/stream_worker.hpp"
 #include "crossdock/stream/termination.hpp"
-#include "stream_carrier.hpp"
 #include "stream_chunk.hpp"
+#include "stream_transport.hpp"
 
 namespace crossdock {
 
@@ -28,15 +28,15 @@ chunk_memory::sizes chunk_memory_sizes(const stream_layout& layout, const stream
                                        int num_channels, bool has_others);
 
 // The parts of a chunk of such a stream.
-chunk_shape stream_chunk_shape(const stream_layout& layout, const stream_options& options,
-                               std::span<const stream_channel> channels);
+chunk_layout stream_chunk_layout(const stream_layout& layout, const stream_options& options,
+                                 std::span<const stream_channel> channels);
 
 class stream_engine {
   public:
-    // Everything passed by reference is kept. `driver`: the only thread that may use the carrier.
+    // Everything passed by reference is kept. `driver`: the only thread that may use the transport.
     // `turn`: whether an engine drives, of several that must not at once; kept.
     stream_engine(rank_t rank, const stream_layout& layout, const stream_options& options,
-                  stream_sink& sink, chunk_memory memory, stream_carrier& carrier,
+                  stream_sink& sink, chunk_memory memory, stream_transport& transport,
                   std::optional<std::thread::id> driver, std::atomic<bool>* turn = nullptr);
 
     rank_t rank() const noexcept { return rank_; }
@@ -44,7 +44,7 @@ class stream_engine {
     const stream_options& options() const noexcept { return options_; }
     stream_sink& sink() const noexcept { return sink_; }
     const chunk_memory& memory() const noexcept { return memory_; }
-    const chunk_shape& shape() const noexcept { return memory_.shape(); }
+    const chunk_layout& shape() const noexcept { return memory_.shape(); }
 
     stream_worker& worker(int number) { return *workers_[static_cast<std::size_t>(number)]; }
 
@@ -56,14 +56,14 @@ class stream_engine {
     }
 
     // Brings a closed chunk on its way. Gives the bytes sent by MPI, or 0.
-    std::size_t hand_over(chunk_ref ref, int place);
+    std::size_t hand_over(chunk_ref ref, int endpoint);
     // Puts a chunk whose shares are in order into the inboxes of all but `except`, a number in the
-    // place. `readers` is set. `process` is that of a place that is one.
+    // endpoint. `readers` is set. `process` is that of an endpoint that is one.
     void put_shares(chunk_ref ref, int process, int except);
-    // The process of this node and its worker that have the number in a place.
-    worker_id local_worker(int number_in_place) const noexcept;
+    // The process of this node and its worker that have the number in an endpoint.
+    worker_id local_worker(int number_at_endpoint) const noexcept;
 
-    // Moves what the carrier brings. By any thread; does nothing if another one is at it.
+    // Moves what the transport brings. By any thread; does nothing if another one is at it.
     // With `makes_progress`, what the process sends beside the stream leaves, too.
     void drive(bool makes_progress = false);
     // For a thread that waits in many turns: progress now and then, as it takes a call of MPI that finds
@@ -106,8 +106,8 @@ class stream_engine {
 
     bool shares_memory_with(rank_t rank) const;
     int local_process(rank_t rank) const;
-    rank_t receiver_at(int place) const;
-    void enter(int process, int place, chunk_ref ref);
+    rank_t receiver_at(int endpoint) const;
+    void enter(int process, int endpoint, chunk_ref ref);
     void send_waiting();
     void take_arrived();
     void take_in_order(chunk_ref ref);
@@ -119,7 +119,7 @@ class stream_engine {
     const stream_options& options_;
     stream_sink& sink_;
     chunk_memory memory_;
-    stream_carrier& carrier_;
+    stream_transport& transport_;
     std::optional<std::thread::id> driver_;
     std::int64_t clock_offset_ = 0;
     std::vector<std::unique_ptr<stream_worker>> workers_;
@@ -133,7 +133,7 @@ class stream_engine {
     std::atomic<bool> has_ended_{false};
 
     // Only of the thread that drives.
-    stream_carrier::events events_;
+    stream_transport::events events_;
     std::vector<chunk_ref> refs_;
     termination_detector detector_;
     bool is_wave_under_way_ = false;

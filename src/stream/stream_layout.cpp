@@ -12,15 +12,15 @@ namespace crossdock {
 namespace {
 
 // Nodes as if each were a rank.
-topology places_of(const topology& nodes, bool is_node) {
+topology endpoints_of(const topology& nodes, bool is_node) {
     return is_node ? topology::from_string(fmt::format("{}x1", nodes.num_regions())) : nodes;
 }
 
 // By stage, ascending. Elsewhere the route's next hops are those of items that never come.
-std::vector<std::vector<rank_t>> destinations_of(const route& way, int place) {
+std::vector<std::vector<rank_t>> destinations_of(const route& way, int endpoint) {
     std::vector<std::vector<rank_t>> result;
     for (int stage = 0; stage < way.num_stages(); ++stage) {
-        result.push_back(way.partners(place, stage).destinations);
+        result.push_back(way.partners(endpoint, stage).destinations);
     }
     return result;
 }
@@ -41,40 +41,40 @@ stream_layout::stream_layout(const topology& nodes, std::string_view route_name,
       scheme_(scheme),
       num_workers_(workers),
       is_node_(scheme == stream_scheme::node),
-      num_places_(is_node_ ? nodes.num_regions() : nodes.num_ranks()),
-      here_(place_of(here_rank)),
+      num_endpoints_(is_node_ ? nodes.num_regions() : nodes.num_ranks()),
+      here_(endpoint_of(here_rank)),
       max_group_size_(workers * (is_node_ ? largest_region(nodes) : 1)) {
-    const auto way = make_route(route_name, places_of(nodes, is_node_));
+    const auto way = make_route(route_name, endpoints_of(nodes, is_node_));
     num_stages_ = std::max(way->num_stages(), 1);
     const auto partners = destinations_of(*way, here_);
-    const speaker_table nobody;
+    const leader_table nobody;
 
     const std::uint32_t own = add_buffers(here_, num_stages_);
     buffers_on_the_way_.resize(static_cast<std::size_t>(num_stages_) *
-                               static_cast<std::size_t>(num_places_));
-    std::map<std::pair<int, int>, std::uint32_t> known;  // by stage and place
-    for (int place = 0; place < num_places_; ++place) {
-        if (place == here_) continue;
+                               static_cast<std::size_t>(num_endpoints_));
+    std::map<std::pair<int, int>, std::uint32_t> known;  // by stage and endpoint
+    for (int endpoint = 0; endpoint < num_endpoints_; ++endpoint) {
+        if (endpoint == here_) continue;
         // From the last stage to the first: who stays takes the way of the next stage.
         std::uint32_t later = own;
         for (int stage = num_stages_ - 1; stage >= 0; --stage) {
-            const int next = way->next_hop(here_, place, stage, nobody);
+            const int next = way->next_hop(here_, endpoint, stage, nobody);
             if (std::ranges::binary_search(partners[static_cast<std::size_t>(stage)], next)) {
                 const auto [entry, is_new] = known.try_emplace({stage, next}, 0);
                 if (is_new) entry->second = add_buffers(next, stage + 1);
                 later = entry->second;
             }
             buffers_on_the_way_[static_cast<std::size_t>(stage) *
-                                    static_cast<std::size_t>(num_places_) +
-                                static_cast<std::size_t>(place)] = later;
+                                    static_cast<std::size_t>(num_endpoints_) +
+                                static_cast<std::size_t>(endpoint)] = later;
         }
     }
 
     targets_.reserve(static_cast<std::size_t>(num_ranks()));
     for (rank_t rank = 0; rank < num_ranks(); ++rank) {
-        const int place = place_of(rank);
+        const int endpoint = endpoint_of(rank);
         const int first_worker = !has_one_hop() ? rank : (is_node_ ? nodes_.local_rank(rank) : 0);
-        targets_.push_back({place == here_ ? own : buffer_on_the_way(0, place),
+        targets_.push_back({endpoint == here_ ? own : buffer_on_the_way(0, endpoint),
                             static_cast<std::uint32_t>(first_worker * num_workers_)});
     }
 
@@ -84,12 +84,12 @@ stream_layout::stream_layout(const topology& nodes, std::string_view route_name,
     tag_bytes_ = is_told ? 0 : (is_short ? 2 : 4);
 }
 
-std::uint32_t stream_layout::add_buffers(int place, int stage) {
+std::uint32_t stream_layout::add_buffers(int endpoint, int stage) {
     const auto first = static_cast<std::uint32_t>(buffers_.size());
     if (is_per_worker()) {
-        for (int w = 0; w < num_workers_; ++w) buffers_.push_back({place, stage, w});
+        for (int w = 0; w < num_workers_; ++w) buffers_.push_back({endpoint, stage, w});
     } else {
-        buffers_.push_back({place, stage, -1});
+        buffers_.push_back({endpoint, stage, -1});
     }
     return first;
 }

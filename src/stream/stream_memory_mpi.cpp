@@ -6,7 +6,7 @@
 namespace crossdock {
 
 chunk_memory stream_memory::make(const communicator& comm, const topology& nodes,
-                                 const chunk_shape& shape, chunk_memory::sizes sizes) {
+                                 const chunk_layout& shape, chunk_memory::sizes sizes) {
     make_node(comm, nodes);
     if (is_shared()) {
         // Others look for chunks behind as many shared buffers as they have themselves.

@@ -25,7 +25,7 @@ class stream_memory {
     //
     // nodes: whose regions share memory; each process for itself if all have one rank. Collective
     // over `comm`; throws error(errc::out_of_memory) on all ranks. After a failure `close()` is due.
-    chunk_memory make(const communicator& comm, const topology& nodes, const chunk_shape& shape,
+    chunk_memory make(const communicator& comm, const topology& nodes, const chunk_layout& shape,
                       chunk_memory::sizes sizes);
 
     // Collective. The memory is gone if it is shared, and otherwise lives as long as this object.

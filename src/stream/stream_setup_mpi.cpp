@@ -24,7 +24,7 @@ std::int64_t hash_of(std::span<const stream_channel> channels, const stream_opti
     std::string text = fmt::format(
         "{} {} {} {} {} {} {} {} {} {} {} {} {} {}", options.workers, to_string(options.scheme),
         options.route, options.nodes ? options.nodes->to_string() : "", options.buffer_items,
-        options.max_buffers, options.lanes, options.flush_on_idle,
+        options.max_buffers, options.priorities, options.flush_on_idle,
         options.max_age_seconds.value_or(0), options.ordered, options.with_source,
         options.shared_memory, options.progress_thread, options.latency_sample_interval);
     for (const stream_channel& c : channels)
@@ -55,8 +55,8 @@ void check_numbers(const stream_options& options, rank_t num_ranks) {
                            options.buffer_items));
     if (options.max_buffers < 0)
         refuse(fmt::format("at most {} buffers; the least is 0", options.max_buffers));
-    if (options.lanes != 1 && options.lanes != 2)
-        refuse(fmt::format("{} lanes; there must be 1 or 2", options.lanes));
+    if (options.priorities != 1 && options.priorities != 2)
+        refuse(fmt::format("{} priorities; there must be 1 or 2", options.priorities));
     if (options.max_age_seconds && !(*options.max_age_seconds > 0))
         refuse(fmt::format("a maximal age of {} seconds; it must be more than 0",
                            *options.max_age_seconds));
@@ -113,17 +113,17 @@ rank_t num_ranks_that_share(const communicator& comm, region_t region) {
 }
 
 // Processes that a worker of this one fills buffers for.
-count_t num_places(const topology& nodes, const stream_options& options, rank_t here) {
+count_t num_endpoints(const topology& nodes, const stream_options& options, rank_t here) {
     const stream_layout layout(nodes, options.route, stream_scheme::wps, options.workers, here);
     return layout.num_partners();
 }
 
 // Of the channel with the largest buffers. Items of any size are taken to be of 16 bytes.
-stream_shape shape_of(count_t num_places, std::span<const stream_channel> channels,
+stream_shape shape_of(count_t num_endpoints, std::span<const stream_channel> channels,
                       const stream_options& options) {
-    stream_shape largest{num_places, options.workers, 1, 1};
+    stream_shape largest{num_endpoints, options.workers, 1, 1};
     for (const stream_channel& c : channels) {
-        stream_shape shape{num_places, options.workers, c.capacity,
+        stream_shape shape{num_endpoints, options.workers, c.capacity,
                            static_cast<count_t>(c.item_bytes)};
         if (c.item_bytes == 0) {
             shape.item_bytes = static_cast<count_t>(stream_record::room(16));
@@ -210,11 +210,12 @@ stream_scheme agreed_scheme(const communicator& comm, const topology& nodes,
                             const stream_options& options) {
     if (options.scheme != stream_scheme::automatic) return options.scheme;
     // On some routes the ranks differ in their number of partners.
-    count_t most_places =
-        on_all_or_none(comm, [&] { return num_places(nodes, options, comm.rank()); });
-    CROSSDOCK_MPI(MPI_Allreduce(MPI_IN_PLACE, &most_places, 1, MPI_INT64_T, MPI_MAX, comm.get()));
+    count_t most_endpoints =
+        on_all_or_none(comm, [&] { return num_endpoints(nodes, options, comm.rank()); });
+    CROSSDOCK_MPI(
+        MPI_Allreduce(MPI_IN_PLACE, &most_endpoints, 1, MPI_INT64_T, MPI_MAX, comm.get()));
     const stream_scheme chosen =
-        choose_stream_scheme(shape_of(most_places, channels, options), machine_of(comm));
+        choose_stream_scheme(shape_of(most_endpoints, channels, options), machine_of(comm));
     return options.ordered && fills_together(chosen) ? stream_scheme::wps : chosen;
 }
 

@@ -19,9 +19,9 @@ struct wave_sums {
 };
 
 // One thread at a time calls.
-class stream_carrier {
+class stream_transport {
   public:
-    virtual ~stream_carrier() = default;
+    virtual ~stream_transport() = default;
 
     struct events {
         std::vector<chunk_ref> sent;     // whose memory is free again

@@ -1,4 +1,4 @@
-#include "stream_carrier_mpi.hpp"
+#include "stream_transport_mpi.hpp"
 
 #include <algorithm>
 #include <thread>
@@ -23,7 +23,7 @@ extern "C" void crossdock_add_wave_sums(void* others, void* into, int* length, M
 
 }  // namespace
 
-mpi_carrier::mpi_carrier(const communicator& comm, int first_tag, bool has_urgent)
+mpi_transport::mpi_transport(const communicator& comm, int first_tag, bool has_urgent)
     : comm_(comm), tag_(first_tag), urgent_tag_(first_tag + 1), has_urgent_(has_urgent) {
     // One element, lest MPI cuts the three words apart.
     CROSSDOCK_MPI(MPI_Type_contiguous(sums_words, MPI_INT64_T, &sums_type_));
@@ -31,20 +31,20 @@ mpi_carrier::mpi_carrier(const communicator& comm, int first_tag, bool has_urgen
     CROSSDOCK_MPI(MPI_Op_create(&crossdock_add_wave_sums, 1, &add_sums_));
 }
 
-void mpi_carrier::transfers::add(MPI_Request request, chunk_ref ref) {
+void mpi_transport::transfers::add(MPI_Request request, chunk_ref ref) {
     requests.push_back(request);
     refs.push_back(ref);
 }
 
-void mpi_carrier::send(chunk_ref ref, std::span<const std::byte> message, rank_t destination,
-                       bool is_urgent) {
+void mpi_transport::send(chunk_ref ref, std::span<const std::byte> message, rank_t destination,
+                         bool is_urgent) {
     MPI_Request request = MPI_REQUEST_NULL;
     CROSSDOCK_MPI(MPI_Isend(message.data(), checked_cast<int>(message.size()), MPI_BYTE,
                             destination, is_urgent ? urgent_tag_ : tag_, comm_.get(), &request));
     sends_.add(request, ref);
 }
 
-void mpi_carrier::receive(chunk_ref ref, std::span<std::byte> room) {
+void mpi_transport::receive(chunk_ref ref, std::span<std::byte> room) {
     const bool is_urgent =
         has_urgent_ && receives_.size() > 0 && 3 * urgent_receives_.size() < receives_.size() + 1;
     MPI_Request request = MPI_REQUEST_NULL;
@@ -53,13 +53,13 @@ void mpi_carrier::receive(chunk_ref ref, std::span<std::byte> room) {
     (is_urgent ? urgent_receives_ : receives_).add(request, ref);
 }
 
-void mpi_carrier::poll(events& into) {
+void mpi_transport::poll(events& into) {
     take_done(sends_, into.sent);
     take_done(urgent_receives_, into.arrived);
     take_done(receives_, into.arrived);
 }
 
-void mpi_carrier::take_done(transfers& pending, std::vector<chunk_ref>& into) {
+void mpi_transport::take_done(transfers& pending, std::vector<chunk_ref>& into) {
     if (pending.size() == 0) return;
     done_.resize(pending.size());
     int num_done = 0;
@@ -79,20 +79,20 @@ void mpi_carrier::take_done(transfers& pending, std::vector<chunk_ref>& into) {
     pending.refs.resize(kept);
 }
 
-void mpi_carrier::start_wave(const wave_sums& own) {
+void mpi_transport::start_wave(const wave_sums& own) {
     sums_->own = own;
     CROSSDOCK_MPI(
         MPI_Iallreduce(&sums_->own, &sums_->all, 1, sums_type_, add_sums_, comm_.get(), &wave_));
 }
 
-std::optional<wave_sums> mpi_carrier::test_wave() {
+std::optional<wave_sums> mpi_transport::test_wave() {
     int is_complete = 0;
     CROSSDOCK_MPI(MPI_Test(&wave_, &is_complete, MPI_STATUS_IGNORE));
     if (!is_complete) return std::nullopt;
     return sums_->all;
 }
 
-void mpi_carrier::close() {
+void mpi_transport::close() {
     for (transfers* const pending : {&urgent_receives_, &receives_}) {
         for (MPI_Request& request : pending->requests) {
             CROSSDOCK_MPI(MPI_Cancel(&request));
@@ -106,7 +106,7 @@ void mpi_carrier::close() {
 }
 
 // A stream that a handler has ended leaves messages that nobody takes any more.
-void mpi_carrier::finish_sends() {
+void mpi_transport::finish_sends() {
     MPI_Request barrier = MPI_REQUEST_NULL;
     int are_sent = 0;
     int is_complete = 0;
@@ -124,7 +124,7 @@ void mpi_carrier::finish_sends() {
     sends_ = {};
 }
 
-void mpi_carrier::discard_arrival() const {
+void mpi_transport::discard_arrival() const {
     for (const int tag : {tag_, urgent_tag_}) {
         MPI_Message message = MPI_MESSAGE_NULL;
         MPI_Status status;
@@ -138,7 +138,7 @@ void mpi_carrier::discard_arrival() const {
     }
 }
 
-bool mpi_carrier::abandon() noexcept {
+bool mpi_transport::abandon() noexcept {
     int is_finalized = 0;
     MPI_Finalized(&is_finalized);
     if (is_finalized) return false;

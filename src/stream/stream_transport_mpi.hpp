@@ -4,22 +4,22 @@
 #include <vector>
 
 #include "crossdock/base/communicator_mpi.hpp"
-#include "stream_carrier.hpp"
+#include "stream_transport.hpp"
 
 namespace crossdock {
 
 // Messages travel under two tags, so that urgent ones find room when the others have used theirs up.
 // Waves are collective calls in an order that only this stream knows: the communicator is its own.
-class mpi_carrier final : public stream_carrier {
+class mpi_transport final : public stream_transport {
   public:
     static constexpr int num_tags = 2;
 
     // comm: kept, and used by nothing else as long as waves may be under way. first_tag: of
     // `num_tags` reserved ones.
-    mpi_carrier(const communicator& comm, int first_tag, bool has_urgent);
-    ~mpi_carrier() override = default;
-    mpi_carrier(const mpi_carrier&) = delete;
-    mpi_carrier& operator=(const mpi_carrier&) = delete;
+    mpi_transport(const communicator& comm, int first_tag, bool has_urgent);
+    ~mpi_transport() override = default;
+    mpi_transport(const mpi_transport&) = delete;
+    mpi_transport& operator=(const mpi_transport&) = delete;
 
     void send(chunk_ref ref, std::span<const std::byte> message, rank_t destination,
               bool is_urgent) override;

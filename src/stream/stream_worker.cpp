@@ -36,7 +36,7 @@ void stream_worker::put_tag(stream_cursor& open, std::uint32_t tag, std::uint32_
 
 void stream_worker::push_record(int channel, worker_id to, const std::byte* item,
                                 std::size_t num_bytes) {
-    const place_in_buffer at = locate(channel, to);
+    const endpoint_in_buffer at = locate(channel, to);
     buffers_->push_record(static_cast<std::size_t>(at.open - push_.cursors), at.tag(),
                           {item, num_bytes});
 }

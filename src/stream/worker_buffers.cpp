@@ -14,7 +14,7 @@ constexpr std::size_t prefetched_bytes = 512;  // then the hardware has seen whe
 constexpr std::uint32_t least_staged = 4;
 
 // Items that a worker collects for a buffer that it shares; all of it where items differ in size.
-std::uint32_t staged_units(const chunk_shape& shape, int channel) {
+std::uint32_t staged_units(const chunk_layout& shape, int channel) {
     const std::uint32_t capacity = shape.capacity(channel);
     if (shape.has_records(channel)) return capacity;
     const auto many = static_cast<std::uint32_t>(staged_bytes / shape.item_bytes(channel));
@@ -28,10 +28,10 @@ worker_buffers::worker_buffers(stream_engine& engine, stream_worker& worker, int
       worker_(worker),
       push_(worker.push_),
       id_{engine.rank(), number},
-      number_in_place_(layout().is_node()
-                           ? layout().nodes().local_rank(engine.rank()) * layout().num_workers() +
-                                 number
-                           : number) {
+      number_at_endpoint_(
+          layout().is_node()
+              ? layout().nodes().local_rank(engine.rank()) * layout().num_workers() + number
+              : number) {
     const std::size_t num_channels = static_cast<std::size_t>(shape().num_channels());
     cursors_.resize(layout().buffers().size() * num_channels);
     fillings_.resize(cursors_.size());
@@ -442,11 +442,11 @@ void worker_buffers::fail() {
     engine_.fail(id_.rank);
 }
 
-void worker_buffers::forward(int channel, int stage, int place, const item_on_the_way& item) {
+void worker_buffers::forward(int channel, int stage, int endpoint, const item_on_the_way& item) {
     const int worker =
         layout().is_per_worker() ? static_cast<int>(item.tag) % layout().num_workers() : 0;
     const std::size_t index = static_cast<std::size_t>(channel) * layout().buffers().size() +
-                              layout().buffer_on_the_way(stage, place) +
+                              layout().buffer_on_the_way(stage, endpoint) +
                               static_cast<std::size_t>(worker);
     ++statistics_.forwarded;
     if (shape().has_records(channel)) {

@@ -9,8 +9,8 @@
 #include <span>
 #include <vector>
 
+#include "bucket_by_worker.hpp"
 #include "crossdock/stream/stream_worker.hpp"
-#include "item_divider.hpp"
 #include "line_allocator.hpp"
 #include "stream_chunk.hpp"
 #include "stream_engine.hpp"
@@ -121,7 +121,7 @@ class alignas(line_pair_bytes) worker_buffers {
 
     const stream_options& options() const noexcept { return engine_.options(); }
     const chunk_memory& memory() const noexcept { return engine_.memory(); }
-    const chunk_shape& shape() const noexcept { return engine_.shape(); }
+    const chunk_layout& shape() const noexcept { return engine_.shape(); }
     const stream_layout& layout() const noexcept { return engine_.layout(); }
 
     std::size_t num_cursors() const noexcept { return cursors_.size(); }
@@ -160,7 +160,7 @@ class alignas(line_pair_bytes) worker_buffers {
     bool combine_on_the_way(stream_cursor& open, const item_on_the_way& item);
     void fail();
     void append_record(std::size_t index, const item_on_the_way& item, bool is_forwarded);
-    void forward(int channel, int stage, int place, const item_on_the_way& item);
+    void forward(int channel, int stage, int endpoint, const item_on_the_way& item);
     std::int64_t now_if_needed() const;
 
     // Leaving.
@@ -219,7 +219,7 @@ class alignas(line_pair_bytes) worker_buffers {
     stream_worker& worker_;
     push_state& push_;
     worker_id id_;
-    int number_in_place_;
+    int number_at_endpoint_;
 
     line_vector<stream_cursor> cursors_;
     line_vector<stream_cursor> refused_;         // all closed
@@ -252,8 +252,8 @@ class alignas(line_pair_bytes) worker_buffers {
     std::vector<chunk_ref> arrived_;
     std::vector<chunk_ref> later_;  // of a later phase
     std::vector<kept_share> kept_;
-    item_divider divider_;
-    item_divider leaving_divider_;  // while the other one is at work, a full buffer may leave
+    bucket_by_worker divider_;
+    bucket_by_worker leaving_divider_;  // while the other one is at work, a full buffer may leave
     std::vector<std::uint32_t> record_sources_;
 
     unsigned num_turns_ = 0;    // of waiting

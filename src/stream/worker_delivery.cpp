@@ -70,7 +70,7 @@ count_t worker_buffers::divide(chunk_ref ref) {
 
     const auto number_of = [&](std::uint32_t tag) -> std::uint32_t {
         const auto rank = static_cast<rank_t>(tag / workers);
-        if (layout().place_of(rank) != layout().here()) return item_divider::elsewhere;
+        if (layout().endpoint_of(rank) != layout().here()) return bucket_by_worker::elsewhere;
         const auto first =
             layout().is_node() ? static_cast<std::uint32_t>(layout().nodes().local_rank(rank)) : 0;
         return first * workers + tag % workers;
@@ -83,7 +83,7 @@ count_t worker_buffers::divide(chunk_ref ref) {
             gone |= 1U << i;
             pushed = head.sample_nanoseconds[i];
         }
-        forward(channel, stage, layout().place_of(static_cast<rank_t>(tag / workers)),
+        forward(channel, stage, layout().endpoint_of(static_cast<rank_t>(tag / workers)),
                 {bytes, tag, source, pushed});
     };
     const int only = layout().has_one_hop() ? divider_.divide_here(c, shape())
@@ -93,17 +93,17 @@ count_t worker_buffers::divide(chunk_ref ref) {
         memory().give_back(ref);
         return 0;
     }
-    if (only == number_in_place_) return handle(ref, 0, head.units);
+    if (only == number_at_endpoint_) return handle(ref, 0, head.units);
     c.head().is_grouped = 2;
-    const bool has_own = c.offsets()[number_in_place_ + 1] > c.offsets()[number_in_place_];
-    engine_.put_shares(ref, memory().here(), number_in_place_);
+    const bool has_own = c.offsets()[number_at_endpoint_ + 1] > c.offsets()[number_at_endpoint_];
+    engine_.put_shares(ref, memory().here(), number_at_endpoint_);
     return has_own ? handle_share(ref) : 0;
 }
 
 count_t worker_buffers::handle_share(chunk_ref ref) {
     const chunk c = memory().at(ref);
-    const std::uint32_t first = c.offsets()[number_in_place_];
-    const std::uint32_t last = c.offsets()[number_in_place_ + 1];
+    const std::uint32_t first = c.offsets()[number_at_endpoint_];
+    const std::uint32_t last = c.offsets()[number_at_endpoint_ + 1];
     if (c.head().is_grouped == 1 && first == 0) add_latencies(c, 0);
     return handle(ref, first, last);
 }

@@ -61,7 +61,7 @@ void worker_buffers::send(chunk_ref ref, std::size_t index, flush_cause cause) {
     const bool is_last_hop = end.stage == layout().num_stages();
     const std::uint32_t num_items = c.head().items;
     if (layout().scheme() == stream_scheme::wsp && is_last_hop &&
-        layout().group_size(end.place) > 1) {
+        layout().group_size(end.endpoint) > 1) {
         if (layout().has_one_hop()) {
             leaving_divider_.divide_here(c, shape());
         } else {
@@ -75,7 +75,7 @@ void worker_buffers::send(chunk_ref ref, std::size_t index, flush_cause cause) {
     ++statistics_.messages;
     ++statistics_.messages_by_cause[static_cast<std::size_t>(cause)];
     statistics_.message_items += num_items;
-    const std::size_t num_bytes = engine_.hand_over(ref, end.place);
+    const std::size_t num_bytes = engine_.hand_over(ref, end.endpoint);
     if (num_bytes > 0) {
         ++statistics_.mpi_messages;
         statistics_.mpi_bytes += static_cast<count_t>(num_bytes);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fails on an include that points backward between rooms, and on mpi.h outside the rooms that may use it.
+"""Fails on an include that points backward between modules, and on mpi.h outside the modules that may use it.
 
 usage: check_layers.py [project folder]
 """
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from checker import check
 
-# room: the rooms to its left that it builds on directly
+# module: the modules to its left that it builds on directly
 LEFT_OF = {
     "base": set(),
     "topology": {"base"},
@@ -27,25 +27,25 @@ LEFT_OF = {
     "c": {"neighbor", "stream"},
     "mpix": {"c"},
 }
-MPI_ROOMS = {"neighbor", "c", "mpix"}
+MPI_MODULES = {"neighbor", "c", "mpix"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 
 
-def may_include(room):
-    """The room itself and everything to its left."""
-    return {room}.union(*(may_include(left) for left in LEFT_OF[room]))
+def may_include(module):
+    """The module itself and everything to its left."""
+    return {module}.union(*(may_include(left) for left in LEFT_OF[module]))
 
 
 def is_mpi_file(path):
     return Path(path).stem.endswith("_mpi")
 
 
-def room_of(project, path):
-    """The room a file lies in, or None outside the rooms; crossdock.h is room c's, mpix.h room mpix's."""
-    for header, room in (("crossdock.h", "c"), ("mpix.h", "mpix")):
+def module_of(project, path):
+    """The module a file lies in, or None outside the modules; crossdock.h is module c's, mpix.h module mpix's."""
+    for header, module in (("crossdock.h", "c"), ("mpix.h", "mpix")):
         if path == project / "include/crossdock" / header:
-            return room
+            return module
     for top in (project / "include/crossdock", project / "src"):
         if path.is_relative_to(top):
             parts = path.relative_to(top).parts
@@ -60,23 +60,23 @@ def resolve(project, file, include):
     return next((path for path in candidates if path.is_file()), None)
 
 
-def faults_of_include(project, file, room, include):
+def faults_of_include(project, file, module, include):
     """What is wrong with one include of a file."""
-    uses_mpi = room in MPI_ROOMS or is_mpi_file(file)
+    uses_mpi = module in MPI_MODULES or is_mpi_file(file)
     if include == "mpi.h" or (include.startswith("crossdock/") and is_mpi_file(include)):
         if not uses_mpi:
-            yield f"{include} outside the MPI rooms and *_mpi files"
+            yield f"{include} outside the MPI modules and *_mpi files"
     target = resolve(project, file, include)
     if target is None:
         if include.startswith("crossdock/"):
             yield f"{include} does not exist"
         return
-    allowed = may_include(room) | (may_include("exchange") if is_mpi_file(file) else set())
-    target_room = room_of(project, target)
-    if target_room not in allowed:
-        yield f"{include}: room {room} may not use {target_room or 'what lies outside the rooms'}"
-    elif target_room in MPI_ROOMS and not uses_mpi:
-        yield f"{include} of the MPI room {target_room} outside the MPI rooms and *_mpi files"
+    allowed = may_include(module) | (may_include("exchange") if is_mpi_file(file) else set())
+    target_module = module_of(project, target)
+    if target_module not in allowed:
+        yield f"{include}: module {module} may not use {target_module or 'what lies outside the modules'}"
+    elif target_module in MPI_MODULES and not uses_mpi:
+        yield f"{include} of the MPI module {target_module} outside the MPI modules and *_mpi files"
 
 
 def find_faults(project):
@@ -85,15 +85,15 @@ def find_faults(project):
     files = (path for top in ("include/crossdock", "src") for path in (project / top).rglob("*.[ch]*"))
     faults = []
     for file in sorted(files):
-        room = room_of(project, file)
-        if room is None:
+        module = module_of(project, file)
+        if module is None:
             continue
         name = file.relative_to(project)
-        if room not in LEFT_OF:
-            faults.append(f"{name}: {room} is not a room; add it to LEFT_OF in {Path(__file__).name}")
+        if module not in LEFT_OF:
+            faults.append(f"{name}: {module} is not a module; add it to LEFT_OF in {Path(__file__).name}")
             continue
         for include in INCLUDE.findall(file.read_text(encoding="utf-8")):
-            faults += (f"{name}: {fault}" for fault in faults_of_include(project, file, room, include))
+            faults += (f"{name}: {fault}" for fault in faults_of_include(project, file, module, include))
     return faults
 
 

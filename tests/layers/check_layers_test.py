@@ -27,24 +27,24 @@ class CheckLayers(unittest.TestCase):
         }
         self.assertEqual(
             self.faults(files),
-            ["include/crossdock/route/route.hpp: crossdock/plan/plan.hpp: room route may not use plan"],
+            ["include/crossdock/route/route.hpp: crossdock/plan/plan.hpp: module route may not use plan"],
         )
 
     def test_a_backward_arrow_by_a_relative_path_is_found(self):
         files = {"src/plan/detail.hpp": "", "src/base/error.cpp": '#include "../plan/detail.hpp"\n'}
         self.assertEqual(
             self.faults(files),
-            ["src/base/error.cpp: ../plan/detail.hpp: room base may not use plan"],
+            ["src/base/error.cpp: ../plan/detail.hpp: module base may not use plan"],
         )
 
-    def test_rooms_side_by_side_may_not_use_each_other(self):
+    def test_modules_side_by_side_may_not_use_each_other(self):
         files = {
             "include/crossdock/topology/topology.hpp": "",
             "src/pattern/pattern.cpp": '#include "crossdock/topology/topology.hpp"\n',
         }
         self.assertEqual(len(self.faults(files)), 1)
 
-    def test_an_mpi_room_is_found_outside_mpi_files(self):
+    def test_an_mpi_module_is_found_outside_mpi_files(self):
         files = {
             "include/crossdock/neighbor/neighbor.hpp": "#include <mpi.h>\n",
             "include/crossdock/array/array_mpi.hpp": '#include "crossdock/neighbor/neighbor.hpp"\n',
@@ -53,12 +53,12 @@ class CheckLayers(unittest.TestCase):
         self.assertEqual(
             self.faults(files),
             [
-                "src/array/requests.cpp: crossdock/neighbor/neighbor.hpp of the MPI room neighbor "
-                "outside the MPI rooms and *_mpi files"
+                "src/array/requests.cpp: crossdock/neighbor/neighbor.hpp of the MPI module neighbor "
+                "outside the MPI modules and *_mpi files"
             ],
         )
 
-    def test_mpi_is_found_outside_its_rooms(self):
+    def test_mpi_is_found_outside_its_modules(self):
         files = {
             "include/crossdock/base/communicator_mpi.hpp": "#include <mpi.h>\n",
             "src/plan/plan.cpp": "#include <mpi.h>\n",
@@ -67,13 +67,13 @@ class CheckLayers(unittest.TestCase):
         self.assertEqual(
             self.faults(files),
             [
-                "src/plan/plan.cpp: mpi.h outside the MPI rooms and *_mpi files",
+                "src/plan/plan.cpp: mpi.h outside the MPI modules and *_mpi files",
                 "src/plan/verify.cpp: crossdock/base/communicator_mpi.hpp"
-                " outside the MPI rooms and *_mpi files",
+                " outside the MPI modules and *_mpi files",
             ],
         )
 
-    def test_mpi_rooms_and_mpi_files_may_use_mpi_and_the_exchange(self):
+    def test_mpi_modules_and_mpi_files_may_use_mpi_and_the_exchange(self):
         files = {
             "include/crossdock/exchange/exchange_mpi.hpp": "#include <mpi.h>\n",
             "src/topology/discover_mpi.cpp": '#include "crossdock/exchange/exchange_mpi.hpp"\n',
@@ -88,7 +88,7 @@ class CheckLayers(unittest.TestCase):
         }
         self.assertEqual(len(self.faults(files)), 1)
 
-    def test_an_unknown_room_is_found(self):
+    def test_an_unknown_module_is_found(self):
         self.assertEqual(len(self.faults({"src/attic/old.cpp": ""})), 1)
 
     def test_an_include_that_names_no_file_is_found(self):

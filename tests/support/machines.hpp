@@ -21,7 +21,7 @@ inline machine uniform_machine(double o, double L, double G) {
     m.levels.fill(level);
     for (const char* group :
          {"levels", "injection_seconds_per_byte", "matching_seconds", "copy_seconds_per_byte",
-          "copy_seconds_per_item", "hand_over_seconds", "turn_seconds", "num_cores"})
+          "copy_seconds_per_item", "hand_over_seconds", "time_slice_seconds", "num_cores"})
         m.sources[group] = "assumed: round";
     return m;
 }

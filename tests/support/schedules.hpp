@@ -1,5 +1,5 @@
 /// @file
-/// @brief Circuits of all ranks, compiled and run in one process.
+/// @brief Schedules of all ranks, compiled and run in one process.
 #pragma once
 
 #include <algorithm>
@@ -17,17 +17,17 @@
 #include <utility>
 #include <vector>
 
-#include "crossdock/executor/circuit_compiler.hpp"
-#include "crossdock/executor/circuit_runner.hpp"
-#include "crossdock/executor/flow.hpp"
+#include "crossdock/executor/schedule_runner.hpp"
+#include "crossdock/executor/shared_memory_schedule_builder.hpp"
+#include "crossdock/executor/task_graph.hpp"
 #include "crossdock/topology/topology.hpp"
 
 namespace crossdock::test {
 
-/// @brief `forward_flow` or `reverse_flow`.
-using make_flow = flow (*)(const plan&, const memory_domain&, const lane_rule*);
+/// @brief `forward_task_graph` or `reverse_task_graph`.
+using make_task_graph = task_graph (*)(const plan&, const memory_domain&, const stripe_rule*);
 
-using circuits = std::vector<std::shared_ptr<const circuit>>;
+using schedules = std::vector<std::shared_ptr<const shared_memory_schedule>>;
 
 /// @brief The domain of a rank; each region of `nodes` is one.
 inline memory_domain domain_of(const topology& nodes, rank_t rank) {
@@ -38,23 +38,23 @@ inline memory_domain domain_of(const topology& nodes, rank_t rank) {
 }
 
 /// @brief Carries the messages of all ranks' compilers.
-/// @param items_per_lane  0: no message is split
-inline circuits compile_circuits(const std::vector<plan>& plans, make_flow way,
+/// @param items_per_stripe  0: no message is split
+inline schedules build_schedules(const std::vector<plan>& plans, make_task_graph way,
                                  const topology& nodes, count_t max_part_items,
-                                 count_t items_per_lane = 0) {
-    const lane_rule rule(nodes, std::max<count_t>(items_per_lane, 1));
-    const lane_rule* const lanes = items_per_lane > 0 ? &rule : nullptr;
+                                 count_t items_per_stripe = 0) {
+    const stripe_rule rule(nodes, std::max<count_t>(items_per_stripe, 1));
+    const stripe_rule* const stripes = items_per_stripe > 0 ? &rule : nullptr;
     const std::size_t num_ranks = plans.size();
     std::deque<memory_domain> domains;
-    std::deque<circuit_compiler> compilers;
+    std::deque<shared_memory_schedule_builder> compilers;
     for (const auto& p : plans) {
         domains.push_back(domain_of(nodes, p.rank()));
-        compilers.emplace_back(way(p, domains.back(), lanes), domains.back(), max_part_items,
-                               lanes);
+        compilers.emplace_back(way(p, domains.back(), stripes), domains.back(), max_part_items,
+                               stripes);
     }
     using inboxes = std::vector<std::vector<word_message>>;
     const auto carry =
-        [&](const std::function<std::vector<word_message>(circuit_compiler&)>& send) {
+        [&](const std::function<std::vector<word_message>(shared_memory_schedule_builder&)>& send) {
             inboxes all(num_ranks);
             for (std::size_t rank = 0; rank < num_ranks; ++rank) {
                 for (auto& message : send(compilers[rank])) {
@@ -69,21 +69,21 @@ inline circuits compile_circuits(const std::vector<plan>& plans, make_flow way,
         for (std::size_t rank = 0; rank < num_ranks; ++rank)
             compilers[rank].receive_references(stage, all[rank]);
     }
-    const auto all = carry([](auto& compiler) { return compiler.send_claims(); });
-    circuits result;
+    const auto all = carry([](auto& compiler) { return compiler.send_access_requests(); });
+    schedules result;
     for (std::size_t rank = 0; rank < num_ranks; ++rank) {
-        compilers[rank].receive_claims(all[rank]);
-        result.push_back(std::make_shared<const circuit>(compilers[rank].finish()));
+        compilers[rank].receive_access_requests(all[rank]);
+        result.push_back(std::make_shared<const shared_memory_schedule>(compilers[rank].finish()));
     }
     return result;
 }
 
 /// @brief Delivers messages in the order in which they are sent from one rank to another with a tag.
 ///
-/// Some leave their place at once, others only when they are received, as with MPI.
-class circuit_network {
+/// Some leave their slot at once, others only when they are received, as with MPI.
+class schedule_network {
   public:
-    explicit circuit_network(rank_t num_ranks)
+    explicit schedule_network(rank_t num_ranks)
         : num_under_way_(static_cast<std::size_t>(num_ranks)) {}
 
     void send(rank_t source, rank_t destination, int tag, const std::byte* from, std::size_t bytes,
@@ -130,19 +130,19 @@ class circuit_network {
 };
 
 /// @brief One rank: what `executor` is, with another network.
-class circuit_rank final : private circuit_runner::sender {
+class schedule_rank final : private schedule_runner::sender {
   public:
-    circuit_rank(rank_t rank, std::shared_ptr<const circuit> work,
-                 std::vector<circuit_block> blocks, std::size_t item_bytes,
-                 circuit_network& network)
+    schedule_rank(rank_t rank, std::shared_ptr<const shared_memory_schedule> work,
+                  std::vector<exchange_buffer> buffers, std::size_t item_bytes,
+                  schedule_network& network)
         : rank_(rank),
           item_bytes_(item_bytes),
           network_(network),
-          runner_(std::move(work), std::move(blocks), item_bytes),
+          runner_(std::move(work), std::move(buffers), item_bytes),
           random_(static_cast<std::uint64_t>(rank)) {}
 
     bool is_active() const { return is_active_; }
-    const circuit_runner& runner() const { return runner_; }
+    const schedule_runner& runner() const { return runner_; }
 
     void start(const std::byte* input, std::byte* output, combine_function combine) {
         input_ = input;
@@ -167,8 +167,10 @@ class circuit_rank final : private circuit_runner::sender {
     }
 
   private:
-    const circuit& work() const { return runner_.work(); }
-    static int tag_of(const circuit_part& part) { return 2 * part.stage + (part.is_lane ? 1 : 0); }
+    const shared_memory_schedule& work() const { return runner_.work(); }
+    static int tag_of(const schedule_part& part) {
+        return 2 * part.stage + (part.is_stripe ? 1 : 0);
+    }
 
     void take(int most_messages) {
         std::set<std::pair<rank_t, int>> empty;  // what comes from there meanwhile is for next time
@@ -202,14 +204,14 @@ class circuit_rank final : private circuit_runner::sender {
         network_.send(rank_, part.peer, tag_of(part), from, bytes_of(part), random_() % 2 == 0);
     }
 
-    std::size_t bytes_of(const circuit_part& part) const {
+    std::size_t bytes_of(const schedule_part& part) const {
         return static_cast<std::size_t>(part.num_items) * item_bytes_;
     }
 
     rank_t rank_;
     std::size_t item_bytes_;
-    circuit_network& network_;
-    circuit_runner runner_;
+    schedule_network& network_;
+    schedule_runner runner_;
     std::mt19937_64 random_;
     const std::byte* input_ = nullptr;
     std::byte* output_ = nullptr;
@@ -220,37 +222,38 @@ class circuit_rank final : private circuit_runner::sender {
 };
 
 /// @brief All ranks, the memory that they share, and what is between them.
-class circuit_world {
+class schedule_world {
   public:
-    circuit_world(const circuits& work, const topology& nodes, std::size_t item_bytes)
+    schedule_world(const schedules& work, const topology& nodes, std::size_t item_bytes)
         : network_(nodes.num_ranks()) {
-        std::vector<circuit_block> blocks;
+        std::vector<exchange_buffer> buffers;
         for (const auto& one : work) {
-            const std::size_t bytes = circuit_block::size_bytes(*one, item_bytes);
+            const std::size_t bytes = exchange_buffer::size_bytes(*one, item_bytes);
             memory_.emplace_back((bytes + sizeof(line) - 1) / sizeof(line));
-            blocks.push_back(circuit_block::make(memory_.back().data()->bytes, *one, item_bytes));
+            buffers.push_back(
+                exchange_buffer::make(memory_.back().data()->bytes, *one, item_bytes));
         }
         for (rank_t rank = 0; rank < nodes.num_ranks(); ++rank) {
             const auto domain = domain_of(nodes, rank);
-            std::vector<circuit_block> shared;
+            std::vector<exchange_buffer> shared;
             for (int number = 0; number < domain.size(); ++number)
-                shared.push_back(blocks[static_cast<std::size_t>(domain.rank_at(number))]);
+                shared.push_back(buffers[static_cast<std::size_t>(domain.rank_at(number))]);
             ranks_.emplace_back(rank, work[static_cast<std::size_t>(rank)], std::move(shared),
                                 item_bytes, network_);
         }
     }
 
     rank_t num_ranks() const { return static_cast<rank_t>(ranks_.size()); }
-    circuit_rank& rank(rank_t rank) { return ranks_[static_cast<std::size_t>(rank)]; }
+    schedule_rank& rank(rank_t rank) { return ranks_[static_cast<std::size_t>(rank)]; }
 
   private:
-    struct alignas(circuit_block::alignment) line {
-        std::byte bytes[circuit_block::alignment];
+    struct alignas(exchange_buffer::alignment) line {
+        std::byte bytes[exchange_buffer::alignment];
     };
 
-    circuit_network network_;
+    schedule_network network_;
     std::deque<std::vector<line>> memory_;
-    std::deque<circuit_rank> ranks_;
+    std::deque<schedule_rank> ranks_;
 };
 
 }  // namespace crossdock::test

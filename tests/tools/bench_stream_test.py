@@ -103,13 +103,13 @@ class BenchStream(unittest.TestCase):
 
     def test_EveryPingIsAcknowledged(self):
         # 512 acknowledgements exactly fill what a worker of pp collects before it shares it.
-        for ranks, workers, lanes, pings in [(3, 1, 1, 500), (2, 2, 2, 512)]:
-            found = bench(ranks, "ping_ack", "--updates", pings, "--workers", workers, "--lanes",
-                          lanes, "--scheme", "ww,pp")
+        for ranks, workers, priorities, pings in [(3, 1, 1, 500), (2, 2, 2, 512)]:
+            found = bench(ranks, "ping_ack", "--updates", pings, "--workers", workers, "--priorities",
+                          priorities, "--scheme", "ww,pp")
 
             self.check_counts(found, 2 * pings * (ranks * workers // 2))
             for one in found["contenders"]:
-                self.assertEqual(one["statistics"]["messages_by_cause"]["urgent"] > 0, lanes == 2)
+                self.assertEqual(one["statistics"]["messages_by_cause"]["urgent"] > 0, priorities == 2)
 
     def test_LatencyIsSampled(self):
         found = bench(2, "histogram", *SMALL_TABLE, "--rate", 0.5, "--max-age", 100)
@@ -178,7 +178,7 @@ class BadInput(unittest.TestCase):
                  "--sub-blocks: only histogram updates a table"),
                 (("--workload", "sssp", "--rate", 0.5), "--rate: only histogram can be slower"),
                 (("--rate", 2), "--rate: Value 2 not in range 0.000000 to 1.000000"),
-                (("--lanes", 3), "--lanes: Value 3 not in range 1 to 2"),
+                (("--priorities", 3), "--priorities: Value 3 not in range 1 to 2"),
                 (("--workers", 0), "--workers: Value 0 not in range 1 to 1000000000"),
                 (("--buffer-items", "16,0"),
                  "--buffer-items: Value 0 not in range 1 to 1073741824")]:

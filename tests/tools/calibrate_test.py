@@ -8,7 +8,7 @@ import unittest
 from command_line import crossdock
 
 FIELDS = {"schema", "name", "description", "levels", "injection_seconds_per_byte", "matching_seconds",
-          "copy_seconds_per_byte", "copy_seconds_per_item", "hand_over_seconds", "num_cores", "turn_seconds",
+          "copy_seconds_per_byte", "copy_seconds_per_item", "hand_over_seconds", "num_cores", "time_slice_seconds",
           "sources"}
 
 

@@ -26,7 +26,7 @@ std::vector<bench::entrant> entrants(const communicator& comm, const neighbor_op
     crossdock::neighbor_options how;
     if (!options.nodes_text.empty())
         how.nodes = topology::from_string(options.nodes_text, comm.num_ranks());
-    how.lane_bytes = options.lane_bytes;
+    how.stripe_bytes = options.stripe_bytes;
     std::vector<bench::entrant> all;
     for (const auto& baseline : asked_baselines(options))
         if (baseline.obstacle.empty()) all.push_back(baseline);
@@ -153,7 +153,7 @@ void add_bench_neighbor(CLI::App& verb, action& chosen) {
     neighbor->add_option("--nodes", options->nodes_text,
                          "Which ranks share memory, if they can; text as for --topology");
     neighbor
-        ->add_option("--lane-bytes", options->lane_bytes,
+        ->add_option("--stripe-bytes", options->stripe_bytes,
                      "Least bytes of a message that each rank of a node carries; 0: not split")
         ->capture_default_str();
     auto& contest = options->contest;

@@ -79,7 +79,7 @@ void add_stream(CLI::App& verb, stream_bench_options& options) {
                     "the machine has it");
     add_count(verb, "--max-buffers", stream.max_buffers,
               "Buffers of a worker; 0: the library's choice", 0);
-    verb.add_option("--lanes", stream.lanes,
+    verb.add_option("--priorities", stream.priorities,
                     "With 2, acknowledgements of ping_ack are urgent; others have one")
         ->check(CLI::Range(1, 2))
         ->capture_default_str();

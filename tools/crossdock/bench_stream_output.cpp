@@ -120,7 +120,7 @@ json stream_json(const stream_bench_options& options) {
     const auto& stream = options.workload.stream;
     const double age_seconds = 1e-6 * options.max_age_microseconds;
     return {{"max_buffers", stream.max_buffers},
-            {"lanes", stream.lanes},
+            {"priorities", stream.priorities},
             {"flush_on_idle", stream.flush_on_idle},
             {"max_age_seconds", age_seconds > 0 ? json(age_seconds) : json(nullptr)},
             {"shared_memory", stream.shared_memory},

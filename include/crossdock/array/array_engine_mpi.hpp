@@ -149,13 +149,13 @@ class array_engine {
 };
 
 /// @brief Where the requests of a batch go if nothing is combined: for each its own place at the owner.
-struct uncombined_way {
+struct multi_sf {
     std::vector<count_t> offsets;  ///< by entry of this rank, its first place, and the end
     neighbor requests;             ///< its items are the requests, its slots the places
 };
 
 /// @par Collective
 /// Yes; blocks.
-uncombined_way plan_uncombined(const array_engine& array, std::span<const count_t> indices);
+multi_sf plan_uncombined(const array_engine& array, std::span<const count_t> indices);
 
 }  // namespace crossdock

@@ -11,7 +11,7 @@
 #include "crossdock/array/array_engine_mpi.hpp"
 #include "crossdock/array/prepared_batch_mpi.hpp"
 #include "crossdock/array/write_rule.hpp"
-#include "crossdock/base/kept_memory.hpp"
+#include "crossdock/base/pooled_resource.hpp"
 
 namespace crossdock {
 

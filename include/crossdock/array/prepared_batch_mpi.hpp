@@ -147,16 +147,16 @@ class prepared_batch {
     void require_no_batch() const {
         CROSSDOCK_ASSERT(light, !engine_->is_in_batch(), "a request during a batch");
     }
-    uncombined_way& to_owners();
+    multi_sf& to_owners();
 
     std::shared_ptr<array_engine> engine_;
     std::vector<count_t> indices_;
     neighbor way_;
-    std::optional<uncombined_way> to_owners_;
+    std::optional<multi_sf> to_owners_;
 };
 
 template <item_type T>
-uncombined_way& prepared_batch<T>::to_owners() {
+multi_sf& prepared_batch<T>::to_owners() {
     require_no_batch();
     if (!to_owners_) to_owners_.emplace(plan_uncombined(*engine_, indices_));
     return *to_owners_;
@@ -164,7 +164,7 @@ uncombined_way& prepared_batch<T>::to_owners() {
 
 template <item_type T>
 gathered_values<T> prepared_batch<T>::gather(std::span<const T> values) {
-    uncombined_way& way = to_owners();
+    multi_sf& way = to_owners();
     gathered_values<T> result{way.offsets,
                               std::vector<T>(static_cast<std::size_t>(way.offsets.back()))};
     way.requests.exchange(values, std::span<T>(result.values));

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "crossdock/select/dense_route.hpp"
+#include "crossdock/select/all_partners_cost.hpp"
 
 namespace crossdock {
 
@@ -26,7 +26,7 @@ std::string choose_array_route(const topology& regions, count_t num_requests,
 /// @brief The route "auto": for every batch the one that suits the last batch.
 ///
 /// One of two. For few requests it is the route on which empty messages are cheapest
-/// (`dense_route_chooser`); `direct` moves each request once, and is chosen when it is cheaper for as many requests:
+/// (`all_partners_chooser`); `direct` moves each request once, and is chosen when it is cheaper for as many requests:
 ///
 ///     direct      n/P requests in each of P - 1 messages
 ///     grid:K1xK2  n/K1 in each of K1 - 1 messages, then n/K2 in each of K2 - 1
@@ -55,7 +55,7 @@ class array_route_rule {
     double seconds(const std::string& route, count_t num_requests) const;
 
     const machine& machine_;
-    dense_route_chooser prices_;
+    all_partners_chooser prices_;
     request_size size_;
     std::string for_few_;
     std::string for_many_ = "direct";

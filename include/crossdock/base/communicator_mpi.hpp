@@ -45,7 +45,7 @@ class background_work {
     ~background_work() = default;
 };
 
-/// @brief What a room keeps with a communicator from one call to the next, such as windows.
+/// @brief What a module keeps with a communicator from one call to the next, such as windows.
 class communicator_resource {
   public:
     virtual ~communicator_resource() = default;

@@ -19,12 +19,12 @@ namespace crossdock {
 /// Holds at most what was in use at one time, but for blocks of sizes that are not wanted any more.
 /// @par Thread safety
 /// One thread at a time.
-class kept_memory final : public std::pmr::memory_resource {
+class pooled_resource final : public std::pmr::memory_resource {
   public:
-    kept_memory() = default;
-    ~kept_memory() override;
-    kept_memory(const kept_memory&) = delete;
-    kept_memory& operator=(const kept_memory&) = delete;
+    pooled_resource() = default;
+    ~pooled_resource() override;
+    pooled_resource(const pooled_resource&) = delete;
+    pooled_resource& operator=(const pooled_resource&) = delete;
 
   private:
     void* do_allocate(std::size_t bytes, std::size_t alignment) override;

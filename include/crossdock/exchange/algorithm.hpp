@@ -49,7 +49,7 @@ exchange_algorithm parse_exchange_algorithm(std::string_view name);
 /// @brief The name that `parse_exchange_algorithm` reads back.
 std::string to_string(const exchange_algorithm& algorithm);
 
-/// @brief What `auto` takes on these ranks: the cheapest route of `dense_route_chooser`, for messages that
+/// @brief What `auto` takes on these ranks: the cheapest route of `all_partners_chooser`, for messages that
 /// carry nothing. No communication.
 ///
 /// Where all ranks share memory, `auto` asks for one region, whatever the regions are: none is far.

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "crossdock/base/communicator_mpi.hpp"
-#include "crossdock/base/kept_memory.hpp"
+#include "crossdock/base/pooled_resource.hpp"
 #include "crossdock/base/word_message.hpp"
 #include "crossdock/exchange/algorithm.hpp"
 #include "crossdock/exchange/exchange_statistics.hpp"

@@ -23,7 +23,7 @@ struct index_piece {
 
     bool is_run() const noexcept { return !offsets && step == 1; }
 
-    /// @brief Calls `use` with a function from a place in the piece to the index there.
+    /// @brief Calls `use` with a function from a position in the piece to the index there.
     template <class Use>
     void with_lookup(Use&& use) const {
         if (offsets) {
@@ -83,7 +83,7 @@ class index_list {
     /// @brief The last piece, which is empty where the list is.
     index_piece last_piece() const { return as_piece(open_, begin_of(closed_.size())); }
 
-    /// @brief Calls `use` with a function from a place in the list to the index there.
+    /// @brief Calls `use` with a function from a position in the list to the index there.
     template <class Use>
     void with_lookup(Use&& use) const {
         if (is_one_piece()) {
@@ -97,25 +97,25 @@ class index_list {
     struct stretch {
         count_t first = 0;
         count_t step = 1;           // to the last index, where they are spelled out
-        count_t end = 0;            // place in the list
+        count_t end = 0;            // position in the list
         count_t first_offset = -1;  // in offsets_; -1 where the steps are constant
 
         bool is_steady() const noexcept { return first_offset < 0; }
     };
 
-    // Finds the piece of a place, which mostly is the one of the place before.
+    // Finds the piece of a position, which mostly is the one of the position before.
     class search {
       public:
         explicit search(const index_list& list) : list_(&list) {}
 
-        count_t operator()(count_t place) const {
-            if (place < begin_ || place >= begin_ + piece_.size) find(place);
-            const count_t i = place - begin_;
+        count_t operator()(count_t slot) const {
+            if (slot < begin_ || slot >= begin_ + piece_.size) find(slot);
+            const count_t i = slot - begin_;
             return piece_.first + (piece_.offsets ? piece_.offsets[i] : i * piece_.step);
         }
 
       private:
-        void find(count_t place) const;
+        void find(count_t slot) const;
 
         const index_list* list_;
         mutable index_piece piece_;
@@ -152,7 +152,7 @@ class index_list {
 };
 
 /// @brief Values that go from indices of one array to indices of another, pair by pair, in order.
-struct moves {
+struct copy_list {
     index_list from;
     index_list to;
 
@@ -196,7 +196,7 @@ struct moves {
     }
 };
 
-/// @brief Copies the items of one piece to the places of another of equal size.
+/// @brief Copies the items of one piece to the slots of another of equal size.
 using piece_copy = void (*)(std::byte* to, const std::byte* from, const index_piece& from_piece,
                             const index_piece& to_piece, std::size_t item_bytes);
 
@@ -204,15 +204,16 @@ using piece_copy = void (*)(std::byte* to, const std::byte* from, const index_pi
 piece_copy piece_copy_for(std::size_t item_bytes);
 
 /// @brief Copies items of `item_bytes` bytes, as `list` says.
-void copy_items(std::byte* to, const std::byte* from, const moves& list, std::size_t item_bytes);
+void copy_items(std::byte* to, const std::byte* from, const copy_list& list,
+                std::size_t item_bytes);
 
-/// @brief Combines values of one array into another, as a list of moves says.
+/// @brief Combines values of one array into another, as a list of copies says.
 using combine_function =
-    std::function<void(std::byte* to, const std::byte* from, const moves& list)>;
+    std::function<void(std::byte* to, const std::byte* from, const copy_list& list)>;
 
 /// @brief to[j] = op(to[j], from[i]) for every pair (i, j) of `list`, in order.
 template <class T, class Op>
-void combine_items(T* to, const T* from, const moves& list, Op& op) {
+void combine_items(T* to, const T* from, const copy_list& list, Op& op) {
     list.for_each_piece([&](const index_piece& from_piece, const index_piece& to_piece) {
         from_piece.with_lookup([&](auto from_index) {
             to_piece.with_lookup([&](auto to_index) {

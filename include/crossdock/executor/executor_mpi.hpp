@@ -1,5 +1,5 @@
 /// @file
-/// @brief Runs a circuit again and again, with MPI's persistent requests between domains.
+/// @brief Runs a shared-memory schedule again and again, with MPI's persistent requests between domains.
 #pragma once
 
 #include <cstddef>
@@ -7,22 +7,22 @@
 #include <vector>
 
 #include "crossdock/base/communicator_mpi.hpp"
-#include "crossdock/executor/circuit_runner.hpp"
 #include "crossdock/executor/node_memory_mpi.hpp"
+#include "crossdock/executor/schedule_runner.hpp"
 
 namespace crossdock {
 
-/// @brief One direction of a plan, with its block and requests, for items of one size.
+/// @brief One direction of a plan, with its buffer and requests, for items of one size.
 ///
 /// Driven by data flow: a message leaves as soon as what it is made of has arrived, whatever its
 /// stage. A message whose items lie in one run of the user's array is sent from or received there.
-/// Inside a domain there are no messages, see `circuit`.
+/// Inside a domain there are no messages, see `shared_memory_schedule`.
 ///
 /// | state | legal calls | next |
 /// |---|---|---|
 /// | idle | `start` | active |
 /// | active | `test`, `wait` | `test` that returns true, `wait`: idle |
-class executor final : private background_work, private circuit_runner::sender {
+class executor final : private background_work, private schedule_runner::sender {
   public:
     /// @param comm        borrowed
     /// @param work        shared; not changed
@@ -34,14 +34,14 @@ class executor final : private background_work, private circuit_runner::sender {
     /// Over the domain: waits for its ranks, and makes progress on all work meanwhile. Makes local MPI
     /// calls only where that is one rank.
     /// @throws error(errc::out_of_memory)  on all ranks of the domain: no shared memory left
-    executor(const communicator& comm, std::shared_ptr<const circuit> work,
+    executor(const communicator& comm, std::shared_ptr<const shared_memory_schedule> work,
              std::shared_ptr<node_memory> memory, int first_tag, std::size_t item_bytes);
     ~executor();
     executor(const executor&) = delete;
     executor& operator=(const executor&) = delete;
 
     /// @brief Posts receives and sends what needs no arrival; waits for nobody.
-    /// @param combine  may be empty if the circuit combines nothing
+    /// @param combine  may be empty if the shared-memory schedule combines nothing
     void start(const void* input, void* output, combine_function combine = {});
 
     /// @brief Makes progress; true once complete.
@@ -53,17 +53,17 @@ class executor final : private background_work, private circuit_runner::sender {
     std::size_t item_bytes() const noexcept { return item_bytes_; }
 
   private:
-    struct block_deleter {
-        void operator()(std::byte* block) const noexcept {
-            ::operator delete (block, std::align_val_t{circuit_block::alignment});
+    struct buffer_deleter {
+        void operator()(std::byte* buffer) const noexcept {
+            ::operator delete (buffer, std::align_val_t{exchange_buffer::alignment});
         }
     };
 
-    std::vector<circuit_block> make_blocks(const circuit& work);
-    const circuit& work() const noexcept { return runner_->work(); }
-    // Lanes of several messages may take the same way, beside a message that is not split.
-    int tag_of(const circuit_part& part) const {
-        return first_tag_ + part.stage + (part.is_lane ? work().num_stages : 0);
+    std::vector<exchange_buffer> make_buffers(const shared_memory_schedule& work);
+    const shared_memory_schedule& work() const noexcept { return runner_->work(); }
+    // Stripes of several messages may take the same way, beside a message that is not split.
+    int tag_of(const schedule_part& part) const {
+        return first_tag_ + part.stage + (part.is_stripe ? work().num_stages : 0);
     }
     std::size_t receive_request(std::size_t part, std::size_t half) const;
     std::size_t send_request(std::size_t part, std::size_t half) const;
@@ -82,12 +82,12 @@ class executor final : private background_work, private circuit_runner::sender {
 
     communicator comm_;
     std::shared_ptr<node_memory> memory_;
-    std::unique_ptr<std::byte, block_deleter> private_block_;  // where no memory is shared
-    std::byte* own_block_ = nullptr;
+    std::unique_ptr<std::byte, buffer_deleter> private_buffer_;  // where no memory is shared
+    std::byte* own_buffer_ = nullptr;
     int first_tag_;
     std::size_t item_bytes_;
     MPI_Datatype item_ = MPI_DATATYPE_NULL;
-    std::unique_ptr<circuit_runner> runner_;
+    std::unique_ptr<schedule_runner> runner_;
 
     // Receives in sections of one half, of the other, in place; then sends, as many for each half.
     std::vector<MPI_Request> requests_;

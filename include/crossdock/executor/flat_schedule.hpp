@@ -1,29 +1,29 @@
 /// @file
-/// @brief A circuit's tasks in the form in which they are run.
+/// @brief A shared-memory schedule's tasks in the form in which they are run.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
-#include "crossdock/executor/circuit.hpp"
+#include "crossdock/executor/shared_memory_schedule.hpp"
 
 namespace crossdock {
 
-/// @brief The tasks of a circuit, flat: arrays in the order in which an exchange reads them.
+/// @brief The tasks of a shared-memory schedule, flat: arrays in the order in which an exchange reads them.
 ///
 /// Where ranks take turns on a core, the caches are cold at every exchange. What then counts is how
 /// many lines it reads beside the items: here one for each step, and half of one for each task.
 ///
-///     circuit   task 0: copies a, b        task 1: awaits s, copies c
+///     shared_memory_schedule   task 0: copies a, b        task 1: awaits s, copies c
 ///     program   tasks    0 | 1             each with its ranges
 ///               steps    a b | c
 ///               awaited  | s
 ///
-/// Refers to the circuit's lists.
-struct circuit_program {
+/// Refers to the shared-memory schedule's lists.
+struct flat_schedule {
     /// @brief Places in an array: in constant steps, or as offsets to the first.
-    struct place_list {
+    struct index_run {
         count_t first = 0;
         count_t step = 1;
         const std::int32_t* offsets = nullptr;
@@ -33,20 +33,20 @@ struct circuit_program {
 
     /// @brief Values that are copied from one array to one other; or a step that combines.
     struct alignas(64) step {
-        place_list from;
-        place_list to;
+        index_run from;
+        index_run to;
         count_t size = 0;
-        int from_block = no_block;
+        int from_buffer = no_buffer;
         int combining = -1;  ///< in `combining_steps`, or -1: nothing else counts then
     };
     static_assert(sizeof(step) == 64);
 
-    /// @brief As `circuit_task`, with ranges of steps and of awaited sections.
+    /// @brief As `schedule_task`, with ranges of steps and of awaited sections.
     struct task {
         task_purpose purpose = task_purpose::output;
         bool is_foreign = false;   ///< waits for other ranks of the domain
         bool sends_alone = false;  ///< fills a part of this rank that waits for nothing else
-        int to_block = no_block;
+        int to_buffer = no_buffer;
         int number = 0;
         int sender = -1;
         int first_step = 0;
@@ -56,25 +56,25 @@ struct circuit_program {
     };
     static_assert(sizeof(task) == 32);
 
-    /// @brief What `circuit_part` says of when a part may be sent.
+    /// @brief What `schedule_part` says of when a part may be sent.
     struct sent_part {
-        int block = 0;
-        int gate = -1;
+        int buffer = 0;
+        int counter = -1;
         int num_contributors = 0;
         bool is_after_previous = false;
     };
 
     /// @param work  must outlive it
-    explicit circuit_program(const circuit& work);
+    explicit flat_schedule(const shared_memory_schedule& work);
 
     std::vector<task> tasks;
     std::vector<step> steps;
-    std::vector<const circuit_step*> combining_steps;
+    std::vector<const copy_step*> combining_steps;
     std::vector<section_reference> awaited;
     std::vector<sent_part> sends;
 
   private:
-    void add(const circuit_step& from);
+    void add(const copy_step& from);
 };
 
 }  // namespace crossdock

@@ -1,5 +1,5 @@
 /// @file
-/// @brief Runs the tasks of a circuit again and again, in step with the other ranks of the domain.
+/// @brief Runs the tasks of a shared-memory schedule again and again, in step with the other ranks of the domain.
 #pragma once
 
 #include <atomic>
@@ -9,66 +9,67 @@
 #include <memory>
 #include <vector>
 
-#include "crossdock/executor/circuit.hpp"
-#include "crossdock/executor/circuit_program.hpp"
+#include "crossdock/executor/flat_schedule.hpp"
+#include "crossdock/executor/shared_memory_schedule.hpp"
 
 namespace crossdock {
 
-/// @brief A block in memory: words that ranks tell each other by, and places for items.
+/// @brief A buffer in memory: words that ranks tell each other by, and slots for items.
 ///
-/// Exchanges are numbered from 1; a number is a *generation*. Items of odd and even generations lie in
+/// Exchanges are numbered from 1; a number is an *epoch*. Items of odd and even epochs lie in
 /// two halves, so that one exchange can begin while others still read what came in the last.
 ///
 /// | word | written by | says |
 /// |---|---|---|
-/// | through | its rank | the last generation that it has finished |
-/// | receivable | its rank | the last generation whose items others may receive here |
-/// | read[b] | reader b | the last generation whose items b has read or sent from here |
-/// | section[s] | its rank, or who receives it | the last generation in which section s is readable |
-/// | gate[g][half] | contributors | how often anyone has filled its share, in all generations |
+/// | finished | its rank | the last epoch that it has finished |
+/// | receivable | its rank | the last epoch whose items others may receive here |
+/// | read[b] | reader b | the last epoch whose items b has read or sent from here |
+/// | section[s] | its rank, or who receives it | the last epoch in which section s is readable |
+/// | arrival counter[g][half] | contributors | how often anyone has filled its share, in all epochs |
 ///
 /// A word is written after what it speaks of (release) and read before it (acquire).
-class circuit_block {
+class exchange_buffer {
   public:
     using word = std::atomic<std::uint64_t>;
     static_assert(word::is_always_lock_free);
 
-    circuit_block() = default;
+    exchange_buffer() = default;
     /// @brief One that is made, or one that another rank has made.
-    explicit circuit_block(std::byte* memory) : memory_(memory) {}
+    explicit exchange_buffer(std::byte* memory) : memory_(memory) {}
 
     static constexpr std::size_t alignment = 64;
-    static std::size_t size_bytes(const circuit& work, std::size_t item_bytes);
+    static std::size_t size_bytes(const shared_memory_schedule& work, std::size_t item_bytes);
 
     /// @brief Makes one in memory that nobody else looks at yet.
-    static circuit_block make(std::byte* memory, const circuit& work, std::size_t item_bytes);
+    static exchange_buffer make(std::byte* memory, const shared_memory_schedule& work,
+                                std::size_t item_bytes);
 
-    word& through() const { return line(0); }
+    word& finished() const { return line(0); }
     word& receivable() const { return line(1); }
-    word& read(int block) const { return line(2 + block); }
-    word& section(int number) const { return line(2 + head().num_blocks + number); }
-    word& gate(int number, std::size_t half) const {
-        return line(2 + head().num_blocks + head().num_sections + 2 * number +
+    word& read(int buffer) const { return line(2 + buffer); }
+    word& section(int number) const { return line(2 + head().num_buffers + number); }
+    word& counter(int number, std::size_t half) const {
+        return line(2 + head().num_buffers + head().num_sections + 2 * number +
                     static_cast<int>(half));
     }
-    std::byte* places(std::size_t half) const {
-        return memory_ + head().places_at + half * head().half_bytes;
+    std::byte* slots(std::size_t half) const {
+        return memory_ + head().slots_at + half * head().half_bytes;
     }
 
   private:
-    struct block_head {
-        word through;
-        std::int32_t num_blocks;
+    struct buffer_head {
+        word finished;
+        std::int32_t num_buffers;
         std::int32_t num_sections;
-        std::uint64_t places_at;
+        std::uint64_t slots_at;
         std::uint64_t half_bytes;
     };
-    static_assert(sizeof(block_head) <= alignment);
+    static_assert(sizeof(buffer_head) <= alignment);
 
-    static std::size_t num_lines(const circuit& work);
-    static std::size_t half_bytes(const circuit& work, std::size_t item_bytes);
+    static std::size_t num_lines(const shared_memory_schedule& work);
+    static std::size_t half_bytes(const shared_memory_schedule& work, std::size_t item_bytes);
 
-    block_head& head() const { return *reinterpret_cast<block_head*>(memory_); }
+    buffer_head& head() const { return *reinterpret_cast<buffer_head*>(memory_); }
     // Each word has a line for itself, so that no rank waits for another's word.
     word& line(int number) const {
         return *reinterpret_cast<word*>(memory_ + static_cast<std::size_t>(number) * alignment);
@@ -77,7 +78,7 @@ class circuit_block {
     std::byte* memory_ = nullptr;
 };
 
-/// @brief One rank's part in the exchanges of a circuit, but for the messages between domains.
+/// @brief One rank's part in the exchanges of a shared-memory schedule, but for the messages between domains.
 ///
 /// | state | legal calls | next |
 /// |---|---|---|
@@ -85,7 +86,7 @@ class circuit_block {
 /// | active | `advance`, `note_received`, … | `end`: idle |
 ///
 /// Never waits: what cannot be done yet is done by a later `advance`.
-class circuit_runner {
+class schedule_runner {
   public:
     /// @brief Takes a part that is to be sent now.
     class sender {
@@ -96,12 +97,12 @@ class circuit_runner {
         ~sender() = default;
     };
 
-    /// @param blocks  of all ranks of the domain, by number
-    circuit_runner(std::shared_ptr<const circuit> work, std::vector<circuit_block> blocks,
-                   std::size_t item_bytes);
+    /// @param buffers  of all ranks of the domain, by number
+    schedule_runner(std::shared_ptr<const shared_memory_schedule> work,
+                    std::vector<exchange_buffer> buffers, std::size_t item_bytes);
 
-    const circuit& work() const noexcept { return *work_; }
-    const circuit_block& own_block() const { return own_block_; }
+    const shared_memory_schedule& work() const noexcept { return *work_; }
+    const exchange_buffer& own_buffer() const { return own_buffer_; }
 
     void begin(const std::byte* input, std::byte* output, combine_function combine);
 
@@ -124,7 +125,7 @@ class circuit_runner {
     /// @brief Whether something waits for other ranks of the domain, so that no message tells when it
     /// can be done.
     bool awaits_domain() const noexcept {
-        return left_.num_foreign > 0 || left_.num_gated > 0 || !left_.is_receivable;
+        return left_.num_foreign > 0 || left_.num_counted > 0 || !left_.is_receivable;
     }
     /// @brief Everything is done; parts that were handed to the sender may still be under way.
     bool is_done() const noexcept {
@@ -137,15 +138,15 @@ class circuit_runner {
     void end();
 
     /// @brief 0 or 1: the half of this exchange.
-    std::size_t half() const noexcept { return generation_ & half_mask_; }
+    std::size_t half() const noexcept { return epoch_ & half_mask_; }
     /// @brief Where a part lies that is not in place.
-    std::byte* address(const circuit_part& part, std::size_t half) const {
-        return places(part.block, half) + static_cast<std::size_t>(part.index) * item_bytes_;
+    std::byte* address(const schedule_part& part, std::size_t half) const {
+        return slots(part.buffer, half) + static_cast<std::size_t>(part.index) * item_bytes_;
     }
     std::size_t num_halves() const noexcept { return half_mask_ + 1; }
 
     /// @brief A question that may be asked when this object is gone: whether all readers have read
-    /// everything, so that the block can be given away.
+    /// everything, so that the buffer can be given away.
     std::function<bool()> read_check() const;
 
   private:
@@ -159,52 +160,52 @@ class circuit_runner {
         int num_tasks = 0;
         int num_duties = 0;   // of the tasks: for others or for messages
         int num_foreign = 0;  // of the tasks
-        int num_gated = 0;    // parts that others fill, too
+        int num_counted = 0;  // parts that others fill, too
         int num_unsent = 0;
         int num_unreceived = 0;
-        bool readers_are_through = true;
+        bool readers_are_finished = true;
         bool is_receivable = true;
     };
     // Of a part that is sent.
     enum part_state : char { is_contributed = 1, is_sent = 2 };
 
-    const circuit_block& block(int number) const {
-        return blocks_[static_cast<std::size_t>(number)];
+    const exchange_buffer& buffer(int number) const {
+        return buffers_[static_cast<std::size_t>(number)];
     }
-    std::byte* places(int number, std::size_t half) const {
-        return places_[half * blocks_.size() + static_cast<std::size_t>(number)];
+    std::byte* slots(int number, std::size_t half) const {
+        return slots_[half * buffers_.size() + static_cast<std::size_t>(number)];
     }
-    bool is_through(std::uint64_t generation) const { return generation + 2 >= generation_; }
-    bool readers_are_through();
+    bool is_finished(std::uint64_t epoch) const { return epoch + 2 >= epoch_; }
+    bool readers_are_finished();
     void tell_receivable();
-    bool can_run(const circuit_program::task& task, int& next_awaited);
+    bool can_run(const flat_schedule::task& task, int& next_awaited);
     bool has_run(pending_task& pending, sender& to);
     void look_at_all(sender& to);
     void look_at_pending(sender& to);
-    void run(const circuit_program::task& task) const;
-    void complete(const circuit_program::task& task, sender& to);
+    void run(const flat_schedule::task& task) const;
+    void complete(const flat_schedule::task& task, sender& to);
     bool has(part_state state, std::size_t part) const { return (parts_[part] & state) != 0; }
     bool is_filled(std::size_t part) const;
     void send_if_filled(std::size_t part, sender& to);
     void send_part(std::size_t part, sender& to);
 
     // In the order in which an exchange uses them: where the caches are cold, lines count.
-    std::shared_ptr<const circuit> work_;
+    std::shared_ptr<const shared_memory_schedule> work_;
     bool receives_for_others_;
     bool has_looked_ = true;  // at every task
     agenda all_;
     agenda left_;
-    std::uint64_t generation_ = 0;
+    std::uint64_t epoch_ = 0;
     std::uint64_t half_mask_;
     const std::byte* input_ = nullptr;
     std::byte* output_ = nullptr;
     std::size_t item_bytes_;
     piece_copy copy_;
     std::vector<char> parts_;  // states by part that is sent
-    std::vector<circuit_block> blocks_;
-    circuit_block own_block_;
-    std::vector<std::byte*> places_;  // of all blocks in one half, then in the other
-    circuit_program program_;
+    std::vector<exchange_buffer> buffers_;
+    exchange_buffer own_buffer_;
+    std::vector<std::byte*> slots_;  // of all buffers in one half, then in the other
+    flat_schedule program_;
     std::vector<pending_task> pending_;
     combine_function combine_;
 };

@@ -8,25 +8,27 @@
 
 namespace crossdock {
 
-/// @brief Which long messages are split into lanes, and who carries each of them.
+/// @brief Which long messages are split into stripes, and who carries each of them.
 ///
-/// Lane 0 is sent and received by the message's own ranks; lane k by those k places on in their
+/// Stripe 0 is sent and received by the message's own ranks; stripe k by those k ranks on in their
 /// domains, counted round.
 ///
-///     domains "2x4", a message from 1 to 6 in 3 lanes    1 -> 6, 2 -> 7, 3 -> 4
-struct lane_rule {
-    lane_rule(topology d, count_t items) : domains(std::move(d)), items_per_lane(items) {}
+///     domains "2x4", a message from 1 to 6 in 3 stripes    1 -> 6, 2 -> 7, 3 -> 4
+struct stripe_rule {
+    stripe_rule(topology d, count_t items) : domains(std::move(d)), items_per_stripe(items) {}
 
-    topology domains;        ///< the regions are the ranks that share memory
-    count_t items_per_lane;  ///< at least 1
+    topology domains;          ///< the regions are the ranks that share memory
+    count_t items_per_stripe;  ///< at least 1
 
     /// @brief At most one for each rank of the smaller domain; 1 if the message is not split.
-    int num_lanes(rank_t source, rank_t destination, count_t num_items) const;
-    rank_t sender(rank_t source, int lane) const { return neighbor_of(source, lane); }
-    rank_t receiver(rank_t destination, int lane) const { return neighbor_of(destination, lane); }
+    int num_stripes(rank_t source, rank_t destination, count_t num_items) const;
+    rank_t sender(rank_t source, int stripe) const { return neighbor_of(source, stripe); }
+    rank_t receiver(rank_t destination, int stripe) const {
+        return neighbor_of(destination, stripe);
+    }
 
   private:
-    rank_t neighbor_of(rank_t rank, int places) const;
+    rank_t neighbor_of(rank_t rank, int slots) const;
 };
 
 }  // namespace crossdock

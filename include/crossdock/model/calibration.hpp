@@ -36,7 +36,7 @@ struct machine_samples {
     std::optional<double> hand_over_seconds;
     int num_ranks = 1;
     int num_cores = 0;  ///< that all ranks share, 0: each has its own
-    double turn_seconds = 0;
+    double time_slice_seconds = 0;
 };
 
 /// @brief How far samples are off what was fitted to them.

@@ -66,7 +66,7 @@ struct machine {
     int num_cores = 0;
     /// That a rank which waits looks for messages before it gives a shared core to the next one; only
     /// where cores are shared.
-    double turn_seconds = 0;
+    double time_slice_seconds = 0;
     /// Where the numbers come from: path of a number or a group, "levels.network.eager", and its source.
     std::map<std::string, std::string> sources;
 

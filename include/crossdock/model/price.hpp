@@ -26,14 +26,14 @@ struct travel_options {
 
 /// @brief The seconds of one rank in one stage, by what they are spent on.
 struct stage_price {
-    double sending = 0;    ///< overheads of messages sent
-    double receiving = 0;  ///< overheads of messages received
-    double matching = 0;   ///< search for the receives that messages belong to
-    double copying = 0;    ///< gathering and scattering
-    double transfer = 0;   ///< bytes on the rank's own way: of what it sends or what it receives
-    double injection = 0;  ///< bytes that its node sends to others, or gets from them
-    double latency = 0;    ///< of the slowest message, with its overheads
-    double turns = 0;      ///< looking in vain, on a core that ranks share
+    double sending = 0;      ///< overheads of messages sent
+    double receiving = 0;    ///< overheads of messages received
+    double matching = 0;     ///< search for the receives that messages belong to
+    double copying = 0;      ///< gathering and scattering
+    double transfer = 0;     ///< bytes on the rank's own link: of what it sends or what it receives
+    double injection = 0;    ///< bytes that its node sends to others, or gets from them
+    double latency = 0;      ///< of the slowest message, with its overheads
+    double time_slices = 0;  ///< looking in vain, on a core that ranks share
 
     /// @brief Seconds of a core that something is done in.
     double work() const noexcept { return sending + receiving + matching + copying; }
@@ -72,7 +72,7 @@ inline constexpr std::array price_terms{price_term{"sending", &stage_price::send
                                         price_term{"transfer", &stage_price::transfer},
                                         price_term{"injection", &stage_price::injection},
                                         price_term{"latency", &stage_price::latency},
-                                        price_term{"turns", &stage_price::turns}};
+                                        price_term{"time_slices", &stage_price::time_slices}};
 
 /// @brief The term that most of a stage's time goes to, e.g. "sending".
 const char* dominating_term(const stage_price& price) noexcept;
@@ -111,7 +111,7 @@ class stage_pricer {
     count_t network_bytes_received() const noexcept { return network_bytes_received_; }
 
   private:
-    void take_turn(double share);
+    void take_slice(double share);
 
     const machine& machine_;
     stage_price sum_;

@@ -1,11 +1,11 @@
 /// @file
-/// @brief A plan's circuit, found together with the ranks that share memory.
+/// @brief A plan's shared-memory schedule, found together with the ranks that share memory.
 #pragma once
 
 #include <memory>
 
-#include "crossdock/executor/circuit.hpp"
 #include "crossdock/executor/node_memory_mpi.hpp"
+#include "crossdock/executor/shared_memory_schedule.hpp"
 #include "crossdock/plan/plan.hpp"
 
 namespace crossdock {
@@ -17,7 +17,7 @@ enum class direction { forward, reverse };
 /// @param memory          of this rank's domain; its other ranks compile the plans that belong to `p`.
 ///                        Null for a rank that shares nothing.
 /// @param max_part_items  longer messages between domains are cut
-/// @param lanes           which of them are split, or null; equal on all ranks
+/// @param stripes           which of them are split, or null; equal on all ranks
 /// @par Collective
 /// Over the domain: waits for its ranks, and makes progress on all work meanwhile. One message for
 /// each message of the plan inside the domain, and one sparse exchange. No communication without
@@ -25,9 +25,8 @@ enum class direction { forward, reverse };
 /// @par Complexity
 /// Linear in the plan's runs of items; a run looks for its section among those that its message or output
 /// reads.
-std::shared_ptr<const circuit> compile_circuit_mpi(const plan& p, direction way,
-                                                   const node_memory* memory,
-                                                   count_t max_part_items,
-                                                   const lane_rule* lanes = nullptr);
+std::shared_ptr<const shared_memory_schedule> build_schedule_mpi(
+    const plan& p, direction way, const node_memory* memory, count_t max_part_items,
+    const stripe_rule* stripes = nullptr);
 
 }  // namespace crossdock

@@ -1,5 +1,5 @@
 /// @file
-/// @brief Circuit set-up over MPI.
+/// @brief Hop-by-hop set-up over MPI.
 #pragma once
 
 #include "crossdock/base/communicator_mpi.hpp"

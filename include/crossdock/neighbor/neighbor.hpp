@@ -11,7 +11,7 @@
 
 #include "crossdock/base/communicator_mpi.hpp"
 #include "crossdock/base/operation.hpp"
-#include "crossdock/executor/moves.hpp"
+#include "crossdock/executor/copy_list.hpp"
 #include "crossdock/model/machine.hpp"
 #include "crossdock/pattern/pattern.hpp"
 #include "crossdock/plan/plan.hpp"
@@ -51,7 +51,7 @@ struct neighbor_options {
     std::size_t item_bytes = 8;
     /// A message between nodes is split over the ranks of its two nodes, so that each carries at least
     /// this many bytes of it; 0: none is, nor if `executor` is `persistent`.
-    std::size_t lane_bytes = 0;
+    std::size_t stripe_bytes = 0;
     /// Makes reverse exchanges ready, too; otherwise the first one does.
     bool prepare_reverse = false;
     /// What the route "auto" is chosen for; null: `machine_of` the communicator.
@@ -115,7 +115,7 @@ class neighbor {
     /// @par Collective
     /// Yes; blocks.
     /// @throws error  on all ranks or none, as `resolve_route` and `compile_mpi`; or error(errc::out_of_memory) if a node has
-    /// not enough memory to share, and `executor` is `shared_memory` or `lane_bytes` is not 0
+    /// not enough memory to share, and `executor` is `shared_memory` or `stripe_bytes` is not 0
     neighbor(const communicator& comm, const topology& regions, const pattern& p,
              std::string_view route = automatic_route, const neighbor_options& options = {});
 
@@ -189,7 +189,7 @@ class neighbor {
     void start_reverse(std::span<const T> slots, std::span<T> items, Op op) {
         check_lengths(items.size(), slots.size());
         start_backward(slots.data(), items.data(), sizeof(T),
-                       [op](std::byte* to, const std::byte* from, const moves& list) mutable {
+                       [op](std::byte* to, const std::byte* from, const copy_list& list) mutable {
                            combine_items(reinterpret_cast<T*>(to), reinterpret_cast<const T*>(from),
                                          list, op);
                        });

@@ -21,7 +21,7 @@ namespace crossdock {
 ///
 /// A destination may be listed without items, to have it among the neighbors.
 ///
-/// The speakers of a balanced route stay those that suited the first pattern: where numbers of items
+/// The leaders of a balanced route stay those that suited the first pattern: where numbers of items
 /// change, what they send and receive may no longer be balanced. Where they do not, the plan is the one
 /// that `compile_mpi` gives. In the same way the route that "auto" stood for stays.
 /// @par Thread safety

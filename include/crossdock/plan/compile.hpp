@@ -1,5 +1,5 @@
 /// @file
-/// @brief Circuit set-up: a pattern and a route become one plan per rank.
+/// @brief Hop-by-hop set-up: a pattern and a route become one plan per rank.
 #pragma once
 
 #include <span>

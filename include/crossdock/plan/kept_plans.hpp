@@ -19,7 +19,7 @@ std::uint64_t pattern_hash(const pattern& p) noexcept;
 
 /// @brief A bounded number of plans; the one that was used least recently goes first.
 ///
-/// Places are numbered from 0. Ranks that make the same calls have the same plan at the same place,
+/// Slots are numbered from 0. Ranks that make the same calls have the same plan at the same slot,
 /// even where their own part of two patterns is the same.
 class kept_plans {
   public:
@@ -28,14 +28,14 @@ class kept_plans {
     /// @throws error(errc::invalid_argument)  `capacity` is outside [1, max_capacity]
     explicit kept_plans(int capacity);
 
-    /// @brief Bit i is set if the plan at place i was compiled from equal arguments.
+    /// @brief Bit i is set if the plan at slot i was compiled from equal arguments.
     /// @par Complexity
     /// Compares what has the same hash: linear in the pattern for each.
-    std::uint64_t places_of(const topology& regions, const pattern& p, std::string_view route_name,
-                            const compile_options& options) const;
+    std::uint64_t slots_of(const topology& regions, const pattern& p, std::string_view route_name,
+                           const compile_options& options) const;
 
-    /// @brief The plan at a place, which is now the one that was used last.
-    std::shared_ptr<const plan> use(int place);
+    /// @brief The plan at a slot, which is now the one that was used last.
+    std::shared_ptr<const plan> use(int slot);
 
     /// @brief Keeps a plan with copies of what it was compiled from.
     void keep(std::shared_ptr<const plan> compiled, const topology& regions, const pattern& p,

@@ -18,20 +18,20 @@ struct region_volume {
     count_t num_items;
 };
 
-/// @brief One rank's part in filling its speaker table; in three rounds.
+/// @brief One rank's part in filling its leader table; in three rounds.
 ///
 /// The member with local rank 0 leads its region.
 ///
-///     1. members tell their leader how many items they have for each region
-///     2. the leader balances the sums over the members, tells them who sends where, and tells the
-///        leaders of those regions the sum and the sender
-///     3. those leaders balance what comes in, and tell the senders who receives
+///     1. members tell their coordinator how many items they have for each region
+///     2. the coordinator balances the sums over the members, tells them who sends where, and tells the
+///        coordinators of those regions the sum and the sender
+///     3. those coordinators balance what comes in, and tell the senders who receives
 ///
-/// A rank learns only what concerns regions it has items for; only the leaders hear of all regions
+/// A rank learns only what concerns regions it has items for; only the coordinators hear of all regions
 /// that their region talks with.
-class speaker_agreement {
+class leader_agreement {
   public:
-    speaker_agreement(const topology& regions, rank_t here);
+    leader_agreement(const topology& regions, rank_t here);
 
     std::vector<word_message> send_volumes(std::span<const region_volume> volumes);
     void receive_volumes(const std::vector<word_message>& inbox);
@@ -46,13 +46,13 @@ class speaker_agreement {
     };
     /// @brief What to tell the senders of other regions; travels with the first stage's headers.
     std::vector<receiver_notice> receivers();
-    /// @param from  the leader of the region that `receiver` is in
+    /// @param from  the coordinator of the region that `receiver` is in
     void receive_receiver(rank_t from, rank_t receiver);
 
-    const speaker_table& speakers() const noexcept { return speakers_; }
+    const leader_table& leaders() const noexcept { return leaders_; }
 
   private:
-    // What the leader knows of the traffic with another region.
+    // What the coordinator knows of the traffic with another region.
     struct outgoing_sum {
         region_t region;
         count_t num_items = 0;
@@ -64,7 +64,7 @@ class speaker_agreement {
         rank_t sender;
     };
 
-    rank_t leader_of(region_t region) const { return regions_.rank_at(region, 0); }
+    rank_t coordinator_of(region_t region) const { return regions_.rank_at(region, 0); }
     void add_volumes(rank_t member, std::span<const region_volume> volumes);
 
     const topology& regions_;
@@ -73,7 +73,7 @@ class speaker_agreement {
     std::vector<outgoing_sum> outgoing_;
     std::unordered_map<region_t, std::size_t> outgoing_index_;
     std::vector<incoming_sum> incoming_;
-    speaker_table speakers_;
+    leader_table leaders_;
 };
 
 }  // namespace crossdock

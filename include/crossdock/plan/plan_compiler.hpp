@@ -1,5 +1,5 @@
 /// @file
-/// @brief Circuit set-up as one rank's state machine; `compile` and `compile_mpi` carry its
+/// @brief Hop-by-hop set-up as one rank's state machine; `compile` and `compile_mpi` carry its
 /// messages.
 #pragma once
 
@@ -11,8 +11,8 @@
 #include "crossdock/pattern/pattern.hpp"
 #include "crossdock/plan/compile.hpp"
 #include "crossdock/plan/item_runs.hpp"
+#include "crossdock/plan/leader_agreement.hpp"
 #include "crossdock/plan/plan.hpp"
-#include "crossdock/plan/speaker_agreement.hpp"
 #include "crossdock/route/route.hpp"
 
 namespace crossdock {
@@ -21,11 +21,11 @@ class header_reader;
 
 /// @brief What a compilation found out that holds for any items between the same neighbors.
 ///
-/// The next hop of an item follows from its destination, the rank it is at and the speakers; so whoever
+/// The next hop of an item follows from its destination, the rank it is at and the leaders; so whoever
 /// sends to a neighbor always sends to the same peers, and hears from the same.
-struct plan_way {
+struct peer_sets {
     std::vector<rank_t> destinations;  ///< of this rank's items; ascending
-    speaker_table speakers;
+    leader_table leaders;
     /// For each stage, who may have items for whom: as `route::partners`, but for these neighbors.
     std::vector<stage_partners> stages;
 };
@@ -55,19 +55,19 @@ class plan_compiler {
     /// besides the stages.
     ///
     /// In each stage a header, empty or not, goes to every peer of the stage.
-    /// @param known  what `way()` gave on this rank, and on every other; borrowed until `finish()`
+    /// @param known  what `peers()` gave on this rank, and on every other; borrowed until `finish()`
     /// @throws error(errc::invalid_argument)  a destination is none of `known.destinations`
     plan_compiler(const topology& regions, const pattern& p, const route& r,
-                  const compile_options& options, const plan_way& known);
+                  const compile_options& options, const peer_sets& known);
     plan_compiler(plan_compiler&&) = default;
 
-    /// @brief From now on finds the way between all neighbors, those without items too, for `way()`.
+    /// @brief From now on finds the peers on the way between all neighbors, those without items too, for `peers()`.
     /// @pre no round was begun; called on all ranks
-    void keep_way();
+    void keep_peers();
 
     /// @brief After `finish()`, what was found.
-    /// @pre `keep_way()` was called
-    plan_way way() const { return found_; }
+    /// @pre `keep_peers()` was called
+    peer_sets peers() const { return found_; }
 
     /// @brief How many rounds there are; equal on all ranks.
     int num_rounds() const noexcept;
@@ -98,8 +98,8 @@ class plan_compiler {
     class known_hops;
 
     int agreement_rounds() const noexcept { return route_.is_balanced() && !known_ ? 2 : 0; }
-    const speaker_table& speakers() const noexcept {
-        return known_ ? known_->speakers : agreement_.speakers();
+    const leader_table& leaders() const noexcept {
+        return known_ ? known_->leaders : agreement_.leaders();
     }
     void check_destinations() const;
     void expect_slots();
@@ -117,15 +117,15 @@ class plan_compiler {
     const pattern& pattern_;
     const route& route_;
     compile_options options_;
-    speaker_agreement agreement_;
+    leader_agreement agreement_;
     int round_ = 0;
     count_t num_positions_;
     std::vector<count_t> own_positions_;  // of the items of all own runs, one after the other
     item_runs held_;
     std::unordered_map<rank_t, expected_source> expected_;
-    const plan_way* known_ = nullptr;
-    bool keeps_way_ = false;
-    plan_way found_;
+    const peer_sets* known_ = nullptr;
+    bool keeps_peers_ = false;
+    peer_sets found_;
     std::vector<run_target> arrived_;  // those of the present run that are here
     plan::contents plan_;
 };

@@ -48,8 +48,7 @@ class grid_route final : public route {
                                                          const topology& regions);
 
     int num_stages() const override { return static_cast<int>(shape_.size()); }
-    rank_t next_hop(rank_t here, rank_t destination, int stage,
-                    const speaker_table&) const override;
+    rank_t next_hop(rank_t here, rank_t destination, int stage, const leader_table&) const override;
     stage_partners partners(rank_t here, int stage) const override;
     count_t max_messages_per_rank() const override;
 

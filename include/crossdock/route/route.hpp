@@ -18,7 +18,7 @@ namespace crossdock {
 ///
 /// Agreed inside the regions when a plan is compiled, and only for the regions this rank has items
 /// for. Read by balanced routes; a region without an entry is spoken with by number.
-struct speaker_table {
+struct leader_table {
     std::unordered_map<region_t, rank_t> senders;  ///< the own region's member that sends there
     std::unordered_map<region_t, rank_t>
         receivers;  ///< the member there that receives; known to the sender
@@ -54,16 +54,16 @@ class route {
     virtual int num_stages() const = 0;
 
     /// @brief Where an item for `destination` that is at `here` before `stage` goes in it.
-    /// @param speakers  what the regions agreed on; empty unless `is_balanced()`
+    /// @param leaders  what the regions agreed on; empty unless `is_balanced()`
     /// @return the next rank, or `here` if the item stays; some rank where no item for `destination`
     /// can be at `here` before `stage`
     virtual rank_t next_hop(rank_t here, rank_t destination, int stage,
-                            const speaker_table& speakers) const = 0;
+                            const leader_table& leaders) const = 0;
 
-    /// @brief Whether `next_hop` reads the speaker table.
+    /// @brief Whether `next_hop` reads the leader table.
     virtual bool is_balanced() const { return false; }
 
-    /// @brief The ranks that `here` may send to and hear from in `stage`, for a speaker table
+    /// @brief The ranks that `here` may send to and hear from in `stage`, for a leader table
     /// without entries.
     ///
     /// Exactly those: each is some item's next hop. When messages describe themselves, everybody
@@ -72,7 +72,7 @@ class route {
     /// Linear in the number of partners of all stages, but for sorting them.
     virtual stage_partners partners(rank_t here, int stage) const = 0;
 
-    /// @brief As `partners`, for whatever speaker table; nothing where that may be anyone.
+    /// @brief As `partners`, for whatever leader table; nothing where that may be anyone.
     ///
     /// Each may be some item's next hop.
     virtual std::optional<stage_partners> certain_partners(rank_t here, int stage) const {

@@ -29,7 +29,7 @@ class three_step_route final : public route {
 
     int num_stages() const override { return 3; }
     rank_t next_hop(rank_t here, rank_t destination, int stage,
-                    const speaker_table& speakers) const override;
+                    const leader_table& leaders) const override;
     bool is_balanced() const override { return true; }
     stage_partners partners(rank_t here, int stage) const override;
     std::optional<stage_partners> certain_partners(rank_t here, int stage) const override;

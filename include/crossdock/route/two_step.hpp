@@ -24,8 +24,7 @@ class two_step_route final : public route {
     static std::unique_ptr<route> make(std::string_view parameters, const topology& regions);
 
     int num_stages() const override { return 2; }
-    rank_t next_hop(rank_t here, rank_t destination, int stage,
-                    const speaker_table&) const override;
+    rank_t next_hop(rank_t here, rank_t destination, int stage, const leader_table&) const override;
     stage_partners partners(rank_t here, int stage) const override;
     count_t max_messages_per_rank() const override;
 

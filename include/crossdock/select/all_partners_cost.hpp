@@ -12,7 +12,7 @@
 namespace crossdock {
 
 /// @brief What travels to all partners; the same on all ranks.
-struct dense_load {
+struct all_partners_load {
     count_t message_bytes = 0;  ///< of a message, besides its items
     count_t num_items = 0;      ///< of a rank, as many for every rank
     count_t item_bytes = 8;
@@ -43,22 +43,23 @@ struct dense_load {
 ///
 ///     "4x4" on the machine shared_cores, where messages are work: three_step, which has fewest across
 ///     "4x4" on generic_100g, where stages are time:                   locality:1, with one stage less
-class dense_route_chooser {
+class all_partners_chooser {
   public:
     /// @par Complexity
     /// Time O(R + log^2 P).
-    explicit dense_route_chooser(const topology& regions);
+    explicit all_partners_chooser(const topology& regions);
 
     /// @brief All candidates with their prices.
     ///
     /// Prices are whole picoseconds; of equal ones the first in the order above is chosen.
     /// @par Complexity
     /// Time O(log^2 P).
-    route_choice choose(const machine& m, const dense_load& load = {}) const;
+    route_choice choose(const machine& m, const all_partners_load& load = {}) const;
 
     /// @brief The price of one candidate, as `choose` finds it.
     /// @throws error(errc::unknown_route)  it is none
-    double seconds(std::string_view route, const machine& m, const dense_load& load = {}) const;
+    double seconds(std::string_view route, const machine& m,
+                   const all_partners_load& load = {}) const;
 
   private:
     struct candidates;

@@ -58,8 +58,8 @@ struct simulation {
 /// the latency has more than eager's is the handshake, which a late receive begins.
 ///
 /// Where cores are shared, rank r is on core r modulo their number. Its ranks look in turn whether they have
-/// something to do, for turn_seconds each, and one that has does all of it. There cores also carry the
-/// bytes of messages: each end is busy for half of s seconds_per_byte, and ways take the latency only.
+/// something to do, for time_slice_seconds each, and one that has does all of it. There cores also carry the
+/// bytes of messages: each end is busy for half of s seconds_per_byte, and links take the latency only.
 ///
 /// The same arguments give the same result.
 /// @throws error(errc::size_mismatch)    schedule, layout or start times differ in ranks

@@ -180,14 +180,14 @@ class request_stream {
     /// @param answer    called where requests came to; sets each of `replies`, which are as many and
     /// have no value yet
     /// @param on_reply  called at the port that asked, with a reply for each context
-    /// @param options   as of a `stream`, without lanes; `ordered` and `with_source` are set by what the
+    /// @param options   as of a `stream`, without priorities; `ordered` and `with_source` are set by what the
     /// scheme allows. `buffer_items` counts requests in one buffer, and replies in another
     ///
     /// The handlers are called by several threads at once if there are several workers.
     /// @par Collective
     /// Yes; may block.
     /// @throws error(errc::invalid_argument)  an option is out of range or differs between ranks, there
-    /// are to be two lanes, or MPI was initialised with less thread support than the options need
+    /// are to be two priorities, or MPI was initialised with less thread support than the options need
     /// @throws error(errc::unknown_route), error(errc::invalid_route), error(errc::out_of_memory)
     request_stream(const communicator& comm, answer_handler answer, reply_handler on_reply,
                    const stream_options& options = {})
@@ -350,8 +350,8 @@ template <request_item Q, request_item R, request_item Context>
 stream_options request_stream<Q, R, Context>::completed(const communicator& comm,
                                                         stream_options options) {
     on_all_or_none(comm, [&] {
-        if (options.lanes != 1)
-            throw error(errc::invalid_argument, "a stream of requests has no urgent lane");
+        if (options.priorities != 1)
+            throw error(errc::invalid_argument, "a stream of requests has no urgent priority");
     });
     // Of ordered items, `automatic` shares no buffers.
     options.ordered = options.route == "direct" && !fills_together(options.scheme);

@@ -44,9 +44,9 @@ constexpr bool fills_together(stream_scheme scheme) {
 /// has g M with M nodes, which its processes share.
 /// @param scheme        not `automatic`
 /// @param buffer_items  g
-/// @param num_places    N, or the number of nodes for `node`; on routes of several hops the partners
+/// @param num_endpoints    N, or the number of nodes for `node`; on routes of several hops the partners
 /// @param num_workers   t
-count_t max_buffered_items(stream_scheme scheme, count_t buffer_items, count_t num_places,
+count_t max_buffered_items(stream_scheme scheme, count_t buffer_items, count_t num_endpoints,
                            int num_workers);
 
 /// @brief The bounds of the study for one source without flushes before the end.
@@ -61,14 +61,14 @@ struct message_bounds {
 /// A source is a worker (`ww`, `wps`, `wsp`), a process (`pp`) or a node (`node`).
 /// @pre as `max_buffered_items`
 message_bounds stream_message_bounds(stream_scheme scheme, count_t num_items, count_t buffer_items,
-                                     count_t num_places, int num_workers);
+                                     count_t num_endpoints, int num_workers);
 
 /// @brief What a stream looks like to the choice of its scheme.
 struct stream_shape {
-    count_t num_places = 1;    ///< N: processes that a worker sends to in one hop
-    int num_workers = 1;       ///< t, of a process
-    count_t buffer_items = 1;  ///< g
-    count_t item_bytes = 8;    ///< m
+    count_t num_endpoints = 1;  ///< N: processes that a worker sends to in one hop
+    int num_workers = 1;        ///< t, of a process
+    count_t buffer_items = 1;   ///< g
+    count_t item_bytes = 8;     ///< m
 };
 
 /// @brief The buffers that one worker fills in `ww` may hold as much as the cache of its core; 1 MiB is the

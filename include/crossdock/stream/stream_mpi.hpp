@@ -120,10 +120,10 @@ class stream_port {
     void push(worker_id to, const T& item) { push_on(0, to, item); }
     void push(rank_t to, const T& item) { push_on(0, {to, 0}, item); }
 
-    /// @brief As `push`, in the urgent lane: leaves at the next `progress()` and is handled first.
-    /// @throws error(errc::invalid_argument)  the stream has one lane
+    /// @brief As `push`, with the urgent priority: leaves at the next `progress()` and is handled first.
+    /// @throws error(errc::invalid_argument)  the stream has one priority
     void push_urgent(worker_id to, const T& item) {
-        require_lanes();
+        require_priorities();
         push_on(1, to, item);
     }
 
@@ -171,19 +171,19 @@ class stream_port {
 
   private:
     friend class stream<T, Combine>;
-    stream_port(stream_worker& worker, const Combine& combine, int num_lanes)
-        : worker_(&worker), combine_(&combine), num_lanes_(num_lanes) {}
+    stream_port(stream_worker& worker, const Combine& combine, int num_priorities)
+        : worker_(&worker), combine_(&combine), num_priorities_(num_priorities) {}
 
-    void push_on(int lane, worker_id to, const T& item);
-    void require_lanes() const {
-        if (num_lanes_ < 2) {
-            throw error(errc::invalid_argument, "an urgent item needs the option lanes = 2");
+    void push_on(int priority, worker_id to, const T& item);
+    void require_priorities() const {
+        if (num_priorities_ < 2) {
+            throw error(errc::invalid_argument, "an urgent item needs the option priorities = 2");
         }
     }
 
     stream_worker* worker_;
     const Combine* combine_;
-    int num_lanes_;
+    int num_priorities_;
     std::vector<std::byte> bytes_;  // of an item with a codec
 };
 
@@ -235,7 +235,7 @@ class stream {
           combine_(std::move(combine)),
           core_(comm, channels(options), sink_, options) {
         for (int w = 0; w < core_.num_workers(); ++w) {
-            ports_.push_back(port_type(core_.worker(w), combine_, options.lanes));
+            ports_.push_back(port_type(core_.worker(w), combine_, options.priorities));
         }
         decoded_.resize(ports_.size());
     }
@@ -283,10 +283,10 @@ class stream {
 
     static std::vector<stream_channel> channels(const stream_options& options) {
         constexpr std::size_t item_bytes = has_codec ? 0 : sizeof(T);
-        const stream_channel lane{item_bytes, buffer_capacity(options, item_bytes), false,
-                                  combines};
-        std::vector<stream_channel> result(options.lanes == 2 ? 2 : 1, lane);
-        if (options.lanes == 2) result[1].is_urgent = true;
+        const stream_channel priority{item_bytes, buffer_capacity(options, item_bytes), false,
+                                      combines};
+        std::vector<stream_channel> result(options.priorities == 2 ? 2 : 1, priority);
+        if (options.priorities == 2) result[1].is_urgent = true;
         return result;
     }
     void handle_batch(int worker, const stream_arrivals& arrivals);
@@ -300,13 +300,13 @@ class stream {
 };
 
 template <class T, class Combine>
-void stream_port<T, Combine>::push_on(int lane, worker_id to, const T& item) {
+void stream_port<T, Combine>::push_on(int priority, worker_id to, const T& item) {
     if constexpr (!std::is_trivially_copyable_v<T>) {
         bytes_.resize(stream_codec<T>::num_bytes(item));
         stream_codec<T>::write(item, bytes_.data());
-        worker_->push_record(lane, to, bytes_.data(), bytes_.size());
+        worker_->push_record(priority, to, bytes_.data(), bytes_.size());
     } else if constexpr (std::is_same_v<Combine, keep_all>) {
-        worker_->push_item(lane, to, item);
+        worker_->push_item(priority, to, item);
     } else {
         const auto key_of = [this](const std::byte* waiting) {
             T other;
@@ -319,8 +319,9 @@ void stream_port<T, Combine>::push_on(int lane, worker_id to, const T& item) {
             combine_->combine(both, item);
             std::memcpy(waiting, &both, sizeof(T));
         };
-        worker_->push_combining(lane, to, item, static_cast<std::uint64_t>(combine_->key_of(item)),
-                                key_of, combine);
+        worker_->push_combining(priority, to, item,
+                                static_cast<std::uint64_t>(combine_->key_of(item)), key_of,
+                                combine);
     }
 }
 
@@ -348,9 +349,9 @@ void stream<T, Combine>::typed_sink::combine(std::byte* into, const std::byte* i
 
 template <class T, class Combine>
 void stream<T, Combine>::handle_batch(int worker, const stream_arrivals& arrivals) {
-    const auto place = static_cast<std::size_t>(worker);
+    const auto endpoint = static_cast<std::size_t>(worker);
     if constexpr (has_codec) {
-        std::vector<T>& items = decoded_[place];
+        std::vector<T>& items = decoded_[endpoint];
         items.clear();
         const std::byte* at = arrivals.items;
         for (count_t i = 0; i < arrivals.num_items; ++i) {
@@ -359,11 +360,11 @@ void stream<T, Combine>::handle_batch(int worker, const stream_arrivals& arrival
             items.push_back(stream_codec<T>::read({at + sizeof record, record.num_bytes}));
             at += stream_record::room(record.num_bytes);
         }
-        handle_(ports_[place], stream_batch<T>(items, arrivals, num_workers()));
+        handle_(ports_[endpoint], stream_batch<T>(items, arrivals, num_workers()));
     } else {
         const std::span<const T> items(reinterpret_cast<const T*>(arrivals.items),
                                        static_cast<std::size_t>(arrivals.num_items));
-        handle_(ports_[place], stream_batch<T>(items, arrivals, num_workers()));
+        handle_(ports_[endpoint], stream_batch<T>(items, arrivals, num_workers()));
     }
 }
 

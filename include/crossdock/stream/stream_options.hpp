@@ -46,7 +46,7 @@ struct stream_options {
     /// When all are in use, the one that was begun first leaves as it is.
     int max_buffers = 0;
 
-    int lanes =
+    int priorities =
         1;  ///< 1 or 2: with 2, items pushed as urgent have buffers of their own and overtake
 
     bool flush_on_idle = true;  ///< `progress()` that finds nothing to do sends what there is
@@ -58,7 +58,7 @@ struct stream_options {
     /// @brief Items from one port to one worker are handled in the order of their pushes.
     ///
     /// For `ww`, `wps` and `wsp` on routes of one stage, such as `direct`, `grid:1`, and `hypercube` of two ranks;
-    /// inside each lane. What buffers share or intermediate ranks forward overtakes.
+    /// inside each priority. What buffers share or intermediate ranks forward overtakes.
     bool ordered = false;
 
     /// @brief Handlers may ask who pushed an item; of items that have combined, the one that the others joined.

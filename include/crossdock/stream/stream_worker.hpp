@@ -38,7 +38,7 @@ struct waiting_items {
 /// @brief What a push notes beside an item.
 enum class tag_kind : std::uint8_t {
     none,
-    number,  ///< two bytes: the worker's number in its place
+    number,  ///< two bytes: the worker's number in its endpoint
     any,     ///< that in two or four bytes, or the source, or both
 };
 
@@ -101,7 +101,7 @@ class alignas(128) stream_worker {  // threads write to theirs all the time
     template <class T, class Note, class Forget>
     [[gnu::always_inline]] void push_noted(int channel, worker_id to, const T& item,
                                            const Note& note, const Forget& forget) {
-        const place_in_buffer at = locate(channel, to);
+        const endpoint_in_buffer at = locate(channel, to);
         note();
         if (append(at, item)) [[unlikely]] {
             try {
@@ -118,7 +118,7 @@ class alignas(128) stream_worker {  // threads write to theirs all the time
     /// A few instructions and a copy for each buffer that they touch; of each item only the tag.
     template <class T>
     void push_items(int channel, worker_id to, std::span<const T> items) {
-        const place_in_buffer at = locate(channel, to);
+        const endpoint_in_buffer at = locate(channel, to);
         while (!items.empty()) {
             const auto room = static_cast<std::size_t>(at.open->end - at.open->next) / sizeof(T);
             const std::size_t count = std::min(items.size(), room);
@@ -139,7 +139,7 @@ class alignas(128) stream_worker {  // threads write to theirs all the time
     template <class T, class KeyOf, class CombineInto>
     void push_combining(int channel, worker_id to, const T& item, std::uint64_t key,
                         const KeyOf& key_of, const CombineInto& combine) {
-        const place_in_buffer at = locate(channel, to);
+        const endpoint_in_buffer at = locate(channel, to);
         if (!combine_waiting(at, sizeof(T), key, key_of, combine)) store(at, item);
     }
 
@@ -147,7 +147,7 @@ class alignas(128) stream_worker {  // threads write to theirs all the time
     template <class KeyOf, class CombineInto>
     void push_combining_bytes(int channel, worker_id to, const void* item, std::size_t item_bytes,
                               std::uint64_t key, const KeyOf& key_of, const CombineInto& combine) {
-        const place_in_buffer at = locate(channel, to);
+        const endpoint_in_buffer at = locate(channel, to);
         if (!combine_waiting(at, item_bytes, key, key_of, combine)) {
             store_bytes(at, item, 1, item_bytes);
         }
@@ -197,7 +197,7 @@ class alignas(128) stream_worker {  // threads write to theirs all the time
     friend class worker_buffers;
     friend class stream_engine;
 
-    struct place_in_buffer {
+    struct endpoint_in_buffer {
         stream_cursor* open;
         const stream_layout::target* target;
         std::uint32_t worker;
@@ -205,7 +205,7 @@ class alignas(128) stream_worker {  // threads write to theirs all the time
         std::uint32_t tag() const noexcept { return target->tag + worker; }
     };
 
-    place_in_buffer locate(int channel, worker_id to) const {
+    endpoint_in_buffer locate(int channel, worker_id to) const {
         if (static_cast<unsigned>(to.rank) >= push_.num_ranks) [[unlikely]]
             refuse(to);
         if (static_cast<unsigned>(to.worker) > push_.last_worker) [[unlikely]]
@@ -219,7 +219,7 @@ class alignas(128) stream_worker {  // threads write to theirs all the time
     }
 
     template <class T>
-    void store(place_in_buffer at, const T& item) {
+    void store(endpoint_in_buffer at, const T& item) {
         if (append(at, item)) [[unlikely]]
             after_push(*at.open);
     }
@@ -230,7 +230,7 @@ class alignas(128) stream_worker {  // threads write to theirs all the time
     // Whether the buffer is full now. Everything is read before the item is written, which to the
     // compiler may change anything.
     template <class T>
-    bool append(place_in_buffer at, const T& item) {
+    bool append(endpoint_in_buffer at, const T& item) {
         stream_cursor& open = *at.open;
         std::byte* const here = open.next;
         std::byte* const next = here + sizeof(T);
@@ -251,7 +251,7 @@ class alignas(128) stream_worker {  // threads write to theirs all the time
     }
 
     // There is room for so many items.
-    void store_bytes(place_in_buffer at, const void* items, std::size_t count,
+    void store_bytes(endpoint_in_buffer at, const void* items, std::size_t count,
                      std::size_t item_bytes) {
         stream_cursor& open = *at.open;
         std::memcpy(open.next, items, count * item_bytes);
@@ -268,7 +268,7 @@ class alignas(128) stream_worker {  // threads write to theirs all the time
     }
 
     template <class KeyOf, class CombineInto>
-    bool combine_waiting(place_in_buffer at, std::size_t item_bytes, std::uint64_t key,
+    bool combine_waiting(endpoint_in_buffer at, std::size_t item_bytes, std::uint64_t key,
                          const KeyOf& key_of, const CombineInto& combine) {
         const waiting_items& waiting = push_.waiting[at.open - push_.cursors];
         if (waiting.items == nullptr || push_.is_refusing) return false;

@@ -9,7 +9,7 @@
 namespace crossdock::array_changes_test {
 namespace {
 
-using test::array_way;
+using test::array_routing;
 using test::changes;
 using test::draw_changes;
 using test::few_ways;
@@ -47,7 +47,7 @@ class ArrayChanges : public testing::Test {
 
     // Updates by one operation, round after round.
     template <class T, class Op>
-    void expect_updates(const array_way& way, Op op) {
+    void expect_updates(const array_routing& way, Op op) {
         SCOPED_TRACE(way.name);
         distributed_array<T> a(comm, num_entries, way.options<T>());
         std::vector<T> serial(static_cast<std::size_t>(num_entries));
@@ -67,7 +67,7 @@ class ArrayChanges : public testing::Test {
 
     // Writes by one rule; `stays(written values by rank)` says what is right.
     template <class T, class Stays>
-    void expect_writes(const array_way& way, const array_options<T>& options, Stays stays) {
+    void expect_writes(const array_routing& way, const array_options<T>& options, Stays stays) {
         SCOPED_TRACE(way.name);
         distributed_array<T> a(comm, num_entries, options);
         std::vector<T> before(static_cast<std::size_t>(num_entries));

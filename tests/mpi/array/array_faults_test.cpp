@@ -12,7 +12,7 @@
 namespace crossdock::array_faults_test {
 namespace {
 
-using test::array_way;
+using test::array_routing;
 using test::few_ways;
 using test::few_ways_of_any_operation;
 using test::read_all;
@@ -65,7 +65,7 @@ class ArrayFaults : public testing::Test {
     }
 
     template <class Use>
-    void with_arrays(const std::vector<array_way>& ways, Use&& use) {
+    void with_arrays(const std::vector<array_routing>& ways, Use&& use) {
         for (const auto& way : ways) {
             SCOPED_TRACE(way.name);
             int_array a(comm, num_entries, way.options<int>());

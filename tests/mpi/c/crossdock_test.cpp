@@ -402,7 +402,7 @@ TEST(Options, DefaultToDeduplication) {
     EXPECT_EQ(options.executor, CROSSDOCK_EXECUTOR_AUTO);
     EXPECT_EQ(options.nodes, nullptr);
     EXPECT_EQ(options.item_bytes, 8u);
-    EXPECT_EQ(options.lane_bytes, 0u);
+    EXPECT_EQ(options.stripe_bytes, 0u);
     EXPECT_EQ(options.prepare_reverse, 0);
     expect_null(crossdock_options_init(nullptr), "options");
 }
@@ -565,7 +565,7 @@ TEST_F(Communication, EveryRouteCarriesItemsForwardAndHome) {
             options.executor =
                 deduplicate != 0 ? CROSSDOCK_EXECUTOR_SHARED_MEMORY : CROSSDOCK_EXECUTOR_PERSISTENT;
             options.nodes = topology;
-            options.lane_bytes = 8;
+            options.stripe_bytes = 8;
             options.prepare_reverse = 1;
             crossdock_neighbor* neighbor = make_neighbor(route, &options);
             std::vector<double> values = items();

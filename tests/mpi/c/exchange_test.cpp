@@ -610,10 +610,10 @@ TEST_F(SparseExchange, OptionsThatAreNoneAreErrors) {
                             CROSSDOCK_INVALID_ARGUMENT,
                             "there is no order 7, which rank " + text(last) + " asks for");
     room into(expected);
-    options.algorithm = "carrier_pigeon";
+    options.algorithm = "homing_pigeon";
     EXPECT_EQ(constant(into)(), CROSSDOCK_INVALID_ARGUMENT);
     EXPECT_EQ(std::string(crossdock_last_error())
-                  .rfind("no exchange algorithm is called \"carrier_pigeon\"", 0),
+                  .rfind("no exchange algorithm is called \"homing_pigeon\"", 0),
               0U);
     options.algorithm = "routed:ferry";
     EXPECT_EQ(constant(into)(), CROSSDOCK_UNKNOWN_ROUTE);

@@ -338,7 +338,7 @@ int append(void* list, crossdock_stream_port*, const void* items, int64_t num_it
 
 TEST_F(StreamInC, LetsUrgentItemsOvertake) {
     numbers handled;
-    options.num_lanes = 2;
+    options.num_priorities = 2;
     make<int64_t>(append, &handled);
 
     for (int64_t item = 0; item < 3; ++item) {
@@ -353,12 +353,12 @@ TEST_F(StreamInC, LetsUrgentItemsOvertake) {
     EXPECT_SUCCESS(crossdock_stream_close(stream));
 }
 
-TEST_F(StreamInC, HasNoUrgentItemsInOneLane) {
+TEST_F(StreamInC, HasNoUrgentItemsInOnePriority) {
     make<int64_t>(ignore, nullptr);
 
     const int64_t item = 0;
     expect_error(crossdock_stream_push_urgent(port, rank, 0, &item), CROSSDOCK_INVALID_ARGUMENT,
-                 "an urgent item needs the option num_lanes = 2");
+                 "an urgent item needs the option num_priorities = 2");
     drain();
     EXPECT_SUCCESS(crossdock_stream_close(stream));
 }

@@ -151,7 +151,7 @@ int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
 namespace crossdock::exchange_calls_test {
 namespace {
 
-constexpr int claim_words = 6;
+constexpr int vote_words = 6;
 constexpr count_t value_bytes = 8;
 
 class ExchangeCalls : public testing::TestWithParam<std::string> {
@@ -253,11 +253,11 @@ struct reduced_words {
 
 reduced_words expected_reductions(const std::string& algorithm, rank_t num_ranks) {
     if (algorithm == "auto" || algorithm.starts_with("routed:")) return {0, 0};
-    if (algorithm == "personalized") return {num_ranks + claim_words, claim_words};
-    if (algorithm == "reduce_scatter") return {num_ranks * claim_words, claim_words};
+    if (algorithm == "personalized") return {num_ranks + vote_words, vote_words};
+    if (algorithm == "reduce_scatter") return {num_ranks * vote_words, vote_words};
     if (algorithm == "locality_personalized")
-        return {num_ranks + claim_words, num_ranks + claim_words};
-    return {claim_words, claim_words};
+        return {num_ranks + vote_words, num_ranks + vote_words};
+    return {vote_words, vote_words};
 }
 
 TEST_P(ExchangeCalls, ReduceOnlyAsManyWordsAsTheAlgorithmNeeds) {

@@ -217,8 +217,8 @@ TEST_F(NeighborStress, NodesOfTwoBringWhatTheyShould) {
     run({.executor = executor_kind::shared_memory, .nodes = nodes_of(2)});
 }
 
-TEST_F(NeighborStress, MessagesInLanesBringWhatTheyShould) {
-    run({.executor = executor_kind::shared_memory, .nodes = nodes_of(3), .lane_bytes = 16});
+TEST_F(NeighborStress, MessagesInStripesBringWhatTheyShould) {
+    run({.executor = executor_kind::shared_memory, .nodes = nodes_of(3), .stripe_bytes = 16});
 }
 
 }  // namespace

@@ -119,7 +119,7 @@ struct sharing {
     const char* name;
     executor_kind executor;
     std::function<region_t(rank_t)> node_of;  // empty: all ranks are of one node
-    std::size_t lane_bytes = 0;
+    std::size_t stripe_bytes = 0;
 };
 
 const std::array all_sharings{
@@ -128,7 +128,7 @@ const std::array all_sharings{
     sharing{"pairs", executor_kind::shared_memory, [](rank_t rank) { return rank / 2; }},
     sharing{"first_alone", executor_kind::automatic, [](rank_t rank) { return rank == 0 ? 0 : 1; }},
     sharing{"alternating", executor_kind::automatic, [](rank_t rank) { return rank % 2; }},
-    sharing{"lanes", executor_kind::automatic, [](rank_t rank) { return rank % 3; }, 16}};
+    sharing{"stripes", executor_kind::automatic, [](rank_t rank) { return rank % 3; }, 16}};
 
 class NeighborSharing : public Neighbor, public testing::WithParamInterface<std::size_t> {
   protected:
@@ -137,7 +137,7 @@ class NeighborSharing : public Neighbor, public testing::WithParamInterface<std:
         neighbor_options result;
         result.deduplicate = deduplicate;
         result.executor = who.executor;
-        result.lane_bytes = who.lane_bytes;
+        result.stripe_bytes = who.stripe_bytes;
         if (who.node_of) {
             std::vector<region_t> nodes;
             for (rank_t r = 0; r < num_ranks(); ++r) nodes.push_back(who.node_of(r));
@@ -694,7 +694,7 @@ TEST_F(Neighbor, ArgumentsThatDifferBetweenRanksAreRefused) {
     for (const auto& of_first :
          {neighbor_options{.executor = executor_kind::persistent}, neighbor_options{.nodes = one},
           neighbor_options{.nodes = other}, neighbor_options{.item_bytes = 4},
-          neighbor_options{.lane_bytes = 4096}, neighbor_options{.prepare_reverse = true}}) {
+          neighbor_options{.stripe_bytes = 4096}, neighbor_options{.prepare_reverse = true}}) {
         const error fault = thrown_by([&] {
             neighbor(comm, regions, mine(patterns), "direct",
                      rank() == 0 ? of_first : neighbor_options{});

@@ -121,7 +121,7 @@ TEST_F(ScarceMemory, WhoInsistsOnItGetsAnErrorOnAllRanks) {
     if (pairs().region_of(comm.rank()) == pairs().region_of(0)) pretended_free_blocks = 0;
     for (const auto& options :
          {neighbor_options{.executor = executor_kind::shared_memory, .nodes = pairs()},
-          neighbor_options{.nodes = pairs(), .lane_bytes = 8}}) {
+          neighbor_options{.nodes = pairs(), .stripe_bytes = 8}}) {
         const error fault = test::thrown_by([&] { make(options); });
 
         EXPECT_EQ(fault.code(), errc::out_of_memory);

@@ -8,7 +8,7 @@
 #include "crossdock/neighbor/neighbor.hpp"
 #include "support/patterns.hpp"
 
-namespace crossdock::lanes_test {
+namespace crossdock::stripes_test {
 namespace {
 
 // Every rank sends 37 items to every other; those for one half of the ranks are the same.
@@ -23,7 +23,7 @@ std::vector<pattern> long_messages(rank_t num_ranks) {
     return builder.take();
 }
 
-class Lanes : public testing::Test {
+class Stripes : public testing::Test {
   protected:
     void TearDown() override { comm.close(); }
 
@@ -49,14 +49,14 @@ class Lanes : public testing::Test {
     }
 
     void expect_as_persistent(const topology& nodes, const std::string& route,
-                              std::size_t lane_bytes, std::size_t max_message_bytes) {
+                              std::size_t stripe_bytes, std::size_t max_message_bytes) {
         const auto p = own();
         neighbor plain(comm, nodes, p, route, {.executor = executor_kind::persistent});
         neighbor split(comm, nodes, p, route,
                        {.max_message_bytes = max_message_bytes,
                         .executor = executor_kind::shared_memory,
                         .nodes = nodes,
-                        .lane_bytes = lane_bytes});
+                        .stripe_bytes = stripe_bytes});
         std::vector<double> items(static_cast<std::size_t>(p.num_items));
         std::vector<double> expected(static_cast<std::size_t>(p.num_slots)), slots(expected);
         for (int round = 0; round < 7; ++round) {
@@ -76,7 +76,7 @@ class Lanes : public testing::Test {
     communicator comm{MPI_COMM_WORLD};
 };
 
-TEST_F(Lanes, ChangeNothingOfWhatArrives) {
+TEST_F(Stripes, ChangeNothingOfWhatArrives) {
     for (const auto& nodes : {pairs(), uneven()}) {
         for (const char* const route : {"direct", "two_step", "three_step", "hypercube"}) {
             SCOPED_TRACE(nodes.to_string() + " " + route);
@@ -86,7 +86,7 @@ TEST_F(Lanes, ChangeNothingOfWhatArrives) {
     }
 }
 
-TEST_F(Lanes, SplitAMessageThatLiesInOneRun) {
+TEST_F(Stripes, SplitAMessageThatLiesInOneRun) {
     const rank_t next = (comm.rank() + 1) % comm.num_ranks();
     const rank_t last = (comm.rank() + comm.num_ranks() - 1) % comm.num_ranks();
     pattern p{comm.rank(), comm.num_ranks(), 100, 100, {}, {}};
@@ -94,7 +94,7 @@ TEST_F(Lanes, SplitAMessageThatLiesInOneRun) {
     std::iota(all.begin(), all.end(), count_t{0});
     p.sends.append(next, all);
     p.receives.append(last, all);
-    neighbor split(comm, pairs(), p, "direct", {.nodes = pairs(), .lane_bytes = 8});
+    neighbor split(comm, pairs(), p, "direct", {.nodes = pairs(), .stripe_bytes = 8});
 
     std::vector<std::int64_t> items(100), slots(100), expected(100);
     std::iota(items.begin(), items.end(), 100 * comm.rank());
@@ -105,4 +105,4 @@ TEST_F(Lanes, SplitAMessageThatLiesInOneRun) {
 }
 
 }  // namespace
-}  // namespace crossdock::lanes_test
+}  // namespace crossdock::stripes_test

@@ -266,15 +266,15 @@ TEST(RequestStreamOptions, HaveNoLanes) {
     communicator comm{MPI_COMM_WORLD};
     const auto make = [&] {
         request_stream<int, int> stream(
-            comm, [](auto&, auto, auto) {}, [](auto&, auto, auto) {}, {.lanes = 2});
+            comm, [](auto&, auto, auto) {}, [](auto&, auto, auto) {}, {.priorities = 2});
     };
 
     try {
         make();
-        ADD_FAILURE() << "there are lanes";
+        ADD_FAILURE() << "there are priorities";
     } catch (const error& fault) {
         EXPECT_EQ(fault.code(), errc::invalid_argument);
-        EXPECT_STREQ(fault.what(), "a stream of requests has no urgent lane");
+        EXPECT_STREQ(fault.what(), "a stream of requests has no urgent priority");
     }
     comm.close();
 }
@@ -284,14 +284,14 @@ TEST(RequestStreamTypes, MayHaveAnySize) {
     struct odd {
         std::array<char, 3> letters;
     };
-    struct place {
+    struct endpoint {
         int row;
         double column;
     };
     communicator comm{MPI_COMM_WORLD};
     for (const auto scheme : {stream_scheme::ww, stream_scheme::pp}) {
         count_t num_right = 0;
-        using stream_type = request_stream<odd, std::array<char, 7>, place>;
+        using stream_type = request_stream<odd, std::array<char, 7>, endpoint>;
         stream_type stream(
             comm,
             [](auto&, std::span<const odd> words, std::span<std::array<char, 7>> replies) {
@@ -300,7 +300,7 @@ TEST(RequestStreamTypes, MayHaveAnySize) {
                     replies[i] = {a, b, c, '-', c, b, a};
                 }
             },
-            [&](auto&, std::span<const place> contexts,
+            [&](auto&, std::span<const endpoint> contexts,
                 std::span<const std::array<char, 7>> replies) {
                 for (std::size_t i = 0; i < replies.size(); ++i) {
                     const auto digit = static_cast<char>('0' + contexts[i].row);

@@ -175,8 +175,8 @@ TEST_F(StreamCore, NumbersOutOfRangeAreNamed) {
     expect_refused(invalid, "a buffer of 1073741825 bytes; there must be 1 to 1073741824", {},
                    {0, 1073741825});
     expect_refused(invalid, "at most -1 buffers; the least is 0", {.max_buffers = -1});
-    expect_refused(invalid, "0 lanes; there must be 1 or 2", {.lanes = 0});
-    expect_refused(invalid, "3 lanes; there must be 1 or 2", {.lanes = 3});
+    expect_refused(invalid, "0 priorities; there must be 1 or 2", {.priorities = 0});
+    expect_refused(invalid, "3 priorities; there must be 1 or 2", {.priorities = 3});
     expect_refused(invalid, "a maximal age of 0 seconds; it must be more than 0",
                    {.max_age_seconds = 0});
     expect_refused(invalid, "a maximal age of -0.5 seconds", {.max_age_seconds = -0.5});
@@ -252,7 +252,7 @@ TEST_F(StreamCore, OptionsMustBeEqualOnAllRanks) {
         [this](auto& o) { o.nodes = topology::one_region(num_ranks); },
         [](auto& o) { o.buffer_items = 7; },
         [](auto& o) { o.max_buffers = 7; },
-        [](auto& o) { o.lanes = 2; },
+        [](auto& o) { o.priorities = 2; },
         [](auto& o) { o.flush_on_idle = false; },
         [](auto& o) { o.max_age_seconds = 1; },
         [](auto& o) { o.ordered = true; },
@@ -285,11 +285,11 @@ TEST_F(StreamCore, PressureMayDifferBetweenRanks) {
 TEST_F(StreamCore, WhatOneRankGetsWrongAllHear) {
     for (const rank_t faulty : {0, num_ranks - 1}) {
         stream_options options;
-        if (rank == faulty) options.lanes = 5;
+        if (rank == faulty) options.priorities = 5;
         const error heard = refused(options);
         EXPECT_EQ(heard.code(), errc::invalid_argument);
         EXPECT_EQ(heard.rank(), faulty);
-        EXPECT_STREQ(heard.what(), "5 lanes; there must be 1 or 2");
+        EXPECT_STREQ(heard.what(), "5 priorities; there must be 1 or 2");
     }
 }
 

@@ -114,7 +114,7 @@ way make_way(std::size_t i, stream_scheme scheme, const topology& nodes, const s
              .nodes = nodes,
              .buffer_items = i % 4 == 3 ? 1000 : 64 << i % 4,
              .max_buffers = i % 5 == 1 ? 5 : 0,
-             .lanes = i % 2 == 0 ? 1 : 2,
+             .priorities = i % 2 == 0 ? 1 : 2,
              .pressure = i % 4 == 2 ? back_pressure::block : back_pressure::progress,
              .with_source = i % 2 == 0,
              .shared_memory = test::processes_may_share_memory,
@@ -228,7 +228,7 @@ class StreamSoak : public testing::Test {
         return static_cast<std::uint64_t>(id.rank * num_workers + id.worker);
     }
     static bool is_urgent(const way& w, const soaking_worker& own) {
-        return w.options.lanes == 2 && own.num_pushed % 50 == 0;
+        return w.options.priorities == 2 && own.num_pushed % 50 == 0;
     }
 
     // Every phase loads the workers in another way.
@@ -270,7 +270,8 @@ class StreamSoak : public testing::Test {
         }
         num_expected += chains_of_phase(w) * items_of_chains(w) * static_cast<count_t>(num_all);
         ASSERT_NO_FATAL_FAILURE(expect_all_came());
-        const auto most = all.layout().buffers().size() * static_cast<std::size_t>(w.options.lanes);
+        const auto most =
+            all.layout().buffers().size() * static_cast<std::size_t>(w.options.priorities);
         EXPECT_LE(all.statistics().peak_buffers, static_cast<count_t>(num_workers * most));
     }
 

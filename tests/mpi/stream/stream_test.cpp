@@ -199,11 +199,11 @@ TEST_P(StreamWays, CombineItemsOfOneKey) {
                 smallest = std::min(smallest, (i * 131 + from) % 1009);
             }
         }
-        const auto place = static_cast<std::size_t>(key);
+        const auto endpoint = static_cast<std::size_t>(key);
         const bool is_own = owner(key).rank == comm.rank();
-        EXPECT_EQ(sums[place], is_own ? sum : 0);
+        EXPECT_EQ(sums[endpoint], is_own ? sum : 0);
         if (is_own) {
-            EXPECT_EQ(least[place], smallest);
+            EXPECT_EQ(least[endpoint], smallest);
         }
     }
     EXPECT_EQ(entries.statistics().items, 50 * num_keys * options().workers);
@@ -669,7 +669,7 @@ TEST_F(Stream, LetsUrgentItemsOvertake) {
                                [&](auto&, const auto& batch) {
                                    handled.insert(handled.end(), batch.begin(), batch.end());
                                },
-                               {.lanes = 2});
+                               {.priorities = 2});
 
     for (std::int64_t i = 0; i < 3; ++i) items.port().push(comm.rank(), i);
     items.port().push_urgent({comm.rank(), 0}, 100);
@@ -682,7 +682,7 @@ TEST_F(Stream, LetsUrgentItemsOvertake) {
     items.close();
 }
 
-TEST_F(Stream, HasNoUrgentItemsInOneLane) {
+TEST_F(Stream, HasNoUrgentItemsInOnePriority) {
     stream<int> items(comm, [](auto&, const auto&) {});
 
     EXPECT_EQ(code_of([&] { items.port().push_urgent({0, 0}, 1); }), errc::invalid_argument);
@@ -981,8 +981,8 @@ TEST_F(StreamOptions, AreChecked) {
     EXPECT_EQ(code_with({.workers = -3}), errc::invalid_argument);
     EXPECT_EQ(code_with({.buffer_items = -1}), errc::invalid_argument);
     EXPECT_EQ(code_with({.max_buffers = -1}), errc::invalid_argument);
-    EXPECT_EQ(code_with({.lanes = 0}), errc::invalid_argument);
-    EXPECT_EQ(code_with({.lanes = 3}), errc::invalid_argument);
+    EXPECT_EQ(code_with({.priorities = 0}), errc::invalid_argument);
+    EXPECT_EQ(code_with({.priorities = 3}), errc::invalid_argument);
     EXPECT_EQ(code_with({.max_age_seconds = 0}), errc::invalid_argument);
     EXPECT_EQ(code_with({.max_age_seconds = -0.5}), errc::invalid_argument);
     EXPECT_EQ(code_with({.latency_sample_interval = -1}), errc::invalid_argument);

@@ -96,7 +96,7 @@ TEST(CountExchange, RoutedGridCarriesAMessageAtEveryHop) {
                 "routed:grid:2x2");
 }
 
-TEST(CountExchange, RoutedThreeStepGoesByNumberAsNobodyAgreesOnSpeakers) {
+TEST(CountExchange, RoutedThreeStepGoesByNumberAsNobodyAgreesOnLeaders) {
     // Ranks 1 and 2 speak for their regions.
     expect_same({{1, head + 3 * envelope + 20, 0, 0},
                  {3, 3 * head + 2 * envelope + 12, 1, head + 2 * envelope + 12},

@@ -13,7 +13,7 @@
 namespace crossdock::forwarder_test {
 namespace {
 
-constexpr exchange_claim good{false, {-1, 1}};
+constexpr error_vote good{false, {-1, 1}};
 
 // A message with its bytes, as text.
 struct letter {
@@ -51,9 +51,9 @@ TEST(Bundle, OpensAsItWasPacked) {
     std::vector<placed_envelope> placed;
     for (std::size_t i = 0; i < letters.size(); ++i)
         placed.push_back({letters[i].as_envelope(), places[i]});
-    const exchange_verdict verdict(exchange_claim{true, {3, 8}});
+    const agreement agreement(error_vote{true, {3, 8}});
 
-    const auto bundles = make_bundles(verdict, placed, 3);
+    const auto bundles = make_bundles(agreement, placed, 3);
 
     ASSERT_EQ(bundles.size(), 3u);
     const std::vector<std::vector<std::size_t>> expected{{0, 2, 3, 5}, {}, {1, 4}};
@@ -62,9 +62,9 @@ TEST(Bundle, OpensAsItWasPacked) {
         const auto num_letters = static_cast<count_t>(expected[place].size());
         EXPECT_EQ(bundles[place].bytes, bundle_overhead_bytes(num_letters) + carried_bytes[place]);
         const auto opened = open_bundle(bundles[place].data.data());
-        EXPECT_EQ(opened.verdict.has_fault, 1);
-        EXPECT_EQ(opened.verdict.least, verdict.least);
-        EXPECT_EQ(opened.verdict.greatest, verdict.greatest);
+        EXPECT_EQ(opened.agreed.has_fault, 1);
+        EXPECT_EQ(opened.agreed.least, agreement.least);
+        EXPECT_EQ(opened.agreed.greatest, agreement.greatest);
         ASSERT_EQ(opened.messages.size(), expected[place].size());
         for (std::size_t i = 0; i < opened.messages.size(); ++i)
             expect_same(opened.messages[i], letters[expected[place][i]]);
@@ -75,16 +75,16 @@ TEST(Bundle, OpensAsItWasPacked) {
 class all_forwarders {
   public:
     all_forwarders(std::string_view name, const topology& regions,
-                   const std::vector<exchange_claim>& claims)
+                   const std::vector<error_vote>& votes)
         : way_(make_route(name, regions)) {
         for (rank_t rank = 0; rank < regions.num_ranks(); ++rank)
-            forwarders_.emplace_back(*way_, rank, claims[static_cast<std::size_t>(rank)]);
+            forwarders_.emplace_back(*way_, rank, votes[static_cast<std::size_t>(rank)]);
     }
 
     all_forwarders(std::string_view name, const topology& regions)
         : all_forwarders(
               name, regions,
-              std::vector<exchange_claim>(static_cast<std::size_t>(regions.num_ranks()), good)) {}
+              std::vector<error_vote>(static_cast<std::size_t>(regions.num_ranks()), good)) {}
 
     forwarder& at(rank_t rank) { return forwarders_[static_cast<std::size_t>(rank)]; }
     rank_t num_ranks() const { return static_cast<rank_t>(forwarders_.size()); }
@@ -173,26 +173,26 @@ TEST(Forwarder, BringsEveryMessageHomeOnceAndInOrder) {
     }
 }
 
-void expect_verdict_everywhere(bool is_good, const std::string& name, const topology& regions,
-                               const std::vector<exchange_claim>& claims) {
-    all_forwarders all(name, regions, claims);
+void expect_agreement_everywhere(bool is_good, const std::string& name, const topology& regions,
+                                 const std::vector<error_vote>& votes) {
+    all_forwarders all(name, regions, votes);
     all.run();
     for (rank_t rank = 0; rank < all.num_ranks(); ++rank)
-        EXPECT_EQ(all.at(rank).verdict().is_good(), is_good) << rank;
+        EXPECT_EQ(all.at(rank).agreed().is_good(), is_good) << rank;
 }
 
 TEST(Forwarder, TellsAllRanksOfOneThatDiffers) {
     for (const rank_t num_ranks : {2, 5, 8, 20}) {
         for_each_route(num_ranks, [&](const std::string& name, const topology& regions) {
-            const std::vector<exchange_claim> claims(static_cast<std::size_t>(num_ranks), good);
-            expect_verdict_everywhere(true, name, regions, claims);
-            for (std::size_t odd = 0; odd < claims.size(); ++odd) {
-                for (const exchange_claim& other :
-                     {exchange_claim{true, good.shape}, exchange_claim{false, {3, 1}},
-                      exchange_claim{false, {-1, 8}}}) {
-                    auto changed = claims;
+            const std::vector<error_vote> votes(static_cast<std::size_t>(num_ranks), good);
+            expect_agreement_everywhere(true, name, regions, votes);
+            for (std::size_t odd = 0; odd < votes.size(); ++odd) {
+                for (const error_vote& other :
+                     {error_vote{true, good.shape}, error_vote{false, {3, 1}},
+                      error_vote{false, {-1, 8}}}) {
+                    auto changed = votes;
                     changed[odd] = other;
-                    expect_verdict_everywhere(false, name, regions, changed);
+                    expect_agreement_everywhere(false, name, regions, changed);
                 }
             }
         });

@@ -1,4 +1,4 @@
-#include "crossdock/executor/moves.hpp"
+#include "crossdock/executor/copy_list.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <random>
 #include <string>
 
-namespace crossdock::moves_test {
+namespace crossdock::copy_list_test {
 namespace {
 
 using indices = std::vector<count_t>;
@@ -26,7 +26,7 @@ indices spelled_out(const index_list& list) {
 }
 
 std::size_t num_pieces(const index_list& list) {
-    moves both;
+    copy_list both;
     for (count_t i = 0; i < list.size(); ++i) both.to.append(i);
     both.from = list;
     std::size_t num = 0;
@@ -138,22 +138,22 @@ indices random_indices(std::mt19937_64& random, bool is_distinct) {
     return result;
 }
 
-struct moves_case {
+struct copy_list_case {
     std::string name;
     indices from;
     indices to;
 
-    moves list() const {
-        moves result;
+    copy_list list() const {
+        copy_list result;
         for (std::size_t k = 0; k < from.size(); ++k) result.append(from[k], to[k]);
         return result;
     }
 };
 
-std::vector<moves_case> all_cases() {
+std::vector<copy_list_case> all_cases() {
     std::mt19937_64 random(7);
     const auto consecutive = in_steps(0, 1, num_indices);
-    std::vector<moves_case> cases{
+    std::vector<copy_list_case> cases{
         {"nothing", {}, {}},
         {"one run", consecutive, consecutive},
         {"every second", in_steps(0, 2, num_indices / 2), in_steps(1, 1, num_indices / 2)},
@@ -167,7 +167,7 @@ std::vector<moves_case> all_cases() {
     return cases;
 }
 
-TEST(Moves, PiecesAreTheListInOrder) {
+TEST(CopyList, PiecesAreTheListInOrder) {
     for (const auto& c : all_cases()) {
         indices from, to;
         c.list().for_each_piece([&](const index_piece& from_piece, const index_piece& to_piece) {
@@ -206,7 +206,7 @@ TEST(CopyItems, CopiesEveryKindOfPieceInItemsOfEverySize) {
 // Where several values go to one place, the last stays.
 TEST(CopyItems, CopiesInOrder) {
     const auto repeated = joined({in_steps(3, 0, 40), {1, 3}});
-    moves list;
+    copy_list list;
     for (std::size_t k = 0; k < repeated.size(); ++k) {
         list.append(static_cast<count_t>(k) + 2, repeated[k]);
     }
@@ -238,4 +238,4 @@ TEST(CombineItems, CombinesInOrder) {
 }
 
 }  // namespace
-}  // namespace crossdock::moves_test
+}  // namespace crossdock::copy_list_test

@@ -1,12 +1,12 @@
 #include <gtest/gtest.h>
 
-#include "crossdock/executor/circuit_runner.hpp"
+#include "crossdock/executor/schedule_runner.hpp"
 #include "crossdock/plan/compile.hpp"
 #include "crossdock/plan/statistics.hpp"
-#include "support/circuits.hpp"
 #include "support/patterns.hpp"
+#include "support/schedules.hpp"
 
-namespace crossdock::circuit_block_test {
+namespace crossdock::exchange_buffer_test {
 namespace {
 
 // Every rank sends 500 items to every other.
@@ -30,38 +30,38 @@ std::size_t bytes_through(const plan& p, std::size_t item_bytes) {
     return items * item_bytes;
 }
 
-class CircuitBlock : public testing::TestWithParam<const char*> {};
+class ExchangeBuffer : public testing::TestWithParam<const char*> {};
 
-TEST_P(CircuitBlock, TakesLittleMoreThanTwiceTheBytesThatPassThroughARank) {
+TEST_P(ExchangeBuffer, TakesLittleMoreThanTwiceTheBytesThatPassThroughARank) {
     const auto regions = topology::from_string("2x4");
     const auto plans = plans_on(regions, GetParam());
 
     for (const auto& nodes : {regions, topology::one_region(8)}) {
-        const auto all = test::compile_circuits(plans, forward_flow, nodes, 1 << 20);
+        const auto all = test::build_schedules(plans, forward_task_graph, nodes, 1 << 20);
         for (std::size_t rank = 0; rank < all.size(); ++rank) {
-            const std::size_t bytes = circuit_block::size_bytes(*all[rank], 8);
+            const std::size_t bytes = exchange_buffer::size_bytes(*all[rank], 8);
             EXPECT_LE(10 * bytes, 22 * bytes_through(plans[rank], 8)) << rank;
             EXPECT_GE(bytes, 2 * bytes_through(plans[rank], 8)) << rank;
         }
     }
 }
 
-TEST_P(CircuitBlock, OfARankThatSharesNothingTakesHalfOfThat) {
+TEST_P(ExchangeBuffer, OfARankThatSharesNothingTakesHalfOfThat) {
     const auto regions = topology::from_string("2x4");
     const auto plans = plans_on(regions, GetParam());
     const auto alone = topology::from_string("8x1");
 
-    const auto all = test::compile_circuits(plans, forward_flow, alone, 1 << 20);
+    const auto all = test::build_schedules(plans, forward_task_graph, alone, 1 << 20);
 
     for (std::size_t rank = 0; rank < all.size(); ++rank) {
-        EXPECT_LE(10 * circuit_block::size_bytes(*all[rank], 8),
+        EXPECT_LE(10 * exchange_buffer::size_bytes(*all[rank], 8),
                   11 * bytes_through(plans[rank], 8));
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Routes, CircuitBlock,
+INSTANTIATE_TEST_SUITE_P(Routes, ExchangeBuffer,
                          testing::Values("direct", "two_step", "three_step", "hypercube"),
                          [](const auto& one) { return std::string(one.param); });
 
 }  // namespace
-}  // namespace crossdock::circuit_block_test
+}  // namespace crossdock::exchange_buffer_test

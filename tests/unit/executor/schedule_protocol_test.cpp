@@ -1,5 +1,5 @@
 // Every order of events of a few ranks that hand items over in shared memory, by search through all
-// states. The circuits are real; what `circuit_runner` does with them is modelled word by word, so that
+// states. The schedules are real; what `schedule_runner` does with them is modelled word by word, so that
 // other ways to do it can be shown to be wrong.
 #include <gtest/gtest.h>
 
@@ -12,30 +12,30 @@
 #include <vector>
 
 #include "crossdock/plan/compile.hpp"
-#include "support/circuits.hpp"
 #include "support/patterns.hpp"
+#include "support/schedules.hpp"
 
-namespace crossdock::circuit_protocol_test {
+namespace crossdock::schedule_protocol_test {
 namespace {
 
 using number = std::uint8_t;
 
-// A place that someone is writing to, or may write to at any moment.
+// A slot that someone is writing to, or may write to at any moment.
 constexpr number torn = 255;
 
 // What would be wrong in other protocols.
 enum class flaw {
     none,
-    one_half,             // all exchanges use the same places
+    one_half,             // all exchanges use the same slots
     lags_by_three,        // who is three exchanges behind counts as through
-    one_gate,             // a gate counts the fillers of odd and even exchanges together
+    one_counter,          // a counter counts the fillers of odd and even exchanges together
     acknowledges_early,   // readers say that they have read when they begin
     publishes_early,      // sections and shares count as written when that begins
     ends_before_sends,    // a rank says that it is through while its parts are under way
     contributes_early,    // who fills a share does not wait for the part's last use
-    forgets_the_sender,   // who fills a share of a lane waits for the block's rank only
+    forgets_the_sender,   // who fills a share of a stripe waits for the buffer's rank only
     receives_unasked,     // receives begin while readers may still read
-    receives_in_others,   // lanes are received in other blocks before their ranks say so
+    receives_in_others,   // stripes are received in other buffers before their ranks say so
     tests_receives_only,  // who waits for memory makes progress by testing its receives
 };
 
@@ -47,7 +47,7 @@ enum receive_state : number { awaited, posted, arrived, noted };
 enum send_state : number { unsent, under_way, copied };
 
 struct rank_state {
-    number generation = 0;
+    number epoch = 0;
     number is_active = 0;
     number has_posted = 0;
     number is_receivable = 0;
@@ -56,21 +56,21 @@ struct rank_state {
     std::vector<number> tasks, receives, sends;
     std::vector<number> num_delivered;  // by part that is sent
 
-    // Words of its block, and its places, by half.
+    // Words of its buffer, and its slots, by half.
     number through = 0;
     number receivable = 0;
-    std::vector<number> read, sections, gates, places;
+    std::vector<number> read, sections, counters, slots;
 };
 
 struct findings {
     std::size_t num_states = 0;
-    bool is_safe = true;  // no place was read while another exchange's item was there
+    bool is_safe = true;  // no slot was read while another exchange's item was there
     bool is_live = true;  // nobody waited forever
 };
 
 class model {
   public:
-    model(const test::circuits& work, const topology& nodes, number num_exchanges, flaw wrong)
+    model(const test::schedules& work, const topology& nodes, number num_exchanges, flaw wrong)
         : work_(work), num_exchanges_(num_exchanges), wrong_(wrong) {
         for (rank_t rank = 0; rank < nodes.num_ranks(); ++rank)
             domains_.push_back(test::domain_of(nodes, rank));
@@ -103,11 +103,11 @@ class model {
     };
 
     static std::size_t at(int i) { return static_cast<std::size_t>(i); }
-    std::size_t owner(std::size_t r, int block) const { return at(domains_[r].rank_at(block)); }
+    std::size_t owner(std::size_t r, int buffer) const { return at(domains_[r].rank_at(buffer)); }
 
     // The k-th receive from a rank with a tag is its k-th send.
     void match_parts() {
-        const auto tag = [](const circuit_part& part) { return 2 * part.stage + part.is_lane; };
+        const auto tag = [](const schedule_part& part) { return 2 * part.stage + part.is_stripe; };
         sources_.resize(work_.size());
         for (std::size_t r = 0; r < work_.size(); ++r) {
             std::vector<std::size_t> next(work_.size() * 64);
@@ -123,16 +123,16 @@ class model {
     state first_state() const {
         state first(work_.size());
         for (std::size_t r = 0; r < work_.size(); ++r) {
-            const circuit& c = *work_[r];
+            const shared_memory_schedule& c = *work_[r];
             auto& s = first[r];
             s.tasks.resize(c.tasks.size());
             s.receives.resize(c.receives.size());
             s.sends.resize(c.sends.size());
             s.num_delivered.resize(c.sends.size());
-            s.read.resize(at(c.num_blocks));
+            s.read.resize(at(c.num_buffers));
             s.sections.resize(at(c.num_sections));
-            s.gates.resize(2 * at(c.num_gates));
-            s.places.resize(2 * static_cast<std::size_t>(c.num_places));
+            s.counters.resize(2 * at(c.num_counters));
+            s.slots.resize(2 * static_cast<std::size_t>(c.num_slots));
         }
         return first;
     }
@@ -141,11 +141,11 @@ class model {
         has_next_ = true;
         std::string key;
         for (const auto& s : next) {
-            for (const number one : {s.generation, s.is_active, s.has_posted, s.is_receivable,
-                                     s.doing, s.which, s.through, s.receivable})
+            for (const number one : {s.epoch, s.is_active, s.has_posted, s.is_receivable, s.doing,
+                                     s.which, s.through, s.receivable})
                 key.push_back(static_cast<char>(one));
             for (const auto* all : {&s.tasks, &s.receives, &s.sends, &s.num_delivered, &s.read,
-                                    &s.sections, &s.gates, &s.places})
+                                    &s.sections, &s.counters, &s.slots})
                 key.append(all->begin(), all->end());
         }
         if (seen_.insert(std::move(key)).second) open_.push_back(std::move(next));
@@ -153,56 +153,56 @@ class model {
 
     bool is_over() const {
         return std::all_of(now_.begin(), now_.end(), [&](const rank_state& s) {
-            return s.generation == num_exchanges_ && s.is_active == 0;
+            return s.epoch == num_exchanges_ && s.is_active == 0;
         });
     }
 
     // ---- what a rank looks at
 
-    bool is_through(std::size_t r, number generation) const {
+    bool is_finished(std::size_t r, number epoch) const {
         const int lag = wrong_ == flaw::lags_by_three ? 3 : 2;
-        return generation + lag >= now_[r].generation;
+        return epoch + lag >= now_[r].epoch;
     }
 
-    bool readers_are_through(std::size_t r) const {
+    bool readers_are_finished(std::size_t r) const {
         const auto& readers = work_[r]->readers;
         return std::all_of(readers.begin(), readers.end(),
-                           [&](int reader) { return is_through(r, now_[r].read[at(reader)]); });
+                           [&](int reader) { return is_finished(r, now_[r].read[at(reader)]); });
     }
 
     bool may_receive(std::size_t r) const {
         if (wrong_ == flaw::receives_unasked) return true;
-        if (!readers_are_through(r)) return false;
-        const circuit& c = *work_[r];
+        if (!readers_are_finished(r)) return false;
+        const shared_memory_schedule& c = *work_[r];
         for (std::size_t i = 0; i < c.num_section_receives; ++i) {
             const auto& part = c.receives[i];
-            if (part.block == c.here || wrong_ == flaw::receives_in_others) continue;
-            if (now_[owner(r, part.block)].receivable < now_[r].generation) return false;
+            if (part.buffer == c.here || wrong_ == flaw::receives_in_others) continue;
+            if (now_[owner(r, part.buffer)].receivable < now_[r].epoch) return false;
         }
         return true;
     }
 
-    bool can_run(std::size_t r, const circuit_task& task) const {
-        for (const auto& [block, section] : task.awaited) {
-            if (now_[owner(r, block)].sections[at(section)] < now_[r].generation) return false;
+    bool can_run(std::size_t r, const schedule_task& task) const {
+        for (const auto& [buffer, section] : task.awaited) {
+            if (now_[owner(r, buffer)].sections[at(section)] < now_[r].epoch) return false;
         }
-        if (task.purpose == task_purpose::section) return readers_are_through(r);
+        if (task.purpose == task_purpose::section) return readers_are_finished(r);
         if (task.purpose != task_purpose::foreign_part || wrong_ == flaw::contributes_early)
             return true;
-        const auto& to = now_[owner(r, task.to_block)];
-        return is_through(r, to.through) &&
+        const auto& to = now_[owner(r, task.to_buffer)];
+        return is_finished(r, to.through) &&
                (task.sender < 0 || wrong_ == flaw::forgets_the_sender ||
-                is_through(r, to.read[at(task.sender)]));
+                is_finished(r, to.read[at(task.sender)]));
     }
 
-    std::size_t gate_index(std::size_t r, int gate) const {
-        const int half = wrong_ == flaw::one_gate ? 0 : now_[r].generation % 2;
-        return 2 * at(gate) + at(half);
+    std::size_t counter_index(std::size_t r, int counter) const {
+        const int half = wrong_ == flaw::one_counter ? 0 : now_[r].epoch % 2;
+        return 2 * at(counter) + at(half);
     }
 
     bool is_filled(std::size_t r, std::size_t i) const {
         const auto& part = work_[r]->sends[i];
-        if (part.gate < 0) {
+        if (part.counter < 0) {
             const auto& tasks = work_[r]->tasks;
             for (std::size_t t = 0; t < tasks.size(); ++t) {
                 if (tasks[t].purpose == task_purpose::own_part && at(tasks[t].number) == i &&
@@ -211,50 +211,49 @@ class model {
             }
             return true;
         }
-        const int generation = now_[r].generation;
-        const int uses = wrong_ == flaw::one_gate ? generation : (generation + 1) / 2;
-        return now_[owner(r, part.block)].gates[gate_index(r, part.gate)] ==
+        const int epoch = now_[r].epoch;
+        const int uses = wrong_ == flaw::one_counter ? epoch : (epoch + 1) / 2;
+        return now_[owner(r, part.buffer)].counters[counter_index(r, part.counter)] ==
                uses * part.num_contributors;
     }
 
-    // ---- places
+    // ---- slots
 
-    number& place(state& of, std::size_t r, int block, count_t index) const {
-        const std::size_t rank = owner(r, block);
-        const std::size_t half = wrong_ == flaw::one_half ? 0 : of[r].generation % 2;
-        return of[rank].places[half * static_cast<std::size_t>(work_[rank]->num_places) +
-                               static_cast<std::size_t>(index)];
+    number& slot(state& of, std::size_t r, int buffer, count_t index) const {
+        const std::size_t rank = owner(r, buffer);
+        const std::size_t half = wrong_ == flaw::one_half ? 0 : of[r].epoch % 2;
+        return of[rank].slots[half * static_cast<std::size_t>(work_[rank]->num_slots) +
+                              static_cast<std::size_t>(index)];
     }
 
     template <class Use>
-    void for_each_place(state& of, std::size_t r, const circuit_part& part, Use&& use) const {
+    void for_each_place(state& of, std::size_t r, const schedule_part& part, Use&& use) const {
         if (part.is_in_place) return;
-        for (count_t k = 0; k < part.num_items; ++k) use(place(of, r, part.block, part.index + k));
+        for (count_t k = 0; k < part.num_items; ++k) use(slot(of, r, part.buffer, part.index + k));
     }
 
-    void expect_items(state& of, std::size_t r, const circuit_part& part) {
-        for_each_place(of, r, part, [&](number item) { expect_item(item, of[r].generation); });
+    void expect_items(state& of, std::size_t r, const schedule_part& part) {
+        for_each_place(of, r, part, [&](number item) { expect_item(item, of[r].epoch); });
     }
 
-    void expect_item(number item, number generation) {
-        if (item != generation) found_.is_safe = false;
+    void expect_item(number item, number epoch) {
+        if (item != epoch) found_.is_safe = false;
     }
 
-    void read_items(state& of, std::size_t r, const circuit_task& task) {
+    void read_items(state& of, std::size_t r, const schedule_task& task) {
         for (const auto& step : task.steps) {
-            if (step.from_block == no_block) continue;
+            if (step.from_buffer == no_buffer) continue;
             for_each_index(step.list.from, [&](count_t from) {
-                expect_item(place(of, r, step.from_block, step.from_offset + from),
-                            of[r].generation);
+                expect_item(slot(of, r, step.from_buffer, step.from_offset + from), of[r].epoch);
             });
         }
     }
 
-    void write_items(state& of, std::size_t r, const circuit_task& task, number item) {
-        if (task.to_block == no_block) return;
+    void write_items(state& of, std::size_t r, const schedule_task& task, number item) {
+        if (task.to_buffer == no_buffer) return;
         for (const auto& step : task.steps) {
             for_each_index(step.list.to, [&](count_t to) {
-                place(of, r, task.to_block, step.to_offset + to) = item;
+                slot(of, r, task.to_buffer, step.to_offset + to) = item;
             });
         }
     }
@@ -286,10 +285,10 @@ class model {
     }
 
     void begin(std::size_t r) {
-        if (now_[r].generation == num_exchanges_) return;
+        if (now_[r].epoch == num_exchanges_) return;
         state next = now_;
         auto& s = next[r];
-        ++s.generation;
+        ++s.epoch;
         s.is_active = 1;
         s.has_posted = work_[r]->num_section_receives == 0 ? 1 : 0;
         s.is_receivable = work_[r]->has_foreign_receivers ? 0 : 1;
@@ -298,8 +297,8 @@ class model {
         for (std::size_t i = 0; i < s.receives.size(); ++i)
             s.receives[i] = i < work_[r]->num_section_receives ? awaited : posted;
         if (wrong_ == flaw::acknowledges_early) {
-            for (const int block : work_[r]->owners)
-                next[owner(r, block)].read[at(work_[r]->here)] = s.generation;
+            for (const int buffer : work_[r]->owners)
+                next[owner(r, buffer)].read[at(work_[r]->here)] = s.epoch;
         }
         visit(std::move(next));
     }
@@ -321,18 +320,17 @@ class model {
         for (std::size_t i = 0; i < now_[r].receives.size(); ++i) {
             const auto [source, sent] = sources_[r][i];
             const rank_state& from = now_[source];
-            const int num_sent = from.generation - (from.sends[sent] == unsent ? 1 : 0);
-            if (now_[r].receives[i] != posted || num_sent < now_[r].generation) continue;
-            const bool is_long =
-                from.sends[sent] == under_way && from.generation == now_[r].generation;
+            const int num_sent = from.epoch - (from.sends[sent] == unsent ? 1 : 0);
+            if (now_[r].receives[i] != posted || num_sent < now_[r].epoch) continue;
+            const bool is_long = from.sends[sent] == under_way && from.epoch == now_[r].epoch;
             if (is_long && !(makes_progress(source) && makes_progress(r))) continue;
             state next = now_;
             if (from.sends[sent] == under_way)
                 expect_items(next, source, work_[source]->sends[sent]);
-            next[source].num_delivered[sent] = now_[r].generation;
+            next[source].num_delivered[sent] = now_[r].epoch;
             next[r].receives[i] = arrived;
             for_each_place(next, r, work_[r]->receives[i],
-                           [&](number& item) { item = now_[r].generation; });
+                           [&](number& item) { item = now_[r].epoch; });
             visit(std::move(next));
         }
     }
@@ -368,16 +366,16 @@ class model {
             const auto& part = work_[r]->receives[i];
             state next = now_;
             next[r].receives[i] = noted;
-            next[owner(r, part.block)].sections[at(part.section)] = now_[r].generation;
+            next[owner(r, part.buffer)].sections[at(part.section)] = now_[r].epoch;
             visit(std::move(next));
         }
     }
 
     void tell_receivable(std::size_t r) {
-        if (now_[r].is_receivable != 0 || !readers_are_through(r)) return;
+        if (now_[r].is_receivable != 0 || !readers_are_finished(r)) return;
         state next = now_;
         next[r].is_receivable = 1;
-        next[r].receivable = next[r].generation;
+        next[r].receivable = next[r].epoch;
         visit(std::move(next));
     }
 
@@ -399,7 +397,7 @@ class model {
         const auto& task = work_[r]->tasks[now_[r].which];
         state next = now_;
         read_items(next, r, task);
-        write_items(next, r, task, next[r].generation);
+        write_items(next, r, task, next[r].epoch);
         if (task.purpose == task_purpose::output) {  // there is nothing to tell
             end_task(next[r]);
         } else {
@@ -421,15 +419,16 @@ class model {
         s.which = 0;
     }
 
-    void tell(state& next, std::size_t r, const circuit_task& task) const {
-        const circuit& c = *work_[r];
+    void tell(state& next, std::size_t r, const schedule_task& task) const {
+        const shared_memory_schedule& c = *work_[r];
         if (task.purpose == task_purpose::section) {
-            next[r].sections[at(task.number)] = next[r].generation;
+            next[r].sections[at(task.number)] = next[r].epoch;
         } else if (task.purpose == task_purpose::foreign_part) {
-            ++next[owner(r, task.to_block)].gates[gate_index(r, task.number)];
+            ++next[owner(r, task.to_buffer)].counters[counter_index(r, task.number)];
         } else if (task.purpose == task_purpose::own_part) {
             const auto& part = c.sends[at(task.number)];
-            if (part.gate >= 0) ++next[owner(r, part.block)].gates[gate_index(r, part.gate)];
+            if (part.counter >= 0)
+                ++next[owner(r, part.buffer)].counters[counter_index(r, part.counter)];
         }
     }
 
@@ -449,11 +448,11 @@ class model {
 
     void begin_end(std::size_t r) {
         const rank_state& s = now_[r];
-        const circuit& c = *work_[r];
+        const shared_memory_schedule& c = *work_[r];
         const auto is_left = [&](std::size_t i) {
             return s.sends[i] == copied ||
                    (s.sends[i] == under_way && wrong_ == flaw::ends_before_sends) ||
-                   (s.sends[i] == under_way && s.num_delivered[i] == s.generation);
+                   (s.sends[i] == under_way && s.num_delivered[i] == s.epoch);
         };
         for (const number task : s.tasks) {
             if (task != done) return;
@@ -475,10 +474,10 @@ class model {
         state next = now_;
         auto& s = next[r];
         if (s.which < owners.size()) {
-            next[owner(r, owners[s.which])].read[at(work_[r]->here)] = s.generation;
+            next[owner(r, owners[s.which])].read[at(work_[r]->here)] = s.epoch;
             ++s.which;
         } else {
-            s.through = s.generation;
+            s.through = s.epoch;
             s.is_active = 0;
             s.doing = nothing;
             s.which = 0;
@@ -486,7 +485,7 @@ class model {
         visit(std::move(next));
     }
 
-    const test::circuits& work_;
+    const test::schedules& work_;
     number num_exchanges_;
     flaw wrong_;
     std::vector<memory_domain> domains_;
@@ -508,8 +507,8 @@ struct scenario {
     const char* nodes;
     const char* route;
     std::vector<transfer> transfers;
-    test::make_flow way = &forward_flow;
-    count_t items_per_lane = 0;
+    test::make_task_graph way = &forward_task_graph;
+    count_t items_per_stripe = 0;
     number num_exchanges = 4;
 };
 
@@ -520,8 +519,8 @@ findings search(const scenario& s, flaw wrong = flaw::none) {
     for (const auto& t : s.transfers)
         builder.send(t.source, num_items[static_cast<std::size_t>(t.source)]++, t.destination);
     const auto plans = compile(nodes, builder.take(), *make_route(s.route, nodes));
-    const auto work = test::compile_circuits(plans, s.way, nodes, std::numeric_limits<int>::max(),
-                                             s.items_per_lane);
+    const auto work = test::build_schedules(plans, s.way, nodes, std::numeric_limits<int>::max(),
+                                            s.items_per_stripe);
     return model(work, nodes, s.num_exchanges, wrong).search();
 }
 
@@ -542,73 +541,76 @@ const scenario circle{"3", "direct", {{0, 1}, {1, 2}, {2, 0}}};
 const scenario shared_part{"2,1", "three_step", {{0, 2}, {1, 2}}};
 // And the other way round: they read parts of one section.
 const scenario shared_section{"1,2", "three_step", {{0, 1}, {0, 2}}};
-const scenario sums{"2,1", "three_step", {{2, 0}, {2, 1}, {0, 1}}, &reverse_flow};
+const scenario sums{"2,1", "three_step", {{2, 0}, {2, 1}, {0, 1}}, &reverse_task_graph};
 // Ranks 1 and 3 carry half of a message from rank 0 to rank 2.
-const scenario lanes{"2x2", "direct", {{0, 2}, {0, 2}}, &forward_flow, 1, 3};
+const scenario stripes{"2x2", "direct", {{0, 2}, {0, 2}}, &forward_task_graph, 1, 3};
 // Messages 0 to 2, 2 to 0, 1 to 3 and 3 to 1; each is read by the other rank of its domain.
-const scenario crossing{"2x2", "two_step", {{0, 3}, {3, 0}, {2, 1}, {1, 2}}, &forward_flow, 0, 2};
+const scenario crossing{"2x2", "two_step", {{0, 3}, {3, 0}, {2, 1}, {1, 2}}, &forward_task_graph,
+                        0,     2};
 
-TEST(CircuitProtocol, ARankReadsAnothersItems) { expect_right(one_way, 250); }
+TEST(ScheduleProtocol, ARankReadsAnothersItems) { expect_right(one_way, 250); }
 
-TEST(CircuitProtocol, RanksReadEachOthersItems) { expect_right(both_ways, 389); }
+TEST(ScheduleProtocol, RanksReadEachOthersItems) { expect_right(both_ways, 389); }
 
-TEST(CircuitProtocol, RanksReadInACircle) { expect_right(circle, 4798); }
+TEST(ScheduleProtocol, RanksReadInACircle) { expect_right(circle, 4798); }
 
-TEST(CircuitProtocol, RanksFillAPartTogether) { expect_right(shared_part, 3356); }
+TEST(ScheduleProtocol, RanksFillAPartTogether) { expect_right(shared_part, 3356); }
 
-TEST(CircuitProtocol, RanksReadFromOneSection) { expect_right(shared_section, 4622); }
+TEST(ScheduleProtocol, RanksReadFromOneSection) { expect_right(shared_section, 4622); }
 
-TEST(CircuitProtocol, RanksCombineWhatOthersBring) { expect_right(sums, 23569); }
+TEST(ScheduleProtocol, RanksCombineWhatOthersBring) { expect_right(sums, 23569); }
 
-TEST(CircuitProtocol, RanksCarryLanesForOthers) { expect_right(lanes, 159902); }
+TEST(ScheduleProtocol, RanksCarryStripesForOthers) { expect_right(stripes, 159902); }
 
-TEST(CircuitProtocol, RanksReadWhatArrivesAtTheirNeighbors) { expect_right(crossing, 328817); }
+TEST(ScheduleProtocol, RanksReadWhatArrivesAtTheirNeighbors) { expect_right(crossing, 328817); }
 
 // The search finds what is wrong, so it would find it in the protocol.
-TEST(CircuitProtocol, OneHalfIsNotSafe) { EXPECT_FALSE(search(both_ways, flaw::one_half).is_safe); }
+TEST(ScheduleProtocol, OneHalfIsNotSafe) {
+    EXPECT_FALSE(search(both_ways, flaw::one_half).is_safe);
+}
 
-TEST(CircuitProtocol, WaitingForThreeExchangesAgoIsNotSafe) {
+TEST(ScheduleProtocol, WaitingForThreeExchangesAgoIsNotSafe) {
     EXPECT_FALSE(search(one_way, flaw::lags_by_three).is_safe);
 }
 
-TEST(CircuitProtocol, OneGateForBothHalvesIsNotRight) {
-    const findings found = search(shared_part, flaw::one_gate);
+TEST(ScheduleProtocol, OneCounterForBothHalvesIsNotRight) {
+    const findings found = search(shared_part, flaw::one_counter);
 
     EXPECT_FALSE(found.is_safe && found.is_live);
 }
 
-TEST(CircuitProtocol, AcknowledgingBeforeReadingIsNotSafe) {
+TEST(ScheduleProtocol, AcknowledgingBeforeReadingIsNotSafe) {
     EXPECT_FALSE(search(one_way, flaw::acknowledges_early).is_safe);
 }
 
-TEST(CircuitProtocol, PublishingBeforeWritingIsNotSafe) {
+TEST(ScheduleProtocol, PublishingBeforeWritingIsNotSafe) {
     EXPECT_FALSE(search(both_ways, flaw::publishes_early).is_safe);
     EXPECT_FALSE(search(shared_part, flaw::publishes_early).is_safe);
 }
 
-TEST(CircuitProtocol, BeingThroughBeforePartsHaveLeftIsNotSafe) {
+TEST(ScheduleProtocol, BeingFinishedBeforePartsHaveLeftIsNotSafe) {
     EXPECT_FALSE(search(shared_part, flaw::ends_before_sends).is_safe);
 }
 
-TEST(CircuitProtocol, FillingAPartThatIsInUseIsNotSafe) {
+TEST(ScheduleProtocol, FillingAPartThatIsInUseIsNotSafe) {
     EXPECT_FALSE(search(shared_part, flaw::contributes_early).is_safe);
 }
 
-TEST(CircuitProtocol, FillingALaneThatIsInUseIsNotSafe) {
-    EXPECT_FALSE(search(lanes, flaw::forgets_the_sender).is_safe);
+TEST(ScheduleProtocol, FillingAStripeThatIsInUseIsNotSafe) {
+    EXPECT_FALSE(search(stripes, flaw::forgets_the_sender).is_safe);
 }
 
-TEST(CircuitProtocol, ReceivingWhatOthersStillReadIsNotSafe) {
+TEST(ScheduleProtocol, ReceivingWhatOthersStillReadIsNotSafe) {
     EXPECT_FALSE(search(shared_section, flaw::receives_unasked).is_safe);
 }
 
-TEST(CircuitProtocol, ReceivingInOthersBlocksUnaskedIsNotSafe) {
-    EXPECT_FALSE(search(lanes, flaw::receives_in_others).is_safe);
+TEST(ScheduleProtocol, ReceivingInOthersBlocksUnaskedIsNotSafe) {
+    EXPECT_FALSE(search(stripes, flaw::receives_in_others).is_safe);
 }
 
 // Rank 0 has what came to it and waits for what comes to rank 1, from 3; that waits for 2, which waits
 // for the long message of 0.
-TEST(CircuitProtocol, TestingReceivesOnlyWaitsForever) {
+TEST(ScheduleProtocol, TestingReceivesOnlyWaitsForever) {
     const findings found = search(crossing, flaw::tests_receives_only);
 
     EXPECT_TRUE(found.is_safe);
@@ -616,4 +618,4 @@ TEST(CircuitProtocol, TestingReceivesOnlyWaitsForever) {
 }
 
 }  // namespace
-}  // namespace crossdock::circuit_protocol_test
+}  // namespace crossdock::schedule_protocol_test

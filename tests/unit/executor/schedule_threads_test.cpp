@@ -13,10 +13,10 @@
 #include "crossdock/base/operation.hpp"
 #include "crossdock/plan/compile.hpp"
 #include "support/arrivals.hpp"
-#include "support/circuits.hpp"
 #include "support/patterns.hpp"
+#include "support/schedules.hpp"
 
-namespace crossdock::circuit_threads_test {
+namespace crossdock::schedule_threads_test {
 namespace {
 
 using value = std::int64_t;
@@ -24,7 +24,7 @@ using value = std::int64_t;
 constexpr rank_t num_ranks = 4;
 constexpr int num_exchanges = 4000;
 constexpr count_t max_part_items = 2;
-constexpr count_t items_per_lane = 2;
+constexpr count_t items_per_stripe = 2;
 
 value value_of(rank_t rank, count_t index, int exchange) {
     return 1000 * value{exchange} + 100 * rank + index;
@@ -36,23 +36,23 @@ std::vector<value> values_of(rank_t rank, count_t num_values, int exchange) {
     return values;
 }
 
-void add(std::byte* to, const std::byte* from, const moves& list) {
+void add(std::byte* to, const std::byte* from, const copy_list& list) {
     sum op;
     combine_items(reinterpret_cast<value*>(to), reinterpret_cast<const value*>(from), list, op);
 }
 
-class CircuitThreads : public testing::TestWithParam<const char*> {
+class ScheduleThreads : public testing::TestWithParam<const char*> {
   protected:
     const topology nodes = topology::from_string(GetParam(), num_ranks);
     const topology regions = topology::from_string("2x2");
     const std::vector<pattern> patterns = test::all_to_all_pattern(num_ranks);
 
-    // Calls `run(rank, circuit_rank)` in a thread for each rank.
+    // Calls `run(rank, schedule_rank)` in a thread for each rank.
     template <class Run>
-    void in_threads(test::make_flow way, Run&& run) {
+    void in_threads(test::make_task_graph way, Run&& run) {
         const auto plans = compile(regions, patterns, *make_route("three_step", regions));
-        test::circuit_world world(
-            test::compile_circuits(plans, way, nodes, max_part_items, items_per_lane), nodes,
+        test::schedule_world world(
+            test::build_schedules(plans, way, nodes, max_part_items, items_per_stripe), nodes,
             sizeof(value));
         std::vector<std::jthread> threads;
         for (rank_t rank = 0; rank < num_ranks; ++rank)
@@ -60,7 +60,7 @@ class CircuitThreads : public testing::TestWithParam<const char*> {
     }
 
     // Seldom sleeps, so that others get as far ahead as they may.
-    static void exchange(test::circuit_rank& rank, const std::vector<value>& input,
+    static void exchange(test::schedule_rank& rank, const std::vector<value>& input,
                          std::vector<value>& output, std::mt19937_64& random) {
         rank.start(reinterpret_cast<const std::byte*>(input.data()),
                    reinterpret_cast<std::byte*>(output.data()), &add);
@@ -73,8 +73,8 @@ class CircuitThreads : public testing::TestWithParam<const char*> {
     std::atomic<int> num_mismatches = 0;
 };
 
-TEST_P(CircuitThreads, BringEveryItemInEveryExchange) {
-    in_threads(&forward_flow, [&](rank_t r, test::circuit_rank& rank) {
+TEST_P(ScheduleThreads, BringEveryItemInEveryExchange) {
+    in_threads(&forward_task_graph, [&](rank_t r, test::schedule_rank& rank) {
         std::mt19937_64 random(static_cast<std::uint64_t>(r));
         const auto& own = patterns[static_cast<std::size_t>(r)];
         const auto arrivals = test::arrivals(patterns, r);
@@ -91,8 +91,8 @@ TEST_P(CircuitThreads, BringEveryItemInEveryExchange) {
     EXPECT_EQ(num_mismatches, 0);
 }
 
-TEST_P(CircuitThreads, BringEverySumInEveryExchange) {
-    in_threads(&reverse_flow, [&](rank_t r, test::circuit_rank& rank) {
+TEST_P(ScheduleThreads, BringEverySumInEveryExchange) {
+    in_threads(&reverse_task_graph, [&](rank_t r, test::schedule_rank& rank) {
         std::mt19937_64 random(static_cast<std::uint64_t>(r));
         const auto& own = patterns[static_cast<std::size_t>(r)];
         for (int e = 0; e < num_exchanges; ++e) {
@@ -112,7 +112,7 @@ TEST_P(CircuitThreads, BringEverySumInEveryExchange) {
     EXPECT_EQ(num_mismatches, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(Nodes, CircuitThreads, testing::Values("4", "2x2", "cyclic:2x2", "1,3"),
+INSTANTIATE_TEST_SUITE_P(Nodes, ScheduleThreads, testing::Values("4", "2x2", "cyclic:2x2", "1,3"),
                          [](const auto& test) {
                              std::string name = test.param;
                              std::replace_if(
@@ -122,4 +122,4 @@ INSTANTIATE_TEST_SUITE_P(Nodes, CircuitThreads, testing::Values("4", "2x2", "cyc
                          });
 
 }  // namespace
-}  // namespace crossdock::circuit_threads_test
+}  // namespace crossdock::schedule_threads_test

@@ -1,4 +1,4 @@
-#include "crossdock/executor/circuit.hpp"
+#include "crossdock/executor/shared_memory_schedule.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -9,16 +9,16 @@
 
 #include "crossdock/plan/compile.hpp"
 #include "support/arrivals.hpp"
-#include "support/circuits.hpp"
 #include "support/patterns.hpp"
 #include "support/routes.hpp"
+#include "support/schedules.hpp"
 #include "support/topologies.hpp"
 
-namespace crossdock::circuit_test {
+namespace crossdock::shared_memory_schedule_test {
 namespace {
 
-using test::circuit_world;
-using test::circuits;
+using test::schedule_world;
+using test::schedules;
 
 constexpr count_t no_limit = std::numeric_limits<int>::max();
 
@@ -42,7 +42,7 @@ std::vector<two_values> values_of(rank_t rank, count_t num_values, int exchange)
     return values;
 }
 
-void add(std::byte* to, const std::byte* from, const moves& list) {
+void add(std::byte* to, const std::byte* from, const copy_list& list) {
     auto sum = [](const two_values& a, const two_values& b) {
         return two_values{a.whole + b.whole, a.rough + b.rough};
     };
@@ -57,7 +57,7 @@ using all_outputs = std::vector<std::vector<std::vector<two_values>>>;
 // as they let it.
 class drawn_run {
   public:
-    drawn_run(const circuits& work, const topology& nodes, all_outputs inputs, all_outputs outputs,
+    drawn_run(const schedules& work, const topology& nodes, all_outputs inputs, all_outputs outputs,
               std::uint64_t seed)
         : world_(work, nodes, sizeof(two_values)),
           inputs_(std::move(inputs)),
@@ -94,7 +94,7 @@ class drawn_run {
         return ++num_done_[r] == inputs_.size();
     }
 
-    circuit_world world_;
+    schedule_world world_;
     all_outputs inputs_;
     all_outputs outputs_;
     std::vector<std::size_t> num_done_;  // exchanges, by rank
@@ -105,7 +105,7 @@ class drawn_run {
 struct division {
     topology nodes;
     count_t max_part_items;
-    count_t items_per_lane = 0;
+    count_t items_per_stripe = 0;
 };
 
 topology alone(rank_t num_ranks) { return topology::from_string(std::to_string(num_ranks) + "x1"); }
@@ -124,19 +124,19 @@ std::vector<topology> divisions_into_nodes(rank_t num_ranks) {
     return result;
 }
 
-// Every one with parts of every length, and with and without lanes.
+// Every one with parts of every length, and with and without stripes.
 std::vector<division> all_divisions(rank_t num_ranks) {
     std::vector<division> result;
     for (const auto& nodes : divisions_into_nodes(num_ranks)) {
         for (const count_t max_part_items : {count_t{1}, count_t{3}, no_limit}) {
-            for (const count_t items_per_lane : {0, 1, 2})
-                result.push_back({nodes, max_part_items, items_per_lane});
+            for (const count_t items_per_stripe : {0, 1, 2})
+                result.push_back({nodes, max_part_items, items_per_stripe});
         }
     }
     return result;
 }
 
-class Circuits : public testing::TestWithParam<rank_t> {
+class Schedules : public testing::TestWithParam<rank_t> {
   protected:
     static constexpr int num_exchanges = 4;
 
@@ -158,16 +158,16 @@ class Circuits : public testing::TestWithParam<rank_t> {
         for (auto& all : slots) {
             for (auto& array : all) std::fill(array.begin(), array.end(), untouched);
         }
-        const auto work = test::compile_circuits(plans, &forward_flow, d.nodes, d.max_part_items,
-                                                 d.items_per_lane);
+        const auto work = test::build_schedules(plans, &forward_task_graph, d.nodes,
+                                                d.max_part_items, d.items_per_stripe);
         return drawn_run(work, d.nodes, values(patterns, &pattern::num_items), slots, ++seed_)
             .run();
     }
 
     all_outputs reverse(const std::vector<plan>& plans, const std::vector<pattern>& patterns,
                         const division& d) {
-        const auto work = test::compile_circuits(plans, &reverse_flow, d.nodes, d.max_part_items,
-                                                 d.items_per_lane);
+        const auto work = test::build_schedules(plans, &reverse_task_graph, d.nodes,
+                                                d.max_part_items, d.items_per_stripe);
         return drawn_run(work, d.nodes, values(patterns, &pattern::num_slots),
                          values(patterns, &pattern::num_items), ++seed_)
             .run();
@@ -211,7 +211,7 @@ class Circuits : public testing::TestWithParam<rank_t> {
 };
 
 // Each plan with three of the divisions, so that every route and pattern meets them all.
-TEST_P(Circuits, BringEveryItemAndEverySumHoweverRanksShareMemory) {
+TEST_P(Schedules, BringEveryItemAndEverySumHoweverRanksShareMemory) {
     const auto divisions = all_divisions(num_ranks);
     std::size_t next = 0;
     for (const auto& regions : test::conformance_topologies(num_ranks)) {
@@ -225,8 +225,8 @@ TEST_P(Circuits, BringEveryItemAndEverySumHoweverRanksShareMemory) {
                     const auto& d = divisions[next++ % divisions.size()];
                     SCOPED_TRACE(route + "/" + name + "/" + regions.to_string() + ", nodes " +
                                  d.nodes.to_string() + ", parts of " +
-                                 std::to_string(d.max_part_items) + ", lanes of " +
-                                 std::to_string(d.items_per_lane));
+                                 std::to_string(d.max_part_items) + ", stripes of " +
+                                 std::to_string(d.items_per_stripe));
 
                     ASSERT_EQ(forward(plans, patterns, d), expected);
                     ASSERT_EQ(reverse(plans, patterns, d), reference);
@@ -238,7 +238,7 @@ TEST_P(Circuits, BringEveryItemAndEverySumHoweverRanksShareMemory) {
 
 // Runs of five items each: a message then consists of pieces of several ranks, and of some only a part is
 // delivered where it arrives.
-TEST_P(Circuits, BringRunsThatAreDividedOnTheWay) {
+TEST_P(Schedules, BringRunsThatAreDividedOnTheWay) {
     std::mt19937 random(static_cast<unsigned>(num_ranks));
     const auto any_rank = [&] {
         return static_cast<rank_t>(random() % static_cast<unsigned>(num_ranks));
@@ -267,7 +267,7 @@ TEST_P(Circuits, BringRunsThatAreDividedOnTheWay) {
 
 // Rank 1 forwards five items of rank 2 and five of rank 3 in one message, of which rank 4 needs the second
 // and the third five.
-TEST_P(Circuits, BringWhatBeginsInTheMiddleOfAnothersItems) {
+TEST_P(Schedules, BringWhatBeginsInTheMiddleOfAnothersItems) {
     if (num_ranks != 8) return;
     test::pattern_builder builder(num_ranks);
     for (count_t item = 0; item < 5; ++item) builder.send(2, item, 5);
@@ -282,15 +282,15 @@ TEST_P(Circuits, BringWhatBeginsInTheMiddleOfAnothersItems) {
               expected_slots(patterns));
 }
 
-INSTANTIATE_TEST_SUITE_P(Ranks, Circuits, testing::Values(1, 2, 5, 8),
+INSTANTIATE_TEST_SUITE_P(Ranks, Schedules, testing::Values(1, 2, 5, 8),
                          [](const auto& test) { return std::to_string(test.param) + "ranks"; });
 
 // ------------------------------------------------------------------------ small ones, by hand
 
-std::string text_of(const circuit_step& step) {
+std::string text_of(const copy_step& step) {
     auto text =
         fmt::format(" {} {}:", step.combines ? "combine" : "copy",
-                    step.from_block == no_block ? "input" : std::to_string(step.from_block));
+                    step.from_buffer == no_buffer ? "input" : std::to_string(step.from_buffer));
     step.list.from.with_lookup([&](auto from) {
         step.list.to.with_lookup([&](auto to) {
             for (count_t k = 0; k < step.list.size(); ++k)
@@ -300,37 +300,38 @@ std::string text_of(const circuit_step& step) {
     return text;
 }
 
-std::string text_of(const circuit_task& task) {
+std::string text_of(const schedule_task& task) {
     const char* const purpose = task.purpose == task_purpose::output         ? "output"
                                 : task.purpose == task_purpose::own_part     ? "part"
-                                : task.purpose == task_purpose::foreign_part ? "gate"
+                                : task.purpose == task_purpose::foreign_part ? "arrival counter"
                                                                              : "section";
     auto text = task.purpose == task_purpose::output
                     ? std::string(purpose)
-                    : fmt::format("{} {} of {}", purpose, task.number, task.to_block);
-    for (const auto& [block, section] : task.awaited)
-        text += fmt::format(", awaits {} of {}", section, block);
+                    : fmt::format("{} {} of {}", purpose, task.number, task.to_buffer);
+    for (const auto& [buffer, section] : task.awaited)
+        text += fmt::format(", awaits {} of {}", section, buffer);
     text += ":";
     for (const auto& step : task.steps) text += text_of(step);
     return text;
 }
 
-// Sections and gates are "n of the block b".
-std::vector<std::string> text_of(const circuit& c) {
+// Sections and arrival counters are "n of the buffer b".
+std::vector<std::string> text_of(const shared_memory_schedule& c) {
     std::vector<std::string> lines;
     for (const auto& part : c.receives) {
         lines.push_back(fmt::format("receive {} from {}", part.num_items, part.peer) +
                         (part.is_in_place ? fmt::format(" to slot {}", part.index)
                                           : fmt::format(" to {} of {} as section {}", part.index,
-                                                        part.block, part.section)));
+                                                        part.buffer, part.section)));
     }
     for (const auto& part : c.sends) {
         lines.push_back(fmt::format("send {} to {}", part.num_items, part.peer) +
-                        (part.is_in_place ? fmt::format(" from item {}", part.index)
-                                          : fmt::format(" from {} of {}", part.index, part.block)) +
-                        (part.gate < 0 ? ""
-                                       : fmt::format(", filled by {} at gate {}",
-                                                     part.num_contributors, part.gate)));
+                        (part.is_in_place
+                             ? fmt::format(" from item {}", part.index)
+                             : fmt::format(" from {} of {}", part.index, part.buffer)) +
+                        (part.counter < 0 ? ""
+                                          : fmt::format(", filled by {} at arrival counter {}",
+                                                        part.num_contributors, part.counter)));
     }
     for (const auto& task : c.tasks) lines.push_back(text_of(task));
     return lines;
@@ -339,12 +340,12 @@ std::vector<std::string> text_of(const circuit& c) {
 using lines = std::vector<std::string>;
 
 std::vector<lines> text_of(const std::vector<pattern>& patterns, const char* route,
-                           test::make_flow way, count_t items_per_lane = 0) {
+                           test::make_task_graph way, count_t items_per_stripe = 0) {
     const auto nodes = topology::from_string("2x2");
     std::vector<lines> all;
     for (const auto& one :
-         test::compile_circuits(compile(nodes, patterns, *make_route(route, nodes)), way, nodes,
-                                no_limit, items_per_lane)) {
+         test::build_schedules(compile(nodes, patterns, *make_route(route, nodes)), way, nodes,
+                               no_limit, items_per_stripe)) {
         all.push_back(text_of(*one));
     }
     return all;
@@ -360,36 +361,38 @@ std::vector<pattern> three_items() {
     return builder.take();
 }
 
-TEST(Circuit, RanksWriteIntoThePartThatAnotherSendsAndReadFromTheSectionThatItBecomes) {
-    const auto ranks = text_of(three_items(), "three_step", &forward_flow);
+TEST(SharedMemorySchedule,
+     RanksWriteIntoThePartThatAnotherSendsAndReadFromTheSectionThatItBecomes) {
+    const auto ranks = text_of(three_items(), "three_step", &forward_task_graph);
 
-    EXPECT_EQ(ranks[0], (lines{"send 3 to 2 from 1 of 0, filled by 2 at gate 0",
+    EXPECT_EQ(ranks[0], (lines{"send 3 to 2 from 1 of 0, filled by 2 at arrival counter 0",
                                "part 0 of 0: copy input: 0>1 1>2"}));
-    EXPECT_EQ(ranks[1], (lines{"gate 0 of 0: copy input: 0>3"}));
+    EXPECT_EQ(ranks[1], (lines{"arrival counter 0 of 0: copy input: 0>3"}));
     EXPECT_EQ(ranks[2], (lines{"receive 3 from 0 to 0 of 0 as section 0",
                                "output, awaits 0 of 0: copy 0: 0>0"}));
     EXPECT_EQ(ranks[3], (lines{"output, awaits 0 of 0: copy 0: 0>0 1>1 2>2"}));
 }
 
-TEST(Circuit, ReverseCombinesInSectionsBeforePartsAreSent) {
-    const auto ranks = text_of(three_items(), "three_step", &reverse_flow);
+TEST(SharedMemorySchedule, ReverseCombinesInSectionsBeforePartsAreSent) {
+    const auto ranks = text_of(three_items(), "three_step", &reverse_task_graph);
 
     EXPECT_EQ(ranks[0], (lines{"receive 3 from 2 to 0 of 0 as section 0",
                                "output, awaits 0 of 0: combine 0: 0>0 1>1"}));
     EXPECT_EQ(ranks[1], (lines{"output, awaits 0 of 0: combine 0: 2>0"}));
-    EXPECT_EQ(ranks[2], (lines{"send 3 to 0 from 3 of 0, filled by 2 at gate 0",
+    EXPECT_EQ(ranks[2], (lines{"send 3 to 0 from 3 of 0, filled by 2 at arrival counter 0",
                                "part 0 of 0, awaits 0 of 1: copy input: 0>3 combine 1: 0>3"}));
-    EXPECT_EQ(ranks[3],
-              (lines{"gate 0 of 0: copy input: 1>4 2>5", "section 0 of 1: copy input: 0>0"}));
+    EXPECT_EQ(ranks[3], (lines{"arrival counter 0 of 0: copy input: 1>4 2>5",
+                               "section 0 of 1: copy input: 0>0"}));
 }
 
-TEST(Circuit, RanksOfOneDomainReadEachOthersItemsWithoutAMessage) {
+TEST(SharedMemorySchedule, RanksOfOneDomainReadEachOthersItemsWithoutAMessage) {
     test::pattern_builder builder(2);
     builder.send(0, 2, 1);
     builder.send(0, 0, 1);
     const auto nodes = topology::one_region(2);
-    const auto work = test::compile_circuits(
-        compile(nodes, builder.take(), *make_route("direct", nodes)), &forward_flow, nodes, 1);
+    const auto work =
+        test::build_schedules(compile(nodes, builder.take(), *make_route("direct", nodes)),
+                              &forward_task_graph, nodes, 1);
 
     EXPECT_EQ(text_of(*work[0]), (lines{"section 0 of 0: copy input: 0>0 2>1"}));
     EXPECT_EQ(text_of(*work[1]), (lines{"output, awaits 0 of 0: copy 0: 0>1 1>0"}));
@@ -399,15 +402,15 @@ TEST(Circuit, RanksOfOneDomainReadEachOthersItemsWithoutAMessage) {
     EXPECT_TRUE(work[1]->readers.empty());
 }
 
-TEST(Circuit, OthersCarryLanesFromAndToTheBlocksOfAMessagesRanks) {
+TEST(SharedMemorySchedule, OthersCarryStripesFromAndToTheBlocksOfAMessagesRanks) {
     test::pattern_builder builder(4);
     for (const count_t item : {0, 1, 2, 3}) builder.send(0, item, 2);
 
-    const auto ranks = text_of(builder.take(), "direct", &forward_flow, 2);
+    const auto ranks = text_of(builder.take(), "direct", &forward_task_graph, 2);
 
     EXPECT_EQ(ranks[0], (lines{"send 2 to 2 from 0 of 0", "part 0 of 0: copy input: 0>0 1>1",
-                               "gate 0 of 0: copy input: 2>2 3>3"}));
-    EXPECT_EQ(ranks[1], (lines{"send 2 to 3 from 2 of 0, filled by 1 at gate 0"}));
+                               "arrival counter 0 of 0: copy input: 2>2 3>3"}));
+    EXPECT_EQ(ranks[1], (lines{"send 2 to 3 from 2 of 0, filled by 1 at arrival counter 0"}));
     EXPECT_EQ(ranks[2], (lines{"receive 2 from 0 to 0 of 0 as section 0",
                                "output, awaits 0 of 0: copy 0: 0>0 1>1",
                                "output, awaits 1 of 0: copy 0: 2>2 3>3"}));
@@ -415,4 +418,4 @@ TEST(Circuit, OthersCarryLanesFromAndToTheBlocksOfAMessagesRanks) {
 }
 
 }  // namespace
-}  // namespace crossdock::circuit_test
+}  // namespace crossdock::shared_memory_schedule_test

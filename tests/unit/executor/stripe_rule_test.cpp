@@ -1,34 +1,34 @@
-#include "crossdock/executor/lane_rule.hpp"
+#include "crossdock/executor/stripe_rule.hpp"
 
 #include <gtest/gtest.h>
 
-namespace crossdock::lane_rule_test {
+namespace crossdock::stripe_rule_test {
 namespace {
 
-TEST(LaneRule, GivesEachLaneEnoughItems) {
-    const lane_rule rule(topology::from_string("2x4", 8), 10);
+TEST(StripeRule, GivesEachStripeEnoughItems) {
+    const stripe_rule rule(topology::from_string("2x4", 8), 10);
 
-    EXPECT_EQ(rule.num_lanes(0, 4, 10), 1);
-    EXPECT_EQ(rule.num_lanes(0, 4, 11), 2);
-    EXPECT_EQ(rule.num_lanes(0, 4, 31), 4);
-    EXPECT_EQ(rule.num_lanes(0, 4, 1000), 4);
+    EXPECT_EQ(rule.num_stripes(0, 4, 10), 1);
+    EXPECT_EQ(rule.num_stripes(0, 4, 11), 2);
+    EXPECT_EQ(rule.num_stripes(0, 4, 31), 4);
+    EXPECT_EQ(rule.num_stripes(0, 4, 1000), 4);
 }
 
-TEST(LaneRule, SplitsNothingInsideADomain) {
-    const lane_rule rule(topology::from_string("2x4", 8), 1);
+TEST(StripeRule, SplitsNothingInsideADomain) {
+    const stripe_rule rule(topology::from_string("2x4", 8), 1);
 
-    EXPECT_EQ(rule.num_lanes(0, 3, 1000), 1);
+    EXPECT_EQ(rule.num_stripes(0, 3, 1000), 1);
 }
 
-TEST(LaneRule, HasNoMoreLanesThanTheSmallerDomainHasRanks) {
-    const lane_rule rule(topology::from_string("1,3,4", 8), 1);
+TEST(StripeRule, HasNoMoreStripesThanTheSmallerDomainHasRanks) {
+    const stripe_rule rule(topology::from_string("1,3,4", 8), 1);
 
-    EXPECT_EQ(rule.num_lanes(0, 1, 1000), 1);
-    EXPECT_EQ(rule.num_lanes(7, 2, 1000), 3);
+    EXPECT_EQ(rule.num_stripes(0, 1, 1000), 1);
+    EXPECT_EQ(rule.num_stripes(7, 2, 1000), 3);
 }
 
-TEST(LaneRule, GoesRoundTheRanksOfADomain) {
-    const lane_rule rule(topology::from_string("2x4", 8), 1);
+TEST(StripeRule, GoesRoundTheRanksOfADomain) {
+    const stripe_rule rule(topology::from_string("2x4", 8), 1);
 
     EXPECT_EQ(rule.sender(1, 0), 1);
     EXPECT_EQ(rule.sender(1, 2), 3);
@@ -37,4 +37,4 @@ TEST(LaneRule, GoesRoundTheRanksOfADomain) {
 }
 
 }  // namespace
-}  // namespace crossdock::lane_rule_test
+}  // namespace crossdock::stripe_rule_test

@@ -1,4 +1,4 @@
-#include "crossdock/executor/flow.hpp"
+#include "crossdock/executor/task_graph.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include "crossdock/plan/compile.hpp"
 #include "support/patterns.hpp"
 
-namespace crossdock::flow_test {
+namespace crossdock::task_graph_test {
 namespace {
 
 std::vector<plan> compile_for(const std::vector<pattern>& patterns, const char* regions,
@@ -48,7 +48,7 @@ TEST(CopyItems, CopiesItemsOfEverySize) {
     for (const std::size_t item_bytes : {1u, 2u, 3u, 4u, 8u, 16u, 24u}) {
         std::vector<std::byte> from(5 * item_bytes), to(5 * item_bytes), expected(5 * item_bytes);
         for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<std::byte>(i + 1);
-        moves list;
+        copy_list list;
         for (const auto& [source, destination] : {std::pair{4, 0}, {1, 3}, {2, 4}}) {
             list.append(source, destination);
             std::memcpy(expected.data() + static_cast<std::size_t>(destination) * item_bytes,
@@ -61,8 +61,8 @@ TEST(CopyItems, CopiesItemsOfEverySize) {
     }
 }
 
-TEST(ForwardFlow, SendsARunOfItemsInPlaceAndGathersOthers) {
-    const flow f = forward_flow(runs_and_scatters()[0], memory_domain(0));
+TEST(ForwardTaskGraph, SendsARunOfItemsInPlaceAndGathersOthers) {
+    const task_graph f = forward_task_graph(runs_and_scatters()[0], memory_domain(0));
 
     ASSERT_EQ(f.outgoing.size(), 2u);
     EXPECT_EQ(f.outgoing[0].in_place_index, 1);
@@ -71,21 +71,21 @@ TEST(ForwardFlow, SendsARunOfItemsInPlaceAndGathersOthers) {
     EXPECT_EQ(f.fills[1].copy_input.size(), 2);
 }
 
-TEST(ForwardFlow, ReceivesARunOfSlotsInPlaceAndScattersOthers) {
+TEST(ForwardTaskGraph, ReceivesARunOfSlotsInPlaceAndScattersOthers) {
     const auto plans = runs_and_scatters();
 
-    EXPECT_EQ(forward_flow(plans[1], memory_domain(1)).incoming.at(0).in_place_index, 0);
-    EXPECT_FALSE(forward_flow(plans[2], memory_domain(2)).incoming.at(0).is_in_place());
+    EXPECT_EQ(forward_task_graph(plans[1], memory_domain(1)).incoming.at(0).in_place_index, 0);
+    EXPECT_FALSE(forward_task_graph(plans[2], memory_domain(2)).incoming.at(0).is_in_place());
 }
 
-TEST(ForwardFlow, AMessageThatIsForwardedIsNotReceivedInPlace) {
+TEST(ForwardTaskGraph, AMessageThatIsForwardedIsNotReceivedInPlace) {
     // Rank 0 to rank 3 by way of rank 2, which keeps a copy.
     test::pattern_builder builder(4);
     builder.send(0, 0, 2);
     builder.send(0, 0, 3);
     const auto plans = compile_for(builder.take(), "2x2", "two_step");
 
-    const flow f = forward_flow(plans[2], memory_domain(2));
+    const task_graph f = forward_task_graph(plans[2], memory_domain(2));
 
     ASSERT_EQ(f.outgoing.size(), 1u);
     EXPECT_EQ(f.outgoing[0].peer, 3);
@@ -94,13 +94,13 @@ TEST(ForwardFlow, AMessageThatIsForwardedIsNotReceivedInPlace) {
     EXPECT_FALSE(f.incoming[0].is_in_place());
 }
 
-TEST(ReverseFlow, CombinesWhatWasSentToSeveralBeforeItTravelsOn) {
+TEST(ReverseTaskGraph, CombinesWhatWasSentToSeveralBeforeItTravelsOn) {
     test::pattern_builder builder(4);
     builder.send(0, 0, 2);
     builder.send(0, 0, 3);
     const auto plans = compile_for(builder.take(), "2x2", "two_step");
 
-    const flow f = reverse_flow(plans[2], memory_domain(2));
+    const task_graph f = reverse_task_graph(plans[2], memory_domain(2));
 
     ASSERT_EQ(f.outgoing.size(), 1u);
     EXPECT_EQ(f.outgoing[0].peer, 0);
@@ -109,23 +109,23 @@ TEST(ReverseFlow, CombinesWhatWasSentToSeveralBeforeItTravelsOn) {
     EXPECT_EQ(f.fills[0].combine_arrived.size(), 1);
 }
 
-TEST(ReverseFlow, StagesCountUpInItsOwnDirection) {
+TEST(ReverseTaskGraph, StagesCountUpInItsOwnDirection) {
     test::pattern_builder builder(4);
     builder.send(0, 0, 3);
     const auto plans = compile_for(builder.take(), "2x2", "two_step");
 
-    const flow f = reverse_flow(plans[2], memory_domain(2));
+    const task_graph f = reverse_task_graph(plans[2], memory_domain(2));
 
     EXPECT_EQ(f.num_stages, 2);
     EXPECT_EQ(f.incoming.at(0).stage, 0);  // from rank 3
     EXPECT_EQ(f.outgoing.at(0).stage, 1);  // to rank 0
 }
 
-TEST(ForwardFlow, NothingIsInPlaceBetweenRanksThatShareMemory) {
+TEST(ForwardTaskGraph, NothingIsInPlaceBetweenRanksThatShareMemory) {
     const auto plans = runs_and_scatters();
 
-    const flow sent = forward_flow(plans[0], {{0, 1}, 0});
-    const flow received = forward_flow(plans[1], {{0, 1}, 1});
+    const task_graph sent = forward_task_graph(plans[0], {{0, 1}, 0});
+    const task_graph received = forward_task_graph(plans[1], {{0, 1}, 1});
 
     EXPECT_TRUE(sent.outgoing.at(0).is_shared);
     EXPECT_FALSE(sent.outgoing.at(0).is_in_place());
@@ -134,13 +134,13 @@ TEST(ForwardFlow, NothingIsInPlaceBetweenRanksThatShareMemory) {
     EXPECT_FALSE(received.incoming.at(0).is_in_place());
 }
 
-TEST(ReverseFlow, SendsARunOfSlotsInPlace) {
+TEST(ReverseTaskGraph, SendsARunOfSlotsInPlace) {
     const auto plans = runs_and_scatters();
 
-    EXPECT_EQ(reverse_flow(plans[1], memory_domain(1)).outgoing.at(0).in_place_index, 0);
-    EXPECT_FALSE(reverse_flow(plans[2], memory_domain(2)).outgoing.at(0).is_in_place());
-    EXPECT_FALSE(reverse_flow(plans[0], memory_domain(0)).incoming.at(0).is_in_place());
+    EXPECT_EQ(reverse_task_graph(plans[1], memory_domain(1)).outgoing.at(0).in_place_index, 0);
+    EXPECT_FALSE(reverse_task_graph(plans[2], memory_domain(2)).outgoing.at(0).is_in_place());
+    EXPECT_FALSE(reverse_task_graph(plans[0], memory_domain(0)).incoming.at(0).is_in_place());
 }
 
 }  // namespace
-}  // namespace crossdock::flow_test
+}  // namespace crossdock::task_graph_test

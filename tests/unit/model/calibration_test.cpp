@@ -74,13 +74,13 @@ TEST(FitMachine, WhatIsMeasuredSaysSoWithItsError) {
     EXPECT_EQ(m.sources.at("levels.network"), "measured: network ping-pong, median error 0.0 %");
     EXPECT_EQ(m.sources.at("injection_seconds_per_byte"),
               "measured: injection, median error 0.0 %");
-    EXPECT_EQ(m.sources.at("turn_seconds"), "measured: every rank has a core");
+    EXPECT_EQ(m.sources.at("time_slice_seconds"), "measured: every rank has a core");
 }
 
 TEST(FitMachine, SharedCoresHaveTheirPartOfABurst) {
     auto samples = complete();
     samples.num_cores = 2;
-    samples.turn_seconds = 3 * us;
+    samples.time_slice_seconds = 3 * us;
     // 16 ranks on 2 cores: a message more for each takes eight times the work of one.
     samples.levels[network]->bursts = line_samples(100 * us, 8 * 3 * us, {1, 2, 4, 8});
 
@@ -89,7 +89,7 @@ TEST(FitMachine, SharedCoresHaveTheirPartOfABurst) {
     EXPECT_NEAR(m.at(locality_level::network).send_overhead_seconds, 2 * us, 1e-6 * us);
     EXPECT_NEAR(m.at(locality_level::network).receive_overhead_seconds, 1 * us, 1e-6 * us);
     EXPECT_EQ(m.num_cores, 2);
-    EXPECT_EQ(m.turn_seconds, 3 * us);
+    EXPECT_EQ(m.time_slice_seconds, 3 * us);
 }
 
 TEST(FitMachine, RanksWithoutOthersAtALevelHaveNoPartOfItsBursts) {

@@ -159,7 +159,7 @@ TEST(Price, OnSharedCoresEveryRankTakesATurnForEachRoundOfMessagesAndOneMore) {
     const auto regions = topology::from_string("2x2");
     auto m = test::uniform_machine(100, 0, 0);
     m.num_cores = 1;
-    m.turn_seconds = 1000 * ns;
+    m.time_slice_seconds = 1000 * ns;
     const auto direct = compile(regions, one_to_all(), *make_route("direct", regions));
     const travel_options shared{8, true};
 
@@ -171,7 +171,7 @@ TEST(Price, OnSharedCoresEveryRankTakesATurnForEachRoundOfMessagesAndOneMore) {
     // Messages that cost nothing need turns, too.
     auto free = test::uniform_machine(0, 0, 0);
     free.num_cores = 1;
-    free.turn_seconds = 1000 * ns;
+    free.time_slice_seconds = 1000 * ns;
     EXPECT_NEAR(price(rank_layout(regions), direct, free).seconds, 4 * 2 * 1000 * ns, tiny);
 }
 

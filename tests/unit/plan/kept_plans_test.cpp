@@ -18,8 +18,8 @@ class KeptPlans : public testing::Test {
         plans.keep(made, regions, p, "direct", {});
         return made;
     }
-    std::uint64_t places(const kept_plans& plans, const pattern& p) {
-        return plans.places_of(regions, p, "direct", {});
+    std::uint64_t slots(const kept_plans& plans, const pattern& p) {
+        return plans.slots_of(regions, p, "direct", {});
     }
 
     topology regions = topology::from_string("2x4");
@@ -33,12 +33,12 @@ TEST_F(KeptPlans, APlanIsFoundByAllThatDeterminesIt) {
     keep(plans, ring);
     const auto made = keep(plans, all);
 
-    EXPECT_EQ(places(plans, all), 2U);
+    EXPECT_EQ(slots(plans, all), 2U);
     EXPECT_EQ(plans.use(1), made);
-    EXPECT_EQ(plans.places_of(topology::from_string("4x2"), all, "direct", {}), 0U);
-    EXPECT_EQ(plans.places_of(regions, all, "two_step", {}), 0U);
-    EXPECT_EQ(plans.places_of(regions, all, "direct", {.deduplicate = false}), 0U);
-    EXPECT_EQ(places(plans, random), 0U);
+    EXPECT_EQ(plans.slots_of(topology::from_string("4x2"), all, "direct", {}), 0U);
+    EXPECT_EQ(plans.slots_of(regions, all, "two_step", {}), 0U);
+    EXPECT_EQ(plans.slots_of(regions, all, "direct", {.deduplicate = false}), 0U);
+    EXPECT_EQ(slots(plans, random), 0U);
 }
 
 TEST_F(KeptPlans, PatternsWithTheSameHashAreToldApart) {
@@ -50,8 +50,8 @@ TEST_F(KeptPlans, PatternsWithTheSameHashAreToldApart) {
     keep(plans, p);
 
     ASSERT_EQ(pattern_hash(p), pattern_hash(other));
-    EXPECT_EQ(places(plans, p), 1U);
-    EXPECT_EQ(places(plans, other), 0U);
+    EXPECT_EQ(slots(plans, p), 1U);
+    EXPECT_EQ(slots(plans, other), 0U);
 }
 
 TEST_F(KeptPlans, TheHashFollowsNeighborsCountsAndIndices) {
@@ -75,15 +75,15 @@ TEST_F(KeptPlans, TheLeastRecentlyUsedGoesFirst) {
     keep(plans, all);
 
     EXPECT_EQ(plans.num_kept(), 2);
-    EXPECT_EQ(places(plans, ring), 1U);
-    EXPECT_EQ(places(plans, all), 2U);
-    EXPECT_EQ(places(plans, random), 0U);
+    EXPECT_EQ(slots(plans, ring), 1U);
+    EXPECT_EQ(slots(plans, all), 2U);
+    EXPECT_EQ(slots(plans, random), 0U);
 }
 
 TEST_F(KeptPlans, AnArgumentListMayBeKeptTwice) {
     kept_plans plans(3);
     for (int i = 0; i < 2; ++i) keep(plans, ring);
-    EXPECT_EQ(places(plans, ring), 3U);
+    EXPECT_EQ(slots(plans, ring), 3U);
 }
 
 TEST_F(KeptPlans, RefusesToKeepNoneOrTooMany) {

@@ -1,4 +1,4 @@
-#include "crossdock/plan/speaker_agreement.hpp"
+#include "crossdock/plan/leader_agreement.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include "support/patterns.hpp"
 #include "support/topologies.hpp"
 
-namespace crossdock::speaker_agreement_test {
+namespace crossdock::leader_agreement_test {
 namespace {
 
 /// Items between a region and each region it talks with, and what its fullest member has of them.
@@ -57,7 +57,7 @@ void expect_one_balanced_message_per_pair(const topology& regions,
     expect_balanced(received, regions);
 }
 
-TEST(SpeakerAgreement, SendsOneMessagePerPairOfRegionsAndBalancesThem) {
+TEST(LeaderAgreement, SendsOneMessagePerPairOfRegionsAndBalancesThem) {
     for (const rank_t num_ranks : {2, 3, 8, 13, 40}) {
         for (const auto& regions : test::conformance_topologies(num_ranks)) {
             if (regions.num_regions() > 13) continue;  // the search would be too long
@@ -71,7 +71,7 @@ TEST(SpeakerAgreement, SendsOneMessagePerPairOfRegionsAndBalancesThem) {
     }
 }
 
-TEST(SpeakerAgreement, BalancesRandomVolumes) {
+TEST(LeaderAgreement, BalancesRandomVolumes) {
     for (const auto* text : {"4x3", "8x2", "10x4", "cyclic:9x4", "1,2,3,4,5,6,7", "12x5"}) {
         const auto regions = topology::from_string(text);
         for (std::uint64_t seed = 1; seed <= 30; ++seed) {
@@ -84,7 +84,7 @@ TEST(SpeakerAgreement, BalancesRandomVolumes) {
 
 /// Hands the messages of all ranks over, as `compile` does.
 template <class Send, class Receive>
-void run_round(std::vector<speaker_agreement>& ranks, Send send, Receive receive) {
+void run_round(std::vector<leader_agreement>& ranks, Send send, Receive receive) {
     std::vector<std::vector<word_message>> inboxes(ranks.size());
     for (std::size_t source = 0; source < ranks.size(); ++source) {
         for (const auto& message : send(ranks[source], static_cast<rank_t>(source))) {
@@ -95,11 +95,11 @@ void run_round(std::vector<speaker_agreement>& ranks, Send send, Receive receive
     for (std::size_t p = 0; p < ranks.size(); ++p) receive(ranks[p], inboxes[p]);
 }
 
-TEST(SpeakerAgreement, TellsEachRankOnlyOfRegionsItHasItemsFor) {
+TEST(LeaderAgreement, TellsEachRankOnlyOfRegionsItHasItemsFor) {
     const auto regions = topology::from_string("3x2");
     const std::vector<std::vector<region_volume>> volumes{{{1, 5}}, {{1, 1}, {2, 4}}, {}, {},
                                                           {},       {{0, 3}}};
-    std::vector<speaker_agreement> ranks;
+    std::vector<leader_agreement> ranks;
     for (rank_t rank = 0; rank < 6; ++rank) ranks.emplace_back(regions, rank);
 
     run_round(
@@ -113,11 +113,11 @@ TEST(SpeakerAgreement, TellsEachRankOnlyOfRegionsItHasItemsFor) {
         [](auto& agreement, const auto& inbox) { agreement.receive_senders(inbox); });
 
     using table = std::unordered_map<region_t, rank_t>;
-    EXPECT_EQ(ranks[0].speakers().senders, (table{{1, 0}}));
-    EXPECT_EQ(ranks[1].speakers().senders, (table{{1, 0}, {2, 1}}));
-    EXPECT_EQ(ranks[2].speakers().senders, table{});
-    EXPECT_EQ(ranks[4].speakers().senders, table{});
-    EXPECT_EQ(ranks[5].speakers().senders, (table{{0, 4}}));
+    EXPECT_EQ(ranks[0].leaders().senders, (table{{1, 0}}));
+    EXPECT_EQ(ranks[1].leaders().senders, (table{{1, 0}, {2, 1}}));
+    EXPECT_EQ(ranks[2].leaders().senders, table{});
+    EXPECT_EQ(ranks[4].leaders().senders, table{});
+    EXPECT_EQ(ranks[5].leaders().senders, (table{{0, 4}}));
     const auto notices = ranks[2].receivers();
     ASSERT_EQ(notices.size(), 1U);
     EXPECT_EQ(notices[0].sender, 0);
@@ -125,4 +125,4 @@ TEST(SpeakerAgreement, TellsEachRankOnlyOfRegionsItHasItemsFor) {
 }
 
 }  // namespace
-}  // namespace crossdock::speaker_agreement_test
+}  // namespace crossdock::leader_agreement_test

@@ -10,7 +10,7 @@
 #include "support/thrown_by.hpp"
 #include "support/topologies.hpp"
 
-namespace crossdock::plan_way_test {
+namespace crossdock::peer_sets_test {
 namespace {
 
 // Drives the compilers of all ranks, and checks in each round who hears from whom.
@@ -37,30 +37,30 @@ std::vector<plan> run(std::vector<plan_compiler>& ranks, CheckSources&& check_so
 
 struct first_compilation {
     std::vector<plan> plans;
-    std::vector<plan_way> ways;
+    std::vector<peer_sets> peers;
 };
 
-first_compilation compile_and_keep_way(const topology& regions, const route& r,
-                                       const std::vector<pattern>& patterns,
-                                       const compile_options& options) {
+first_compilation compile_and_keep_peers(const topology& regions, const route& r,
+                                         const std::vector<pattern>& patterns,
+                                         const compile_options& options) {
     std::vector<plan_compiler> ranks;
-    for (const auto& p : patterns) ranks.emplace_back(regions, p, r, options).keep_way();
+    for (const auto& p : patterns) ranks.emplace_back(regions, p, r, options).keep_peers();
     first_compilation result{run(ranks, [](auto...) {}), {}};
-    for (const auto& rank : ranks) result.ways.push_back(rank.way());
+    for (const auto& rank : ranks) result.peers.push_back(rank.peers());
     return result;
 }
 
-// Every rank hears from exactly the peers that the way names.
-std::vector<plan> compile_along(const std::vector<plan_way>& ways, const topology& regions,
+// Every rank hears from exactly the peers that the peers are.
+std::vector<plan> compile_along(const std::vector<peer_sets>& peers, const topology& regions,
                                 const route& r, const std::vector<pattern>& patterns,
                                 const compile_options& options) {
     std::vector<plan_compiler> ranks;
     for (std::size_t p = 0; p < patterns.size(); ++p)
-        ranks.emplace_back(regions, patterns[p], r, options, ways[p]);
+        ranks.emplace_back(regions, patterns[p], r, options, peers[p]);
     return run(ranks, [&](std::size_t p, int stage, const std::vector<word_message>& inbox) {
         std::vector<rank_t> sources;
         for (const auto& message : inbox) sources.push_back(message.peer);
-        EXPECT_EQ(sources, ways[p].stages[static_cast<std::size_t>(stage)].sources);
+        EXPECT_EQ(sources, peers[p].stages[static_cast<std::size_t>(stage)].sources);
     });
 }
 
@@ -77,7 +77,7 @@ std::vector<pattern> with_other_items(const std::vector<pattern>& patterns, std:
     return builder.take();
 }
 
-class PlanWay : public testing::TestWithParam<std::string> {
+class PeerSets : public testing::TestWithParam<std::string> {
   protected:
     template <class Check>
     void for_all_cases(Check check) {
@@ -95,52 +95,53 @@ class PlanWay : public testing::TestWithParam<std::string> {
     }
 };
 
-TEST_P(PlanWay, KeepingItDoesNotChangeThePlan) {
+TEST_P(PeerSets, KeepingItDoesNotChangeThePlan) {
     for_all_cases(
         [](const auto& regions, const auto& r, const auto& patterns, const auto& options) {
-            EXPECT_EQ(compile_and_keep_way(regions, r, patterns, options).plans,
+            EXPECT_EQ(compile_and_keep_peers(regions, r, patterns, options).plans,
                       compile(regions, patterns, r, options));
         });
 }
 
-TEST_P(PlanWay, TheSamePatternGetsTheSamePlan) {
+TEST_P(PeerSets, TheSamePatternGetsTheSamePlan) {
     for_all_cases(
         [](const auto& regions, const auto& r, const auto& patterns, const auto& options) {
-            const auto first = compile_and_keep_way(regions, r, patterns, options);
-            EXPECT_EQ(compile_along(first.ways, regions, r, patterns, options), first.plans);
+            const auto first = compile_and_keep_peers(regions, r, patterns, options);
+            EXPECT_EQ(compile_along(first.peers, regions, r, patterns, options), first.plans);
         });
 }
 
-TEST_P(PlanWay, OtherItemsOfTheSameNeighborsArriveExactlyOnce) {
+TEST_P(PeerSets, OtherItemsOfTheSameNeighborsArriveExactlyOnce) {
     for_all_cases(
         [](const auto& regions, const auto& r, const auto& patterns, const auto& options) {
-            const auto first = compile_and_keep_way(regions, r, patterns, options);
+            const auto first = compile_and_keep_peers(regions, r, patterns, options);
             for (const std::uint64_t seed : {1u, 2u}) {
                 const auto changed = with_other_items(patterns, seed);
                 EXPECT_NO_THROW(
-                    verify(compile_along(first.ways, regions, r, changed, options), changed));
+                    verify(compile_along(first.peers, regions, r, changed, options), changed));
             }
         });
 }
 
-TEST_P(PlanWay, OtherItemsInTheSameNumbersGetThePlanCompiledFromTheStart) {
+TEST_P(PeerSets, OtherItemsInTheSameNumbersGetThePlanCompiledFromTheStart) {
     const auto regions = topology::from_string("2x4");
     const auto r = make_route(GetParam(), regions);
     auto patterns = test::all_to_all_pattern(8);
-    const auto first = compile_and_keep_way(regions, *r, patterns, {});
+    const auto first = compile_and_keep_peers(regions, *r, patterns, {});
     for (auto& p : patterns) std::ranges::reverse(p.sends.indices);
 
-    EXPECT_EQ(compile_along(first.ways, regions, *r, patterns, {}), compile(regions, patterns, *r));
+    EXPECT_EQ(compile_along(first.peers, regions, *r, patterns, {}),
+              compile(regions, patterns, *r));
 }
 
-TEST_P(PlanWay, ANewNeighborIsRefused) {
+TEST_P(PeerSets, ANewNeighborIsRefused) {
     const auto regions = topology::from_string("2x4");
     const auto r = make_route(GetParam(), regions);
-    const auto first = compile_and_keep_way(regions, *r, test::ring_pattern(8), {});
+    const auto first = compile_and_keep_peers(regions, *r, test::ring_pattern(8), {});
     const auto changed = test::all_to_all_pattern(8);
 
     const error fault =
-        test::thrown_by([&] { plan_compiler(regions, changed[3], *r, {}, first.ways[3]); });
+        test::thrown_by([&] { plan_compiler(regions, changed[3], *r, {}, first.peers[3]); });
 
     EXPECT_EQ(fault.code(), errc::invalid_argument);
     EXPECT_EQ(fault.rank(), 3);
@@ -149,8 +150,8 @@ TEST_P(PlanWay, ANewNeighborIsRefused) {
                  "plan was compiled");
 }
 
-INSTANTIATE_TEST_SUITE_P(Routes, PlanWay, testing::ValuesIn(test::conformance_routes()),
+INSTANTIATE_TEST_SUITE_P(Routes, PeerSets, testing::ValuesIn(test::conformance_routes()),
                          [](const auto& instance) { return test::test_name(instance.param); });
 
 }  // namespace
-}  // namespace crossdock::plan_way_test
+}  // namespace crossdock::peer_sets_test

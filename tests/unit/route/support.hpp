@@ -7,7 +7,7 @@
 namespace crossdock::test {
 
 /// Where an item is before each stage and after the last: h(0), h(1), …, where no
-/// speakers are agreed.
+/// leaders are agreed.
 inline std::vector<rank_t> path(const route& r, rank_t source, rank_t destination) {
     std::vector<rank_t> hops{source};
     for (int stage = 0; stage < r.num_stages(); ++stage)

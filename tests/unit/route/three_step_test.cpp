@@ -11,11 +11,11 @@ using ranks = std::vector<rank_t>;
 
 TEST(ThreeStep, GoesThroughTheMembersThatSpeak) {
     const auto r = make_route("three_step", topology::from_string("2x2"));
-    const speaker_table speakers{.senders = {{1, 1}}, .receivers = {{1, 2}}};
+    const leader_table leaders{.senders = {{1, 1}}, .receivers = {{1, 2}}};
 
-    EXPECT_EQ(r->next_hop(0, 3, 0, speakers), 1);
-    EXPECT_EQ(r->next_hop(1, 3, 0, speakers), 1);
-    EXPECT_EQ(r->next_hop(1, 3, 1, speakers), 2);
+    EXPECT_EQ(r->next_hop(0, 3, 0, leaders), 1);
+    EXPECT_EQ(r->next_hop(1, 3, 0, leaders), 1);
+    EXPECT_EQ(r->next_hop(1, 3, 1, leaders), 2);
     EXPECT_EQ(r->next_hop(2, 3, 2, {}), 3);
 }
 
@@ -42,15 +42,15 @@ TEST(ThreeStep, GoesByNumberWhereNothingIsAgreed) {
 
 TEST(ThreeStep, TakesWhatIsAgreedAndTheRestByNumber) {
     const auto r = make_route("three_step", topology::from_string("3x3"));
-    const speaker_table speakers{.senders = {{1, 2}}, .receivers = {{2, 8}}};
+    const leader_table leaders{.senders = {{1, 2}}, .receivers = {{2, 8}}};
 
-    EXPECT_EQ(r->next_hop(0, 5, 0, speakers), 2);
-    EXPECT_EQ(r->next_hop(2, 5, 1, speakers), 3);
-    EXPECT_EQ(r->next_hop(0, 6, 0, speakers), 2);
-    EXPECT_EQ(r->next_hop(2, 6, 1, speakers), 8);
+    EXPECT_EQ(r->next_hop(0, 5, 0, leaders), 2);
+    EXPECT_EQ(r->next_hop(2, 5, 1, leaders), 3);
+    EXPECT_EQ(r->next_hop(0, 6, 0, leaders), 2);
+    EXPECT_EQ(r->next_hop(2, 6, 1, leaders), 8);
 }
 
-TEST(ThreeStep, PartnersInStage1AreTheSpeakersByNumber) {
+TEST(ThreeStep, PartnersInStage1AreTheLeadersByNumber) {
     const auto r = make_route("three_step", topology::from_string("2,3,2"));
     const auto across = [&](rank_t here) { return r->partners(here, 1).destinations; };
 

@@ -1,4 +1,4 @@
-#include "crossdock/select/dense_route.hpp"
+#include "crossdock/select/all_partners_cost.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include "support/thrown_by.hpp"
 #include "support/topologies.hpp"
 
-namespace crossdock::dense_route_test {
+namespace crossdock::all_partners_cost_test {
 namespace {
 
 using test::thrown_by;
@@ -20,8 +20,8 @@ constexpr count_t header_bytes = 48;
 constexpr double one_picosecond = 1.01e-12;
 
 std::string chosen(const char* regions, const machine& m = default_machine()) {
-    const auto load = dense_load{.message_bytes = header_bytes};
-    return dense_route_chooser(topology::from_string(regions)).choose(m, load).route();
+    const auto load = all_partners_load{.message_bytes = header_bytes};
+    return all_partners_chooser(topology::from_string(regions)).choose(m, load).route();
 }
 
 // Every rank's partners of a stage, rank by rank.
@@ -61,11 +61,11 @@ const std::vector<machine>& some_machines() {
     return all;
 }
 
-TEST(DenseRoute, CostsWhatTheSlowestRanksOfItsStagesSpendOnTheirPartners) {
+TEST(AllPartnersCost, CostsWhatTheSlowestRanksOfItsStagesSpendOnTheirPartners) {
     for (const char* text :
          {"1x1", "1x2", "1x16", "1x17", "1x60", "1x97", "13x1", "64x1", "8x4", "16x4"}) {
         const auto regions = topology::from_string(text);
-        const dense_route_chooser prices(regions);
+        const all_partners_chooser prices(regions);
         for (const auto& m : some_machines()) {
             const auto choice = prices.choose(m, {.message_bytes = header_bytes});
             for (const auto& [name, seconds, term] : choice.candidates)
@@ -76,11 +76,11 @@ TEST(DenseRoute, CostsWhatTheSlowestRanksOfItsStagesSpendOnTheirPartners) {
 }
 
 // As when a grid's blocks are not the regions', or those who send are not those who receive.
-TEST(DenseRoute, CostsNoLessThanItsPartnersWhereTheSlowestRankIsNotKnown) {
+TEST(AllPartnersCost, CostsNoLessThanItsPartnersWhereTheSlowestRankIsNotKnown) {
     for (const char* text :
          {"2x4", "3x4", "4x4", "4x6", "4x8", "2x9", "cyclic:4x4", "cyclic:3x5"}) {
         const auto regions = topology::from_string(text);
-        const dense_route_chooser prices(regions);
+        const all_partners_chooser prices(regions);
         for (const auto& m : some_machines()) {
             const auto choice = prices.choose(m, {.message_bytes = header_bytes});
             for (const auto& [name, seconds, term] : choice.candidates)
@@ -90,10 +90,10 @@ TEST(DenseRoute, CostsNoLessThanItsPartnersWhereTheSlowestRankIsNotKnown) {
     }
 }
 
-TEST(DenseRoute, CandidatesAreThoseThatTheRegionsTellApart) {
+TEST(AllPartnersCost, CandidatesAreThoseThatTheRegionsTellApart) {
     const auto candidates = [](const char* regions) {
         std::vector<std::string> names;
-        const dense_route_chooser prices(topology::from_string(regions));
+        const all_partners_chooser prices(topology::from_string(regions));
         for (const auto& one : prices.choose(default_machine()).candidates)
             names.push_back(one.route);
         std::sort(names.begin(), names.end());
@@ -108,7 +108,7 @@ TEST(DenseRoute, CandidatesAreThoseThatTheRegionsTellApart) {
                                         "three_step", "two_step"}));
 }
 
-TEST(DenseRoute, OfOneRegionIsDirectForFewRanksAndAGridOfMoreDimensionsForMore) {
+TEST(AllPartnersCost, OfOneRegionIsDirectForFewRanksAndAGridOfMoreDimensionsForMore) {
     for (const char* few : {"1x1", "1x2", "1x3", "1x5"}) EXPECT_EQ(chosen(few), "direct") << few;
     EXPECT_EQ(chosen("1x8"), "grid:2");
     EXPECT_EQ(chosen("1x16"), "grid:2");
@@ -118,7 +118,7 @@ TEST(DenseRoute, OfOneRegionIsDirectForFewRanksAndAGridOfMoreDimensionsForMore) 
     EXPECT_EQ(chosen("1x16384"), "grid:7");
 }
 
-TEST(DenseRoute, BetweenRegionsSavesStagesOrMessagesByWhatTheyCost) {
+TEST(AllPartnersCost, BetweenRegionsSavesStagesOrMessagesByWhatTheyCost) {
     EXPECT_EQ(chosen("2x4"), "locality:1");
     EXPECT_EQ(chosen("4x4"), "locality:1");
     EXPECT_EQ(chosen("cyclic:4x4"), "locality:1");
@@ -131,7 +131,7 @@ TEST(DenseRoute, BetweenRegionsSavesStagesOrMessagesByWhatTheyCost) {
 }
 
 // What measurements on two cores have found best: a message is work there, and a stage a turn of each rank.
-TEST(DenseRoute, OnCoresThatRanksShareHasFewMessagesAndFewStages) {
+TEST(AllPartnersCost, OnCoresThatRanksShareHasFewMessagesAndFewStages) {
     const auto m = load_machine("shared_cores");
 
     EXPECT_EQ(chosen("1x8", m), "direct");
@@ -148,50 +148,50 @@ TEST(DenseRoute, OnCoresThatRanksShareHasFewMessagesAndFewStages) {
 }
 
 // 4 ranks of one region: 3 messages, or one in each of two stages. 1 ns of overhead on either side.
-TEST(DenseRoute, CostsWhatOneCanWorkOut) {
+TEST(AllPartnersCost, CostsWhatOneCanWorkOut) {
     const auto m = uniform_machine(1, 10, 0.5);
-    const dense_route_chooser prices(topology::from_string("1x4"));
+    const all_partners_chooser prices(topology::from_string("1x4"));
 
     // Overheads of 3 messages, and the last one's way; 20 bytes in 0.5 ns each.
     EXPECT_NEAR(prices.seconds("direct", m, {.message_bytes = 20}), 42e-9, one_picosecond);
     EXPECT_NEAR(prices.seconds("grid:2", m, {.message_bytes = 20}), 44e-9, one_picosecond);
     // 40 items of 1 byte: 10 for each rank on direct; 20 in each of two messages on the grid.
-    const dense_load items{.num_items = 40, .item_bytes = 1};
+    const all_partners_load items{.num_items = 40, .item_bytes = 1};
     EXPECT_NEAR(prices.seconds("direct", m, items), 27e-9, one_picosecond);
     EXPECT_NEAR(prices.seconds("grid:2", m, items), 44e-9, one_picosecond);
 }
 
 // Work is 2 ns for each message and a turn 100 ns, on one core for 4 ranks.
-TEST(DenseRoute, OnSharedCoresTakesNoLessThanTheWorkAndTheTurnsOfAll) {
+TEST(AllPartnersCost, OnSharedCoresTakesNoLessThanTheWorkAndTheTurnsOfAll) {
     auto m = uniform_machine(1, 10, 0);
     m.num_cores = 1;
-    m.turn_seconds = 100e-9;
-    const dense_route_chooser prices(topology::from_string("1x4"));
+    m.time_slice_seconds = 100e-9;
+    const all_partners_chooser prices(topology::from_string("1x4"));
 
     EXPECT_NEAR(prices.seconds("direct", m), 4 * (3 * 2e-9 + 100e-9), one_picosecond);
     EXPECT_NEAR(prices.seconds("grid:2", m), 4 * 2 * (2e-9 + 100e-9), one_picosecond);
 }
 
-TEST(DenseRoute, OfLargeLoadsIsDirect) {
+TEST(AllPartnersCost, OfLargeLoadsIsDirect) {
     for (const char* text : {"1x64", "4x4", "16x48"}) {
-        const dense_route_chooser prices(topology::from_string(text));
+        const all_partners_chooser prices(topology::from_string(text));
         EXPECT_EQ(prices.choose(default_machine(), {.num_items = 1 << 28}).route(), "direct")
             << text;
     }
 }
 
-TEST(DenseRoute, HasNoPriceForARouteThatIsNoCandidate) {
-    const dense_route_chooser prices(topology::from_string("1x4"));
+TEST(AllPartnersCost, HasNoPriceForARouteThatIsNoCandidate) {
+    const all_partners_chooser prices(topology::from_string("1x4"));
 
     const error refused = thrown_by([&] { prices.seconds("three_step", default_machine()); });
 
     EXPECT_EQ(refused.code(), errc::unknown_route);
 }
 
-TEST(DenseRoute, IsARouteOfItsTopologyWithFewMessages) {
+TEST(AllPartnersCost, IsARouteOfItsTopologyWithFewMessages) {
     for (const rank_t num_ranks : {1, 2, 5, 16, 17, 42, 97, 256}) {
         for (const auto& regions : test::conformance_topologies(num_ranks)) {
-            const auto name = dense_route_chooser(regions).choose(default_machine()).route();
+            const auto name = all_partners_chooser(regions).choose(default_machine()).route();
             const auto way = make_route(name, regions);
             EXPECT_LE(way->max_messages_per_rank(), num_ranks) << regions.to_string();
         }
@@ -203,4 +203,4 @@ TEST(DenseRoute, IsARouteOfItsTopologyWithFewMessages) {
 }
 
 }  // namespace
-}  // namespace crossdock::dense_route_test
+}  // namespace crossdock::all_partners_cost_test

@@ -162,7 +162,7 @@ TEST(ChooseRoute, AddsUpTheWorkOfAllRanksWhereCoresAreShared) {
     // 8 ranks, each sends and receives once.
     EXPECT_NEAR(price_of(choice, "direct"), 8 * 2 * 100e-9 / 2, 1e-12);
 
-    m.turn_seconds = 1e-6;
+    m.time_slice_seconds = 1e-6;
     const auto in_turns = choose_route(rank_layout(topology::from_string("1x8")), ring(8), m);
 
     // It sends in one turn, and receives in the next.

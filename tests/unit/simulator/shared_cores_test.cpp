@@ -5,69 +5,69 @@
 namespace crossdock::shared_cores_test {
 namespace {
 
-constexpr picoseconds turn = 10;
+constexpr picoseconds slice = 10;
 
-void expect_turn(const std::optional<shared_cores::next_turn>& found, rank_t rank,
-                 picoseconds start) {
+void expect_slice(const std::optional<shared_cores::next_slice>& found, rank_t rank,
+                  picoseconds start) {
     ASSERT_TRUE(found.has_value());
     EXPECT_EQ(found->rank, rank);
     EXPECT_EQ(found->start, start);
 }
 
 TEST(SharedCores, ATurnComesRoundToARank) {
-    shared_cores cores(1, 4, turn);
+    shared_cores cores(1, 4, slice);
 
     // Looks begin at 0 by rank 0, at 10 by rank 1, ... at 40 by rank 0 again.
-    expect_turn(cores.want(2, 0), 2, 30);
+    expect_slice(cores.want(2, 0), 2, 30);
     EXPECT_TRUE(cores.begin(2, 30));
 }
 
 TEST(SharedCores, WhoHasLookedWaitsForARound) {
-    shared_cores cores(1, 4, turn);
+    shared_cores cores(1, 4, slice);
 
-    expect_turn(cores.want(2, 21), 2, 70);
+    expect_slice(cores.want(2, 21), 2, 70);
     EXPECT_TRUE(cores.begin(2, 70));
 }
 
 TEST(SharedCores, WhoIsNearerGoesFirst) {
-    shared_cores cores(1, 4, turn);
+    shared_cores cores(1, 4, slice);
 
-    expect_turn(cores.want(3, 5), 3, 40);
-    expect_turn(cores.want(2, 15), 2, 30);
+    expect_slice(cores.want(3, 5), 3, 40);
+    expect_slice(cores.want(2, 15), 2, 30);
     EXPECT_FALSE(cores.want(0, 25).has_value());
 
     EXPECT_TRUE(cores.begin(2, 30));
     EXPECT_FALSE(cores.begin(3, 40));
-    expect_turn(cores.give_up(2, 130), 3, 140);
+    expect_slice(cores.give_up(2, 130), 3, 140);
     EXPECT_TRUE(cores.begin(3, 140));
-    expect_turn(cores.give_up(3, 200), 0, 210);
+    expect_slice(cores.give_up(3, 200), 0, 210);
 }
 
 TEST(SharedCores, WhoComesTooLateForItsLookDoesNotGoFirst) {
-    shared_cores cores(1, 4, turn);
+    shared_cores cores(1, 4, slice);
 
-    expect_turn(cores.want(3, 0), 3, 40);
+    expect_slice(cores.want(3, 0), 3, 40);
 
     EXPECT_FALSE(cores.want(1, 11).has_value());
     EXPECT_TRUE(cores.begin(3, 40));
-    expect_turn(cores.give_up(3, 100), 1, 120);
+    expect_slice(cores.give_up(3, 100), 1, 120);
 }
 
 TEST(SharedCores, NobodyTakesTurnsWhileARankWorks) {
-    shared_cores cores(1, 3, turn);
+    shared_cores cores(1, 3, slice);
     cores.want(0, 0);
     ASSERT_TRUE(cores.begin(0, 10));
 
     EXPECT_FALSE(cores.want(1, 20).has_value());
     EXPECT_FALSE(cores.want(2, 30).has_value());
-    expect_turn(cores.give_up(0, 1000), 1, 1010);
+    expect_slice(cores.give_up(0, 1000), 1, 1010);
 }
 
 TEST(SharedCores, RanksAreDealtOut) {
-    shared_cores cores(2, 5, turn);
+    shared_cores cores(2, 5, slice);
 
-    expect_turn(cores.want(4, 0), 4, 30);  // of 0 2 4
-    expect_turn(cores.want(3, 0), 3, 20);  // of 1 3
+    expect_slice(cores.want(4, 0), 4, 30);  // of 0 2 4
+    expect_slice(cores.want(3, 0), 3, 20);  // of 1 3
     EXPECT_TRUE(cores.begin(3, 20));
     EXPECT_TRUE(cores.begin(4, 30));
 }
@@ -75,14 +75,14 @@ TEST(SharedCores, RanksAreDealtOut) {
 TEST(SharedCores, TurnsWithoutTimeComeAtOnce) {
     shared_cores cores(1, 4, 0);
 
-    expect_turn(cores.want(3, 100), 3, 100);
+    expect_slice(cores.want(3, 100), 3, 100);
     EXPECT_TRUE(cores.begin(3, 100));
 }
 
 TEST(SharedCores, MoreCoresThanRanksServeEachAlone) {
-    shared_cores cores(8, 2, turn);
+    shared_cores cores(8, 2, slice);
 
-    expect_turn(cores.want(1, 95), 1, 110);
+    expect_slice(cores.want(1, 95), 1, 110);
 }
 
 }  // namespace

@@ -262,7 +262,7 @@ TEST(Simulate, RanksTakeTurnsWhereCoresAreShared) {
     auto m = test::uniform_machine(0, 0, 0);
     m.copy_seconds_per_byte = 1e-9;
     m.num_cores = 2;
-    m.turn_seconds = 7e-9;
+    m.time_slice_seconds = 7e-9;
     schedule s;
     for (int rank = 0; rank < 4; ++rank) {
         s.begin_rank();
@@ -287,7 +287,7 @@ TEST(Simulate, SharedCoresCarryTheBytesOfMessages) {
 TEST(Simulate, AMessageWaitsUntilItsReceiverLooks) {
     auto m = test::uniform_machine(0, 35, 0);
     m.num_cores = 1;
-    m.turn_seconds = 10e-9;
+    m.time_slice_seconds = 10e-9;
     schedule s;
     s.begin_rank();
     s.add(send_to(2, 8));

@@ -1,4 +1,4 @@
-#include "../../../src/stream/item_divider.hpp"
+#include "../../../src/stream/bucket_by_worker.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <new>
 #include <vector>
 
-namespace crossdock::item_divider_test {
+namespace crossdock::bucket_by_worker_test {
 namespace {
 
 struct aligned_memory {
@@ -17,9 +17,9 @@ struct aligned_memory {
     std::byte* bytes;
 };
 
-TEST(ItemDivider, OfItemsThatAllTravelOnNothingIsLeft) {
+TEST(BucketByWorker, OfItemsThatAllTravelOnNothingIsLeft) {
     const std::vector<stream_channel> channels{{8, 4}};
-    const chunk_shape shape(channels, 2, 4, 0);
+    const chunk_layout shape(channels, 2, 4, 0);
     const aligned_memory memory(shape.stride());
     const chunk c(memory.bytes, shape);
     new (&c.state()) chunk_state{};
@@ -31,11 +31,11 @@ TEST(ItemDivider, OfItemsThatAllTravelOnNothingIsLeft) {
         std::memcpy(c.open_tags() + 4 * i, &tag, 4);
     }
     c.close(4);
-    item_divider divider;
+    bucket_by_worker divider;
     std::vector<std::uint32_t> tags;
 
     const int only = divider.divide(
-        c, shape, [](std::uint32_t) { return item_divider::elsewhere; },
+        c, shape, [](std::uint32_t) { return bucket_by_worker::elsewhere; },
         [&](std::uint32_t, std::span<const std::byte>, std::uint32_t tag, std::uint32_t) {
             tags.push_back(tag);
         });
@@ -47,4 +47,4 @@ TEST(ItemDivider, OfItemsThatAllTravelOnNothingIsLeft) {
 }
 
 }  // namespace
-}  // namespace crossdock::item_divider_test
+}  // namespace crossdock::bucket_by_worker_test

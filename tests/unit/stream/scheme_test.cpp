@@ -98,7 +98,7 @@ TEST(Scheme, WithOneWorkerAllBufferTheSame) {
     }
 }
 
-TEST(Scheme, BufferedItemsOfManyPlacesDoNotOverflow) {
+TEST(Scheme, BufferedItemsOfManyEndpointsDoNotOverflow) {
     EXPECT_EQ(max_buffered_items(stream_scheme::ww, count_t{1} << 20, 1 << 17, 64),
               count_t{1} << 49);
 }
@@ -137,14 +137,14 @@ TEST(Scheme, FewerItemsThanBuffersAreAtMostAMessageEach) {
 TEST(Scheme, NoWayToDealItemsOutLeavesTheBounds) {
     for (count_t items = 0; items <= 12; ++items) {
         for (count_t g = 1; g <= 4; ++g) {
-            for (count_t places = 1; places <= 4; ++places) {
-                const message_bounds tried = bounds_by_trying(items, g, places);
+            for (count_t endpoints = 1; endpoints <= 4; ++endpoints) {
+                const message_bounds tried = bounds_by_trying(items, g, endpoints);
 
                 const message_bounds stated =
-                    stream_message_bounds(stream_scheme::pp, items, g, places, 2);
+                    stream_message_bounds(stream_scheme::pp, items, g, endpoints, 2);
 
-                EXPECT_EQ(stated.least, tried.least) << items << ' ' << g << ' ' << places;
-                EXPECT_GE(stated.most, tried.most) << items << ' ' << g << ' ' << places;
+                EXPECT_EQ(stated.least, tried.least) << items << ' ' << g << ' ' << endpoints;
+                EXPECT_GE(stated.most, tried.most) << items << ' ' << g << ' ' << endpoints;
             }
         }
     }

@@ -30,7 +30,7 @@ block_ptr make_block(std::size_t num_bytes) {
 
 // The processes of a node, each with its own view of the same blocks.
 struct shared_node {
-    shared_node(const chunk_shape& shape, const chunk_memory::sizes& sizes, int num_processes) {
+    shared_node(const chunk_layout& shape, const chunk_memory::sizes& sizes, int num_processes) {
         std::vector<std::byte*> pointers;
         for (int p = 0; p < num_processes; ++p) {
             blocks.push_back(make_block(chunk_memory::block_bytes(shape, sizes)));
@@ -71,7 +71,7 @@ constexpr std::array all_extras{extras{0, 0}, extras{2, 0}, extras{4, 0},
 TEST(ChunkShape, PartsFollowEachOther) {
     for (const extras e : all_extras) {
         for (const int group_size : {1, 3, 40}) {
-            const chunk_shape shape(words_and_records, group_size, e.tag_bytes, e.source_bytes);
+            const chunk_layout shape(words_and_records, group_size, e.tag_bytes, e.source_bytes);
 
             EXPECT_GE(shape.links_at(), sizeof(chunk_state));
             EXPECT_GE(shape.head_at(), shape.links_at() + index(group_size) * sizeof(chunk_ref));
@@ -92,7 +92,7 @@ TEST(ChunkShape, PartsFollowEachOther) {
 }
 
 TEST(ChunkShape, WhatIsSharedOrSentStartsAtALine) {
-    const chunk_shape shape(words_and_records, 5, 2, 4);
+    const chunk_layout shape(words_and_records, 5, 2, 4);
 
     EXPECT_EQ(shape.links_at() % 64, 0U);
     EXPECT_EQ(shape.head_at() % 64, 0U);
@@ -101,7 +101,7 @@ TEST(ChunkShape, WhatIsSharedOrSentStartsAtALine) {
 }
 
 TEST(ChunkShape, OffsetsAreExactForOneKnownShape) {
-    const chunk_shape shape(std::vector<stream_channel>{{3, 7}}, 3, 2, 4);
+    const chunk_layout shape(std::vector<stream_channel>{{3, 7}}, 3, 2, 4);
 
     EXPECT_EQ(shape.links_at(), 64U);
     EXPECT_EQ(shape.head_at(), 128U);
@@ -117,7 +117,7 @@ TEST(ChunkShape, OffsetsAreExactForOneKnownShape) {
 }
 
 TEST(ChunkShape, RecordsCarryTheirTagsAndSourcesThemselves) {
-    const chunk_shape shape(words_and_records, 3, 4, 4);
+    const chunk_layout shape(words_and_records, 3, 4, 4);
 
     EXPECT_TRUE(shape.has_records(1));
     EXPECT_EQ(shape.unit_bytes(1), 1U);
@@ -130,7 +130,7 @@ TEST(ChunkShape, RecordsCarryTheirTagsAndSourcesThemselves) {
 }
 
 // A chunk of channel 0 with `units` items filled in as a worker does.
-void fill(const chunk& c, const chunk_shape& shape, extras e, std::uint32_t units) {
+void fill(const chunk& c, const chunk_layout& shape, extras e, std::uint32_t units) {
     c.head().channel = 0;
     for (std::uint32_t i = 0; i < units; ++i) {
         const std::uint64_t item = 1000 + i;
@@ -144,7 +144,7 @@ void fill(const chunk& c, const chunk_shape& shape, extras e, std::uint32_t unit
 
 TEST(Chunk, ClosingMovesTagsAndSourcesBehindTheItems) {
     for (const extras e : all_extras) {
-        const chunk_shape shape(words, 3, e.tag_bytes, e.source_bytes);
+        const chunk_layout shape(words, 3, e.tag_bytes, e.source_bytes);
         const shared_node node(shape, {1, 1, 0, 0}, 1);
         const chunk c = node.processes[0].at(free_chunks(node.processes[0], 0).at(0));
         for (std::uint32_t units = 0; units <= 10; ++units) {
@@ -176,7 +176,7 @@ TEST(Chunk, ClosingMovesTagsAndSourcesBehindTheItems) {
 }
 
 TEST(Chunk, AFullMessageFitsIntoTheRoomForOne) {
-    const chunk_shape shape(words, 3, 2, 4);
+    const chunk_layout shape(words, 3, 2, 4);
     const shared_node node(shape, {1, 2, 0, 0}, 1);
     const auto refs = free_chunks(node.processes[0], 0);
     const chunk sent = node.processes[0].at(refs.at(0));
@@ -193,7 +193,7 @@ TEST(Chunk, AFullMessageFitsIntoTheRoomForOne) {
 }
 
 TEST(Chunk, KeepsTheFirstSamples) {
-    const chunk_shape shape(words, 1, 0, 0);
+    const chunk_layout shape(words, 1, 0, 0);
     const shared_node node(shape, {1, 1, 0, 0}, 1);
     const chunk c = node.processes[0].at(free_chunks(node.processes[0], 0).at(0));
 
@@ -205,7 +205,7 @@ TEST(Chunk, KeepsTheFirstSamples) {
 }
 
 TEST(ChunkMemory, AllChunksAreFreeAtFirst) {
-    const chunk_shape shape(words, 2, 2, 0);
+    const chunk_layout shape(words, 2, 2, 0);
     const shared_node node(shape, {2, 3, 4, 5}, 2);
 
     std::set<chunk_ref> refs;
@@ -229,7 +229,7 @@ TEST(ChunkMemory, AllChunksAreFreeAtFirst) {
 }
 
 TEST(ChunkMemory, AllProcessesMeanTheSameChunk) {
-    const chunk_shape shape(words, 2, 2, 0);
+    const chunk_layout shape(words, 2, 2, 0);
     const shared_node node(shape, {1, 2, 0, 0}, 3);
 
     for (const chunk_memory& process : node.processes) {
@@ -242,7 +242,7 @@ TEST(ChunkMemory, AllProcessesMeanTheSameChunk) {
 }
 
 TEST(ChunkMemory, ABlockHoldsItsChunksAndNoMore) {
-    const chunk_shape shape(words, 2, 2, 0);
+    const chunk_layout shape(words, 2, 2, 0);
     const auto bytes = [&](std::uint32_t chunks, std::uint32_t shared) {
         return chunk_memory::block_bytes(shape, {2, chunks, 3, shared});
     };
@@ -253,7 +253,7 @@ TEST(ChunkMemory, ABlockHoldsItsChunksAndNoMore) {
 }
 
 TEST(ChunkMemory, MoreChunksThanAReferenceNamesAreRefused) {
-    const chunk_shape shape(words, 1, 0, 0);
+    const chunk_layout shape(words, 1, 0, 0);
     const auto bytes = [&](std::uint32_t chunks) {
         return chunk_memory::block_bytes(shape, {2, chunks, 0, 0});
     };
@@ -266,7 +266,7 @@ TEST(ChunkMemory, MoreChunksThanAReferenceNamesAreRefused) {
 }
 
 TEST(ChunkMemory, WhatIsPutIsTakenInOrder) {
-    const chunk_shape shape(words, 2, 2, 0);
+    const chunk_layout shape(words, 2, 2, 0);
     const shared_node node(shape, {2, 4, 0, 0}, 2);
     const auto refs = free_chunks(node.processes[0], 0);
 
@@ -281,7 +281,7 @@ TEST(ChunkMemory, WhatIsPutIsTakenInOrder) {
 }
 
 TEST(ChunkMemory, UrgentChunksHaveAnInboxOfTheirOwn) {
-    const chunk_shape shape(words, 1, 0, 0);
+    const chunk_layout shape(words, 1, 0, 0);
     const shared_node node(shape, {1, 2, 0, 0}, 1);
     const chunk_memory& memory = node.processes[0];
     const auto refs = free_chunks(memory, 0);
@@ -295,7 +295,7 @@ TEST(ChunkMemory, UrgentChunksHaveAnInboxOfTheirOwn) {
 }
 
 TEST(ChunkMemory, TakingAppends) {
-    const chunk_shape shape(words, 1, 0, 0);
+    const chunk_layout shape(words, 1, 0, 0);
     const shared_node node(shape, {1, 3, 0, 0}, 1);
     const chunk_memory& memory = node.processes[0];
     const auto refs = free_chunks(memory, 0);
@@ -309,9 +309,9 @@ TEST(ChunkMemory, TakingAppends) {
 }
 
 // One chunk with shares for several workers is in all their inboxes at once.
-TEST(ChunkMemory, AChunkMayBeInTheInboxesOfAllWorkersOfItsPlace) {
+TEST(ChunkMemory, AChunkMayBeInTheInboxesOfAllWorkersOfItsEndpoint) {
     for (const int num_processes : {1, 2}) {
-        const chunk_shape shape(words, 3 * num_processes, 2, 0);
+        const chunk_layout shape(words, 3 * num_processes, 2, 0);
         const shared_node node(shape, {3, 2, 0, 0}, num_processes);
         const auto refs = free_chunks(node.processes[0], 0);
 
@@ -328,21 +328,21 @@ TEST(ChunkMemory, AChunkMayBeInTheInboxesOfAllWorkersOfItsPlace) {
 }
 
 TEST(ChunkMemory, AFreeChunkReturnsToItsOwner) {
-    const chunk_shape shape(words, 1, 0, 0);
+    const chunk_layout shape(words, 1, 0, 0);
     const shared_node node(shape, {2, 1, 1, 0}, 2);
     const chunk_ref of_worker = free_chunks(node.processes[0], 1).at(0);
-    const chunk_ref of_carrier = free_chunks(node.processes[0], 2).at(0);
+    const chunk_ref of_transport = free_chunks(node.processes[0], 2).at(0);
 
     node.processes[1].give_back(of_worker);
-    node.processes[1].give_back(of_carrier);
+    node.processes[1].give_back(of_transport);
 
     EXPECT_EQ(free_chunks(node.processes[0], 1), (std::vector<chunk_ref>{of_worker}));
-    EXPECT_EQ(free_chunks(node.processes[0], 2), (std::vector<chunk_ref>{of_carrier}));
+    EXPECT_EQ(free_chunks(node.processes[0], 2), (std::vector<chunk_ref>{of_transport}));
     EXPECT_EQ(free_chunks(node.processes[1], 1).size(), 1U);
 }
 
 TEST(ChunkMemory, FillsOfSharedBuffersAreZeroAndApart) {
-    const chunk_shape shape(words, 2, 2, 0);
+    const chunk_layout shape(words, 2, 2, 0);
     const shared_node node(shape, {1, 1, 0, 9}, 2);
 
     for (std::uint32_t b = 0; b < 9; ++b) node.processes[1].shared_buffer(0, b) += b;
@@ -354,7 +354,7 @@ TEST(ChunkMemory, FillsOfSharedBuffersAreZeroAndApart) {
 }
 
 TEST(ChunkMemory, TheMostSharedBuffersAtATimeAreKnownToAll) {
-    const chunk_shape shape(words, 2, 2, 0);
+    const chunk_layout shape(words, 2, 2, 0);
     const shared_node node(shape, {1, 1, 0, 9}, 2);
 
     for (const int change : {-1, -1, 1, 1, 1, 1, 1, -1, -1, 1})
@@ -393,7 +393,7 @@ TEST(ChunkMemory, NothingIsLostOrReorderedAmongThreads) {
     constexpr std::uint32_t num_senders = 3;
     constexpr std::uint32_t count = 5000;
     constexpr int receiver = 3;
-    const chunk_shape shape(words, 4, 0, 0);
+    const chunk_layout shape(words, 4, 0, 0);
     const shared_node node(shape, {4, 5, 0, 0}, 1);
     const chunk_memory& memory = node.processes[0];
     std::vector<std::thread> senders;
@@ -425,7 +425,7 @@ TEST(ChunkMemory, NothingIsLostOrReorderedAmongThreads) {
 // Two processes pass all chunks to and fro, and free each other's.
 TEST(ChunkMemory, ProcessesFreeEachOthersChunks) {
     constexpr int rounds = 3000;
-    const chunk_shape shape(words, 2, 0, 0);
+    const chunk_layout shape(words, 2, 0, 0);
     const shared_node node(shape, {1, 4, 0, 0}, 2);
     std::array<int, 2> handled{};
     const auto run = [&](int here) {

@@ -277,7 +277,7 @@ TEST_P(EngineOfScheme, PushesThatFindNoRoomAreTriedAgain) {
 
 TEST_P(EngineOfScheme, BothLanesArriveWhole) {
     for_all_worlds([](const topology& nodes, stream_options options) {
-        options.lanes = 2;
+        options.priorities = 2;
         stream_world world(nodes, options, {{sizeof(item), 8, false}, {sizeof(item), 8, true}});
         const int num_workers = world.num_workers();
         std::vector<std::array<count_t, 2>> handled(index(num_workers));
@@ -291,9 +291,9 @@ TEST_P(EngineOfScheme, BothLanesArriveWhole) {
         world.on_all([&](stream_worker& worker, int number) {
             for (int round = 0; round < 9; ++round) {
                 for (int to = 0; to < num_workers; ++to) {
-                    const std::uint32_t lane = round % 3 == 0 ? 1 : 0;
-                    worker.push_item(static_cast<int>(lane), world.id_of(to),
-                                     item{static_cast<std::uint32_t>(number), lane, 0, 0});
+                    const std::uint32_t priority = round % 3 == 0 ? 1 : 0;
+                    worker.push_item(static_cast<int>(priority), world.id_of(to),
+                                     item{static_cast<std::uint32_t>(number), priority, 0, 0});
                 }
                 if (round == 5) worker.progress();
             }
@@ -341,7 +341,7 @@ TEST_P(EngineOfScheme, MessagesAndBuffersKeepToTheBounds) {
         expect_exact(world, load, 1);
 
         const bool is_node = GetParam() == stream_scheme::node;
-        const count_t num_places = is_node ? nodes.num_regions() : nodes.num_ranks();
+        const count_t num_endpoints = is_node ? nodes.num_regions() : nodes.num_ranks();
         std::map<int, stream_statistics> by_source;
         for (int number = 0; number < world.num_workers(); ++number) {
             const rank_t rank = world.id_of(number).rank;
@@ -352,14 +352,14 @@ TEST_P(EngineOfScheme, MessagesAndBuffersKeepToTheBounds) {
         }
         for (const auto& [source, counts] : by_source) {
             const message_bounds bounds =
-                stream_message_bounds(GetParam(), counts.items, g, num_places, 2);
+                stream_message_bounds(GetParam(), counts.items, g, num_endpoints, 2);
             EXPECT_GE(counts.messages, bounds.least) << g;
             EXPECT_LE(counts.messages, bounds.most) << g;
             EXPECT_EQ(counts.overflow_buffers, 0);
         }
         for (rank_t rank = 0; rank < nodes.num_ranks(); ++rank) {
             const count_t peak = world.statistics(rank).peak_buffers;
-            EXPECT_LE(peak * g, max_buffered_items(GetParam(), g, num_places, 2));
+            EXPECT_LE(peak * g, max_buffered_items(GetParam(), g, num_endpoints, 2));
         }
         EXPECT_GT(world.statistics().peak_buffers, 0);
     }
@@ -439,7 +439,7 @@ TEST_P(EngineOfScheme, CombinedItemsHaveTheSumOfAll) {
 INSTANTIATE_TEST_SUITE_P(All, EngineOfScheme, testing::ValuesIn(all_schemes),
                          [](const auto& one) { return std::string(to_string(one.param)); });
 
-// --------------------------------------------------------------------------- order and lanes
+// --------------------------------------------------------------------------- order and priorities
 
 TEST(StreamEngine, OrderedItemsComeInTheOrderOfTheirPushes) {
     for (const stream_scheme scheme : {stream_scheme::ww, stream_scheme::wps, stream_scheme::wsp}) {
@@ -714,7 +714,7 @@ TEST_F(LoneWorker, UrgentItemsLeaveAtOnceAndAreHandledFirst) {
     for (const stream_scheme scheme : all_schemes) {
         values_.clear();
         stream_options options = options_of(scheme, "direct", 1, 2);
-        options.lanes = 2;
+        options.priorities = 2;
         options.flush_on_idle = false;
         stream_worker& worker = start(options, {{sizeof(item), 2, false}, {sizeof(item), 2, true}});
         push(worker, 1);
@@ -737,7 +737,7 @@ TEST_F(LoneWorker, UrgentItemsLeaveEvenIfTheyJustFillWhatIsStaged) {
     for (const stream_scheme scheme : {stream_scheme::pp, stream_scheme::node}) {
         values_.clear();
         stream_options options = options_of(scheme, "direct", 1, 100);
-        options.lanes = 2;
+        options.priorities = 2;
         stream_worker& worker =
             start(options, {{sizeof(item), 100, false}, {sizeof(item), 100, true}});
         for (std::uint32_t i = 0; i < num_items; ++i) push(worker, i, 1);

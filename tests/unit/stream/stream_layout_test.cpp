@@ -39,7 +39,7 @@ std::vector<stream_layout> layouts_of_all(const topology& nodes, const char* rou
 
 std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-// Hops of the route itself; one to the own place.
+// Hops of the route itself; one to the own endpoint.
 int num_hops(const route& way, rank_t source, rank_t destination) {
     if (source == destination) return 1;
     int hops = 0;
@@ -68,16 +68,16 @@ void for_all_layouts(const Check& check) {
     }
 }
 
-// The rank of a place that takes what comes there; any may.
-rank_t any_rank(const stream_layout& layout, int place, int salt) {
-    if (!layout.is_node()) return place;
-    return layout.nodes().rank_at(place, salt % layout.nodes().region_size(place));
+// The rank of an endpoint that takes what comes there; any may.
+rank_t any_rank(const stream_layout& layout, int endpoint, int salt) {
+    if (!layout.is_node()) return endpoint;
+    return layout.nodes().rank_at(endpoint, salt % layout.nodes().region_size(endpoint));
 }
 
 // Follows an item from buffer to buffer; gives its hops.
 int follow(const std::vector<stream_layout>& layouts, rank_t source, worker_id to) {
     const stream_layout* here = &layouts[index(source)];
-    const int home = here->place_of(to.rank);
+    const int home = here->endpoint_of(to.rank);
     const std::uint32_t way = here->is_per_worker() ? static_cast<std::uint32_t>(to.worker) : 0;
     std::uint32_t buffer = here->targets()[index(to.rank)].buffer + way;
     int stage = 0;
@@ -86,10 +86,10 @@ int follow(const std::vector<stream_layout>& layouts, rank_t source, worker_id t
         EXPECT_EQ(end.worker, here->is_per_worker() ? to.worker : -1);
         EXPECT_GT(end.stage, stage);
         stage = end.stage;
-        if (end.place == home) return hops;
+        if (end.endpoint == home) return hops;
         if (stage >= here->num_stages()) return -1;  // nobody would take it further
-        here = &layouts[index(any_rank(*here, end.place, source + to.rank))];
-        EXPECT_EQ(here->here(), end.place);
+        here = &layouts[index(any_rank(*here, end.endpoint, source + to.rank))];
+        EXPECT_EQ(here->here(), end.endpoint);
         buffer = here->buffer_on_the_way(stage, home) + way;
     }
 }
@@ -99,30 +99,30 @@ TEST(StreamLayout, EveryItemComesHomeOnTheRoute) {
                        const std::vector<stream_layout>& layouts) {
         const stream_layout& any = layouts[0];
         const auto way = make_route(
-            route,
-            any.is_node() ? topology::from_string(std::to_string(any.num_places()) + "x1") : nodes);
+            route, any.is_node() ? topology::from_string(std::to_string(any.num_endpoints()) + "x1")
+                                 : nodes);
         EXPECT_EQ(any.num_stages(), std::max(way->num_stages(), 1));
         for (rank_t source = 0; source < nodes.num_ranks(); ++source) {
             for (rank_t to = 0; to < nodes.num_ranks(); ++to) {
-                const int hops = num_hops(*way, any.place_of(source), any.place_of(to));
+                const int hops = num_hops(*way, any.endpoint_of(source), any.endpoint_of(to));
                 for (int worker = 0; worker < any.num_workers(); ++worker) {
                     ASSERT_EQ(follow(layouts, source, {to, worker}), hops)
                         << source << " to " << to << ", " << worker;
                 }
             }
         }
-        EXPECT_LE(num_hops(*way, 0, any.num_places() - 1), any.num_stages());
+        EXPECT_LE(num_hops(*way, 0, any.num_endpoints() - 1), any.num_stages());
     });
 }
 
-TEST(StreamLayout, TagsTellTheWorkersOfAPlaceApart) {
+TEST(StreamLayout, TagsTellTheWorkersOfAnEndpointApart) {
     for_all_layouts(
         [](const topology& nodes, const char*, const std::vector<stream_layout>& layouts) {
             const stream_layout& any = layouts[0];
-            for (int place = 0; place < any.num_places(); ++place) {
+            for (int endpoint = 0; endpoint < any.num_endpoints(); ++endpoint) {
                 std::set<std::uint32_t> tags;
                 for (rank_t rank = 0; rank < nodes.num_ranks(); ++rank) {
-                    if (any.place_of(rank) != place) continue;
+                    if (any.endpoint_of(rank) != endpoint) continue;
                     const std::uint32_t tag = any.targets()[index(rank)].tag;
                     for (int w = 0; w < any.num_workers(); ++w) {
                         tags.insert(tag + static_cast<std::uint32_t>(w));
@@ -131,11 +131,11 @@ TEST(StreamLayout, TagsTellTheWorkersOfAPlaceApart) {
                         }
                     }
                 }
-                EXPECT_EQ(tags.size(), index(any.group_size(place)));
-                EXPECT_LE(any.group_size(place), any.max_group_size());
+                EXPECT_EQ(tags.size(), index(any.group_size(endpoint)));
+                EXPECT_LE(any.group_size(endpoint), any.max_group_size());
                 if (any.has_one_hop()) {
                     EXPECT_EQ(*tags.begin(), 0U);
-                    EXPECT_EQ(*tags.rbegin() + 1, static_cast<unsigned>(any.group_size(place)));
+                    EXPECT_EQ(*tags.rbegin() + 1, static_cast<unsigned>(any.group_size(endpoint)));
                 }
             }
         });
@@ -162,7 +162,7 @@ TEST(StreamLayout, AllProcessesOfANodeHaveTheSameBuffers) {
                 const stream_layout& first = layouts[index(nodes.rank_at(one.here(), 0))];
                 ASSERT_EQ(one.buffers().size(), first.buffers().size());
                 for (std::size_t b = 0; b < one.buffers().size(); ++b) {
-                    EXPECT_EQ(one.buffers()[b].place, first.buffers()[b].place);
+                    EXPECT_EQ(one.buffers()[b].endpoint, first.buffers()[b].endpoint);
                     EXPECT_EQ(one.buffers()[b].stage, first.buffers()[b].stage);
                 }
             }
@@ -173,13 +173,14 @@ TEST(StreamLayout, NoBufferIsThereTwice) {
     for_all_layouts([](const topology&, const char*, const std::vector<stream_layout>& layouts) {
         for (const stream_layout& one : layouts) {
             std::set<std::array<int, 3>> ends;
-            for (const auto& end : one.buffers()) ends.insert({end.place, end.stage, end.worker});
+            for (const auto& end : one.buffers())
+                ends.insert({end.endpoint, end.stage, end.worker});
             EXPECT_EQ(ends.size(), one.buffers().size());
         }
     });
 }
 
-TEST(StreamLayout, WithoutHopsAPlaceHasABufferForEveryPlace) {
+TEST(StreamLayout, WithoutHopsAnEndpointHasABufferForEveryEndpoint) {
     const topology nodes = topology::from_string("2,3");
     const auto num_buffers = [&](stream_scheme scheme) {
         return stream_layout(nodes, "direct", scheme, 4, 1).buffers().size();
@@ -192,16 +193,16 @@ TEST(StreamLayout, WithoutHopsAPlaceHasABufferForEveryPlace) {
     EXPECT_EQ(num_buffers(stream_scheme::node), 2U);
 }
 
-TEST(StreamLayout, PlacesAreRanksOrNodes) {
+TEST(StreamLayout, EndpointsAreRanksOrNodes) {
     const topology nodes = topology::from_string("2,3");
     const stream_layout of_ranks(nodes, "direct", stream_scheme::pp, 4, 3);
     const stream_layout of_nodes(nodes, "direct", stream_scheme::node, 4, 3);
 
-    EXPECT_EQ(of_ranks.num_places(), 5);
+    EXPECT_EQ(of_ranks.num_endpoints(), 5);
     EXPECT_EQ(of_ranks.here(), 3);
     EXPECT_EQ(of_ranks.max_group_size(), 4);
     EXPECT_EQ(of_ranks.num_partners(), 5);
-    EXPECT_EQ(of_nodes.num_places(), 2);
+    EXPECT_EQ(of_nodes.num_endpoints(), 2);
     EXPECT_EQ(of_nodes.here(), 1);
     EXPECT_EQ(of_nodes.group_size(0), 8);
     EXPECT_EQ(of_nodes.group_size(1), 12);

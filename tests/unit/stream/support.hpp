@@ -42,7 +42,7 @@ class network {
         processes_[index(here)].rooms.push_back({ref, bytes});
     }
 
-    void poll(rank_t here, stream_carrier::events& into) {
+    void poll(rank_t here, stream_transport::events& into) {
         const std::lock_guard lock(mutex_);
         process& p = processes_[index(here)];
         depart(p);
@@ -113,11 +113,11 @@ class network {
             for (auto& [destination, queue] : from.departing) {
                 process& to = processes_[index(destination.first)];
                 if (queue.empty() || to.rooms.empty()) continue;
-                const room place = take_any(to.rooms);
+                const room endpoint = take_any(to.rooms);
                 const auto& [ref, bytes] = queue.front();
-                ASSERT_LE(bytes.size(), place.bytes.size());
-                std::memcpy(place.bytes.data(), bytes.data(), bytes.size());
-                to.matched.push_back(place.ref);
+                ASSERT_LE(bytes.size(), endpoint.bytes.size());
+                std::memcpy(endpoint.bytes.data(), bytes.data(), bytes.size());
+                to.matched.push_back(endpoint.ref);
                 from.sent.push_back(ref);
                 queue.pop_front();
                 has_moved = true;
@@ -134,9 +134,9 @@ class network {
 };
 
 /// One process's end of the network.
-class network_carrier final : public stream_carrier {
+class network_transport final : public stream_transport {
   public:
-    network_carrier(network& all, rank_t here) : all_(all), here_(here) {}
+    network_transport(network& all, rank_t here) : all_(all), here_(here) {}
     void send(chunk_ref ref, std::span<const std::byte> message, rank_t destination,
               bool is_urgent) override {
         all_.send(here_, ref, message, destination, is_urgent);
@@ -180,15 +180,15 @@ class stream_world {
         : nodes_(nodes), options_(std::move(options)), network_(nodes.num_ranks(), seed) {
         for (rank_t rank = 0; rank < nodes.num_ranks(); ++rank) {
             layouts_.emplace_back(nodes, options_.route, options_.scheme, options_.workers, rank);
-            carriers_.emplace_back(network_, rank);
+            transports_.emplace_back(network_, rank);
         }
-        const chunk_shape shape = stream_chunk_shape(layouts_[0], options_, channels);
+        const chunk_layout shape = stream_chunk_layout(layouts_[0], options_, channels);
         for (rank_t rank = 0; rank < nodes.num_ranks(); ++rank) {
             sizes_.push_back(chunk_memory_sizes(layout(rank), options_,
                                                 static_cast<int>(channels.size()),
                                                 num_sharing_groups() > 1));
         }
-        // Chunks begin at the same place in all blocks.
+        // Chunks begin at the same endpoint in all blocks.
         std::uint32_t most_shared = 0;
         for (const auto& s : sizes_) most_shared = std::max(most_shared, s.num_shared_buffers);
         for (rank_t rank = 0; rank < nodes.num_ranks(); ++rank) {
@@ -205,7 +205,7 @@ class stream_world {
         }
         for (rank_t rank = 0; rank < nodes.num_ranks(); ++rank) {
             engines_.emplace_back(rank, layout(rank), options_, sink,
-                                  std::move(memories[index(rank)]), carriers_[index(rank)],
+                                  std::move(memories[index(rank)]), transports_[index(rank)],
                                   std::nullopt);
         }
     }
@@ -275,7 +275,7 @@ class stream_world {
     stream_options options_;
     network network_;
     std::deque<stream_layout> layouts_;
-    std::deque<network_carrier> carriers_;
+    std::deque<network_transport> transports_;
     std::vector<chunk_memory::sizes> sizes_;
     std::vector<std::unique_ptr<std::byte[], aligned_delete>> blocks_;
     std::deque<stream_engine> engines_;
