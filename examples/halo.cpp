@@ -2,7 +2,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "crossdock/neighbor/neighbor.hpp"
+#include "crossdock/neighbor/neighbor_exchange.hpp"
 #include "crossdock/pattern/pattern_mpi.hpp"
 #include "crossdock/topology/discover_mpi.hpp"
 
@@ -14,11 +14,11 @@ int main(int argc, char** argv) {
     const crossdock::count_t first = 3 * comm.rank(), length = 3 * comm.num_ranks();
     const std::vector needed{(first + length - 1) % length, (first + 3) % length};
     const auto pattern = crossdock::from_needed(comm, first, 3, needed);
-    crossdock::neighbor neighbor(comm, topology, pattern);
+    crossdock::neighbor neighbor_exchange(context(comm, topology), pattern);
 
     const std::vector<double> items(3, comm.rank());
     std::vector<double> slots(needed.size());
-    neighbor.exchange<double>(items, slots);
+    neighbor.exchange(items, slots);
     std::printf("rank %d got the values of ranks %.0f and %.0f\n", comm.rank(), slots[0], slots[1]);
 
     comm.close();

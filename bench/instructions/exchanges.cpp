@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "crossdock/neighbor/neighbor.hpp"
+#include "crossdock/neighbor/neighbor_exchange.hpp"
 
 // Returns something so that its last call is no jump, with which it would end for callgrind.
 extern "C" [[gnu::noinline]] bool measured_exchange(const crossdock::communicator& comm,
@@ -77,7 +77,7 @@ pattern pattern_of(const communicator& comm, const exchange_case& c) {
 template <std::size_t K>
 nlohmann::ordered_json exchange(const communicator& comm, const exchange_case& c) {
     const auto p = pattern_of(comm, c);
-    neighbor halo(comm, topology::from_string("2", 2), p, "direct");
+    neighbor_exchange halo(context(comm, topology::from_string("2", 2)), p, {.route = "direct"});
     std::vector<values<K>> items(static_cast<std::size_t>(p.num_items));
     std::vector<values<K>> slots(static_cast<std::size_t>(p.num_slots));
     for (std::size_t i = 0; i < items.size(); ++i) items[i].fill(static_cast<double>(i));

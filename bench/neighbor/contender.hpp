@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "crossdock/base/communicator_mpi.hpp"
-#include "crossdock/neighbor/neighbor.hpp"
+#include "crossdock/neighbor/neighbor_exchange.hpp"
 #include "crossdock/pattern/pattern.hpp"
 #include "crossdock/plan/statistics.hpp"
 #include "crossdock/topology/topology.hpp"

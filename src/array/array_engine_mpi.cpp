@@ -19,17 +19,6 @@ namespace {
 
 constexpr const char* arguments_text = "sizes or options of a distributed array";
 
-topology regions_for(const communicator& comm, const array_settings& settings) {
-    if (!settings.regions) return topology::one_region(comm.num_ranks());
-    if (settings.regions->num_ranks() != comm.num_ranks()) {
-        throw error(errc::size_mismatch,
-                    fmt::format("the topology \"{}\" has {} ranks, but the communicator {}",
-                                settings.regions->to_string(), settings.regions->num_ranks(),
-                                comm.num_ranks()));
-    }
-    return *settings.regions;
-}
-
 request_size size_of_request(count_t num_entries, std::size_t item_bytes) {
     const auto index_bytes = with_index_type(num_entries, [](auto index) { return sizeof index; });
     return {static_cast<count_t>(index_bytes), static_cast<count_t>(item_bytes)};
@@ -38,7 +27,7 @@ request_size size_of_request(count_t num_entries, std::size_t item_bytes) {
 // The rule of "auto"; nothing else needs one.
 std::optional<array_route_rule> rule_of(const topology& regions, const array_settings& settings,
                                         const request_size& size, const machine& m) {
-    if (settings.transport != array_transport::routed || settings.route != "auto")
+    if (settings.transport != array_transport::routed || settings.route != automatic_route)
         return std::nullopt;
     return array_route_rule(regions, settings.expected_requests, size, m);
 }
@@ -49,13 +38,13 @@ std::vector<std::string> routes_of(const std::optional<array_route_rule>& rule,
     return {settings.transport == array_transport::routed ? settings.route : "direct"};
 }
 
-std::int64_t hash_of(count_t num_entries, const array_settings& settings, std::size_t item_bytes,
-                     const topology& regions) {
+std::int64_t hash_of(const context& where, count_t num_entries, const array_settings& settings,
+                     std::size_t item_bytes) {
     const auto& combine = settings.combine;
     return agreement_hash(fmt::format(
         "{} {} {} {} {} {} {} {} {} {}", num_entries, item_bytes, settings.num_local.has_value(),
         settings.route, settings.expected_requests, to_string(combine.strategy), combine.locally,
-        combine.on_the_way, static_cast<int>(settings.transport), regions.to_string()));
+        combine.on_the_way, static_cast<int>(settings.transport), agreement_hash(where)));
 }
 
 void check_parts(count_t num_entries, const array_settings& settings) {
@@ -95,14 +84,14 @@ class busy_mark {
 }  // namespace
 
 struct array_engine::implementation {
-    implementation(const communicator& c, const topology& regions, const block_partition& owners,
-                   const array_settings& s, std::size_t bytes, const machine& m)
-        : comm(c),
-          rule(rule_of(regions, s, size_of_request(owners.num_entries(), bytes), m)),
+    implementation(const context& w, const block_partition& owners, const array_settings& s,
+                   std::size_t bytes)
+        : where(w),
+          rule(rule_of(w.topology(), s, size_of_request(owners.num_entries(), bytes), w.machine())),
           settings(s),
           item_bytes(bytes) {
         for (const auto& name : routes_of(rule, settings))
-            ways.emplace_back(name, regions, owners, comm.rank());
+            ways.emplace_back(name, where.topology(), owners, where.rank());
         way = &ways.front();
         choose_way();
         const auto num_local = static_cast<std::size_t>(way->owners.size(way->here));
@@ -116,9 +105,9 @@ struct array_engine::implementation {
     std::unique_ptr<batch_transport> next_transport() {
         choose_way();
         if (settings.transport == array_transport::plain)
-            return make_alltoallv_transport(comm, *way, &memory);
+            return make_alltoallv_transport(where.comm(), *way, &memory);
         const int set = static_cast<int>(num_batches++ % 2);
-        return make_routed_transport(comm, *way, first_tag + set * tags_of_batch(), &memory);
+        return make_routed_transport(where.comm(), *way, first_tag + set * tags_of_batch(), &memory);
     }
 
     void choose_way() {
@@ -131,10 +120,10 @@ struct array_engine::implementation {
     }
 
     batch_place place() {
-        return {comm, *way, settings.combine, entries.get(), item_bytes, &memory};
+        return {where.comm(), *way, settings.combine, entries.get(), item_bytes, &memory};
     }
 
-    communicator comm;
+    context where;
     pooled_resource memory;
     std::optional<array_route_rule> rule;
     std::vector<request_routing> ways;
@@ -151,32 +140,32 @@ struct array_engine::implementation {
     bool is_closed = false;
 };
 
-array_engine::array_engine(const communicator& comm, count_t num_entries,
+array_engine::array_engine(const context& where, count_t num_entries,
                            const array_settings& settings, std::size_t item_bytes) {
-    auto regions = topology::one_region(comm.num_ranks());
-    std::optional<error> fault;
-    try {
-        regions = regions_for(comm, settings);
-        check_parts(num_entries, settings);
-    } catch (...) {
-        fault = current_error();
-    }
-    agree(comm, fault, hash_of(num_entries, settings, item_bytes, regions), arguments_text);
+    const auto& comm = where.comm();
+    on_all_or_none(
+        comm,
+        [&] {
+            check_sizes(where);
+            check_parts(num_entries, settings);
+        },
+        hash_of(where, num_entries, settings, item_bytes), arguments_text);
     const auto owners = parts_of_all(comm, num_entries, settings.num_local);
-    const machine& m = machine_of(comm);
+    where.machine();
     state_ = on_all_or_none(comm, [&] {
         auto effective = settings;
+        effective.route = asked_route(where, settings.route);
+        if (effective.route == measured_route) effective.route = automatic_route;
         if (settings.transport == array_transport::plain)
             effective.combine = {combining::none, false, false};
-        return std::make_unique<implementation>(comm, regions, owners, effective, item_bytes, m);
+        return std::make_unique<implementation>(where, owners, effective, item_bytes);
     });
     state_->first_tag = comm.reserve_tags(2 * state_->tags_of_batch());
 }
 
 array_engine::~array_engine() = default;
 
-const communicator& array_engine::comm() const noexcept { return state_->comm; }
-const topology& array_engine::regions() const noexcept { return state_->way->regions; }
+const context& array_engine::where() const noexcept { return state_->where; }
 const block_partition& array_engine::owners() const noexcept { return state_->way->owners; }
 const std::string& array_engine::route_name() const noexcept { return state_->way->r->name(); }
 std::byte* array_engine::entries() const noexcept { return state_->entries.get(); }
@@ -186,7 +175,7 @@ void array_engine::add_active(int change) noexcept { state_->num_active += chang
 
 std::optional<error> array_engine::state_fault() const {
     if (state_->num_active == 0) return std::nullopt;
-    const rank_t rank = state_->comm.rank();
+    const rank_t rank = comm().rank();
     return error(errc::invalid_state,
                  fmt::format("rank {} has {} active prepared batches", rank, state_->num_active),
                  rank);
@@ -198,7 +187,7 @@ void array_engine::run(const array_batch& batch) {
     auto checked = batch;
     if (!checked.fault) checked.fault = state_fault();
     // Open MPI 4.1 makes no window of one rank, which needs none.
-    if (state_->settings.transport == array_transport::rma && state_->comm.num_ranks() > 1)
+    if (state_->settings.transport == array_transport::rma && comm().num_ranks() > 1)
         return run_rma(checked);
     const auto transport = state_->next_transport();
     auto result = run_batch(state_->place(), checked, *transport);
@@ -210,36 +199,38 @@ void array_engine::run_rma(const array_batch& batch) {
     auto& window = state_->window;
     if (!window) {
         // Making a window blocks, and others may wait for what this rank forwards until they come here.
-        auto made = on_all_or_none(state_->comm, [&] {
-            return std::make_unique<array_window>(state_->comm, owners(), state_->entries,
+        auto made = on_all_or_none(comm(), [&] {
+            return std::make_unique<array_window>(comm(), owners(), state_->entries,
                                                   state_->item_bytes);
         });
         made->open();
         window = std::move(made);
     }
     on_all_or_none(
-        state_->comm, [&] { window->check(batch); }, vote_of(batch), what_differs);
+        comm(), [&] { window->check(batch); }, vote_of(batch), what_differs);
     window->run(batch);
     state_->last = {};
     state_->last.requests = static_cast<count_t>(batch.writes.indices.size() +
                                                  batch.updates.indices.size() + batch.reads.size());
 }
 
-neighbor array_engine::prepare(std::span<const count_t> indices) {
+neighbor_exchange array_engine::prepare(std::span<const count_t> indices) {
     CROSSDOCK_ASSERT(light, !state_->is_closed, "the distributed array is closed");
     const auto transport = state_->next_transport();
-    return neighbor(state_->comm, plan_requests(state_->place(), indices, *transport),
-                    way_options());
+    return {state_->where, plan_requests(state_->place(), indices, *transport), way_options()};
 }
 
 neighbor_options array_engine::way_options() const {
-    return {.item_bytes = state_->item_bytes, .prepare_reverse = true};
+    neighbor_options options;
+    options.route = route_name();
+    options.item_bytes = state_->item_bytes;
+    return options;
 }
 
 void array_engine::close() {
     if (std::exchange(state_->is_closed, true)) return;
-    if (!state_->window || !state_->comm.is_open()) return;  // that has freed the windows
-    state_->comm.wait_for_all();
+    if (!state_->window || !comm().is_open()) return;  // that has freed the windows
+    comm().wait_for_all();
     state_->window->close();
 }
 

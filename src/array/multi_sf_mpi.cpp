@@ -19,7 +19,7 @@ received<count_t> tell_owners(const array_engine& array, const neighbor_list& by
             wanted.push_back(indices[static_cast<std::size_t>(request)]);
     }
     const variable_messages<count_t> messages{by_owner.ranks, counts, {}, wanted};
-    return exchange(array.comm(), array.regions(), messages);
+    return sparse_exchange(array.where(), messages);
 }
 
 neighbor_list group_by_owner(const block_partition& owners, std::span<const count_t> indices) {
@@ -81,7 +81,7 @@ multi_sf plan_uncombined(const array_engine& array, std::span<const count_t> ind
         count_by_entry(came.values, array.owners().first(rank), array.owners().size(rank));
     const auto p = make_pattern(array, std::move(by_owner), came, offsets);
     return {std::move(offsets),
-            neighbor(array.comm(), array.regions(), p, array.route_name(), array.way_options())};
+            neighbor_exchange(array.where(), p, array.way_options())};
 }
 
 }  // namespace crossdock

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "crossdock/crossdock.h"
-#include "crossdock/neighbor/neighbor.hpp"
+#include "crossdock/neighbor/neighbor_exchange.hpp"
 #include "crossdock/pattern/halo.hpp"
 
 struct crossdock_communicator {
@@ -27,7 +27,7 @@ struct crossdock_plan {
     crossdock::plan value;
 };
 struct crossdock_neighbor {
-    crossdock::neighbor value;
+    crossdock::neighbor_exchange value;
 };
 
 namespace crossdock::c {

@@ -3,7 +3,8 @@
 using crossdock::errc;
 using crossdock::error;
 using crossdock::executor_kind;
-using crossdock::neighbor;
+using crossdock::neighbor_exchange;
+using crossdock::preparation;
 using crossdock::neighbor_options;
 
 namespace crossdock::c {
@@ -33,10 +34,9 @@ neighbor_options options_from(const crossdock_options* options) {
             break;
         default: throw error(errc::invalid_argument, "the executor is none of crossdock_executor");
     }
-    if (options->nodes != nullptr) result.nodes = options->nodes->value;
     result.item_bytes = options->item_bytes;
     result.stripe_bytes = options->stripe_bytes;
-    result.prepare_reverse = options->prepare_reverse != 0;
+    result.prepare = options->prepare_reverse != 0 ? preparation::both : preparation::lazy;
     return result;
 }
 
@@ -50,7 +50,7 @@ crossdock_status crossdock_options_init(crossdock_options* options) {
         const neighbor_options defaults;
         *options = {
             defaults.deduplicate, defaults.max_message_bytes, CROSSDOCK_EXECUTOR_AUTO, nullptr,
-            defaults.item_bytes,  defaults.stripe_bytes,      defaults.prepare_reverse};
+            defaults.item_bytes,  defaults.stripe_bytes, 1};
     });
 }
 
@@ -62,7 +62,11 @@ crossdock_status crossdock_neighbor_create(const crossdock_communicator* comm,
     return guarded([&] {
         const auto& ranks = value_of(comm, "comm");
         const auto how = agree_on_arguments(ranks, topology, pattern, route, options, result);
-        give(result, neighbor(ranks, topology->value, pattern->value, route, how));
+        auto with_route = how;
+        with_route.route = route;
+        crossdock::context where(ranks, topology->value);
+        if (options != nullptr && options->nodes != nullptr) where = where.with_nodes(options->nodes->value);
+        give(result, neighbor_exchange(where, pattern->value, with_route));
     });
 }
 

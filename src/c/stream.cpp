@@ -97,9 +97,9 @@ struct crossdock_stream_port {
 };
 
 struct crossdock_stream {
-    crossdock_stream(const crossdock::communicator& comm, const item_calls& calls,
+    crossdock_stream(const crossdock::context& where, const item_calls& calls,
                      const stream_options& options)
-        : sink(*this, calls), value(comm, channels(calls, options), sink, options) {
+        : sink(*this, calls), value(where, channels(calls, options), sink, options) {
         for (int w = 0; w < value.num_workers(); ++w) {
             ports.push_back({&value.worker(w), &sink.calls(), options.workers,
                              options.priorities == 2, options.with_source});
@@ -149,7 +149,6 @@ stream_options options_from(const crossdock_stream_options& given) {
     if (given.scheme != nullptr)
         options.scheme = crossdock::stream_scheme_from_string(given.scheme);
     if (given.route != nullptr) options.route = given.route;
-    if (given.nodes != nullptr) options.nodes = given.nodes->value;
     options.buffer_items = given.buffer_items;
     options.max_buffers = given.max_buffers;
     options.priorities = given.num_priorities;
@@ -258,7 +257,10 @@ crossdock_status crossdock_stream_create(const crossdock_communicator* comm, siz
                 return options == nullptr ? stream_options() : options_from(*options);
             },
             same, "item_bytes, or whether items combine,");
-        *result = new crossdock_stream(ranks, calls, chosen);
+        crossdock::context where(ranks, crossdock::topology::one_region(ranks.num_ranks()));
+        if (options != nullptr && options->nodes != nullptr)
+            where = where.with_nodes(options->nodes->value);
+        *result = new crossdock_stream(where, calls, chosen);
     });
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "crossdock/base/environment_mpi.hpp"
 #include "crossdock/model/machine_mpi.hpp"
 #include "inside_route.hpp"
 
@@ -37,7 +38,7 @@ void find_partners(kept_route& one, RankOf&& rank_of) {
 
 exchange_state::exchange_state(const communicator& comm)
     : first_tag_(comm.reserve_tags(2 * exchange_tags::count)),
-      environment_choice_(environment_of_first(comm, "CROSSDOCK_EXCHANGE")),
+      environment_choice_(comm.resource<environment>().exchange()),
       all_share_memory_(do_all_share_memory(comm)),
       machine_(machine_of(comm)),
       window_(all_share_memory_) {}

@@ -134,10 +134,6 @@ void node_memory::close() {
     comm_.close();
 }
 
-node_memories::node_memories(const communicator& comm) {
-    environment_choice_ = environment_of_first(comm, "CROSSDOCK_EXECUTOR");
-}
-
 const std::shared_ptr<node_memory>& node_memories::of(const communicator& comm,
                                                       const std::optional<topology>& nodes) {
     for (const auto& known : entries_) {

@@ -7,7 +7,8 @@
 
 #include "crossdock/executor/executor_mpi.hpp"
 #include "crossdock/neighbor/build_schedule_mpi.hpp"
-#include "crossdock/neighbor/neighbor.hpp"
+#include "crossdock/context/context_mpi.hpp"
+#include "crossdock/neighbor/neighbor_options.hpp"
 
 namespace crossdock {
 
@@ -18,7 +19,7 @@ class plan_runner {
     /// @param options  without zeros that stand for defaults
     /// @par Collective
     /// Yes; blocks where it is the communicator's first, or the first on such nodes.
-    plan_runner(const communicator& comm, std::shared_ptr<const plan> compiled,
+    plan_runner(const context& where, std::shared_ptr<const plan> compiled,
                 const neighbor_options& options);
 
     /// @brief Another one of the same plan, which is not prepared yet; shares the schedules.
@@ -27,12 +28,14 @@ class plan_runner {
     std::unique_ptr<plan_runner> twin() const;
 
     const std::shared_ptr<const plan>& compiled() const noexcept { return plan_; }
+    const communicator& comm() const noexcept { return where_.comm(); }
+    const topology& regions() const noexcept { return where_.topology(); }
 
-    /// @brief Makes ready what the options ask for.
+    /// @brief Makes the directions that the options ask for ready for items of a size.
     /// @par Collective
     /// Over the ranks that share memory, which all have the same room for it; over all ranks if one node
     /// must not do without.
-    void prepare();
+    void prepare(std::size_t item_bytes);
 
     /// @brief Makes one direction ready for items of a size, unless it is.
     /// @par Collective
@@ -81,7 +84,7 @@ class plan_runner {
     void make_runner(direction_state& one, std::shared_ptr<node_memory> with,
                      std::size_t item_bytes);
 
-    communicator comm_;
+    context where_;
     std::shared_ptr<const plan> plan_;
     neighbor_options options_;
     std::shared_ptr<node_memory> memory_;  // null where nothing is shared

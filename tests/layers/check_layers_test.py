@@ -46,14 +46,14 @@ class CheckLayers(unittest.TestCase):
 
     def test_an_mpi_module_is_found_outside_mpi_files(self):
         files = {
-            "include/crossdock/neighbor/neighbor.hpp": "#include <mpi.h>\n",
-            "include/crossdock/array/array_mpi.hpp": '#include "crossdock/neighbor/neighbor.hpp"\n',
-            "src/array/requests.cpp": '#include "crossdock/neighbor/neighbor.hpp"\n',
+            "include/crossdock/neighbor/neighbor_exchange.hpp": "#include <mpi.h>\n",
+            "include/crossdock/array/array_mpi.hpp": '#include "crossdock/neighbor/neighbor_exchange.hpp"\n',
+            "src/array/requests.cpp": '#include "crossdock/neighbor/neighbor_exchange.hpp"\n',
         }
         self.assertEqual(
             self.faults(files),
             [
-                "src/array/requests.cpp: crossdock/neighbor/neighbor.hpp of the MPI module neighbor "
+                "src/array/requests.cpp: crossdock/neighbor/neighbor_exchange.hpp of the MPI module neighbor "
                 "outside the MPI modules and *_mpi files"
             ],
         )

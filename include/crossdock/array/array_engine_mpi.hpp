@@ -16,7 +16,7 @@
 #include "crossdock/array/value_operation.hpp"
 #include "crossdock/base/block_partition.hpp"
 #include "crossdock/base/communicator_mpi.hpp"
-#include "crossdock/neighbor/neighbor.hpp"
+#include "crossdock/neighbor/neighbor_exchange.hpp"
 #include "crossdock/topology/topology.hpp"
 
 namespace crossdock {
@@ -31,7 +31,6 @@ enum class array_transport {
 
 /// @brief What a distributed array is, but for its type. Equal on all ranks but for `num_local`.
 struct array_settings {
-    std::optional<topology> regions;   ///< unset: all ranks are one region
     std::optional<count_t> num_local;  ///< this rank's part; unset on all ranks: blocks
     std::string route = "auto";
     count_t expected_requests = default_expected_requests;
@@ -102,14 +101,14 @@ class array_engine {
   public:
     /// @par Collective
     /// Yes; blocks.
-    array_engine(const communicator& comm, count_t num_entries, const array_settings& settings,
+    array_engine(const context& where, count_t num_entries, const array_settings& settings,
                  std::size_t item_bytes);
     ~array_engine();
     array_engine(const array_engine&) = delete;
     array_engine& operator=(const array_engine&) = delete;
 
-    const communicator& comm() const noexcept;
-    const topology& regions() const noexcept;
+    const context& where() const noexcept;
+    const communicator& comm() const noexcept { return where().comm(); }
     const block_partition& owners() const noexcept;
     /// @brief The name of the route that the last batch took, or else the first one will.
     const std::string& route_name() const noexcept;
@@ -127,7 +126,7 @@ class array_engine {
     /// @return its items are this rank's entries, its slots the requests
     /// @par Collective
     /// Yes; blocks.
-    neighbor prepare(std::span<const count_t> indices);
+    neighbor_exchange prepare(std::span<const count_t> indices);
 
     /// @brief How what carries prepared batches is set up: for both directions.
     neighbor_options way_options() const;
@@ -151,7 +150,7 @@ class array_engine {
 /// @brief Where the requests of a batch go if nothing is combined: for each its own place at the owner.
 struct multi_sf {
     std::vector<count_t> offsets;  ///< by entry of this rank, its first place, and the end
-    neighbor requests;             ///< its items are the requests, its slots the places
+    neighbor_exchange requests;             ///< its items are the requests, its slots the places
 };
 
 /// @par Collective

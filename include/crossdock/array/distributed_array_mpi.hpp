@@ -18,8 +18,6 @@ namespace crossdock {
 /// @brief How a distributed array is made. Equal on all ranks but for `num_local`.
 template <item_type T>
 struct array_options {
-    /// Unset: all ranks are one region.
-    std::optional<topology> regions = std::nullopt;
     /// The entries of this rank; they must add up to all. Unset on all ranks: blocks as equal as
     /// possible.
     std::optional<count_t> num_local = std::nullopt;
@@ -72,7 +70,7 @@ template <item_type T>
 class distributed_array {
   public:
     /// @brief Entries are zero bytes.
-    /// @param comm         stays open for the life of the array
+    /// @param where        stays open for the life of the array
     /// @param num_entries  equal on all ranks
     /// @par Collective
     /// Yes; blocks.
@@ -83,12 +81,12 @@ class distributed_array {
     /// another number of ranks
     /// @throws error(errc::out_of_memory)     on all ranks: a part does not fit into memory
     /// @throws as `make_route`, on all ranks
-    distributed_array(const communicator& comm, count_t num_entries,
+    distributed_array(const context& where, count_t num_entries,
                       const array_options<T>& options = {})
         : engine_(
-              std::make_shared<array_engine>(comm, num_entries, settings_of(options), sizeof(T))),
+              std::make_shared<array_engine>(where, num_entries, settings_of(options), sizeof(T))),
           writes_(on_all_or_none(
-              comm, [&] { return make_write_rule<T>(options.equal_writes, options.choose); },
+              where.comm(), [&] { return make_write_rule<T>(options.equal_writes, options.choose); },
               static_cast<std::int64_t>(options.equal_writes), "overwrite rules")) {}
 
     count_t size() const noexcept { return engine_->owners().num_entries(); }
@@ -297,8 +295,8 @@ void distributed_array<T>::step(Op op) {
 
 template <item_type T>
 array_settings distributed_array<T>::settings_of(const array_options<T>& options) {
-    return {options.regions,           options.num_local, options.route,
-            options.expected_requests, options.combine,   options.transport};
+    return {options.num_local, options.route, options.expected_requests, options.combine,
+            options.transport};
 }
 
 template <item_type T>

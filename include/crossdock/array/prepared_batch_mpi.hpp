@@ -151,7 +151,7 @@ class prepared_batch {
 
     std::shared_ptr<array_engine> engine_;
     std::vector<count_t> indices_;
-    neighbor way_;
+    neighbor_exchange way_;
     std::optional<multi_sf> to_owners_;
 };
 

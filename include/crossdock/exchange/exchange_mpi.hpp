@@ -2,10 +2,13 @@
 /// @brief The sparse data exchange: a rank knows to whom it sends, not who sends to it.
 #pragma once
 
+#include <cstddef>
+#include <ranges>
 #include <span>
 #include <type_traits>
 #include <vector>
 
+#include "crossdock/context/context_mpi.hpp"
 #include "crossdock/exchange/byte_exchange_mpi.hpp"
 
 namespace crossdock {
@@ -62,15 +65,50 @@ struct received_messages {
 };
 
 /// @brief What came, values one after the other.
+///
+///     for (const auto& [source, values] : received) ...
 template <class T>
 struct received : received_messages {
     std::vector<T> values;
+
+    /// @brief A message that came, and from whom.
+    struct message_from {
+        rank_t source;
+        std::span<const T> values;
+    };
 
     /// @brief The values of one message.
     std::span<const T> message(std::size_t index) const {
         return std::span(values).subspan(static_cast<std::size_t>(displacements[index]),
                                          static_cast<std::size_t>(counts[index]));
     }
+
+    /// @brief Goes through the messages in their order.
+    class iterator {
+      public:
+        using value_type = message_from;
+        using difference_type = std::ptrdiff_t;
+
+        iterator() = default;
+        iterator(const received& all, std::size_t index) : all_(&all), index_(index) {}
+
+        message_from operator*() const { return {all_->sources[index_], all_->message(index_)}; }
+        iterator& operator++() {
+            ++index_;
+            return *this;
+        }
+        iterator operator++(int) { return {*all_, index_++}; }
+        friend bool operator==(const iterator& a, const iterator& b) {
+            return a.index_ == b.index_;
+        }
+
+      private:
+        const received* all_ = nullptr;
+        std::size_t index_ = 0;
+    };
+
+    iterator begin() const { return {*this, 0}; }
+    iterator end() const { return {*this, sources.size()}; }
 };
 
 /// @brief What came, values of an MPI datatype one extent after the other.
@@ -93,7 +131,7 @@ struct received_datatype : received_messages {
 /// @par Source
 /// \cite geyko2024sdde (MPIX_Alltoall_crs)
 template <class T>
-received<T> exchange(const communicator& comm, const topology& regions,
+received<T> sparse_exchange(const context& where,
                      const constant_messages<T>& messages, const exchange_options& options = {});
 
 /// @brief Delivers messages of any size.
@@ -105,8 +143,20 @@ received<T> exchange(const communicator& comm, const topology& regions,
 /// @par Source
 /// \cite geyko2024sdde (MPIX_Alltoallv_crs)
 template <class T>
-received<T> exchange(const communicator& comm, const topology& regions,
+received<T> sparse_exchange(const context& where,
                      const variable_messages<T>& messages, const exchange_options& options = {});
+
+/// @brief As above: `counts[i]` of `values`, one after the other, to rank `destinations[i]`.
+///
+///     for (const auto& [source, items] : sparse_exchange(world, {3, 0}, {1, 2}, values)) ...
+/// @param values  a range of T, one after the other
+template <std::ranges::contiguous_range Values>
+auto sparse_exchange(const context& where, const std::vector<rank_t>& destinations,
+                     const std::vector<count_t>& counts, const Values& values,
+                     const exchange_options& options = {}) {
+    using T = std::ranges::range_value_t<Values>;
+    return sparse_exchange(where, variable_messages<T>{destinations, counts, {}, values}, options);
+}
 
 /// @brief Delivers values of a committed MPI datatype, which need not be contiguous.
 /// @return values at the same places of their extent as they were sent from; gaps are zero
@@ -115,10 +165,10 @@ received<T> exchange(const communicator& comm, const topology& regions,
 /// @throws as the others
 /// @par Collective
 /// As `exchange_bytes`.
-received_datatype exchange(const communicator& comm, const topology& regions,
+received_datatype sparse_exchange(const context& where,
                            const constant_datatype_messages& messages,
                            const exchange_options& options = {});
-received_datatype exchange(const communicator& comm, const topology& regions,
+received_datatype sparse_exchange(const context& where,
                            const variable_datatype_messages& messages,
                            const exchange_options& options = {});
 
@@ -151,22 +201,22 @@ received<T> arrange(const byte_inbox& inbox) {
 }  // namespace exchange_detail
 
 template <class T>
-received<T> exchange(const communicator& comm, const topology& regions,
+received<T> sparse_exchange(const context& where,
                      const constant_messages<T>& messages, const exchange_options& options) {
     static_assert(exchange_detail::is_exchangeable<T>);
     const auto outbox = exchange_detail::constant_outbox(messages.destinations, messages.count,
                                                          std::as_bytes(messages.values), sizeof(T));
-    return exchange_detail::arrange<T>(exchange_bytes(comm, regions, outbox, options));
+    return exchange_detail::arrange<T>(exchange_bytes(where.comm(), where.topology(), outbox, options));
 }
 
 template <class T>
-received<T> exchange(const communicator& comm, const topology& regions,
+received<T> sparse_exchange(const context& where,
                      const variable_messages<T>& messages, const exchange_options& options) {
     static_assert(exchange_detail::is_exchangeable<T>);
     const auto outbox = exchange_detail::variable_outbox(messages.destinations, messages.counts,
                                                          messages.displacements,
                                                          std::as_bytes(messages.values), sizeof(T));
-    return exchange_detail::arrange<T>(exchange_bytes(comm, regions, outbox, options));
+    return exchange_detail::arrange<T>(exchange_bytes(where.comm(), where.topology(), outbox, options));
 }
 
 }  // namespace crossdock

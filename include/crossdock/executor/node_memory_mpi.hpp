@@ -6,7 +6,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "crossdock/base/communicator_mpi.hpp"
@@ -83,12 +82,7 @@ class node_memory {
 /// @brief The node memories of a communicator: one for each way in which it is divided.
 class node_memories final : public communicator_resource {
   public:
-    /// @par Collective
-    /// Yes; waits, and makes progress on all work meanwhile.
-    explicit node_memories(const communicator& comm);
-
-    /// @brief What CROSSDOCK_EXECUTOR says in the environment of rank 0; may be empty.
-    const std::string& environment_choice() const noexcept { return environment_choice_; }
+    explicit node_memories(const communicator&) {}
 
     /// @brief The memory of this rank's domain: the ranks that can share memory with it and, if that is
     /// given, are in the same region of `nodes`.
@@ -112,7 +106,6 @@ class node_memories final : public communicator_resource {
         std::optional<topology> domains = std::nullopt;
     };
 
-    std::string environment_choice_;
     std::vector<entry> entries_;
 };
 

@@ -2,6 +2,8 @@
 /// @brief The machine that a communicator's ranks are taken to run on.
 #pragma once
 
+#include <string>
+
 #include "crossdock/base/communicator_mpi.hpp"
 #include "crossdock/model/machine.hpp"
 
@@ -16,5 +18,12 @@ namespace crossdock {
 /// Yes; blocks where it is asked for the first time, or has failed before, and never again.
 /// @throws error  on all ranks, as `load_machine`; with the variable's name
 const machine& machine_of(const communicator& comm);
+
+/// @brief A preset, or the machine of a file that rank 0 alone reads; the same on all ranks.
+/// @param name  counts on rank 0
+/// @par Collective
+/// Yes; blocks.
+/// @throws error  on all ranks, as `load_machine`
+machine load_machine_of_first(const communicator& comm, const std::string& name);
 
 }  // namespace crossdock

@@ -2,15 +2,16 @@
 /// @brief Hop-by-hop set-up over MPI.
 #pragma once
 
-#include "crossdock/base/communicator_mpi.hpp"
+#include "crossdock/context/context_mpi.hpp"
 #include "crossdock/plan/compile.hpp"
+#include "crossdock/select/route_choice.hpp"
 
 namespace crossdock {
 
 /// @brief Compiles this rank's plan together with all other ranks; the collective twin of
 /// `compile`.
 ///
-/// @param regions  equal on all ranks
+/// @param where    its topology is equal on all ranks
 /// @param p        this rank's pattern
 /// @param route_name  as `make_route` takes it, or "auto", which `resolve_route` resolves; equal on all
 /// ranks
@@ -26,8 +27,7 @@ namespace crossdock {
 ///         and the communicator disagree about the number of ranks
 /// @par Complexity
 /// Time, memory and messages follow what passes through this rank; nothing is of size P.
-plan compile_mpi(const communicator& comm, const topology& regions, const pattern& p,
-                 std::string_view route_name, const compile_options& options = {},
-                 std::int64_t also_equal = 0);
+plan compile(const context& where, const pattern& p, std::string_view route_name = automatic_route,
+             const compile_options& options = {}, std::int64_t also_equal = 0);
 
 }  // namespace crossdock

@@ -5,8 +5,9 @@
 #include <memory>
 #include <string_view>
 
-#include "crossdock/base/communicator_mpi.hpp"
+#include "crossdock/context/context_mpi.hpp"
 #include "crossdock/plan/kept_plans.hpp"
+#include "crossdock/select/route_choice.hpp"
 
 namespace crossdock {
 
@@ -15,34 +16,35 @@ namespace crossdock {
 /// A plan is found where all ranks bring what it was compiled from: equal patterns, topologies, routes and
 /// options, which are compared and not only hashed. If one rank's pattern is new, all compile.
 ///
-///     plan_cache plans(comm);
-///     plans.compile(regions, a, "three_step");    compiles
-///     plans.compile(regions, b, "three_step");    compiles
-///     plans.compile(regions, a, "three_step");    the first plan again, for one reduction
+///     plan_cache plans(world);
+///     plans.compile(world, a, "three_step");    compiles
+///     plans.compile(world, b, "three_step");    compiles
+///     plans.compile(world, a, "three_step");    the first plan again, for one reduction
 ///
 /// Under the route "auto" a choice is made first, and the plan is found if it was compiled along that route.
 ///
-/// It keeps a copy of each pattern. Tell `neighbor` to take the plan, which may be used by several.
+/// It keeps a copy of each pattern. Give the plan to a `neighbor_exchange`, which may be used by several.
 /// @par Thread safety
 /// As `neighbor`.
 class plan_cache {
   public:
-    /// @param comm      stays open for the life of this object
+    /// @param where     stays open for the life of this object
     /// @param capacity  how many plans are kept, at most `kept_plans::max_capacity`; equal on all ranks
     /// @par Collective
     /// Yes; blocks.
     /// @throws error(errc::invalid_argument)  on all ranks: `capacity` is out of range, or differs
-    explicit plan_cache(const communicator& comm, int capacity = 8);
+    explicit plan_cache(const context& where, int capacity = 8);
 
-    /// @brief This rank's plan, as `compile_mpi` gives it.
+    /// @brief This rank's plan, as `compile` gives it.
+    /// @param where  shares the communicator of the constructor's
     /// @return the same object as before where it is found
     /// @par Collective
-    /// Yes; blocks. One reduction of a word, and for "auto" one more besides `resolve_route`; and where the plan is not found, `compile_mpi`.
-    /// @throws error  on all ranks, as `compile_mpi`; nothing is kept then
+    /// Yes; blocks. One reduction of a word, and for "auto" one more besides `resolve_route`; and where the plan is not found, `compile`.
+    /// @throws error  on all ranks, as `compile`; nothing is kept then
     /// @par Complexity
     /// Linear in the pattern, for comparing it.
-    std::shared_ptr<const plan> compile(const topology& regions, const pattern& p,
-                                        std::string_view route_name,
+    std::shared_ptr<const plan> compile(const context& where, const pattern& p,
+                                        std::string_view route_name = automatic_route,
                                         const compile_options& options = {});
 
     /// @brief How many plans are kept.

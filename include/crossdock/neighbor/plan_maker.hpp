@@ -5,8 +5,9 @@
 #include <memory>
 #include <string_view>
 
-#include "crossdock/base/communicator_mpi.hpp"
+#include "crossdock/context/context_mpi.hpp"
 #include "crossdock/plan/compile.hpp"
+#include "crossdock/select/route_choice.hpp"
 
 namespace crossdock {
 
@@ -23,22 +24,21 @@ namespace crossdock {
 ///
 /// The leaders of a balanced route stay those that suited the first pattern: where numbers of items
 /// change, what they send and receive may no longer be balanced. Where they do not, the plan is the one
-/// that `compile_mpi` gives. In the same way the route that "auto" stood for stays.
+/// that `compile` gives. In the same way the route that "auto" stood for stays.
 /// @par Thread safety
 /// As `neighbor`.
 class plan_maker {
   public:
     /// @brief Compiles the first plan.
-    /// @param comm      stays open for the life of this object
-    /// @param regions   equal on all ranks; copied
+    /// @param where     stays open for the life of this object; its topology is equal on all ranks
     /// @param first     this rank's pattern; its destinations are this rank's neighbors from now on
-    /// @param route_name  as `compile_mpi` takes it; equal on all ranks
-    /// @param also_equal  as in `compile_mpi`
+    /// @param route_name  as `compile` takes it; equal on all ranks
+    /// @param also_equal  as in `compile`
     /// @par Collective
-    /// Yes; blocks, as `compile_mpi`.
-    /// @throws error  on all ranks, as `compile_mpi`
-    plan_maker(const communicator& comm, const topology& regions, const pattern& first,
-               std::string_view route_name, const compile_options& options = {},
+    /// Yes; blocks, as `compile`.
+    /// @throws error  on all ranks, as `compile`
+    plan_maker(const context& where, const pattern& first,
+               std::string_view route_name = automatic_route, const compile_options& options = {},
                std::int64_t also_equal = 0);
     ~plan_maker();
     plan_maker(plan_maker&&) noexcept;

@@ -14,6 +14,9 @@ namespace crossdock {
 /// @brief The route "auto": `choose_route` names another in its place.
 inline constexpr const char* automatic_route = "auto";
 
+/// @brief The route "auto:measure": the cheapest candidates of "auto" are tried, and the fastest is kept.
+inline constexpr const char* measured_route = "auto:measure";
+
 /// @brief One candidate with its price.
 struct candidate_price {
     std::string route;
@@ -60,7 +63,7 @@ class route_vote {
     std::vector<reduced_word> words_;
 };
 
-/// @brief Chooses for the patterns of all ranks; exactly as `choose_route_mpi` does.
+/// @brief Chooses for the patterns of all ranks; exactly as `choose_route` does.
 /// @param patterns  entry p for rank p
 /// @throws error(errc::size_mismatch)  there are not as many patterns as ranks
 /// @throws as `validate(machine)` and `validate(pattern)`

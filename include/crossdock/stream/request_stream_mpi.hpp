@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "crossdock/base/communicator_mpi.hpp"
+#include "crossdock/context/context_mpi.hpp"
 #include "crossdock/stream/pending_contexts.hpp"
 #include "crossdock/stream/stream_core_mpi.hpp"
 #include "crossdock/stream/stream_mpi.hpp"
@@ -176,7 +176,7 @@ class request_stream {
     using reply_handler =
         std::function<void(port_type&, std::span<const Context>, std::span<const R> replies)>;
 
-    /// @param comm      kept
+    /// @param where     kept; its nodes are the regions of the route
     /// @param answer    called where requests came to; sets each of `replies`, which are as many and
     /// have no value yet
     /// @param on_reply  called at the port that asked, with a reply for each context
@@ -189,13 +189,13 @@ class request_stream {
     /// @throws error(errc::invalid_argument)  an option is out of range or differs between ranks, there
     /// are to be two priorities, or MPI was initialised with less thread support than the options need
     /// @throws error(errc::unknown_route), error(errc::invalid_route), error(errc::out_of_memory)
-    request_stream(const communicator& comm, answer_handler answer, reply_handler on_reply,
+    request_stream(const context& where, answer_handler answer, reply_handler on_reply,
                    const stream_options& options = {})
         : sink_(*this),
           answer_(std::move(answer)),
           on_reply_(std::move(on_reply)),
-          options_(completed(comm, options)),
-          core_(comm, channels(options_), sink_, options_) {
+          options_(completed(where, options)),
+          core_(where, channels(options_), sink_, options_) {
         for (int w = 0; w < core_.num_workers(); ++w) {
             ports_.push_back(port_type(core_.worker(w), core_.layout(), options_.ordered));
         }
@@ -253,7 +253,7 @@ class request_stream {
 
     static constexpr std::size_t slot_bytes = sizeof(std::uint32_t);
 
-    static stream_options completed(const communicator& comm, stream_options options);
+    static stream_options completed(const context& where, stream_options options);
     static std::array<stream_channel, 2> channels(const stream_options& options) {
         const std::size_t more = options.ordered ? 0 : slot_bytes;
         const auto channel = [&](std::size_t item_bytes) {
@@ -347,13 +347,14 @@ void request_port<Q, R, Context>::for_each_source(const stream_arrivals& arrival
 }
 
 template <request_item Q, request_item R, request_item Context>
-stream_options request_stream<Q, R, Context>::completed(const communicator& comm,
+stream_options request_stream<Q, R, Context>::completed(const context& where,
                                                         stream_options options) {
-    on_all_or_none(comm, [&] {
+    on_all_or_none(where.comm(), [&] {
         if (options.priorities != 1)
             throw error(errc::invalid_argument, "a stream of requests has no urgent priority");
     });
     // Of ordered items, `automatic` shares no buffers.
+    options.route = stream_route(where, options.route);
     options.ordered = options.route == "direct" && !fills_together(options.scheme);
     options.with_source = true;
     return options;

@@ -4,18 +4,22 @@
 
 #include <memory>
 #include <span>
+#include <string>
 
-#include "crossdock/base/communicator_mpi.hpp"
+#include "crossdock/context/context_mpi.hpp"
 #include "crossdock/stream/stream_channel.hpp"
 #include "crossdock/stream/stream_options.hpp"
 #include "crossdock/stream/stream_worker.hpp"
 
 namespace crossdock {
 
+/// @brief The route that the option `route` of a stream stands for.
+std::string stream_route(const context& where, const std::string& route);
+
 /// @brief The process's end of a stream: its workers, its memory, and its messages.
 class stream_core {
   public:
-    /// @param comm      kept
+    /// @param where     kept; its nodes are the regions of the route
     /// @param channels  equal on all ranks
     /// @param sink      kept by reference
     /// @par Collective
@@ -23,7 +27,7 @@ class stream_core {
     /// @throws error(errc::invalid_argument)  an option is out of range or differs between ranks, or
     /// MPI was initialised with less thread support than the options need
     /// @throws error(errc::unknown_route), error(errc::invalid_route), error(errc::out_of_memory)
-    stream_core(const communicator& comm, std::span<const stream_channel> channels,
+    stream_core(const context& where, std::span<const stream_channel> channels,
                 stream_sink& sink, const stream_options& options);
     ~stream_core();
     stream_core(const stream_core&) = delete;

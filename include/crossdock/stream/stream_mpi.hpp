@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "crossdock/base/communicator_mpi.hpp"
+#include "crossdock/context/context_mpi.hpp"
 #include "crossdock/stream/stream_codec.hpp"
 #include "crossdock/stream/stream_core_mpi.hpp"
 
@@ -218,7 +218,7 @@ class stream {
     using port_type = stream_port<T, Combine>;
     using handler = std::function<void(port_type&, const stream_batch<T>&)>;
 
-    /// @param comm     kept
+    /// @param where    kept; its nodes are the regions of the route
     /// @param handler  called with every batch that comes, at the port it came to; by several threads
     /// at once if there are several workers
     /// @param options  equal on all ranks but for `pressure`
@@ -228,12 +228,12 @@ class stream {
     /// @throws error(errc::invalid_argument)  an option is out of range or differs between ranks, or
     /// MPI was initialised with less thread support than the options need
     /// @throws error(errc::unknown_route), error(errc::invalid_route), error(errc::out_of_memory)
-    stream(const communicator& comm, handler handle, const stream_options& options = {},
+    stream(const context& where, handler handle, const stream_options& options = {},
            Combine combine = {})
         : sink_(*this),
           handle_(std::move(handle)),
           combine_(std::move(combine)),
-          core_(comm, channels(options), sink_, options) {
+          core_(where, channels(options), sink_, options) {
         for (int w = 0; w < core_.num_workers(); ++w) {
             ports_.push_back(port_type(core_.worker(w), combine_, options.priorities));
         }

@@ -9,7 +9,6 @@
 
 #include "crossdock/base/types.hpp"
 #include "crossdock/stream/scheme.hpp"
-#include "crossdock/topology/topology.hpp"
 
 namespace crossdock {
 
@@ -33,8 +32,9 @@ struct stream_options {
     int workers = 1;  ///< threads of a process that push and handle, each through its own port
     stream_scheme scheme =
         stream_scheme::automatic;  ///< `node` needs shared memory, or nodes of one rank
-    std::string route = "direct";  ///< any registered route, between processes (nodes for `node`)
-    std::optional<topology> nodes = {};  ///< who shares memory; found on the machine if absent
+    /// Any registered route, between processes (nodes for `node`); "auto": what CROSSDOCK_ROUTE says, and else
+    /// "direct".
+    std::string route = "auto";
 
     /// @brief g: items of a full buffer, or bytes for items of any size; 0: 64 KiB of them.
     ///

@@ -151,7 +151,7 @@ TEST_F(ArraySoak, LeavesNoMessageAndNoMemoryBehind) {
 TEST_F(ArraySoak, WorksWhileANeighborExchangeIsActive) {
     const auto patterns = test::all_to_all_pattern(num_ranks);
     const auto& own = patterns[static_cast<std::size_t>(rank)];
-    neighbor halo(comm, topology::one_region(num_ranks), own, "grid:3");
+    neighbor_exchange halo(context(comm, topology::one_region(num_ranks)), own, {.route = "grid:3"});
     auto arrays = make_arrays();
     for (int round = 0; round < num_other_rounds; ++round) {
         std::vector<int> items, slots(static_cast<std::size_t>(own.num_slots)), expected;
@@ -160,7 +160,7 @@ TEST_F(ArraySoak, WorksWhileANeighborExchangeIsActive) {
             expected.push_back(1000 * i + rank + round);
         }
         const bool waits_first = (rank + round) % 3 == 0;
-        halo.start<int>(items, slots);
+        halo.start(items, slots);
         if (waits_first) halo.wait();
         run_round(arrays[static_cast<std::size_t>(round) % arrays.size()], round);
         if (!waits_first) halo.wait();

@@ -178,7 +178,7 @@ class ExchangeCalls : public testing::TestWithParam<std::string> {
         calls.traffic = {};
         calls.longest_reduction = 0;
         calls.regions = &regions;
-        exchange(comm, regions, sends.constant(1), options);
+        sparse_exchange(context(comm, regions), sends.constant(1), options);
         calls.regions = nullptr;
         return sent;
     }

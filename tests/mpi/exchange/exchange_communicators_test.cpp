@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <thread>
 
-#include "crossdock/neighbor/neighbor.hpp"
+#include "crossdock/neighbor/neighbor_exchange.hpp"
 #include "exchange/sends.hpp"
 #include "support/patterns.hpp"
 #include "support/thrown_by.hpp"
@@ -52,7 +52,7 @@ void expect_delivered(const communicator& comm, const std::string& algorithm, st
                             [&](rank_t, std::int64_t) { return static_cast<count_t>(seed % 4); });
     const auto sends = test::sends_of(comm.rank(), messages);
     const auto count = static_cast<count_t>(seed % 4);
-    test::expect_equal(exchange(comm, regions, sends.constant(count), {.algorithm = algorithm}),
+    test::expect_equal(sparse_exchange(context(comm, regions), sends.constant(count), {.algorithm = algorithm}),
                        test::expected_at(comm.rank(), messages));
 }
 
@@ -86,7 +86,7 @@ TEST_P(ExchangeAmongOthers, WorksWhileANeighborExchangeIsActive) {
     const auto patterns = test::all_to_all_pattern(comm.num_ranks());
     const auto& own = patterns[static_cast<std::size_t>(comm.rank())];
     const bool waits_first = comm.rank() % 2 == 0;
-    neighbor halo(comm, topology::one_region(comm.num_ranks()), own, "grid:2");
+    neighbor_exchange halo(context(comm, topology::one_region(comm.num_ranks())), own, {.route = "grid:2"});
     for (int round = 0; round < 3; ++round) {
         std::vector<int> items, slots(static_cast<std::size_t>(own.num_slots)), expected;
         for (int i = 0; i < comm.num_ranks(); ++i) {
@@ -96,7 +96,7 @@ TEST_P(ExchangeAmongOthers, WorksWhileANeighborExchangeIsActive) {
         // So that what is to be forwarded comes while the others are busy with the exchange.
         if (waits_first) std::this_thread::sleep_for(std::chrono::milliseconds(5));
 
-        halo.start<int>(items, slots);
+        halo.start(items, slots);
         if (waits_first) halo.wait();
         expect_delivered(comm, GetParam(), static_cast<std::uint64_t>(round + 1));
         if (!waits_first) halo.wait();
@@ -127,8 +127,7 @@ class ExchangeEnvironment : public testing::Test {
             [](rank_t, std::int64_t) { return count_t{1}; });
         exchange_traffic sent;
         const auto sends = test::sends_of(comm.rank(), messages);
-        test::expect_equal(exchange(comm, topology::one_region(num_ranks), sends.constant(1),
-                                    {.algorithm = algorithm, .sent = &sent}),
+        test::expect_equal(sparse_exchange(context(comm, topology::one_region(num_ranks)), sends.constant(1), {.algorithm = algorithm, .sent = &sent}),
                            test::expected_at(comm.rank(), messages));
         return sent;
     }

@@ -44,7 +44,7 @@ class AutomaticRoute : public testing::Test {
         for (count_t i = 0; i < p.num_items; ++i) items.push_back(100 * p.rank + i);
         for (const auto& a : test::arrivals(patterns, p.rank))
             expected[static_cast<std::size_t>(a.slot)] = 100 * a.source + a.item;
-        halo.exchange<count_t>(items, slots);
+        halo.exchange(items, slots);
         EXPECT_EQ(slots, expected);
     }
 
@@ -73,20 +73,20 @@ TEST_F(AutomaticRoute, IsTheOneThatIsChosenOffline) {
             const auto expected =
                 choose_route(rank_layout(each, nodes), patterns, m ? *m : machine_of(comm), how);
 
-            neighbor halo(comm, each, mine(patterns), "auto", options);
+            neighbor_exchange halo(context(comm, each), mine(patterns), with_route("auto", options));
 
             ASSERT_NE(halo.choice(), nullptr);
             EXPECT_EQ(to_string(*halo.choice()), to_string(expected));
             EXPECT_EQ(halo.compiled_plan().route_name(), expected.route());
             EXPECT_EQ(halo.compiled_plan(),
-                      compile_mpi(comm, each, mine(patterns), expected.route()));
+                      compile(context(comm, each), mine(patterns), expected.route()));
             expect_delivered(halo, patterns);
         }
     }
 }
 
 TEST_F(AutomaticRoute, IsTheDefault) {
-    neighbor halo(comm, regions, mine(all));
+    neighbor_exchange halo(context(comm, regions), mine(all));
 
     ASSERT_NE(halo.choice(), nullptr);
     EXPECT_EQ(halo.compiled_plan().route_name(), halo.choice()->route());
@@ -96,7 +96,7 @@ TEST_F(AutomaticRoute, IsTheDefault) {
 
 TEST_F(AutomaticRoute, LeavesARouteThatIsGiven) {
     set_on_first("CROSSDOCK_ROUTE", "hypercube");
-    neighbor halo(comm, regions, mine(all), "two_step");
+    neighbor_exchange halo(context(comm, regions), mine(all), {.route = "two_step"});
 
     EXPECT_EQ(halo.choice(), nullptr);
     EXPECT_EQ(halo.compiled_plan().route_name(), "two_step");
@@ -105,18 +105,18 @@ TEST_F(AutomaticRoute, LeavesARouteThatIsGiven) {
 TEST_F(AutomaticRoute, IsOverruledByTheFirstRanksEnvironment) {
     set_on_first("CROSSDOCK_ROUTE", "hypercube");
     if (rank() != 0) setenv("CROSSDOCK_ROUTE", "no such route", 1);
-    neighbor halo(comm, regions, mine(all), "auto");
+    neighbor_exchange halo(context(comm, regions), mine(all), {.route = "auto"});
 
     EXPECT_EQ(halo.choice(), nullptr);
     EXPECT_EQ(halo.compiled_plan().route_name(), "hypercube");
-    EXPECT_EQ(compile_mpi(comm, regions, mine(ring), "auto").route_name(), "hypercube");
+    EXPECT_EQ(compile(context(comm, regions), mine(ring), "auto").route_name(), "hypercube");
     expect_delivered(halo, all);
 }
 
 TEST_F(AutomaticRoute, FailsOnAllRanksWhereTheEnvironmentNamesNoRoute) {
     set_on_first("CROSSDOCK_ROUTE", "warp");
     for (int round = 0; round < 2; ++round) {
-        const error fault = thrown_by([&] { neighbor(comm, regions, mine(ring), "auto"); });
+        const error fault = thrown_by([&] { neighbor_exchange(context(comm, regions), mine(ring), {.route = "auto"}); });
         EXPECT_EQ(fault.code(), errc::unknown_route);
         EXPECT_EQ(std::string(fault.what()).find("CROSSDOCK_ROUTE: no route is called \"warp\""),
                   0U);
@@ -130,7 +130,7 @@ TEST_F(AutomaticRoute, FailsOnAllRanksWhereTheEnvironmentNamesNoMachine) {
     given.machine = std::make_shared<const machine>(load_machine("quartz"));
     // Exchanges that plan choose for it, whatever the route.
     for (const char* route : {"auto", "auto", "direct"}) {
-        const error fault = thrown_by([&] { neighbor(comm, regions, mine(ring), route, given); });
+        const error fault = thrown_by([&] { neighbor_exchange(context(comm, regions), mine(ring), with_route(route, given)); });
         EXPECT_EQ(fault.code(), errc::file_error);
         EXPECT_NE(std::string(fault.what()).find("/no/such/machine.json"), std::string::npos);
     }
@@ -141,7 +141,7 @@ TEST_F(AutomaticRoute, FailsOnAllRanksWhereArgumentsDiffer) {
     const bool is_first = rank() == 0;
     const auto expect_refused = [&](const topology& where, const char* route,
                                     const neighbor_options& options) {
-        const error fault = thrown_by([&] { neighbor(comm, where, mine(ring), route, options); });
+        const error fault = thrown_by([&] { neighbor_exchange(context(comm, where), mine(ring), with_route(route, options)); });
         EXPECT_EQ(fault.code(), errc::invalid_argument);
         EXPECT_NE(std::string(fault.what()).find("differ between ranks"), std::string::npos);
     };
@@ -161,7 +161,7 @@ TEST_F(AutomaticRoute, FailsOnAllRanksWhereArgumentsDiffer) {
         expect_refused(is_first ? each : regions, "auto", {});
         expect_refused(regions, is_first ? "auto" : "hypercube", {});
         expect_refused(regions, is_first ? "direct" : "auto", {});
-        neighbor halo(comm, regions, mine(ring), "auto");
+        neighbor_exchange halo(context(comm, regions), mine(ring), {.route = "auto"});
         expect_delivered(halo, ring);
     }
 }
@@ -170,20 +170,20 @@ TEST_F(AutomaticRoute, FailsOnAllRanksWhereOnePatternIsWrong) {
     for (int round = 0; round < 2; ++round) {
         pattern p = mine(ring);
         if (rank() == num_ranks() - 1) p.sends.ranks[0] = -4;
-        const error fault = thrown_by([&] { neighbor(comm, regions, p); });
+        const error fault = thrown_by([&] { neighbor_exchange(context(comm, regions), p); });
         EXPECT_EQ(fault.code(), errc::rank_out_of_range);
         EXPECT_EQ(fault.rank(), num_ranks() - 1);
-        neighbor halo(comm, regions, mine(ring));
+        neighbor_exchange halo(context(comm, regions), mine(ring));
         expect_delivered(halo, ring);
     }
 }
 
 TEST_F(AutomaticRoute, APlanMakerKeepsTheRouteOfTheFirstPattern) {
     const auto first = resolve_route(comm, regions, mine(all), "auto").name;
-    plan_maker maker(comm, regions, mine(all), "auto");
+    plan_maker maker(context(comm, regions), mine(all), "auto");
 
     EXPECT_EQ(maker.latest()->route_name(), first);
-    EXPECT_EQ(*maker.latest(), compile_mpi(comm, regions, mine(all), first));
+    EXPECT_EQ(*maker.latest(), compile(context(comm, regions), mine(all), first));
     EXPECT_EQ(maker.make(mine(ring))->route_name(), first);
 }
 

@@ -58,7 +58,7 @@ class MeasuredRoute : public testing::Test {
         for (count_t i = 0; i < p.num_items; ++i) items.push_back(100 * p.rank + i + round);
         for (const auto& a : test::arrivals(patterns, p.rank))
             expected[static_cast<std::size_t>(a.slot)] = 100 * a.source + a.item + round;
-        halo.exchange<count_t>(items, slots);
+        halo.exchange(items, slots);
         EXPECT_EQ(slots, expected);
     }
 
@@ -68,7 +68,7 @@ class MeasuredRoute : public testing::Test {
         const std::vector<count_t> slots(static_cast<std::size_t>(p.num_slots), 1);
         std::vector<count_t> items(static_cast<std::size_t>(p.num_items), 0), expected = items;
         for (const count_t item : p.sends.indices) ++expected[static_cast<std::size_t>(item)];
-        halo.reverse<count_t>(slots, items, sum{});
+        halo.reverse(slots, items, sum{});
         EXPECT_EQ(items, expected);
     }
 
@@ -97,7 +97,7 @@ TEST_F(MeasuredRoute, EachCandidateIsTheFastestOnce) {
         const auto names = names_of_candidates();
         ASSERT_EQ(names.size() > 1, num_ranks() > 2);
         for (std::size_t fastest = 0; fastest < names.size(); ++fastest) {
-            neighbor halo(comm, regions, mine(), "auto:measure", options);
+            neighbor_exchange halo(context(comm, regions), mine(), with_route("auto:measure", options));
             ASSERT_NE(halo.choice(), nullptr);
             if (names.size() == 1) {
                 exchange(halo, 0);
@@ -109,7 +109,7 @@ TEST_F(MeasuredRoute, EachCandidateIsTheFastestOnce) {
             run_trials(halo, seconds);
 
             EXPECT_EQ(halo.compiled_plan().route_name(), names[fastest]);
-            EXPECT_EQ(halo.compiled_plan(), compile_mpi(comm, regions, mine(), names[fastest]));
+            EXPECT_EQ(halo.compiled_plan(), compile(context(comm, regions), mine(), names[fastest]));
             const auto tried = halo.tried_routes();
             ASSERT_EQ(tried.size(), names.size());
             for (std::size_t c = 0; c < names.size(); ++c) {
@@ -125,7 +125,7 @@ TEST_F(MeasuredRoute, EachCandidateIsTheFastestOnce) {
 TEST_F(MeasuredRoute, TheSlowestRankDecides) {
     const auto names = names_of_candidates();
     if (names.size() < 2) GTEST_SKIP() << "needs two candidates";
-    neighbor halo(comm, regions, mine(), "auto:measure", options);
+    neighbor_exchange halo(context(comm, regions), mine(), with_route("auto:measure", options));
     // The first route is fast but on the last rank.
     std::vector<double> seconds(names.size(), 4 * us);
     seconds[0] = rank() == num_ranks() - 1 ? 5 * us : 1 * us;
@@ -138,7 +138,7 @@ TEST_F(MeasuredRoute, TrialsEndWhereTheyMayLoseTooMuch) {
     const auto names = names_of_candidates();
     if (names.size() < 2) GTEST_SKIP() << "needs two candidates";
     options.measure.max_lost_seconds = 0;
-    neighbor halo(comm, regions, mine(), "auto:measure", options);
+    neighbor_exchange halo(context(comm, regions), mine(), with_route("auto:measure", options));
     seconds_per_look = 1 * us;
     exchange(halo, 0);
     seconds_per_look = 5 * us;  // lost, if it could have taken 1
@@ -152,7 +152,7 @@ TEST_F(MeasuredRoute, TrialsEndWhereTheyMayLoseTooMuch) {
 TEST_F(MeasuredRoute, TheFastestForBothDirectionsStaysWhereTheyTakeTurns) {
     const auto names = names_of_candidates();
     if (names.size() < 2) GTEST_SKIP() << "needs two candidates";
-    neighbor halo(comm, regions, mine(), "auto:measure", options);
+    neighbor_exchange halo(context(comm, regions), mine(), with_route("auto:measure", options));
     // The first route is the fastest forward, but not in reverse. Three forward and two in reverse are a trial.
     for (std::size_t c = 0; c < names.size(); ++c) {
         for (int k = 0; k < 5; ++k) {
@@ -174,7 +174,7 @@ TEST_F(MeasuredRoute, TheFastestForBothDirectionsStaysWhereTheyTakeTurns) {
 TEST_F(MeasuredRoute, TrialsEndWhereKindsChange) {
     const auto names = names_of_candidates();
     if (names.size() < 2) GTEST_SKIP() << "needs two candidates";
-    neighbor halo(comm, regions, mine(), "auto:measure", options);
+    neighbor_exchange halo(context(comm, regions), mine(), with_route("auto:measure", options));
     seconds_per_look = us;
     exchange(halo, 0);
     for (std::size_t k = 0; k < 3 * names.size(); ++k) {
@@ -191,7 +191,7 @@ TEST_F(MeasuredRoute, ValuesOfADatatypeArriveInEveryTrial) {
     MPI_Datatype pairs = MPI_DATATYPE_NULL;  // with a gap: packed
     MPI_Type_vector(2, 1, 2, MPI_INT64_T, &pairs);
     MPI_Type_commit(&pairs);
-    neighbor halo(comm, regions, mine(), "auto:measure", options);
+    neighbor_exchange halo(context(comm, regions), mine(), with_route("auto:measure", options));
     const pattern& p = mine();
     seconds_per_look = us;
     for (int round = 0; round < 12; ++round) {
@@ -209,23 +209,23 @@ TEST_F(MeasuredRoute, ValuesOfADatatypeArriveInEveryTrial) {
 }
 
 TEST_F(MeasuredRoute, CallsInTheWrongStateAreErrorsDuringTrials) {
-    neighbor halo(comm, regions, mine(), "auto:measure", options);
+    neighbor_exchange halo(context(comm, regions), mine(), with_route("auto:measure", options));
     const std::vector<count_t> items(static_cast<std::size_t>(mine().num_items));
     std::vector<count_t> slots(static_cast<std::size_t>(mine().num_slots));
     for (int round = 0; round < 12; ++round) {
         EXPECT_EQ(thrown_by([&] { halo.wait(); }).code(), errc::invalid_state);
         EXPECT_EQ(thrown_by([&] { halo.test(); }).code(), errc::invalid_state);
-        halo.start<count_t>(items, slots);
+        halo.start(items, slots);
         EXPECT_TRUE(halo.is_active());
-        EXPECT_EQ(thrown_by([&] { halo.start<count_t>(items, slots); }).code(),
+        EXPECT_EQ(thrown_by([&] { halo.start(items, slots); }).code(),
                   errc::invalid_state);
         halo.wait();
     }
 }
 
 TEST_F(MeasuredRoute, SeveralAreTriedAtOnceInAnyOrder) {
-    neighbor a(comm, regions, mine(), "auto:measure", options);
-    neighbor b(comm, regions, mine(), "auto:measure", options);
+    neighbor_exchange a(context(comm, regions), mine(), with_route("auto:measure", options));
+    neighbor_exchange b(context(comm, regions), mine(), with_route("auto:measure", options));
     const pattern& p = mine();
     seconds_per_look = us;
     for (int round = 0; round < 12; ++round) {
@@ -235,8 +235,8 @@ TEST_F(MeasuredRoute, SeveralAreTriedAtOnceInAnyOrder) {
         for (const auto& each : test::arrivals(patterns, p.rank))
             expected[static_cast<std::size_t>(each.slot)] = 100 * each.source + each.item + round;
         auto second = first;
-        a.start<count_t>(items, first);
-        b.start<count_t>(items, second);
+        a.start(items, first);
+        b.start(items, second);
         if (rank() % 2 == 0) {
             a.wait();
             b.wait();
@@ -254,7 +254,7 @@ TEST_F(MeasuredRoute, SeveralAreTriedAtOnceInAnyOrder) {
 TEST_F(MeasuredRoute, ADuplicateHasThePlanThatLeads) {
     const auto names = names_of_candidates();
     if (names.size() < 2) GTEST_SKIP() << "needs two candidates";
-    neighbor halo(comm, regions, mine(), "auto:measure", options);
+    neighbor_exchange halo(context(comm, regions), mine(), with_route("auto:measure", options));
     neighbor early = halo.duplicate();
     seconds_per_look = 2 * us;
     for (int k = 0; k < options.measure.exchanges_each; ++k) exchange(halo, k);
@@ -274,17 +274,17 @@ TEST_F(MeasuredRoute, ADuplicateHasThePlanThatLeads) {
 
 TEST_F(MeasuredRoute, NumbersThatMakeNoTrialsOrDifferAreErrorsOnAllRanks) {
     options.measure.exchanges_each = 0;
-    EXPECT_EQ(thrown_by([&] { neighbor(comm, regions, mine(), "auto:measure", options); }).code(),
+    EXPECT_EQ(thrown_by([&] { neighbor_exchange(context(comm, regions), mine(), with_route("auto:measure", options)); }).code(),
               errc::invalid_argument);
     if (num_ranks() == 1) return;
     options.measure.exchanges_each = rank() == 0 ? 0 : 3;
-    EXPECT_EQ(thrown_by([&] { neighbor(comm, regions, mine(), "auto:measure", options); }).code(),
+    EXPECT_EQ(thrown_by([&] { neighbor_exchange(context(comm, regions), mine(), with_route("auto:measure", options)); }).code(),
               errc::invalid_argument);
     options.measure.exchanges_each = 3;
     const char* route = rank() == 0 ? "auto" : "auto:measure";
-    EXPECT_EQ(thrown_by([&] { neighbor(comm, regions, mine(), route, options); }).code(),
+    EXPECT_EQ(thrown_by([&] { neighbor_exchange(context(comm, regions), mine(), with_route(route, options)); }).code(),
               errc::invalid_argument);
-    neighbor halo(comm, regions, mine(), "auto:measure", options);
+    neighbor_exchange halo(context(comm, regions), mine(), with_route("auto:measure", options));
     exchange(halo, 0);
 }
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "crossdock/neighbor/compile_mpi.hpp"
-#include "crossdock/neighbor/neighbor.hpp"
+#include "crossdock/neighbor/neighbor_exchange.hpp"
 #include "crossdock/neighbor/plan_cache.hpp"
 #include "crossdock/neighbor/plan_maker.hpp"
 #include "crossdock/pattern/pattern_mpi.hpp"
@@ -113,7 +113,7 @@ class Planning : public testing::Test {
 
     void plan_every_route(const neighbor_options& options) {
         for (const auto& entry : registered_routes())
-            neighbor(comm, regions, mine, entry.example, options);
+            neighbor_exchange(context(comm, regions), mine, with_route(entry.example, options));
     }
 
     communicator comm{MPI_COMM_WORLD};
@@ -145,13 +145,12 @@ TEST_F(Planning, CallsCollectivesWhoseArgumentsGrowWithTheNodeOnNodesOnly) {
 }
 
 TEST_F(Planning, MakesReverseExchangesReadyIfItIsToldTo) {
-    neighbor halo(comm, regions, mine, "three_step",
-                  {.executor = executor_kind::shared_memory, .prepare_reverse = true});
+    neighbor_exchange halo(context(comm, regions), mine, {.route = "three_step", .executor = executor_kind::shared_memory, .prepare_reverse = true});
     const std::vector<double> slots(static_cast<std::size_t>(mine.num_slots), 1.0);
     std::vector<double> items(static_cast<std::size_t>(mine.num_items), 0.0);
     num_long_collectives = 0;
 
-    halo.reverse<double>(slots, items, sum{});
+    halo.reverse(slots, items, sum{});
 
     EXPECT_EQ(num_long_collectives, 0);
     EXPECT_EQ(items, std::vector<double>(items.size(), 1.0));
@@ -164,21 +163,21 @@ TEST(PlanReductions, ThereIsOneForEachPlanButTheFirst) {
     const auto regions = topology::one_region(comm.num_ranks());
     const auto patterns = test::all_to_all_pattern(comm.num_ranks());
     const auto& mine = patterns[static_cast<std::size_t>(comm.rank())];
-    compile_mpi(comm, regions, mine, "direct");
+    compile(context(comm, regions), mine, "direct");
 
     for (const auto& entry : registered_routes()) {
         num_reductions = 0;
-        compile_mpi(comm, regions, mine, entry.example);
+        compile(context(comm, regions), mine, entry.example);
         EXPECT_EQ(num_reductions, 1) << entry.name;
-        plan_maker maker(comm, regions, mine, entry.example);
+        plan_maker maker(context(comm, regions), mine, entry.example);
         num_reductions = 0;
         maker.make(mine);
         EXPECT_EQ(num_reductions, 1) << entry.name;
     }
 
-    compile_mpi(comm, regions, mine, "auto");
+    compile(context(comm, regions), mine, "auto");
     num_reductions = 0;
-    compile_mpi(comm, regions, mine, "auto");
+    compile(context(comm, regions), mine, "auto");
     EXPECT_EQ(num_reductions, 2);  // the choice, and the plan
 
     plan_cache plans(comm);
@@ -199,8 +198,7 @@ TEST_F(Planning, UsesMemoryAgainOnceItIsRead) {
     std::vector<item> slots(static_cast<std::size_t>(mine.num_slots));
     int num_first = 0;
     for (int round = 0; round < 20; ++round) {
-        neighbor halo(comm, regions, mine, "direct",
-                      {.executor = executor_kind::shared_memory, .item_bytes = item_bytes});
+        neighbor_exchange halo(context(comm, regions), mine, {.route = "direct", .executor = executor_kind::shared_memory, .item_bytes = item_bytes});
         if (round == 0) num_first = num_windows;
         halo.exchange<item>(items, slots);
         MPI_Barrier(MPI_COMM_WORLD);

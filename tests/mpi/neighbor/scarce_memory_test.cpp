@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "crossdock/neighbor/neighbor.hpp"
+#include "crossdock/neighbor/neighbor_exchange.hpp"
 #include "support/arrivals.hpp"
 #include "support/patterns.hpp"
 #include "support/thrown_by.hpp"
@@ -51,7 +51,7 @@ class ScarceMemory : public testing::Test {
     }
 
     neighbor make(const neighbor_options& options) const {
-        return neighbor(comm, topology::one_region(comm.num_ranks()), mine, "three_step", options);
+        return neighbor_exchange(context(comm, topology::one_region(comm.num_ranks())), mine, with_route("three_step", options));
     }
 
     topology pairs() const {
@@ -71,9 +71,9 @@ class ScarceMemory : public testing::Test {
         std::vector<T> doubled;
         for (const T item : items) doubled.push_back(static_cast<T>(2 * item));
 
-        halo.exchange<T>(items, slots);
+        halo.exchange(items, slots);
         EXPECT_EQ(slots, expected);
-        halo.reverse<T>(slots, items, sum{});  // each item is in one slot
+        halo.reverse(slots, items, sum{});  // each item is in one slot
         EXPECT_EQ(items, doubled);
     }
 

@@ -1,4 +1,4 @@
-#include "crossdock/neighbor/neighbor.hpp"
+#include "crossdock/neighbor/neighbor_exchange.hpp"
 
 #include <gtest/gtest.h>
 
@@ -97,7 +97,7 @@ class Neighbor : public testing::Test {
     void expect_forward(neighbor& halo, const std::vector<pattern>& patterns, int round) {
         const auto items = items_of<T>(mine(patterns), round);
         std::vector<T> slots(static_cast<std::size_t>(mine(patterns).num_slots), T(99));
-        halo.exchange<T>(items, slots);
+        halo.exchange(items, slots);
         EXPECT_EQ(slots, expected_slots<T>(patterns, rank(), round, T(99)));
     }
 
@@ -107,7 +107,7 @@ class Neighbor : public testing::Test {
         std::vector<double> slots;
         for (count_t j = 0; j < mine(patterns).num_slots; ++j)
             slots.push_back(slot_value(rank(), j));
-        halo.reverse<double>(slots, items, op);
+        halo.reverse(slots, items, op);
         EXPECT_EQ(items, expected_items(patterns, rank(), op));
     }
 
@@ -158,7 +158,7 @@ TEST_P(NeighborSharing, EveryRouteDeliversEveryPatternBothWays) {
                     if (turn++ % all_sharings.size() != GetParam()) continue;
                     SCOPED_TRACE(route + "/" + name + "/" + regions.to_string() +
                                  (deduplicate ? "+dedup" : ""));
-                    neighbor halo(comm, regions, mine(patterns), route, options(deduplicate));
+                    neighbor_exchange halo(context(comm, regions), mine(patterns), with_route(route, options(deduplicate)));
 
                     expect_forward<double>(halo, patterns, 0);
                     expect_forward<double>(halo, patterns, 1);
@@ -184,7 +184,7 @@ TEST_F(Neighbor, ThePlanIsTheOneThatIsCompiledOffline) {
                     verify(offline, patterns);
 
                     const plan online =
-                        compile_mpi(comm, regions, mine(patterns), route, {deduplicate});
+                        compile(context(comm, regions), mine(patterns), route, {deduplicate});
 
                     EXPECT_EQ(online, offline[static_cast<std::size_t>(rank())]);
                 }
@@ -200,7 +200,7 @@ TEST_P(NeighborSharing, LongMessagesAreSentInParts) {
         SCOPED_TRACE(route);
         auto in_parts = options();
         in_parts.max_message_bytes = 9;
-        neighbor halo(comm, regions, mine(patterns), route, in_parts);
+        neighbor_exchange halo(context(comm, regions), mine(patterns), with_route(route, in_parts));
 
         expect_forward<double>(halo, patterns, 0);
         expect_forward<std::int32_t>(halo, patterns, 1);
@@ -210,7 +210,7 @@ TEST_P(NeighborSharing, LongMessagesAreSentInParts) {
 
 TEST_P(NeighborSharing, ReverseTakesMinimumAndMaximum) {
     const auto patterns = test::random_pattern(num_ranks());
-    neighbor halo(comm, topology::one_region(num_ranks()), mine(patterns), "three_step", options());
+    neighbor_exchange halo(context(comm, topology::one_region(num_ranks())), mine(patterns), with_route("three_step", options()));
 
     expect_reverse(halo, patterns, minimum{});
     expect_reverse(halo, patterns, maximum{});
@@ -218,14 +218,14 @@ TEST_P(NeighborSharing, ReverseTakesMinimumAndMaximum) {
 
 TEST_P(NeighborSharing, ReverseCombinesInAnOrderThatTimingDoesNotChange) {
     const auto patterns = test::one_heavy_row_pattern(num_ranks());
-    neighbor halo(comm, topology::one_region(num_ranks()), mine(patterns), "hypercube", options());
+    neighbor_exchange halo(context(comm, topology::one_region(num_ranks())), mine(patterns), with_route("hypercube", options()));
     std::vector<double> slots;
     for (count_t j = 0; j < mine(patterns).num_slots; ++j)
         slots.push_back(0.1 * (rank() + 1) + 1e-3 * double(j));
     std::vector<double> first;
     for (int round = 0; round < 20; ++round) {
         auto items = items_of<double>(mine(patterns), 0);
-        halo.reverse<double>(slots, items, sum{});
+        halo.reverse(slots, items, sum{});
         if (round == 0) first = items;
         EXPECT_EQ(items, first);
     }
@@ -235,11 +235,11 @@ TEST_P(NeighborSharing, TestCompletesAnExchange) {
     const auto patterns = test::all_to_all_pattern(num_ranks());
     for (const auto& route : conformance_routes()) {
         SCOPED_TRACE(route);
-        neighbor halo(comm, topology::one_region(num_ranks()), mine(patterns), route, options());
+        neighbor_exchange halo(context(comm, topology::one_region(num_ranks())), mine(patterns), with_route(route, options()));
         const auto items = items_of<double>(mine(patterns), 0);
         std::vector<double> slots(static_cast<std::size_t>(mine(patterns).num_slots));
 
-        halo.start<double>(items, slots);
+        halo.start(items, slots);
         while (!halo.test()) sched_yield();
 
         EXPECT_FALSE(halo.is_active());
@@ -266,7 +266,7 @@ TEST_P(NeighborSharing, DuplicatesAndOtherPlansAreActiveAtOnceInAnyOrder) {
         const std::size_t i = (k + static_cast<std::size_t>(rank())) % 5;
         items[i] = items_of<double>(mine(patterns_of(i)), static_cast<int>(10 * i));
         slots[i].resize(static_cast<std::size_t>(mine(patterns_of(i)).num_slots));
-        active[i].start<double>(items[i], slots[i]);
+        active[i].start(items[i], slots[i]);
     }
     for (std::size_t k = 0; k < 5; ++k) {
         active[(3 * k + 2 * static_cast<std::size_t>(rank())) % 5].wait();
@@ -284,14 +284,14 @@ TEST_P(NeighborSharing, CollectivesOfTheLibraryForwardForExchangesThatAreActive)
     const auto regions = topology::one_region(num_ranks());
     for (const auto& route : conformance_routes()) {
         SCOPED_TRACE(route);
-        neighbor halo(comm, regions, mine(patterns), route, options());
+        neighbor_exchange halo(context(comm, regions), mine(patterns), with_route(route, options()));
         const auto items = items_of<double>(mine(patterns), 0);
         std::vector<double> slots(static_cast<std::size_t>(mine(patterns).num_slots));
 
         // Odd ranks wait before they set the next one up, even ranks after that.
-        halo.start<double>(items, slots);
+        halo.start(items, slots);
         if (rank() % 2 == 1) halo.wait();
-        neighbor(comm, regions, mine(patterns), "direct", options());
+        neighbor_exchange(context(comm, regions), mine(patterns), with_route("direct", options()));
         if (rank() % 2 == 0) halo.wait();
 
         EXPECT_EQ(slots, expected_slots<double>(patterns, rank(), 0, 0.0));
@@ -307,15 +307,14 @@ TEST_P(NeighborSharing, FirstCollectivesOfACommunicatorForwardForExchangesThatAr
         SCOPED_TRACE(route);
         communicator fresh(MPI_COMM_WORLD);
         const auto plans = compile(regions, patterns, *make_route(route, regions), {});
-        neighbor halo(fresh, plans[static_cast<std::size_t>(rank())], options());
+        neighbor_exchange halo(context(fresh, topology::one_region(fresh.num_ranks())), plans[static_cast<std::size_t>(rank())], options());
         const auto items = items_of<double>(mine(patterns), 0);
         std::vector<double> slots(static_cast<std::size_t>(mine(patterns).num_slots));
 
-        halo.start<double>(items, slots);
+        halo.start(items, slots);
         if (rank() % 2 == 1) halo.wait();
         const std::vector<rank_t> destinations{(rank() + 1) % num_ranks()};
-        const auto arrived = exchange(
-            fresh, regions, constant_messages<std::int64_t>{destinations, 1, {values.data(), 1}});
+        const auto arrived = sparse_exchange(context(fresh, regions), constant_messages<std::int64_t>{destinations, 1, {values.data(), 1}});
         if (rank() % 2 == 0) halo.wait();
 
         EXPECT_EQ(slots, expected_slots<double>(patterns, rank(), 0, 0.0));
@@ -329,7 +328,7 @@ TEST_P(NeighborSharing, AFailedStartLeavesNothingBehind) {
     MPI_Type_create_resized(MPI_INT, 0, 2 * sizeof(int), &sparse);
     MPI_Type_commit(&sparse);
     const auto patterns = test::ring_pattern(num_ranks());
-    neighbor halo(comm, topology::one_region(num_ranks()), mine(patterns), "direct", options());
+    neighbor_exchange halo(context(comm, topology::one_region(num_ranks())), mine(patterns), with_route("direct", options()));
     const std::vector<int> items{rank(), -1};
     std::vector<int> slots{-1, -1};
     EXPECT_STREQ(thrown_by([&] { halo.start(nullptr, slots.data(), sparse); }).what(),
@@ -352,14 +351,14 @@ TEST_P(NeighborSharing, StartWaitsForNobody) {
     const rank_t last = num_ranks() - 1;
     for (const auto& route : conformance_routes()) {
         SCOPED_TRACE(route);
-        neighbor halo(comm, topology::one_region(num_ranks()), mine(patterns), route, options());
+        neighbor_exchange halo(context(comm, topology::one_region(num_ranks())), mine(patterns), with_route(route, options()));
         const auto items = items_of<double>(mine(patterns), 0);
         std::vector<double> slots(static_cast<std::size_t>(mine(patterns).num_slots));
 
         // The last rank starts only after the first one has returned from start.
         if (rank() == last && last > 0)
             MPI_Recv(nullptr, 0, MPI_INT, 0, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        halo.start<double>(items, slots);
+        halo.start(items, slots);
         if (rank() == 0 && last > 0) MPI_Send(nullptr, 0, MPI_INT, last, 5, MPI_COMM_WORLD);
         halo.wait();
 
@@ -369,12 +368,12 @@ TEST_P(NeighborSharing, StartWaitsForNobody) {
 
 TEST_P(NeighborSharing, ArraysMayChangeFromOneExchangeToTheNext) {
     const auto patterns = test::ring_pattern(num_ranks());
-    neighbor halo(comm, topology::one_region(num_ranks()), mine(patterns), "direct", options());
+    neighbor_exchange halo(context(comm, topology::one_region(num_ranks())), mine(patterns), with_route("direct", options()));
     std::vector<std::vector<double>> items(3), slots(3, std::vector<double>(1));
     for (int round = 0; round < 9; ++round) {
         const auto i = static_cast<std::size_t>(round % 3);
         items[i] = items_of<double>(mine(patterns), round);
-        halo.exchange<double>(items[i], slots[i]);
+        halo.exchange(items[i], slots[i]);
         EXPECT_EQ(slots[i], expected_slots<double>(patterns, rank(), round, 0.0));
     }
 }
@@ -388,7 +387,7 @@ TEST_P(NeighborSharing, DatatypesTravelPackedOrNot) {
     const auto patterns = test::random_pattern(num_ranks());
     for (const auto& route : conformance_routes()) {
         SCOPED_TRACE(route);
-        neighbor halo(comm, topology::one_region(num_ranks()), mine(patterns), route, options());
+        neighbor_exchange halo(context(comm, topology::one_region(num_ranks())), mine(patterns), with_route(route, options()));
         std::vector<int> items(4 * static_cast<std::size_t>(mine(patterns).num_items), -5);
         for (count_t i = 0; i < mine(patterns).num_items; ++i) {
             items[static_cast<std::size_t>(4 * i)] = value_of<int>(rank(), i, 0);
@@ -424,7 +423,7 @@ TEST_P(NeighborSharing, ReverseTakesMpiOperations) {
     MPI_Op product = MPI_OP_NULL;
     MPI_Op_create(&multiply_doubles, 1, &product);
     const auto patterns = test::random_pattern(num_ranks());
-    neighbor halo(comm, topology::one_region(num_ranks()), mine(patterns), "two_step", options());
+    neighbor_exchange halo(context(comm, topology::one_region(num_ranks())), mine(patterns), with_route("two_step", options()));
     std::vector<double> slots;
     for (count_t j = 0; j < mine(patterns).num_slots; ++j) slots.push_back(slot_value(rank(), j));
     auto sums = items_of<double>(mine(patterns), 0);
@@ -446,7 +445,7 @@ TEST_P(NeighborSharing, ReverseTakesPairsWithGaps) {
         int index;
     };
     const auto patterns = test::ring_pattern(num_ranks());
-    neighbor halo(comm, topology::one_region(num_ranks()), mine(patterns), "direct", options());
+    neighbor_exchange halo(context(comm, topology::one_region(num_ranks())), mine(patterns), with_route("direct", options()));
     const std::vector<pair> slots{{-1.0 - rank(), rank()}};
     std::vector<pair> items{{0.0, 77}};
 
@@ -469,7 +468,7 @@ TEST_P(NeighborSharing, ItemsOfManySizesTravelOneAfterTheOther) {
     const auto patterns = test::random_pattern(num_ranks());
     auto for_bytes = options();
     for_bytes.item_bytes = 1;
-    neighbor halo(comm, topology::one_region(num_ranks()), mine(patterns), "three_step", for_bytes);
+    neighbor_exchange halo(context(comm, topology::one_region(num_ranks())), mine(patterns), with_route("three_step", for_bytes));
     for (int round = 0; round < 3; ++round) {
         expect_forward<item_of_bytes<1>>(halo, patterns, round);
         expect_forward<item_of_bytes<4>>(halo, patterns, round);
@@ -485,8 +484,7 @@ TEST_P(NeighborSharing, AReverseThatIsPreparedWaitsForNobody) {
     const rank_t last = num_ranks() - 1;
     auto prepared = options();
     prepared.prepare_reverse = true;
-    const neighbor first(comm, topology::one_region(num_ranks()), mine(patterns), "two_step",
-                         prepared);
+    const neighbor_exchange first(context(comm, topology::one_region(num_ranks())), mine(patterns), with_route("two_step", prepared));
     neighbor halo = first.duplicate();
     auto items = items_of<double>(mine(patterns), 0);
     std::vector<double> slots;
@@ -494,7 +492,7 @@ TEST_P(NeighborSharing, AReverseThatIsPreparedWaitsForNobody) {
 
     if (rank() == last && last > 0)
         MPI_Recv(nullptr, 0, MPI_INT, 0, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    halo.start_reverse<double>(slots, items, sum{});
+    halo.start_reverse(slots, items, sum{});
     if (rank() == 0 && last > 0) MPI_Send(nullptr, 0, MPI_INT, last, 5, MPI_COMM_WORLD);
     halo.wait();
 
@@ -509,17 +507,16 @@ TEST_P(NeighborSharing, ReverseHasTheBitsOfPersistentRequests) {
         for (const auto& route : conformance_routes()) {
             if (turn++ % all_sharings.size() != GetParam()) continue;
             SCOPED_TRACE(route + "/" + regions.to_string());
-            neighbor plain(comm, regions, mine(patterns), route,
-                           {.executor = executor_kind::persistent});
-            neighbor shared(comm, regions, mine(patterns), route, options());
+            neighbor_exchange plain(context(comm, regions), mine(patterns), {.route = route, .executor = executor_kind::persistent});
+            neighbor_exchange shared(context(comm, regions), mine(patterns), with_route(route, options()));
             std::vector<double> slots;
             for (count_t j = 0; j < mine(patterns).num_slots; ++j)
                 slots.push_back((rank() % 3 == 0 ? 1e9 : 1.0) / (3 * rank() + double(j) + 1));
             std::vector<double> expected(static_cast<std::size_t>(mine(patterns).num_items), 0.1);
             auto items = expected;
 
-            plain.reverse<double>(slots, expected, sum{});
-            shared.reverse<double>(slots, items, sum{});
+            plain.reverse(slots, expected, sum{});
+            shared.reverse(slots, items, sum{});
 
             EXPECT_EQ(items, expected);
         }
@@ -531,8 +528,8 @@ TEST_P(NeighborSharing, ObjectsComeAndGoWhileOthersStillReadThem) {
     const auto regions = topology::one_region(num_ranks());
     const auto ring = test::ring_pattern(num_ranks());
     const auto all_to_all = test::all_to_all_pattern(num_ranks());
-    neighbor of_ring(comm, regions, mine(ring), "direct", options());
-    const neighbor of_all(comm, regions, mine(all_to_all), "three_step", options());
+    neighbor_exchange of_ring(context(comm, regions), mine(ring), with_route("direct", options()));
+    const neighbor_exchange of_all(context(comm, regions), mine(all_to_all), with_route("three_step", options()));
     for (int round = 0; round < 60; ++round) {
         const bool is_ring = round % 3 == 0;
         const auto& patterns = is_ring ? ring : all_to_all;
@@ -540,7 +537,7 @@ TEST_P(NeighborSharing, ObjectsComeAndGoWhileOthersStillReadThem) {
         const auto items = items_of<double>(mine(patterns), round);
         std::vector<double> slots(static_cast<std::size_t>(mine(patterns).num_slots));
 
-        twin.start<double>(items, slots);
+        twin.start(items, slots);
         if ((rank() + round) % 2 == 0) std::this_thread::sleep_for(std::chrono::microseconds(300));
         twin.wait();
 
@@ -551,16 +548,16 @@ TEST_P(NeighborSharing, ObjectsComeAndGoWhileOthersStillReadThem) {
 
 TEST_P(NeighborSharing, ADuplicateMayBeMadeWhileAnExchangeIsActive) {
     const auto patterns = test::all_to_all_pattern(num_ranks());
-    neighbor halo(comm, topology::one_region(num_ranks()), mine(patterns), "grid:2", options());
+    neighbor_exchange halo(context(comm, topology::one_region(num_ranks())), mine(patterns), with_route("grid:2", options()));
     const auto items = items_of<double>(mine(patterns), 0);
     const auto twins_items = items_of<double>(mine(patterns), 1);
     std::vector<double> slots(items.size());
     std::vector<double> twins_slots(items.size());
 
-    halo.start<double>(items, slots);
+    halo.start(items, slots);
     if (rank() % 2 == 0) halo.wait();
     neighbor twin = halo.duplicate();
-    twin.start<double>(twins_items, twins_slots);
+    twin.start(twins_items, twins_slots);
     twin.wait();
     if (rank() % 2 == 1) halo.wait();
 
@@ -571,7 +568,7 @@ TEST_P(NeighborSharing, ADuplicateMayBeMadeWhileAnExchangeIsActive) {
 TEST_P(NeighborSharing, AnObjectMayOutliveItsCommunicatorsWork) {
     const auto patterns = test::random_pattern(num_ranks());
     communicator own(MPI_COMM_WORLD);
-    neighbor halo(own, topology::one_region(num_ranks()), mine(patterns), "three_step", options());
+    neighbor_exchange halo(context(own, topology::one_region(num_ranks())), mine(patterns), with_route("three_step", options()));
     expect_forward<double>(halo, patterns, 0);
     expect_reverse(halo, patterns, sum{});
 
@@ -597,8 +594,7 @@ TEST_F(Neighbor, AnExecutorThatDoesNotExistIsRefusedOnAllRanks) {
     const chosen_executor choice(rank(), "telepathy");
     const auto patterns = test::ring_pattern(num_ranks());
     const auto make = [&](executor_kind kind) {
-        return neighbor(comm, topology::one_region(num_ranks()), mine(patterns), "direct",
-                        {.executor = kind});
+        return neighbor_exchange(context(comm, topology::one_region(num_ranks())), mine(patterns), {.route = "direct", .executor = kind});
     };
 
     const error fault = thrown_by([&] { make(executor_kind::automatic); });
@@ -614,8 +610,7 @@ TEST_F(Neighbor, AnExecutorThatDoesNotExistIsRefusedOnAllRanks) {
 
 TEST_F(Neighbor, SharedMemoryMayBeAskedForWhereNobodySharesIt) {
     const auto patterns = test::all_to_all_pattern(num_ranks());
-    neighbor halo(comm, topology::one_region(num_ranks()), mine(patterns), "three_step",
-                  {.executor = executor_kind::shared_memory,
+    neighbor_exchange halo(context(comm, topology::one_region(num_ranks())), mine(patterns), {.route = "three_step", .executor = executor_kind::shared_memory,
                    .nodes = topology::from_string(std::to_string(num_ranks()) + "x1")});
 
     expect_forward<double>(halo, patterns, 0);
@@ -624,7 +619,7 @@ TEST_F(Neighbor, SharedMemoryMayBeAskedForWhereNobodySharesIt) {
 
 TEST_F(Neighbor, ReverseRefusesWhatItCannotCombine) {
     const auto patterns = test::ring_pattern(num_ranks());
-    neighbor halo(comm, topology::one_region(num_ranks()), mine(patterns), "direct");
+    neighbor_exchange halo(context(comm, topology::one_region(num_ranks())), mine(patterns), {.route = "direct"});
     MPI_Op ordered = MPI_OP_NULL;
     MPI_Op_create(&multiply_doubles, 0, &ordered);
     MPI_Datatype overlapping = MPI_DATATYPE_NULL;
@@ -652,12 +647,12 @@ TEST_F(Neighbor, MismatchedCountsNameBothRanksOnAllRanks) {
             p.receives.append(0, std::vector<count_t>{0, 1});
         }
         const error fault =
-            thrown_by([&] { neighbor(comm, topology::one_region(num_ranks()), p, route); });
+            thrown_by([&] { neighbor_exchange(context(comm, topology::one_region(num_ranks())), p, {.route = route}); });
         EXPECT_EQ(fault.code(), errc::count_mismatch);
         EXPECT_EQ(fault.rank(), 1);
         EXPECT_STREQ(fault.what(), "rank 0 sends 1 items to rank 1, which expects 2");
 
-        neighbor halo(comm, topology::one_region(num_ranks()), mine(patterns), route);
+        neighbor_exchange halo(context(comm, topology::one_region(num_ranks())), mine(patterns), {.route = route});
         expect_forward<double>(halo, patterns, 0);
     }
 }
@@ -666,7 +661,7 @@ TEST_F(Neighbor, ADestinationOutOfRangeIsAnErrorOnAllRanks) {
     pattern p = mine(test::ring_pattern(num_ranks()));
     if (rank() == num_ranks() - 1) p.sends.ranks[0] = num_ranks() + 3;
     const error fault =
-        thrown_by([&] { neighbor(comm, topology::one_region(num_ranks()), p, "direct"); });
+        thrown_by([&] { neighbor_exchange(context(comm, topology::one_region(num_ranks())), p, {.route = "direct"}); });
     EXPECT_EQ(fault.code(), errc::rank_out_of_range);
     EXPECT_EQ(std::string(fault.what()), "destination " + std::to_string(num_ranks() + 3) +
                                              " of source " + std::to_string(num_ranks() - 1) +
@@ -679,14 +674,13 @@ TEST_F(Neighbor, ArgumentsThatDifferBetweenRanksAreRefused) {
     const auto patterns = test::ring_pattern(num_ranks());
     const auto regions = topology::one_region(num_ranks());
     const error routes = thrown_by(
-        [&] { neighbor(comm, regions, mine(patterns), rank() == 0 ? "direct" : "two_step"); });
+        [&] { neighbor_exchange(context(comm, regions), mine(patterns), {.route = rank() == 0 ? "direct" : "two_step"}); });
     EXPECT_STREQ(routes.what(), "topologies, routes or options differ between ranks");
     const error options = thrown_by(
-        [&] { neighbor(comm, regions, mine(patterns), "direct", {.deduplicate = rank() == 0}); });
+        [&] { neighbor_exchange(context(comm, regions), mine(patterns), {.route = "direct", .deduplicate = rank() == 0}); });
     EXPECT_EQ(options.code(), errc::invalid_argument);
     const error parts = thrown_by([&] {
-        neighbor(comm, regions, mine(patterns), "direct",
-                 {.deduplicate = true, .max_message_bytes = rank() == 0 ? std::size_t{8} : 9});
+        neighbor_exchange(context(comm, regions), mine(patterns), {.route = "direct", .deduplicate = true, .max_message_bytes = rank() == 0 ? std::size_t{8} : 9});
     });
     EXPECT_EQ(parts.code(), errc::invalid_argument);
     const auto one = topology::one_region(num_ranks());
@@ -696,13 +690,12 @@ TEST_F(Neighbor, ArgumentsThatDifferBetweenRanksAreRefused) {
           neighbor_options{.nodes = other}, neighbor_options{.item_bytes = 4},
           neighbor_options{.stripe_bytes = 4096}, neighbor_options{.prepare_reverse = true}}) {
         const error fault = thrown_by([&] {
-            neighbor(comm, regions, mine(patterns), "direct",
-                     rank() == 0 ? of_first : neighbor_options{});
+            neighbor_exchange(context(comm, regions), mine(patterns), with_route("direct", rank() == 0 ? of_first : neighbor_options{}));
         });
         EXPECT_EQ(fault.code(), errc::invalid_argument);
     }
     const error unknown = thrown_by(
-        [&] { neighbor(comm, regions, mine(patterns), rank() == 1 ? "teleport" : "direct"); });
+        [&] { neighbor_exchange(context(comm, regions), mine(patterns), {.route = rank() == 1 ? "teleport" : "direct"}); });
     EXPECT_EQ(unknown.code(), errc::unknown_route);
     EXPECT_EQ(unknown.rank(), 1);
 }
@@ -710,7 +703,7 @@ TEST_F(Neighbor, ArgumentsThatDifferBetweenRanksAreRefused) {
 TEST_F(Neighbor, ATopologyOfAnotherSizeIsRefused) {
     const auto patterns = test::ring_pattern(num_ranks());
     const error fault =
-        thrown_by([&] { neighbor(comm, topology::from_string("3x7"), mine(patterns), "direct"); });
+        thrown_by([&] { neighbor_exchange(context(comm, topology::from_string("3x7")), mine(patterns), {.route = "direct"}); });
     EXPECT_EQ(fault.code(), errc::size_mismatch);
     EXPECT_EQ(
         std::string(fault.what()),
@@ -720,8 +713,7 @@ TEST_F(Neighbor, ATopologyOfAnotherSizeIsRefused) {
 TEST_F(Neighbor, NodesOfAnotherSizeAreRefused) {
     const auto patterns = test::ring_pattern(num_ranks());
     const error fault = thrown_by([&] {
-        neighbor(comm, topology::one_region(num_ranks()), mine(patterns), "direct",
-                 {.nodes = topology::from_string("3x7")});
+        neighbor_exchange(context(comm, topology::one_region(num_ranks())), mine(patterns), {.route = "direct", .nodes = topology::from_string("3x7")});
     });
     EXPECT_EQ(fault.code(), errc::size_mismatch);
     EXPECT_EQ(std::string(fault.what()), "the nodes \"3x7\" have 21 ranks, but the communicator " +
@@ -730,15 +722,15 @@ TEST_F(Neighbor, NodesOfAnotherSizeAreRefused) {
 
 TEST_F(Neighbor, CallsOutOfStateAreRefused) {
     const auto patterns = test::ring_pattern(num_ranks());
-    neighbor halo(comm, topology::one_region(num_ranks()), mine(patterns), "direct");
+    neighbor_exchange halo(context(comm, topology::one_region(num_ranks())), mine(patterns), {.route = "direct"});
     const std::vector<double> items(1, 1.0);
     std::vector<double> slots(1);
     EXPECT_EQ(thrown_by([&] { halo.wait(); }).code(), errc::invalid_state);
     EXPECT_EQ(thrown_by([&] { halo.test(); }).code(), errc::invalid_state);
-    EXPECT_EQ(thrown_by([&] { halo.start<double>(items, std::span<double>()); }).code(),
+    EXPECT_EQ(thrown_by([&] { halo.start(items, std::span<double>()); }).code(),
               errc::size_mismatch);
-    halo.start<double>(items, slots);
-    EXPECT_EQ(thrown_by([&] { halo.start<double>(items, slots); }).code(), errc::invalid_state);
+    halo.start(items, slots);
+    EXPECT_EQ(thrown_by([&] { halo.start(items, slots); }).code(), errc::invalid_state);
     halo.wait();
     EXPECT_EQ(slots[0], 1.0);
 }
@@ -747,7 +739,7 @@ TEST_F(Neighbor, RefusesAPlanOfAnotherRank) {
     plan::contents other;
     other.rank = comm.rank();
     other.num_ranks = comm.num_ranks() + 1;
-    EXPECT_EQ(test::thrown_by([&] { neighbor(comm, plan(other)); }).code(), errc::size_mismatch);
+    EXPECT_EQ(test::thrown_by([&] { neighbor_exchange(context(comm, topology::one_region(comm.num_ranks())), plan(other)); }).code(), errc::size_mismatch);
 }
 
 }  // namespace

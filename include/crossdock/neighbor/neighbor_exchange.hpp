@@ -1,64 +1,32 @@
 /// @file
-/// @brief The persistent neighbor collective a user holds.
+/// @brief The persistent neighbor exchange a user holds.
 #pragma once
 
 #include <cstddef>
 #include <memory>
-#include <optional>
-#include <span>
-#include <string_view>
+#include <ranges>
+#include <string>
 #include <vector>
 
-#include "crossdock/base/communicator_mpi.hpp"
 #include "crossdock/base/operation.hpp"
+#include "crossdock/context/context_mpi.hpp"
 #include "crossdock/executor/copy_list.hpp"
-#include "crossdock/model/machine.hpp"
+#include "crossdock/neighbor/neighbor_options.hpp"
 #include "crossdock/pattern/pattern.hpp"
-#include "crossdock/plan/plan.hpp"
-#include "crossdock/select/route_trials.hpp"
-#include "crossdock/topology/topology.hpp"
+#include "crossdock/plan/statistics.hpp"
 
 namespace crossdock {
 
-/// @brief What runs a plan.
-enum class executor_kind {
-    automatic,      ///< `shared_memory` where ranks share memory and enough of it is left
-    persistent,     ///< MPI's persistent requests for every message
-    shared_memory,  ///< ranks that share memory read and write each other's items; requests elsewhere
-};
+/// @brief Values one after the other, such as a vector, an array or a span of them.
+template <class R>
+concept item_range = std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
+    item_type<std::ranges::range_value_t<R>>;
 
-/// @brief "auto", "persistent" or "shared_memory".
-const char* to_string(executor_kind kind) noexcept;
-
-/// @brief The kind with a given name.
-/// @throws error(errc::invalid_argument)  there is none; the text lists the names
-executor_kind parse_executor(std::string_view name);
-
-/// @brief How a neighbor collective is set up; equal on all ranks.
-struct neighbor_options {
-    /// An item whose destinations share the next hop is sent there once.
-    bool deduplicate = true;
-    /// Longer messages are sent in parts of at most this many bytes, but at least one item; 0 is
-    /// the default.
-    std::size_t max_message_bytes = std::size_t{1} << 30;
-    /// `automatic` may be overruled by the environment variable CROSSDOCK_EXECUTOR of rank 0, which is
-    /// read when the first neighbor collective on a communicator is made.
-    executor_kind executor = executor_kind::automatic;
-    /// Only ranks of one region share memory, if they can. Unset: all that can.
-    std::optional<topology> nodes = std::nullopt;
-    /// Bytes of the items that set-up makes everything ready for; 0 is the default. The first exchange
-    /// of items of another size does so again.
-    std::size_t item_bytes = 8;
-    /// A message between nodes is split over the ranks of its two nodes, so that each carries at least
-    /// this many bytes of it; 0: none is, nor if `executor` is `persistent`.
-    std::size_t stripe_bytes = 0;
-    /// Makes reverse exchanges ready, too; otherwise the first one does.
-    bool prepare_reverse = false;
-    /// What the route "auto" is chosen for; null: `machine_of` the communicator.
-    std::shared_ptr<const crossdock::machine> machine = nullptr;
-    /// What the route "auto:measure" may cost.
-    measure_options measure = {};
-};
+/// @brief Whether values can go from one range into another.
+template <class From, class To>
+concept same_items =
+    std::same_as<std::ranges::range_value_t<From>, std::ranges::range_value_t<To>> &&
+    std::ranges::output_range<To, std::ranges::range_value_t<From>>;
 
 /// @brief A pattern compiled along a route and ready to be exchanged again and again.
 ///
@@ -82,11 +50,12 @@ struct neighbor_options {
 /// active, a rank must not block elsewhere (in MPI_Barrier, say) for something that another rank does
 /// only after its wait.
 ///
-/// *First starts.* The first exchange of items of another size than the last one in its direction, and the
-/// first reverse one unless `prepare_reverse` says otherwise, set memory up: its start blocks until the
-/// ranks that share memory start it too (all ranks, if `executor` is `shared_memory` or messages are
-/// split). Such starts come in one order on all ranks, and none waits for another exchange in between that
-/// a rank starts only afterwards.
+/// *Preparation.* An exchange is ready when the ranks that share memory have told each other where items lie. The
+/// constructor does so for both directions and items of `item_bytes`, and a start then never blocks. Items of
+/// another size need a call of `prepare`, which all ranks make; a start of what is not ready is an error. With
+/// `preparation::lazy` a start makes ready what it needs: it then blocks until the ranks that share memory start it too
+/// (all ranks, if `executor` is `shared_memory` or messages are split), such starts come in one order on all ranks, and
+/// none waits for another exchange in between that a rank starts only afterwards.
 ///
 /// *Trials.* The route "auto:measure" compiles the plans of the cheapest candidates of "auto", and takes
 /// another one after `measure.exchanges_each` exchanges in one direction and with one item size, or twice as
@@ -94,8 +63,8 @@ struct neighbor_options {
 /// slowest rank is kept, and the others are freed. Directions and sizes weigh as often as they occurred in the
 /// first route's turn. Every exchange is as right as any other; in reverse,
 /// values combine in the order of the plan, so that the bits may change until the trials are over. The start
-/// after a route's turn waits for all ranks, and the next route's first exchange is a first start; both
-/// come in one order as those do. A duplicate has the plan that leads so far, and tries nothing.
+/// after a route's turn waits for all ranks, and makes the next route ready; such starts come in one order on
+/// all ranks. A duplicate has the plan that leads so far, and tries nothing.
 ///
 /// Arrays that stay the same from one start to the next save a little set-up.
 ///
@@ -104,22 +73,19 @@ struct neighbor_options {
 /// @par Thread safety
 /// One thread at a time for all objects of one communicator; several threads with communicators of
 /// their own need MPI_THREAD_MULTIPLE.
-class neighbor {
+class neighbor_exchange {
   public:
     /// @brief Chooses a route, unless one is given, and compiles the plan.
-    /// @param comm     stays open for the life of this object
-    /// @param regions  equal on all ranks
+    /// @param where    stays open for the life of this object
     /// @param p        this rank's pattern; not kept
-    /// @param route    as `make_route` takes it, or "auto": what CROSSDOCK_ROUTE of rank 0 says, and else
-    /// the cheapest that `choose_route_mpi` finds; or "auto:measure": see above; equal on all ranks
+    /// @param options  equal on all ranks
     /// @par Collective
     /// Yes; blocks.
-    /// @throws error  on all ranks or none, as `resolve_route` and `compile_mpi`; or error(errc::out_of_memory) if a node has
-    /// not enough memory to share, and `executor` is `shared_memory` or `stripe_bytes` is not 0
-    neighbor(const communicator& comm, const topology& regions, const pattern& p,
-             std::string_view route = automatic_route, const neighbor_options& options = {});
+    /// @throws error  on all ranks or none, as `resolve_route` and `compile`; or error(errc::out_of_memory) if a
+    /// node has not enough memory to share, and `executor` is `shared_memory` or `stripe_bytes` is not 0
+    neighbor_exchange(const context& where, const pattern& p, const neighbor_options& options = {});
 
-    /// @brief Takes a plan that was compiled elsewhere; `deduplicate` has no say.
+    /// @brief Takes a plan that was compiled elsewhere; `route` and `deduplicate` have no say.
     /// @param compiled  this rank's of plans that belong together
     /// @param options   equal on all ranks
     /// @throws error(errc::size_mismatch)  on this rank: the plan is of another rank or number of ranks
@@ -127,20 +93,20 @@ class neighbor {
     /// @throws error(errc::out_of_memory)  as above
     /// @par Collective
     /// Yes; waits for the ranks that share memory, and for all where it is the communicator's first.
-    neighbor(const communicator& comm, plan compiled, const neighbor_options& options = {});
+    neighbor_exchange(const context& where, plan compiled, const neighbor_options& options = {});
 
     /// @brief As above, with a plan that several may use, such as those of `plan_maker` and `plan_cache`.
-    neighbor(const communicator& comm, std::shared_ptr<const plan> compiled,
-             const neighbor_options& options = {});
-    ~neighbor();
-    neighbor(neighbor&&) noexcept;
-    neighbor& operator=(neighbor&&) noexcept;
+    neighbor_exchange(const context& where, std::shared_ptr<const plan> compiled,
+                      const neighbor_options& options = {});
+    ~neighbor_exchange();
+    neighbor_exchange(neighbor_exchange&&) noexcept;
+    neighbor_exchange& operator=(neighbor_exchange&&) noexcept;
 
     /// @brief A second object on the same plan, which may be active at the same time.
     /// @throws error(errc::out_of_memory)  as the constructor
     /// @par Collective
-    /// Yes; waits for the ranks that share memory, or for all as a first start does.
-    neighbor duplicate() const;
+    /// Yes; waits for the ranks that share memory, or for all as the constructor.
+    neighbor_exchange duplicate() const;
 
     /// @brief The compiled plan of this rank; during trials that of the last exchange, until the next start.
     const plan& compiled_plan() const noexcept;
@@ -154,19 +120,29 @@ class neighbor {
     /// @brief What "auto:measure" tried so far, and found; the same on all ranks.
     std::vector<tried_route> tried_routes() const;
 
-    /// @brief Starts a forward exchange; returns without waiting for anyone, but for first starts.
+    /// @brief Makes items of another size ready, in both directions; what was ready before no longer is.
+    /// @param item_bytes  at least 1; equal on all ranks
+    /// @par Collective
+    /// Yes; waits for the ranks that share memory, or for all as the constructor.
+    /// @throws error(errc::invalid_argument)  `item_bytes` is 0; on this rank
+    /// @throws error(errc::invalid_state)     an exchange is active; on this rank
+    /// @throws error(errc::out_of_memory)     as the constructor
+    void prepare(std::size_t item_bytes);
+
+    /// @brief Starts a forward exchange; returns without waiting for anyone.
     /// @param items  `num_items` values or more; must stay unchanged until the exchange is complete
     /// @param slots  `num_slots` values or more; those no item comes to stay as they are
     /// @throws error(errc::size_mismatch)  an array is too short
-    /// @throws error(errc::invalid_state)  an exchange is active
+    /// @throws error(errc::invalid_state)  an exchange is active, or items of this size are not ready
     /// Such an error is this rank's alone: the others wait for it.
-    /// @throws error(errc::out_of_memory)  in a first start, as the constructor
     /// @par Collective
-    /// Yes, with every rank of the communicator; does not block, but for first starts.
-    template <item_type T>
-    void start(std::span<const T> items, std::span<T> slots) {
-        check_lengths(items.size(), slots.size());
-        start_forward(items.data(), slots.data(), sizeof(T));
+    /// Yes, with every rank of the context; does not block, unless prepared lazily.
+    template <item_range Items, item_range Slots>
+    requires same_items<Items, Slots>
+    void start(const Items& items, Slots&& slots) {
+        check_lengths(std::ranges::size(items), std::ranges::size(slots));
+        start_forward(std::ranges::data(items), std::ranges::data(slots),
+                      sizeof(std::ranges::range_value_t<Items>));
     }
 
     /// @brief As above, with values of an MPI datatype, one per item, `extent` apart.
@@ -184,11 +160,13 @@ class neighbor {
     /// @param op     associative and commutative; copied; must not throw
     /// @throws as `start`
     /// @par Collective
-    /// Yes; does not block, but for first starts.
-    template <item_type T, combine_operation<T> Op>
-    void start_reverse(std::span<const T> slots, std::span<T> items, Op op) {
-        check_lengths(items.size(), slots.size());
-        start_backward(slots.data(), items.data(), sizeof(T),
+    /// Yes; does not block, unless prepared lazily.
+    template <item_range Slots, item_range Items, class Op>
+    requires same_items<Slots, Items> && combine_operation<Op, std::ranges::range_value_t<Slots>>
+    void start_reverse(const Slots& slots, Items&& items, Op op) {
+        using T = std::ranges::range_value_t<Slots>;
+        check_lengths(std::ranges::size(items), std::ranges::size(slots));
+        start_backward(std::ranges::data(slots), std::ranges::data(items), sizeof(T),
                        [op](std::byte* to, const std::byte* from, const copy_list& list) mutable {
                            combine_items(reinterpret_cast<T*>(to), reinterpret_cast<const T*>(from),
                                          list, op);
@@ -214,24 +192,39 @@ class neighbor {
     void wait();
 
     /// @brief `start` and `wait`.
-    template <item_type T>
-    void exchange(std::span<const T> items, std::span<T> slots) {
+    template <item_range Items, item_range Slots>
+    requires same_items<Items, Slots>
+    void exchange(const Items& items, Slots&& slots) {
         start(items, slots);
         wait();
     }
 
     /// @brief `start_reverse` and `wait`.
-    template <item_type T, combine_operation<T> Op>
-    void reverse(std::span<const T> slots, std::span<T> items, Op op) {
+    template <item_range Slots, item_range Items, class Op>
+    requires same_items<Slots, Items> && combine_operation<Op, std::ranges::range_value_t<Slots>>
+    void reverse(const Slots& slots, Items&& items, Op op) {
         start_reverse(slots, items, std::move(op));
         wait();
     }
 
     bool is_active() const noexcept;
 
+    /// @brief What this rank sends in one forward exchange, in all stages.
+    traffic statistics() const;
+
+    /// @brief The route, and what each candidate was estimated to cost where it was chosen; some lines of text.
+    std::string explain() const;
+
+    /// @brief Gives memory and requests back; the object can then only be destroyed.
+    ///
+    /// The destructor does the same. An exchange that is active keeps its buffers, which are lost.
+    /// @par Collective
+    /// No.
+    void close() noexcept;
+
   private:
     struct implementation;
-    explicit neighbor(std::unique_ptr<implementation> state);
+    explicit neighbor_exchange(std::unique_ptr<implementation> state);
 
     void check_lengths(std::size_t num_items, std::size_t num_slots) const;
     void start_forward(const void* items, void* slots, std::size_t item_bytes);
