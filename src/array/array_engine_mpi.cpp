@@ -107,7 +107,8 @@ struct array_engine::implementation {
         if (settings.transport == array_transport::plain)
             return make_alltoallv_transport(where.comm(), *way, &memory);
         const int set = static_cast<int>(num_batches++ % 2);
-        return make_routed_transport(where.comm(), *way, first_tag + set * tags_of_batch(), &memory);
+        return make_routed_transport(where.comm(), *way, first_tag + set * tags_of_batch(),
+                                     &memory);
     }
 
     void choose_way() {

@@ -80,8 +80,7 @@ multi_sf plan_uncombined(const array_engine& array, std::span<const count_t> ind
     auto offsets =
         count_by_entry(came.values, array.owners().first(rank), array.owners().size(rank));
     const auto p = make_pattern(array, std::move(by_owner), came, offsets);
-    return {std::move(offsets),
-            neighbor_exchange(array.where(), p, array.way_options())};
+    return {std::move(offsets), neighbor_exchange(array.where(), p, array.way_options())};
 }
 
 }  // namespace crossdock

@@ -4,8 +4,8 @@ using crossdock::errc;
 using crossdock::error;
 using crossdock::executor_kind;
 using crossdock::neighbor_exchange;
-using crossdock::preparation;
 using crossdock::neighbor_options;
+using crossdock::preparation;
 
 namespace crossdock::c {
 
@@ -48,9 +48,13 @@ crossdock_status crossdock_options_init(crossdock_options* options) {
     return guarded([&] {
         require(options, "options");
         const neighbor_options defaults;
-        *options = {
-            defaults.deduplicate, defaults.max_message_bytes, CROSSDOCK_EXECUTOR_AUTO, nullptr,
-            defaults.item_bytes,  defaults.stripe_bytes, 1};
+        *options = {defaults.deduplicate,
+                    defaults.max_message_bytes,
+                    CROSSDOCK_EXECUTOR_AUTO,
+                    nullptr,
+                    defaults.item_bytes,
+                    defaults.stripe_bytes,
+                    1};
     });
 }
 
@@ -65,7 +69,8 @@ crossdock_status crossdock_neighbor_create(const crossdock_communicator* comm,
         auto with_route = how;
         with_route.route = route;
         crossdock::context where(ranks, topology->value);
-        if (options != nullptr && options->nodes != nullptr) where = where.with_nodes(options->nodes->value);
+        if (options != nullptr && options->nodes != nullptr)
+            where = where.with_nodes(options->nodes->value);
         give(result, neighbor_exchange(where, pattern->value, with_route));
     });
 }

@@ -46,7 +46,8 @@ crossdock_status crossdock_plan_compile(const crossdock_communicator* comm,
     return guarded([&] {
         const auto& ranks = value_of(comm, "comm");
         const auto how = agree_on_arguments(ranks, topology, pattern, route, options, result);
-        give(result, crossdock::compile(crossdock::context(ranks, topology->value), pattern->value, route, {how.deduplicate}));
+        give(result, crossdock::compile(crossdock::context(ranks, topology->value), pattern->value,
+                                        route, {how.deduplicate}));
     });
 }
 

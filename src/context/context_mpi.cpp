@@ -53,8 +53,7 @@ topology topology_of(const communicator& comm, const context_options& options) {
 
 void agree_on(const communicator& comm, const context_options& options) {
     agree(comm, std::nullopt,
-          agreement_hash(
-              fmt::format("{}|{}|{}", options.topology, options.nodes, options.machine)),
+          agreement_hash(fmt::format("{}|{}|{}", options.topology, options.nodes, options.machine)),
           "the options of a context");
 }
 

@@ -150,7 +150,7 @@ class array_engine {
 /// @brief Where the requests of a batch go if nothing is combined: for each its own place at the owner.
 struct multi_sf {
     std::vector<count_t> offsets;  ///< by entry of this rank, its first place, and the end
-    neighbor_exchange requests;             ///< its items are the requests, its slots the places
+    neighbor_exchange requests;    ///< its items are the requests, its slots the places
 };
 
 /// @par Collective

@@ -86,7 +86,8 @@ class distributed_array {
         : engine_(
               std::make_shared<array_engine>(where, num_entries, settings_of(options), sizeof(T))),
           writes_(on_all_or_none(
-              where.comm(), [&] { return make_write_rule<T>(options.equal_writes, options.choose); },
+              where.comm(),
+              [&] { return make_write_rule<T>(options.equal_writes, options.choose); },
               static_cast<std::int64_t>(options.equal_writes), "overwrite rules")) {}
 
     count_t size() const noexcept { return engine_->owners().num_entries(); }

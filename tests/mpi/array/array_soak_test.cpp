@@ -151,7 +151,8 @@ TEST_F(ArraySoak, LeavesNoMessageAndNoMemoryBehind) {
 TEST_F(ArraySoak, WorksWhileANeighborExchangeIsActive) {
     const auto patterns = test::all_to_all_pattern(num_ranks);
     const auto& own = patterns[static_cast<std::size_t>(rank)];
-    neighbor_exchange halo(context(comm, topology::one_region(num_ranks)), own, {.route = "grid:3"});
+    neighbor_exchange halo(context(comm, topology::one_region(num_ranks)), own,
+                           {.route = "grid:3"});
     auto arrays = make_arrays();
     for (int round = 0; round < num_other_rounds; ++round) {
         std::vector<int> items, slots(static_cast<std::size_t>(own.num_slots)), expected;

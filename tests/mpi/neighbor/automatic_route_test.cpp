@@ -73,7 +73,8 @@ TEST_F(AutomaticRoute, IsTheOneThatIsChosenOffline) {
             const auto expected =
                 choose_route(rank_layout(each, nodes), patterns, m ? *m : machine_of(comm), how);
 
-            neighbor_exchange halo(context(comm, each), mine(patterns), with_route("auto", options));
+            neighbor_exchange halo(context(comm, each), mine(patterns),
+                                   with_route("auto", options));
 
             ASSERT_NE(halo.choice(), nullptr);
             EXPECT_EQ(to_string(*halo.choice()), to_string(expected));
@@ -116,7 +117,8 @@ TEST_F(AutomaticRoute, IsOverruledByTheFirstRanksEnvironment) {
 TEST_F(AutomaticRoute, FailsOnAllRanksWhereTheEnvironmentNamesNoRoute) {
     set_on_first("CROSSDOCK_ROUTE", "warp");
     for (int round = 0; round < 2; ++round) {
-        const error fault = thrown_by([&] { neighbor_exchange(context(comm, regions), mine(ring), {.route = "auto"}); });
+        const error fault = thrown_by(
+            [&] { neighbor_exchange(context(comm, regions), mine(ring), {.route = "auto"}); });
         EXPECT_EQ(fault.code(), errc::unknown_route);
         EXPECT_EQ(std::string(fault.what()).find("CROSSDOCK_ROUTE: no route is called \"warp\""),
                   0U);
@@ -130,7 +132,9 @@ TEST_F(AutomaticRoute, FailsOnAllRanksWhereTheEnvironmentNamesNoMachine) {
     given.machine = std::make_shared<const machine>(load_machine("quartz"));
     // Exchanges that plan choose for it, whatever the route.
     for (const char* route : {"auto", "auto", "direct"}) {
-        const error fault = thrown_by([&] { neighbor_exchange(context(comm, regions), mine(ring), with_route(route, given)); });
+        const error fault = thrown_by([&] {
+            neighbor_exchange(context(comm, regions), mine(ring), with_route(route, given));
+        });
         EXPECT_EQ(fault.code(), errc::file_error);
         EXPECT_NE(std::string(fault.what()).find("/no/such/machine.json"), std::string::npos);
     }
@@ -141,7 +145,9 @@ TEST_F(AutomaticRoute, FailsOnAllRanksWhereArgumentsDiffer) {
     const bool is_first = rank() == 0;
     const auto expect_refused = [&](const topology& where, const char* route,
                                     const neighbor_options& options) {
-        const error fault = thrown_by([&] { neighbor_exchange(context(comm, where), mine(ring), with_route(route, options)); });
+        const error fault = thrown_by([&] {
+            neighbor_exchange(context(comm, where), mine(ring), with_route(route, options));
+        });
         EXPECT_EQ(fault.code(), errc::invalid_argument);
         EXPECT_NE(std::string(fault.what()).find("differ between ranks"), std::string::npos);
     };

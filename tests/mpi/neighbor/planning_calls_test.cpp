@@ -124,7 +124,7 @@ class Planning : public testing::Test {
 
 TEST_F(Planning, CallsNoCollectiveWhoseArgumentsGrowWithTheRanks) {
     const std::vector<count_t> owned{comm.rank()}, needed{(comm.rank() + 1) % comm.num_ranks()};
-    from_needed(comm, owned, needed);
+    pattern_from_needed(comm, owned, needed);
     plan_every_route({.executor = executor_kind::persistent});
 
     EXPECT_EQ(num_long_collectives, 0);
@@ -145,7 +145,9 @@ TEST_F(Planning, CallsCollectivesWhoseArgumentsGrowWithTheNodeOnNodesOnly) {
 }
 
 TEST_F(Planning, MakesReverseExchangesReadyIfItIsToldTo) {
-    neighbor_exchange halo(context(comm, regions), mine, {.route = "three_step", .executor = executor_kind::shared_memory, .prepare_reverse = true});
+    neighbor_exchange halo(
+        context(comm, regions), mine,
+        {.route = "three_step", .executor = executor_kind::shared_memory, .prepare_reverse = true});
     const std::vector<double> slots(static_cast<std::size_t>(mine.num_slots), 1.0);
     std::vector<double> items(static_cast<std::size_t>(mine.num_items), 0.0);
     num_long_collectives = 0;
@@ -198,7 +200,10 @@ TEST_F(Planning, UsesMemoryAgainOnceItIsRead) {
     std::vector<item> slots(static_cast<std::size_t>(mine.num_slots));
     int num_first = 0;
     for (int round = 0; round < 20; ++round) {
-        neighbor_exchange halo(context(comm, regions), mine, {.route = "direct", .executor = executor_kind::shared_memory, .item_bytes = item_bytes});
+        neighbor_exchange halo(context(comm, regions), mine,
+                               {.route = "direct",
+                                .executor = executor_kind::shared_memory,
+                                .item_bytes = item_bytes});
         if (round == 0) num_first = num_windows;
         halo.exchange<item>(items, slots);
         MPI_Barrier(MPI_COMM_WORLD);

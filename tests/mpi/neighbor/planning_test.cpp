@@ -53,7 +53,8 @@ TEST_F(Planning, ArgumentsThatDifferAreRefusedInPassing) {
         std::vector<region_t> each(static_cast<std::size_t>(num_ranks()));
         for (rank_t p = 0; p < num_ranks(); ++p) each[static_cast<std::size_t>(p)] = p;
         const error topologies = thrown_by([&] {
-            compile(context(comm, rank() == 1 ? own_regions : topology::from_regions(each)), mine(ring), route);
+            compile(context(comm, rank() == 1 ? own_regions : topology::from_regions(each)),
+                    mine(ring), route);
         });
         EXPECT_EQ(topologies.code(), errc::invalid_argument);
         const error more =
@@ -72,8 +73,8 @@ TEST_F(Planning, AFaultOfOneRankIsToldInPassing) {
         EXPECT_EQ(fault.code(), errc::rank_out_of_range);
         EXPECT_EQ(fault.rank(), num_ranks() - 1);
     }
-    const error size =
-        thrown_by([&] { compile(context(comm, topology::from_string("3x7")), mine(ring), "direct"); });
+    const error size = thrown_by(
+        [&] { compile(context(comm, topology::from_string("3x7")), mine(ring), "direct"); });
     EXPECT_EQ(size.code(), errc::size_mismatch);
     EXPECT_EQ(compile_here(ring), compiled_offline(ring, "direct"));
 }

@@ -51,7 +51,8 @@ class ScarceMemory : public testing::Test {
     }
 
     neighbor make(const neighbor_options& options) const {
-        return neighbor_exchange(context(comm, topology::one_region(comm.num_ranks())), mine, with_route("three_step", options));
+        return neighbor_exchange(context(comm, topology::one_region(comm.num_ranks())), mine,
+                                 with_route("three_step", options));
     }
 
     topology pairs() const {
