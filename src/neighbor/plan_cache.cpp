@@ -34,8 +34,8 @@ std::uint64_t common_bits(const communicator& comm, std::uint64_t bits) {
 
 }  // namespace
 
-plan_cache::plan_cache(const context& where, int capacity)
-    : comm_(where.comm()),
+plan_cache::plan_cache(const communicator& comm, int capacity)
+    : comm_(comm),
       kept_(on_all_or_none(
           comm_, [&] { return kept_plans(capacity); }, capacity, "capacities")) {}
 

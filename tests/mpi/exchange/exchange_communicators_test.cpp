@@ -173,7 +173,7 @@ TEST_F(ExchangeEnvironment, LeavesMessagesOfAnySizeToTheRuleUnderRma) {
     const auto sends = test::sends_of(all.comm().rank(), messages);
     const auto regions = topology::one_region(all.comm().num_ranks());
     for (int round = 0; round < 3; ++round) {
-        test::expect_equal(exchange(all.comm(), regions, sends.variable()),
+        test::expect_equal(sparse_exchange(context(all.comm(), regions), sends.variable()),
                            test::expected_at(all.comm().rank(), messages));
         expect_delivered(all.comm(), "auto", 1);
     }

@@ -111,9 +111,11 @@ class Planning : public testing::Test {
     }
     void TearDown() override { comm.close(); }
 
-    void plan_every_route(const neighbor_options& options) {
-        for (const auto& entry : registered_routes())
-            neighbor_exchange(context(comm, regions), mine, with_route(entry.example, options));
+    void plan_every_route(const context& where, neighbor_options options) {
+        for (const auto& entry : registered_routes()) {
+            options.route = entry.example;
+            neighbor_exchange(where, mine, options);
+        }
     }
 
     communicator comm{MPI_COMM_WORLD};
@@ -125,7 +127,7 @@ class Planning : public testing::Test {
 TEST_F(Planning, CallsNoCollectiveWhoseArgumentsGrowWithTheRanks) {
     const std::vector<count_t> owned{comm.rank()}, needed{(comm.rank() + 1) % comm.num_ranks()};
     pattern_from_needed(comm, owned, needed);
-    plan_every_route({.executor = executor_kind::persistent});
+    plan_every_route({comm, regions}, {.executor = executor_kind::persistent});
 
     EXPECT_EQ(num_long_collectives, 0);
     EXPECT_EQ(longest_reduction, 3);  // `agree`
@@ -137,17 +139,18 @@ TEST_F(Planning, CallsCollectivesWhoseArgumentsGrowWithTheNodeOnNodesOnly) {
     const auto nodes = topology::from_regions(pairs);
     const rank_t num_ranks_of_node = nodes.region_size(nodes.region_of(comm.rank()));
 
-    plan_every_route({.executor = executor_kind::shared_memory, .nodes = nodes});
+    plan_every_route(context(comm, regions).with_nodes(nodes),
+                     {.executor = executor_kind::shared_memory});
 
     EXPECT_GT(num_long_collectives, 0);
     EXPECT_EQ(most_ranks_of_long_collectives, num_ranks_of_node);
     EXPECT_EQ(longest_reduction, 3);
 }
 
-TEST_F(Planning, MakesReverseExchangesReadyIfItIsToldTo) {
+TEST_F(Planning, MakesReverseExchangesReady) {
     neighbor_exchange halo(
         context(comm, regions), mine,
-        {.route = "three_step", .executor = executor_kind::shared_memory, .prepare_reverse = true});
+        {.route = "three_step", .executor = executor_kind::shared_memory});
     const std::vector<double> slots(static_cast<std::size_t>(mine.num_slots), 1.0);
     std::vector<double> items(static_cast<std::size_t>(mine.num_items), 0.0);
     num_long_collectives = 0;
@@ -183,9 +186,9 @@ TEST(PlanReductions, ThereIsOneForEachPlanButTheFirst) {
     EXPECT_EQ(num_reductions, 2);  // the choice, and the plan
 
     plan_cache plans(comm);
-    plans.compile(regions, mine, "two_step");
+    plans.compile({comm, regions}, mine, "two_step");
     num_reductions = 0;
-    plans.compile(regions, mine, "two_step");
+    plans.compile({comm, regions}, mine, "two_step");
     EXPECT_EQ(num_reductions, 1);
     comm.close();
 }
@@ -205,7 +208,7 @@ TEST_F(Planning, UsesMemoryAgainOnceItIsRead) {
                                 .executor = executor_kind::shared_memory,
                                 .item_bytes = item_bytes});
         if (round == 0) num_first = num_windows;
-        halo.exchange<item>(items, slots);
+        halo.exchange(items, slots);
         MPI_Barrier(MPI_COMM_WORLD);
     }
 
