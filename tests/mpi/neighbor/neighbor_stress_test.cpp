@@ -93,13 +93,13 @@ class checked_exchange {
                 expected_items_[static_cast<std::size_t>(use.item)] +=
                     slot_value(number_, round, use.rank, use.slot);
             }
-            halo_.start_reverse<value>(slots_, items_, sum{});
+            halo_.start_reverse(slots_, items_, sum{});
         } else {
             for (const auto& a : arrivals_) {
                 expected_slots_[static_cast<std::size_t>(a.slot)] =
                     item_value(number_, round, a.source, a.item);
             }
-            halo_.start<value>(items_, slots_);
+            halo_.start(items_, slots_);
         }
     }
 

@@ -219,16 +219,16 @@ TEST_F(Planning, UsesMemoryAgainOnceItIsRead) {
 TEST_F(Planning, AsksTheFirstRanksEnvironmentWhereTheOptionsLeaveTheChoice) {
     if (comm.rank() == 0) setenv("CROSSDOCK_EXECUTOR", "persistent", 1);
 
-    plan_every_route({});
+    plan_every_route({comm, regions}, {});
     EXPECT_EQ(num_windows, 0);
-    plan_every_route({.executor = executor_kind::shared_memory});
+    plan_every_route({comm, regions}, {.executor = executor_kind::shared_memory});
     EXPECT_EQ(num_windows > 0, comm.num_ranks() > 1);
 
     unsetenv("CROSSDOCK_EXECUTOR");
 }
 
 TEST_F(Planning, SharesMemoryWhereNobodyChooses) {
-    plan_every_route({});
+    plan_every_route({comm, regions}, {});
 
     EXPECT_EQ(num_windows > 0, comm.num_ranks() > 1);
 }

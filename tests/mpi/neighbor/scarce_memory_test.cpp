@@ -159,7 +159,7 @@ TEST_F(ScarceMemory, ASetUpThatIsMadeLaterFailsOnAllRanksToo) {
     const bool is_scarce = pairs().region_of(comm.rank()) == pairs().region_of(0);
     if (is_scarce) pretended_free_blocks = 0;
 
-    const error of_start = test::thrown_by([&] { halo.exchange<wide>(items, slots); });
+    const error of_start = test::thrown_by([&] { halo.exchange(items, slots); });
     EXPECT_EQ(of_start.code(), errc::out_of_memory);
     EXPECT_FALSE(halo.is_active());
 
