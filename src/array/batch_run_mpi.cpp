@@ -73,18 +73,18 @@ class saved_entries {
 template <class Index>
 class batch_run {
   public:
-    batch_run(const batch_place& place, const array_batch& batch, batch_transport& transport)
-        : place_(place), batch_(batch), transport_(transport), fault_(batch.fault) {}
+    batch_run(const batch_setup& setup, const array_batch& batch, batch_transport& transport)
+        : setup_(setup), batch_(batch), transport_(transport), fault_(batch.fault) {}
 
     void carry_requests() {
         start();
-        for (std::size_t stage = 0; stage < place_.way.num_stages(); ++stage) pass(stage);
+        for (std::size_t stage = 0; stage < setup_.routing.num_stages(); ++stage) pass(stage);
         settle();
     }
 
     void change() {
         if (late_fault_) throw error(*late_fault_);
-        for (const auto* router : changing_routers()) router->apply(place_.entries);
+        for (const auto* router : changing_routers()) router->apply(setup_.entries);
         clock_.charge(statistics_.seconds.write);
     }
 
@@ -92,8 +92,8 @@ class batch_run {
     void change_or_restore() {
         std::optional<saved_entries> saved;
         try {
-            on_all_or_none(place_.comm, [&] {
-                saved.emplace(place_.entries, changing_offsets(), place_.item_bytes);
+            on_all_or_none(setup_.comm, [&] {
+                saved.emplace(setup_.entries, changing_offsets(), setup_.item_bytes);
                 change();
             });
         } catch (...) {
@@ -104,8 +104,8 @@ class batch_run {
 
     void carry_replies() {
         auto& reads = *routers_.back();
-        reads.read(place_.entries);
-        for (std::size_t stage = place_.way.num_stages(); stage-- > 0;) reply(stage);
+        reads.read(setup_.entries);
+        for (std::size_t stage = setup_.routing.num_stages(); stage-- > 0;) reply(stage);
         reads.deliver(batch_.out);
         clock_.charge(statistics_.seconds.split);
     }
@@ -121,15 +121,15 @@ class batch_run {
         for (const auto& router : routers_) {
             if (router) router->count(statistics_);
         }
-        for (std::size_t stage = 0; stage < place_.way.num_stages(); ++stage) {
-            for (std::size_t d = 0; d < place_.way.stages[stage].destinations.size(); ++d)
-                count_message(place_.way, stage, d, num_requests(stage, d), statistics_);
+        for (std::size_t stage = 0; stage < setup_.routing.num_stages(); ++stage) {
+            for (std::size_t d = 0; d < setup_.routing.stages[stage].destinations.size(); ++d)
+                count_message(setup_.routing, stage, d, num_requests(stage, d), statistics_);
         }
         return {std::move(statistics_), most_requests_};
     }
 
     plan make_plan() const {
-        return on_all_or_none(place_.comm, [&] {
+        return on_all_or_none(setup_.comm, [&] {
             if (late_fault_) throw error(*late_fault_);
             return routers_.back()->make_plan();
         });
@@ -178,20 +178,21 @@ class batch_run {
     void start_routers(bool without_requests) {
         const auto start_one = [&](std::size_t kind, std::span<const count_t> indices,
                                    const std::byte* values, const request_kind& what) {
-            routers_[kind].emplace(place_.way, what, place_.memory);
+            routers_[kind].emplace(setup_.routing, what, setup_.memory);
             routers_[kind]->start(
                 to_indices<Index>(without_requests ? std::span<const count_t>() : indices,
-                                  place_.way.owners.num_entries(), place_.way.here, place_.memory),
+                                  setup_.routing.owners.num_entries(), setup_.routing.here,
+                                  setup_.memory),
                 values);
         };
         const std::array changes{&batch_.writes, &batch_.updates};
         for (std::size_t kind = 0; kind < changes.size(); ++kind) {
             const auto& [indices, values, operation, predefined] = *changes[kind];
-            if (operation) start_one(kind, indices, values, {place_.combine, operation, 0});
+            if (operation) start_one(kind, indices, values, {setup_.combine, operation, 0});
         }
         if (batch_.has_reads)
             start_one(num_kinds - 1, batch_.reads, nullptr,
-                      {place_.combine, nullptr, place_.item_bytes});
+                      {setup_.combine, nullptr, setup_.item_bytes});
     }
 
     // An operation that threw on the way leaves nothing to be sent.
@@ -208,13 +209,13 @@ class batch_run {
         }
         clock_.charge(statistics_.seconds.communicate);
         take(stage, came, heads);
-        const bool is_on_the_way = stage + 1 < place_.way.num_stages();
+        const bool is_on_the_way = stage + 1 < setup_.routing.num_stages();
         clock_.charge(is_on_the_way ? statistics_.seconds.combine_on_the_way
                                     : statistics_.seconds.write);
     }
 
     void send_requests(std::size_t stage) {
-        const auto& destinations = place_.way.stages[stage].destinations;
+        const auto& destinations = setup_.routing.stages[stage].destinations;
         std::vector<message_head> heads(destinations.size());
         std::vector<count_t> bytes(destinations.size(), sizeof(message_head));
         for (std::size_t d = 0; d < destinations.size(); ++d) {
@@ -265,13 +266,13 @@ class batch_run {
     // By now the agreement is of all ranks.
     void settle() {
         if (agreed_.is_good()) return;
-        agree(place_.comm, fault_);
+        agree(setup_.comm, fault_);
         throw error(errc::invalid_argument, std::string(what_differs) + " differ between ranks");
     }
 
     void reply(std::size_t stage) {
         auto& reads = *routers_.back();
-        const auto& [destinations, sources] = place_.way.stages[stage];
+        const auto& [destinations, sources] = setup_.routing.stages[stage];
         std::vector<count_t> bytes;
         for (std::size_t i = 0; i < sources.size(); ++i)
             bytes.push_back(reads.reply_bytes(reads.num_arrived(stage, i)));
@@ -280,7 +281,7 @@ class batch_run {
         for (std::size_t i = 0; i < sources.size(); ++i) {
             if (bytes[i] > 0) reads.pack_replies(stage, i, rooms[i]);
         }
-        const bool is_owner = stage + 1 == place_.way.num_stages();
+        const bool is_owner = stage + 1 == setup_.routing.num_stages();
         double& packing = is_owner ? statistics_.seconds.read : statistics_.seconds.split;
         clock_.charge(packing);
 
@@ -298,7 +299,7 @@ class batch_run {
         clock_.charge(statistics_.seconds.communicate);
     }
 
-    const batch_place& place_;
+    const batch_setup& setup_;
     const array_batch& batch_;
     batch_transport& transport_;
     std::optional<error> fault_;       // known before anything was sent; the agreement tells all
@@ -326,9 +327,9 @@ auto finish_in_any_case(batch_transport& transport, Work&& work) {
 }
 
 template <class Index>
-batch_result run_batch_as(const batch_place& place, const array_batch& batch,
+batch_result run_batch_as(const batch_setup& setup, const array_batch& batch,
                           batch_transport& transport) {
-    batch_run<Index> run(place, batch, transport);
+    batch_run<Index> run(setup, batch, transport);
     return finish_in_any_case(transport, [&] {
         run.carry_requests();
         if (run.may_throw()) {
@@ -350,20 +351,20 @@ std::int64_t vote_of(const array_batch& batch) {
     return agreement_hash(text);
 }
 
-batch_result run_batch(const batch_place& place, const array_batch& batch,
+batch_result run_batch(const batch_setup& setup, const array_batch& batch,
                        batch_transport& transport) {
-    return with_index_type(place.way.owners.num_entries(), [&](auto index) {
-        return run_batch_as<decltype(index)>(place, batch, transport);
+    return with_index_type(setup.routing.owners.num_entries(), [&](auto index) {
+        return run_batch_as<decltype(index)>(setup, batch, transport);
     });
 }
 
-plan plan_requests(const batch_place& place, std::span<const count_t> indices,
+plan plan_requests(const batch_setup& setup, std::span<const count_t> indices,
                    batch_transport& transport) {
     array_batch batch;
     batch.reads = indices;
     batch.has_reads = true;
-    return with_index_type(place.way.owners.num_entries(), [&](auto index) {
-        batch_run<decltype(index)> run(place, batch, transport);
+    return with_index_type(setup.routing.owners.num_entries(), [&](auto index) {
+        batch_run<decltype(index)> run(setup, batch, transport);
         return finish_in_any_case(transport, [&] {
             run.carry_requests();
             return run.make_plan();

@@ -19,23 +19,25 @@ constexpr count_t most_positions_per_delivery = 4;  // for a table of positions
 
 std::size_t padded(std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
-// to[k] = from[places[k]]
-template <class Place>
-void gather(std::byte* to, const std::byte* from, std::span<const Place> places,
+// to[k] = from[positions[k]]
+template <class Position>
+void gather(std::byte* to, const std::byte* from, std::span<const Position> positions,
             std::size_t item_bytes) {
     with_item_bytes(item_bytes, [&](auto bytes) {
-        for (std::size_t k = 0; k < places.size(); ++k)
-            std::memcpy(to + k * bytes, from + static_cast<std::size_t>(places[k]) * bytes, bytes);
+        for (std::size_t k = 0; k < positions.size(); ++k)
+            std::memcpy(to + k * bytes, from + static_cast<std::size_t>(positions[k]) * bytes,
+                        bytes);
     });
 }
 
-// to[places[k]] = from[k]
-template <class Place>
-void scatter(std::byte* to, const std::byte* from, std::span<const Place> places,
+// to[positions[k]] = from[k]
+template <class Position>
+void scatter(std::byte* to, const std::byte* from, std::span<const Position> positions,
              std::size_t item_bytes) {
     with_item_bytes(item_bytes, [&](auto bytes) {
-        for (std::size_t k = 0; k < places.size(); ++k)
-            std::memcpy(to + static_cast<std::size_t>(places[k]) * bytes, from + k * bytes, bytes);
+        for (std::size_t k = 0; k < positions.size(); ++k)
+            std::memcpy(to + static_cast<std::size_t>(positions[k]) * bytes, from + k * bytes,
+                        bytes);
     });
 }
 
@@ -54,7 +56,7 @@ std::size_t total_length(const Runs& runs) {
 // What an operation threw, with where it did: the user's mistake, unless it says what it is.
 template <class Index>
 error operation_error(rank_t rank, Index index) {
-    const auto with_place = [&](errc code, const char* what) {
+    const auto with_rank = [&](errc code, const char* what) {
         return error(
             code, fmt::format("an operation threw at rank {} for index {}: {}", rank, index, what),
             rank);
@@ -62,11 +64,11 @@ error operation_error(rank_t rank, Index index) {
     try {
         throw;
     } catch (const error& known) {
-        return with_place(known.code(), known.what());
+        return with_rank(known.code(), known.what());
     } catch (const std::exception& other) {
-        return with_place(errc::invalid_argument, other.what());
+        return with_rank(errc::invalid_argument, other.what());
     } catch (...) {
-        return with_place(errc::invalid_argument, "not a std::exception");
+        return with_rank(errc::invalid_argument, "not a std::exception");
     }
 }
 
@@ -101,22 +103,23 @@ std::vector<delivery> deliveries_of(const std::vector<count_t>& positions, count
 template <class Index>
 class combining_router<Index>::hop_finder {
   public:
-    hop_finder(const request_routing& way, std::size_t stage) : way_(way), stage_(stage) {}
+    hop_finder(const request_routing& routing, std::size_t stage)
+        : routing_(routing), stage_(stage) {}
 
     std::size_t of(rank_t owner) const {
-        const auto& destinations = way_.stages[stage_].destinations;
+        const auto& destinations = routing_.stages[stage_].destinations;
         const rank_t next =
-            owner == way_.here
+            owner == routing_.here
                 ? owner
-                : way_.r->next_hop(way_.here, owner, static_cast<int>(stage_), no_leaders_);
-        if (next == way_.here) return destinations.size();
+                : routing_.r->next_hop(routing_.here, owner, static_cast<int>(stage_), no_leaders_);
+        if (next == routing_.here) return destinations.size();
         return static_cast<std::size_t>(
             std::lower_bound(destinations.begin(), destinations.end(), next) -
             destinations.begin());
     }
 
   private:
-    const request_routing& way_;
+    const request_routing& routing_;
     std::size_t stage_;
     leader_table no_leaders_;
 };
@@ -154,14 +157,14 @@ std::size_t combining_router<Index>::hop::num_requests() const {
 }
 
 template <class Index>
-combining_router<Index>::combining_router(const request_routing& way, const request_kind& kind,
+combining_router<Index>::combining_router(const request_routing& routing, const request_kind& kind,
                                           std::pmr::memory_resource* memory)
-    : way_(way),
+    : routing_(routing),
       kind_(kind),
       memory_(memory),
-      first_entry_(way.owners.first(way.here)),
+      first_entry_(routing.owners.first(routing.here)),
       own_(memory) {
-    for (std::size_t l = 0; l <= way.num_stages(); ++l) hops_.emplace_back(memory);
+    for (std::size_t l = 0; l <= routing.num_stages(); ++l) hops_.emplace_back(memory);
 }
 
 template <class Index>
@@ -201,7 +204,7 @@ void combining_router<Index>::start(raw_vector<Index>&& indices, const std::byte
 template <class Index>
 void combining_router<Index>::combine(std::size_t l) {
     hop& at = hops_[l];
-    at.held.combine(strategy_at(l), at.lists, way_.owners.num_entries());
+    at.held.combine(strategy_at(l), at.lists, routing_.owners.num_entries());
     if (l < num_stages()) {
         if (at.held.is_sorted()) {
             find_runs(l);
@@ -221,14 +224,14 @@ void combining_router<Index>::combine_values(hop& at) {
     for (std::size_t l = 0; l < at.lists.size(); ++l) {
         const auto& list = at.lists[l];
         at.held.for_each_stretch(
-            l, list.indices, [&](std::size_t first, std::span<const position_t> places) {
+            l, list.indices, [&](std::size_t first, std::span<const position_t> positions) {
                 std::size_t failed_at = 0;
                 try {
                     kind_.operation->combine(at.values.data(), is_set.data(),
-                                             list.values + first * value_bytes(), places,
+                                             list.values + first * value_bytes(), positions,
                                              failed_at);
                 } catch (...) {
-                    throw operation_error(way_.here, list.indices[first + failed_at]);
+                    throw operation_error(routing_.here, list.indices[first + failed_at]);
                 }
             });
     }
@@ -238,12 +241,12 @@ void combining_router<Index>::combine_values(hop& at) {
 template <class Index>
 void combining_router<Index>::find_runs(std::size_t l) {
     hop& at = hops_[l];
-    const hop_finder hops(way_, l);
-    at.leaving.assign(way_.stages[l].destinations.size() + 1, {});
+    const hop_finder hops(routing_, l);
+    at.leaving.assign(routing_.stages[l].destinations.size() + 1, {});
     const auto& indices = at.held.indices();
     for (auto first = indices.begin(); first != indices.end();) {
-        const rank_t owner = way_.owners.owner(static_cast<count_t>(*first));
-        const count_t end = way_.owners.first(owner + 1);
+        const rank_t owner = routing_.owners.owner(static_cast<count_t>(*first));
+        const count_t end = routing_.owners.first(owner + 1);
         const auto last = std::partition_point(
             first, indices.end(), [&](Index index) { return static_cast<count_t>(index) < end; });
         auto& runs = at.leaving[hops.of(owner)];
@@ -262,17 +265,18 @@ void combining_router<Index>::find_runs(std::size_t l) {
 template <class Index>
 void combining_router<Index>::arrange(std::size_t l) {
     hop& at = hops_[l];
-    const hop_finder finder(way_, l);
-    hop_table table(finder, way_.owners, at.held.indices().size());
+    const hop_finder finder(routing_, l);
+    hop_table table(finder, routing_.owners, at.held.indices().size());
     const auto& indices = at.held.indices();
-    raw_vector<position_t> places(indices.size(), memory_);
-    std::vector<position_t> num_leaving(way_.stages[l].destinations.size() + 1);
+    raw_vector<position_t> positions(indices.size(), memory_);
+    std::vector<position_t> num_leaving(routing_.stages[l].destinations.size() + 1);
     // In two loops, so that neither waits for the other's chain.
     for (std::size_t i = 0; i < indices.size(); ++i)
-        places[i] = static_cast<position_t>(way_.owners.owner(static_cast<count_t>(indices[i])));
-    for (position_t& place : places) {
-        place = table.of(static_cast<rank_t>(place));
-        ++num_leaving[place];
+        positions[i] =
+            static_cast<position_t>(routing_.owners.owner(static_cast<count_t>(indices[i])));
+    for (position_t& position : positions) {
+        position = table.of(static_cast<rank_t>(position));
+        ++num_leaving[position];
     }
     at.leaving.assign(num_leaving.size(), {});
     position_t first = 0;
@@ -281,8 +285,8 @@ void combining_router<Index>::arrange(std::size_t l) {
         first += num_leaving[d];
         num_leaving[d] = first - num_leaving[d];
     }
-    for (position_t& place : places) place = num_leaving[place]++;
-    at.held.rearrange(std::move(places));
+    for (position_t& position : positions) position = num_leaving[position]++;
+    at.held.rearrange(std::move(positions));
 }
 
 template <class Index>
@@ -310,8 +314,8 @@ void combining_router<Index>::pack(std::size_t stage, std::size_t d, std::byte* 
     if (has_return_slots()) {
         std::byte* slot = to;
         for (const auto& [first, length] : runs) {
-            for (std::size_t place = first; place < first + length; ++place) {
-                const auto number = static_cast<position_t>(place);
+            for (std::size_t position = first; position < first + length; ++position) {
+                const auto number = static_cast<position_t>(position);
                 append(slot, &number, 1, sizeof number);
             }
         }
@@ -393,7 +397,7 @@ void combining_router<Index>::apply(std::byte* entries) const {
                 kind_.operation->apply(entries, values + first * value_bytes(),
                                        std::span<const count_t>(offsets.data(), length), failed_at);
             } catch (...) {
-                throw operation_error(way_.here, indices[first + failed_at]);
+                throw operation_error(routing_.here, indices[first + failed_at]);
             }
         }
     };
@@ -433,8 +437,8 @@ void combining_router<Index>::copy_replies(std::size_t l, std::size_t list, std:
         return;
     }
     at.held.for_each_stretch(
-        list, indices, [&](std::size_t first, std::span<const position_t> places) {
-            gather(to + first * item_bytes, at.replies.data(), places, item_bytes);
+        list, indices, [&](std::size_t first, std::span<const position_t> positions) {
+            gather(to + first * item_bytes, at.replies.data(), positions, item_bytes);
         });
 }
 
@@ -509,16 +513,17 @@ void combining_router<Index>::count(batch_statistics& result) const {
     result.arrived += static_cast<count_t>(owner.num_requests() - owner.lists[0].indices.size());
 }
 
-void count_message(const request_routing& way, std::size_t stage, std::size_t d,
+void count_message(const request_routing& routing, std::size_t stage, std::size_t d,
                    count_t num_requests, batch_statistics& result) {
-    result.stages.resize(way.num_stages());
+    result.stages.resize(routing.num_stages());
     auto& counted = result.stages[stage];
     if (num_requests == 0) {
         ++counted.empty_messages;
         return;
     }
-    const rank_t destination = way.stages[stage].destinations[d];
-    const bool leaves = way.regions.region_of(destination) != way.regions.region_of(way.here);
+    const rank_t destination = routing.stages[stage].destinations[d];
+    const bool leaves =
+        routing.regions.region_of(destination) != routing.regions.region_of(routing.here);
     counted.sent += {1, num_requests, leaves ? 1 : 0, leaves ? num_requests : 0};
 }
 
@@ -535,9 +540,9 @@ std::vector<count_t> combining_router<Index>::positions_at(std::size_t l,
         return positions;
     }
     hops_[l].held.for_each_stretch(list, indices,
-                                   [&](std::size_t, std::span<const position_t> places) {
-                                       for (const position_t place : places)
-                                           positions.push_back(of_held[place]);
+                                   [&](std::size_t, std::span<const position_t> of_list) {
+                                       for (const position_t position : of_list)
+                                           positions.push_back(of_held[position]);
                                    });
     return positions;
 }
@@ -548,19 +553,19 @@ template <class Index>
 plan combining_router<Index>::make_plan() const {
     const std::size_t last = num_stages() - 1;
     plan::contents result;
-    result.rank = way_.here;
-    result.num_ranks = way_.regions.num_ranks();
-    result.route_name = way_.r->name();
+    result.rank = routing_.here;
+    result.num_ranks = routing_.regions.num_ranks();
+    result.route_name = routing_.r->name();
     result.is_deduplicated = kind_.combine.strategy != combining::none && kind_.combine.locally &&
                              kind_.combine.on_the_way;
-    result.num_items = way_.owners.size(way_.here);
+    result.num_items = routing_.owners.size(routing_.here);
     result.num_slots = static_cast<count_t>(hops_[0].num_requests());
     result.stages.resize(num_stages());
     count_t num_positions = result.num_items;
     std::vector<count_t> of_next;  // positions of what hop s + 1 holds
     for (std::size_t s = num_stages(); s-- > 0;) {
         plan_stage& stage = result.stages[last - s];
-        const auto& sources = way_.stages[s].sources;
+        const auto& sources = routing_.stages[s].sources;
         for (std::size_t i = 0; i < sources.size(); ++i) {
             auto positions = positions_at(s + 1, of_next, i + 1);
             if (!positions.empty()) stage.sends.push_back({sources[i], std::move(positions)});
@@ -572,7 +577,7 @@ plan combining_router<Index>::make_plan() const {
         for (const auto& [first, length] : at.leaving.back()) {
             for (std::size_t k = 0; k < length; ++k) of_held[first + k] = *next_stayed++;
         }
-        const auto& destinations = way_.stages[s].destinations;
+        const auto& destinations = routing_.stages[s].destinations;
         for (std::size_t d = 0; d < destinations.size(); ++d) {
             const count_t num_received = num_requests(s, d);
             if (num_received == 0) continue;

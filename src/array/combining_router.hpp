@@ -30,7 +30,7 @@ struct packed_requests {
 };
 
 /// @brief Holds requests, combines them, packs them for the next hop, takes what came; and brings
-/// replies back along the same way.
+/// replies back along the same route.
 ///
 ///     hop 0  own requests, combined            indices this rank holds before stage 0
 ///     hop s  what stayed in stage s - 1, and what came from each source, combined
@@ -48,9 +48,9 @@ struct packed_requests {
 template <class Index>
 class combining_router {
   public:
-    /// @param way     borrowed, as is the operation
-    /// @param memory  must outlive the router
-    combining_router(const request_routing& way, const request_kind& kind,
+    /// @param routing  borrowed, as is the operation
+    /// @param memory   must outlive the router
+    combining_router(const request_routing& routing, const request_kind& kind,
                      std::pmr::memory_resource* memory = std::pmr::new_delete_resource());
 
     /// @brief Combines this rank's own requests.
@@ -119,7 +119,7 @@ class combining_router {
     class hop_finder;
     class hop_table;
 
-    std::size_t num_stages() const noexcept { return way_.num_stages(); }
+    std::size_t num_stages() const noexcept { return routing_.num_stages(); }
     bool has_values() const noexcept { return kind_.operation != nullptr; }
     std::size_t value_bytes() const noexcept;
     bool has_return_slots() const noexcept;
@@ -135,7 +135,7 @@ class combining_router {
     std::vector<count_t> positions_at(std::size_t l, const std::vector<count_t>& of_held,
                                       std::size_t list) const;
 
-    const request_routing& way_;
+    const request_routing& routing_;
     request_kind kind_;
     std::pmr::memory_resource* memory_;
     count_t first_entry_;
@@ -145,7 +145,7 @@ class combining_router {
 };
 
 /// @brief Counts the message to a stage's d-th destination, of requests of any kinds together.
-void count_message(const request_routing& way, std::size_t stage, std::size_t d,
+void count_message(const request_routing& routing, std::size_t stage, std::size_t d,
                    count_t num_requests, batch_statistics& result);
 
 extern template class combining_router<std::uint32_t>;

@@ -123,14 +123,14 @@ class array_engine {
     /// Yes; blocks.
     void run(const array_batch& batch);
 
-    /// @brief Sends requests to their owners and keeps the way.
+    /// @brief Sends requests to their owners and keeps their routing.
     /// @return its items are this rank's entries, its slots the requests
     /// @par Collective
     /// Yes; blocks.
     neighbor prepare(std::span<const count_t> indices);
 
     /// @brief How what carries prepared batches is set up: for both directions.
-    neighbor_options way_options() const;
+    neighbor_options exchange_options() const;
 
     /// @brief Counts the prepared batches that are active.
     void add_active(int change) noexcept;
@@ -148,10 +148,10 @@ class array_engine {
     std::unique_ptr<implementation> state_;
 };
 
-/// @brief Where the requests of a batch go if nothing is combined: for each its own place at the owner.
+/// @brief Where the requests of a batch go if nothing is combined: for each its own position at the owner.
 struct multi_sf {
-    std::vector<count_t> offsets;  ///< by entry of this rank, its first place, and the end
-    neighbor requests;             ///< its items are the requests, its slots the places
+    std::vector<count_t> offsets;  ///< by entry of this rank, its first position, and the end
+    neighbor requests;             ///< its items are the requests, its slots the positions
 };
 
 /// @par Collective

@@ -14,7 +14,7 @@
 
 namespace crossdock {
 
-/// @brief A place among combined requests; a rank handles fewer than 2^32 of a batch at a time.
+/// @brief A position among combined requests; a rank handles fewer than 2^32 of a batch at a time.
 using position_t = std::uint32_t;
 
 /// @brief What a batch of writes or updates does with its values.
@@ -42,7 +42,7 @@ class value_operation {
 
     /// @brief into[p] = op(into[p], from[k]) for every k in order, p = positions[k]; a plain copy where
     /// p is not set yet.
-    /// @param is_set     by place; not read if the values were filled with the identity
+    /// @param is_set     by position; not read if the values were filled with the identity
     /// @param failed_at  the k where the operation threw, if it did
     virtual void combine(std::byte* into, std::uint8_t* is_set, const std::byte* from,
                          std::span<const position_t> positions, std::size_t& failed_at) const = 0;
