@@ -48,7 +48,8 @@ class alltoallv_transport final : public batch_transport {
 
     std::vector<const std::byte*> exchange_requests(std::size_t) override {
         std::vector<int> counts(sent_.back().counts.size());
-        // Others may wait for what this rank forwards until they come here; afterwards they are here.
+        // Others may wait for what this rank forwards until they come here; afterwards they are
+        // here.
         MPI_Request request = MPI_REQUEST_NULL;
         CROSSDOCK_MPI(MPI_Ialltoall(sent_.back().counts.data(), 1, MPI_INT, counts.data(), 1,
                                     MPI_INT, comm_.get(), &request));

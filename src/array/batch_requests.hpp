@@ -21,7 +21,7 @@ using request_counts = std::array<count_t, num_request_types>;
 
 /// @brief One rank's part of a batch, without the sending: a router for each kind of requests.
 ///
-///     message     writes | updates | reads     each as its router packs it, with no bytes if there are none
+///     message     writes | updates | reads     each as its router packs it
 ///
 /// Invariant: a kind that was not started has no router, and no requests in any message.
 template <class Index>
@@ -32,7 +32,8 @@ class batch_requests {
     batch_requests(const request_routing& routing, std::pmr::memory_resource* memory)
         : routing_(routing), memory_(memory) {}
 
-    /// @brief Combines this rank's own requests of a kind; those it was started with before are gone.
+    /// @brief Combines this rank's own requests of a kind; those it was started with before are
+    /// gone.
     /// @param values  of `indices`; not kept
     /// @throws as `to_indices` and `request_hop::take`
     void start(request_type type, const request_kind& kind, std::span<const count_t> indices,

@@ -21,8 +21,8 @@ struct batch_setup {
 
 class batch_transport;
 
-/// @brief A number for the kinds of requests and the operations of a batch, which must be the same on
-/// all ranks.
+/// @brief A number for the kinds of requests and the operations of a batch, which must be the same
+/// on all ranks.
 std::int64_t vote_of(const array_batch& batch);
 
 /// @brief What is meant by that, in the text of an error.

@@ -49,8 +49,8 @@ class combined_requests {
     /// @brief Moves index i to position `new_positions[i]`; the result counts as unsorted.
     void rearrange(raw_vector<position_t>&& new_positions);
 
-    /// @brief Calls `use(first, positions)` for stretches of list `l`: the positions among the indices of
-    /// its requests `first`, `first` + 1, …
+    /// @brief Calls `use(first, positions)` for stretches of list `l`: the positions among the
+    /// indices of its requests `first`, `first` + 1, …
     template <class Use>
     void for_each_stretch(std::size_t l, std::span<const Index> list, Use&& use) const {
         if (!positions_.empty()) {

@@ -26,9 +26,9 @@ struct packed_requests {
 ///     hop s  what stayed in stage s - 1, and what came from each source, combined
 ///     hop S  requests for entries of this rank
 ///
-/// Every `request_hop` remembers how its lists were combined, so that replies are split the same way
-/// back. Invariant: before stage s the hops 0 … s hold requests, and on the way back the hops s … S
-/// hold replies, or the entries do.
+/// Every `request_hop` remembers how its lists were combined, so that replies are split the same
+/// way back. Invariant: before stage s the hops 0 … s hold requests, and on the way back the hops s
+/// … S hold replies, or the entries do.
 ///
 /// | state | legal calls |
 /// |---|---|
@@ -67,7 +67,8 @@ class combining_router {
     /// @brief Takes what came from every source of the stage, in their order, and combines it.
     void take(std::size_t stage, std::span<const packed_requests> from_sources);
 
-    /// @brief Brings writes and updates into this rank's entries, in the order of ranks they came from.
+    /// @brief Brings writes and updates into this rank's entries, in the order of ranks they came
+    /// from.
     void apply(std::byte* entries) const;
 
     /// @brief The entries that `apply` would change, as offsets in this rank's part.
@@ -91,7 +92,8 @@ class combining_router {
     /// @brief Adds to the counts of `batch_statistics`, but for what was sent: `count_message`.
     void count(batch_statistics& result) const;
 
-    /// @brief The plan that does this again: forward it brings what was read, in reverse it updates.
+    /// @brief The plan that does this again: forward it brings what was read, in reverse it
+    /// updates.
     plan make_plan() const;
 
   private:

@@ -12,7 +12,8 @@ namespace crossdock {
 
 /// @brief Finds the entries of one rank by their global indices, and reads or changes them.
 ///
-/// Invariant: all indices it is called with are of this rank's entries, which begin at `first_index`.
+/// Invariant: all indices it is called with are of this rank's entries, which begin at
+/// `first_index`.
 template <class Index>
 class entry_owner {
   public:

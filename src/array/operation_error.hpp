@@ -7,7 +7,8 @@
 
 namespace crossdock {
 
-/// @brief The exception that is being handled, with the rank and the index where an operation threw it.
+/// @brief The exception that is being handled, with the rank and the index where an operation threw
+/// it.
 ///
 /// An `error` keeps its code; anything else is the user's mistake, errc::invalid_argument.
 /// @pre called in a handler

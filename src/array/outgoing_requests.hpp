@@ -12,7 +12,8 @@
 
 namespace crossdock {
 
-/// @brief The positions of the requests that go to each destination of a stage, and of those that stay.
+/// @brief The positions of the requests that go to each destination of a stage, and of those that
+/// stay.
 ///
 ///     rank 0 on cyclic:2x2, locality, an entry on each rank     held {0 1 2 3}
 ///     stage 0, with the destination 1                           to(0) {1} {3}   staying() {0} {2}

@@ -38,8 +38,9 @@ std::vector<delivery> deliveries_of(const position_list& positions, count_t num_
     return sorted;
 }
 
-// Walks from the owner's hop back to hop 0. Invariant: `of_held_` has the plan's position of the value
-// for everything that is held at the hop behind, and the plan so far has `num_positions_` positions.
+// Walks from the owner's hop back to hop 0. Invariant: `of_held_` has the plan's position of the
+// value for everything that is held at the hop behind, and the plan so far has `num_positions_`
+// positions.
 template <class Index>
 class plan_writer {
   public:
@@ -57,7 +58,8 @@ class plan_writer {
     }
 
   private:
-    // What came from a source goes back there; what stayed or went to a destination comes from there.
+    // What came from a source goes back there; what stayed or went to a destination comes from
+    // there.
     void write_stage(std::size_t s, plan_stage& stage) {
         const auto& [destinations, sources] = routing_.stages[s];
         for (std::size_t i = 0; i < sources.size(); ++i) {

@@ -9,11 +9,11 @@
 
 namespace crossdock {
 
-/// @brief The plan that carries a batch of reads out again: forward it brings what was read, in reverse
-/// it updates.
+/// @brief The plan that carries a batch of reads out again: forward it brings what was read, in
+/// reverse it updates.
 ///
-/// Its items are this rank's entries, its slots the rank's own requests, in their order. Its first stage
-/// is the last that the requests took: replies travel from the owners back.
+/// Its items are this rank's entries, its slots the rank's own requests, in their order. Its first
+/// stage is the last that the requests took: replies travel from the owners back.
 /// @param hops  all hops of one rank, after the requests have reached their owners
 template <class Index>
 plan write_plan(const request_routing& routing, const request_kind& kind,

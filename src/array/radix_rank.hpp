@@ -15,14 +15,16 @@
 
 namespace crossdock {
 
-/// @brief Sorts indices and says the how-manieth each is: by a table of all that may occur where they are
-/// dense, else by a radix sort from the lowest digit up.
+/// @brief Sorts indices and finds the position of each among the sorted ones.
+///
+/// Where indices are dense it uses a table of all indices that may occur, otherwise a radix sort
+/// from the lowest digit up.
 ///
 ///     5 2 5 9   sorted 2 5 9   positions 1 0 1 2
 ///
 /// @par Complexity
-/// A table takes up to 8 numbers for each index and two passes over them. The radix sort takes twice the
-/// indices with their numbers, and a pass for every 11 bits.
+/// A table takes up to 8 numbers for each index and two passes over them. The radix sort takes
+/// twice the indices with their numbers, and a pass for every 11 bits.
 template <class Index>
 class radix_rank {
   public:

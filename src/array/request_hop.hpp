@@ -20,11 +20,13 @@ namespace crossdock {
 ///     hop 1 of rank 2 on hypercube, 4 ranks, an entry on each
 ///     lists {2 3} of its own, {3} of rank 0     held {2 3}     outgoing: 2 stays, 3 goes to rank 3
 ///
-/// The first list is what stayed, or at hop 0 the rank's own requests; the others are of one source each.
-/// Invariant, once lists were taken where `request_kind::is_combined_at`: every request has a position in
-/// `held()`; there is a value for each position if the kind has values; and before the owner's hop,
-/// `outgoing()` covers all positions. A reply is for a position, too, and so finds its way to every
-/// request that has the position.
+/// The first list is what stayed, or at hop 0 the rank's own requests; the others are of one source
+/// each.
+///
+/// Invariant, once lists were taken where `request_kind::is_combined_at`: every request has a
+/// position in `held()`; there is a value for each position if the kind has values; and before the
+/// owner's hop, `outgoing()` covers all positions. A reply is for a position, too, and so finds its
+/// way to every request that has the position.
 template <class Index>
 class request_hop {
   public:
@@ -57,7 +59,8 @@ class request_hop {
     request_list<Index> stay();
 
     /// @brief Takes the replies to what stayed, the first of all replies.
-    /// @param write  called with where to write them, in the order of `stay()`; not if nothing stayed
+    /// @param write  called with where to write them, in the order of `stay()`; not if nothing
+    /// stayed
     template <class Write>
     void take_stayed_replies(Write&& write);
 

@@ -12,7 +12,8 @@
 
 namespace crossdock {
 
-/// @brief Copies of some entries. Invariant: one for each offset, as it was when the object was made.
+/// @brief Copies of some entries. Invariant: one for each offset, as it was when the object was
+/// made.
 class saved_entries {
   public:
     /// @param offsets  of entries; may name one repeatedly

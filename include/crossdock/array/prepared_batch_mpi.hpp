@@ -29,12 +29,12 @@ struct gathered_values {
 /// | active | `test`, `wait` | `test` that returns true, `wait`: idle |
 /// | moved from | destruction, assignment | |
 ///
-/// It may outlive the array, which may be closed, too; the entries live as long as either. The communicator stays
-/// open.
+/// It may outlive the array, which may be closed, too; the entries live as long as either. The
+/// communicator stays open.
 ///
 /// Several prepared batches of an array may be active at once if none of them updates. All rules of
-/// `neighbor` hold: in particular, an array that is too short is an error of this rank alone, and an
-/// operation must not throw. An operation of another batch must not start one.
+/// `neighbor` hold: in particular, an array that is too short is an error of this rank alone, and
+/// an operation must not throw. An operation of another batch must not start one.
 ///
 /// | PetscSF | here |
 /// |---|---|
@@ -119,8 +119,8 @@ class prepared_batch {
 
     /// @brief Brings the values of all requests to where their entries are, each by itself.
     /// @par Collective
-    /// Yes; blocks. The first call of `gather`, `scatter` or `fetch_and_update` plans a second exchange, in
-    /// which nothing is combined.
+    /// Yes; blocks. The first call of `gather`, `scatter` or `fetch_and_update` plans a second
+    /// exchange, in which nothing is combined.
     gathered_values<T> gather(std::span<const T> values);
 
     /// @brief Brings a value to each request: the reverse of `gather`.

@@ -1,5 +1,5 @@
-// Stands between the library and MPI, hence a program of its own: what a batch says it sent is compared
-// with the calls it made, and with what is counted without MPI.
+// Stands between the library and MPI, hence a program of its own: what a batch says it sent is
+// compared with the calls it made, and with what is counted without MPI.
 #include <array>
 #include <memory>
 #include <vector>

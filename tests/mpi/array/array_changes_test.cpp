@@ -1,4 +1,5 @@
-// Writes and updates of every type and by every rule, in batches and in steps, against a serial array.
+// Writes and updates of every type and by every rule, in batches and in steps, against a serial
+// array.
 #include <array>
 #include <limits>
 #include <map>

@@ -1,4 +1,5 @@
-// What is wrong on one rank must be told to all, whatever carries the batch, and must change nothing.
+// What is wrong on one rank must be told to all, whatever carries the batch, and must change
+// nothing.
 #include <fmt/format.h>
 
 #include <functional>
@@ -440,7 +441,8 @@ TEST_F(ArrayFaults, AChoiceOfWritesMayThrow) {
         };
         int_array a(comm, num_entries, options);
         fill(a);
-        // 1 of the first rank and 2 of the last meet somewhere; where there is one, both are its own.
+        // 1 of the first rank and 2 of the last meet somewhere; where there is one, both are its
+        // own.
         indices where{1};
         values what{rank == 0 ? 1 : 2};
         if (rank != 0 && rank != last_rank) where.clear(), what.clear();

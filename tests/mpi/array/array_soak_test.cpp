@@ -1,6 +1,6 @@
-// Two thousand batches, of several arrays in turn and among neighbor exchanges, leave nothing behind: no
-// message, and no memory. Replaces the global allocation functions to count bytes and to refuse them,
-// hence a program of its own.
+// Two thousand batches, of several arrays in turn and among neighbor exchanges, leave nothing
+// behind: no message, and no memory. Replaces the global allocation functions to count bytes and to
+// refuse them, hence a program of its own.
 #include <limits>
 #include <memory>
 #include <stdexcept>

@@ -90,7 +90,8 @@ struct changes {
     std::vector<T> values;
 };
 
-/// @brief Up to `most` requests of every rank, known to all; half of them for the first four entries.
+/// @brief Up to `most` requests of every rank, known to all; half of them for the first four
+/// entries.
 template <class T, class MakeValue>
 std::vector<changes<T>> draw_changes(rank_t num_ranks, count_t num_entries, std::uint64_t seed,
                                      std::uint64_t most, MakeValue&& make_value) {

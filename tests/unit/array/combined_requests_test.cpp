@@ -140,7 +140,8 @@ TEST(CombinedRequests, TellWideIndicesApartThatShareTheirLowerHalf) {
         {{7, 4294967303, 8589934599}, {4294967295, 4294967296, 4294967303}}, 3 * two_to_32);
 }
 
-// The next request is at once, a few positions on, or far behind; the last is the very last position.
+// The next request is at once, a few positions on, or far behind; the last is the very last
+// position.
 TEST(CombinedRequests, AreFoundAgainAtAllDistances) {
     std::vector<std::uint32_t> all(1000);
     for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::uint32_t>(3 * i);

@@ -9,8 +9,8 @@ namespace {
 
 using index_list = std::vector<std::uint32_t>;
 
-// Rank 0 of four with two entries each. In stage 0 it keeps what is for ranks 0 and 2, and sends what is
-// for ranks 1 and 3 to rank 1.
+// Rank 0 of four with two entries each. In stage 0 it keeps what is for ranks 0 and 2, and sends
+// what is for ranks 1 and 3 to rank 1.
 class RequestHop : public testing::Test {
   protected:
     request_hop<std::uint32_t> make(const request_kind& kind, std::size_t number) const {
