@@ -1,10 +1,10 @@
-// Stands between the library and MPI, hence a program of its own: what a batch says it sent is compared
-// with the calls it made, and with what is counted without MPI.
+// Stands between the library and MPI, hence a program of its own: what a batch says it sent is
+// compared with the calls it made, and with what is counted without MPI.
 #include <array>
 #include <memory>
 #include <vector>
 
-#include "array/ways.hpp"
+#include "array/variants.hpp"
 #include "crossdock/array/plan_batch.hpp"
 #include "crossdock/model/machine_mpi.hpp"
 #include "support/topologies.hpp"
@@ -165,10 +165,10 @@ class ArrayCalls : public testing::Test {
 
     // Messages to all partners of all stages.
     int num_partners(const std::string& route_name, const topology& regions) const {
-        const auto way = make_route(route_name, regions);
+        const auto taken = make_route(route_name, regions);
         std::size_t result = 0;
-        for (int s = 0; s < way->num_stages(); ++s)
-            result += way->partners(rank, s).destinations.size();
+        for (int s = 0; s < taken->num_stages(); ++s)
+            result += taken->partners(rank, s).destinations.size();
         return static_cast<int>(result);
     }
 
@@ -185,11 +185,11 @@ count_t messages_of(const batch_statistics& batch) {
 
 TEST_F(ArrayCalls, ABatchThatCannotThrowCallsNoCollective) {
     const auto all = draw(1);
-    for (const auto& way : test::ways_of_any_operation(num_ranks)) {
-        if (way.transport != array_transport::routed) continue;
-        SCOPED_TRACE(way.name);
-        distributed_array<int> a(comm, num_entries, way.options<int>(overwrite::minimum));
-        const int num_messages = num_partners(way.route, way.regions);
+    for (const auto& variant : test::variants_of_any_operation(num_ranks)) {
+        if (variant.transport != array_transport::routed) continue;
+        SCOPED_TRACE(variant.name);
+        distributed_array<int> a(comm, num_entries, variant.options<int>(overwrite::minimum));
+        const int num_messages = num_partners(variant.route, variant.regions);
 
         const auto writing =
             watch([&] { a.write(own(all).indices, std::span<const int>(own(all).values)); });
@@ -219,10 +219,10 @@ TEST_F(ArrayCalls, ABatchThatCannotThrowCallsNoCollective) {
 TEST_F(ArrayCalls, ABatchThatMayThrowReducesOnce) {
     const auto all = draw(2);
     const auto may_throw = [](const int& x, const int& y) { return x + y; };
-    for (const auto& way : test::few_ways(num_ranks)) {
-        if (way.transport != array_transport::routed) continue;
-        SCOPED_TRACE(way.name);
-        auto options = way.options<int>(overwrite::user);
+    for (const auto& variant : test::few_variants(num_ranks)) {
+        if (variant.transport != array_transport::routed) continue;
+        SCOPED_TRACE(variant.name);
+        auto options = variant.options<int>(overwrite::user);
         options.choose = may_throw;
         distributed_array<int> a(comm, num_entries, options);
         for (const auto& one :
@@ -240,9 +240,9 @@ TEST_F(ArrayCalls, ABatchThatMayThrowReducesOnce) {
 
 TEST_F(ArrayCalls, APreparedBatchCallsNoCollectiveWhenItRuns) {
     const auto all = draw(3);
-    for (const auto& way : test::few_ways(num_ranks)) {
-        SCOPED_TRACE(way.name);
-        distributed_array<int> a(comm, num_entries, way.options<int>());
+    for (const auto& variant : test::few_variants(num_ranks)) {
+        SCOPED_TRACE(variant.name);
+        distributed_array<int> a(comm, num_entries, variant.options<int>());
         auto p = a.prepare(own(all).indices);
         std::vector<int> out(own(all).indices.size());
         for (const auto& one : {watch([&] { p.read(std::span(out)); }), watch([&] {

@@ -1,4 +1,5 @@
-// What is wrong on one rank must be told to all, whatever carries the batch, and must change nothing.
+// What is wrong on one rank must be told to all, whatever carries the batch, and must change
+// nothing.
 #include <fmt/format.h>
 
 #include <functional>
@@ -6,15 +7,15 @@
 #include <new>
 #include <stdexcept>
 
-#include "array/ways.hpp"
+#include "array/variants.hpp"
 #include "support/thrown_by.hpp"
 
 namespace crossdock::array_faults_test {
 namespace {
 
-using test::array_routing;
-using test::few_ways;
-using test::few_ways_of_any_operation;
+using test::array_variant;
+using test::few_variants;
+using test::few_variants_of_any_operation;
 using test::read_all;
 using test::thrown_by;
 
@@ -65,10 +66,10 @@ class ArrayFaults : public testing::Test {
     }
 
     template <class Use>
-    void with_arrays(const std::vector<array_routing>& ways, Use&& use) {
-        for (const auto& way : ways) {
-            SCOPED_TRACE(way.name);
-            int_array a(comm, num_entries, way.options<int>());
+    void with_arrays(const std::vector<array_variant>& variants, Use&& use) {
+        for (const auto& variant : variants) {
+            SCOPED_TRACE(variant.name);
+            int_array a(comm, num_entries, variant.options<int>());
             use(a);
             a.close();
         }
@@ -94,7 +95,7 @@ class ArrayFaults : public testing::Test {
 // Indices and lengths.
 
 TEST_F(ArrayFaults, AnIndexOutsideIsNamedWithItsRank) {
-    with_arrays(few_ways(num_ranks), [&](int_array& a) {
+    with_arrays(few_variants(num_ranks), [&](int_array& a) {
         for (const count_t bad :
              {num_entries, std::numeric_limits<count_t>::min(), (count_t{1} << 32) + 1}) {
             const auto text = [&](rank_t faulty) {
@@ -140,7 +141,7 @@ TEST_F(ArrayFaults, AnIndexOutsideIsNamedWithItsRank) {
 }
 
 TEST_F(ArrayFaults, AQueuedIndexOutsideIsHeardByTheStep) {
-    with_arrays(few_ways(num_ranks), [&](int_array& a) {
+    with_arrays(few_variants(num_ranks), [&](int_array& a) {
         const auto text = [&](rank_t faulty) {
             return fmt::format("request 1 of rank {} is for index 11, outside [0, 11)", faulty);
         };
@@ -174,7 +175,7 @@ TEST_F(ArrayFaults, AQueuedIndexOutsideIsHeardByTheStep) {
 }
 
 TEST_F(ArrayFaults, LengthsThatDifferAreNamedWithTheirRank) {
-    with_arrays(few_ways(num_ranks), [&](int_array& a) {
+    with_arrays(few_variants(num_ranks), [&](int_array& a) {
         const auto text = [](rank_t faulty) {
             return fmt::format("rank {} has 2 indices and 1 values", faulty);
         };
@@ -207,7 +208,7 @@ TEST_F(ArrayFaults, LengthsThatDifferAreNamedWithTheirRank) {
 }
 
 TEST_F(ArrayFaults, TheLowestOfSeveralFaultyRanksIsHeard) {
-    with_arrays(few_ways(num_ranks), [&](int_array& a) {
+    with_arrays(few_variants(num_ranks), [&](int_array& a) {
         fill(a);
         const error heard = thrown_by([&] { a.write(indices{20 + rank}, values{1}); });
         EXPECT_EQ(heard.code(), errc::index_out_of_range);
@@ -217,7 +218,7 @@ TEST_F(ArrayFaults, TheLowestOfSeveralFaultyRanksIsHeard) {
 }
 
 TEST_F(ArrayFaults, OfSeveralFaultsOfARankTheFirstIsHeardLengthsThenWritesUpdatesReads) {
-    with_arrays(few_ways(num_ranks), [&](int_array& a) {
+    with_arrays(few_variants(num_ranks), [&](int_array& a) {
         fill(a);
         int found = 0;
         const auto refused_index = [&](const std::function<void()>& queue) {
@@ -245,7 +246,7 @@ TEST_F(ArrayFaults, OfSeveralFaultsOfARankTheFirstIsHeardLengthsThenWritesUpdate
 
 TEST_F(ArrayFaults, AFaultOfARankIsHeardRatherThanThatRanksAskForDifferentThings) {
     if (num_ranks == 1) GTEST_SKIP() << "one rank agrees with itself";
-    with_arrays(few_ways(num_ranks), [&](int_array& a) {
+    with_arrays(few_variants(num_ranks), [&](int_array& a) {
         fill(a);
         const error heard = thrown_by([&] {
             values out(1);
@@ -260,7 +261,7 @@ TEST_F(ArrayFaults, AFaultOfARankIsHeardRatherThanThatRanksAskForDifferentThings
 
 TEST_F(ArrayFaults, RanksMustAskForTheSame) {
     if (num_ranks == 1) GTEST_SKIP() << "one rank agrees with itself";
-    with_arrays(few_ways(num_ranks), [&](int_array& a) {
+    with_arrays(few_variants(num_ranks), [&](int_array& a) {
         values out(1);
         const std::vector<std::function<void()>> calls{
             [&] { a.read(indices{1}, std::span(out)); },
@@ -309,7 +310,7 @@ TEST_F(ArrayFaults, TwoOperationsOfTheUserAreNotTheSame) {
     if (num_ranks == 1) GTEST_SKIP() << "one rank agrees with itself";
     const auto first = [](const int& a, const int& b) noexcept { return a + b; };
     const auto second = [](const int& a, const int& b) noexcept { return a + b; };
-    with_arrays(few_ways_of_any_operation(num_ranks), [&](int_array& a) {
+    with_arrays(few_variants_of_any_operation(num_ranks), [&](int_array& a) {
         fill(a);
         const error heard = thrown_by([&] {
             if (rank == 0) {
@@ -340,13 +341,13 @@ void expect_refusal(const error& heard) {
 }
 
 TEST_F(ArrayFaults, AnOperationMayThrowWhileARankCombinesItsOwn) {
-    auto ways = few_ways_of_any_operation(num_ranks);
-    std::erase_if(ways, [](const auto& way) {
-        return way.transport == array_transport::plain || !way.combine.locally ||
-               way.combine.strategy == combining::none;
+    auto variants = few_variants_of_any_operation(num_ranks);
+    std::erase_if(variants, [](const auto& variant) {
+        return variant.transport == array_transport::plain || !variant.combine.locally ||
+               variant.combine.strategy == combining::none;
     });
-    ASSERT_GE(ways.size(), 2U);
-    with_arrays(ways, [&](int_array& a) {
+    ASSERT_GE(variants.size(), 2U);
+    with_arrays(variants, [&](int_array& a) {
         for (const rank_t faulty : {0, num_ranks / 2, last_rank}) {
             fill(a);
             const values own = rank == faulty ? values{1, 2} : values{40, 80};
@@ -362,9 +363,9 @@ TEST_F(ArrayFaults, AnOperationMayThrowWhileARankCombinesItsOwn) {
 
 TEST_F(ArrayFaults, AnOperationMayThrowOnTheWay) {
     if (num_ranks == 1) GTEST_SKIP() << "one rank meets nobody";
-    for (const auto& way : test::ways_of_any_operation(num_ranks)) {
-        SCOPED_TRACE(way.name);
-        int_array a(comm, num_entries, way.options<int>());
+    for (const auto& variant : test::variants_of_any_operation(num_ranks)) {
+        SCOPED_TRACE(variant.name);
+        int_array a(comm, num_entries, variant.options<int>());
         for (const count_t index : {count_t{0}, num_entries - 1}) {
             // A rank's own values are for different entries. It throws wherever those of two ranks
             // meet: on the way, where they are combined there, else at the entry, which is negative
@@ -388,7 +389,7 @@ TEST_F(ArrayFaults, AnOperationMayThrowOnTheWay) {
 }
 
 TEST_F(ArrayFaults, AnOperationMayThrowAtAnOwnerAfterOthersHaveChanged) {
-    with_arrays(test::few_ways_of_any_operation(num_ranks), [&](int_array& a) {
+    with_arrays(test::few_variants_of_any_operation(num_ranks), [&](int_array& a) {
         for (const count_t bad : {count_t{0}, num_entries / 2, num_entries - 1}) {
             fill(a);
             // All entries change, and the bad one throws with what it is.
@@ -411,7 +412,7 @@ TEST_F(ArrayFaults, AnOperationMayThrowAtAnOwnerAfterOthersHaveChanged) {
 }
 
 TEST_F(ArrayFaults, AStepThatThrowsUndoesItsWrites) {
-    with_arrays(few_ways_of_any_operation(num_ranks), [&](int_array& a) {
+    with_arrays(few_variants_of_any_operation(num_ranks), [&](int_array& a) {
         fill(a);
         int found = -1;
         a.write(3, 1);
@@ -431,16 +432,17 @@ TEST_F(ArrayFaults, AStepThatThrowsUndoesItsWrites) {
 }
 
 TEST_F(ArrayFaults, AChoiceOfWritesMayThrow) {
-    for (const auto& way : test::ways_of_any_operation(num_ranks)) {
-        SCOPED_TRACE(way.name);
-        auto options = way.options<int>(overwrite::user);
+    for (const auto& variant : test::variants_of_any_operation(num_ranks)) {
+        SCOPED_TRACE(variant.name);
+        auto options = variant.options<int>(overwrite::user);
         options.choose = [](const int& x, const int& y) {
             if (x + y == 3) throw std::runtime_error("these must not meet");
             return std::max(x, y);
         };
         int_array a(comm, num_entries, options);
         fill(a);
-        // 1 of the first rank and 2 of the last meet somewhere; where there is one, both are its own.
+        // 1 of the first rank and 2 of the last meet somewhere; where there is one, both are its
+        // own.
         indices where{1};
         values what{rank == 0 ? 1 : 2};
         if (rank != 0 && rank != last_rank) where.clear(), what.clear();
@@ -452,7 +454,7 @@ TEST_F(ArrayFaults, AChoiceOfWritesMayThrow) {
 }
 
 TEST_F(ArrayFaults, ErrorsOfAnOperationKeepTheirCode) {
-    with_arrays(few_ways_of_any_operation(num_ranks), [&](int_array& a) {
+    with_arrays(few_variants_of_any_operation(num_ranks), [&](int_array& a) {
         fill(a);
         const error heard = thrown_by([&] {
             a.update(indices{1}, values{1}, [](const int&, const int&) -> int {
@@ -473,7 +475,7 @@ TEST_F(ArrayFaults, ErrorsOfAnOperationKeepTheirCode) {
 }
 
 TEST_F(ArrayFaults, AnOperationMustNotMakeRequests) {
-    with_arrays(few_ways_of_any_operation(num_ranks), [&](int_array& a) {
+    with_arrays(few_variants_of_any_operation(num_ranks), [&](int_array& a) {
         int found = 0;
         values out(1);
         auto p = a.prepare(indices{1});
@@ -512,7 +514,7 @@ TEST_F(ArrayFaults, AnOperationMustNotMakeRequests) {
 // States.
 
 TEST_F(ArrayFaults, NoBatchMayRunWhileAPreparedOneIsActive) {
-    with_arrays(few_ways(num_ranks), [&](int_array& a) {
+    with_arrays(few_variants(num_ranks), [&](int_array& a) {
         auto p = a.prepare(indices{3, 4});
         values out(2), other(1);
         const std::vector<std::function<void()>> calls{
@@ -533,7 +535,7 @@ TEST_F(ArrayFaults, NoBatchMayRunWhileAPreparedOneIsActive) {
 }
 
 TEST_F(ArrayFaults, OneRankWithAnActiveBatchStopsAll) {
-    with_arrays(few_ways(num_ranks), [&](int_array& a) {
+    with_arrays(few_variants(num_ranks), [&](int_array& a) {
         auto p = a.prepare(indices{3, 4});
         fill(a);
         values out(2);
@@ -549,7 +551,7 @@ TEST_F(ArrayFaults, OneRankWithAnActiveBatchStopsAll) {
 }
 
 TEST_F(ArrayFaults, AClosedArrayRefusesRequests) {
-    with_arrays(few_ways(num_ranks), [&](int_array& a) {
+    with_arrays(few_variants(num_ranks), [&](int_array& a) {
         a.step();
         a.close();
         for (const auto& call : std::vector<std::function<void()>>{

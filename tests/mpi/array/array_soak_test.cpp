@@ -1,11 +1,11 @@
-// Two thousand batches, of several arrays in turn and among neighbor exchanges, leave nothing behind: no
-// message, and no memory. Replaces the global allocation functions to count bytes and to refuse them,
-// hence a program of its own.
+// Two thousand batches, of several arrays in turn and among neighbor exchanges, leave nothing
+// behind: no message, and no memory. Replaces the global allocation functions to count bytes and to
+// refuse them, hence a program of its own.
 #include <limits>
 #include <memory>
 #include <stdexcept>
 
-#include "array/ways.hpp"
+#include "array/variants.hpp"
 #include "support/counted_memory.hpp"
 #include "support/patterns.hpp"
 #include "support/thrown_by.hpp"
@@ -39,10 +39,11 @@ class ArraySoak : public testing::Test {
 
     std::vector<soaked> make_arrays() {
         std::vector<soaked> result;
-        for (const auto& way : test::few_ways(num_ranks)) {
+        for (const auto& variant : test::few_variants(num_ranks)) {
             auto& one = result.emplace_back();
-            one.a = std::make_unique<word_array>(comm, num_entries, way.options<std::int64_t>());
-            one.takes_any_operation = way.transport != array_transport::rma;
+            one.a =
+                std::make_unique<word_array>(comm, num_entries, variant.options<std::int64_t>());
+            one.takes_any_operation = variant.transport != array_transport::rma;
         }
         return result;
     }

@@ -19,14 +19,14 @@ class DistributedArray : public testing::Test {
     const rank_t num_ranks = comm.num_ranks();
 };
 
-struct way_to_try {
+struct named_options {
     std::string name;
     array_options<std::int64_t> options;
 };
 
-std::vector<way_to_try> all_ways(rank_t num_ranks) {
-    std::vector<way_to_try> result{{"plain", {.transport = array_transport::plain}},
-                                   {"rma", {.transport = array_transport::rma}}};
+std::vector<named_options> all_variants(rank_t num_ranks) {
+    std::vector<named_options> result{{"plain", {.transport = array_transport::plain}},
+                                      {"rma", {.transport = array_transport::rma}}};
     const auto regions = topology::from_string("cyclic:1x" + std::to_string(num_ranks));
     for (const auto& route_name : test::conformance_routes()) {
         for (const auto& one : registered_combining())
@@ -58,7 +58,7 @@ std::vector<std::vector<request>> draw_requests(rank_t num_ranks, count_t num_en
 
 TEST_F(DistributedArray, ReadsAndUpdatesAsASerialArrayDoes) {
     constexpr count_t num_entries = 37;
-    for (const auto& [name, options] : all_ways(num_ranks)) {
+    for (const auto& [name, options] : all_variants(num_ranks)) {
         SCOPED_TRACE(name);
         distributed_array<std::int64_t> a(comm, num_entries, options);
         std::vector<std::int64_t> serial(num_entries);
@@ -119,7 +119,7 @@ TEST_F(DistributedArray, AutoTakesTheRouteForWhatTheLastBatchWas) {
 
 TEST_F(DistributedArray, PreparedBatchesDoAsPetscSfDoes) {
     constexpr count_t num_entries = 11;
-    for (const auto& [name, options] : all_ways(num_ranks)) {
+    for (const auto& [name, options] : all_variants(num_ranks)) {
         SCOPED_TRACE(name);
         distributed_array<std::int64_t> a(comm, num_entries, options);
         for (std::size_t e = 0; e < a.local().size(); ++e)

@@ -1,5 +1,5 @@
 /// @file
-/// @brief The ways to make a distributed array that its tests go through, and serial results.
+/// @brief The variants of a distributed array that its tests go through, and serial results.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 namespace crossdock::test {
 
 /// @brief How an array is made, and the name of that in traces.
-struct array_routing {
+struct array_variant {
     std::string name;
     topology regions;
     array_transport transport = array_transport::routed;
@@ -34,9 +34,9 @@ struct array_routing {
 };
 
 /// @brief `plain`, and every route with every strategy.
-inline std::vector<array_routing> ways_of_any_operation(rank_t num_ranks) {
+inline std::vector<array_variant> variants_of_any_operation(rank_t num_ranks) {
     const auto regions = topology::from_string("cyclic:1x" + std::to_string(num_ranks));
-    std::vector<array_routing> result{{"plain", regions, array_transport::plain}};
+    std::vector<array_variant> result{{"plain", regions, array_transport::plain}};
     for (const auto& route_name : conformance_routes()) {
         for (const auto& one : registered_combining()) {
             result.push_back({route_name + " " + one.name,
@@ -60,7 +60,7 @@ inline std::vector<array_routing> ways_of_any_operation(rank_t num_ranks) {
 }
 
 /// @brief A few of each transport, where all would take long.
-inline std::vector<array_routing> few_ways(rank_t num_ranks) {
+inline std::vector<array_variant> few_variants(rank_t num_ranks) {
     const auto regions = topology::one_region(num_ranks);
     const auto routed = array_transport::routed;
     return {{"plain", regions, array_transport::plain},
@@ -76,9 +76,10 @@ inline std::vector<array_routing> few_ways(rank_t num_ranks) {
 }
 
 /// @brief Of those, which take any operation: all but `rma`.
-inline std::vector<array_routing> few_ways_of_any_operation(rank_t num_ranks) {
-    auto result = few_ways(num_ranks);
-    std::erase_if(result, [](const auto& way) { return way.transport == array_transport::rma; });
+inline std::vector<array_variant> few_variants_of_any_operation(rank_t num_ranks) {
+    auto result = few_variants(num_ranks);
+    std::erase_if(result,
+                  [](const auto& variant) { return variant.transport == array_transport::rma; });
     return result;
 }
 
@@ -89,7 +90,8 @@ struct changes {
     std::vector<T> values;
 };
 
-/// @brief Up to `most` requests of every rank, known to all; half of them for the first four entries.
+/// @brief Up to `most` requests of every rank, known to all; half of them for the first four
+/// entries.
 template <class T, class MakeValue>
 std::vector<changes<T>> draw_changes(rank_t num_ranks, count_t num_entries, std::uint64_t seed,
                                      std::uint64_t most, MakeValue&& make_value) {
