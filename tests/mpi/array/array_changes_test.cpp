@@ -49,7 +49,7 @@ class ArrayChanges : public testing::Test {
     template <class T, class Op>
     void expect_updates(const array_routing& way, Op op) {
         SCOPED_TRACE(way.name);
-        distributed_array<T> a(comm, num_entries, way.options<T>());
+        distributed_array<T> a(way.where(comm), num_entries, way.options<T>());
         std::vector<T> serial(static_cast<std::size_t>(num_entries));
         for (std::uint64_t round = 0; round < 2; ++round) {
             const auto all = draw<T>(round);
@@ -69,7 +69,7 @@ class ArrayChanges : public testing::Test {
     template <class T, class Stays>
     void expect_writes(const array_routing& way, const array_options<T>& options, Stays stays) {
         SCOPED_TRACE(way.name);
-        distributed_array<T> a(comm, num_entries, options);
+        distributed_array<T> a(way.where(comm), num_entries, options);
         std::vector<T> before(static_cast<std::size_t>(num_entries));
         for (std::uint64_t round = 0; round < 2; ++round) {
             const auto all = draw<T>(round);
@@ -94,6 +94,7 @@ class ArrayChanges : public testing::Test {
     }
 
     communicator comm{MPI_COMM_WORLD};
+    const context where = test::one_region(comm);
     const rank_t rank = comm.rank();
     const rank_t num_ranks = comm.num_ranks();
 };
@@ -190,7 +191,7 @@ TEST_F(ArrayChanges, TheUsersFunctionSaysWhichWriteStays) {
 TEST_F(ArrayChanges, AStepWritesThenUpdatesThenReads) {
     for (const auto& way : few_ways(num_ranks)) {
         SCOPED_TRACE(way.name);
-        distributed_array<int> a(comm, num_entries, way.options<int>());
+        distributed_array<int> a(way.where(comm), num_entries, way.options<int>());
         for (int round = 1; round <= 3; ++round) {
             // Queued the other way round; all write the same to entry 5.
             int at_5 = -1, at_6 = -1, again = -1, own_entry = -1;
@@ -217,7 +218,7 @@ TEST_F(ArrayChanges, AStepWritesThenUpdatesThenReads) {
 TEST_F(ArrayChanges, AStepMayBeEmptyOrOfOneRank) {
     for (const auto& way : few_ways(num_ranks)) {
         SCOPED_TRACE(way.name);
-        distributed_array<int> a(comm, num_entries, way.options<int>());
+        distributed_array<int> a(way.where(comm), num_entries, way.options<int>());
         a.step();
         EXPECT_EQ(read_all(a), std::vector<int>(num_entries));
 
@@ -244,7 +245,7 @@ TEST_F(ArrayChanges, AStepMayBeEmptyOrOfOneRank) {
 TEST_F(ArrayChanges, AStepTakesAnOperationAndARule) {
     for (const auto& way : few_ways_of_any_operation(num_ranks)) {
         SCOPED_TRACE(way.name);
-        distributed_array<link> a(comm, num_entries,
+        distributed_array<link> a(way.where(comm), num_entries,
                                   way.options<link>(overwrite::smallest_rank_last));
         link found{};
         a.write(3, {100.0 + rank, rank, 0});
@@ -266,7 +267,7 @@ TEST_F(ArrayChanges, AStepTakesAnOperationAndARule) {
 TEST_F(ArrayChanges, AStepUpdatesByReplacingWhereThereIsNoSum) {
     for (const auto& way : few_ways(num_ranks)) {
         SCOPED_TRACE(way.name);
-        distributed_array<link> a(comm, num_entries, way.options<link>());
+        distributed_array<link> a(way.where(comm), num_entries, way.options<link>());
         link found{};
         a.update(2, {1, 2, 3});
         a.read(2, &found);
@@ -277,7 +278,7 @@ TEST_F(ArrayChanges, AStepUpdatesByReplacingWhereThereIsNoSum) {
 }
 
 TEST_F(ArrayChanges, AStepsMessagesCarryAllKindsOfRequests) {
-    distributed_array<int> a(comm, num_ranks, {.route = "direct"});
+    distributed_array<int> a(where, num_ranks, {.route = "direct"});
     const rank_t next = (rank + 1) % num_ranks;
     int found = 0;
     a.write(next, 1);
@@ -310,7 +311,7 @@ TEST_F(ArrayChanges, PartsMayBeUnevenOrEmpty) {
         SCOPED_TRACE(way.name);
         auto options = way.options<int>();
         options.num_local = size_of(rank);
-        distributed_array<int> a(comm, n, options);
+        distributed_array<int> a(way.where(comm), n, options);
         ASSERT_EQ(a.size(), n);
         ASSERT_EQ(std::ssize(a.local()), size_of(rank));
         for (count_t index = 0; index < n; ++index)
@@ -337,7 +338,7 @@ TEST_F(ArrayChanges, AnArrayMayHaveNoEntriesOrFewerThanRanks) {
     for (const count_t n : {count_t{0}, count_t{1}, std::max<count_t>(num_ranks - 1, 0)}) {
         for (const auto& way : few_ways(num_ranks)) {
             SCOPED_TRACE(way.name);
-            distributed_array<int> a(comm, n, way.options<int>());
+            distributed_array<int> a(way.where(comm), n, way.options<int>());
             const auto all = draw<int>(4, n);
             a.write(own(all).indices, std::span<const int>(own(all).values));
             a.step();
@@ -363,7 +364,7 @@ TEST_F(ArrayChanges, AnArrayMayHaveNoEntriesOrFewerThanRanks) {
 TEST_F(ArrayChanges, ABatchSeesWhatTheOwnerDidToItsPart) {
     for (const auto& way : few_ways(num_ranks)) {
         SCOPED_TRACE(way.name);
-        distributed_array<int> a(comm, num_entries, way.options<int>());
+        distributed_array<int> a(way.where(comm), num_entries, way.options<int>());
         for (int round = 1; round <= 3; ++round) {
             for (auto& entry : a.local()) entry = round;
             a.update(std::vector<count_t>{0}, std::vector<int>{1}, sum());
@@ -382,8 +383,8 @@ struct without_default {
 };
 
 TEST_F(ArrayChanges, AStepTakesAnyTypeThatMayBeCopied) {
-    distributed_array<bool> flags(comm, num_entries);
-    distributed_array<without_default> numbers(comm, num_entries);
+    distributed_array<bool> flags(where, num_entries);
+    distributed_array<without_default> numbers(where, num_entries);
     bool is_set = false;
     bool is_other_set = true;
     without_default found(0);
@@ -410,7 +411,7 @@ TEST_F(ArrayChanges, OneWholeValueStaysOfThoseThatAllRanksWriteAtOnce) {
     written.fill(rank + 1);
     for (const auto& way : few_ways(num_ranks)) {
         SCOPED_TRACE(way.name);
-        distributed_array<block> a(comm, num_entries, way.options<block>());
+        distributed_array<block> a(way.where(comm), num_entries, way.options<block>());
         for (int round = 0; round < 5; ++round) {
             a.write(indices, std::vector<block>(num_entries, written));
             for (const block& entry : a.local()) {
@@ -426,7 +427,8 @@ TEST_F(ArrayChanges, OneWholeValueStaysOfThoseThatAllRanksWriteAtOnce) {
 
 TEST_F(ArrayChanges, RmaReadsWhateverItsRuleOfWrites) {
     distributed_array<int> a(
-        comm, num_entries, {.transport = array_transport::rma, .equal_writes = overwrite::minimum});
+        where, num_entries,
+        {.transport = array_transport::rma, .equal_writes = overwrite::minimum});
     int found = -1;
     a.read(num_entries - 1, &found);
     a.step();
@@ -435,7 +437,7 @@ TEST_F(ArrayChanges, RmaReadsWhateverItsRuleOfWrites) {
 }
 
 TEST_F(ArrayChanges, AnArrayMayMove) {
-    distributed_array<int> first(comm, num_entries);
+    distributed_array<int> first(where, num_entries);
     first.write(1, 5);
     distributed_array<int> second(std::move(first));
     second.step();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "crossdock/array/distributed_array_mpi.hpp"
+#include "support/contexts.hpp"
 #include "support/routes.hpp"
 
 namespace crossdock::test {
@@ -21,10 +22,11 @@ struct array_routing {
     std::string route = "auto";
     combining_options combine = {};
 
+    context where(const communicator& comm) const { return {comm, regions}; }
+
     template <item_type T>
     array_options<T> options(overwrite equal_writes = overwrite::any) const {
         array_options<T> result;
-        result.regions = regions;
         result.route = route;
         result.combine = combine;
         result.transport = transport;
