@@ -1,5 +1,4 @@
-// Writes and updates of every type and by every rule, in batches and in steps, against a serial
-// array.
+// Writes and updates of every type and by every rule, in batches and in steps, against a serial array.
 #include <array>
 #include <limits>
 #include <map>
@@ -50,7 +49,7 @@ class ArrayChanges : public testing::Test {
     template <class T, class Op>
     void expect_updates(const array_variant& variant, Op op) {
         SCOPED_TRACE(variant.name);
-        distributed_array<T> a(comm, num_entries, variant.options<T>());
+        distributed_array<T> a(variant.where(comm), num_entries, variant.options<T>());
         std::vector<T> serial(static_cast<std::size_t>(num_entries));
         for (std::uint64_t round = 0; round < 2; ++round) {
             const auto all = draw<T>(round);
@@ -70,7 +69,7 @@ class ArrayChanges : public testing::Test {
     template <class T, class Stays>
     void expect_writes(const array_variant& variant, const array_options<T>& options, Stays stays) {
         SCOPED_TRACE(variant.name);
-        distributed_array<T> a(comm, num_entries, options);
+        distributed_array<T> a(variant.where(comm), num_entries, options);
         std::vector<T> before(static_cast<std::size_t>(num_entries));
         for (std::uint64_t round = 0; round < 2; ++round) {
             const auto all = draw<T>(round);
@@ -95,6 +94,7 @@ class ArrayChanges : public testing::Test {
     }
 
     communicator comm{MPI_COMM_WORLD};
+    const context where = test::one_region(comm);
     const rank_t rank = comm.rank();
     const rank_t num_ranks = comm.num_ranks();
 };
@@ -150,8 +150,7 @@ TEST_F(ArrayChanges, TheLastWriteOfTheSmallestRankStays) {
         expect_writes<int>(variant, variant.options<int>(rule), is_last_of_smallest_rank<int>);
     for (const auto& variant : few_variants_of_any_operation(num_ranks)) {
         expect_writes<char>(variant, variant.options<char>(rule), is_last_of_smallest_rank<char>);
-        expect_writes<double>(variant, variant.options<double>(rule),
-                              is_last_of_smallest_rank<double>);
+        expect_writes<double>(variant, variant.options<double>(rule), is_last_of_smallest_rank<double>);
         expect_writes<link>(variant, variant.options<link>(rule), is_last_of_smallest_rank<link>);
     }
 }
@@ -192,7 +191,7 @@ TEST_F(ArrayChanges, TheUsersFunctionSaysWhichWriteStays) {
 TEST_F(ArrayChanges, AStepWritesThenUpdatesThenReads) {
     for (const auto& variant : few_variants(num_ranks)) {
         SCOPED_TRACE(variant.name);
-        distributed_array<int> a(comm, num_entries, variant.options<int>());
+        distributed_array<int> a(variant.where(comm), num_entries, variant.options<int>());
         for (int round = 1; round <= 3; ++round) {
             // Queued the other way round; all write the same to entry 5.
             int at_5 = -1, at_6 = -1, again = -1, own_entry = -1;
@@ -219,7 +218,7 @@ TEST_F(ArrayChanges, AStepWritesThenUpdatesThenReads) {
 TEST_F(ArrayChanges, AStepMayBeEmptyOrOfOneRank) {
     for (const auto& variant : few_variants(num_ranks)) {
         SCOPED_TRACE(variant.name);
-        distributed_array<int> a(comm, num_entries, variant.options<int>());
+        distributed_array<int> a(variant.where(comm), num_entries, variant.options<int>());
         a.step();
         EXPECT_EQ(read_all(a), std::vector<int>(num_entries));
 
@@ -246,7 +245,7 @@ TEST_F(ArrayChanges, AStepMayBeEmptyOrOfOneRank) {
 TEST_F(ArrayChanges, AStepTakesAnOperationAndARule) {
     for (const auto& variant : few_variants_of_any_operation(num_ranks)) {
         SCOPED_TRACE(variant.name);
-        distributed_array<link> a(comm, num_entries,
+        distributed_array<link> a(variant.where(comm), num_entries,
                                   variant.options<link>(overwrite::smallest_rank_last));
         link found{};
         a.write(3, {100.0 + rank, rank, 0});
@@ -268,7 +267,7 @@ TEST_F(ArrayChanges, AStepTakesAnOperationAndARule) {
 TEST_F(ArrayChanges, AStepUpdatesByReplacingWhereThereIsNoSum) {
     for (const auto& variant : few_variants(num_ranks)) {
         SCOPED_TRACE(variant.name);
-        distributed_array<link> a(comm, num_entries, variant.options<link>());
+        distributed_array<link> a(variant.where(comm), num_entries, variant.options<link>());
         link found{};
         a.update(2, {1, 2, 3});
         a.read(2, &found);
@@ -279,7 +278,7 @@ TEST_F(ArrayChanges, AStepUpdatesByReplacingWhereThereIsNoSum) {
 }
 
 TEST_F(ArrayChanges, AStepsMessagesCarryAllKindsOfRequests) {
-    distributed_array<int> a(comm, num_ranks, {.route = "direct"});
+    distributed_array<int> a(where, num_ranks, {.route = "direct"});
     const rank_t next = (rank + 1) % num_ranks;
     int found = 0;
     a.write(next, 1);
@@ -312,7 +311,7 @@ TEST_F(ArrayChanges, PartsMayBeUnevenOrEmpty) {
         SCOPED_TRACE(variant.name);
         auto options = variant.options<int>();
         options.num_local = size_of(rank);
-        distributed_array<int> a(comm, n, options);
+        distributed_array<int> a(variant.where(comm), n, options);
         ASSERT_EQ(a.size(), n);
         ASSERT_EQ(std::ssize(a.local()), size_of(rank));
         for (count_t index = 0; index < n; ++index)
@@ -339,7 +338,7 @@ TEST_F(ArrayChanges, AnArrayMayHaveNoEntriesOrFewerThanRanks) {
     for (const count_t n : {count_t{0}, count_t{1}, std::max<count_t>(num_ranks - 1, 0)}) {
         for (const auto& variant : few_variants(num_ranks)) {
             SCOPED_TRACE(variant.name);
-            distributed_array<int> a(comm, n, variant.options<int>());
+            distributed_array<int> a(variant.where(comm), n, variant.options<int>());
             const auto all = draw<int>(4, n);
             a.write(own(all).indices, std::span<const int>(own(all).values));
             a.step();
@@ -365,7 +364,7 @@ TEST_F(ArrayChanges, AnArrayMayHaveNoEntriesOrFewerThanRanks) {
 TEST_F(ArrayChanges, ABatchSeesWhatTheOwnerDidToItsPart) {
     for (const auto& variant : few_variants(num_ranks)) {
         SCOPED_TRACE(variant.name);
-        distributed_array<int> a(comm, num_entries, variant.options<int>());
+        distributed_array<int> a(variant.where(comm), num_entries, variant.options<int>());
         for (int round = 1; round <= 3; ++round) {
             for (auto& entry : a.local()) entry = round;
             a.update(std::vector<count_t>{0}, std::vector<int>{1}, sum());
@@ -384,8 +383,8 @@ struct without_default {
 };
 
 TEST_F(ArrayChanges, AStepTakesAnyTypeThatMayBeCopied) {
-    distributed_array<bool> flags(comm, num_entries);
-    distributed_array<without_default> numbers(comm, num_entries);
+    distributed_array<bool> flags(where, num_entries);
+    distributed_array<without_default> numbers(where, num_entries);
     bool is_set = false;
     bool is_other_set = true;
     without_default found(0);
@@ -412,7 +411,7 @@ TEST_F(ArrayChanges, OneWholeValueStaysOfThoseThatAllRanksWriteAtOnce) {
     written.fill(rank + 1);
     for (const auto& variant : few_variants(num_ranks)) {
         SCOPED_TRACE(variant.name);
-        distributed_array<block> a(comm, num_entries, variant.options<block>());
+        distributed_array<block> a(variant.where(comm), num_entries, variant.options<block>());
         for (int round = 0; round < 5; ++round) {
             a.write(indices, std::vector<block>(num_entries, written));
             for (const block& entry : a.local()) {
@@ -428,7 +427,8 @@ TEST_F(ArrayChanges, OneWholeValueStaysOfThoseThatAllRanksWriteAtOnce) {
 
 TEST_F(ArrayChanges, RmaReadsWhateverItsRuleOfWrites) {
     distributed_array<int> a(
-        comm, num_entries, {.transport = array_transport::rma, .equal_writes = overwrite::minimum});
+        where, num_entries,
+        {.transport = array_transport::rma, .equal_writes = overwrite::minimum});
     int found = -1;
     a.read(num_entries - 1, &found);
     a.step();
@@ -437,7 +437,7 @@ TEST_F(ArrayChanges, RmaReadsWhateverItsRuleOfWrites) {
 }
 
 TEST_F(ArrayChanges, AnArrayMayMove) {
-    distributed_array<int> first(comm, num_entries);
+    distributed_array<int> first(where, num_entries);
     first.write(1, 5);
     distributed_array<int> second(std::move(first));
     second.step();

@@ -62,6 +62,7 @@ class PreparedBatch : public testing::Test {
     }
 
     communicator comm{MPI_COMM_WORLD};
+    const context where = test::one_region(comm);
     const rank_t rank = comm.rank();
     const rank_t num_ranks = comm.num_ranks();
 };
@@ -79,7 +80,7 @@ TEST_F(PreparedBatch, ReadsWhatIsThereEveryTime) {
     const auto all = draw_requests(num_ranks, 1);
     for (const auto& variant : variants_of_any_operation(num_ranks)) {
         SCOPED_TRACE(variant.name);
-        word_array a(comm, num_entries, variant.options<std::int64_t>());
+        word_array a(variant.where(comm), num_entries, variant.options<std::int64_t>());
         auto p = a.prepare(own(all));
         ASSERT_EQ(p.num_requests(), std::ssize(own(all)));
         values out(own(all).size());
@@ -96,7 +97,7 @@ TEST_F(PreparedBatch, UpdatesAsASerialArrayDoes) {
     const auto all = draw_requests(num_ranks, 2);
     for (const auto& variant : variants_of_any_operation(num_ranks)) {
         SCOPED_TRACE(variant.name);
-        word_array a(comm, num_entries, variant.options<std::int64_t>());
+        word_array a(variant.where(comm), num_entries, variant.options<std::int64_t>());
         auto p = a.prepare(own(all));
         const values brought = values_of(rank, own(all));
         values sums(num_entries), greatest(num_entries);
@@ -122,7 +123,7 @@ TEST_F(PreparedBatch, GathersValuesByEntryThenByRank) {
     const auto all = draw_requests(num_ranks, 3);
     for (const auto& variant : few_variants(num_ranks)) {
         SCOPED_TRACE(variant.name);
-        word_array a(comm, num_entries, variant.options<std::int64_t>());
+        word_array a(variant.where(comm), num_entries, variant.options<std::int64_t>());
         auto p = a.prepare(own(all));
         std::vector<values> expected(num_entries);
         for_each_request(all, [&](rank_t r, std::size_t k, std::size_t index) {
@@ -153,7 +154,7 @@ TEST_F(PreparedBatch, FetchesAndUpdatesOneAfterTheOther) {
     const auto all = draw_requests(num_ranks, 4);
     for (const auto& variant : few_variants(num_ranks)) {
         SCOPED_TRACE(variant.name);
-        word_array a(comm, num_entries, variant.options<std::int64_t>());
+        word_array a(variant.where(comm), num_entries, variant.options<std::int64_t>());
         fill(a, 1);
         auto p = a.prepare(own(all));
         values serial(num_entries), before;
@@ -181,7 +182,7 @@ TEST_F(PreparedBatch, FetchesAndUpdatesOneAfterTheOther) {
 TEST_F(PreparedBatch, SeveralMayBeActiveAndWaitedForInAnyOrder) {
     for (const auto& variant : few_variants(num_ranks)) {
         SCOPED_TRACE(variant.name);
-        word_array a(comm, num_entries, variant.options<std::int64_t>());
+        word_array a(variant.where(comm), num_entries, variant.options<std::int64_t>());
         fill(a, 2);
         std::vector<std::vector<indices>> all;
         std::vector<prepared_batch<std::int64_t>> batches;
@@ -216,7 +217,7 @@ TEST_F(PreparedBatch, MayBePreparedWhileAnotherIsActive) {
     const auto all = draw_requests(num_ranks, 5);
     for (const auto& variant : few_variants(num_ranks)) {
         SCOPED_TRACE(variant.name);
-        word_array a(comm, num_entries, variant.options<std::int64_t>());
+        word_array a(variant.where(comm), num_entries, variant.options<std::int64_t>());
         fill(a, 4);
         auto first = a.prepare(own(all));
         values out(own(all).size()), again(own(all).size());
@@ -234,7 +235,7 @@ TEST_F(PreparedBatch, MayBePreparedWhileAnotherIsActive) {
 TEST_F(PreparedBatch, StartsToUpdate) {
     for (const auto& variant : few_variants(num_ranks)) {
         SCOPED_TRACE(variant.name);
-        word_array a(comm, num_entries, variant.options<std::int64_t>());
+        word_array a(variant.where(comm), num_entries, variant.options<std::int64_t>());
         auto p = a.prepare(indices{num_entries - 1, num_entries - 1, 0});
         const values brought{1, 2, 5};
         p.start_update(std::span<const std::int64_t>(brought), sum());
@@ -249,7 +250,7 @@ TEST_F(PreparedBatch, StartsToUpdate) {
 }
 
 TEST_F(PreparedBatch, MayHaveNoRequestsOnAnyRank) {
-    word_array a(comm, num_entries);
+    word_array a(where, num_entries);
     auto p = a.prepare({});
     EXPECT_EQ(p.num_requests(), 0);
     p.read({});
@@ -260,7 +261,7 @@ TEST_F(PreparedBatch, MayHaveNoRequestsOnAnyRank) {
 }
 
 TEST_F(PreparedBatch, MayBeOfAnArrayWithoutEntries) {
-    word_array a(comm, 0);
+    word_array a(where, 0);
     auto p = a.prepare({});
     p.read({});
     EXPECT_EQ(p.gather({}).offsets, indices{0});
@@ -268,7 +269,7 @@ TEST_F(PreparedBatch, MayBeOfAnArrayWithoutEntries) {
 }
 
 TEST_F(PreparedBatch, RefusesToBeWaitedForWhileIdle) {
-    word_array a(comm, num_entries);
+    word_array a(where, num_entries);
     auto p = a.prepare(indices{1});
     EXPECT_EQ(test::thrown_by([&] { p.wait(); }).code(), errc::invalid_state);
     EXPECT_EQ(test::thrown_by([&] { p.test(); }).code(), errc::invalid_state);
@@ -277,7 +278,7 @@ TEST_F(PreparedBatch, RefusesToBeWaitedForWhileIdle) {
 }
 
 TEST_F(PreparedBatch, MayMove) {
-    word_array a(comm, num_entries);
+    word_array a(where, num_entries);
     fill(a, 1);
     values out(1);
     auto first = a.prepare(indices{3});
@@ -301,7 +302,7 @@ TEST_F(PreparedBatch, MayOutliveTheArray) {
         SCOPED_TRACE(variant.name);
         std::optional<prepared_batch<std::int64_t>> p;
         {
-            word_array a(comm, num_entries, variant.options<std::int64_t>());
+            word_array a(variant.where(comm), num_entries, variant.options<std::int64_t>());
             fill(a, 1);
             p = a.prepare(indices{3, rank % num_entries});
             a.close();
@@ -318,7 +319,7 @@ TEST_F(PreparedBatch, MayOutliveTheArray) {
 TEST_F(PreparedBatch, TakesValuesOfAnyType) {
     for (const auto& variant : few_variants(num_ranks)) {
         SCOPED_TRACE(variant.name);
-        distributed_array<test::link> a(comm, num_entries, variant.options<test::link>());
+        distributed_array<test::link> a(variant.where(comm), num_entries, variant.options<test::link>());
         std::fill(a.local().begin(), a.local().end(), test::link{1e9, -1, -1});
         auto p = a.prepare(indices{8, 9});
         const std::vector<test::link> brought{{5.0 - rank, rank, 1}, {5, rank, 2}};

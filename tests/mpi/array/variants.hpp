@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "crossdock/array/distributed_array_mpi.hpp"
+#include "support/contexts.hpp"
 #include "support/routes.hpp"
 
 namespace crossdock::test {
@@ -21,10 +22,11 @@ struct array_variant {
     std::string route = "auto";
     combining_options combine = {};
 
+    context where(const communicator& comm) const { return {comm, regions}; }
+
     template <item_type T>
     array_options<T> options(overwrite equal_writes = overwrite::any) const {
         array_options<T> result;
-        result.regions = regions;
         result.route = route;
         result.combine = combine;
         result.transport = transport;
@@ -78,8 +80,7 @@ inline std::vector<array_variant> few_variants(rank_t num_ranks) {
 /// @brief Of those, which take any operation: all but `rma`.
 inline std::vector<array_variant> few_variants_of_any_operation(rank_t num_ranks) {
     auto result = few_variants(num_ranks);
-    std::erase_if(result,
-                  [](const auto& variant) { return variant.transport == array_transport::rma; });
+    std::erase_if(result, [](const auto& variant) { return variant.transport == array_transport::rma; });
     return result;
 }
 
@@ -90,8 +91,7 @@ struct changes {
     std::vector<T> values;
 };
 
-/// @brief Up to `most` requests of every rank, known to all; half of them for the first four
-/// entries.
+/// @brief Up to `most` requests of every rank, known to all; half of them for the first four entries.
 template <class T, class MakeValue>
 std::vector<changes<T>> draw_changes(rank_t num_ranks, count_t num_entries, std::uint64_t seed,
                                      std::uint64_t most, MakeValue&& make_value) {

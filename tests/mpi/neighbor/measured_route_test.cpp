@@ -195,6 +195,7 @@ TEST_F(MeasuredRoute, ValuesOfADatatypeArriveInEveryTrial) {
     MPI_Datatype pairs = MPI_DATATYPE_NULL;  // with a gap: packed
     MPI_Type_vector(2, 1, 2, MPI_INT64_T, &pairs);
     MPI_Type_commit(&pairs);
+    options.item_bytes = 2 * sizeof(count_t);
     neighbor_exchange halo(where, mine(), with_route("auto:measure", options));
     const pattern& p = mine();
     seconds_per_look = us;
