@@ -16,6 +16,7 @@
 
 namespace crossdock {
 
+class outbox;
 class stream_engine;
 class worker_buffers;
 
@@ -194,7 +195,7 @@ class alignas(128) stream_worker {  // threads write to theirs all the time
     stream_statistics statistics() const;
 
   private:
-    friend class worker_buffers;
+    friend class outbox;
     friend class stream_engine;
 
     struct endpoint_in_buffer {

@@ -1,0 +1,75 @@
+// What has begun, in the order of its age.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+
+namespace crossdock {
+
+// Entries with a time `since`, the oldest first; of equal ones the first that was added. An entry is
+// not removed when what it names has left: it is *stale* then, as `is_stale(entry)` tells, and skipped
+// when it is reached. Beyond so many entries all stale ones go at once, so the queue is never longer
+// than that, or than twice what has begun.
+template <class Entry>
+class age_queue {
+  public:
+    explicit age_queue(std::size_t num_kept) : num_kept_(num_kept) {}
+
+    template <class IsStale>
+    void add(const Entry& entry, const IsStale& is_stale) {
+        auto at = entries_.end();
+        while (at != entries_.begin() && entry.since < std::prev(at)->since) --at;
+        entries_.insert(at, entry);
+        if (entries_.size() > num_kept_) forget_stale(is_stale);
+    }
+
+    // Removes the oldest that is not stale.
+    template <class IsStale>
+    std::optional<Entry> take(const IsStale& is_stale) {
+        return take_until(INT64_MAX, is_stale);
+    }
+    // The same, if it is no younger than `limit`.
+    template <class IsStale>
+    std::optional<Entry> take_until(std::int64_t limit, const IsStale& is_stale) {
+        while (!entries_.empty()) {
+            const Entry oldest = entries_.front();
+            const bool goes = is_stale(oldest);
+            if (!goes && oldest.since > limit) return std::nullopt;
+            entries_.pop_front();
+            if (!goes) return oldest;
+        }
+        return std::nullopt;
+    }
+    // Removes the oldest that `chooses` and is not stale.
+    template <class Chooses, class IsStale>
+    std::optional<Entry> take_if(const Chooses& chooses, const IsStale& is_stale) {
+        forget_stale(is_stale);
+        const auto found = std::find_if(entries_.begin(), entries_.end(), chooses);
+        if (found == entries_.end()) return std::nullopt;
+        const Entry result = *found;
+        entries_.erase(found);
+        return result;
+    }
+
+    template <class Chooses, class IsStale>
+    std::size_t count_if(const Chooses& chooses, const IsStale& is_stale) {
+        forget_stale(is_stale);
+        return static_cast<std::size_t>(std::count_if(entries_.begin(), entries_.end(), chooses));
+    }
+
+    std::size_t size() const noexcept { return entries_.size(); }
+
+  private:
+    template <class IsStale>
+    void forget_stale(const IsStale& is_stale) {
+        std::erase_if(entries_, is_stale);
+    }
+
+    std::deque<Entry> entries_;
+    std::size_t num_kept_;
+};
+
+}  // namespace crossdock
