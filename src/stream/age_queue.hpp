@@ -20,9 +20,14 @@ class age_queue {
 
     template <class IsStale>
     void add(const Entry& entry, const IsStale& is_stale) {
-        auto at = entries_.end();
-        while (at != entries_.begin() && entry.since < std::prev(at)->since) --at;
-        entries_.insert(at, entry);
+        if (entries_.empty() || entries_.back().since <= entry.since) {
+            entries_.push_back(entry);
+        } else {
+            entries_.insert(
+                std::upper_bound(entries_.begin(), entries_.end(), entry,
+                                 [](const Entry& a, const Entry& b) { return a.since < b.since; }),
+                entry);
+        }
         if (entries_.size() > num_kept_) forget_stale(is_stale);
     }
 

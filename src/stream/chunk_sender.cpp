@@ -37,7 +37,7 @@ void chunk_sender::group(const chunk& c) {
     c.head().is_grouped = 1;
 }
 
-void chunk_sender::send_waiting() {
+void chunk_sender::send_ready() {
     while (const auto ready = pool_.take_ready()) {
         const auto& [from, ref] = *ready;
         const chunk waiting(from.memory, state_.shape());

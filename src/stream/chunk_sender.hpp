@@ -18,7 +18,9 @@ class chunk_sender {
     chunk_sender(worker_state& state, chunk_pool& pool) : state_(state), pool_(pool) {}
 
     void send(chunk_ref ref, std::size_t index, flush_cause cause);
-    void send_waiting();
+    void send_waiting() {
+        if (pool_.has_waiting()) send_ready();
+    }
     // Whether a new buffer finds a chunk, after what waits.
     bool find_free() {
         send_waiting();
@@ -26,6 +28,7 @@ class chunk_sender {
     }
 
   private:
+    void send_ready();
     void group(const chunk& c);
 
     worker_state& state_;

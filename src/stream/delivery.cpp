@@ -47,6 +47,29 @@ count_t delivery::receive(chunk_ref ref) {
     return handle(ref, 0, head.units);
 }
 
+// The number, in this endpoint, of the worker that a tag of a route of several hops means.
+inline std::uint32_t delivery::bucket_of(std::uint32_t tag) const {
+    const stream_layout& layout = state_.layout();
+    const auto workers = static_cast<std::uint32_t>(layout.num_workers());
+    const auto rank = static_cast<rank_t>(tag / workers);
+    if (layout.endpoint_of(rank) != layout.here()) return bucket_by_worker::elsewhere;
+    const auto local =
+        layout.is_node() ? static_cast<std::uint32_t>(layout.nodes().local_rank(rank)) : 0;
+    return local * workers + tag % workers;
+}
+
+// When the item at `position` was pushed, if it is a sample, whose bit is set then; or 0.
+inline std::int64_t delivery::take_sample(const chunk& c, std::uint32_t position,
+                                          std::uint32_t& gone) {
+    std::int64_t pushed = 0;
+    for (std::uint32_t i = 0; i < c.num_samples(); ++i) {
+        if (c.head().sample_positions[i] != position) continue;
+        gone |= 1U << i;
+        pushed = c.head().sample_nanoseconds[i];
+    }
+    return pushed;
+}
+
 count_t delivery::share_out(chunk_ref ref) {
     const stream_layout& layout = state_.layout();
     const chunk c = state_.memory().at(ref);
@@ -75,28 +98,6 @@ count_t delivery::share_out(chunk_ref ref) {
     const bool has_own = c.offsets()[own + 1] > c.offsets()[own];
     state_.engine.put_shares(ref, state_.memory().here(), own);
     return has_own ? handle_share(ref) : 0;
-}
-
-// The number, in this endpoint, of the worker that a tag of a route of several hops means.
-std::uint32_t delivery::bucket_of(std::uint32_t tag) const {
-    const stream_layout& layout = state_.layout();
-    const auto workers = static_cast<std::uint32_t>(layout.num_workers());
-    const auto rank = static_cast<rank_t>(tag / workers);
-    if (layout.endpoint_of(rank) != layout.here()) return bucket_by_worker::elsewhere;
-    const auto local =
-        layout.is_node() ? static_cast<std::uint32_t>(layout.nodes().local_rank(rank)) : 0;
-    return local * workers + tag % workers;
-}
-
-// When the item at `position` was pushed, if it is a sample, whose bit is set then; or 0.
-std::int64_t delivery::take_sample(const chunk& c, std::uint32_t position, std::uint32_t& gone) {
-    std::int64_t pushed = 0;
-    for (std::uint32_t i = 0; i < c.num_samples(); ++i) {
-        if (c.head().sample_positions[i] != position) continue;
-        gone |= 1U << i;
-        pushed = c.head().sample_nanoseconds[i];
-    }
-    return pushed;
 }
 
 count_t delivery::handle_share(chunk_ref ref) {

@@ -28,7 +28,7 @@ void shared_filler::deposit(std::size_t index, const source_buffer& staged, std:
     for (std::uint32_t done = 0; done < units;) {
         const shared_buffer::room room = buffer.take(units - done, has_records);
         if (room.ref == no_chunk) {
-            if (open(index)) continue;
+            if (open(index, buffer)) continue;
             spill(index, staged, done);
             return;
         }
@@ -44,11 +44,11 @@ void shared_filler::deposit(std::size_t index, const source_buffer& staged, std:
 }
 
 // False if this worker has no chunk to open it with.
-bool shared_filler::open(std::size_t index) {
+bool shared_filler::open(std::size_t index, const shared_buffer& buffer) {
     const chunk_ref ref = sender_.find_free() ? pool_.take() : no_chunk;
     if (ref == no_chunk) return false;
     state_.set_head(state_.memory().at(ref), known_[index].channel, index);
-    if (!at(index).open(ref)) pool_.put_back(ref);
+    if (!buffer.open(ref)) pool_.put_back(ref);
     return true;
 }
 

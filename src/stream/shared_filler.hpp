@@ -58,7 +58,7 @@ class shared_filler {
     };
 
     shared_buffer at(std::size_t index) const noexcept;
-    bool open(std::size_t index);
+    bool open(std::size_t index, const shared_buffer& buffer);
     void close(std::size_t index, chunk_ref expected, flush_cause cause);
     void send_if(chunk_ref ref, std::size_t index, const shared_buffer& buffer);
     void note(std::size_t index, chunk_ref ref, std::int64_t since);

@@ -70,16 +70,6 @@ void source_buffer::set_cursor(std::byte* tags, std::uint32_t* sources, std::uin
     *cursor_ = {items_, items_ + units * shape_->unit_bytes(channel_), tags, sources};
 }
 
-void source_buffer::append(const forwarded_item& item) {
-    stream_cursor& open = *cursor_;
-    if (item.pushed_nanoseconds != 0) mark(fill(), item.pushed_nanoseconds);
-    std::memcpy(open.next, item.bytes.data(), item.bytes.size());
-    put_tag(open, shape_->tag_bytes(channel_), shape_->source_bytes(channel_) > 0, item.tag,
-            item.source);
-    open.next += item.bytes.size();
-    ++num_forwarded_;
-}
-
 void source_buffer::append_record(const forwarded_item& item, bool is_forwarded) {
     stream_cursor& open = *cursor_;
     const stream_record record{static_cast<std::uint32_t>(item.bytes.size()), item.tag, item.source,

@@ -98,7 +98,15 @@ class source_buffer {
     }
 
     // Appends what there is room for.
-    void append(const forwarded_item& item);
+    void append(const forwarded_item& item) {
+        stream_cursor& open = *cursor_;
+        if (item.pushed_nanoseconds != 0) mark(fill(), item.pushed_nanoseconds);
+        std::memcpy(open.next, item.bytes.data(), item.bytes.size());
+        put_tag(open, shape_->tag_bytes(channel_), shape_->source_bytes(channel_) > 0, item.tag,
+                item.source);
+        open.next += item.bytes.size();
+        ++num_forwarded_;
+    }
     // `pushed_nanoseconds` is that of any record that is a sample.
     void append_record(const forwarded_item& item, bool is_forwarded);
 
