@@ -1,4 +1,4 @@
-// What has begun, in the order of its age.
+// Buffers in the order of their age.
 #pragma once
 
 #include <algorithm>
@@ -9,10 +9,10 @@
 
 namespace crossdock {
 
-// Entries with a time `since`, the oldest first; of equal ones the first that was added. An entry is
-// not removed when what it names has left: it is *stale* then, as `is_stale(entry)` tells, and skipped
-// when it is reached. Beyond so many entries all stale ones go at once, so the queue is never longer
-// than that, or than twice what has begun.
+// A queue of entries with a time `since`: the oldest first, and of equally old ones the one that
+// was added first. An entry stays when the buffer it names leaves early. It is *stale* then, as
+// `is_stale(entry)` tells, and skipped when it is reached. Whenever there are more than `num_kept`
+// entries, all stale ones are removed.
 template <class Entry>
 class age_queue {
   public:

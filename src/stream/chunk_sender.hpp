@@ -9,9 +9,9 @@
 
 namespace crossdock {
 
-// Hands the closed chunks of a worker over to its engine, counts them, and with the scheme `wsp` puts
-// their items into the order of the workers they are for. Buffers that wait beyond the bound are sent
-// as soon as there are chunks for them.
+// Hands the closed chunks of a worker over to its engine, counts them, and with the scheme `wsp`
+// puts their items into the order of the workers they are for. Buffers that wait beyond the bound
+// are sent as soon as there are chunks for them.
 class chunk_sender {
   public:
     // Both are kept.

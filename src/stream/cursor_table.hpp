@@ -1,4 +1,4 @@
-// What a push finds its buffer in.
+// Where a push finds its buffer.
 #pragma once
 
 #include <cstddef>
@@ -12,15 +12,16 @@
 
 namespace crossdock {
 
-// The cursors of all buffers of a worker, by channel and number, and where each rank's begin. A second
-// table of cursors belongs to closed buffers only: while it is the one that pushes use, each of them
-// ends up in `stream_worker::after_push`, which refuses it.
+// The cursors of all buffers of a worker, by channel and number, and the first one for each rank. A
+// second table has only cursors of closed buffers: while pushes use that one, each of them ends in
+// `stream_worker::after_push`, which refuses it.
 //
-// Invariant: a closed cursor has room for one item (none, where items differ in size), in memory that
-// all closed ones share. So the first push to a buffer is as any other, and then finds it full.
+// Invariant: the cursor of a closed buffer has room for one item (none, if items differ in size),
+// in memory that all closed buffers share. So the first push to a buffer writes as any other, finds
+// the cursor at its end, and begins the buffer then.
 class cursor_table {
   public:
-    // Sets `push` but for what counts; both are kept. `own_number`: the worker's, global.
+    // Sets all of `push` but for its count, and keeps it. `own_number`: the worker's, global.
     cursor_table(push_state& push, const stream_layout& layout, const chunk_layout& shape,
                  std::uint32_t own_number);
     cursor_table(const cursor_table&) = delete;

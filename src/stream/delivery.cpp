@@ -19,7 +19,7 @@ count_t delivery::receive_all() {
     count_t count = 0;
     for (std::size_t i = 0; i < arrived_.size(); ++i) {
         const chunk_ref ref = arrived_[i];
-        // What is urgent and came meanwhile overtakes, but for what is urgent itself.
+        // Urgent chunks that came meanwhile overtake this one, unless it is urgent itself.
         const std::size_t end = arrived_.size();
         if (!is_urgent(ref)) memory.take(worker, true, arrived_);
         for (std::size_t u = end; u < arrived_.size(); ++u) count += receive(arrived_[u]);

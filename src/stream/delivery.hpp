@@ -23,18 +23,18 @@ class item_forwarder {
 
 // A chunk that came is
 //
-// | for                     | and then                                                              |
-// |-------------------------|-----------------------------------------------------------------------|
-// | a later phase           | set aside until this worker's drain has ended as well                 |
-// | this worker alone       | handled                                                               |
-// | several workers         | put into their order by this worker (`bucket_by_worker`), and into    |
-// |                         | the inboxes of the others; each handles its share                     |
-// | other endpoints, too    | likewise, and what travels on is pushed again                         |
+// | for                  | and then                                                            |
+// |----------------------|---------------------------------------------------------------------|
+// | a later phase        | set aside until this worker's drain has ended as well               |
+// | this worker alone    | handled                                                             |
+// | several workers      | sorted by worker (`bucket_by_worker`) and put into the inboxes of   |
+// |                      | the others; each handles its share                                  |
+// | other endpoints, too | likewise, and what travels on is pushed again                       |
 //
-// Urgent chunks overtake others. Where no handler may run, shares are copied and handled later.
+// Urgent chunks overtake others.
 //
-// Invariant: whoever handles the last share of a chunk gives the chunk back; no chunk of this phase is
-// held back beyond `receive_all()`.
+// Invariant: whoever handles the last share of a chunk gives the chunk back; no chunk of this phase
+// is held back beyond `receive_all()`.
 class delivery {
   public:
     // All are kept.
@@ -43,7 +43,7 @@ class delivery {
 
     // Handles all that has come. Returns how many items.
     count_t receive_all();
-    // With true, what comes from now on is kept.
+    // With true, items that come from now on are copied, and handled by `handle_kept()`.
     void set_keeping(bool keeps) noexcept { keeps_ = keeps; }
     bool has_kept() const noexcept { return !kept_.empty(); }
     // Handles what has been kept. Returns how many items.
@@ -52,7 +52,7 @@ class delivery {
     bool has_later() const noexcept { return !later_.empty(); }
 
   private:
-    // A share that came while no handler may run.
+    // A copy of a share that came while no handler may run.
     struct kept_share {
         int channel;
         count_t num_items;

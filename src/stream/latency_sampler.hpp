@@ -13,8 +13,9 @@ namespace crossdock {
 //
 //     interval 5, buffers of 3 pushes    o o o | o x o | o o o | x o o | o o x
 //
-// Invariant: `until_` pushes away is the next sample, if every buffer that has begun is filled by
-// pushes alone. A buffer that leaves early, or that forwarded items fill, corrects the number.
+// Invariant: after `until_` more pushes comes the next sample, if pushes alone fill every buffer
+// that has begun. When a buffer leaves early, or holds forwarded items, `correct()` sets the number
+// right.
 class latency_sampler {
   public:
     static constexpr std::uint32_t none = ~std::uint32_t{0};
@@ -34,11 +35,11 @@ class latency_sampler {
         return planned;
     }
 
-    // No push came for what was planned, as forwarded items took the room: the next push is sampled.
+    // Forwarded items took the room of a push that was planned: the next push is sampled instead.
     void postpone() noexcept { until_ = 1; }
 
-    // A buffer leaves. `planned`: its sample that has not been taken, or `none`; `items`: how many it
-    // holds, `forwarded` of which were not pushed here.
+    // A buffer leaves with so many items, `forwarded` of which were not pushed here. `planned`: its
+    // sample, if it has not been taken, or `none`.
     void correct(std::uint32_t planned, std::uint32_t room, std::uint32_t items,
                  std::uint32_t forwarded) noexcept {
         if (interval_ == 0) return;
@@ -50,7 +51,8 @@ class latency_sampler {
         }
     }
 
-    // Counts one push; true if it is sampled. For items of any size, whose number no room tells.
+    // Counts one push, and returns whether it is sampled. For items of any size: how many of them a
+    // buffer has room for is not known when it begins.
     bool is_next() noexcept {
         if (interval_ == 0 || --until_ > 0) return false;
         until_ = interval_;

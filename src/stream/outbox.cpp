@@ -27,7 +27,7 @@ outbox::outbox(worker_state& state, stream_worker& worker)
     staging_.resize(staging_stride_ * cursors_.size());
 }
 
-// Takes memory: never waits, but goes beyond the bound if it must.
+// Never waits: if no chunk is free, the buffer begins in memory beyond the bound.
 void outbox::begin(std::size_t index) {
     source_buffer& buffer = buffers_[index].buffer;
     if (shared_) {
@@ -68,7 +68,7 @@ void outbox::begin_with_written(std::size_t index) {
     const bool combines = state_.shape().channel(channel).combines;
     const std::byte* const item = cursors_.written_item();
     const std::uint32_t tag = cursors_.written_tag();
-    // Who throws here has pushed nothing.
+    // If this throws, nothing has been pushed.
     const std::uint64_t key = combines ? state_.engine.sink().key(item) : 0;
     begin(index);
     stream_cursor& open = cursors_[index];
@@ -126,7 +126,7 @@ bool outbox::combine(std::size_t index, const forwarded_item& item) {
             return false;
         }
     } catch (...) {
-        state_.fail();  // and carry the item on: it is waited for
+        state_.fail();  // but forward the item: termination counts on it
         return false;
     }
     worker_.push_.num_combined = pushed_and_combined;
@@ -177,7 +177,7 @@ void outbox::send(std::size_t index, const source_buffer& buffer, flush_cause ca
     }
 }
 
-// What was staged may have left before, as many items as there is room for.
+// Even if nothing is staged, earlier items may be in the shared buffer.
 void outbox::leave_with_shared(std::size_t index, flush_cause cause) {
     if (!buffers_[index].buffer.is_closed()) leave(index, cause);
     if (shared_) shared_->close(index, cause);

@@ -18,8 +18,8 @@
 
 namespace crossdock {
 
-// All buffers of one worker, numbered one channel after the other. Begins them when something is put
-// into them, and sends them when they are full, old, urgent or asked to leave.
+// All buffers of one worker, numbered one channel after the other. Begins them when something is
+// put into them, and sends them when they are full, old, urgent or asked to leave.
 //
 // Invariant: every buffer that is not closed is in the queue of those that have begun or, if its
 // channel is urgent, in the list of those that leave at the next `progress()`.

@@ -12,16 +12,16 @@ namespace crossdock {
 // One word of shared memory says which chunk is open and how many of its units are taken. A worker
 // takes room by a compare-and-swap of that word, fills it in at leisure, and then says so.
 //
-// | word          | state  | next                                                               |
-// |---------------|--------|--------------------------------------------------------------------|
-// | 0             | closed | open by `open()`                                                   |
-// | chunk, units  | open   | more units by `take()`, closed by `close()` or by the `take()` that |
-// |               |        | leaves no room                                                     |
+// | state  | word         | next                                                                |
+// |--------|--------------|---------------------------------------------------------------------|
+// | closed | 0            | open by `open()`                                                    |
+// | open   | chunk, units | open with more units by `take()`; closed by `close()`, or by the    |
+// |        |              | `take()` that leaves no room                                        |
 //
-// Invariant: each unit of a chunk is taken by exactly one worker, and the chunk's counter `missing` is,
-// modulo 2^32, the units filled in, less the total once the chunk is closed. So it returns to zero
-// when the chunk is closed and filled in, and only then: whichever of `fill_in()` and `close()` brings
-// it there is the last to touch the chunk, and gets it to send.
+// Invariant: each unit of a chunk is taken by exactly one worker. The chunk's counter `missing` is
+// the number of units that are filled in, less the total from when the chunk is closed, modulo
+// 2^32. So it becomes zero once: when the chunk is closed and all of it is filled in. Whoever
+// brings it there, by `fill_in()` or `close()`, is the last to touch the chunk and gets it to send.
 //
 //     capacity 4      word     missing
 //     open chunk 7    (7, 0)   0
@@ -33,16 +33,17 @@ namespace crossdock {
 // This is a view: the word and the chunks lie in `chunk_memory`.
 class shared_buffer {
   public:
-    // Units that a worker has taken and must fill in. No chunk is open if `ref` is `no_chunk`; the
-    // open one has too little room if `units` is 0.
+    // Units that a worker has taken and must fill in. If `ref` is `no_chunk`, the buffer is closed;
+    // if `units` is 0, its chunk has too little room.
     struct room {
         chunk_ref ref = no_chunk;
         std::uint32_t first = 0;
         std::uint32_t units = 0;
-        bool is_last = false;  // and has closed the buffer
+        bool is_last = false;  // the taking has closed the buffer
     };
 
-    // The buffer `number` of those whose words the process `holder` keeps, with so many units.
+    // Number `number` of the buffers whose words are with the process `holder`; with room for
+    // `capacity` units. The memory is kept.
     shared_buffer(const chunk_memory& memory, int holder, std::uint32_t number,
                   std::uint32_t capacity) noexcept
         : memory_(memory),
@@ -59,12 +60,13 @@ class shared_buffer {
     // Takes up to `units`, or, where items must stay `together`, all of them or none.
     room take(std::uint32_t units, bool together) const noexcept;
 
-    // Says that a room is filled in, with `records` if items differ in size. The chunk if it is to be
-    // sent now, else `no_chunk`.
+    // Says that what was taken is filled in, with so many records if items differ in size. Returns
+    // the chunk if this was the last of it, which the caller must send, or `no_chunk`.
     chunk_ref fill_in(const room& taken, std::uint32_t records) const noexcept;
 
-    // Closes the buffer if `expected` is open, or whatever is if that is `no_chunk`. The chunk if it is
-    // to be sent now, else `no_chunk`; one that holds nothing goes back to where it came from.
+    // Closes the buffer if its chunk is `expected`, or whatever it is if that is `no_chunk`.
+    // Returns the chunk if all of it is filled in, which the caller must send, or `no_chunk`. A
+    // chunk that holds nothing returns to its owner.
     chunk_ref close(chunk_ref expected, flush_cause cause) const noexcept;
 
     // Why a chunk was closed that is to be sent.

@@ -61,7 +61,7 @@ void shared_filler::send_if(chunk_ref ref, std::size_t index, const shared_buffe
     if (ref != no_chunk) sender_.send(ref, index, buffer.cause_of(ref));
 }
 
-// Before the items are said to be there: until then the chunk cannot leave and become another buffer.
+// Called before `fill_in`: until then the chunk cannot be sent and become another buffer.
 void shared_filler::note(std::size_t index, chunk_ref ref, std::int64_t since) {
     const chunk_state& chunk = state_.memory().at(ref).state();
     const opening filled{ref, chunk.serial.load(std::memory_order_relaxed)};
@@ -72,7 +72,7 @@ void shared_filler::note(std::size_t index, chunk_ref ref, std::int64_t since) {
                  [this](const entry& e) { return is_stale(e); });
 }
 
-// Together with what waits already for the same buffer, if there is room.
+// Adds what is staged to what waits already for the same buffer, if there is room.
 void shared_filler::spill(std::size_t index, const source_buffer& staged, std::uint32_t from) {
     const chunk_layout& shape = state_.shape();
     const int channel = staged.channel();
@@ -93,21 +93,22 @@ void shared_filler::spill(std::size_t index, const source_buffer& staged, std::u
     c.head().items += shape.has_records(channel) ? staged.num_items() : units;
 }
 
-// How often workers have begun to drain by the end of so many phases.
+// How often the workers that share these buffers have begun to drain by the end of so many phases.
 std::uint64_t shared_filler::num_drains(std::uint32_t num_phases) const noexcept {
     const stream_layout& layout = state_.layout();
     const int sharing = layout.is_node() ? layout.group_size(layout.here()) : layout.num_workers();
     return std::uint64_t{num_phases} * static_cast<std::uint64_t>(sharing);
 }
 
-// While others may still fill them, a worker that drains lets shared buffers be: each is to end with
-// one partial message, not with one for each worker.
+// While others may still fill them, a worker that drains lets shared buffers be: each is to end
+// with one partial message, not with one for each worker.
 bool shared_filler::may_close() const noexcept {
     return !state_.is_draining || state_.memory().num_draining(state_.engine.shared_holder()) >=
                                       num_drains(state_.phase + 1);
 }
 
-// Then they leave shared buffers to this worker, which may wait for what is in them.
+// Workers that drain leave the shared buffers to one that does not, which may wait for an answer to
+// what is in them.
 bool shared_filler::others_drain() const noexcept {
     return !state_.is_draining &&
            state_.memory().num_draining(state_.engine.shared_holder()) > num_drains(state_.phase);

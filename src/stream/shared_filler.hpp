@@ -7,15 +7,18 @@
 
 #include "age_queue.hpp"
 #include "chunk_sender.hpp"
+#include "line_allocator.hpp"
 #include "shared_buffer.hpp"
 #include "source_buffer.hpp"
 
 namespace crossdock {
 
-// One worker's side of all shared buffers of its process or node. It moves what the worker has staged
-// into them, and remembers in which of them the worker has items: each that has sees to it that the
-// buffer leaves, as the others may be busy with something else. If there is no chunk to open a buffer
-// with, what is staged goes beyond the bound (`chunk_pool`).
+// One worker's side of all shared buffers of its process or node. It moves what the worker has
+// staged into them. If it has no chunk to open one with, what is staged goes into memory beyond the
+// bound (`chunk_pool`).
+//
+// Invariant: of every open buffer that a worker has items in, but for urgent ones, it has an entry
+// in the order of age. So each of the workers can close it, whatever the others are busy with.
 class shared_filler {
   public:
     // All are kept.
@@ -71,7 +74,7 @@ class shared_filler {
     worker_state& state_;
     chunk_pool& pool_;
     chunk_sender& sender_;
-    std::vector<known_buffer> known_;  // by index
+    line_vector<known_buffer> known_;  // by index
     age_queue<entry> entries_;
 };
 

@@ -40,15 +40,18 @@ inline void put_tag(stream_cursor& open, int tag_bytes, bool has_source, std::ui
     if (has_source) *open.sources++ = source;
 }
 
-// A push writes through the buffer's cursor and does not touch this class until the cursor is at its
-// end: the buffer is full, or closed, or the item is a sample.
+// A push writes through the buffer's cursor and does not touch this class until the cursor is at
+// its end: the buffer is full, or closed, or the item is a sample.
 //
-// | state    | memory                                                      | next              |
-// |----------|-------------------------------------------------------------|-------------------|
-// | closed   | room for one item, which all closed buffers share           | any other         |
-// | chunk    | a chunk of this worker                                      | closed by `reset()` |
-// | overflow | likewise, but memory of the process: all chunks are in use  | closed by `reset()` |
-// | staging  | a few items that will go into a shared buffer together      | closed by `reset()` |
+// | state    | memory                                            | next                         |
+// |----------|---------------------------------------------------|------------------------------|
+// | closed   | for one item; all closed buffers share it         | chunk, overflow by `begin()` |
+// |          |                                                   | staging by `begin_staging()` |
+// | chunk    | a chunk of this worker                            | closed by `reset()`          |
+// | overflow | of the process, beyond the bound (`chunk_pool`)   | closed by `reset()`          |
+// | staging  | for a few items that will go into a shared buffer | closed by `reset()`          |
+//
+// The `outbox` begins buffers, sends or deposits them as a whole, and then resets them.
 //
 // Invariant of a buffer that is not closed: the cursor is between the first item and `room()` units
 // behind it; it ends there, or just behind the item that is the planned sample.
@@ -107,7 +110,7 @@ class source_buffer {
         open.next += item.bytes.size();
         ++num_forwarded_;
     }
-    // `pushed_nanoseconds` is that of any record that is a sample.
+    // As `append`; the time is set if the record is a sample, forwarded or not.
     void append_record(const forwarded_item& item, bool is_forwarded);
 
     // Ends the buffer behind the push that is to be a sample, if one is.
@@ -115,14 +118,16 @@ class source_buffer {
     bool is_at_sample() const noexcept {
         return planned_sample_ != latency_sampler::none && is_full();
     }
-    // The last item is the planned sample: notes when it was pushed, and makes the room whole again.
+    // If the last item is the planned sample: notes when it was pushed, and lets the buffer go on
+    // to its real end.
     void take_sample(std::int64_t now);
-    // The last item was to be it, but was forwarded: the next one is, or that of another buffer.
+    // If the planned sample turned out to be a forwarded item: plans the next item instead, or the
+    // first of the next buffer.
     void postpone_sample(latency_sampler& sampler);
-    // Before the buffer leaves.
+    // Tells the sampler, before the buffer leaves, how many items were pushed in fact.
     void correct(latency_sampler& sampler) const;
 
-    // Copies items that are staged into a chunk, from the one there to the one here.
+    // Copies `units` of what is staged, starting with unit `from`, to unit `at` of a chunk.
     void copy_staged(std::uint32_t from, std::uint32_t units, const chunk& into,
                      std::uint32_t at) const;
 

@@ -80,8 +80,8 @@ bool worker_buffers::finds_room(std::size_t index) {
     return outbox_.find_free();
 }
 
-// A push outside handlers that has sent a buffer takes what came meanwhile, while it is warm in the
-// cache, and leaves at least one chunk for the next one to begin.
+// After a push outside handlers has sent a buffer: handles what came meanwhile, while it is in the
+// cache, and sees to it that a chunk is free for the next push to begin.
 void worker_buffers::relieve() {
     state_.engine.drive();
     if (options().pressure == back_pressure::progress && has_arrivals()) receive_all();
@@ -133,7 +133,7 @@ void worker_buffers::set_buffer_items(worker_id to, count_t num_items) {
 
 // --------------------------------------------------------------------------- progress
 
-// What is pushed from here on comes from handlers or is on its way: never waits, never refused.
+// From here on pushes come from handlers, which may push during a drain.
 void worker_buffers::begin_inside() noexcept {
     is_inside_ = true;
     outbox_.cursors().set_refusing(false);
@@ -234,7 +234,7 @@ bool worker_buffers::test_drain() {
 }
 
 void worker_buffers::close() noexcept {
-    state_.statistics.peak_buffers = peak_buffers();  // which lies in memory that goes
+    state_.statistics.peak_buffers = peak_buffers();  // while the shared memory exists
     is_closed_ = true;
     outbox_.cursors().set_refusing(true);
 }
@@ -253,7 +253,7 @@ stream_statistics worker_buffers::statistics() const {
 }
 
 count_t worker_buffers::peak_buffers() const noexcept {
-    // Shared buffers are counted once, where their fill is kept.
+    // Shared buffers are counted once: by the first worker of the process that keeps their words.
     const chunk_memory& memory = state_.memory();
     const int holder = state_.engine.shared_holder();
     const bool counts_shared = shares_buffers() && id().worker == 0 && memory.here() == holder;

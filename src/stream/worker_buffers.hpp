@@ -18,8 +18,9 @@ namespace crossdock {
 // comes. Decides when a push may begin a buffer, waits, or is refused, and takes part in drains.
 // `stream_worker` has the table of its states.
 //
-// Invariant: inside a handler pushes are never refused and never wait; outside they are refused unless
-// the worker is open, and leave at least one chunk for the next push to begin.
+// Invariant: inside a handler a push is never refused and never waits. Outside, pushes are refused
+// unless the worker is open; and a push that has sent a buffer waits until a chunk is free, so that
+// the next one can begin (but for `back_pressure::fail`).
 class alignas(line_pair_bytes) worker_buffers {
   public:
     worker_buffers(stream_engine& engine, stream_worker& worker, int number);
@@ -43,8 +44,8 @@ class alignas(line_pair_bytes) worker_buffers {
 
     stream_statistics statistics() const;
 
-    // For other threads: items that have left this worker, and those handled whose consequences
-    // have left it as well.
+    // For other threads: items that have left this worker, and items handled here, as of a moment
+    // when all that their handlers pushed had left, too.
     std::int64_t sent() const noexcept { return state_.sent.load(std::memory_order_acquire); }
     std::int64_t published_handled() const noexcept {
         return published_handled_.load(std::memory_order_acquire);
@@ -75,12 +76,12 @@ class alignas(line_pair_bytes) worker_buffers {
     outbox outbox_;
     delivery delivery_;
 
-    unsigned num_turns_ = 0;    // of waiting
-    bool is_inside_ = false;    // receiving: pushes come from handlers
-    bool is_promised_ = false;  // that the next push does not wait
+    unsigned num_turns_ = 0;    // calls of `drive_in`
+    bool is_inside_ = false;    // pushes come from handlers
+    bool is_promised_ = false;  // `has_room` has said that the next push does not wait
     bool is_closed_ = false;
     bool has_ended_ = false;        // by a failure
-    std::int64_t sent_before_ = 0;  // this phase
+    std::int64_t sent_before_ = 0;  // items that had left by the end of the last drain
     std::atomic<std::int64_t> published_handled_{0};
 };
 
