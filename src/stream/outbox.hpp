@@ -10,7 +10,6 @@
 #include "chunk_pool.hpp"
 #include "chunk_sender.hpp"
 #include "cursor_table.hpp"
-#include "delivery.hpp"
 #include "latency_sampler.hpp"
 #include "shared_filler.hpp"
 #include "source_buffer.hpp"
@@ -23,26 +22,25 @@ namespace crossdock {
 //
 // Invariant: every buffer that is not closed is in the queue of those that have begun or, if its
 // channel is urgent, in the list of those that leave at the next `progress()`.
-class outbox final : public item_forwarder {
+class outbox {
   public:
     // Both are kept. Sets the worker's `push_state`.
     outbox(worker_state& state, stream_worker& worker);
 
     cursor_table& cursors() noexcept { return cursors_; }
-    const source_buffer& operator[](std::size_t index) const noexcept {
-        return buffers_[index].buffer;
-    }
-    void set_limit(std::size_t index, std::uint32_t units) noexcept {
-        buffers_[index].buffer.set_limit(units);
-    }
+    source_buffer& operator[](std::size_t index) noexcept { return buffers_[index].buffer; }
 
-    // Begins a buffer with the item that a push has written while it was closed.
+    // Begins a buffer that is closed; never waits.
+    void begin(std::size_t index);
+    // The same, with the item that a push has written while the buffer was closed.
     void begin_with_written(std::size_t index);
     // The rest of a push, when the cursor is at its end. True if the buffer has left.
     bool finish_push(std::size_t index);
-    // True if another buffer has begun, or this one has left.
+    // The same for an item that was forwarded.
+    void finish_forwarded(std::size_t index);
+    // These are true if another buffer has begun, or this one has left.
     bool push_record(std::size_t index, std::uint32_t tag, std::span<const std::byte> item);
-    void forward(int channel, int stage, int endpoint, const forwarded_item& item) override;
+    bool append_record(std::size_t index, const forwarded_item& item, bool is_forwarded);
 
     void leave(std::size_t index, flush_cause cause);
     // Likewise, and the shared buffer that it went into.
@@ -80,13 +78,9 @@ class outbox final : public item_forwarder {
         std::int64_t since;
     };
 
-    void begin(std::size_t index);
     void begin_chunk(std::size_t index, source_buffer& buffer);
     void enlist(std::size_t index);
-    void append(std::size_t index, const forwarded_item& item);
-    bool append_record(std::size_t index, const forwarded_item& item, bool is_forwarded);
     void send(std::size_t index, const source_buffer& buffer, flush_cause cause);
-    bool combine(std::size_t index, const forwarded_item& item);
     bool is_stale(const entry& e) const noexcept {
         return buffers_[e.index].buffer.is_closed() || buffers_[e.index].serial != e.serial;
     }

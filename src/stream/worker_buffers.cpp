@@ -8,7 +8,10 @@
 namespace crossdock {
 
 worker_buffers::worker_buffers(stream_engine& engine, stream_worker& worker, int number)
-    : state_(engine, number), outbox_(state_, worker), delivery_(state_, worker, outbox_) {}
+    : state_(engine, number),
+      outbox_(state_, worker),
+      forwarder_(state_, worker, outbox_),
+      delivery_(state_, worker, forwarder_) {}
 
 // --------------------------------------------------------------------------- pushes
 
@@ -126,8 +129,8 @@ void worker_buffers::set_buffer_items(worker_id to, count_t num_items) {
     }
     flush(to);
     for (int channel = 0; channel < shape().num_channels(); ++channel) {
-        outbox_.set_limit(outbox_.cursors().index_for(channel, to),
-                          static_cast<std::uint32_t>(num_items));
+        const std::size_t index = outbox_.cursors().index_for(channel, to);
+        outbox_[index].set_limit(static_cast<std::uint32_t>(num_items));
     }
 }
 

@@ -8,6 +8,7 @@
 
 #include "crossdock/stream/stream_worker.hpp"
 #include "delivery.hpp"
+#include "forwarder.hpp"
 #include "line_allocator.hpp"
 #include "outbox.hpp"
 #include "worker_state.hpp"
@@ -74,6 +75,7 @@ class alignas(line_pair_bytes) worker_buffers {
 
     worker_state state_;
     outbox outbox_;
+    forwarder forwarder_;
     delivery delivery_;
 
     unsigned num_turns_ = 0;    // calls of `drive_in`
