@@ -34,7 +34,7 @@ class chunk_sender {
     worker_state& state_;
     chunk_pool& pool_;
     bucket_by_worker
-        buckets_;  // not that of `delivery`: while it is at work, a full buffer may leave
+        buckets_;  // not that of `stream_delivery`: while it is at work, a full buffer may leave
 };
 
 }  // namespace crossdock

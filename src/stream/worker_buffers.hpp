@@ -7,17 +7,17 @@
 #include <span>
 
 #include "crossdock/stream/stream_worker.hpp"
-#include "delivery.hpp"
-#include "forwarder.hpp"
 #include "line_allocator.hpp"
 #include "outbox.hpp"
+#include "stream_delivery.hpp"
+#include "stream_forwarder.hpp"
 #include "worker_state.hpp"
 
 namespace crossdock {
 
-// Coordinates the two sides of a worker: the `outbox` of what it pushes and the `delivery` of what
-// comes. Decides when a push may begin a buffer, waits, or is refused, and takes part in drains.
-// `stream_worker` has the table of its states.
+// Coordinates the two sides of a worker: the `outbox` of what it pushes and the `stream_delivery`
+// of what comes. Decides when a push may begin a buffer, waits, or is refused, and takes part in
+// drains. `stream_worker` has the table of its states.
 //
 // Invariant: inside a handler a push is never refused and never waits. Outside, pushes are refused
 // unless the worker is open; and a push that has sent a buffer waits until a chunk is free, so that
@@ -75,8 +75,8 @@ class alignas(line_pair_bytes) worker_buffers {
 
     worker_state state_;
     outbox outbox_;
-    forwarder forwarder_;
-    delivery delivery_;
+    stream_forwarder forwarder_;
+    stream_delivery delivery_;
 
     unsigned num_turns_ = 0;    // calls of `drive_in`
     bool is_inside_ = false;    // pushes come from handlers

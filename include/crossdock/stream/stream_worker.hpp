@@ -16,7 +16,7 @@
 
 namespace crossdock {
 
-class forwarder;
+class stream_forwarder;
 class outbox;
 class stream_engine;
 class worker_buffers;
@@ -197,7 +197,7 @@ class alignas(128) stream_worker {  // threads write to theirs all the time
     stream_statistics statistics() const;
 
   private:
-    friend class forwarder;
+    friend class stream_forwarder;
     friend class outbox;
     friend class stream_engine;
 

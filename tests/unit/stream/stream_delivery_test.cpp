@@ -1,4 +1,4 @@
-#include "../../../src/stream/delivery.hpp"
+#include "../../../src/stream/stream_delivery.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 
 #include "support.hpp"
 
-namespace crossdock::delivery_test {
+namespace crossdock::stream_delivery_test {
 namespace {
 
 using test::stream_world;
@@ -34,7 +34,7 @@ class recorder final : public item_forwarder {
 };
 
 // Workers push; what comes for one of them is taken by a delivery of the test's own.
-class Delivery : public testing::Test {
+class StreamDelivery : public testing::Test {
   protected:
     stream_world& start(const char* nodes, stream_options options,
                         std::vector<stream_channel> channels) {
@@ -66,12 +66,12 @@ class Delivery : public testing::Test {
     std::vector<std::uint64_t> handled_;
 };
 
-TEST_F(Delivery, HandlesWhatIsForItsWorkerAndGivesTheChunkBack) {
+TEST_F(StreamDelivery, HandlesWhatIsForItsWorkerAndGivesTheChunkBack) {
     stream_options options = options_of(stream_scheme::ww, 1);
     options.max_buffers = 1;
     stream_world& world = start("1x1", options, {{8, 4}});
     worker_state state(world.engine(0), 0);
-    delivery here(state, world.worker(0), forwarded_);
+    stream_delivery here(state, world.worker(0), forwarded_);
     send(world.worker(0), {0, 0}, {1, 2, 3});
 
     EXPECT_EQ(here.receive_all(), 3);
@@ -84,10 +84,10 @@ TEST_F(Delivery, HandlesWhatIsForItsWorkerAndGivesTheChunkBack) {
     EXPECT_TRUE(world.worker(0).has_room(0, {0, 0}));
 }
 
-TEST_F(Delivery, SharesOutWhatIsForSeveralWorkers) {
+TEST_F(StreamDelivery, SharesOutWhatIsForSeveralWorkers) {
     stream_world& world = start("1x1", options_of(stream_scheme::wps, 2), {{8, 4}});
     worker_state state(world.engine(0), 0);
-    delivery here(state, world.worker(0), forwarded_);
+    stream_delivery here(state, world.worker(0), forwarded_);
     world.worker(0).push_item(0, {0, 0}, std::uint64_t{1});
     world.worker(0).push_item(0, {0, 1}, std::uint64_t{2});
     world.worker(0).push_item(0, {0, 0}, std::uint64_t{3});
@@ -100,10 +100,10 @@ TEST_F(Delivery, SharesOutWhatIsForSeveralWorkers) {
     EXPECT_EQ(handled_, (std::vector<std::uint64_t>{1, 3, 2}));
 }
 
-TEST_F(Delivery, SetsAsideWhatIsOfALaterPhase) {
+TEST_F(StreamDelivery, SetsAsideWhatIsOfALaterPhase) {
     stream_world& world = start("1x1", options_of(stream_scheme::ww, 1), {{8, 4}});
     worker_state state(world.engine(0), 0);
-    delivery here(state, world.worker(0), forwarded_);
+    stream_delivery here(state, world.worker(0), forwarded_);
     test::drain(world.worker(0));
     send(world.worker(0), {0, 0}, {1});
 
@@ -116,10 +116,10 @@ TEST_F(Delivery, SetsAsideWhatIsOfALaterPhase) {
     EXPECT_EQ(handled_, (std::vector<std::uint64_t>{1}));
 }
 
-TEST_F(Delivery, KeepsWhatComesWhileNoHandlerMayRun) {
+TEST_F(StreamDelivery, KeepsWhatComesWhileNoHandlerMayRun) {
     stream_world& world = start("1x1", options_of(stream_scheme::ww, 1), {{8, 4}});
     worker_state state(world.engine(0), 0);
-    delivery here(state, world.worker(0), forwarded_);
+    stream_delivery here(state, world.worker(0), forwarded_);
     send(world.worker(0), {0, 0}, {1, 2});
 
     here.set_keeping(true);
@@ -135,11 +135,11 @@ TEST_F(Delivery, KeepsWhatComesWhileNoHandlerMayRun) {
     EXPECT_EQ(state.handled, 2);
 }
 
-TEST_F(Delivery, HandlesUrgentItemsFirst) {
+TEST_F(StreamDelivery, HandlesUrgentItemsFirst) {
     stream_world& world =
         start("1x1", options_of(stream_scheme::ww, 1), {{8, 4}, {8, 4, true, false}});
     worker_state state(world.engine(0), 0);
-    delivery here(state, world.worker(0), forwarded_);
+    stream_delivery here(state, world.worker(0), forwarded_);
     send(world.worker(0), {0, 0}, {1}, 0);
     send(world.worker(0), {0, 0}, {2}, 1);
 
@@ -148,7 +148,7 @@ TEST_F(Delivery, HandlesUrgentItemsFirst) {
     EXPECT_EQ(handled_, (std::vector<std::uint64_t>{2, 1}));
 }
 
-TEST_F(Delivery, ForwardsWhatTravelsOn) {
+TEST_F(StreamDelivery, ForwardsWhatTravelsOn) {
     stream_options options = options_of(stream_scheme::wps, 1);
     options.route = "grid:2";
     stream_world& world = start("1x4", options, {{8, 4}});
@@ -158,7 +158,7 @@ TEST_F(Delivery, ForwardsWhatTravelsOn) {
 
     for (rank_t rank = 1; rank < 3; ++rank) {
         worker_state state(world.engine(rank), 0);
-        delivery there(state, world.worker(rank), forwarded_);
+        stream_delivery there(state, world.worker(rank), forwarded_);
         there.receive_all();
     }
 
@@ -166,10 +166,10 @@ TEST_F(Delivery, ForwardsWhatTravelsOn) {
     EXPECT_EQ(handled_, (std::vector<std::uint64_t>{9, 10}));
 }
 
-TEST_F(Delivery, NotesTheFailureOfAHandlerAndHandlesNothingAfterIt) {
+TEST_F(StreamDelivery, NotesTheFailureOfAHandlerAndHandlesNothingAfterIt) {
     stream_world& world = start("1x1", options_of(stream_scheme::ww, 1), {{8, 4}});
     worker_state state(world.engine(0), 0);
-    delivery here(state, world.worker(0), forwarded_);
+    stream_delivery here(state, world.worker(0), forwarded_);
     int num_calls = 0;
     world.sink.on_arrival = [&](stream_worker&, const stream_arrivals&) {
         ++num_calls;
@@ -187,4 +187,4 @@ TEST_F(Delivery, NotesTheFailureOfAHandlerAndHandlesNothingAfterIt) {
 }
 
 }  // namespace
-}  // namespace crossdock::delivery_test
+}  // namespace crossdock::stream_delivery_test

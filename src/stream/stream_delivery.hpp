@@ -35,10 +35,10 @@ class item_forwarder {
 //
 // Invariant: whoever handles the last share of a chunk gives the chunk back; no chunk of this phase
 // is held back beyond `receive_all()`.
-class delivery {
+class stream_delivery {
   public:
     // All are kept.
-    delivery(worker_state& state, stream_worker& worker, item_forwarder& forwarder)
+    stream_delivery(worker_state& state, stream_worker& worker, item_forwarder& forwarder)
         : state_(state), worker_(worker), forwarder_(forwarder) {}
 
     // Handles all that has come. Returns how many items.

@@ -4,21 +4,22 @@
 #include <cstddef>
 
 #include "crossdock/stream/stream_worker.hpp"
-#include "delivery.hpp"
 #include "outbox.hpp"
+#include "stream_delivery.hpp"
 #include "worker_state.hpp"
 
 namespace crossdock {
 
-// The step from `delivery` to `outbox` on a route of several hops. An item combines with one of its key
-// that waits for the same worker, if there is one.
+// The step from `stream_delivery` to `outbox` on a route of several hops. An item combines with one
+// of its key that waits for the same worker, if there is one.
 //
-// Invariant: an item was counted as sent where it was pushed, and is not counted again. If it combines
-// it counts as handled here; so items that have been sent and not handled are somewhere on their way.
-class forwarder final : public item_forwarder {
+// Invariant: an item was counted as sent where it was pushed, and is not counted again. If it
+// combines it counts as handled here; so items that have been sent and not handled are somewhere on
+// their way.
+class stream_forwarder final : public item_forwarder {
   public:
     // All are kept.
-    forwarder(worker_state& state, stream_worker& worker, outbox& into)
+    stream_forwarder(worker_state& state, stream_worker& worker, outbox& into)
         : state_(state), worker_(worker), outbox_(into) {}
 
     void forward(int channel, int stage, int endpoint, const forwarded_item& item) override;

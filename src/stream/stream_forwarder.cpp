@@ -1,8 +1,8 @@
-#include "forwarder.hpp"
+#include "stream_forwarder.hpp"
 
 namespace crossdock {
 
-void forwarder::forward(int channel, int stage, int endpoint, const forwarded_item& item) {
+void stream_forwarder::forward(int channel, int stage, int endpoint, const forwarded_item& item) {
     const stream_layout& layout = state_.layout();
     const int worker =
         layout.is_per_worker() ? static_cast<int>(item.tag) % layout.num_workers() : 0;
@@ -17,7 +17,7 @@ void forwarder::forward(int channel, int stage, int endpoint, const forwarded_it
     }
 }
 
-void forwarder::append(std::size_t index, const forwarded_item& item) {
+void stream_forwarder::append(std::size_t index, const forwarded_item& item) {
     source_buffer& buffer = outbox_[index];
     if (buffer.is_closed()) outbox_.begin(index);
     if (state_.shape().channel(buffer.channel()).combines && combine(index, item)) return;
@@ -25,7 +25,7 @@ void forwarder::append(std::size_t index, const forwarded_item& item) {
     if (buffer.is_full()) outbox_.finish_forwarded(index);
 }
 
-bool forwarder::combine(std::size_t index, const forwarded_item& item) {
+bool stream_forwarder::combine(std::size_t index, const forwarded_item& item) {
     const stream_sink& sink = state_.engine.sink();
     const auto key_of = [&](const std::byte* waiting) { return sink.key(waiting); };
     const auto into = [&](std::byte* waiting) { sink.combine(waiting, item.bytes.data()); };

@@ -1,4 +1,4 @@
-#include "delivery.hpp"
+#include "stream_delivery.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -6,7 +6,7 @@
 
 namespace crossdock {
 
-count_t delivery::receive_all() {
+count_t stream_delivery::receive_all() {
     const chunk_memory& memory = state_.memory();
     const int worker = state_.id.worker;
     arrived_.clear();
@@ -29,7 +29,7 @@ count_t delivery::receive_all() {
     return count;
 }
 
-count_t delivery::receive(chunk_ref ref) {
+count_t stream_delivery::receive(chunk_ref ref) {
     const chunk c = state_.memory().at(ref);
     const chunk_head& head = c.head();
     if (head.phase > state_.phase) {
@@ -48,7 +48,7 @@ count_t delivery::receive(chunk_ref ref) {
 }
 
 // The number, in this endpoint, of the worker that a tag of a route of several hops means.
-inline std::uint32_t delivery::bucket_of(std::uint32_t tag) const {
+inline std::uint32_t stream_delivery::bucket_of(std::uint32_t tag) const {
     const stream_layout& layout = state_.layout();
     const auto workers = static_cast<std::uint32_t>(layout.num_workers());
     const auto rank = static_cast<rank_t>(tag / workers);
@@ -59,8 +59,8 @@ inline std::uint32_t delivery::bucket_of(std::uint32_t tag) const {
 }
 
 // When the item at `position` was pushed, if it is a sample, whose bit is set then; or 0.
-inline std::int64_t delivery::take_sample(const chunk& c, std::uint32_t position,
-                                          std::uint32_t& gone) {
+inline std::int64_t stream_delivery::take_sample(const chunk& c, std::uint32_t position,
+                                                 std::uint32_t& gone) {
     std::int64_t pushed = 0;
     for (std::uint32_t i = 0; i < c.num_samples(); ++i) {
         if (c.head().sample_positions[i] != position) continue;
@@ -70,7 +70,7 @@ inline std::int64_t delivery::take_sample(const chunk& c, std::uint32_t position
     return pushed;
 }
 
-count_t delivery::share_out(chunk_ref ref) {
+count_t stream_delivery::share_out(chunk_ref ref) {
     const stream_layout& layout = state_.layout();
     const chunk c = state_.memory().at(ref);
     chunk_head& head = c.head();
@@ -100,7 +100,7 @@ count_t delivery::share_out(chunk_ref ref) {
     return has_own ? handle_share(ref) : 0;
 }
 
-count_t delivery::handle_share(chunk_ref ref) {
+count_t stream_delivery::handle_share(chunk_ref ref) {
     const chunk c = state_.memory().at(ref);
     const std::uint32_t first = c.offsets()[state_.number_at_endpoint];
     const std::uint32_t last = c.offsets()[state_.number_at_endpoint + 1];
@@ -108,7 +108,7 @@ count_t delivery::handle_share(chunk_ref ref) {
     return handle(ref, first, last);
 }
 
-count_t delivery::handle(chunk_ref ref, std::uint32_t first, std::uint32_t last) {
+count_t stream_delivery::handle(chunk_ref ref, std::uint32_t first, std::uint32_t last) {
     const chunk_layout& shape = state_.shape();
     const chunk c = state_.memory().at(ref);
     const int channel = c.channel();
@@ -132,7 +132,7 @@ count_t delivery::handle(chunk_ref ref, std::uint32_t first, std::uint32_t last)
     return arrivals.num_items;
 }
 
-void delivery::read_record_sources(const chunk& c, std::uint32_t first, std::uint32_t last) {
+void stream_delivery::read_record_sources(const chunk& c, std::uint32_t first, std::uint32_t last) {
     record_sources_.clear();
     for (std::uint32_t at = first; at < last;) {
         stream_record record;
@@ -142,7 +142,7 @@ void delivery::read_record_sources(const chunk& c, std::uint32_t first, std::uin
     }
 }
 
-void delivery::run_handler(const stream_arrivals& arrivals) {
+void stream_delivery::run_handler(const stream_arrivals& arrivals) {
     if (!state_.engine.has_failed()) {
         try {
             state_.engine.sink().handle(worker_, arrivals);
@@ -154,7 +154,7 @@ void delivery::run_handler(const stream_arrivals& arrivals) {
     state_.handled += arrivals.num_items;
 }
 
-void delivery::keep(const stream_arrivals& arrivals) {
+void stream_delivery::keep(const stream_arrivals& arrivals) {
     kept_share kept{arrivals.channel,
                     arrivals.num_items,
                     arrivals.source,
@@ -170,7 +170,7 @@ void delivery::keep(const stream_arrivals& arrivals) {
     kept_.push_back(std::move(kept));
 }
 
-count_t delivery::handle_kept() {
+count_t stream_delivery::handle_kept() {
     const std::vector<kept_share> kept = std::exchange(kept_, {});
     count_t count = 0;
     for (const kept_share& share : kept) {
@@ -182,7 +182,7 @@ count_t delivery::handle_kept() {
     return count;
 }
 
-void delivery::release(chunk_ref ref) {
+void stream_delivery::release(chunk_ref ref) {
     std::atomic<std::uint32_t>& readers = state_.memory().at(ref).state().readers;
     if (readers.load(std::memory_order_acquire) == 1 ||
         readers.fetch_sub(1, std::memory_order_acq_rel) == 1) {
@@ -191,7 +191,7 @@ void delivery::release(chunk_ref ref) {
 }
 
 // Of the samples of a chunk but those that are `gone`.
-void delivery::add_latencies(const chunk& c, std::uint32_t gone) {
+void stream_delivery::add_latencies(const chunk& c, std::uint32_t gone) {
     for (std::uint32_t i = 0; i < c.num_samples(); ++i) {
         if ((gone & (1U << i)) != 0) continue;
         state_.statistics.latency.add(state_.engine.now() - c.head().sample_nanoseconds[i]);
