@@ -598,7 +598,7 @@ typedef struct crossdock_stream_options {
     int with_source;  ///< handlers may ask who pushed an item
     int shared_memory;                ///< processes of a node hand buffers over without MPI
     int progress_thread;              ///< a thread of the library drives MPI
-    int64_t latency_sample_interval;  ///< every so manieth push carries the time; 0: none
+    int64_t latency_sample_interval;  ///< N: every N-th push is timed; 0: none is
     crossdock_stream_key key;         ///< null, as `combine`, where items do not combine
     crossdock_stream_combine combine;
 } crossdock_stream_options;

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "crossdock/select/buffer_choice.hpp"
-#include "worker_buffers.hpp"
+#include "source_buffer.hpp"
 
 namespace crossdock {
 

@@ -1,4 +1,4 @@
-// Brings chunks to other nodes as MPI messages.
+// Sends chunks as MPI messages.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,9 @@
 
 namespace crossdock {
 
-// Messages travel under two tags, so that urgent ones find room when the others have used theirs up.
-// Waves are collective calls in an order that only this stream knows: the communicator is its own.
+// Messages travel under two tags, so that urgent ones find room when the others have used theirs
+// up. Waves are collective calls in an order that only this stream knows: the communicator is its
+// own.
 class mpi_transport final : public stream_transport {
   public:
     static constexpr int num_tags = 2;

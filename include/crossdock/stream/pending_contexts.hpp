@@ -12,7 +12,8 @@
 
 namespace crossdock {
 
-/// @brief First in, first out, in one piece. Keeps its memory, which grows when half of it is in use.
+/// @brief A queue, first in, first out, in one array. The array is kept when the queue is empty,
+/// and becomes larger when more than half of it is in use.
 template <class Context>
 class context_queue {
   public:
@@ -37,7 +38,8 @@ class context_queue {
   private:
     static constexpr std::size_t least_size = 16;
 
-    // Seldom, so that `push` may be short. To the front, of larger memory if more than half of it is in use.
+    // Moves what is pending to the front of the array, or of a larger one. Not inlined, as `push`
+    // is called often and this seldom.
     [[gnu::noinline]] void make_room() {
         const auto num_pending = static_cast<std::size_t>(last_ - first_);
         const auto size = static_cast<std::size_t>(end_ - memory_.get());

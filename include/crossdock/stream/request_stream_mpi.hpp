@@ -55,7 +55,8 @@ class alignas(64) request_port {  // a line of memory for itself: ports belong t
         request(worker_id{to, 0}, item, context);
     }
 
-    /// @brief Answers and takes what has come, sends what is due, and drives MPI if this thread may.
+    /// @brief Answers and takes what has come, sends what is due, and drives MPI if this thread
+    /// may.
     /// @return requests answered and replies taken
     /// @throws error(errc::invalid_state)  called by a handler
     count_t progress() { return worker_->progress(); }
@@ -151,11 +152,11 @@ class alignas(64) request_port {  // a line of memory for itself: ports belong t
 ///     port (3,0)   answer: {7, ...} -> {0.5, ...}
 ///     port (0,1)   on_reply: {context, ...}, {0.5, ...}
 ///
-/// Requests and replies are the two channels of one stream, collected and sent as those of `stream`;
-/// a drain brings both to rest, so handlers may ask more for as long as they like.
+/// Requests and replies are the two channels of one stream, collected and sent as those of
+/// `stream`; a drain brings both to rest, so handlers may ask more for as long as they like.
 ///
-/// A context is what the asker wants to know when the reply comes, such as where to store it. It stays
-/// with its port, and what tells the port which one it is depends on the stream:
+/// A context is what the asker wants to know when the reply comes, such as where to store it. It
+/// stays with its port, and what tells the port which one it is depends on the stream:
 ///
 /// | scheme | route | replies of one worker to one port | with each request and reply travels |
 /// |---|---|---|---|
@@ -176,18 +177,20 @@ class request_stream {
     using reply_handler =
         std::function<void(port_type&, std::span<const Context>, std::span<const R> replies)>;
 
-    /// @param where     kept; its nodes are the regions of the route
-    /// @param answer    called where requests came to; sets each of `replies`, which are as many and
-    /// have no value yet
+    /// @param where      kept; its nodes are the regions of the route
+    /// @param answer    called where requests came to; sets each of `replies`, which are as many
+    /// and have no value yet
     /// @param on_reply  called at the port that asked, with a reply for each context
-    /// @param options   as of a `stream`, without priorities; `ordered` and `with_source` are set by what the
-    /// scheme allows. `buffer_items` counts requests in one buffer, and replies in another
+    /// @param options   as of a `stream`, without priorities. `ordered` and `with_source` are set
+    /// to what the scheme allows. `buffer_items` is the size of the buffers of requests, and of
+    /// replies
     ///
     /// The handlers are called by several threads at once if there are several workers.
     /// @par Collective
     /// Yes; may block.
-    /// @throws error(errc::invalid_argument)  an option is out of range or differs between ranks, there
-    /// are to be two priorities, or MPI was initialised with less thread support than the options need
+    /// @throws error(errc::invalid_argument)  an option is out of range or differs between ranks,
+    /// there are to be two priorities, or MPI was initialised with less thread support than the
+    /// options need
     /// @throws error(errc::unknown_route), error(errc::invalid_route), error(errc::out_of_memory)
     request_stream(const context& where, answer_handler answer, reply_handler on_reply,
                    const stream_options& options = {})
@@ -224,7 +227,8 @@ class request_stream {
     /// @brief Ends the stream.
     /// @par Collective
     /// Yes; may block. No port may be in use.
-    /// @throws error(errc::invalid_state)  something was requested since the last drain, on any rank
+    /// @throws error(errc::invalid_state)  something was requested since the last drain, on any
+    /// rank
     void close() { core_.close(); }
     bool is_open() const noexcept { return core_.is_open(); }
 

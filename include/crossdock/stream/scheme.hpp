@@ -22,7 +22,7 @@ namespace crossdock {
 /// | `node` | the workers of a node | the workers of one node | a worker there |
 ///
 /// @par Source
-/// \cite chandrasekar2024stream, Sec. III. Differs: a worker of `pp` and `node` collects a few items
+/// \cite chandrasekar2024stream, Sec. III. Differs: a worker of `pp` and `node` stages a few items
 /// of its own and takes room for all of them at once, where the study takes room for each item.
 enum class stream_scheme { automatic, ww, wps, wsp, pp, node };
 
@@ -44,7 +44,8 @@ constexpr bool fills_together(stream_scheme scheme) {
 /// has g M with M nodes, which its processes share.
 /// @param scheme        not `automatic`
 /// @param buffer_items  g
-/// @param num_endpoints    N, or the number of nodes for `node`; on routes of several hops the partners
+/// @param num_endpoints N, or the number of nodes for `node`; on routes of several hops the
+/// partners
 /// @param num_workers   t
 count_t max_buffered_items(stream_scheme scheme, count_t buffer_items, count_t num_endpoints,
                            int num_workers);
@@ -71,15 +72,17 @@ struct stream_shape {
     count_t item_bytes = 8;     ///< m
 };
 
-/// @brief The buffers that one worker fills in `ww` may hold as much as the cache of its core; 1 MiB is the
-/// second level's size on the processors of the described machines, or half of it.
+/// @brief The buffers that one worker fills in `ww` may hold as much as the cache of its core: 1
+/// MiB, which is the size of the second level on the processors of the described machines, or half
+/// of it.
 inline constexpr count_t most_bytes_of_a_worker = 1 << 20;
 
-/// @brief The buffers of a process in `wps` may hold as much as its part of a processor's last cache: 16 MiB.
+/// @brief The buffers of a process in `wps` may hold as much as its part of a processor's last
+/// level of cache: 16 MiB.
 inline constexpr count_t most_bytes_of_a_process = 16 << 20;
 
-/// @brief The scheme that `automatic` stands for: the cheapest of `ww`, `wps` and `pp` whose buffers are
-/// small enough.
+/// @brief The scheme that `automatic` stands for: the cheapest of `ww`, `wps` and `pp` whose
+/// buffers are small enough.
 ///
 /// For a worker that pushes g N items to workers drawn at random, between two flushes:
 ///
@@ -87,13 +90,14 @@ inline constexpr count_t most_bytes_of_a_process = 16 << 20;
 /// |---|---|---|---|---|---|
 /// | `ww` | g m N t of a worker, 1 MiB | N t | g N t / 2 items of its worker | | |
 /// | `wps` | g m N t of a process, 16 MiB | N | g N / 2 | 1, into order | (t - 1) N of buffers |
-/// | `pp` | g m N of a process | N | g N / (2 t) | 1, into order | as `wps`, and one for 512 bytes |
+/// | `pp` | g m N of a process | N | g N / (2 t) | 1, into order | as `wps`, 1 for 512 bytes |
 ///
-/// By price the waiting does not count: `flush_on_idle` and `max_age_seconds` bound it. If the buffers are
-/// too large in all, `pp` has the smallest. One worker to a process takes `ww`, which is as the others then.
+/// How long items wait has no price here, as `flush_on_idle` and `max_age_seconds` bound it. If the
+/// buffers of all schemes are too large, it is `pp`, which has the smallest. With one worker to a
+/// process it is `ww`, which does then what the others do.
 /// @par Source
-/// \cite chandrasekar2024stream, Sec. III, for messages and waiting. Differs: prices instead of counts, and
-/// limits for what stays in the caches.
+/// \cite chandrasekar2024stream, Sec. III, for messages and waiting. Differs: prices instead of
+/// counts, and limits for what stays in the caches.
 stream_scheme choose_stream_scheme(const stream_shape& shape, const machine& m = default_machine());
 
 }  // namespace crossdock

@@ -48,7 +48,8 @@ class stream_sink {
     virtual void combine(std::byte* into, const std::byte* item) const = 0;
 };
 
-/// @brief One kind of items; priorities, and requests and their replies, are channels of one stream.
+/// @brief One kind of items; priorities, and requests and their replies, are channels of one
+/// stream.
 struct stream_channel {
     std::size_t item_bytes;  ///< 0: records
     count_t capacity;        ///< items of a full buffer, or bytes of records

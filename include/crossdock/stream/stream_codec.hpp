@@ -11,7 +11,8 @@
 
 namespace crossdock {
 
-/// @brief To be specialised for types that are not trivially copyable; here for strings and vectors.
+/// @brief To be specialised for types that are not trivially copyable; here for strings and
+/// vectors.
 ///
 /// | member | gives |
 /// |---|---|

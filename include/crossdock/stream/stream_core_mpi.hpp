@@ -24,8 +24,8 @@ class stream_core {
     /// @param sink      kept by reference
     /// @par Collective
     /// Yes; may block. All options but `pressure` must be equal on all ranks.
-    /// @throws error(errc::invalid_argument)  an option is out of range or differs between ranks, or
-    /// MPI was initialised with less thread support than the options need
+    /// @throws error(errc::invalid_argument)  an option is out of range or differs between ranks,
+    /// or MPI was initialised with less thread support than the options need
     /// @throws error(errc::unknown_route), error(errc::invalid_route), error(errc::out_of_memory)
     stream_core(const context& where, std::span<const stream_channel> channels, stream_sink& sink,
                 const stream_options& options);

@@ -15,12 +15,13 @@ namespace crossdock {
 
 /// @brief The buffers of one process of a stream, computed from topology, route and scheme.
 ///
-/// An **endpoint** is what a buffer leads to: a process, or for the scheme `node` a node. The workers of
-/// an endpoint are numbered from 0; a **tag** says for which of them an item is. Where items travel on,
-/// a tag is the number rank * workers + worker of the worker it is for.
+/// An **endpoint** is what a buffer leads to: a process, or for the scheme `node` a node. The
+/// workers of an endpoint are numbered from 0; a **tag** says for which of them an item is. On
+/// routes of several hops a tag is the number rank * workers + worker of the worker it is for.
 ///
-///     2 nodes of 2 ranks, 3 workers each     wps: endpoints 0 1 2 3, tags 0 1 2
-///                                            node: endpoints 0 1, tags 0 1 2 (rank 0) 3 4 5 (rank 1)
+///     2 nodes of 2 ranks, 3 workers each
+///     wps:  endpoints 0 1 2 3, tags 0 1 2
+///     node: endpoints 0 1, tags 0 1 2 for the first rank of a node, 3 4 5 for the second
 ///
 /// @par Thread safety
 /// Immutable once made.
@@ -86,8 +87,8 @@ class stream_layout {
     /// @brief Bytes of a tag: 0 where there is nothing to tell, 2, or 4.
     int tag_bytes() const noexcept { return tag_bytes_; }
 
-    /// @brief Places that receive buffers of this one, itself included; once for each stage in which
-    /// they do.
+    /// @brief Endpoints that this one sends buffers to, itself included; one that it sends to in
+    /// several stages counts once for each.
     count_t num_partners() const noexcept {
         return static_cast<count_t>(buffers_.size()) / buffers_of_an_endpoint();
     }

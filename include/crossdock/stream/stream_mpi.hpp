@@ -31,8 +31,9 @@ class stream_batch {
     std::size_t size() const noexcept { return items_.size(); }
     const T& operator[](std::size_t i) const { return items_[i]; }
 
-    /// @brief Who pushed item `i`. Only with the option `with_source`. Of items that have combined: who pushed the
-    /// one that had waited in the buffer, which is the first argument of the combining function.
+    /// @brief Who pushed item `i`. Only with the option `with_source`. Of items that have combined:
+    /// who pushed the one that had waited in the buffer, which is the first argument of the
+    /// combining function.
     worker_id source(std::size_t i) const noexcept {
         const std::uint32_t number =
             arrivals_->sources != nullptr ? arrivals_->sources[i] : arrivals_->source;
@@ -72,10 +73,11 @@ class stream_drain {
         return worker_ == nullptr;
     }
 
-    /// @brief Makes progress until everything is at rest; on no other stream, whose drains `test()` can take turns
-    /// with this one's. Waiting yields the core.
-    /// @throws  what the first handler of this worker that threw has thrown; error(errc::handler_failed) if only
-    /// handlers of other workers have, with the highest of their ranks. All workers of all ranks throw.
+    /// @brief Makes progress until everything is at rest, and yields the core in between. No other
+    /// stream makes progress meanwhile; to drain several at once, call `test()` of each in turn.
+    /// @throws  the first exception that a handler of this worker has thrown, or, if only handlers
+    /// of other workers have, error(errc::handler_failed) with the highest rank of theirs. All
+    /// workers of all ranks throw.
     void wait() {
         while (!test()) std::this_thread::yield();
     }
@@ -92,35 +94,37 @@ class stream;
 /// | state | legal calls outside handlers | next |
 /// |---|---|---|
 /// | open | all | draining by `drain()`, closed by the stream's `close()` |
-/// | draining | `progress()`, the drain's `test()` and `wait()`, `statistics()` | open when they end |
+/// | draining | `progress()`, the drain's `test()` and `wait()`, `statistics()` | open at its end |
 /// | closed | `statistics()` | |
 ///
 /// Handlers run inside `progress()`, a drain's `test()` and `wait()`, and, with
-/// `back_pressure::progress`, inside a push that has filled a buffer, on the thread that calls them.
-/// They may push, to their own worker too, and never wait: buffers beyond the bound are taken.
+/// `back_pressure::progress`, inside a push that has filled a buffer, on the thread that calls
+/// them. They may push, to their own worker too, and never wait: buffers beyond the bound are
+/// taken.
 ///
 /// @par Thread safety
 /// One thread at a time to a port; any number of ports at once.
 template <class T, class Combine = keep_all>
 class stream_port {
   public:
-    /// @brief Appends an item to the buffer for `to`. It leaves when the buffer is full, or by one of
-    /// the other causes of `flush_cause`.
+    /// @brief Appends an item to the buffer for `to`. The buffer is sent when it is full, or for
+    /// one of the other reasons in `flush_cause`.
     /// @param to    a worker, or a rank for its worker 0
     /// @par Collective
     /// No. Waits if all buffers are in use, as `back_pressure` says.
     /// @throws error(errc::rank_out_of_range)  there is no such worker
-    /// @throws error(errc::invalid_state)   outside handlers during a drain or after `close()`; or no
-    /// buffer is free, with `back_pressure::fail`
-    /// @throws error(errc::size_mismatch)   an item with a codec does not fit into a buffer, of which it takes 16
-    /// bytes besides its own, and these as whole groups of 8
+    /// @throws error(errc::invalid_state)   outside handlers during a drain or after `close()`; or
+    /// no buffer is free, with `back_pressure::fail`
+    /// @throws error(errc::size_mismatch)   an item with a codec does not fit into a buffer: it
+    /// takes 16 bytes and its own, rounded up to a multiple of 8
     /// @throws error(errc::handler_failed)  a handler has thrown somewhere: the stream has ended
     /// @par Complexity
     /// A few instructions without lock or atomic.
     void push(worker_id to, const T& item) { push_on(0, to, item); }
     void push(rank_t to, const T& item) { push_on(0, {to, 0}, item); }
 
-    /// @brief As `push`, with the urgent priority: leaves at the next `progress()` and is handled first.
+    /// @brief As `push`, with the urgent priority: sent at the next `progress()`, and handled
+    /// first.
     /// @throws error(errc::invalid_argument)  the stream has one priority
     void push_urgent(worker_id to, const T& item) {
         require_priorities();
@@ -143,21 +147,22 @@ class stream_port {
     void flush() { worker_->flush(); }
     void flush(worker_id to) { worker_->flush(to); }
 
-    /// @brief From now on the buffer for `to` leaves with so many items; a worker that hears little
-    /// then hears it sooner. Sends what it holds. Route and scheme may have other workers share it.
+    /// @brief From now on the buffer for `to` is full with so many items, so that a worker that is
+    /// sent few items gets them sooner. Sends what the buffer holds. With some routes and schemes
+    /// the buffer is for other workers as well.
     /// @param num_items  at most what the options' `buffer_items` says
     /// @throws error(errc::rank_out_of_range)  there is no such worker
-    /// @throws error(errc::invalid_argument)   the number is out of range, or the buffer is filled by
-    /// several workers (`pp`, `node`) or holds items of any size
+    /// @throws error(errc::invalid_argument)   the number is out of range, or the buffer is filled
+    /// by several workers (`pp`, `node`) or holds items of any size
     void set_buffer_items(worker_id to, count_t num_items) {
         worker_->set_buffer_items(to, num_items);
     }
 
-    /// @brief Begins to bring the stream to rest: every port of every rank must call it, and then
-    /// nothing is pushed but by handlers until all items are handled, those that handlers push too.
+    /// @brief Begins to bring the stream to rest. Every port of every rank must call it. From then
+    /// on only handlers may push, until all items are handled, those that handlers push included.
     ///
-    /// Afterwards pushes begin anew: drains divide a stream into phases, and no item of a phase is
-    /// handled before the port's drain of the phase before has ended.
+    /// When the drain has ended, the port may push again. So drains divide a stream into phases,
+    /// and no item of a phase is handled before the port's drain of the phase before has ended.
     /// @par Collective
     /// Yes, over all ports; does not wait.
     /// @throws error(errc::invalid_state)  draining or closed already, or called by a handler
@@ -187,7 +192,7 @@ class stream_port {
     std::vector<std::byte> bytes_;  // of an item with a codec
 };
 
-/// @brief Items of type T from any worker to any worker, collected on the way.
+/// @brief Sends small items of type T from any worker to any worker, many in one message.
 ///
 /// Each process has `options.workers` workers, each worker a port, and each port belongs to one
 /// thread at a time. Items for workers that share memory are never sent by MPI.
@@ -198,15 +203,16 @@ class stream_port {
 /// |---|---|
 /// | MPI_THREAD_SINGLE | the only worker |
 /// | MPI_THREAD_FUNNELED | the main thread, in `progress()` of a port or of the stream |
-/// | MPI_THREAD_SERIALIZED, MPI_THREAD_MULTIPLE | whichever worker comes first, or the progress thread |
+/// | MPI_THREAD_SERIALIZED or _MULTIPLE | whichever worker comes first, or the progress thread |
 ///
 /// With MPI_THREAD_SERIALIZED the user must not call MPI while workers push.
 ///
 /// @tparam T        trivially copyable, or with a `stream_codec`
 /// @tparam Combine  `keep_all` or `combine_by_key`; for trivially copyable T
 /// @par Source
-/// \cite chandrasekar2024stream. Differs: workers that share memory hand buffers over in place, also
-/// between processes; any route may lie between processes; and what else `docs/stream.md` lists.
+/// \cite chandrasekar2024stream. Differs: workers that share memory hand buffers over in place,
+/// also between processes; any route may lie between processes; and what else `docs/stream.md`
+/// lists.
 template <class T, class Combine = keep_all>
 class stream {
     static constexpr bool has_codec = !std::is_trivially_copyable_v<T>;
@@ -218,15 +224,15 @@ class stream {
     using port_type = stream_port<T, Combine>;
     using handler = std::function<void(port_type&, const stream_batch<T>&)>;
 
-    /// @param where    kept; its nodes are the regions of the route
-    /// @param handler  called with every batch that comes, at the port it came to; by several threads
-    /// at once if there are several workers
+    /// @param where     kept; its nodes are the regions of the route
+    /// @param handler  called with every batch that comes, at the port it came to; by several
+    /// threads at once if there are several workers
     /// @param options  equal on all ranks but for `pressure`
     /// @param combine  equal on all ranks
     /// @par Collective
     /// Yes; may block.
-    /// @throws error(errc::invalid_argument)  an option is out of range or differs between ranks, or
-    /// MPI was initialised with less thread support than the options need
+    /// @throws error(errc::invalid_argument)  an option is out of range or differs between ranks,
+    /// or MPI was initialised with less thread support than the options need
     /// @throws error(errc::unknown_route), error(errc::invalid_route), error(errc::out_of_memory)
     stream(const context& where, handler handle, const stream_options& options = {},
            Combine combine = {})

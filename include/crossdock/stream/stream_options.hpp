@@ -20,9 +20,9 @@ struct worker_id {
     friend bool operator==(const worker_id&, const worker_id&) = default;
 };
 
-/// @brief What a push does when all buffers of its worker are on their way.
+/// @brief What a push does when all buffers of its worker are in use.
 enum class back_pressure {
-    progress,  ///< handles what has come to this worker meanwhile; so does every push that fills one
+    progress,  ///< runs handlers until one is free; so does, once, every push that fills a buffer
     block,     ///< waits without running a handler; what comes is kept
     fail,      ///< throws; `try_push` returns false instead
 };
@@ -43,7 +43,7 @@ struct stream_options {
 
     /// @brief Buffers of a worker, those on their way included; 0: 32 more than it fills.
     ///
-    /// When all are in use, the one that was begun first leaves as it is.
+    /// When all are in use, the buffer that was begun first is sent, full or not.
     int max_buffers = 0;
 
     int priorities =
@@ -57,17 +57,19 @@ struct stream_options {
 
     /// @brief Items from one port to one worker are handled in the order of their pushes.
     ///
-    /// For `ww`, `wps` and `wsp` on routes of one stage, such as `direct`, `grid:1`, and `hypercube` of two ranks;
-    /// inside each priority. What buffers share or intermediate ranks forward overtakes.
+    /// Of the same priority, that is. Only for `ww`, `wps` and `wsp` on routes of one stage, such
+    /// as `direct`, `grid:1`, and `hypercube` of two ranks: items in shared buffers, and items that
+    /// intermediate ranks forward, overtake each other.
     bool ordered = false;
 
-    /// @brief Handlers may ask who pushed an item; of items that have combined, the one that the others joined.
+    /// @brief Handlers may ask who pushed an item. Of items that have combined, it is who pushed
+    /// the one that the others joined.
     bool with_source = false;
     bool shared_memory = true;  ///< processes of a node hand buffers over without MPI
     bool progress_thread =
         false;  ///< a thread of the stream drives MPI; needs MPI_THREAD_SERIALIZED
 
-    /// @brief Every so manieth push of a port carries the time; 0: none.
+    /// @brief N: every N-th push of a port is timed until its item is handled; 0: none is.
     count_t latency_sample_interval = 0;
 };
 

@@ -16,11 +16,13 @@
 
 namespace crossdock {
 
+class stream_forwarder;
+class outbox;
 class stream_engine;
 class worker_buffers;
 
-/// @brief Where the next item of a buffer goes. One that is not begun has room for a single item in
-/// memory that all of them share.
+/// @brief Where the next item of a buffer is written. The cursor of a buffer that has not begun has
+/// room for one item, in memory that all such buffers share.
 struct stream_cursor {
     std::byte* next;
     std::byte* end;
@@ -28,21 +30,21 @@ struct stream_cursor {
     std::uint32_t* sources;
 };
 
-/// @brief What is needed to find a waiting item of the same key.
+/// @brief Where a push looks for an item of the same key that still waits in the buffer.
 struct waiting_items {
     std::byte* items = nullptr;  ///< the first one; null if the buffer is not begun
     std::byte* tags = nullptr;
-    std::uint16_t* positions = nullptr;  ///< by hash of key and tag; may be out of date
+    std::uint16_t* positions = nullptr;  ///< of items, by hash of key and tag; may be out of date
 };
 
 /// @brief What a push notes beside an item.
 enum class tag_kind : std::uint8_t {
     none,
     number,  ///< two bytes: the worker's number in its endpoint
-    any,     ///< that in two or four bytes, or the source, or both
+    any,     ///< the tag, if any, in two or four bytes, and the source, if it is kept
 };
 
-/// @brief What a push reads and writes, all in a line of memory or two.
+/// @brief What a push reads and writes, in one or two cache lines.
 struct push_state {
     stream_cursor* cursors = nullptr;                ///< per channel and buffer
     stream_cursor* const* first_cursors = nullptr;   ///< per rank, in channel 0
@@ -66,7 +68,7 @@ struct push_state {
 /// | state | legal calls outside handlers | next |
 /// |---|---|---|
 /// | open | all | draining by `start_drain()`, closed by the stream's `close()` |
-/// | draining | `progress()`, `test_drain()`, `statistics()` | open when `test_drain()` gives true |
+/// | draining | `progress()`, `test_drain()`, `statistics()` | open once `test_drain()` is true |
 /// | closed | `statistics()` | |
 ///
 /// @par Thread safety
@@ -96,8 +98,8 @@ class alignas(128) stream_worker {  // threads write to theirs all the time
         store(locate(channel, to), item);
     }
 
-    /// @brief As `push_item`; first, if there is such a worker, calls `note()`, and if nothing is
-    /// pushed after all, `forget()`. Handlers that the push runs come after `note()`.
+    /// @brief As `push_item`, but calls `note()` once the worker is known to exist, before the push
+    /// may run handlers; and `forget()` if the push throws after that.
     template <class T, class Note, class Forget>
     [[gnu::always_inline]] void push_noted(int channel, worker_id to, const T& item,
                                            const Note& note, const Forget& forget) {
@@ -132,7 +134,8 @@ class alignas(128) stream_worker {  // threads write to theirs all the time
         store_bytes(locate(channel, to), item, 1, item_bytes);
     }
 
-    /// @brief As `push_item`; combines with an item of the same key that still waits in the buffer.
+    /// @brief As `push_item`, but combines with an item of the same key that waits in the buffer,
+    /// if it finds one.
     /// @param key      the item's
     /// @param key_of   (bytes of a waiting item) gives its key
     /// @param combine  (bytes of the waiting item) makes it both
@@ -157,7 +160,7 @@ class alignas(128) stream_worker {  // threads write to theirs all the time
     /// @throws error(errc::size_mismatch)  the item does not fit into a buffer
     void push_record(int channel, worker_id to, const std::byte* item, std::size_t num_bytes);
 
-    /// @brief Whether a push to `to` finds a buffer; if it does, the next push does not wait.
+    /// @brief Whether a push to `to` would find a buffer. If so, the next push does not wait.
     /// @throws error(errc::rank_out_of_range)  there is no such worker
     bool has_room(int channel, worker_id to);
 
@@ -174,14 +177,14 @@ class alignas(128) stream_worker {  // threads write to theirs all the time
     /// @throws error(errc::rank_out_of_range)  there is no such worker
     void flush(worker_id to);
 
-    /// @brief From now on the buffer for `to` leaves with so many items. Sends what it holds.
+    /// @brief From now on the buffer for `to` is full with so many items. Sends what it holds.
     /// @param num_items  at most what the options' `buffer_items` says
     /// @throws error(errc::rank_out_of_range)  there is no such worker
-    /// @throws error(errc::invalid_argument)   the number is out of range, or the buffer is shared by
-    /// several workers or holds items of any size
+    /// @throws error(errc::invalid_argument)   the number is out of range, or the buffer is shared
+    /// by several workers or holds items of any size
     void set_buffer_items(worker_id to, count_t num_items);
 
-    /// @brief Says that nothing will be pushed but by handlers until the stream has come to rest.
+    /// @brief From now on only handlers push, until the stream has come to rest.
     /// @throws error(errc::invalid_state)  draining or closed already, or called by a handler
     void start_drain();
     /// @brief Makes progress; true once every item of every worker has been handled.
@@ -194,7 +197,8 @@ class alignas(128) stream_worker {  // threads write to theirs all the time
     stream_statistics statistics() const;
 
   private:
-    friend class worker_buffers;
+    friend class stream_forwarder;
+    friend class outbox;
     friend class stream_engine;
 
     struct endpoint_in_buffer {
@@ -224,11 +228,11 @@ class alignas(128) stream_worker {  // threads write to theirs all the time
             after_push(*at.open);
     }
 
-    // Another worker has read the memory that is written here: it comes from there.
+    // The last one to read this memory was another worker, whose cache holds it: ask for it early.
     static constexpr std::size_t prefetch_bytes = 512;
 
-    // Whether the buffer is full now. Everything is read before the item is written, which to the
-    // compiler may change anything.
+    // Returns whether the buffer is full now. Members are read before the item is written, as the
+    // compiler must assume that the item overwrites them.
     template <class T>
     bool append(endpoint_in_buffer at, const T& item) {
         stream_cursor& open = *at.open;
@@ -250,7 +254,7 @@ class alignas(128) stream_worker {  // threads write to theirs all the time
         return is_full;
     }
 
-    // There is room for so many items.
+    // The buffer must have room for `count` items.
     void store_bytes(endpoint_in_buffer at, const void* items, std::size_t count,
                      std::size_t item_bytes) {
         stream_cursor& open = *at.open;

@@ -1,7 +1,7 @@
-// Items in many phases through streams of every kind, while workers stall at random: nothing is lost,
-// doubled or led astray, and memory stays flat. The environment variable CROSSDOCK_SOAK_ITEMS sets how
-// many items there are; rank 0 prints what was done as one line of JSON. Replaces the global allocation
-// functions to count bytes, hence a program of its own.
+// Items in many phases through streams of every kind, while workers stall at random: nothing is
+// lost, doubled or led astray, and memory stays flat. The environment variable CROSSDOCK_SOAK_ITEMS
+// sets how many items there are; rank 0 prints what was done as one line of JSON. Replaces the
+// global allocation functions to count bytes, hence a program of its own.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -54,7 +54,7 @@ count_t wanted_items() {
 }
 
 struct item {
-    std::uint64_t value;  // no other has it: the worker that pushes it, and its how manieth it is
+    std::uint64_t value;         // unique: the worker that pushes it, and its number there
     std::int32_t destination;    // number of a worker
     std::int32_t num_to_follow;  // the handler pushes one with one less
 };

@@ -863,7 +863,8 @@ TEST_F(Stream, HandlesNothingWhileAnotherOneIsWaitedFor) {
     items.close();
 }
 
-// Every rank begins with another one. Each item is pushed on, so that all handlers are needed to the end.
+// Every rank begins with another one. Each item is pushed on, so that all handlers are needed to
+// the end.
 TEST_F(Stream, ComesToRestWhereDrainsOfSeveralAreTestedInTurn) {
     std::vector<std::unique_ptr<stream<int>>> both;
     numbers num_handled(2);

@@ -61,8 +61,8 @@ struct stream_case {
     std::optional<topology> nodes;
 };
 
-/// @brief All schemes, with one and with two workers, with and without shared memory, and on routes of
-/// several hops. Buffers are small, so that many leave.
+/// @brief All schemes, with one and with two workers, with and without shared memory, and on routes
+/// of several hops. Buffers are small, so that many leave.
 inline std::vector<stream_case> stream_cases(rank_t num_ranks = world_size()) {
     std::vector<stream_case> cases;
     const auto add = [&](const char* suffix, stream_options options,

@@ -23,9 +23,9 @@ namespace crossdock::test {
 
 /// Messages and waves between processes that are really objects of one.
 ///
-/// As with MPI, messages of one sender and one urgency take rooms in their order; that they have come,
-/// and that they have been sent, is known later and in an order that a seed chooses. All are long: they
-/// leave when there is room for them and their sender makes progress.
+/// As with MPI, messages of one sender and one urgency take rooms in their order; that they have
+/// come, and that they have been sent, is known later and in an order that a seed chooses. All are
+/// long: they leave when there is room for them and their sender makes progress.
 class network {
   public:
     network(int num_processes, unsigned seed)
