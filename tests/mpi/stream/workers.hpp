@@ -50,15 +50,17 @@ inline std::string pairs_of(rank_t num_ranks) {
 struct stream_case {
     std::string name;
     stream_options options;
+    std::string nodes = "";  ///< of the context
 };
 
 /// @brief All schemes, with one and with two workers, with and without shared memory, and on routes of
 /// several hops. Buffers are small, so that many leave.
 inline std::vector<stream_case> stream_cases(rank_t num_ranks = world_size()) {
     std::vector<stream_case> cases;
-    const auto add = [&](const char* suffix, stream_options options) {
+    const auto add = [&](const char* suffix, stream_options options, std::string nodes = "") {
         options.buffer_items = 8;
-        cases.push_back({std::string(to_string(options.scheme)) + suffix, std::move(options)});
+        cases.push_back({std::string(to_string(options.scheme)) + suffix, std::move(options),
+                         std::move(nodes)});
     };
     for (const auto scheme : {stream_scheme::automatic, stream_scheme::ww, stream_scheme::wps,
                               stream_scheme::wsp, stream_scheme::pp, stream_scheme::node}) {
@@ -70,12 +72,12 @@ inline std::vector<stream_case> stream_cases(rank_t num_ranks = world_size()) {
         add("_grid", {.workers = 2, .scheme = scheme, .route = "grid:2", .shared_memory = false});
     }
     // Nodes of at most two ranks, and of one each.
-    const auto pairs = topology::from_string(pairs_of(num_ranks));
-    const auto single = topology::from_string(std::to_string(num_ranks) + "x1");
+    const auto pairs = pairs_of(num_ranks);
+    const auto single = std::to_string(num_ranks) + "x1";
     constexpr auto node = stream_scheme::node;
-    add("_pairs", {.workers = 2, .scheme = node, .nodes = pairs});
-    add("_pairs_grid", {.workers = 2, .scheme = node, .route = "grid:2", .nodes = pairs});
-    add("_single", {.workers = 2, .scheme = node, .nodes = single, .shared_memory = false});
+    add("_pairs", {.workers = 2, .scheme = node}, pairs);
+    add("_pairs_grid", {.workers = 2, .scheme = node, .route = "grid:2"}, pairs);
+    add("_single", {.workers = 2, .scheme = node, .shared_memory = false}, single);
     return cases;
 }
 
