@@ -1,6 +1,6 @@
 /// @file
 /// @brief crossdock for C: contexts, patterns, routes, plans, and what communicates: the neighbor
-/// exchange, the sparse exchange and streams.
+/// exchange, the sparse exchange, distributed arrays and streams.
 ///
 /// - The order of arguments is that of C++: first where (a context), then what (a pattern, arrays),
 ///   then how (options), then what is to be filled.
@@ -78,6 +78,8 @@ typedef struct crossdock_pattern crossdock_pattern;    ///< what one rank sends 
 typedef struct crossdock_halos crossdock_halos;        ///< all ranks' patterns of y = A x
 typedef struct crossdock_plan crossdock_plan;          ///< what one rank does in an exchange
 typedef struct crossdock_neighbor_exchange crossdock_neighbor_exchange;  ///< a plan ready to run
+typedef struct crossdock_array crossdock_array;              ///< an array spread over all ranks
+typedef struct crossdock_array_batch crossdock_array_batch;  ///< requests for the same entries
 typedef struct crossdock_stream crossdock_stream;  ///< the process's end, with all workers
 typedef struct crossdock_stream_port crossdock_stream_port;  ///< one worker's end of a stream
 
@@ -726,6 +728,239 @@ crossdock_status crossdock_alltoallv_crs_alloc(
     const int64_t* sendcounts, const int64_t* sdispls, MPI_Datatype sendtype, const void* sendvals,
     int64_t* recv_nnz, int64_t* recv_size, int** src, int64_t** recvcounts, int64_t** rdispls,
     void** recvvals, const crossdock_exchange_options* options);
+
+/// @}
+/// @name Distributed arrays
+///
+/// An array of n entries, each on one rank, that all ranks read and change at any indices, in
+/// batches. Requests for the same entry meet on the way to its owner and travel on as one.
+///
+///     crossdock_array_create(world, num_entries, MPI_DOUBLE, NULL, &a);
+///     crossdock_array_update(a, num_indices, indices, values, MPI_SUM);
+///     crossdock_array_read(a, num_indices, indices, values);
+///
+/// | state | legal calls | next |
+/// |---|---|---|
+/// | open | all | closed by `close` |
+/// | a prepared batch is active | `prepare`, queries; more batches if none updates | open by `wait` |
+/// | closed | `close`, `free`, queries, prepared batches | |
+///
+/// `read`, `write`, `update` and `step` are collective over the context and block; a rank may ask
+/// for nothing. They fail on all ranks or on none, with the fault of the lowest rank that has one,
+/// and then no entry has changed and no output is written. They return
+///
+/// - CROSSDOCK_INDEX_OUT_OF_RANGE if an index is outside [0, size);
+/// - CROSSDOCK_INVALID_ARGUMENT if a length is negative, an array is null but not empty, or ranks
+///   ask for different things, such as different operations;
+/// - CROSSDOCK_INVALID_STATE if the array is closed, or a prepared batch is active; on this rank
+///   alone, if an operation of the caller's makes requests.
+/// @{
+
+/// @brief What carries the requests of a batch.
+typedef enum crossdock_array_transport {
+    CROSSDOCK_TRANSPORT_ROUTED = 0,  ///< a route, with requests combined on the way
+    CROSSDOCK_TRANSPORT_PLAIN =
+        1,  ///< MPI_Alltoallv for requests and for replies; combines nothing
+    /// MPI_Get and MPI_Accumulate, request by request. Entries are updated by MPI_SUM, MPI_MIN,
+    /// MPI_MAX, MPI_BOR or MPI_REPLACE if they are integers, float or double, and any may be
+    /// written, of which any stays.
+    CROSSDOCK_TRANSPORT_RMA = 2
+} crossdock_array_transport;
+
+/// @brief Which of several values written to an entry in one batch stays.
+typedef enum crossdock_overwrite {
+    CROSSDOCK_OVERWRITE_ANY = 0,                 ///< one of them
+    CROSSDOCK_OVERWRITE_SMALLEST_RANK_LAST = 1,  ///< the smallest rank's; of its own, the last
+    CROSSDOCK_OVERWRITE_MINIMUM = 2,  ///< the least; entries are integers, float or double
+    CROSSDOCK_OVERWRITE_MAXIMUM = 3,  ///< the greatest; likewise
+    CROSSDOCK_OVERWRITE_USER = 4      ///< as `choose` makes of two
+} crossdock_overwrite;
+
+/// @brief How a distributed array is made; equal on all ranks but for `num_local`.
+typedef struct crossdock_array_options {
+    size_t size;
+    int64_t num_local;  ///< this rank's entries, which add up to all; -1 on all ranks: blocks
+    /// A route with its parameters; null or "auto": what CROSSDOCK_ROUTE says in the environment of
+    /// rank 0, and else for each batch the one that suits.
+    const char* route;
+    int64_t expected_requests;  ///< about how many a rank makes in the first batch; for "auto"
+    /// How requests for one entry are found: "none", "sort", "hash", "search_tree", "envelope_hash"
+    /// or "envelope_sort"; null: "sort".
+    const char* combine;
+    int combine_locally;       ///< 0: a rank's own requests do not combine
+    int combine_on_the_way;    ///< 0: requests of several ranks do not combine
+    int transport;             ///< a `crossdock_array_transport`
+    int equal_writes;          ///< a `crossdock_overwrite`
+    crossdock_combine choose;  ///< for CROSSDOCK_OVERWRITE_USER; associative and commutative
+    void* user;                ///< given to `choose`
+} crossdock_array_options;
+
+#define CROSSDOCK_ARRAY_OPTIONS_INIT                                        \
+    {                                                                       \
+        sizeof(crossdock_array_options), -1, NULL, 1 << 15, NULL, 1, 1,     \
+            CROSSDOCK_TRANSPORT_ROUTED, CROSSDOCK_OVERWRITE_ANY, NULL, NULL \
+    }
+
+/// @brief Makes an array whose entries are zero bytes.
+/// @param context      stays open as long as the array
+/// @param num_entries  equal on all ranks
+/// @param datatype     of an entry: committed, lower bound 0, true extent at most its extent; not
+///                     freed before the array and its prepared batches. Entries, and values in
+///                     arrays, are an extent apart, and travel with their gaps.
+///                     MPI_Type_contiguous(sizeof(x), MPI_BYTE, ...) makes one of any structure
+///                     that only the caller's functions combine.
+/// @par Collective
+/// Yes; blocks.
+/// @return CROSSDOCK_INVALID_ARGUMENT if a length is negative, the datatype is none or not as said,
+///         options are out of range or differ, `choose` is missing, or values have no order;
+///         CROSSDOCK_SIZE_MISMATCH if parts do not add up; CROSSDOCK_UNKNOWN_ROUTE or
+///         CROSSDOCK_INVALID_ROUTE as the route is; CROSSDOCK_OUT_OF_MEMORY
+crossdock_status crossdock_array_create(const crossdock_context* context, int64_t num_entries,
+                                        MPI_Datatype datatype,
+                                        const crossdock_array_options* options,
+                                        crossdock_array** result);
+
+/// @brief How many entries there are on all ranks.
+crossdock_status crossdock_array_size(const crossdock_array* array, int64_t* num_entries);
+
+/// @brief This rank's entries; valid until the array and its prepared batches are freed. They must
+/// not change while a prepared batch is active.
+crossdock_status crossdock_array_local(crossdock_array* array, void** entries, int64_t* num_local);
+
+/// @brief The index of this rank's first entry.
+crossdock_status crossdock_array_first_index(const crossdock_array* array, int64_t* first_index);
+
+/// @brief The rank that owns an entry.
+/// @return CROSSDOCK_INDEX_OUT_OF_RANGE if there is no such entry
+crossdock_status crossdock_array_owner(const crossdock_array* array, int64_t index, int* rank);
+
+/// @brief values[k] = the entry at indices[k].
+crossdock_status crossdock_array_read(crossdock_array* array, int64_t num_indices,
+                                      const int64_t* indices, void* values);
+
+/// @brief The entry at indices[k] = values[k]; of several for one entry, as the option
+/// `equal_writes` says.
+crossdock_status crossdock_array_write(crossdock_array* array, int64_t num_indices,
+                                       const int64_t* indices, const void* values);
+
+/// @brief The entry at indices[k] = operation(it, values[k]), for all k on all ranks.
+/// @param operation  commutative, and defined for the array's datatype, or MPI ends the program;
+///                   MPI_REPLACE too
+/// @return CROSSDOCK_INVALID_ARGUMENT if the operation is MPI_OP_NULL or not commutative
+crossdock_status crossdock_array_update(crossdock_array* array, int64_t num_indices,
+                                        const int64_t* indices, const void* values,
+                                        MPI_Op operation);
+
+/// @brief As `crossdock_array_update`, with a function of the caller's.
+/// @param combine  associative and commutative; the same on all ranks; called on all ranks
+/// @param user     given to `combine`
+crossdock_status crossdock_array_update_with(crossdock_array* array, int64_t num_indices,
+                                             const int64_t* indices, const void* values,
+                                             crossdock_combine combine, void* user);
+
+/// @brief Requests of one kind.
+typedef struct crossdock_array_requests {
+    int64_t num_indices;
+    const int64_t* indices;
+    void* values;  ///< one for each index; only those of reads are written
+} crossdock_array_requests;
+
+/// @brief Does all writes, then all updates, then all reads, of all ranks, in one batch: requests
+/// of all three kinds travel in the same messages.
+/// @param writes     null, as are `updates` and `reads`: none of this rank's
+/// @param operation  of updates; MPI_OP_NULL on all ranks if there are none
+crossdock_status crossdock_array_step(crossdock_array* array,
+                                      const crossdock_array_requests* writes,
+                                      const crossdock_array_requests* updates, MPI_Op operation,
+                                      const crossdock_array_requests* reads);
+
+/// @brief What one rank's part of a batch was, all stages together. Requests of several kinds are
+/// counted together.
+typedef struct crossdock_array_counts {
+    int64_t requests;               ///< issued by this rank
+    int64_t combined_locally;       ///< of these, those that need not leave
+    int64_t messages;               ///< that this rank sent with requests
+    int64_t empty_messages;         ///< sent without requests, for partners that wait in any case
+    int64_t sent;                   ///< requests in them
+    int64_t inter_region_messages;  ///< of the messages, those to other regions
+    int64_t inter_region_sent;      ///< requests in these
+    int64_t received;               ///< requests that came
+    int64_t combined;  ///< by how many there were fewer after they met here, on the way
+    int64_t arrived;   ///< came in the last stage, for this rank's entries
+    double combine_locally_seconds;
+    double combine_on_the_way_seconds;
+    double write_seconds;  ///< at the owner: writes and updates
+    double read_seconds;   ///< at the owner
+    double split_seconds;  ///< replies, where requests were combined
+    double communicate_seconds;
+} crossdock_array_counts;
+
+/// @brief Of the last batch on this rank; with CROSSDOCK_TRANSPORT_RMA requests alone are counted.
+crossdock_status crossdock_array_statistics(const crossdock_array* array,
+                                            crossdock_array_counts* counts);
+
+/// @brief The route that the last batch took; before the first one, what its route is to be.
+/// @param route  to be freed with `crossdock_free`
+crossdock_status crossdock_array_route(const crossdock_array* array, char** route);
+
+/// @brief Compiles requests for the same entries, which are then made again and again without their
+/// indices.
+///
+/// | state | legal calls | next |
+/// |---|---|---|
+/// | idle | all but `test` and `wait` | active by `start_read`, `start_update` |
+/// | active | `test`, `wait` | idle once complete |
+///
+/// A batch may outlive its array. Errors of its calls are the rank's own, as those of a neighbor
+/// exchange.
+/// @par Collective
+/// Yes; blocks.
+/// @return as `crossdock_array_read`
+crossdock_status crossdock_array_prepare(crossdock_array* array, int64_t num_indices,
+                                         const int64_t* indices, crossdock_array_batch** result);
+
+/// @brief Starts values[k] = the entry of request k; returns without waiting for anyone.
+/// @param values  must not be read, nor may the array change, until the batch is complete
+/// @par Collective
+/// Yes; does not block.
+crossdock_status crossdock_array_batch_start_read(crossdock_array_batch* batch, void* values);
+
+/// @brief Starts the entry of request k = operation(it, values[k]), for all k on all ranks; returns
+/// without waiting for anyone.
+/// @param operation  as of `crossdock_neighbor_exchange_start_reverse`
+/// @par Collective
+/// Yes; does not block.
+crossdock_status crossdock_array_batch_start_update(crossdock_array_batch* batch,
+                                                    const void* values, MPI_Op operation);
+
+/// @brief Makes progress; 1 if the batch is complete, otherwise 0.
+crossdock_status crossdock_array_batch_test(crossdock_array_batch* batch, int* is_complete);
+
+/// @brief Completes the batch.
+crossdock_status crossdock_array_batch_wait(crossdock_array_batch* batch);
+
+/// @brief `start_read` and `wait`.
+crossdock_status crossdock_array_batch_read(crossdock_array_batch* batch, void* values);
+
+/// @brief `start_update` and `wait`.
+crossdock_status crossdock_array_batch_update(crossdock_array_batch* batch, const void* values,
+                                              MPI_Op operation);
+
+/// @brief A copy of this rank's plan: forward it reads, in reverse it updates.
+crossdock_status crossdock_array_batch_plan(const crossdock_array_batch* batch,
+                                            crossdock_plan** result);
+
+/// @brief Frees an idle batch. Does not communicate.
+crossdock_status crossdock_array_batch_free(crossdock_array_batch* batch);
+
+/// @brief Frees what only all ranks together can; nothing if the context was closed before. No
+/// prepared batch may be active.
+/// @par Collective
+/// Yes; may block.
+crossdock_status crossdock_array_close(crossdock_array* array);
+
+/// @brief Frees an array. Does not communicate.
+crossdock_status crossdock_array_free(crossdock_array* array);
 
 /// @}
 /// @name Streams

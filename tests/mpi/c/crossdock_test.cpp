@@ -722,6 +722,7 @@ TEST_F(Communication, OptionsThatAreNoneAreRefusedOnAllRanks) {
 EXPECT_NO_PADDING_AFTER(crossdock_context_options, machine);
 EXPECT_NO_PADDING_AFTER(crossdock_neighbor_options, measure_clock);
 EXPECT_NO_PADDING_AFTER(crossdock_exchange_options, sent);
+EXPECT_NO_PADDING_AFTER(crossdock_array_options, user);
 EXPECT_NO_PADDING_AFTER(crossdock_stream_options, combine);
 
 /// The options as a program has them that was compiled when there were only two.
