@@ -946,6 +946,36 @@ crossdock_status crossdock_array_batch_read(crossdock_array_batch* batch, void* 
 crossdock_status crossdock_array_batch_update(crossdock_array_batch* batch, const void* values,
                                               MPI_Op operation);
 
+/// @brief Brings the values of all requests to where their entries are, each by itself.
+///
+///     entry 0 requested by rank 1, entry 1 by ranks 0 and 2    offsets 0 1 3    gathered v1 v0 v2
+///
+/// @param values    one for each request of this rank
+/// @param offsets   by entry of this rank, where its values start, and the end: one number more than
+///                  there are entries; to be freed with `crossdock_free`, as `gathered`
+/// @param gathered  of an entry's requests by rank, then in the rank's order; null if there is none
+/// @par Collective
+/// Yes; blocks. The first call of this or of the next two plans a second time, and combines nothing.
+crossdock_status crossdock_array_batch_gather(crossdock_array_batch* batch, const void* values,
+                                              int64_t** offsets, void** gathered);
+
+/// @brief Brings a value to each request: the reverse of `crossdock_array_batch_gather`.
+/// @param gathered  of the length and order of those
+/// @par Collective
+/// Yes; blocks.
+crossdock_status crossdock_array_batch_scatter(crossdock_array_batch* batch, const void* gathered,
+                                               void* values);
+
+/// @brief The entry of request k = operation(it, values[k]); found[k] = what it was just before.
+///
+/// Requests for one entry take effect one after the other: by rank, then in the rank's order.
+/// @param operation  as of `crossdock_array_update`
+/// @par Collective
+/// Yes; blocks.
+crossdock_status crossdock_array_batch_fetch_and_update(crossdock_array_batch* batch,
+                                                        const void* values, void* found,
+                                                        MPI_Op operation);
+
 /// @brief A copy of this rank's plan: forward it reads, in reverse it updates.
 crossdock_status crossdock_array_batch_plan(const crossdock_array_batch* batch,
                                             crossdock_plan** result);

@@ -49,13 +49,63 @@ class bytes_type {
     MPI_Datatype type_ = MPI_DATATYPE_NULL;
 };
 
+// MPI's own replacement is for one-sided calls only.
+class copy_operation {
+  public:
+    copy_operation() { CROSSDOCK_MPI(MPI_Op_create(copy, 1, &operation_)); }
+    ~copy_operation() { MPI_Op_free(&operation_); }
+    copy_operation(const copy_operation&) = delete;
+    copy_operation& operator=(const copy_operation&) = delete;
+
+    MPI_Op get() const noexcept { return operation_; }
+
+  private:
+    static void copy(void* values, void* into, int* length, MPI_Datatype* datatype) {
+        int num_bytes = 0;
+        MPI_Type_size(*datatype, &num_bytes);
+        std::memcpy(into, values,
+                    static_cast<std::size_t>(*length) * static_cast<std::size_t>(num_bytes));
+    }
+
+    MPI_Op operation_ = MPI_OP_NULL;
+};
+
 }  // namespace
 
 struct crossdock_array_batch {
     entry_type type;
     bytes_type bytes;
     std::shared_ptr<array_engine> engine;
+    std::vector<count_t> indices;
     crossdock::neighbor_exchange requests;
+    std::optional<crossdock::multi_sf> uncombined = std::nullopt;  // once it is needed
+
+    count_t num_entries() const { return requests.compiled_plan().num_items(); }
+
+    std::vector<std::byte> room(count_t num_values) const {
+        return std::vector<std::byte>(static_cast<std::size_t>(num_values) * type.item_bytes());
+    }
+
+    crossdock::multi_sf& to_owners() {
+        if (!uncombined) uncombined.emplace(plan_uncombined(*engine, indices));
+        return *uncombined;
+    }
+
+    // Each value by itself, to where its entry is.
+    std::vector<std::byte> gather(const void* values) {
+        auto& way = to_owners();
+        auto gathered = room(way.offsets.back());
+        way.requests.start(values, gathered.data(), bytes.get());
+        way.requests.wait();
+        return gathered;
+    }
+
+    void scatter(const void* gathered, void* values) {
+        auto& way = to_owners();
+        const copy_operation copy;
+        way.requests.start_reverse(gathered, values, bytes.get(), copy.get());
+        way.requests.wait();
+    }
 };
 
 using namespace crossdock::c;
@@ -334,8 +384,11 @@ crossdock_status crossdock_array_prepare(crossdock_array* array, int64_t num_ind
             require(result, "result");
             return crossdock::c::array(indices, num_indices, "indices");
         });
-        *result = new crossdock_array_batch{array->type, bytes_type(array->type.item_bytes()),
-                                            array->engine, array->engine->prepare(wanted)};
+        *result = new crossdock_array_batch{array->type,
+                                            bytes_type(array->type.item_bytes()),
+                                            array->engine,
+                                            {wanted.begin(), wanted.end()},
+                                            array->engine->prepare(wanted)};
     });
 }
 
@@ -385,6 +438,56 @@ crossdock_status crossdock_array_batch_update(crossdock_array_batch* batch, cons
                                               MPI_Op operation) {
     const auto status = crossdock_array_batch_start_update(batch, values, operation);
     return status == CROSSDOCK_SUCCESS ? crossdock_array_batch_wait(batch) : status;
+}
+
+crossdock_status crossdock_array_batch_gather(crossdock_array_batch* batch, const void* values,
+                                              int64_t** offsets, void** gathered) {
+    return guarded([&] {
+        require(batch, "batch");
+        require_no_batch(*batch->engine);
+        require(offsets, "offsets");
+        require(gathered, "gathered");
+        const auto found = batch->gather(values);
+        auto new_values = copied(found);
+        *offsets = copied(batch->to_owners().offsets).release();
+        *gathered = new_values.release();
+    });
+}
+
+crossdock_status crossdock_array_batch_scatter(crossdock_array_batch* batch, const void* gathered,
+                                               void* values) {
+    return guarded([&] {
+        require(batch, "batch");
+        require_no_batch(*batch->engine);
+        batch->scatter(gathered, values);
+    });
+}
+
+crossdock_status crossdock_array_batch_fetch_and_update(crossdock_array_batch* batch,
+                                                        const void* values, void* found,
+                                                        MPI_Op operation) {
+    return guarded([&] {
+        require(batch, "batch");
+        require_no_batch(*batch->engine);
+        const auto update = update_by(batch->type, operation);
+        auto gathered = batch->gather(values);
+        const auto& ends = batch->to_owners().offsets;
+        const std::size_t item_bytes = batch->type.item_bytes();
+        auto before = batch->room(1);
+        std::size_t failed_at = 0;
+        for (count_t e = 0; e < batch->num_entries(); ++e) {
+            for (count_t k = ends[static_cast<std::size_t>(e)];
+                 k < ends[static_cast<std::size_t>(e) + 1]; ++k) {
+                std::byte* const value = gathered.data() + static_cast<std::size_t>(k) * item_bytes;
+                std::memcpy(before.data(),
+                            batch->engine->entries() + static_cast<std::size_t>(e) * item_bytes,
+                            item_bytes);
+                update.operation->apply(batch->engine->entries(), value, {&e, 1}, failed_at);
+                std::memcpy(value, before.data(), item_bytes);
+            }
+        }
+        batch->scatter(gathered.data(), found);
+    });
 }
 
 crossdock_status crossdock_array_batch_plan(const crossdock_array_batch* batch,

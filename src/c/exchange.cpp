@@ -2,10 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
-#include <memory>
-#include <new>
-
 #include "handles.hpp"
 
 namespace crossdock::c {
@@ -77,22 +73,6 @@ byte_inbox outgoing_values::exchange(const exchange_site& site) const {
 }
 
 namespace {
-
-struct free_memory {
-    void operator()(void* memory) const { std::free(memory); }
-};
-
-template <class T>
-using c_array = std::unique_ptr<T[], free_memory>;
-
-/// Zeros that C can free; null if there are none.
-template <class T>
-c_array<T> zeros(count_t length) {
-    if (length == 0) return nullptr;
-    c_array<T> array(static_cast<T*>(std::calloc(static_cast<std::size_t>(length), sizeof(T))));
-    if (array == nullptr) throw std::bad_alloc();
-    return array;
-}
 
 /// Arrays of the library's for what comes, as `caller_arrays`.
 struct new_arrays {

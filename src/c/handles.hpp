@@ -2,7 +2,11 @@
 /// @brief What is behind the handles of the C interface, and how its functions begin and end.
 #pragma once
 
+#include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <memory>
+#include <new>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -95,6 +99,31 @@ crossdock_status give_number(Number* result, Query&& query) noexcept {
 
 /// @brief Gives a text through `result`, to be freed with `crossdock_free`.
 void give_text(char** result, const std::string& text);
+
+struct free_memory {
+    void operator()(void* memory) const { std::free(memory); }
+};
+
+/// @brief An array that C frees with `crossdock_free`.
+template <class T>
+using c_array = std::unique_ptr<T[], free_memory>;
+
+/// @brief Zeros; null if there are none.
+template <class T>
+c_array<T> zeros(count_t length) {
+    if (length == 0) return nullptr;
+    c_array<T> array(static_cast<T*>(std::calloc(static_cast<std::size_t>(length), sizeof(T))));
+    if (array == nullptr) throw std::bad_alloc();
+    return array;
+}
+
+/// @brief A copy of values; null if there are none.
+template <class T>
+c_array<T> copied(const std::vector<T>& values) {
+    auto array = zeros<T>(static_cast<count_t>(values.size()));
+    std::copy(values.begin(), values.end(), array.get());
+    return array;
+}
 
 /// @brief Frees a handle.
 template <class Handle>

@@ -30,9 +30,10 @@ void require(const void* pointer, const char* what) {
 }
 
 std::size_t checked_size(const void* options, std::size_t num_known) {
+    constexpr std::size_t most = 4096;  // any more is memory that was never set
     std::size_t size = 0;
     std::memcpy(&size, options, sizeof size);
-    if (size < sizeof size)
+    if (size < sizeof size || size > most)
         throw error(errc::invalid_argument, "options say that they have " + std::to_string(size) +
                                                 " bytes; begin with their initialiser");
     const auto* const bytes = static_cast<const std::byte*>(options);

@@ -377,6 +377,70 @@ TEST_F(ArrayInC, PreparedBatchesMoveEntriesWithTheirGaps) {
     MPI_Type_free(&spaced);
 }
 
+TEST_P(ArrayInCTravels, PreparedBatchesFetchAndUpdate) {
+    make();
+    crossdock_array_batch* batch = nullptr;
+    const auto values = values_of<int64_t>(rank);
+    numbers found(indices.size());
+    ASSERT_SUCCESS(crossdock_array_prepare(array, num_requests, indices.data(), &batch));
+
+    for (const MPI_Op operation : {MPI_SUM, MPI_BXOR, MPI_REPLACE}) {
+        auto entries = all();
+        EXPECT_SUCCESS(
+            crossdock_array_batch_fetch_and_update(batch, values.data(), found.data(), operation));
+        for (int r = 0; r < num_ranks; ++r) {
+            const auto of_rank = values_of<int64_t>(r);
+            for (int64_t k = 0; k < num_requests; ++k) {
+                int64_t& e = entries[at(index_of(r, k))];
+                if (r == rank) {
+                    EXPECT_EQ(found[at(k)], e) << k;
+                }
+                const int64_t v = of_rank[at(k)];
+                e = operation == MPI_SUM ? e + v : operation == MPI_BXOR ? e ^ v : v;
+            }
+        }
+        EXPECT_EQ(all(), entries);
+    }
+
+    EXPECT_SUCCESS(crossdock_array_batch_free(batch));
+}
+
+TEST_P(ArrayInCTravels, PreparedBatchesGatherAndScatter) {
+    make();
+    crossdock_array_batch* batch = nullptr;
+    int64_t* offsets = nullptr;
+    void* gathered = nullptr;
+    int64_t first = 0;
+    int64_t num_local = 0;
+    void* local = nullptr;
+    const auto values = values_of<int64_t>(rank);
+    numbers back(indices.size());
+    ASSERT_SUCCESS(crossdock_array_prepare(array, num_requests, indices.data(), &batch));
+    ASSERT_SUCCESS(crossdock_array_first_index(array, &first));
+    ASSERT_SUCCESS(crossdock_array_local(array, &local, &num_local));
+
+    ASSERT_SUCCESS(crossdock_array_batch_gather(batch, values.data(), &offsets, &gathered));
+
+    numbers expected_offsets{0};
+    numbers expected;
+    for (int64_t e = first; e < first + num_local; ++e) {
+        for (int r = 0; r < num_ranks; ++r) {
+            for (int64_t k = 0; k < num_requests; ++k) {
+                if (index_of(r, k) == e) expected.push_back(values_of<int64_t>(r)[at(k)]);
+            }
+        }
+        expected_offsets.push_back(static_cast<int64_t>(expected.size()));
+    }
+    const auto* const came = static_cast<const int64_t*>(gathered);
+    EXPECT_EQ(numbers(offsets, offsets + num_local + 1), expected_offsets);
+    EXPECT_EQ(numbers(came, came + expected.size()), expected);
+    EXPECT_SUCCESS(crossdock_array_batch_scatter(batch, gathered, back.data()));
+    EXPECT_EQ(back, values);
+    EXPECT_SUCCESS(crossdock_free(offsets));
+    EXPECT_SUCCESS(crossdock_free(gathered));
+    EXPECT_SUCCESS(crossdock_array_batch_free(batch));
+}
+
 TEST_F(ArrayInC, AnActiveBatchForbidsOthers) {
     make();
     crossdock_array_batch* batch = nullptr;
@@ -627,6 +691,15 @@ TEST_F(ArrayInC, RefusesNullPointers) {
     expect_null(crossdock_array_batch_wait(nullptr), "batch");
     expect_null(crossdock_array_batch_plan(nullptr, &plan), "batch");
     expect_null(crossdock_array_batch_plan(batch, nullptr), "result");
+    int64_t* offsets = nullptr;
+    expect_null(crossdock_array_batch_gather(nullptr, &number, &offsets, &entries), "batch");
+    expect_null(crossdock_array_batch_gather(batch, &number, nullptr, &entries), "offsets");
+    expect_null(crossdock_array_batch_gather(batch, &number, &offsets, nullptr), "gathered");
+    expect_null(crossdock_array_batch_scatter(nullptr, &number, &number), "batch");
+    expect_null(crossdock_array_batch_fetch_and_update(nullptr, &number, &number, MPI_SUM),
+                "batch");
+    expect_error(crossdock_array_batch_fetch_and_update(batch, &number, &number, MPI_OP_NULL),
+                 CROSSDOCK_INVALID_ARGUMENT, "operation is MPI_OP_NULL");
     EXPECT_SUCCESS(crossdock_array_batch_free(nullptr));
     EXPECT_SUCCESS(crossdock_array_free(nullptr));
 

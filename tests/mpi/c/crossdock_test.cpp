@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <fstream>
 #include <numeric>
@@ -710,6 +711,10 @@ TEST_F(Communication, OptionsThatAreNoneAreRefusedOnAllRanks) {
     if (is_last) options.size = 0;
     expect_error(create_with(options), CROSSDOCK_INVALID_ARGUMENT,
                  "options say that they have 0 bytes; begin with their initialiser");
+    if (is_last) options.size = SIZE_MAX;
+    expect_error(create_with(options), CROSSDOCK_INVALID_ARGUMENT,
+                 "options say that they have " + std::to_string(SIZE_MAX) +
+                     " bytes; begin with their initialiser");
     options = on("auto:measure");
     options.measure_max_candidates = 0;
     EXPECT_EQ(create_with(options), CROSSDOCK_INVALID_ARGUMENT);
