@@ -91,10 +91,10 @@ struct array_engine::implementation {
           settings(s),
           item_bytes(bytes) {
         for (const auto& name : routes_of(rule, settings))
-            ways.emplace_back(name, where.topology(), owners, where.rank());
-        way = &ways.front();
-        choose_way();
-        const auto num_local = static_cast<std::size_t>(way->owners.size(way->here));
+            routings.emplace_back(name, where.topology(), owners, where.rank());
+        routing = &routings.front();
+        choose_routing();
+        const auto num_local = static_cast<std::size_t>(routing->owners.size(routing->here));
         if (num_local > std::numeric_limits<std::size_t>::max() / item_bytes)
             throw std::bad_array_new_length();
         entries = std::make_unique<std::byte[]>(num_local * item_bytes);
@@ -103,31 +103,34 @@ struct array_engine::implementation {
     // Two sets of tags in turn. A rank may be one batch ahead of another and never two: to be done
     // with the requests of one it must have heard, in one way or another, from all ranks.
     std::unique_ptr<batch_transport> next_transport() {
-        choose_way();
+        choose_routing();
         if (settings.transport == array_transport::plain)
-            return make_alltoallv_transport(where.comm(), *way, &memory);
+            return make_alltoallv_transport(where.comm(), *routing, &memory);
         const int set = static_cast<int>(num_batches++ % 2);
-        return make_routed_transport(where.comm(), *way, first_tag + set * tags_of_batch(), &memory);
+        return make_routed_transport(where.comm(), *routing, first_tag + set * tags_of_batch(),
+                                     &memory);
     }
 
-    void choose_way() {
+    void choose_routing() {
         if (rule)
-            way = rule->route_for_next() == rule->route_for_many() ? &ways.front() : &ways.back();
+            routing = rule->route_for_next() == rule->route_for_many() ? &routings.front()
+                                                                       : &routings.back();
     }
 
     int tags_of_batch() const {
-        return 2 * static_cast<int>(std::max(ways.front().num_stages(), ways.back().num_stages()));
+        return 2 * static_cast<int>(
+                       std::max(routings.front().num_stages(), routings.back().num_stages()));
     }
 
-    batch_place place() {
-        return {where.comm(), *way, settings.combine, entries.get(), item_bytes, &memory};
+    batch_setup setup() {
+        return {where.comm(), *routing, settings.combine, entries.get(), item_bytes, &memory};
     }
 
     context where;
     pooled_resource memory;
     std::optional<array_route_rule> rule;
-    std::vector<request_routing> ways;
-    const request_routing* way = nullptr;  // of the last batch
+    std::vector<request_routing> routings;
+    const request_routing* routing = nullptr;  // of the last batch
     array_settings settings;
     std::size_t item_bytes;
     std::shared_ptr<std::byte[]> entries;
@@ -151,11 +154,11 @@ array_engine::array_engine(const context& where, count_t num_entries,
         },
         hash_of(where, num_entries, settings, item_bytes), arguments_text);
     const auto owners = parts_of_all(comm, num_entries, settings.num_local);
+    auto effective = settings;
+    effective.route = asked_route(where, settings.route);
+    if (effective.route == measured_route) effective.route = automatic_route;
     where.machine();
     state_ = on_all_or_none(comm, [&] {
-        auto effective = settings;
-        effective.route = asked_route(where, settings.route);
-        if (effective.route == measured_route) effective.route = automatic_route;
         if (settings.transport == array_transport::plain)
             effective.combine = {combining::none, false, false};
         return std::make_unique<implementation>(where, owners, effective, item_bytes);
@@ -166,8 +169,8 @@ array_engine::array_engine(const context& where, count_t num_entries,
 array_engine::~array_engine() = default;
 
 const context& array_engine::where() const noexcept { return state_->where; }
-const block_partition& array_engine::owners() const noexcept { return state_->way->owners; }
-const std::string& array_engine::route_name() const noexcept { return state_->way->r->name(); }
+const block_partition& array_engine::owners() const noexcept { return state_->routing->owners; }
+const std::string& array_engine::route_name() const noexcept { return state_->routing->r->name(); }
 std::byte* array_engine::entries() const noexcept { return state_->entries.get(); }
 const batch_statistics& array_engine::last_batch() const noexcept { return state_->last; }
 bool array_engine::is_in_batch() const noexcept { return state_->is_in_batch; }
@@ -190,7 +193,7 @@ void array_engine::run(const array_batch& batch) {
     if (state_->settings.transport == array_transport::rma && comm().num_ranks() > 1)
         return run_rma(checked);
     const auto transport = state_->next_transport();
-    auto result = run_batch(state_->place(), checked, *transport);
+    auto result = run_batch(state_->setup(), checked, *transport);
     state_->last = std::move(result.statistics);
     if (state_->rule) state_->rule->learn(result.most_requests);
 }
@@ -217,10 +220,10 @@ void array_engine::run_rma(const array_batch& batch) {
 neighbor_exchange array_engine::prepare(std::span<const count_t> indices) {
     CROSSDOCK_ASSERT(light, !state_->is_closed, "the distributed array is closed");
     const auto transport = state_->next_transport();
-    return {state_->where, plan_requests(state_->place(), indices, *transport), way_options()};
+    return {state_->where, plan_requests(state_->setup(), indices, *transport), exchange_options()};
 }
 
-neighbor_options array_engine::way_options() const {
+neighbor_options array_engine::exchange_options() const {
     neighbor_options options;
     options.route = route_name();
     options.item_bytes = state_->item_bytes;

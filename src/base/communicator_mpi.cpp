@@ -57,7 +57,8 @@ class open_communicators {
         auto& all = static_cast<open_communicators*>(self)->all_;
         if constexpr (CROSSDOCK_ASSERT_LEVEL >= static_cast<int>(assert_level::communication)) {
             if (!all.empty())
-                std::fprintf(stderr, "crossdock: MPI_Finalize closes %zu contexts of this process\n",
+                std::fprintf(stderr,
+                             "crossdock: MPI_Finalize closes %zu contexts of this process\n",
                              all.size());
         }
         try {

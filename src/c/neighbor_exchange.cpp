@@ -105,7 +105,7 @@ crossdock::pattern pattern_of_graph(MPI_Comm graph, const int send_counts[],
     const auto sent_from = widened(send_displs, num_destinations, "send_displs");
     const auto received = widened(recv_counts, num_sources, "recv_counts");
     const auto received_at = widened(recv_displs, num_sources, "recv_displs");
-    return crossdock::from_dist_graph(graph, {.send_counts = sent,
+    return crossdock::pattern_from_dist_graph(graph, {.send_counts = sent,
                                               .send_displacements = sent_from,
                                               .receive_counts = received,
                                               .receive_displacements = received_at});

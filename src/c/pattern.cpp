@@ -32,7 +32,7 @@ crossdock_status crossdock_pattern_from_neighbor_alltoallv(
         const auto destinations = array(a.destinations, a.num_destinations, "destinations");
         const auto sources = array(a.sources, a.num_sources, "sources");
         const auto counts = counts_from(a);
-        give(result, crossdock::from_neighbor_alltoallv(
+        give(result, crossdock::pattern_from_neighbor_alltoallv(
                          rank, num_ranks,
                          {.destinations = destinations,
                           .send_counts = counts.send_counts,
@@ -50,7 +50,7 @@ crossdock_status crossdock_pattern_from_dist_graph(MPI_Comm graph,
     return guarded([&] {
         require(arguments, "arguments");
         require(result, "result");
-        give(result, crossdock::from_dist_graph(graph, counts_from(*arguments)));
+        give(result, crossdock::pattern_from_dist_graph(graph, counts_from(*arguments)));
     });
 }
 
@@ -66,7 +66,7 @@ crossdock_status crossdock_pattern_from_needed(const crossdock_context* context,
             needed_indices = array(needed, num_needed, "needed");
             require(result, "result");
         });
-        give(result, crossdock::from_needed(ranks, owned_indices, needed_indices));
+        give(result, crossdock::pattern_from_needed(ranks, owned_indices, needed_indices));
     });
 }
 
@@ -80,7 +80,7 @@ crossdock_status crossdock_pattern_from_needed_range(const crossdock_context* co
             require(result, "result");
             return array(needed, num_needed, "needed");
         });
-        give(result, crossdock::from_needed(ranks, first_owned, num_owned, indices));
+        give(result, crossdock::pattern_from_needed(ranks, first_owned, num_owned, indices));
     });
 }
 

@@ -133,20 +133,18 @@ received_messages arrangement(const byte_inbox& inbox, std::size_t item_bytes) {
 
 }  // namespace exchange_detail
 
-received_datatype sparse_exchange(const context& where,
-                           const constant_datatype_messages& messages,
-                           const exchange_options& options) {
+received_datatype sparse_exchange(const context& where, const constant_datatype_messages& messages,
+                                  const exchange_options& options) {
     return exchange_values(where, messages.values, messages.datatype,
                            std::max<count_t>(messages.count, 0), options,
                            [&] { return address(messages.destinations, messages.count); });
 }
 
-received_datatype sparse_exchange(const context& where,
-                           const variable_datatype_messages& messages,
-                           const exchange_options& options) {
-    return exchange_values(
-        where, messages.values, messages.datatype, std::nullopt, options,
-        [&] { return address(messages.destinations, messages.counts, messages.displacements); });
+received_datatype sparse_exchange(const context& where, const variable_datatype_messages& messages,
+                                  const exchange_options& options) {
+    return exchange_values(where, messages.values, messages.datatype, std::nullopt, options, [&] {
+        return address(messages.destinations, messages.counts, messages.displacements);
+    });
 }
 
 }  // namespace crossdock

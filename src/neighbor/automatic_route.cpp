@@ -94,7 +94,8 @@ resolved_route resolve_route(const context& where, const pattern& p,
     how.travel.item_bytes = static_cast<count_t>(options.item_bytes);
     how.travel.shares_memory = shares_memory(known, nodes, options);
     how.deduplicate = options.deduplicate;
-    auto choice = choose_route(where.comm(), layout_of(where.topology(), nodes), p, where.machine(), how);
+    auto choice =
+        choose_route(where.comm(), layout_of(where.topology(), nodes), p, where.machine(), how);
     return {choice.route(), std::move(choice), route == measured_route};
 }
 

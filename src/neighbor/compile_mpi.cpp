@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "crossdock/base/environment_mpi.hpp"
 #include "crossdock/exchange/checked_exchange_mpi.hpp"
 #include "crossdock/exchange/peer_exchange_mpi.hpp"
 #include "crossdock/neighbor/automatic_route.hpp"
@@ -97,6 +98,8 @@ compilation compile_over_mpi(const context& where, const pattern& p, std::string
 
 std::string resolve_automatic(const context& where, const pattern& p, std::string_view route_name,
                               const compile_options& options, std::int64_t also_equal) {
+    // Ranks may be given different routes: what is first found out about a communicator all find out now.
+    where.comm().resource<environment>();
     if (route_name != automatic_route) return std::string(route_name);
     neighbor_options how;
     how.route = route_name;

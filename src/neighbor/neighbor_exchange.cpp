@@ -259,8 +259,7 @@ void neighbor_exchange::start(const void* items, void* slots, MPI_Datatype datat
     check_arrays(compiled_plan(), items, slots);
     const datatype_packer packer(state_->present().comm().get(), datatype);
     const auto item_bytes = static_cast<std::size_t>(packer.item_bytes());
-    if (packer.is_contiguous())
-        return state_->start(direction::forward, items, slots, item_bytes);
+    if (packer.is_contiguous()) return state_->start(direction::forward, items, slots, item_bytes);
     state_->require_idle();
     state_->require_ready(direction::forward, item_bytes);
     auto& packed = state_->packed;

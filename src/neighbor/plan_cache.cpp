@@ -2,6 +2,7 @@
 
 #include <bit>
 
+#include "crossdock/base/environment_mpi.hpp"
 #include "crossdock/exchange/checked_exchange_mpi.hpp"
 #include "crossdock/neighbor/compile_mpi.hpp"
 #include "crossdock/select/route_choice.hpp"
@@ -34,8 +35,8 @@ std::uint64_t common_bits(const communicator& comm, std::uint64_t bits) {
 
 }  // namespace
 
-plan_cache::plan_cache(const context& where, int capacity)
-    : comm_(where.comm()),
+plan_cache::plan_cache(const communicator& comm, int capacity)
+    : comm_(comm),
       kept_(on_all_or_none(
           comm_, [&] { return kept_plans(capacity); }, capacity, "capacities")) {}
 
@@ -43,6 +44,7 @@ std::shared_ptr<const plan> plan_cache::compile(const context& where, const patt
                                                 std::string_view route_name,
                                                 const compile_options& options) {
     const auto& regions = where.topology();
+    comm_.resource<environment>();  // ranks may be given different routes
     std::string route(route_name);
     if (route == automatic_route) {
         common_bits(comm_, 0);

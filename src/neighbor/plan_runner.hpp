@@ -5,9 +5,9 @@
 #include <memory>
 #include <optional>
 
+#include "crossdock/context/context_mpi.hpp"
 #include "crossdock/executor/executor_mpi.hpp"
 #include "crossdock/neighbor/build_schedule_mpi.hpp"
-#include "crossdock/context/context_mpi.hpp"
 #include "crossdock/neighbor/neighbor_options.hpp"
 
 namespace crossdock {

@@ -70,7 +70,7 @@ std::int64_t hash_of_arguments(choice_state& state, const rank_layout& layout, c
 }  // namespace
 
 route_choice choose_route(const communicator& comm, const rank_layout& layout, const pattern& p,
-                              const machine& m, const estimate_options& options) {
+                          const machine& m, const estimate_options& options) {
     auto& state = comm.resource<choice_state>();
     std::vector<std::string> names;
     std::vector<std::unique_ptr<route>> candidates;

@@ -21,12 +21,12 @@ constexpr int num_pings = 32;
 
 std::int64_t hash_of(const context& where, std::span<const stream_channel> channels,
                      const stream_options& options) {
-    std::string text = fmt::format(
-        "{} {} {} {} {} {} {} {} {} {} {} {} {} {}", options.workers, to_string(options.scheme),
-        options.route, agreement_hash(where), options.buffer_items,
-        options.max_buffers, options.priorities, options.flush_on_idle,
-        options.max_age_seconds.value_or(0), options.ordered, options.with_source,
-        options.shared_memory, options.progress_thread, options.latency_sample_interval);
+    std::string text = fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {}", options.workers,
+                                   to_string(options.scheme), options.route, agreement_hash(where),
+                                   options.buffer_items, options.max_buffers, options.priorities,
+                                   options.flush_on_idle, options.max_age_seconds.value_or(0),
+                                   options.ordered, options.with_source, options.shared_memory,
+                                   options.progress_thread, options.latency_sample_interval);
     for (const stream_channel& c : channels)
         text += fmt::format(" {} {} {} {}", c.item_bytes, c.capacity, c.is_urgent, c.combines);
     return agreement_hash(text);

@@ -25,7 +25,8 @@ namespace crossdock {
 enum class array_transport {
     routed,  ///< a route, with requests combined on the way
     plain,   ///< MPI_Alltoallv, once for requests and once for replies; combines nothing
-    /// MPI_Get and MPI_Accumulate, request by request; what is no number is written by one rank after the other.
+    /// MPI_Get and MPI_Accumulate for each request; values that are not numbers are written by one
+    /// rank after the other.
     rma,
 };
 
@@ -60,8 +61,8 @@ struct predefined_operation {
     MPI_Op operation = MPI_OP_NULL;
 };
 
-/// @brief The MPI operation of one of the library's operations on an arithmetic type; values of others
-/// can be replaced, byte by byte.
+/// @brief The MPI operation of one of the library's operations on an arithmetic type; values of
+/// others can be replaced, byte by byte.
 template <class T, class Op>
 predefined_operation predefined_for() {
     predefined_operation result{predefined_datatype<T>(), MPI_OP_NULL};
@@ -84,7 +85,8 @@ struct array_changes {
     predefined_operation predefined;
 };
 
-/// @brief What one rank asks of an array. All writes come before all updates, and these before reads.
+/// @brief What one rank asks of an array. All writes come before all updates, and these before
+/// reads.
 struct array_batch {
     array_changes writes;
     array_changes updates;
@@ -122,14 +124,14 @@ class array_engine {
     /// Yes; blocks.
     void run(const array_batch& batch);
 
-    /// @brief Sends requests to their owners and keeps the way.
+    /// @brief Sends requests to their owners and keeps their routing.
     /// @return its items are this rank's entries, its slots the requests
     /// @par Collective
     /// Yes; blocks.
     neighbor_exchange prepare(std::span<const count_t> indices);
 
     /// @brief How what carries prepared batches is set up: for both directions.
-    neighbor_options way_options() const;
+    neighbor_options exchange_options() const;
 
     /// @brief Counts the prepared batches that are active.
     void add_active(int change) noexcept;
@@ -147,10 +149,11 @@ class array_engine {
     std::unique_ptr<implementation> state_;
 };
 
-/// @brief Where the requests of a batch go if nothing is combined: for each its own place at the owner.
+/// @brief Where the requests of a batch go if nothing is combined: for each its own position at the
+/// owner.
 struct multi_sf {
-    std::vector<count_t> offsets;  ///< by entry of this rank, its first place, and the end
-    neighbor_exchange requests;             ///< its items are the requests, its slots the places
+    std::vector<count_t> offsets;  ///< by entry of this rank, its first position, and the end
+    neighbor_exchange requests;    ///< its items are the requests, its slots the positions
 };
 
 /// @par Collective

@@ -14,8 +14,8 @@ namespace crossdock {
 enum class combining {
     none,  ///< not at all: every request travels by itself
     sort,  ///< radix sort; what comes sorted is merged, and found again by exponential search
-    hash,  ///< a hash table from the index to its place
-    search_tree,    ///< a B-tree from the index to its place
+    hash,  ///< a hash table from the index to its position
+    search_tree,    ///< a B-tree from the index to its position
     envelope_hash,  ///< as `hash`; requests carry a return address, and replies come in any order
     envelope_sort,  ///< as `sort`, by radix sort only; with return addresses
 };

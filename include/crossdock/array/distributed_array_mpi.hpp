@@ -15,33 +15,35 @@
 
 namespace crossdock {
 
-/// @brief How a distributed array is made. Equal on all ranks but for `num_local`.
+/// @brief Options of a distributed array. Equal on all ranks, except `num_local`.
 template <item_type T>
 struct array_options {
-    /// The entries of this rank; they must add up to all. Unset on all ranks: blocks as equal as
-    /// possible.
+    /// How many entries this rank owns. The numbers of all ranks add up to the array's length. If
+    /// unset, which must be so on all ranks, entries lie in blocks as equal as possible.
     std::optional<count_t> num_local = std::nullopt;
-    /// As `make_route` takes it, or "auto": `array_route_rule`.
+    /// The name of a route, as `make_route` takes it; or "auto", as `array_route_rule` says.
     std::string route = "auto";
-    /// About how many requests a rank makes in the first batch; for "auto".
+    /// About how many requests a rank makes in the first batch. Only "auto" uses it.
     count_t expected_requests = default_expected_requests;
     combining_options combine = {};
     array_transport transport = array_transport::routed;
-    /// Which of several values written to an entry in one batch stays.
+    /// Which value stays if several are written to one entry in one batch.
     overwrite equal_writes = overwrite::any;
-    /// For `overwrite::user`: the value of two that stays; associative and commutative.
+    /// For `overwrite::user`: of two values the one that stays. Associative and commutative.
     std::function<T(const T&, const T&)> choose = nullptr;
 };
 
-/// @brief An array of n entries, each on one rank, that all ranks read and change at any indices.
+/// @brief A global array of n entries, each owned by one rank; all ranks read, write and update any
+/// entries by their global indices.
 ///
-/// Requests are made in batches. Those for the same entry meet on the way to its owner, travel on as
-/// one, and the reply is split again.
+/// All ranks make their requests together, in batches. Requests for the same entry are combined
+/// where they meet on the route to its owner, and travel on as one. Its reply is split again at the
+/// same ranks.
 ///
 ///     4 ranks, n = 8, hypercube        every rank reads entry 6 of rank 3
 ///     stage 0   0 -> 2  {6}   1 -> 3  {6}
-///     stage 1   2 -> 3  {6}            ranks 0 and 2 have become one request
-///     back      3 -> 2, then 2 -> 0 and 3 -> 1
+///     stage 1   2 -> 3  {6}            the requests of ranks 0 and 2 have become one
+///     replies   3 -> 2, then 2 -> 0 and 3 -> 1
 ///
 /// | state | legal calls | next |
 /// |---|---|---|
@@ -50,126 +52,146 @@ struct array_options {
 /// | closed | destruction, `close()` | |
 /// | moved from | destruction, assignment | |
 ///
-/// A batch fails on all ranks or on none. Of several faults the one of the lowest rank is thrown, and of its own the
-/// first of: lengths, an active prepared batch, indices of writes, of updates, of reads. That ranks ask for different
-/// things is thrown if no rank has such a fault, what operations throw after that. If it fails, no entry has changed, no output is written, and
-/// the array is as usable as before. The exception is memory that runs out where requests of others pass,
-/// in a batch whose operations cannot throw: that rank's error alone, for which others may wait.
+/// @par Errors
+/// A batch fails on all ranks or on none. If it fails, no entry has changed, no output is written,
+/// and the array can be used as before. Where there are several faults, all ranks throw the same
+/// one:
+/// 1. If a rank finds a fault in its own arguments, the fault of the lowest such rank. It looks, in
+///    this order, at the lengths, for an active prepared batch, and at the indices of writes, of
+///    updates and of reads.
+/// 2. Otherwise, that ranks ask for different kinds of requests or different operations.
+/// 3. Otherwise, what an operation threw.
 ///
-/// The destructor does not communicate. What it leaves, a window with the transport `rma`, `communicator::close()`
-/// frees. If neither is called it is left to MPI_Finalize, which may then wait for ever: with Open MPI 4.1 each rank
-/// frees its windows in the order of its table, in which a new window takes the place of one that was freed, so that
-/// ranks of several communicators may differ in it.
+/// There is one exception. If the operations of a batch cannot throw, and a rank runs out of memory
+/// for requests that it forwards, only that rank throws, and others may wait for it for ever.
+///
+/// @par Release
+/// The destructor does not communicate. With the transport `rma`, an array that was not closed
+/// leaves its MPI window behind, which `communicator::close()` frees. Without that call, too, the
+/// window is left to MPI_Finalize, which may hang: Open MPI 4.1 frees the windows of each rank in
+/// the order of a table, in which new windows take the slots of those that were freed. So the order
+/// may differ between ranks that are in several communicators.
 /// @par Thread safety
-/// As `neighbor`.
+/// As `neighbor_exchange`.
 /// @par Source
-/// \cite peters2024array. Differs: any number of ranks and any route; replies find their way by
-/// the order of requests (envelopes are an option); values of any type; batches that fail change
+/// \cite peters2024array. Differs: any number of ranks and any route; replies are matched to
+/// requests by their order (envelopes are an option); values of any type; batches that fail change
 /// nothing.
 template <item_type T>
 class distributed_array {
   public:
-    /// @brief Entries are zero bytes.
-    /// @param where        stays open for the life of the array
+    /// @brief Makes an array whose entries are all zero bytes.
+    /// @param where        must stay open as long as the array lives
     /// @param num_entries  equal on all ranks
     /// @par Collective
     /// Yes; blocks.
-    /// @throws error(errc::invalid_argument)  on all ranks: `num_entries` or a part is negative, parts
-    /// are given on some ranks only, options differ, `overwrite::user` without `choose`, or minimum
-    /// and maximum of a type without <
-    /// @throws error(errc::size_mismatch)     on all ranks: parts do not add up, or `regions` is of
-    /// another number of ranks
-    /// @throws error(errc::out_of_memory)     on all ranks: a part does not fit into memory
+    /// @throws error(errc::invalid_argument)  on all ranks: `num_entries` or `num_local` is
+    /// negative; `num_local` is set on some ranks only; other options or contexts differ between ranks;
+    /// `overwrite::user` without `choose`; `overwrite::minimum` or `maximum` of a type without <
+    /// @throws error(errc::size_mismatch)     on all ranks: the `num_local` of all ranks do not add
+    /// up to `num_entries`, or the topology of `where` has another number of ranks
+    /// @throws error(errc::out_of_memory)     on all ranks: the entries of a rank do not fit into
+    /// memory
     /// @throws as `make_route`, on all ranks
     distributed_array(const context& where, count_t num_entries,
                       const array_options<T>& options = {})
         : engine_(
               std::make_shared<array_engine>(where, num_entries, settings_of(options), sizeof(T))),
           writes_(on_all_or_none(
-              where.comm(), [&] { return make_write_rule<T>(options.equal_writes, options.choose); },
+              where.comm(),
+              [&] { return make_write_rule<T>(options.equal_writes, options.choose); },
               static_cast<std::int64_t>(options.equal_writes), "overwrite rules")) {}
 
     count_t size() const noexcept { return engine_->owners().num_entries(); }
 
-    /// @brief The index of the first entry of `local()`.
+    /// @brief The global index of the first entry of `local()`.
     count_t first_index() const noexcept { return engine_->owners().first(engine_->comm().rank()); }
 
-    /// @brief This rank's entries. They must not change while a prepared batch is active.
+    /// @brief The entries that this rank owns. Do not change them while a prepared batch is active.
     std::span<T> local() noexcept {
         return {reinterpret_cast<T*>(engine_->entries()),
                 static_cast<std::size_t>(engine_->owners().size(engine_->comm().rank()))};
     }
 
-    /// @brief Who owns which entry.
+    /// @brief Which rank owns which entries.
     const block_partition& owners() const noexcept { return engine_->owners(); }
 
-    /// @brief The route that the last batch took; before the first one, what its route is to be.
+    /// @brief The route that the last batch took. Before the first batch, the route that it will
+    /// take.
     const std::string& route_name() const noexcept { return engine_->route_name(); }
 
-    /// @brief What the last batch cost this rank; `rma` counts requests only.
+    /// @brief What this rank sent and received in the last batch, and how long it took. With the
+    /// transport `rma`, only requests are counted.
     const batch_statistics& last_batch() const noexcept { return engine_->last_batch(); }
 
-    /// @brief out[k] = the entry at indices[k].
+    /// @brief Reads entries: out[k] = the entry at indices[k].
     /// @param out  as long as `indices`
     /// @par Collective
-    /// Yes; blocks. A rank may ask for nothing.
+    /// Yes; blocks. A rank may pass no indices.
     /// @par Complexity
-    /// Time and memory follow the requests this rank issues, forwards and answers; messages: see the
-    /// route.
+    /// Time and memory are linear in the requests that this rank makes, forwards and answers. The
+    /// route determines the number of messages.
     /// @throws error(errc::index_out_of_range)  on all ranks: an index is outside [0, size())
     /// @throws error(errc::size_mismatch)       on all ranks: lengths differ
-    /// @throws error(errc::invalid_argument)    on all ranks: ranks ask for different things
-    /// @throws error(errc::invalid_state)       on all ranks: the array is closed, a prepared batch is
-    /// active; on this rank: called by an operation
+    /// @throws error(errc::invalid_argument)    on all ranks: they call different functions, or
+    /// pass different operations
+    /// @throws error(errc::invalid_state)       on all ranks: the array is closed, or a prepared
+    /// batch is active; on this rank only: an operation of a batch called this
     void read(std::span<const count_t> indices, std::span<T> out);
 
-    /// @brief The entry at indices[k] = values[k]; of several for one entry, as `equal_writes` says.
+    /// @brief Writes entries: the entry at indices[k] = values[k].
     ///
-    /// Which one that is does not depend on an entry's value before.
+    /// If several values are written to one entry, `equal_writes` says which of them stays. The
+    /// entry's old value plays no part in that.
     /// @par Collective
     /// Yes; blocks.
-    /// @throws as `read`; and on all ranks what `choose` throws: an `error` with its code, anything
-    /// else as error(errc::invalid_argument)
+    /// @throws as `read`; and on all ranks what `choose` throws: an `error` keeps its code,
+    /// anything else becomes error(errc::invalid_argument)
     void write(std::span<const count_t> indices, std::span<const T> values);
 
-    /// @brief The entry at indices[k] = op(it, values[k]), for all k on all ranks.
-    /// @param op  associative and commutative; of one type on all ranks
+    /// @brief Updates entries: the entry at indices[k] = op(entry, values[k]), for all k of all
+    /// ranks.
+    /// @param op  associative and commutative; of the same type on all ranks
     /// @par Collective
-    /// Yes; blocks. Where `op` may throw, by its exception specification, ranks agree on that once
-    /// more.
+    /// Yes; blocks. If `op` is not `noexcept`, one more reduction finds out whether it threw
+    /// anywhere.
     /// @throws as `write`
     template <combine_operation<T> Op>
     void update(std::span<const count_t> indices, std::span<const T> values, Op op);
 
-    /// @brief Queues: the next step brings the entry into `variable`.
-    /// @param variable  must live until then
+    /// @brief Queues a read: the next `step` copies the entry into `variable`.
+    /// @param variable  must live until that step returns
     /// @par Collective
-    /// No. What is wrong with it is thrown by `step`.
-    /// @throws error(errc::invalid_state)  called by an operation
+    /// No. `step` throws what is wrong with the index.
+    /// @throws error(errc::invalid_state)  an operation of a batch called this
     void read(count_t index, T* variable);
 
-    /// @brief Queues: the next step writes.
+    /// @brief Queues a write: the next `step` writes the value to the entry.
     /// @par Collective
     /// No, as `read`.
     void write(count_t index, const T& value);
 
-    /// @brief Queues: the next step updates with its operation.
+    /// @brief Queues an update: the next `step` combines the value with the entry by its operation.
     /// @par Collective
     /// No, as `read`.
     void update(count_t index, const T& value);
 
-    /// @brief Does what is queued on all ranks: all writes, then all updates, then all reads.
+    /// @brief Carries out the queued requests of all ranks: all writes, then all updates, then all
+    /// reads.
     ///
-    /// One batch: requests of all three kinds travel in the same messages. The queue is empty
-    /// afterwards, also if the step fails.
-    /// @param op  of updates
+    /// This is one batch: requests of the three kinds travel in the same messages. The queue is
+    /// empty afterwards, even if the step fails.
+    /// @param op  the operation of the updates
     /// @par Collective
     /// Yes; blocks.
     /// @throws as `update`
     template <combine_operation<T> Op = default_update<T>>
     void step(Op op = {});
 
-    /// @brief Requests for the same entries, again and again: headers travel now and never again.
+    /// @brief Prepares requests that are made again and again, for the same entries.
+    ///
+    /// The indices travel to the owners now. What is returned reads and updates the entries without
+    /// sending them again.
     /// @par Collective
     /// Yes; blocks.
     /// @throws as `read`
@@ -178,14 +200,15 @@ class distributed_array {
         return prepared_batch<T>(engine_, indices);
     }
 
-    /// @brief Frees what only all ranks together can; nothing if the communicator was closed before.
+    /// @brief Frees the MPI window that the transport `rma` has. Nothing remains to be freed if the
+    /// communicator was closed before.
     /// @pre no prepared batch is active
     /// @par Collective
     /// Yes; may block.
     void close() { engine_->close(); }
 
   private:
-    // So that a vector holds any T as an array does.
+    // A vector of `bool` is no array of `bool`; a vector of these is an array of any T.
     struct boxed {
         T value;
     };

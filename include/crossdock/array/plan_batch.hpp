@@ -18,7 +18,8 @@ namespace crossdock {
 /// @brief One rank's part of a batch of reads.
 struct planned_batch {
     batch_statistics statistics;  ///< without seconds
-    /// What the batch does again, if it was asked for: forward are the replies, in reverse the requests.
+    /// What the batch does again, if it was asked for: forward are the replies, in reverse the
+    /// requests.
     std::optional<plan> again;
 };
 
@@ -37,8 +38,8 @@ struct planned_batch {
 /// @throws error(errc::index_out_of_range)  an index is outside [0, num_entries)
 /// @throws as `make_route`
 /// @par Complexity
-/// Linear in the requests of all ranks in all stages, and in the partners of all, which it holds at one
-/// time: P^2 of them on `direct`. Part sizes that are given are kept for each rank.
+/// Linear in the requests of all ranks in all stages, and in the partners of all, which it holds at
+/// one time: P^2 of them on `direct`. Part sizes that are given are kept for each rank.
 std::vector<planned_batch> plan_batch(const topology& regions, const block_partition& owners,
                                       std::string_view route_name, const combining_options& options,
                                       std::span<const std::vector<count_t>> indices,

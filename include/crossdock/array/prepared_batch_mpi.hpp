@@ -29,12 +29,12 @@ struct gathered_values {
 /// | active | `test`, `wait` | `test` that returns true, `wait`: idle |
 /// | moved from | destruction, assignment | |
 ///
-/// It may outlive the array, which may be closed, too; the entries live as long as either. The communicator stays
-/// open.
+/// It may outlive the array, which may be closed, too; the entries live as long as either. The
+/// communicator stays open.
 ///
 /// Several prepared batches of an array may be active at once if none of them updates. All rules of
-/// `neighbor` hold: in particular, an array that is too short is an error of this rank alone, and an
-/// operation must not throw. An operation of another batch must not start one.
+/// `neighbor` hold: in particular, an array that is too short is an error of this rank alone, and
+/// an operation must not throw. An operation of another batch must not start one.
 ///
 /// | PetscSF | here |
 /// |---|---|
@@ -51,14 +51,14 @@ class prepared_batch {
     prepared_batch(std::shared_ptr<array_engine> engine, std::span<const count_t> indices)
         : engine_(std::move(engine)),
           indices_(indices.begin(), indices.end()),
-          way_(engine_->prepare(indices)) {}
+          exchange_(engine_->prepare(indices)) {}
     prepared_batch(prepared_batch&&) noexcept = default;
     prepared_batch& operator=(prepared_batch&&) noexcept = default;
 
     count_t num_requests() const noexcept { return static_cast<count_t>(indices_.size()); }
 
     /// @brief The plan: forward it reads, in reverse it updates.
-    const plan& compiled_plan() const noexcept { return way_.compiled_plan(); }
+    const plan& compiled_plan() const noexcept { return exchange_.compiled_plan(); }
 
     /// @brief out[k] = the entry of request k.
     /// @par Collective
@@ -74,7 +74,7 @@ class prepared_batch {
     /// Yes; does not block.
     void start_read(std::span<T> out) {
         require_no_batch();
-        way_.start(std::span<const T>(entries()), out);
+        exchange_.start(std::span<const T>(entries()), out);
         engine_->add_active(1);
     }
 
@@ -94,7 +94,7 @@ class prepared_batch {
     template <combine_operation<T> Op>
     void start_update(std::span<const T> values, Op op) {
         require_no_batch();
-        way_.start_reverse(values, entries(), std::move(op));
+        exchange_.start_reverse(values, entries(), std::move(op));
         engine_->add_active(1);
     }
 
@@ -102,7 +102,7 @@ class prepared_batch {
     /// @par Collective
     /// No.
     bool test() {
-        const bool is_complete = way_.test();
+        const bool is_complete = exchange_.test();
         if (is_complete) engine_->add_active(-1);
         return is_complete;
     }
@@ -111,16 +111,16 @@ class prepared_batch {
     /// @par Collective
     /// No, but waits for those it exchanges with.
     void wait() {
-        way_.wait();
+        exchange_.wait();
         engine_->add_active(-1);
     }
 
-    bool is_active() const noexcept { return way_.is_active(); }
+    bool is_active() const noexcept { return exchange_.is_active(); }
 
     /// @brief Brings the values of all requests to where their entries are, each by itself.
     /// @par Collective
-    /// Yes; blocks. The first call of `gather`, `scatter` or `fetch_and_update` plans a second way, on
-    /// which nothing is combined.
+    /// Yes; blocks. The first call of `gather`, `scatter` or `fetch_and_update` plans a second
+    /// exchange, in which nothing is combined.
     gathered_values<T> gather(std::span<const T> values);
 
     /// @brief Brings a value to each request: the reverse of `gather`.
@@ -142,7 +142,7 @@ class prepared_batch {
   private:
     std::span<T> entries() const {
         return {reinterpret_cast<T*>(engine_->entries()),
-                static_cast<std::size_t>(way_.compiled_plan().num_items())};
+                static_cast<std::size_t>(exchange_.compiled_plan().num_items())};
     }
     void require_no_batch() const {
         CROSSDOCK_ASSERT(light, !engine_->is_in_batch(), "a request during a batch");
@@ -151,7 +151,7 @@ class prepared_batch {
 
     std::shared_ptr<array_engine> engine_;
     std::vector<count_t> indices_;
-    neighbor_exchange way_;
+    neighbor_exchange exchange_;
     std::optional<multi_sf> to_owners_;
 };
 
@@ -164,10 +164,10 @@ multi_sf& prepared_batch<T>::to_owners() {
 
 template <item_type T>
 gathered_values<T> prepared_batch<T>::gather(std::span<const T> values) {
-    multi_sf& way = to_owners();
-    gathered_values<T> result{way.offsets,
-                              std::vector<T>(static_cast<std::size_t>(way.offsets.back()))};
-    way.requests.exchange(values, std::span<T>(result.values));
+    multi_sf& sf = to_owners();
+    gathered_values<T> result{sf.offsets,
+                              std::vector<T>(static_cast<std::size_t>(sf.offsets.back()))};
+    sf.requests.exchange(values, std::span<T>(result.values));
     return result;
 }
 

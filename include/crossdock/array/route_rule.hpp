@@ -26,14 +26,15 @@ std::string choose_array_route(const topology& regions, count_t num_requests,
 /// @brief The route "auto": for every batch the one that suits the last batch.
 ///
 /// One of two. For few requests it is the route on which empty messages are cheapest
-/// (`all_partners_chooser`); `direct` moves each request once, and is chosen when it is cheaper for as many requests:
+/// (`all_partners_chooser`); `direct` moves each request once, and is chosen when it is cheaper for
+/// as many requests:
 ///
 ///     direct      n/P requests in each of P - 1 messages
 ///     grid:K1xK2  n/K1 in each of K1 - 1 messages, then n/K2 in each of K2 - 1
 ///
-/// there, with the bytes of an index, and back, with those of an item. The first batch is taken to be as
-/// large as expected. Ranks choose alike as they learn alike. What kind of batch is next plays no part: ranks
-/// that do not agree on it have to meet, to say so.
+/// there, with the bytes of an index, and back, with those of an item. The first batch is taken to
+/// be as large as expected. Ranks choose alike as they learn alike. What kind of batch is next
+/// plays no part: ranks that do not agree on it have to meet, to say so.
 class array_route_rule {
   public:
     /// @param m  equal on all ranks; borrowed
@@ -43,7 +44,7 @@ class array_route_rule {
     /// @brief The route of the next batch.
     const std::string& route_for_next() const noexcept { return are_many_ ? for_many_ : for_few_; }
 
-    /// @brief Learns how many requests that rank had which had most.
+    /// @brief Learns how many requests the rank with the most requests had in the last batch.
     /// @par Complexity
     /// Linear in the stages of the two routes.
     void learn(count_t most_requests);

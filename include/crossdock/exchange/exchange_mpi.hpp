@@ -131,8 +131,8 @@ struct received_datatype : received_messages {
 /// @par Source
 /// \cite geyko2024sdde (MPIX_Alltoall_crs)
 template <class T>
-received<T> sparse_exchange(const context& where,
-                     const constant_messages<T>& messages, const exchange_options& options = {});
+received<T> sparse_exchange(const context& where, const constant_messages<T>& messages,
+                            const exchange_options& options = {});
 
 /// @brief Delivers messages of any size.
 /// @throws error(errc::size_mismatch)      arrays disagree in length; on all ranks
@@ -143,8 +143,8 @@ received<T> sparse_exchange(const context& where,
 /// @par Source
 /// \cite geyko2024sdde (MPIX_Alltoallv_crs)
 template <class T>
-received<T> sparse_exchange(const context& where,
-                     const variable_messages<T>& messages, const exchange_options& options = {});
+received<T> sparse_exchange(const context& where, const variable_messages<T>& messages,
+                            const exchange_options& options = {});
 
 /// @brief As above: `counts[i]` of `values`, one after the other, to rank `destinations[i]`.
 ///
@@ -165,12 +165,10 @@ auto sparse_exchange(const context& where, const std::vector<rank_t>& destinatio
 /// @throws as the others
 /// @par Collective
 /// As `exchange_bytes`.
-received_datatype sparse_exchange(const context& where,
-                           const constant_datatype_messages& messages,
-                           const exchange_options& options = {});
-received_datatype sparse_exchange(const context& where,
-                           const variable_datatype_messages& messages,
-                           const exchange_options& options = {});
+received_datatype sparse_exchange(const context& where, const constant_datatype_messages& messages,
+                                  const exchange_options& options = {});
+received_datatype sparse_exchange(const context& where, const variable_datatype_messages& messages,
+                                  const exchange_options& options = {});
 
 namespace exchange_detail {
 
@@ -201,22 +199,24 @@ received<T> arrange(const byte_inbox& inbox) {
 }  // namespace exchange_detail
 
 template <class T>
-received<T> sparse_exchange(const context& where,
-                     const constant_messages<T>& messages, const exchange_options& options) {
+received<T> sparse_exchange(const context& where, const constant_messages<T>& messages,
+                            const exchange_options& options) {
     static_assert(exchange_detail::is_exchangeable<T>);
     const auto outbox = exchange_detail::constant_outbox(messages.destinations, messages.count,
                                                          std::as_bytes(messages.values), sizeof(T));
-    return exchange_detail::arrange<T>(exchange_bytes(where.comm(), where.topology(), outbox, options));
+    return exchange_detail::arrange<T>(
+        exchange_bytes(where.comm(), where.topology(), outbox, options));
 }
 
 template <class T>
-received<T> sparse_exchange(const context& where,
-                     const variable_messages<T>& messages, const exchange_options& options) {
+received<T> sparse_exchange(const context& where, const variable_messages<T>& messages,
+                            const exchange_options& options) {
     static_assert(exchange_detail::is_exchangeable<T>);
     const auto outbox = exchange_detail::variable_outbox(messages.destinations, messages.counts,
                                                          messages.displacements,
                                                          std::as_bytes(messages.values), sizeof(T));
-    return exchange_detail::arrange<T>(exchange_bytes(where.comm(), where.topology(), outbox, options));
+    return exchange_detail::arrange<T>(
+        exchange_bytes(where.comm(), where.topology(), outbox, options));
 }
 
 }  // namespace crossdock

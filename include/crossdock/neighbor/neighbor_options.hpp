@@ -30,7 +30,7 @@ executor_kind parse_executor(std::string_view name);
 enum class preparation {
     both,     ///< forward and reverse exchanges
     forward,  ///< forward exchanges only; reverse ones need a call of `prepare`
-    lazy,     ///< the first start of a direction, or with another size of items, makes it ready, and blocks
+    lazy,  ///< the first start of a direction, or with another size of items, makes it ready, and blocks
 };
 
 /// @brief How a neighbor exchange is set up; equal on all ranks.

@@ -28,12 +28,12 @@ namespace crossdock {
 /// As `neighbor`.
 class plan_cache {
   public:
-    /// @param where     stays open for the life of this object
+    /// @param comm      a context's; stays open for the life of this object
     /// @param capacity  how many plans are kept, at most `kept_plans::max_capacity`; equal on all ranks
     /// @par Collective
     /// Yes; blocks.
     /// @throws error(errc::invalid_argument)  on all ranks: `capacity` is out of range, or differs
-    explicit plan_cache(const context& where, int capacity = 8);
+    explicit plan_cache(const communicator& comm, int capacity = 8);
 
     /// @brief This rank's plan, as `compile` gives it.
     /// @param where  shares the communicator of the constructor's

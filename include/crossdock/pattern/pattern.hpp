@@ -81,7 +81,7 @@ struct neighbor_alltoallv_arguments {
 /// @throws as `validate`
 /// @par Source
 /// \cite collom2023neighbor (the ids are its extension of MPI_Neighbor_alltoallv).
-pattern from_neighbor_alltoallv(rank_t rank, rank_t num_ranks,
-                                const neighbor_alltoallv_arguments& arguments);
+pattern pattern_from_neighbor_alltoallv(rank_t rank, rank_t num_ranks,
+                                        const neighbor_alltoallv_arguments& arguments);
 
 }  // namespace crossdock

@@ -28,14 +28,14 @@ namespace crossdock {
 /// @par Complexity
 /// Time, memory and messages follow the number of runs of consecutive indices owned and of indices
 /// needed, with those that the directory keeps for others; nothing is of size P.
-pattern from_needed(const communicator& comm, std::span<const count_t> owned,
-                    std::span<const count_t> needed);
+pattern pattern_from_needed(const communicator& comm, std::span<const count_t> owned,
+                            std::span<const count_t> needed);
 
 /// @brief As above for a rank that owns `first_owned` … `first_owned + num_owned - 1`.
-pattern from_needed(const communicator& comm, count_t first_owned, count_t num_owned,
-                    std::span<const count_t> needed);
+pattern pattern_from_needed(const communicator& comm, count_t first_owned, count_t num_owned,
+                            std::span<const count_t> needed);
 
-/// @brief Counts and displacements for `from_dist_graph`, in items, as MPI_Neighbor_alltoallv takes
+/// @brief Counts and displacements for `pattern_from_dist_graph`, in items, as MPI_Neighbor_alltoallv takes
 /// them.
 struct neighbor_counts {
     std::span<const count_t> send_counts;
@@ -52,7 +52,7 @@ struct neighbor_counts {
 /// No; asks MPI what it knows locally. An error is this rank's alone: pass the pattern on through a
 /// collective call, or agree, before anybody waits.
 /// @throws error(errc::invalid_argument)  the communicator has no distributed graph
-/// @throws as `from_neighbor_alltoallv`
-pattern from_dist_graph(MPI_Comm graph, const neighbor_counts& counts);
+/// @throws as `pattern_from_neighbor_alltoallv`
+pattern pattern_from_dist_graph(MPI_Comm graph, const neighbor_counts& counts);
 
 }  // namespace crossdock

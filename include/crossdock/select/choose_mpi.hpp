@@ -23,6 +23,6 @@ namespace crossdock {
 /// @par Complexity
 /// That of `route_estimator`; the reduction is of some words for each stage of each candidate.
 route_choice choose_route(const communicator& comm, const rank_layout& layout, const pattern& p,
-                              const machine& m, const estimate_options& options = {});
+                          const machine& m, const estimate_options& options = {});
 
 }  // namespace crossdock

@@ -27,8 +27,8 @@ class stream_core {
     /// @throws error(errc::invalid_argument)  an option is out of range or differs between ranks, or
     /// MPI was initialised with less thread support than the options need
     /// @throws error(errc::unknown_route), error(errc::invalid_route), error(errc::out_of_memory)
-    stream_core(const context& where, std::span<const stream_channel> channels,
-                stream_sink& sink, const stream_options& options);
+    stream_core(const context& where, std::span<const stream_channel> channels, stream_sink& sink,
+                const stream_options& options);
     ~stream_core();
     stream_core(const stream_core&) = delete;
     stream_core& operator=(const stream_core&) = delete;

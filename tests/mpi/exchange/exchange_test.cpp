@@ -127,9 +127,11 @@ TEST_P(Exchange, DeliversStructs) {
     const auto messages = make_messages(skewed(), always(2));
     const auto sends = sends_of<particle>(comm.rank(), messages, particle_of);
     const auto expected = expected_at<particle>(comm.rank(), messages, particle_of);
-    expect_equal(sparse_exchange(context(comm, irregular()), sends.constant(2), by_algorithm()), expected);
+    expect_equal(sparse_exchange(context(comm, irregular()), sends.constant(2), by_algorithm()),
+                 expected);
     if (!takes_any_size()) return;
-    expect_equal(sparse_exchange(context(comm, irregular()), sends.variable(), by_algorithm()), expected);
+    expect_equal(sparse_exchange(context(comm, irregular()), sends.variable(), by_algorithm()),
+                 expected);
 }
 
 TEST_P(Exchange, TakesValuesFromDisplacements) {
@@ -153,8 +155,11 @@ TEST_P(Exchange, TakesValuesFromDisplacements) {
     }
     for (int i = 0; i < num_ranks() + 2; ++i) values.push_back(first_value(comm.rank()) + i);
 
-    expect_equal(sparse_exchange(context(comm, irregular()), variable_messages<int>{destinations, counts, displacements, values}, by_algorithm()),
-                 expected);
+    expect_equal(
+        sparse_exchange(context(comm, irregular()),
+                        variable_messages<int>{destinations, counts, displacements, values},
+                        by_algorithm()),
+        expected);
 }
 
 TEST_P(Exchange, DeliversTheSameInOrderOfArrival) {
@@ -272,8 +277,10 @@ TEST_P(Exchange, DeliversValuesOfDatatypesWithGaps) {
         const auto messages = make_messages(skewed(), always(2));
         const auto sends = sends_of(comm.rank(), messages);
         const auto data = spread(sends.values, type, rubbish);
-        const auto actual =
-            sparse_exchange(context(comm, irregular()), constant_datatype_messages{sends.destinations, 2, data.data(), type.datatype}, by_algorithm());
+        const auto actual = sparse_exchange(
+            context(comm, irregular()),
+            constant_datatype_messages{sends.destinations, 2, data.data(), type.datatype},
+            by_algorithm());
         const auto expected = expected_at(comm.rank(), messages);
         test::expect_same_arrangement(actual, expected);
         EXPECT_EQ(actual.values, spread(expected.values, type, zero));
@@ -304,9 +311,11 @@ TEST_P(Exchange, DeliversAnyNumberOfValuesOfDatatypesWithGaps) {
         const auto sends = sends_of(comm.rank(), messages);
         const reversed_values reversed(messages[static_cast<std::size_t>(comm.rank())]);
         const auto data = spread(reversed.values, type, rubbish);
-        const auto actual =
-            sparse_exchange(context(comm, irregular()), variable_datatype_messages{sends.destinations, sends.counts,
-                                                reversed.displacements, data.data(), type.datatype}, by_algorithm());
+        const auto actual = sparse_exchange(
+            context(comm, irregular()),
+            variable_datatype_messages{sends.destinations, sends.counts, reversed.displacements,
+                                       data.data(), type.datatype},
+            by_algorithm());
         const auto expected = expected_at(comm.rank(), messages);
         test::expect_same_arrangement(actual, expected);
         EXPECT_EQ(actual.values, spread(expected.values, type, zero));

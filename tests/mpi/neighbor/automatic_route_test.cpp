@@ -7,10 +7,12 @@
 
 #include "crossdock/model/machine_mpi.hpp"
 #include "crossdock/neighbor/compile_mpi.hpp"
+#include "crossdock/neighbor/neighbor_exchange.hpp"
 #include "crossdock/neighbor/plan_cache.hpp"
 #include "crossdock/neighbor/plan_maker.hpp"
 #include "crossdock/topology/discover_mpi.hpp"
 #include "support/arrivals.hpp"
+#include "support/neighbor_options.hpp"
 #include "support/patterns.hpp"
 #include "support/thrown_by.hpp"
 #include "support/topologies.hpp"
@@ -37,7 +39,7 @@ class AutomaticRoute : public testing::Test {
         if (rank() == 0) setenv(name, value, 1);
     }
 
-    void expect_delivered(neighbor& halo, const std::vector<pattern>& patterns) {
+    void expect_delivered(neighbor_exchange& halo, const std::vector<pattern>& patterns) {
         const pattern& p = mine(patterns);
         std::vector<count_t> items, slots(static_cast<std::size_t>(p.num_slots), -1),
             expected = slots;
@@ -64,16 +66,17 @@ TEST_F(AutomaticRoute, IsTheOneThatIsChosenOffline) {
             SCOPED_TRACE(name + "/" + each.to_string());
             const auto& m = machines[turn++ % machines.size()];
             neighbor_options options;
-            options.machine = m;
-            if (turn % 3 == 0) options.nodes = each;
+            context where(comm, each);
+            if (m) where = where.with_machine(*m);
+            if (turn % 3 == 0) where = where.with_nodes(each);
             if (turn % 4 == 0) options.executor = executor_kind::persistent;
-            const auto& nodes = options.nodes ? *options.nodes : shared;
+            const auto& nodes = where.nodes() ? *where.nodes() : shared;
             estimate_options how;
             how.travel.shares_memory = turn % 4 != 0 && nodes.num_regions() < num_ranks();
             const auto expected =
                 choose_route(rank_layout(each, nodes), patterns, m ? *m : machine_of(comm), how);
 
-            neighbor_exchange halo(context(comm, each), mine(patterns), with_route("auto", options));
+            neighbor_exchange halo(where, mine(patterns), with_route("auto", options));
 
             ASSERT_NE(halo.choice(), nullptr);
             EXPECT_EQ(to_string(*halo.choice()), to_string(expected));
@@ -116,21 +119,23 @@ TEST_F(AutomaticRoute, IsOverruledByTheFirstRanksEnvironment) {
 TEST_F(AutomaticRoute, FailsOnAllRanksWhereTheEnvironmentNamesNoRoute) {
     set_on_first("CROSSDOCK_ROUTE", "warp");
     for (int round = 0; round < 2; ++round) {
-        const error fault = thrown_by([&] { neighbor_exchange(context(comm, regions), mine(ring), {.route = "auto"}); });
+        const error fault = thrown_by(
+            [&] { neighbor_exchange(context(comm, regions), mine(ring), {.route = "auto"}); });
         EXPECT_EQ(fault.code(), errc::unknown_route);
         EXPECT_EQ(std::string(fault.what()).find("CROSSDOCK_ROUTE: no route is called \"warp\""),
                   0U);
     }
-    expect_delivered(*std::make_unique<neighbor>(comm, regions, mine(ring), "direct"), ring);
+    neighbor_exchange halo(context(comm, regions), mine(ring), {.route = "direct"});
+    expect_delivered(halo, ring);
 }
 
 TEST_F(AutomaticRoute, FailsOnAllRanksWhereTheEnvironmentNamesNoMachine) {
     set_on_first("CROSSDOCK_MACHINE", "/no/such/machine.json");
-    neighbor_options given;
-    given.machine = std::make_shared<const machine>(load_machine("quartz"));
+    const auto where = context(comm, regions).with_machine(load_machine("quartz"));
     // Exchanges that plan choose for it, whatever the route.
     for (const char* route : {"auto", "auto", "direct"}) {
-        const error fault = thrown_by([&] { neighbor_exchange(context(comm, regions), mine(ring), with_route(route, given)); });
+        const error fault =
+            thrown_by([&] { neighbor_exchange(where, mine(ring), {.route = route}); });
         EXPECT_EQ(fault.code(), errc::file_error);
         EXPECT_NE(std::string(fault.what()).find("/no/such/machine.json"), std::string::npos);
     }
@@ -139,29 +144,28 @@ TEST_F(AutomaticRoute, FailsOnAllRanksWhereTheEnvironmentNamesNoMachine) {
 TEST_F(AutomaticRoute, FailsOnAllRanksWhereArgumentsDiffer) {
     if (num_ranks() < 2) GTEST_SKIP() << "needs two ranks";
     const bool is_first = rank() == 0;
-    const auto expect_refused = [&](const topology& where, const char* route,
+    const auto expect_refused = [&](const context& where, const char* route,
                                     const neighbor_options& options) {
-        const error fault = thrown_by([&] { neighbor_exchange(context(comm, where), mine(ring), with_route(route, options)); });
+        const error fault = thrown_by(
+            [&] { neighbor_exchange(where, mine(ring), with_route(route, options)); });
         EXPECT_EQ(fault.code(), errc::invalid_argument);
         EXPECT_NE(std::string(fault.what()).find("differ between ranks"), std::string::npos);
     };
     const auto each = topology::from_string(std::to_string(num_ranks()) + "x1");
-    neighbor_options machines;
-    machines.machine =
-        std::make_shared<const machine>(load_machine(is_first ? "quartz" : "lassen"));
-    neighbor_options one_machine;
-    if (is_first) one_machine.machine = machines.machine;
+    const context where(comm, regions);
+    const auto machines = where.with_machine(load_machine(is_first ? "quartz" : "lassen"));
+    const auto one_machine = is_first ? machines : where;
     neighbor_options executors;
     if (is_first) executors.executor = executor_kind::persistent;
     for (int round = 0; round < 2;
          ++round) {  // the second time all is known that is asked for once
-        expect_refused(regions, "auto", machines);
-        expect_refused(regions, "auto", one_machine);
-        expect_refused(regions, "auto", executors);
-        expect_refused(is_first ? each : regions, "auto", {});
-        expect_refused(regions, is_first ? "auto" : "hypercube", {});
-        expect_refused(regions, is_first ? "direct" : "auto", {});
-        neighbor_exchange halo(context(comm, regions), mine(ring), {.route = "auto"});
+        expect_refused(machines, "auto", {});
+        expect_refused(one_machine, "auto", {});
+        expect_refused(where, "auto", executors);
+        expect_refused(is_first ? where.with_topology(each) : where, "auto", {});
+        expect_refused(where, is_first ? "auto" : "hypercube", {});
+        expect_refused(where, is_first ? "direct" : "auto", {});
+        neighbor_exchange halo(where, mine(ring), {.route = "auto"});
         expect_delivered(halo, ring);
     }
 }
@@ -179,7 +183,7 @@ TEST_F(AutomaticRoute, FailsOnAllRanksWhereOnePatternIsWrong) {
 }
 
 TEST_F(AutomaticRoute, APlanMakerKeepsTheRouteOfTheFirstPattern) {
-    const auto first = resolve_route(comm, regions, mine(all), "auto").name;
+    const auto first = resolve_route(context(comm, regions), mine(all)).name;
     plan_maker maker(context(comm, regions), mine(all), "auto");
 
     EXPECT_EQ(maker.latest()->route_name(), first);
@@ -188,14 +192,14 @@ TEST_F(AutomaticRoute, APlanMakerKeepsTheRouteOfTheFirstPattern) {
 }
 
 TEST_F(AutomaticRoute, APlanCacheFindsThePlanUnderTheRouteThatWasChosen) {
-    const auto chosen = resolve_route(comm, regions, mine(all), "auto").name;
+    const auto chosen = resolve_route(context(comm, regions), mine(all)).name;
     plan_cache plans(comm);
-    const auto first = plans.compile(regions, mine(all), chosen);
+    const auto first = plans.compile({comm, regions}, mine(all), chosen);
 
-    EXPECT_EQ(plans.compile(regions, mine(all), "auto"), first);
+    EXPECT_EQ(plans.compile({comm, regions}, mine(all), "auto"), first);
     EXPECT_EQ(plans.num_kept(), 1);
-    EXPECT_EQ(plans.compile(regions, mine(ring), "auto"),
-              plans.compile(regions, mine(ring), "auto"));
+    EXPECT_EQ(plans.compile({comm, regions}, mine(ring), "auto"),
+              plans.compile({comm, regions}, mine(ring), "auto"));
 }
 
 TEST_F(AutomaticRoute, APlanCacheRefusesARouteThatOnlySomeRanksGive) {
@@ -203,12 +207,12 @@ TEST_F(AutomaticRoute, APlanCacheRefusesARouteThatOnlySomeRanksGive) {
     plan_cache plans(comm);
     for (const rank_t one : {0, num_ranks() - 1}) {
         const error fault = thrown_by(
-            [&] { plans.compile(regions, mine(ring), rank() == one ? "auto" : "two_step"); });
+            [&] { plans.compile({comm, regions}, mine(ring), rank() == one ? "auto" : "two_step"); });
         EXPECT_EQ(fault.code(), errc::invalid_argument);
         EXPECT_STREQ(fault.what(), "topologies, routes or options differ between ranks");
         EXPECT_EQ(plans.num_kept(), 0);
     }
-    EXPECT_EQ(plans.compile(regions, mine(ring), "auto")->num_ranks(), num_ranks());
+    EXPECT_EQ(plans.compile({comm, regions}, mine(ring), "auto")->num_ranks(), num_ranks());
 }
 
 }  // namespace

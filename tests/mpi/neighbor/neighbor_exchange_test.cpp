@@ -17,9 +17,10 @@
 #include "support/patterns.hpp"
 #include "support/routes.hpp"
 #include "support/thrown_by.hpp"
+#include "support/neighbor_options.hpp"
 #include "support/topologies.hpp"
 
-namespace crossdock::neighbor_test {
+namespace crossdock::neighbor_exchange_test {
 namespace {
 
 using test::arrivals;
@@ -94,7 +95,7 @@ class Neighbor : public testing::Test {
     }
 
     template <class T>
-    void expect_forward(neighbor& halo, const std::vector<pattern>& patterns, int round) {
+    void expect_forward(neighbor_exchange& halo, const std::vector<pattern>& patterns, int round) {
         const auto items = items_of<T>(mine(patterns), round);
         std::vector<T> slots(static_cast<std::size_t>(mine(patterns).num_slots), T(99));
         halo.exchange(items, slots);
@@ -102,7 +103,7 @@ class Neighbor : public testing::Test {
     }
 
     template <class Op>
-    void expect_reverse(neighbor& halo, const std::vector<pattern>& patterns, Op op) {
+    void expect_reverse(neighbor_exchange& halo, const std::vector<pattern>& patterns, Op op) {
         auto items = items_of<double>(mine(patterns), 0);
         std::vector<double> slots;
         for (count_t j = 0; j < mine(patterns).num_slots; ++j)
@@ -110,6 +111,8 @@ class Neighbor : public testing::Test {
         halo.reverse(slots, items, op);
         EXPECT_EQ(items, expected_items(patterns, rank(), op));
     }
+
+    context where(const topology& regions) const { return {comm, regions}; }
 
     communicator comm{MPI_COMM_WORLD};
 };
@@ -138,12 +141,19 @@ class NeighborSharing : public Neighbor, public testing::WithParamInterface<std:
         result.deduplicate = deduplicate;
         result.executor = who.executor;
         result.stripe_bytes = who.stripe_bytes;
-        if (who.node_of) {
-            std::vector<region_t> nodes;
-            for (rank_t r = 0; r < num_ranks(); ++r) nodes.push_back(who.node_of(r));
-            result.nodes = topology::from_regions(nodes);
-        }
+        result.prepare = preparation::lazy;
         return result;
+    }
+
+    // On nodes as they share memory.
+    context where(const topology& regions) const { return where(regions, comm); }
+    context where(const topology& regions, const communicator& other) const {
+        const auto& who = all_sharings[GetParam()];
+        const context all(other, regions);
+        if (!who.node_of) return all;
+        std::vector<region_t> nodes;
+        for (rank_t r = 0; r < num_ranks(); ++r) nodes.push_back(who.node_of(r));
+        return all.with_nodes(topology::from_regions(nodes));
     }
 };
 
@@ -158,7 +168,8 @@ TEST_P(NeighborSharing, EveryRouteDeliversEveryPatternBothWays) {
                     if (turn++ % all_sharings.size() != GetParam()) continue;
                     SCOPED_TRACE(route + "/" + name + "/" + regions.to_string() +
                                  (deduplicate ? "+dedup" : ""));
-                    neighbor_exchange halo(context(comm, regions), mine(patterns), with_route(route, options(deduplicate)));
+                    neighbor_exchange halo(where(regions), mine(patterns),
+                                           with_route(route, options(deduplicate)));
 
                     expect_forward<double>(halo, patterns, 0);
                     expect_forward<double>(halo, patterns, 1);
@@ -184,7 +195,7 @@ TEST_F(Neighbor, ThePlanIsTheOneThatIsCompiledOffline) {
                     verify(offline, patterns);
 
                     const plan online =
-                        compile(context(comm, regions), mine(patterns), route, {deduplicate});
+                        compile(where(regions), mine(patterns), route, {deduplicate});
 
                     EXPECT_EQ(online, offline[static_cast<std::size_t>(rank())]);
                 }
@@ -200,7 +211,7 @@ TEST_P(NeighborSharing, LongMessagesAreSentInParts) {
         SCOPED_TRACE(route);
         auto in_parts = options();
         in_parts.max_message_bytes = 9;
-        neighbor_exchange halo(context(comm, regions), mine(patterns), with_route(route, in_parts));
+        neighbor_exchange halo(where(regions), mine(patterns), with_route(route, in_parts));
 
         expect_forward<double>(halo, patterns, 0);
         expect_forward<std::int32_t>(halo, patterns, 1);
@@ -210,7 +221,8 @@ TEST_P(NeighborSharing, LongMessagesAreSentInParts) {
 
 TEST_P(NeighborSharing, ReverseTakesMinimumAndMaximum) {
     const auto patterns = test::random_pattern(num_ranks());
-    neighbor_exchange halo(context(comm, topology::one_region(num_ranks())), mine(patterns), with_route("three_step", options()));
+    neighbor_exchange halo(where(topology::one_region(num_ranks())), mine(patterns),
+                           with_route("three_step", options()));
 
     expect_reverse(halo, patterns, minimum{});
     expect_reverse(halo, patterns, maximum{});
@@ -218,7 +230,8 @@ TEST_P(NeighborSharing, ReverseTakesMinimumAndMaximum) {
 
 TEST_P(NeighborSharing, ReverseCombinesInAnOrderThatTimingDoesNotChange) {
     const auto patterns = test::one_heavy_row_pattern(num_ranks());
-    neighbor_exchange halo(context(comm, topology::one_region(num_ranks())), mine(patterns), with_route("hypercube", options()));
+    neighbor_exchange halo(where(topology::one_region(num_ranks())), mine(patterns),
+                           with_route("hypercube", options()));
     std::vector<double> slots;
     for (count_t j = 0; j < mine(patterns).num_slots; ++j)
         slots.push_back(0.1 * (rank() + 1) + 1e-3 * double(j));
@@ -235,7 +248,8 @@ TEST_P(NeighborSharing, TestCompletesAnExchange) {
     const auto patterns = test::all_to_all_pattern(num_ranks());
     for (const auto& route : conformance_routes()) {
         SCOPED_TRACE(route);
-        neighbor_exchange halo(context(comm, topology::one_region(num_ranks())), mine(patterns), with_route(route, options()));
+        neighbor_exchange halo(where(topology::one_region(num_ranks())), mine(patterns),
+                               with_route(route, options()));
         const auto items = items_of<double>(mine(patterns), 0);
         std::vector<double> slots(static_cast<std::size_t>(mine(patterns).num_slots));
 
@@ -251,12 +265,12 @@ TEST_P(NeighborSharing, DuplicatesAndOtherPlansAreActiveAtOnceInAnyOrder) {
     const auto patterns = test::all_to_all_pattern(num_ranks());
     const auto ring = test::ring_pattern(num_ranks());
     const auto regions = topology::one_region(num_ranks());
-    std::vector<neighbor> active;
-    active.emplace_back(comm, regions, mine(patterns), "grid:2", options());
+    std::vector<neighbor_exchange> active;
+    active.emplace_back(where(regions), mine(patterns), with_route("grid:2", options()));
     active.push_back(active[0].duplicate());
     active.push_back(active[0].duplicate());
-    active.emplace_back(comm, regions, mine(patterns), "three_step", options());
-    active.emplace_back(comm, regions, mine(ring), "direct", options());
+    active.emplace_back(where(regions), mine(patterns), with_route("three_step", options()));
+    active.emplace_back(where(regions), mine(ring), with_route("direct", options()));
     const auto patterns_of = [&](std::size_t i) -> const std::vector<pattern>& {
         return i == 4 ? ring : patterns;
     };
@@ -284,14 +298,15 @@ TEST_P(NeighborSharing, CollectivesOfTheLibraryForwardForExchangesThatAreActive)
     const auto regions = topology::one_region(num_ranks());
     for (const auto& route : conformance_routes()) {
         SCOPED_TRACE(route);
-        neighbor_exchange halo(context(comm, regions), mine(patterns), with_route(route, options()));
+        neighbor_exchange halo(where(regions), mine(patterns),
+                               with_route(route, options()));
         const auto items = items_of<double>(mine(patterns), 0);
         std::vector<double> slots(static_cast<std::size_t>(mine(patterns).num_slots));
 
         // Odd ranks wait before they set the next one up, even ranks after that.
         halo.start(items, slots);
         if (rank() % 2 == 1) halo.wait();
-        neighbor_exchange(context(comm, regions), mine(patterns), with_route("direct", options()));
+        neighbor_exchange(where(regions), mine(patterns), with_route("direct", options()));
         if (rank() % 2 == 0) halo.wait();
 
         EXPECT_EQ(slots, expected_slots<double>(patterns, rank(), 0, 0.0));
@@ -307,14 +322,17 @@ TEST_P(NeighborSharing, FirstCollectivesOfACommunicatorForwardForExchangesThatAr
         SCOPED_TRACE(route);
         communicator fresh(MPI_COMM_WORLD);
         const auto plans = compile(regions, patterns, *make_route(route, regions), {});
-        neighbor_exchange halo(context(fresh, topology::one_region(fresh.num_ranks())), plans[static_cast<std::size_t>(rank())], options());
+        neighbor_exchange halo(where(topology::one_region(fresh.num_ranks()), fresh),
+                               plans[static_cast<std::size_t>(rank())], options());
         const auto items = items_of<double>(mine(patterns), 0);
         std::vector<double> slots(static_cast<std::size_t>(mine(patterns).num_slots));
 
         halo.start(items, slots);
         if (rank() % 2 == 1) halo.wait();
         const std::vector<rank_t> destinations{(rank() + 1) % num_ranks()};
-        const auto arrived = sparse_exchange(context(fresh, regions), constant_messages<std::int64_t>{destinations, 1, {values.data(), 1}});
+        const auto arrived =
+            sparse_exchange(where(regions, fresh),
+                            constant_messages<std::int64_t>{destinations, 1, {values.data(), 1}});
         if (rank() % 2 == 0) halo.wait();
 
         EXPECT_EQ(slots, expected_slots<double>(patterns, rank(), 0, 0.0));
@@ -328,7 +346,8 @@ TEST_P(NeighborSharing, AFailedStartLeavesNothingBehind) {
     MPI_Type_create_resized(MPI_INT, 0, 2 * sizeof(int), &sparse);
     MPI_Type_commit(&sparse);
     const auto patterns = test::ring_pattern(num_ranks());
-    neighbor_exchange halo(context(comm, topology::one_region(num_ranks())), mine(patterns), with_route("direct", options()));
+    neighbor_exchange halo(where(topology::one_region(num_ranks())), mine(patterns),
+                           with_route("direct", options()));
     const std::vector<int> items{rank(), -1};
     std::vector<int> slots{-1, -1};
     EXPECT_STREQ(thrown_by([&] { halo.start(nullptr, slots.data(), sparse); }).what(),
@@ -351,7 +370,8 @@ TEST_P(NeighborSharing, StartWaitsForNobody) {
     const rank_t last = num_ranks() - 1;
     for (const auto& route : conformance_routes()) {
         SCOPED_TRACE(route);
-        neighbor_exchange halo(context(comm, topology::one_region(num_ranks())), mine(patterns), with_route(route, options()));
+        neighbor_exchange halo(where(topology::one_region(num_ranks())), mine(patterns),
+                               with_route(route, options()));
         const auto items = items_of<double>(mine(patterns), 0);
         std::vector<double> slots(static_cast<std::size_t>(mine(patterns).num_slots));
 
@@ -368,7 +388,8 @@ TEST_P(NeighborSharing, StartWaitsForNobody) {
 
 TEST_P(NeighborSharing, ArraysMayChangeFromOneExchangeToTheNext) {
     const auto patterns = test::ring_pattern(num_ranks());
-    neighbor_exchange halo(context(comm, topology::one_region(num_ranks())), mine(patterns), with_route("direct", options()));
+    neighbor_exchange halo(where(topology::one_region(num_ranks())), mine(patterns),
+                           with_route("direct", options()));
     std::vector<std::vector<double>> items(3), slots(3, std::vector<double>(1));
     for (int round = 0; round < 9; ++round) {
         const auto i = static_cast<std::size_t>(round % 3);
@@ -387,7 +408,8 @@ TEST_P(NeighborSharing, DatatypesTravelPackedOrNot) {
     const auto patterns = test::random_pattern(num_ranks());
     for (const auto& route : conformance_routes()) {
         SCOPED_TRACE(route);
-        neighbor_exchange halo(context(comm, topology::one_region(num_ranks())), mine(patterns), with_route(route, options()));
+        neighbor_exchange halo(where(topology::one_region(num_ranks())), mine(patterns),
+                               with_route(route, options()));
         std::vector<int> items(4 * static_cast<std::size_t>(mine(patterns).num_items), -5);
         for (count_t i = 0; i < mine(patterns).num_items; ++i) {
             items[static_cast<std::size_t>(4 * i)] = value_of<int>(rank(), i, 0);
@@ -423,7 +445,8 @@ TEST_P(NeighborSharing, ReverseTakesMpiOperations) {
     MPI_Op product = MPI_OP_NULL;
     MPI_Op_create(&multiply_doubles, 1, &product);
     const auto patterns = test::random_pattern(num_ranks());
-    neighbor_exchange halo(context(comm, topology::one_region(num_ranks())), mine(patterns), with_route("two_step", options()));
+    neighbor_exchange halo(where(topology::one_region(num_ranks())), mine(patterns),
+                           with_route("two_step", options()));
     std::vector<double> slots;
     for (count_t j = 0; j < mine(patterns).num_slots; ++j) slots.push_back(slot_value(rank(), j));
     auto sums = items_of<double>(mine(patterns), 0);
@@ -445,7 +468,8 @@ TEST_P(NeighborSharing, ReverseTakesPairsWithGaps) {
         int index;
     };
     const auto patterns = test::ring_pattern(num_ranks());
-    neighbor_exchange halo(context(comm, topology::one_region(num_ranks())), mine(patterns), with_route("direct", options()));
+    neighbor_exchange halo(where(topology::one_region(num_ranks())), mine(patterns),
+                           with_route("direct", options()));
     const std::vector<pair> slots{{-1.0 - rank(), rank()}};
     std::vector<pair> items{{0.0, 77}};
 
@@ -468,7 +492,8 @@ TEST_P(NeighborSharing, ItemsOfManySizesTravelOneAfterTheOther) {
     const auto patterns = test::random_pattern(num_ranks());
     auto for_bytes = options();
     for_bytes.item_bytes = 1;
-    neighbor_exchange halo(context(comm, topology::one_region(num_ranks())), mine(patterns), with_route("three_step", for_bytes));
+    neighbor_exchange halo(where(topology::one_region(num_ranks())), mine(patterns),
+                           with_route("three_step", for_bytes));
     for (int round = 0; round < 3; ++round) {
         expect_forward<item_of_bytes<1>>(halo, patterns, round);
         expect_forward<item_of_bytes<4>>(halo, patterns, round);
@@ -483,9 +508,10 @@ TEST_P(NeighborSharing, AReverseThatIsPreparedWaitsForNobody) {
     const auto patterns = test::all_to_all_pattern(num_ranks());
     const rank_t last = num_ranks() - 1;
     auto prepared = options();
-    prepared.prepare_reverse = true;
-    const neighbor_exchange first(context(comm, topology::one_region(num_ranks())), mine(patterns), with_route("two_step", prepared));
-    neighbor halo = first.duplicate();
+    prepared.prepare = preparation::both;
+    const neighbor_exchange first(where(topology::one_region(num_ranks())), mine(patterns),
+                                  with_route("two_step", prepared));
+    neighbor_exchange halo = first.duplicate();
     auto items = items_of<double>(mine(patterns), 0);
     std::vector<double> slots;
     for (count_t j = 0; j < mine(patterns).num_slots; ++j) slots.push_back(slot_value(rank(), j));
@@ -507,8 +533,10 @@ TEST_P(NeighborSharing, ReverseHasTheBitsOfPersistentRequests) {
         for (const auto& route : conformance_routes()) {
             if (turn++ % all_sharings.size() != GetParam()) continue;
             SCOPED_TRACE(route + "/" + regions.to_string());
-            neighbor_exchange plain(context(comm, regions), mine(patterns), {.route = route, .executor = executor_kind::persistent});
-            neighbor_exchange shared(context(comm, regions), mine(patterns), with_route(route, options()));
+            neighbor_exchange plain(where(regions), mine(patterns),
+                                    {.route = route, .executor = executor_kind::persistent});
+            neighbor_exchange shared(where(regions), mine(patterns),
+                                     with_route(route, options()));
             std::vector<double> slots;
             for (count_t j = 0; j < mine(patterns).num_slots; ++j)
                 slots.push_back((rank() % 3 == 0 ? 1e9 : 1.0) / (3 * rank() + double(j) + 1));
@@ -528,12 +556,13 @@ TEST_P(NeighborSharing, ObjectsComeAndGoWhileOthersStillReadThem) {
     const auto regions = topology::one_region(num_ranks());
     const auto ring = test::ring_pattern(num_ranks());
     const auto all_to_all = test::all_to_all_pattern(num_ranks());
-    neighbor_exchange of_ring(context(comm, regions), mine(ring), with_route("direct", options()));
-    const neighbor_exchange of_all(context(comm, regions), mine(all_to_all), with_route("three_step", options()));
+    neighbor_exchange of_ring(where(regions), mine(ring), with_route("direct", options()));
+    const neighbor_exchange of_all(where(regions), mine(all_to_all),
+                                   with_route("three_step", options()));
     for (int round = 0; round < 60; ++round) {
         const bool is_ring = round % 3 == 0;
         const auto& patterns = is_ring ? ring : all_to_all;
-        neighbor twin = is_ring ? of_ring.duplicate() : of_all.duplicate();
+        neighbor_exchange twin = is_ring ? of_ring.duplicate() : of_all.duplicate();
         const auto items = items_of<double>(mine(patterns), round);
         std::vector<double> slots(static_cast<std::size_t>(mine(patterns).num_slots));
 
@@ -548,7 +577,8 @@ TEST_P(NeighborSharing, ObjectsComeAndGoWhileOthersStillReadThem) {
 
 TEST_P(NeighborSharing, ADuplicateMayBeMadeWhileAnExchangeIsActive) {
     const auto patterns = test::all_to_all_pattern(num_ranks());
-    neighbor_exchange halo(context(comm, topology::one_region(num_ranks())), mine(patterns), with_route("grid:2", options()));
+    neighbor_exchange halo(where(topology::one_region(num_ranks())), mine(patterns),
+                           with_route("grid:2", options()));
     const auto items = items_of<double>(mine(patterns), 0);
     const auto twins_items = items_of<double>(mine(patterns), 1);
     std::vector<double> slots(items.size());
@@ -556,7 +586,7 @@ TEST_P(NeighborSharing, ADuplicateMayBeMadeWhileAnExchangeIsActive) {
 
     halo.start(items, slots);
     if (rank() % 2 == 0) halo.wait();
-    neighbor twin = halo.duplicate();
+    neighbor_exchange twin = halo.duplicate();
     twin.start(twins_items, twins_slots);
     twin.wait();
     if (rank() % 2 == 1) halo.wait();
@@ -568,7 +598,8 @@ TEST_P(NeighborSharing, ADuplicateMayBeMadeWhileAnExchangeIsActive) {
 TEST_P(NeighborSharing, AnObjectMayOutliveItsCommunicatorsWork) {
     const auto patterns = test::random_pattern(num_ranks());
     communicator own(MPI_COMM_WORLD);
-    neighbor_exchange halo(context(own, topology::one_region(num_ranks())), mine(patterns), with_route("three_step", options()));
+    neighbor_exchange halo(where(topology::one_region(num_ranks()), own), mine(patterns),
+                           with_route("three_step", options()));
     expect_forward<double>(halo, patterns, 0);
     expect_reverse(halo, patterns, sum{});
 
@@ -594,7 +625,8 @@ TEST_F(Neighbor, AnExecutorThatDoesNotExistIsRefusedOnAllRanks) {
     const chosen_executor choice(rank(), "telepathy");
     const auto patterns = test::ring_pattern(num_ranks());
     const auto make = [&](executor_kind kind) {
-        return neighbor_exchange(context(comm, topology::one_region(num_ranks())), mine(patterns), {.route = "direct", .executor = kind});
+        return neighbor_exchange(where(topology::one_region(num_ranks())), mine(patterns),
+                                 {.route = "direct", .executor = kind});
     };
 
     const error fault = thrown_by([&] { make(executor_kind::automatic); });
@@ -610,8 +642,10 @@ TEST_F(Neighbor, AnExecutorThatDoesNotExistIsRefusedOnAllRanks) {
 
 TEST_F(Neighbor, SharedMemoryMayBeAskedForWhereNobodySharesIt) {
     const auto patterns = test::all_to_all_pattern(num_ranks());
-    neighbor_exchange halo(context(comm, topology::one_region(num_ranks())), mine(patterns), {.route = "three_step", .executor = executor_kind::shared_memory,
-                   .nodes = topology::from_string(std::to_string(num_ranks()) + "x1")});
+    const auto nodes = topology::from_string(std::to_string(num_ranks()) + "x1");
+    neighbor_exchange halo(where(topology::one_region(num_ranks())).with_nodes(nodes),
+                           mine(patterns),
+                           {.route = "three_step", .executor = executor_kind::shared_memory});
 
     expect_forward<double>(halo, patterns, 0);
     expect_reverse(halo, patterns, sum{});
@@ -619,7 +653,8 @@ TEST_F(Neighbor, SharedMemoryMayBeAskedForWhereNobodySharesIt) {
 
 TEST_F(Neighbor, ReverseRefusesWhatItCannotCombine) {
     const auto patterns = test::ring_pattern(num_ranks());
-    neighbor_exchange halo(context(comm, topology::one_region(num_ranks())), mine(patterns), {.route = "direct"});
+    neighbor_exchange halo(where(topology::one_region(num_ranks())), mine(patterns),
+                           {.route = "direct"});
     MPI_Op ordered = MPI_OP_NULL;
     MPI_Op_create(&multiply_doubles, 0, &ordered);
     MPI_Datatype overlapping = MPI_DATATYPE_NULL;
@@ -646,13 +681,16 @@ TEST_F(Neighbor, MismatchedCountsNameBothRanksOnAllRanks) {
             p.receives = {};
             p.receives.append(0, std::vector<count_t>{0, 1});
         }
-        const error fault =
-            thrown_by([&] { neighbor_exchange(context(comm, topology::one_region(num_ranks())), p, {.route = route}); });
+        const error fault = thrown_by([&] {
+            neighbor_exchange(where(topology::one_region(num_ranks())), p,
+                              {.route = route});
+        });
         EXPECT_EQ(fault.code(), errc::count_mismatch);
         EXPECT_EQ(fault.rank(), 1);
         EXPECT_STREQ(fault.what(), "rank 0 sends 1 items to rank 1, which expects 2");
 
-        neighbor_exchange halo(context(comm, topology::one_region(num_ranks())), mine(patterns), {.route = route});
+        neighbor_exchange halo(where(topology::one_region(num_ranks())), mine(patterns),
+                               {.route = route});
         expect_forward<double>(halo, patterns, 0);
     }
 }
@@ -660,8 +698,9 @@ TEST_F(Neighbor, MismatchedCountsNameBothRanksOnAllRanks) {
 TEST_F(Neighbor, ADestinationOutOfRangeIsAnErrorOnAllRanks) {
     pattern p = mine(test::ring_pattern(num_ranks()));
     if (rank() == num_ranks() - 1) p.sends.ranks[0] = num_ranks() + 3;
-    const error fault =
-        thrown_by([&] { neighbor_exchange(context(comm, topology::one_region(num_ranks())), p, {.route = "direct"}); });
+    const error fault = thrown_by([&] {
+        neighbor_exchange(where(topology::one_region(num_ranks())), p, {.route = "direct"});
+    });
     EXPECT_EQ(fault.code(), errc::rank_out_of_range);
     EXPECT_EQ(std::string(fault.what()), "destination " + std::to_string(num_ranks() + 3) +
                                              " of source " + std::to_string(num_ranks() - 1) +
@@ -673,37 +712,57 @@ TEST_F(Neighbor, ArgumentsThatDifferBetweenRanksAreRefused) {
     if (num_ranks() < 2) GTEST_SKIP() << "needs two ranks";
     const auto patterns = test::ring_pattern(num_ranks());
     const auto regions = topology::one_region(num_ranks());
-    const error routes = thrown_by(
-        [&] { neighbor_exchange(context(comm, regions), mine(patterns), {.route = rank() == 0 ? "direct" : "two_step"}); });
+    const error routes = thrown_by([&] {
+        neighbor_exchange(where(regions), mine(patterns),
+                          {.route = rank() == 0 ? "direct" : "two_step"});
+    });
     EXPECT_STREQ(routes.what(), "topologies, routes or options differ between ranks");
-    const error options = thrown_by(
-        [&] { neighbor_exchange(context(comm, regions), mine(patterns), {.route = "direct", .deduplicate = rank() == 0}); });
+    const error options = thrown_by([&] {
+        neighbor_exchange(where(regions), mine(patterns),
+                          {.route = "direct", .deduplicate = rank() == 0});
+    });
     EXPECT_EQ(options.code(), errc::invalid_argument);
     const error parts = thrown_by([&] {
-        neighbor_exchange(context(comm, regions), mine(patterns), {.route = "direct", .deduplicate = true, .max_message_bytes = rank() == 0 ? std::size_t{8} : 9});
+        neighbor_exchange(where(regions), mine(patterns),
+                          {.route = "direct",
+                           .deduplicate = true,
+                           .max_message_bytes = rank() == 0 ? std::size_t{8} : 9});
     });
     EXPECT_EQ(parts.code(), errc::invalid_argument);
     const auto one = topology::one_region(num_ranks());
     const auto other = topology::from_string("1," + std::to_string(num_ranks() - 1));
     for (const auto& of_first :
-         {neighbor_options{.executor = executor_kind::persistent}, neighbor_options{.nodes = one},
-          neighbor_options{.nodes = other}, neighbor_options{.item_bytes = 4},
-          neighbor_options{.stripe_bytes = 4096}, neighbor_options{.prepare_reverse = true}}) {
+         {neighbor_options{.executor = executor_kind::persistent},
+          neighbor_options{.item_bytes = 4}, neighbor_options{.stripe_bytes = 4096},
+          neighbor_options{.prepare = preparation::forward}}) {
         const error fault = thrown_by([&] {
-            neighbor_exchange(context(comm, regions), mine(patterns), with_route("direct", rank() == 0 ? of_first : neighbor_options{}));
+            neighbor_exchange(where(regions), mine(patterns),
+                              with_route("direct", rank() == 0 ? of_first : neighbor_options{}));
         });
         EXPECT_EQ(fault.code(), errc::invalid_argument);
     }
-    const error unknown = thrown_by(
-        [&] { neighbor_exchange(context(comm, regions), mine(patterns), {.route = rank() == 1 ? "teleport" : "direct"}); });
+    for (const auto& of_first : {where(regions).with_nodes(one), where(regions).with_nodes(other),
+                                 where(regions).with_machine(default_machine())}) {
+        const error fault = thrown_by([&] {
+            neighbor_exchange(rank() == 0 ? of_first : where(regions), mine(patterns),
+                              {.route = "direct"});
+        });
+        EXPECT_EQ(fault.code(), errc::invalid_argument);
+    }
+    const error unknown = thrown_by([&] {
+        neighbor_exchange(where(regions), mine(patterns),
+                          {.route = rank() == 1 ? "teleport" : "direct"});
+    });
     EXPECT_EQ(unknown.code(), errc::unknown_route);
     EXPECT_EQ(unknown.rank(), 1);
 }
 
 TEST_F(Neighbor, ATopologyOfAnotherSizeIsRefused) {
     const auto patterns = test::ring_pattern(num_ranks());
-    const error fault =
-        thrown_by([&] { neighbor_exchange(context(comm, topology::from_string("3x7")), mine(patterns), {.route = "direct"}); });
+    const error fault = thrown_by([&] {
+        neighbor_exchange(where(topology::from_string("3x7")), mine(patterns),
+                          {.route = "direct"});
+    });
     EXPECT_EQ(fault.code(), errc::size_mismatch);
     EXPECT_EQ(
         std::string(fault.what()),
@@ -713,16 +772,19 @@ TEST_F(Neighbor, ATopologyOfAnotherSizeIsRefused) {
 TEST_F(Neighbor, NodesOfAnotherSizeAreRefused) {
     const auto patterns = test::ring_pattern(num_ranks());
     const error fault = thrown_by([&] {
-        neighbor_exchange(context(comm, topology::one_region(num_ranks())), mine(patterns), {.route = "direct", .nodes = topology::from_string("3x7")});
+        neighbor_exchange(
+            where(topology::one_region(num_ranks())).with_nodes(topology::from_string("3x7")),
+            mine(patterns), {.route = "direct"});
     });
     EXPECT_EQ(fault.code(), errc::size_mismatch);
-    EXPECT_EQ(std::string(fault.what()), "the nodes \"3x7\" have 21 ranks, but the communicator " +
+    EXPECT_EQ(std::string(fault.what()), "the topology of nodes \"3x7\" has 21 ranks, but the communicator " +
                                              std::to_string(num_ranks()));
 }
 
 TEST_F(Neighbor, CallsOutOfStateAreRefused) {
     const auto patterns = test::ring_pattern(num_ranks());
-    neighbor_exchange halo(context(comm, topology::one_region(num_ranks())), mine(patterns), {.route = "direct"});
+    neighbor_exchange halo(where(topology::one_region(num_ranks())), mine(patterns),
+                           {.route = "direct"});
     const std::vector<double> items(1, 1.0);
     std::vector<double> slots(1);
     EXPECT_EQ(thrown_by([&] { halo.wait(); }).code(), errc::invalid_state);
@@ -739,8 +801,12 @@ TEST_F(Neighbor, RefusesAPlanOfAnotherRank) {
     plan::contents other;
     other.rank = comm.rank();
     other.num_ranks = comm.num_ranks() + 1;
-    EXPECT_EQ(test::thrown_by([&] { neighbor_exchange(context(comm, topology::one_region(comm.num_ranks())), plan(other)); }).code(), errc::size_mismatch);
+    EXPECT_EQ(test::thrown_by([&] {
+                  neighbor_exchange(where(topology::one_region(comm.num_ranks())),
+                                    plan(other));
+              }).code(),
+              errc::size_mismatch);
 }
 
 }  // namespace
-}  // namespace crossdock::neighbor_test
+}  // namespace crossdock::neighbor_exchange_test

@@ -111,9 +111,11 @@ class Planning : public testing::Test {
     }
     void TearDown() override { comm.close(); }
 
-    void plan_every_route(const neighbor_options& options) {
-        for (const auto& entry : registered_routes())
-            neighbor_exchange(context(comm, regions), mine, with_route(entry.example, options));
+    void plan_every_route(const context& where, neighbor_options options) {
+        for (const auto& entry : registered_routes()) {
+            options.route = entry.example;
+            neighbor_exchange(where, mine, options);
+        }
     }
 
     communicator comm{MPI_COMM_WORLD};
@@ -124,8 +126,8 @@ class Planning : public testing::Test {
 
 TEST_F(Planning, CallsNoCollectiveWhoseArgumentsGrowWithTheRanks) {
     const std::vector<count_t> owned{comm.rank()}, needed{(comm.rank() + 1) % comm.num_ranks()};
-    from_needed(comm, owned, needed);
-    plan_every_route({.executor = executor_kind::persistent});
+    pattern_from_needed(comm, owned, needed);
+    plan_every_route({comm, regions}, {.executor = executor_kind::persistent});
 
     EXPECT_EQ(num_long_collectives, 0);
     EXPECT_EQ(longest_reduction, 3);  // `agree`
@@ -137,15 +139,18 @@ TEST_F(Planning, CallsCollectivesWhoseArgumentsGrowWithTheNodeOnNodesOnly) {
     const auto nodes = topology::from_regions(pairs);
     const rank_t num_ranks_of_node = nodes.region_size(nodes.region_of(comm.rank()));
 
-    plan_every_route({.executor = executor_kind::shared_memory, .nodes = nodes});
+    plan_every_route(context(comm, regions).with_nodes(nodes),
+                     {.executor = executor_kind::shared_memory});
 
     EXPECT_GT(num_long_collectives, 0);
     EXPECT_EQ(most_ranks_of_long_collectives, num_ranks_of_node);
     EXPECT_EQ(longest_reduction, 3);
 }
 
-TEST_F(Planning, MakesReverseExchangesReadyIfItIsToldTo) {
-    neighbor_exchange halo(context(comm, regions), mine, {.route = "three_step", .executor = executor_kind::shared_memory, .prepare_reverse = true});
+TEST_F(Planning, MakesReverseExchangesReady) {
+    neighbor_exchange halo(
+        context(comm, regions), mine,
+        {.route = "three_step", .executor = executor_kind::shared_memory});
     const std::vector<double> slots(static_cast<std::size_t>(mine.num_slots), 1.0);
     std::vector<double> items(static_cast<std::size_t>(mine.num_items), 0.0);
     num_long_collectives = 0;
@@ -181,9 +186,9 @@ TEST(PlanReductions, ThereIsOneForEachPlanButTheFirst) {
     EXPECT_EQ(num_reductions, 2);  // the choice, and the plan
 
     plan_cache plans(comm);
-    plans.compile(regions, mine, "two_step");
+    plans.compile({comm, regions}, mine, "two_step");
     num_reductions = 0;
-    plans.compile(regions, mine, "two_step");
+    plans.compile({comm, regions}, mine, "two_step");
     EXPECT_EQ(num_reductions, 1);
     comm.close();
 }
@@ -198,9 +203,12 @@ TEST_F(Planning, UsesMemoryAgainOnceItIsRead) {
     std::vector<item> slots(static_cast<std::size_t>(mine.num_slots));
     int num_first = 0;
     for (int round = 0; round < 20; ++round) {
-        neighbor_exchange halo(context(comm, regions), mine, {.route = "direct", .executor = executor_kind::shared_memory, .item_bytes = item_bytes});
+        neighbor_exchange halo(context(comm, regions), mine,
+                               {.route = "direct",
+                                .executor = executor_kind::shared_memory,
+                                .item_bytes = item_bytes});
         if (round == 0) num_first = num_windows;
-        halo.exchange<item>(items, slots);
+        halo.exchange(items, slots);
         MPI_Barrier(MPI_COMM_WORLD);
     }
 
@@ -211,16 +219,16 @@ TEST_F(Planning, UsesMemoryAgainOnceItIsRead) {
 TEST_F(Planning, AsksTheFirstRanksEnvironmentWhereTheOptionsLeaveTheChoice) {
     if (comm.rank() == 0) setenv("CROSSDOCK_EXECUTOR", "persistent", 1);
 
-    plan_every_route({});
+    plan_every_route({comm, regions}, {});
     EXPECT_EQ(num_windows, 0);
-    plan_every_route({.executor = executor_kind::shared_memory});
+    plan_every_route({comm, regions}, {.executor = executor_kind::shared_memory});
     EXPECT_EQ(num_windows > 0, comm.num_ranks() > 1);
 
     unsetenv("CROSSDOCK_EXECUTOR");
 }
 
 TEST_F(Planning, SharesMemoryWhereNobodyChooses) {
-    plan_every_route({});
+    plan_every_route({comm, regions}, {});
 
     EXPECT_EQ(num_windows > 0, comm.num_ranks() > 1);
 }

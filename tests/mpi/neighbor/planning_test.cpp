@@ -53,7 +53,8 @@ TEST_F(Planning, ArgumentsThatDifferAreRefusedInPassing) {
         std::vector<region_t> each(static_cast<std::size_t>(num_ranks()));
         for (rank_t p = 0; p < num_ranks(); ++p) each[static_cast<std::size_t>(p)] = p;
         const error topologies = thrown_by([&] {
-            compile(context(comm, rank() == 1 ? own_regions : topology::from_regions(each)), mine(ring), route);
+            compile(context(comm, rank() == 1 ? own_regions : topology::from_regions(each)),
+                    mine(ring), route);
         });
         EXPECT_EQ(topologies.code(), errc::invalid_argument);
         const error more =
@@ -72,8 +73,8 @@ TEST_F(Planning, AFaultOfOneRankIsToldInPassing) {
         EXPECT_EQ(fault.code(), errc::rank_out_of_range);
         EXPECT_EQ(fault.rank(), num_ranks() - 1);
     }
-    const error size =
-        thrown_by([&] { compile(context(comm, topology::from_string("3x7")), mine(ring), "direct"); });
+    const error size = thrown_by(
+        [&] { compile(context(comm, topology::from_string("3x7")), mine(ring), "direct"); });
     EXPECT_EQ(size.code(), errc::size_mismatch);
     EXPECT_EQ(compile_here(ring), compiled_offline(ring, "direct"));
 }
@@ -189,18 +190,18 @@ TEST_F(Planning, ACacheFindsPlansAgain) {
     if (num_ranks() < 2) GTEST_SKIP() << "the patterns are equal";
     const auto all = test::all_to_all_pattern(num_ranks());
     plan_cache plans(comm, 2);
-    const auto first = plans.compile(regions, mine(ring), "direct");
-    const auto second = plans.compile(regions, mine(all), "two_step");
+    const auto first = plans.compile({comm, regions}, mine(ring), "direct");
+    const auto second = plans.compile({comm, regions}, mine(all), "two_step");
     EXPECT_EQ(*first, compiled_offline(ring, "direct"));
     EXPECT_EQ(*second, compiled_offline(all, "two_step"));
-    EXPECT_EQ(plans.compile(regions, mine(all), "two_step"), second);
-    EXPECT_EQ(plans.compile(regions, mine(ring), "direct"), first);
+    EXPECT_EQ(plans.compile({comm, regions}, mine(all), "two_step"), second);
+    EXPECT_EQ(plans.compile({comm, regions}, mine(ring), "direct"), first);
 
-    const auto third = plans.compile(regions, mine(all), "direct");  // in the second's place
+    const auto third = plans.compile({comm, regions}, mine(all), "direct");  // in the second's place
     EXPECT_EQ(plans.num_kept(), 2);
-    EXPECT_EQ(plans.compile(regions, mine(ring), "direct"), first);
-    EXPECT_EQ(plans.compile(regions, mine(all), "direct"), third);
-    const auto again = plans.compile(regions, mine(all), "two_step");
+    EXPECT_EQ(plans.compile({comm, regions}, mine(ring), "direct"), first);
+    EXPECT_EQ(plans.compile({comm, regions}, mine(all), "direct"), third);
+    const auto again = plans.compile({comm, regions}, mine(all), "two_step");
     EXPECT_NE(again, second);
     EXPECT_EQ(*again, *second);
 }
@@ -210,21 +211,21 @@ TEST_F(Planning, ACacheCompilesWhereOneRankHasANewPattern) {
     const auto all = items_swapped;
     std::ranges::reverse(items_swapped[0].sends.indices);
     plan_cache plans(comm);
-    const auto first = plans.compile(regions, mine(all), "two_step");
+    const auto first = plans.compile({comm, regions}, mine(all), "two_step");
 
-    const auto second = plans.compile(regions, mine(items_swapped), "two_step");
+    const auto second = plans.compile({comm, regions}, mine(items_swapped), "two_step");
 
     EXPECT_EQ(plans.num_kept(), num_ranks() == 1 ? 1 : 2);
     EXPECT_EQ(*second, compiled_offline(items_swapped, "two_step"));
-    EXPECT_EQ(plans.compile(regions, mine(all), "two_step"), first);
-    EXPECT_EQ(plans.compile(regions, mine(items_swapped), "two_step"), second);
+    EXPECT_EQ(plans.compile({comm, regions}, mine(all), "two_step"), first);
+    EXPECT_EQ(plans.compile({comm, regions}, mine(items_swapped), "two_step"), second);
 }
 
 TEST_F(Planning, ACacheRefusesWhatCompilingRefusesAndKeepsNothingOfIt) {
     if (num_ranks() < 2) GTEST_SKIP() << "needs two ranks";
     plan_cache plans(comm);
-    plans.compile(regions, mine(ring), "direct");
-    EXPECT_THROW(plans.compile(regions, mine(ring), rank() == 0 ? "direct" : "two_step"), error);
+    plans.compile({comm, regions}, mine(ring), "direct");
+    EXPECT_THROW(plans.compile({comm, regions}, mine(ring), rank() == 0 ? "direct" : "two_step"), error);
     EXPECT_EQ(plans.num_kept(), 1);
     EXPECT_EQ(thrown_by([&] { plan_cache(comm, rank() == 0 ? 2 : 3); }).code(),
               errc::invalid_argument);

@@ -51,11 +51,13 @@ class Stripes : public testing::Test {
     void expect_as_persistent(const topology& nodes, const std::string& route,
                               std::size_t stripe_bytes, std::size_t max_message_bytes) {
         const auto p = own();
-        neighbor_exchange plain(context(comm, nodes), p, {.route = route, .executor = executor_kind::persistent});
-        neighbor_exchange split(context(comm, nodes), p, {.route = route, .max_message_bytes = max_message_bytes,
-                        .executor = executor_kind::shared_memory,
-                        .nodes = nodes,
-                        .stripe_bytes = stripe_bytes});
+        neighbor_exchange plain(context(comm, nodes), p,
+                                {.route = route, .executor = executor_kind::persistent});
+        neighbor_exchange split(context(comm, nodes).with_nodes(nodes), p,
+                                {.route = route,
+                                 .max_message_bytes = max_message_bytes,
+                                 .executor = executor_kind::shared_memory,
+                                 .stripe_bytes = stripe_bytes});
         std::vector<double> items(static_cast<std::size_t>(p.num_items));
         std::vector<double> expected(static_cast<std::size_t>(p.num_slots)), slots(expected);
         for (int round = 0; round < 7; ++round) {
@@ -93,7 +95,8 @@ TEST_F(Stripes, SplitAMessageThatLiesInOneRun) {
     std::iota(all.begin(), all.end(), count_t{0});
     p.sends.append(next, all);
     p.receives.append(last, all);
-    neighbor_exchange split(context(comm, pairs()), p, {.route = "direct", .nodes = pairs(), .stripe_bytes = 8});
+    neighbor_exchange split(context(comm, pairs()).with_nodes(pairs()), p,
+                            {.route = "direct", .stripe_bytes = 8});
 
     std::vector<std::int64_t> items(100), slots(100), expected(100);
     std::iota(items.begin(), items.end(), 100 * comm.rank());

@@ -1,5 +1,5 @@
 /// @file
-/// @brief The ways to make a distributed array that its tests go through, and serial results.
+/// @brief The variants of a distributed array that its tests go through, and serial results.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -9,22 +9,24 @@
 #include <vector>
 
 #include "crossdock/array/distributed_array_mpi.hpp"
+#include "support/contexts.hpp"
 #include "support/routes.hpp"
 
 namespace crossdock::test {
 
 /// @brief How an array is made, and the name of that in traces.
-struct array_routing {
+struct array_variant {
     std::string name;
     topology regions;
     array_transport transport = array_transport::routed;
     std::string route = "auto";
     combining_options combine = {};
 
+    context where(const communicator& comm) const { return {comm, regions}; }
+
     template <item_type T>
     array_options<T> options(overwrite equal_writes = overwrite::any) const {
         array_options<T> result;
-        result.regions = regions;
         result.route = route;
         result.combine = combine;
         result.transport = transport;
@@ -34,9 +36,9 @@ struct array_routing {
 };
 
 /// @brief `plain`, and every route with every strategy.
-inline std::vector<array_routing> ways_of_any_operation(rank_t num_ranks) {
+inline std::vector<array_variant> variants_of_any_operation(rank_t num_ranks) {
     const auto regions = topology::from_string("cyclic:1x" + std::to_string(num_ranks));
-    std::vector<array_routing> result{{"plain", regions, array_transport::plain}};
+    std::vector<array_variant> result{{"plain", regions, array_transport::plain}};
     for (const auto& route_name : conformance_routes()) {
         for (const auto& one : registered_combining()) {
             result.push_back({route_name + " " + one.name,
@@ -60,7 +62,7 @@ inline std::vector<array_routing> ways_of_any_operation(rank_t num_ranks) {
 }
 
 /// @brief A few of each transport, where all would take long.
-inline std::vector<array_routing> few_ways(rank_t num_ranks) {
+inline std::vector<array_variant> few_variants(rank_t num_ranks) {
     const auto regions = topology::one_region(num_ranks);
     const auto routed = array_transport::routed;
     return {{"plain", regions, array_transport::plain},
@@ -76,9 +78,9 @@ inline std::vector<array_routing> few_ways(rank_t num_ranks) {
 }
 
 /// @brief Of those, which take any operation: all but `rma`.
-inline std::vector<array_routing> few_ways_of_any_operation(rank_t num_ranks) {
-    auto result = few_ways(num_ranks);
-    std::erase_if(result, [](const auto& way) { return way.transport == array_transport::rma; });
+inline std::vector<array_variant> few_variants_of_any_operation(rank_t num_ranks) {
+    auto result = few_variants(num_ranks);
+    std::erase_if(result, [](const auto& variant) { return variant.transport == array_transport::rma; });
     return result;
 }
 
