@@ -110,7 +110,7 @@ crossdock_status crossdock_version(int* major, int* minor, int* patch);
 /// | state | legal calls | next |
 /// |---|---|---|
 /// | open | all | closed by `close` |
-/// | closed | `close`, `free`, and of all but communication | |
+/// | closed | `close`, `free`, `rank`, `num_ranks`, `topology` | |
 /// @{
 
 /// @brief How a context is made. A null pointer for a text means its default.
@@ -759,8 +759,8 @@ crossdock_status crossdock_alltoallv_crs_alloc(
 /// @brief What carries the requests of a batch.
 typedef enum crossdock_array_transport {
     CROSSDOCK_TRANSPORT_ROUTED = 0,  ///< a route, with requests combined on the way
-    CROSSDOCK_TRANSPORT_PLAIN =
-        1,  ///< MPI_Alltoallv for requests and for replies; combines nothing
+    /// MPI_Alltoallv, once for requests and once for replies; combines nothing.
+    CROSSDOCK_TRANSPORT_PLAIN = 1,
     /// MPI_Get and MPI_Accumulate, request by request. Entries are updated by MPI_SUM, MPI_MIN,
     /// MPI_MAX, MPI_BOR or MPI_REPLACE if they are integers, float or double, and any may be
     /// written, of which any stays.
@@ -881,7 +881,7 @@ typedef struct crossdock_array_counts {
     int64_t combined_locally;       ///< of these, those that need not leave
     int64_t messages;               ///< that this rank sent with requests
     int64_t empty_messages;         ///< sent without requests, for partners that wait in any case
-    int64_t sent;                   ///< requests in them
+    int64_t sent;                   ///< requests in the messages
     int64_t inter_region_messages;  ///< of the messages, those to other regions
     int64_t inter_region_sent;      ///< requests in these
     int64_t received;               ///< requests that came

@@ -1,15 +1,12 @@
 #include <optional>
 
 #include "array_values.hpp"
-#include "crossdock/base/pooled_resource.hpp"
 #include "handles.hpp"
 
 using crossdock::array_batch;
-using crossdock::array_changes;
 using crossdock::array_engine;
 using crossdock::array_settings;
 using crossdock::array_transport;
-using crossdock::combining_options;
 using crossdock::count_t;
 using crossdock::errc;
 using crossdock::error;
@@ -17,11 +14,10 @@ using crossdock::overwrite;
 using crossdock::rank_t;
 using crossdock::c::entry_operation;
 using crossdock::c::entry_type;
-using crossdock::c::entry_writes;
 
 struct crossdock_array {
     entry_type type;
-    entry_writes writes;
+    crossdock::c::entry_writes writes;
     std::shared_ptr<array_engine> engine;
 };
 

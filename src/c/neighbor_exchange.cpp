@@ -106,9 +106,9 @@ crossdock::pattern pattern_of_graph(MPI_Comm graph, const int send_counts[],
     const auto received = widened(recv_counts, num_sources, "recv_counts");
     const auto received_at = widened(recv_displs, num_sources, "recv_displs");
     return crossdock::pattern_from_dist_graph(graph, {.send_counts = sent,
-                                              .send_displacements = sent_from,
-                                              .receive_counts = received,
-                                              .receive_displacements = received_at});
+                                                      .send_displacements = sent_from,
+                                                      .receive_counts = received,
+                                                      .receive_displacements = received_at});
 }
 
 }  // namespace

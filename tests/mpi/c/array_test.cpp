@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "crossdock/array/array_engine_mpi.hpp"
 #include "crossdock/crossdock.h"
 
 namespace array_c_test {
@@ -341,6 +342,22 @@ TEST_P(ArrayInCTravels, PreparedBatchesReadAndUpdate) {
     ASSERT_SUCCESS(crossdock_array_batch_plan(batch, &plan));
     EXPECT_SUCCESS(crossdock_plan_free(plan));
     EXPECT_SUCCESS(crossdock_array_batch_free(batch));
+}
+
+TEST(ArrayOptionsInC, HaveTheDefaultsOfCpp) {
+    const crossdock_array_options options = CROSSDOCK_ARRAY_OPTIONS_INIT;
+    const crossdock::array_settings settings;
+
+    EXPECT_EQ(options.size, sizeof options);
+    EXPECT_EQ(options.num_local, -1);
+    EXPECT_EQ(options.route, nullptr);
+    EXPECT_EQ(options.expected_requests, settings.expected_requests);
+    EXPECT_EQ(options.combine, nullptr);
+    EXPECT_EQ(options.combine_locally, settings.combine.locally);
+    EXPECT_EQ(options.combine_on_the_way, settings.combine.on_the_way);
+    EXPECT_EQ(options.transport, static_cast<int>(settings.transport));
+    EXPECT_EQ(options.equal_writes, CROSSDOCK_OVERWRITE_ANY);
+    EXPECT_EQ(options.choose, nullptr);
 }
 
 TEST_F(ArrayInC, PreparedBatchesMoveEntriesWithTheirGaps) {

@@ -73,6 +73,27 @@ int add_up(void* sum, crossdock_stream_port*, const void* items, int64_t num_ite
 
 int ignore(void*, crossdock_stream_port*, const void*, int64_t) { return 0; }
 
+TEST(StreamOptionsInC, HaveTheDefaultsOfCpp) {
+    const crossdock_stream_options options = CROSSDOCK_STREAM_OPTIONS_INIT;
+    const crossdock::stream_options defaults;
+
+    EXPECT_EQ(options.size, sizeof options);
+    EXPECT_EQ(options.workers, defaults.workers);
+    EXPECT_EQ(options.priorities, defaults.priorities);
+    EXPECT_EQ(options.scheme, nullptr);
+    EXPECT_EQ(options.route, nullptr);
+    EXPECT_EQ(options.buffer_items, defaults.buffer_items);
+    EXPECT_EQ(options.max_buffers, defaults.max_buffers);
+    EXPECT_EQ(options.flush_on_idle, defaults.flush_on_idle);
+    EXPECT_EQ(options.max_age_seconds, -1);
+    EXPECT_EQ(options.pressure, static_cast<int>(defaults.pressure));
+    EXPECT_EQ(options.ordered, defaults.ordered);
+    EXPECT_EQ(options.with_source, defaults.with_source);
+    EXPECT_EQ(options.shared_memory, defaults.shared_memory);
+    EXPECT_EQ(options.progress_thread, defaults.progress_thread);
+    EXPECT_EQ(options.latency_sample_interval, defaults.latency_sample_interval);
+}
+
 TEST_F(StreamInC, DeliversEachItemOnce) {
     int64_t sum = 0;
     make<int64_t>(add_up, &sum);
