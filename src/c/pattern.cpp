@@ -54,12 +54,11 @@ crossdock_status crossdock_pattern_from_dist_graph(MPI_Comm graph,
     });
 }
 
-crossdock_status crossdock_pattern_from_needed(const crossdock_communicator* comm,
-                                               int64_t num_owned, const int64_t* owned,
-                                               int64_t num_needed, const int64_t* needed,
-                                               crossdock_pattern** result) {
+crossdock_status crossdock_pattern_from_needed(const crossdock_context* context, int64_t num_owned,
+                                               const int64_t* owned, int64_t num_needed,
+                                               const int64_t* needed, crossdock_pattern** result) {
     return guarded([&] {
-        const auto& ranks = value_of(comm, "comm");
+        const auto& ranks = value_of(context, "context").comm();
         std::span<const count_t> owned_indices;
         std::span<const count_t> needed_indices;
         on_all_or_none(ranks, [&] {
@@ -71,12 +70,12 @@ crossdock_status crossdock_pattern_from_needed(const crossdock_communicator* com
     });
 }
 
-crossdock_status crossdock_pattern_from_needed_range(const crossdock_communicator* comm,
+crossdock_status crossdock_pattern_from_needed_range(const crossdock_context* context,
                                                      int64_t first_owned, int64_t num_owned,
                                                      int64_t num_needed, const int64_t* needed,
                                                      crossdock_pattern** result) {
     return guarded([&] {
-        const auto& ranks = value_of(comm, "comm");
+        const auto& ranks = value_of(context, "context").comm();
         const auto indices = on_all_or_none(ranks, [&] {
             require(result, "result");
             return array(needed, num_needed, "needed");

@@ -62,21 +62,30 @@ void agree_on(const communicator& comm, const context_options& options) {
 context::context(MPI_Comm user, const context_options& options)
     : comm_(user), regions_(topology::one_region(comm_.num_ranks())) {
     try {
-        agree_on(comm_, options);
-        regions_ = topology_of(comm_, options);
-        if (!options.nodes.empty()) {
-            nodes_ = on_all_or_none(
-                comm_, [&] { return read_topology(comm_, options.nodes, "topology of nodes"); });
-        }
-        if (options.machine.empty()) {
-            machine_of(comm_);
-        } else {
-            machine_ = std::make_shared<const crossdock::machine>(
-                load_machine_of_first(comm_, options.machine));
-        }
+        take(options);
     } catch (...) {
         comm_.close();
         throw;
+    }
+}
+
+context::context(const communicator& comm, const context_options& options)
+    : comm_(comm), regions_(topology::one_region(comm_.num_ranks())) {
+    take(options);
+}
+
+void context::take(const context_options& options) {
+    agree_on(comm_, options);
+    regions_ = topology_of(comm_, options);
+    if (!options.nodes.empty()) {
+        nodes_ = on_all_or_none(
+            comm_, [&] { return read_topology(comm_, options.nodes, "topology of nodes"); });
+    }
+    if (options.machine.empty()) {
+        machine_of(comm_);
+    } else {
+        machine_ = std::make_shared<const crossdock::machine>(
+            load_machine_of_first(comm_, options.machine));
     }
 }
 

@@ -33,6 +33,20 @@ void shown() {
 }
 }
 """
+FRAME_OF_C = """
+#include "crossdock/crossdock.h"
+extern const int *send_counts, *send_displs, *recv_counts, *recv_displs;
+extern MPI_Comm graph;
+extern double *x, *ghosts;
+extern const int64_t *ghost_columns, *bins;
+extern int64_t first_row, num_rows, num_ghosts, num_bins, num_values, *ones, *times;
+extern int num_steps;
+void compute_interior(double*);
+void compute_boundary(double*, const double*);
+void shown() {
+%s
+}
+"""
 NAMES_OF_FRAGMENTS = {
     "docs/array.md": "extern count_t num_vertices; extern std::vector<count_t> neighbors, offers;",
     "docs/exchange.md": "std::vector<count_t> needed_by(rank_t, rank_t); rank_t owner_of(count_t);",
@@ -146,6 +160,10 @@ class Docs(unittest.TestCase):
                 fragments = [f"{{\n{code}}}" for language, code in pages.fenced((PROJECT / page).read_text())
                              if language == "cpp"]
                 self.compile({"fragments.cpp": FRAME % (names, "\n".join(fragments))})
+
+    def test_FragmentsInCCompile(self):
+        fragments = [code for language, code in pages.fenced((PROJECT / "docs/c.md").read_text()) if language == "c"]
+        self.compile({"fragments.cpp": FRAME_OF_C % "".join(fragments)})
 
     def test_RouteOfContributingCompiles(self):
         codes = [code for language, code in pages.fenced((PROJECT / "CONTRIBUTING.md").read_text())

@@ -25,7 +25,7 @@ LEFT_OF = {
     "neighbor": {"executor", "exchange"},
     "array": {"neighbor"},
     "stream": {"context", "select"},
-    "c": {"neighbor", "stream"},
+    "c": {"array", "stream"},
     "mpix": {"c"},
 }
 MPI_MODULES = {"neighbor", "c", "mpix"}

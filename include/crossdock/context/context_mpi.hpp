@@ -57,6 +57,10 @@ class context {
     /// @throws as `load_machine`, on all ranks
     explicit context(MPI_Comm user, const context_options& options = {});
 
+    /// @brief As above, of a communicator that was duplicated before, which it shares.
+    /// @param comm  open; stays so if this throws
+    context(const communicator& comm, const context_options& options);
+
     /// @brief A context of a communicator that was duplicated before, which it shares.
     /// @param comm     open
     /// @param regions  equal on all ranks; of as many ranks as `comm`, which whoever uses the context checks
@@ -101,6 +105,8 @@ class context {
     bool is_open() const noexcept { return comm_.is_open(); }
 
   private:
+    void take(const context_options& options);
+
     communicator comm_;
     crossdock::topology regions_;
     std::optional<crossdock::topology> nodes_;
