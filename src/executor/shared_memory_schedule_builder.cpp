@@ -1,4 +1,4 @@
-#include "crossdock/executor/shared_memory_schedule_builder.hpp"
+#include "shared_memory_schedule_builder.hpp"
 
 #include <algorithm>
 #include <tuple>

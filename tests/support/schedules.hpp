@@ -18,9 +18,9 @@
 #include <vector>
 
 #include "crossdock/executor/schedule_runner.hpp"
-#include "crossdock/executor/shared_memory_schedule_builder.hpp"
 #include "crossdock/executor/task_graph.hpp"
 #include "crossdock/topology/topology.hpp"
+#include "src/executor/shared_memory_schedule_builder.hpp"
 
 namespace crossdock::test {
 
