@@ -1,8 +1,8 @@
-#include "crossdock/executor/executor_mpi.hpp"
-
 #include <algorithm>
 #include <thread>
 #include <utility>
+
+#include "crossdock/executor/executor_mpi.hpp"
 
 namespace crossdock {
 
@@ -10,9 +10,9 @@ namespace {
 
 constexpr const char* not_active = "no exchange is active";
 
-// Whether several parts come from one rank in one stage, which match in order: MPI_Startall does not
-// promise to start them so.
-bool has_several_from_one(const std::vector<schedule_part>& receives) {
+// Whether several parts come from one rank in one stage. They match in order, and MPI_Startall does
+// not promise to start them in order.
+bool has_several_from_one(const index_vector<receive_number, schedule_part>& receives) {
     const auto is_beside = [](const schedule_part& a, const schedule_part& b) {
         return a.peer == b.peer && a.stage == b.stage;
     };
@@ -28,20 +28,21 @@ executor::executor(const communicator& comm, std::shared_ptr<const shared_memory
       first_tag_(first_tag),
       item_bytes_(item_bytes),
       runner_(std::make_unique<schedule_runner>(work, make_buffers(*work), item_bytes)),
-      num_section_receives_(work->num_section_receives),
-      num_receives_(work->receives.size()),
+      end_of_sections_(work->num_section_receives),
+      end_of_receives_(work->receives.end_index()),
       must_match_in_order_(has_several_from_one(work->receives)) {
     const std::size_t num_halves = runner_->num_halves();
-    num_receive_requests_ = num_receives_ + (num_halves - 1) * num_section_receives_;
-    requests_.assign(num_receive_requests_ + num_halves * work->sends.size(), MPI_REQUEST_NULL);
-    completed_.resize(num_section_receives_);
+    const auto& sends = work->sends;
+    completed_.resize(static_cast<std::size_t>(end_of_sections_.value()));
+    num_receive_requests_ = work->receives.size() + (num_halves - 1) * completed_.size();
+    requests_.assign(num_receive_requests_ + num_halves * sends.size(), MPI_REQUEST_NULL);
 
-    CROSSDOCK_MPI(MPI_Type_contiguous(checked_cast<int>(item_bytes), MPI_BYTE, &item_));
+    CROSSDOCK_MPI(MPI_Type_contiguous(checked_cast<int>(item_bytes_), MPI_BYTE, &item_));
     CROSSDOCK_MPI(MPI_Type_commit(&item_));
     for (std::size_t half = 0; half < num_halves; ++half) {
-        for (std::size_t i = 0; i < num_section_receives_; ++i) make_receive(i, half);
-        for (std::size_t i = 0; i < work->sends.size(); ++i) {
-            if (!work->sends[i].is_in_place) make_send(i, half);
+        for (receive_number i; i < end_of_sections_; ++i) make_receive(i, half);
+        for (send_number i; i < sends.end_index(); ++i) {
+            if (!sends[i].is_in_place) make_send(i, half);
         }
     }
 }
@@ -49,8 +50,7 @@ executor::executor(const communicator& comm, std::shared_ptr<const shared_memory
 executor::~executor() {
     comm_.remove_work(this);
     if (is_active_) {
-        // Messages under way still write there; better to lose the memory than to have it
-        // overwritten.
+        // Messages under way still write to the buffer, so its memory is not used again.
         static_cast<void>(private_buffer_.release());
     } else if (memory_) {
         memory_->give_back(own_buffer_, runner_->read_check());
@@ -64,7 +64,8 @@ executor::~executor() {
     if (item_ != MPI_DATATYPE_NULL) MPI_Type_free(&item_);
 }
 
-std::vector<exchange_buffer> executor::make_buffers(const shared_memory_schedule& work) {
+index_vector<buffer_number, exchange_buffer> executor::make_buffers(
+    const shared_memory_schedule& work) {
     const std::size_t bytes = exchange_buffer::size_bytes(work, item_bytes_);
     if (!memory_) {
         void* const buffer = ::operator new (bytes, std::align_val_t{exchange_buffer::alignment});
@@ -76,59 +77,61 @@ std::vector<exchange_buffer> executor::make_buffers(const shared_memory_schedule
         exchange_buffer::make(own, work, item_bytes_);
         own_buffer_ = own;
     });
-    std::vector<exchange_buffer> buffers;
+    index_vector<buffer_number, exchange_buffer> buffers;
     for (std::byte* const one : all) buffers.emplace_back(one);
     return buffers;
 }
 
-std::size_t executor::receive_request(std::size_t part, std::size_t half) const {
-    if (part < num_section_receives_) return half * num_section_receives_ + part;
-    return (runner_->num_halves() - 1) * num_section_receives_ + part;
+std::size_t executor::receive_request(receive_number part, std::size_t half) const {
+    if (part >= end_of_sections_) half = runner_->num_halves() - 1;
+    return half * completed_.size() + static_cast<std::size_t>(part.value());
 }
 
-std::size_t executor::send_request(std::size_t part, std::size_t half) const {
+std::size_t executor::send_request(send_number part, std::size_t half) const {
     if (half > 0 && work().sends[part].is_in_place) half = 0;
-    return num_receive_requests_ + half * work().sends.size() + part;
+    return num_receive_requests_ + half * work().sends.size() +
+           static_cast<std::size_t>(part.value());
 }
 
-// Where a request is to be made; one that is there is freed.
+// The place of a request that is to be made; one that is there is freed.
 MPI_Request& executor::free_request(std::size_t number) {
     auto& request = requests_[number];
     if (request != MPI_REQUEST_NULL) CROSSDOCK_MPI(MPI_Request_free(&request));
     return request;
 }
 
-void executor::make_receive(std::size_t i, std::size_t half) {
+void executor::make_receive(receive_number i, std::size_t half) {
     const auto& part = work().receives[i];
-    std::byte* const at = part.is_in_place ? static_cast<std::byte*>(output_) +
-                                                 static_cast<std::size_t>(part.index) * item_bytes_
-                                           : runner_->address(part, half);
+    std::byte* const at = part.is_in_place
+                              ? static_cast<std::byte*>(output_) +
+                                    static_cast<std::size_t>(part.array_index) * item_bytes_
+                              : runner_->address(part, half);
     auto& request = free_request(receive_request(i, half));
     CROSSDOCK_MPI(MPI_Recv_init(at, checked_cast<int>(part.num_items), item_, part.peer,
                                 tag_of(part), comm_.get(), &request));
 }
 
-void executor::make_send(std::size_t i, std::size_t half) {
+void executor::make_send(send_number i, std::size_t half) {
     const auto& part = work().sends[i];
     const std::byte* const at = part.is_in_place
                                     ? static_cast<const std::byte*>(input_) +
-                                          static_cast<std::size_t>(part.index) * item_bytes_
+                                          static_cast<std::size_t>(part.array_index) * item_bytes_
                                     : runner_->address(part, half);
     auto& request = free_request(send_request(i, half));
     CROSSDOCK_MPI(MPI_Send_init(at, checked_cast<int>(part.num_items), item_, part.peer,
                                 tag_of(part), comm_.get(), &request));
 }
 
-// In-place messages are tied to the user's arrays; they are made anew only when those change.
+// The requests of parts in place hold addresses in the user's arrays. They are made anew only when
+// those change.
 void executor::bind(const void* input, void* output) {
     if (std::exchange(input_, input) != input) {
-        for (std::size_t i = 0; i < work().sends.size(); ++i) {
+        for (send_number i; i < work().sends.end_index(); ++i) {
             if (work().sends[i].is_in_place) make_send(i, 0);
         }
     }
     if (std::exchange(output_, output) != output) {
-        for (std::size_t i = num_section_receives_; i < work().receives.size(); ++i)
-            make_receive(i, 0);
+        for (receive_number i = end_of_sections_; i < end_of_receives_; ++i) make_receive(i, 0);
     }
 }
 
@@ -138,36 +141,36 @@ void executor::start(const void* input, void* output, combine_function combine) 
     runner_->begin(static_cast<const std::byte*>(input), static_cast<std::byte*>(output),
                    std::move(combine));
     is_active_ = true;
-    start_receives(num_section_receives_, num_receives_);
+    start_receives(end_of_sections_, end_of_receives_);
     has_posted_ = runner_->may_receive();
-    if (has_posted_) start_receives(0, num_section_receives_);
+    if (has_posted_) start_receives(receive_number(0), end_of_sections_);
     runner_->advance(*this);
     is_registered_ = runner_->owes();
     if (is_registered_) comm_.add_work(this);
 }
 
-void executor::start_receives(std::size_t first, std::size_t end) {
+void executor::start_receives(receive_number first, receive_number end) {
     if (first == end) return;
     MPI_Request* const requests = requests_.data() + receive_request(first, runner_->half());
     if (!must_match_in_order_) {
-        CROSSDOCK_MPI(MPI_Startall(static_cast<int>(end - first), requests));
+        CROSSDOCK_MPI(MPI_Startall(end - first, requests));
         return;
     }
-    for (std::size_t i = 0; i < end - first; ++i) CROSSDOCK_MPI(MPI_Start(&requests[i]));
+    for (int i = 0; i < end - first; ++i) CROSSDOCK_MPI(MPI_Start(&requests[i]));
 }
 
-void executor::send(std::size_t part) {
+void executor::send(send_number part) {
     CROSSDOCK_MPI(MPI_Start(&requests_[send_request(part, runner_->half())]));
 }
 
 // Notes what `find_some` (MPI_Testsome or MPI_Waitsome) finds to have arrived.
 void executor::take_arrived(decltype(&MPI_Testsome) find_some) {
     int num_completed = 0;
-    CROSSDOCK_MPI(find_some(static_cast<int>(num_section_receives_),
-                            requests_.data() + runner_->half() * num_section_receives_,
-                            &num_completed, completed_.data(), MPI_STATUSES_IGNORE));
+    CROSSDOCK_MPI(find_some(end_of_sections_.value(),
+                            requests_.data() + runner_->half() * completed_.size(), &num_completed,
+                            completed_.data(), MPI_STATUSES_IGNORE));
     for (int i = 0; i < num_completed; ++i)
-        runner_->note_received(static_cast<std::size_t>(completed_[static_cast<std::size_t>(i)]));
+        runner_->note_received(receive_number(completed_[static_cast<std::size_t>(i)]));
     advance();
 }
 
@@ -182,10 +185,10 @@ void executor::advance() {
 // Does what can be done without waiting.
 void executor::poll() {
     if (!has_posted_ && runner_->may_receive()) {
-        start_receives(0, num_section_receives_);
+        start_receives(receive_number(0), end_of_sections_);
         has_posted_ = true;
     }
-    if (num_section_receives_ > 0) return take_arrived(&MPI_Testsome);
+    if (!completed_.empty()) return take_arrived(&MPI_Testsome);
     advance();
 }
 
@@ -212,7 +215,7 @@ bool executor::test() {
 
 void executor::wait() {
     CROSSDOCK_ASSERT(light, is_active_, not_active);
-    // Nothing may block while anything is owed to others, or while only memory tells what comes.
+    // It may block in MPI only while it owes nothing to others, and while MPI tells of all that comes.
     while (comm_.has_work() || runner_->awaits_domain()) {
         if (comm_.has_only(this) && !runner_->awaits_domain() && has_posted_) {
             take_arrived(&MPI_Waitsome);

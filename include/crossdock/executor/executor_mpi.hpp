@@ -59,21 +59,21 @@ class executor final : private background_work, private schedule_runner::sender 
         }
     };
 
-    std::vector<exchange_buffer> make_buffers(const shared_memory_schedule& work);
+    index_vector<buffer_number, exchange_buffer> make_buffers(const shared_memory_schedule& work);
     const shared_memory_schedule& work() const noexcept { return runner_->work(); }
     // Stripes of several messages may take the same way, beside a message that is not split.
     int tag_of(const schedule_part& part) const {
         return first_tag_ + part.stage + (part.is_stripe ? work().num_stages : 0);
     }
-    std::size_t receive_request(std::size_t part, std::size_t half) const;
-    std::size_t send_request(std::size_t part, std::size_t half) const;
+    std::size_t receive_request(receive_number part, std::size_t half) const;
+    std::size_t send_request(send_number part, std::size_t half) const;
     MPI_Request& free_request(std::size_t number);
-    void make_receive(std::size_t part, std::size_t half);
-    void make_send(std::size_t part, std::size_t half);
+    void make_receive(receive_number part, std::size_t half);
+    void make_send(send_number part, std::size_t half);
     void bind(const void* input, void* output);
 
-    void start_receives(std::size_t first, std::size_t end);
-    void send(std::size_t part) override;
+    void start_receives(receive_number first, receive_number end);
+    void send(send_number part) override;
     void advance();
     void take_arrived(decltype(&MPI_Testsome) find_some);
     void poll();
@@ -91,8 +91,8 @@ class executor final : private background_work, private schedule_runner::sender 
 
     // Receives in sections of one half, of the other, in place; then sends, as many for each half.
     std::vector<MPI_Request> requests_;
-    std::size_t num_section_receives_;
-    std::size_t num_receives_;
+    receive_number end_of_sections_;
+    receive_number end_of_receives_;
     bool must_match_in_order_;
     std::size_t num_receive_requests_;
     std::vector<int> completed_;

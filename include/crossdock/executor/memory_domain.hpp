@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "crossdock/base/types.hpp"
+#include "crossdock/executor/schedule_indices.hpp"
 
 namespace crossdock {
 
@@ -25,20 +26,22 @@ class memory_domain {
 
     int size() const noexcept { return static_cast<int>(ranks_.size()); }
     bool is_shared() const noexcept { return ranks_.size() > 1; }
-    int here() const noexcept { return here_; }
-    rank_t rank_at(int number) const { return ranks_[static_cast<std::size_t>(number)]; }
-
-    /// @brief -1 for a rank of another domain.
-    int number_of(rank_t rank) const noexcept {
-        const auto found = std::lower_bound(ranks_.begin(), ranks_.end(), rank);
-        if (found == ranks_.end() || *found != rank) return -1;
-        return static_cast<int>(found - ranks_.begin());
+    buffer_number here() const noexcept { return here_; }
+    rank_t rank_at(buffer_number number) const {
+        return ranks_[static_cast<std::size_t>(number.value())];
     }
-    bool has(rank_t rank) const noexcept { return number_of(rank) >= 0; }
+
+    /// @brief `no_buffer` for a rank of another domain.
+    buffer_number number_of(rank_t rank) const noexcept {
+        const auto found = std::lower_bound(ranks_.begin(), ranks_.end(), rank);
+        if (found == ranks_.end() || *found != rank) return no_buffer;
+        return buffer_number(static_cast<int>(found - ranks_.begin()));
+    }
+    bool has(rank_t rank) const noexcept { return number_of(rank) != no_buffer; }
 
   private:
     std::vector<rank_t> ranks_;
-    int here_ = 0;
+    buffer_number here_;
 };
 
 }  // namespace crossdock

@@ -39,8 +39,8 @@ class node_memory {
     /// @par Collective
     /// Yes, over the domain; waits, and makes progress on all work meanwhile.
     /// @throws error(errc::out_of_memory)  on all ranks of the domain
-    std::vector<std::byte*> share(std::size_t bytes,
-                                  const std::function<void(std::byte*)>& initialize);
+    index_vector<buffer_number, std::byte*> share(
+        std::size_t bytes, const std::function<void(std::byte*)>& initialize);
 
     /// @brief Gives this rank's memory back, from which others may still read.
     /// @param is_unused  asked later, when memory is wanted
@@ -67,8 +67,8 @@ class node_memory {
     void reuse_returned();
     void grow_by(std::size_t own_bytes);
     void grow(std::size_t bytes);
-    std::byte* address(int number, std::size_t window, std::size_t first) const {
-        return windows_[window].pieces()[static_cast<std::size_t>(number)] + first;
+    std::byte* address(buffer_number of, std::size_t window, std::size_t first) const {
+        return windows_[window].pieces()[static_cast<std::size_t>(of.value())] + first;
     }
 
     communicator comm_;

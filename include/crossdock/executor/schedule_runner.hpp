@@ -46,10 +46,12 @@ class exchange_buffer {
 
     word& finished() const { return line(0); }
     word& receivable() const { return line(1); }
-    word& read(int buffer) const { return line(2 + buffer); }
-    word& section(int number) const { return line(2 + head().num_buffers + number); }
-    word& counter(int number, std::size_t half) const {
-        return line(2 + head().num_buffers + head().num_sections + 2 * number +
+    word& read(buffer_number reader) const { return line(2 + reader.value()); }
+    word& section(section_number number) const {
+        return line(2 + head().num_buffers + number.value());
+    }
+    word& counter(counter_number number, std::size_t half) const {
+        return line(2 + head().num_buffers + head().num_sections + 2 * number.value() +
                     static_cast<int>(half));
     }
     std::byte* slots(std::size_t half) const {
@@ -91,7 +93,7 @@ class schedule_runner {
     /// @brief Takes a part that is to be sent now.
     class sender {
       public:
-        virtual void send(std::size_t part) = 0;
+        virtual void send(send_number part) = 0;
 
       protected:
         ~sender() = default;
@@ -99,7 +101,7 @@ class schedule_runner {
 
     /// @param buffers  of all ranks of the domain, by number
     schedule_runner(std::shared_ptr<const shared_memory_schedule> work,
-                    std::vector<exchange_buffer> buffers, std::size_t item_bytes);
+                    index_vector<buffer_number, exchange_buffer> buffers, std::size_t item_bytes);
 
     const shared_memory_schedule& work() const noexcept { return *work_; }
     const exchange_buffer& own_buffer() const { return own_buffer_; }
@@ -110,7 +112,7 @@ class schedule_runner {
     /// exchanges ago.
     bool may_receive();
     /// @brief A part is there that is received into a section.
-    void note_received(std::size_t part);
+    void note_received(receive_number part);
     /// @brief All of them are there.
     void note_all_received();
 
@@ -141,7 +143,7 @@ class schedule_runner {
     std::size_t half() const noexcept { return epoch_ & half_mask_; }
     /// @brief Where a part lies that is not in place.
     std::byte* address(const schedule_part& part, std::size_t half) const {
-        return slots(part.buffer, half) + static_cast<std::size_t>(part.index) * item_bytes_;
+        return slots(part.buffer, half) + static_cast<std::size_t>(part.slot.value()) * item_bytes_;
     }
     std::size_t num_halves() const noexcept { return half_mask_ + 1; }
 
@@ -169,11 +171,9 @@ class schedule_runner {
     // Of a part that is sent.
     enum part_state : char { is_contributed = 1, is_sent = 2 };
 
-    const exchange_buffer& buffer(int number) const {
-        return buffers_[static_cast<std::size_t>(number)];
-    }
-    std::byte* slots(int number, std::size_t half) const {
-        return slots_[half * buffers_.size() + static_cast<std::size_t>(number)];
+    const exchange_buffer& buffer(buffer_number number) const { return buffers_[number]; }
+    std::byte* slots(buffer_number number, std::size_t half) const {
+        return slots_[half * buffers_.size() + static_cast<std::size_t>(number.value())];
     }
     bool is_finished(std::uint64_t epoch) const { return epoch + 2 >= epoch_; }
     bool readers_are_finished();
@@ -184,10 +184,10 @@ class schedule_runner {
     void look_at_pending(sender& to);
     void run(const flat_schedule::task& task) const;
     void complete(const flat_schedule::task& task, sender& to);
-    bool has(part_state state, std::size_t part) const { return (parts_[part] & state) != 0; }
-    bool is_filled(std::size_t part) const;
-    void send_if_filled(std::size_t part, sender& to);
-    void send_part(std::size_t part, sender& to);
+    bool has(part_state state, send_number part) const { return (parts_[part] & state) != 0; }
+    bool is_filled(send_number part) const;
+    void send_if_filled(send_number part, sender& to);
+    void send_part(send_number part, sender& to);
 
     // In the order in which an exchange uses them: where the caches are cold, lines count.
     std::shared_ptr<const shared_memory_schedule> work_;
@@ -201,8 +201,8 @@ class schedule_runner {
     std::byte* output_ = nullptr;
     std::size_t item_bytes_;
     piece_copy copy_;
-    std::vector<char> parts_;  // states by part that is sent
-    std::vector<exchange_buffer> buffers_;
+    index_vector<send_number, char> parts_;  // states
+    index_vector<buffer_number, exchange_buffer> buffers_;
     exchange_buffer own_buffer_;
     std::vector<std::byte*> slots_;  // of all buffers in one half, then in the other
     flat_schedule program_;

@@ -3,15 +3,18 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <limits>
 #include <random>
 #include <string>
 
 #include "crossdock/plan/compile.hpp"
+#include "src/executor/schedule_wire.hpp"
 #include "support/arrivals.hpp"
 #include "support/patterns.hpp"
 #include "support/routes.hpp"
 #include "support/schedules.hpp"
+#include "support/thrown_by.hpp"
 #include "support/topologies.hpp"
 
 namespace crossdock::shared_memory_schedule_test {
@@ -288,9 +291,9 @@ INSTANTIATE_TEST_SUITE_P(Ranks, Schedules, testing::Values(1, 2, 5, 8),
 // ------------------------------------------------------------------------ small ones, by hand
 
 std::string text_of(const copy_step& step) {
-    auto text =
-        fmt::format(" {} {}:", step.combines ? "combine" : "copy",
-                    step.from_buffer == no_buffer ? "input" : std::to_string(step.from_buffer));
+    auto text = fmt::format(
+        " {} {}:", step.combines ? "combine" : "copy",
+        step.from_buffer == no_buffer ? "input" : std::to_string(step.from_buffer.value()));
     step.list.from.with_lookup([&](auto from) {
         step.list.to.with_lookup([&](auto to) {
             for (count_t k = 0; k < step.list.size(); ++k)
@@ -300,16 +303,23 @@ std::string text_of(const copy_step& step) {
     return text;
 }
 
+std::string text_of(const task_target& target) {
+    const int buffer = target.buffer().value();
+    switch (target.purpose()) {
+        case task_purpose::own_part:
+            return fmt::format("part {} of {}", target.part().value(), buffer);
+        case task_purpose::foreign_part:
+            return fmt::format("arrival counter {} of {}", target.counter().value(), buffer);
+        case task_purpose::section:
+            return fmt::format("section {} of {}", target.section().value(), buffer);
+        default: return "output";
+    }
+}
+
 std::string text_of(const schedule_task& task) {
-    const char* const purpose = task.purpose == task_purpose::output         ? "output"
-                                : task.purpose == task_purpose::own_part     ? "part"
-                                : task.purpose == task_purpose::foreign_part ? "arrival counter"
-                                                                             : "section";
-    auto text = task.purpose == task_purpose::output
-                    ? std::string(purpose)
-                    : fmt::format("{} {} of {}", purpose, task.number, task.to_buffer);
+    auto text = text_of(task.target);
     for (const auto& [buffer, section] : task.awaited)
-        text += fmt::format(", awaits {} of {}", section, buffer);
+        text += fmt::format(", awaits {} of {}", section.value(), buffer.value());
     text += ":";
     for (const auto& step : task.steps) text += text_of(step);
     return text;
@@ -320,18 +330,20 @@ std::vector<std::string> text_of(const shared_memory_schedule& c) {
     std::vector<std::string> lines;
     for (const auto& part : c.receives) {
         lines.push_back(fmt::format("receive {} from {}", part.num_items, part.peer) +
-                        (part.is_in_place ? fmt::format(" to slot {}", part.index)
-                                          : fmt::format(" to {} of {} as section {}", part.index,
-                                                        part.buffer, part.section)));
+                        (part.is_in_place
+                             ? fmt::format(" to slot {}", part.array_index)
+                             : fmt::format(" to {} of {} as section {}", part.slot.value(),
+                                           part.buffer.value(), part.section.value())));
     }
     for (const auto& part : c.sends) {
         lines.push_back(fmt::format("send {} to {}", part.num_items, part.peer) +
-                        (part.is_in_place
-                             ? fmt::format(" from item {}", part.index)
-                             : fmt::format(" from {} of {}", part.index, part.buffer)) +
-                        (part.counter < 0 ? ""
-                                          : fmt::format(", filled by {} at arrival counter {}",
-                                                        part.num_contributors, part.counter)));
+                        (part.is_in_place ? fmt::format(" from item {}", part.array_index)
+                                          : fmt::format(" from {} of {}", part.slot.value(),
+                                                        part.buffer.value())) +
+                        (part.counter == no_counter
+                             ? ""
+                             : fmt::format(", filled by {} at arrival counter {}",
+                                           part.num_contributors, part.counter.value())));
     }
     for (const auto& task : c.tasks) lines.push_back(text_of(task));
     return lines;
@@ -396,10 +408,38 @@ TEST(SharedMemorySchedule, RanksOfOneDomainReadEachOthersItemsWithoutAMessage) {
 
     EXPECT_EQ(text_of(*work[0]), (lines{"section 0 of 0: copy input: 0>0 2>1"}));
     EXPECT_EQ(text_of(*work[1]), (lines{"output, awaits 0 of 0: copy 0: 0>1 1>0"}));
-    EXPECT_EQ(work[0]->readers, std::vector<int>{1});
-    EXPECT_EQ(work[1]->owners, std::vector<int>{0});
+    EXPECT_EQ(work[0]->readers, std::vector{buffer_number(1)});
+    EXPECT_EQ(work[1]->owners, std::vector{buffer_number(0)});
     EXPECT_TRUE(work[0]->owners.empty());
     EXPECT_TRUE(work[1]->readers.empty());
+}
+
+error fault_of(const std::function<void(shared_memory_schedule_builder&)>& call, rank_t rank) {
+    test::pattern_builder builder(2);
+    builder.send(0, 0, 1);
+    const auto nodes = topology::one_region(2);
+    const auto plans = compile(nodes, builder.take(), *make_route("direct", nodes));
+    const auto domain = test::domain_of(nodes, rank);
+    shared_memory_schedule_builder one(
+        forward_task_graph(plans[static_cast<std::size_t>(rank)], domain), domain, no_limit);
+    return test::thrown_by([&] { call(one); });
+}
+
+TEST(SharedMemorySchedule, IsNotBuiltOfMessagesThatNoRankOfTheDomainSends) {
+    const error no_references = fault_of([](auto& one) { one.receive_references(0, {}); }, 1);
+    EXPECT_EQ(no_references.code(), errc::internal);
+    EXPECT_STREQ(no_references.what(), "a rank of the domain has sent no references");
+
+    // Asks for the item that rank 0 would send, before rank 0 has announced it.
+    access_request early;
+    early.writes = {{counter_number(0), no_buffer, {{slot_number(0), slot_number(0), 1}}}};
+    const error no_item = fault_of(
+        [&](auto& one) {
+            one.receive_access_requests({{1, encode(early)}});
+        },
+        0);
+    EXPECT_EQ(no_item.code(), errc::internal);
+    EXPECT_STREQ(no_item.what(), "a rank asks for an item that is none");
 }
 
 TEST(SharedMemorySchedule, OthersCarryStripesFromAndToTheBlocksOfAMessagesRanks) {
