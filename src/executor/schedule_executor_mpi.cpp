@@ -1,14 +1,84 @@
 #include <algorithm>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "crossdock/executor/executor_mpi.hpp"
+#include "crossdock/executor/schedule_runner.hpp"
 
 namespace crossdock {
 
 namespace {
 
 constexpr const char* not_active = "no exchange is active";
+
+// Runs a shared-memory schedule, with MPI's persistent requests for the parts between domains.
+//
+// A part leaves as soon as all of its items are there, whatever its stage. Parts whose items are one
+// run of the user's array are sent from or received there.
+class schedule_executor final : public executor,
+                                private background_work,
+                                private schedule_runner::sender {
+  public:
+    explicit schedule_executor(const executor_setup& setup);
+    ~schedule_executor() override;
+
+    void start(const void* input, void* output, combine_function combine) override;
+    bool test() override;
+    void wait() override;
+
+  private:
+    struct buffer_deleter {
+        void operator()(std::byte* buffer) const noexcept {
+            ::operator delete (buffer, std::align_val_t{exchange_buffer::alignment});
+        }
+    };
+
+    index_vector<buffer_number, exchange_buffer> make_buffers(const shared_memory_schedule& work);
+    const shared_memory_schedule& work() const noexcept { return runner_->work(); }
+    // Stripes of several messages may have the same two ends, beside a message that is not split.
+    int tag_of(const schedule_part& part) const {
+        return first_tag_ + part.stage + (part.is_stripe ? work().num_stages : 0);
+    }
+    std::size_t receive_request(receive_number part, std::size_t half) const;
+    std::size_t send_request(send_number part, std::size_t half) const;
+    MPI_Request& free_request(std::size_t number);
+    void make_receive(receive_number part, std::size_t half);
+    void make_send(send_number part, std::size_t half);
+    void bind(const void* input, void* output);
+
+    void start_receives(receive_number first, receive_number end);
+    void send(send_number part) override;
+    void advance();
+    void take_arrived(decltype(&MPI_Testsome) find_some);
+    void poll();
+    void progress() override;
+    void finish();
+
+    communicator comm_;
+    std::shared_ptr<node_memory> memory_;
+    std::unique_ptr<std::byte, buffer_deleter> private_buffer_;  // where no memory is shared
+    std::byte* own_buffer_ = nullptr;
+    int first_tag_;
+    std::size_t item_bytes_;
+    MPI_Datatype item_ = MPI_DATATYPE_NULL;
+    std::unique_ptr<schedule_runner> runner_;
+
+    // Receives in sections, for one half and then for the other; receives in place; then sends, as
+    // many for each half.
+    std::vector<MPI_Request> requests_;
+    receive_number end_of_sections_;
+    receive_number end_of_receives_;
+    bool must_match_in_order_;
+    std::size_t num_receive_requests_;
+    std::vector<int> completed_;
+
+    const void* input_ = nullptr;
+    void* output_ = nullptr;
+    bool is_active_ = false;
+    bool has_posted_ = false;
+    bool is_registered_ = false;
+};
 
 // Whether several parts come from one rank in one stage. They match in order, and MPI_Startall does
 // not promise to start them in order.
@@ -19,22 +89,20 @@ bool has_several_from_one(const index_vector<receive_number, schedule_part>& rec
     return std::adjacent_find(receives.begin(), receives.end(), is_beside) != receives.end();
 }
 
-}  // namespace
-
-executor::executor(const communicator& comm, std::shared_ptr<const shared_memory_schedule> work,
-                   std::shared_ptr<node_memory> memory, int first_tag, std::size_t item_bytes)
-    : comm_(comm),
-      memory_(std::move(memory)),
-      first_tag_(first_tag),
-      item_bytes_(item_bytes),
-      runner_(std::make_unique<schedule_runner>(work, make_buffers(*work), item_bytes)),
-      end_of_sections_(work->num_section_receives),
-      end_of_receives_(work->receives.end_index()),
-      must_match_in_order_(has_several_from_one(work->receives)) {
+schedule_executor::schedule_executor(const executor_setup& setup)
+    : comm_(setup.comm),
+      memory_(setup.memory),
+      first_tag_(setup.first_tag),
+      item_bytes_(setup.item_bytes),
+      runner_(std::make_unique<schedule_runner>(setup.work, make_buffers(*setup.work),
+                                                setup.item_bytes)),
+      end_of_sections_(work().num_section_receives),
+      end_of_receives_(work().receives.end_index()),
+      must_match_in_order_(has_several_from_one(work().receives)) {
     const std::size_t num_halves = runner_->num_halves();
-    const auto& sends = work->sends;
+    const auto& sends = work().sends;
     completed_.resize(static_cast<std::size_t>(end_of_sections_.value()));
-    num_receive_requests_ = work->receives.size() + (num_halves - 1) * completed_.size();
+    num_receive_requests_ = work().receives.size() + (num_halves - 1) * completed_.size();
     requests_.assign(num_receive_requests_ + num_halves * sends.size(), MPI_REQUEST_NULL);
 
     CROSSDOCK_MPI(MPI_Type_contiguous(checked_cast<int>(item_bytes_), MPI_BYTE, &item_));
@@ -47,7 +115,7 @@ executor::executor(const communicator& comm, std::shared_ptr<const shared_memory
     }
 }
 
-executor::~executor() {
+schedule_executor::~schedule_executor() {
     comm_.remove_work(this);
     if (is_active_) {
         // Messages under way still write to the buffer, so its memory is not used again.
@@ -64,7 +132,7 @@ executor::~executor() {
     if (item_ != MPI_DATATYPE_NULL) MPI_Type_free(&item_);
 }
 
-index_vector<buffer_number, exchange_buffer> executor::make_buffers(
+index_vector<buffer_number, exchange_buffer> schedule_executor::make_buffers(
     const shared_memory_schedule& work) {
     const std::size_t bytes = exchange_buffer::size_bytes(work, item_bytes_);
     if (!memory_) {
@@ -82,25 +150,25 @@ index_vector<buffer_number, exchange_buffer> executor::make_buffers(
     return buffers;
 }
 
-std::size_t executor::receive_request(receive_number part, std::size_t half) const {
+std::size_t schedule_executor::receive_request(receive_number part, std::size_t half) const {
     if (part >= end_of_sections_) half = runner_->num_halves() - 1;
     return half * completed_.size() + static_cast<std::size_t>(part.value());
 }
 
-std::size_t executor::send_request(send_number part, std::size_t half) const {
+std::size_t schedule_executor::send_request(send_number part, std::size_t half) const {
     if (half > 0 && work().sends[part].is_in_place) half = 0;
     return num_receive_requests_ + half * work().sends.size() +
            static_cast<std::size_t>(part.value());
 }
 
 // The place of a request that is to be made; one that is there is freed.
-MPI_Request& executor::free_request(std::size_t number) {
+MPI_Request& schedule_executor::free_request(std::size_t number) {
     auto& request = requests_[number];
     if (request != MPI_REQUEST_NULL) CROSSDOCK_MPI(MPI_Request_free(&request));
     return request;
 }
 
-void executor::make_receive(receive_number i, std::size_t half) {
+void schedule_executor::make_receive(receive_number i, std::size_t half) {
     const auto& part = work().receives[i];
     std::byte* const at = part.is_in_place
                               ? static_cast<std::byte*>(output_) +
@@ -111,7 +179,7 @@ void executor::make_receive(receive_number i, std::size_t half) {
                                 tag_of(part), comm_.get(), &request));
 }
 
-void executor::make_send(send_number i, std::size_t half) {
+void schedule_executor::make_send(send_number i, std::size_t half) {
     const auto& part = work().sends[i];
     const std::byte* const at = part.is_in_place
                                     ? static_cast<const std::byte*>(input_) +
@@ -124,7 +192,7 @@ void executor::make_send(send_number i, std::size_t half) {
 
 // The requests of parts in place hold addresses in the user's arrays. They are made anew only when
 // those change.
-void executor::bind(const void* input, void* output) {
+void schedule_executor::bind(const void* input, void* output) {
     if (std::exchange(input_, input) != input) {
         for (send_number i; i < work().sends.end_index(); ++i) {
             if (work().sends[i].is_in_place) make_send(i, 0);
@@ -135,7 +203,7 @@ void executor::bind(const void* input, void* output) {
     }
 }
 
-void executor::start(const void* input, void* output, combine_function combine) {
+void schedule_executor::start(const void* input, void* output, combine_function combine) {
     CROSSDOCK_ASSERT(light, !is_active_, "an exchange is active already");
     bind(input, output);
     runner_->begin(static_cast<const std::byte*>(input), static_cast<std::byte*>(output),
@@ -149,7 +217,7 @@ void executor::start(const void* input, void* output, combine_function combine) 
     if (is_registered_) comm_.add_work(this);
 }
 
-void executor::start_receives(receive_number first, receive_number end) {
+void schedule_executor::start_receives(receive_number first, receive_number end) {
     if (first == end) return;
     MPI_Request* const requests = requests_.data() + receive_request(first, runner_->half());
     if (!must_match_in_order_) {
@@ -159,12 +227,12 @@ void executor::start_receives(receive_number first, receive_number end) {
     for (int i = 0; i < end - first; ++i) CROSSDOCK_MPI(MPI_Start(&requests[i]));
 }
 
-void executor::send(send_number part) {
+void schedule_executor::send(send_number part) {
     CROSSDOCK_MPI(MPI_Start(&requests_[send_request(part, runner_->half())]));
 }
 
 // Notes what `find_some` (MPI_Testsome or MPI_Waitsome) finds to have arrived.
-void executor::take_arrived(decltype(&MPI_Testsome) find_some) {
+void schedule_executor::take_arrived(decltype(&MPI_Testsome) find_some) {
     int num_completed = 0;
     CROSSDOCK_MPI(find_some(end_of_sections_.value(),
                             requests_.data() + runner_->half() * completed_.size(), &num_completed,
@@ -174,7 +242,7 @@ void executor::take_arrived(decltype(&MPI_Testsome) find_some) {
     advance();
 }
 
-void executor::advance() {
+void schedule_executor::advance() {
     runner_->advance(*this);
     if (is_registered_ && !runner_->owes()) {
         comm_.remove_work(this);
@@ -183,7 +251,7 @@ void executor::advance() {
 }
 
 // Does what can be done without waiting.
-void executor::poll() {
+void schedule_executor::poll() {
     if (!has_posted_ && runner_->may_receive()) {
         start_receives(receive_number(0), end_of_sections_);
         has_posted_ = true;
@@ -192,16 +260,16 @@ void executor::poll() {
     advance();
 }
 
-void executor::progress() {
+void schedule_executor::progress() {
     if (is_registered_) poll();
 }
 
-void executor::finish() {
+void schedule_executor::finish() {
     runner_->end();
     is_active_ = false;
 }
 
-bool executor::test() {
+bool schedule_executor::test() {
     CROSSDOCK_ASSERT(light, is_active_, not_active);
     comm_.progress();
     if (!is_registered_) poll();
@@ -213,7 +281,7 @@ bool executor::test() {
     return is_complete != 0;
 }
 
-void executor::wait() {
+void schedule_executor::wait() {
     CROSSDOCK_ASSERT(light, is_active_, not_active);
     // It may block in MPI only while it owes nothing to others, and while MPI tells of all that comes.
     while (comm_.has_work() || runner_->awaits_domain()) {
@@ -232,6 +300,12 @@ void executor::wait() {
         runner_->advance(*this);
     }
     finish();
+}
+
+}  // namespace
+
+std::unique_ptr<executor> make_schedule_executor(const executor_setup& setup) {
+    return std::make_unique<schedule_executor>(setup);
 }
 
 }  // namespace crossdock

@@ -8,17 +8,20 @@ namespace crossdock {
 
 plan_runner::plan_runner(const communicator& comm, std::shared_ptr<const plan> compiled,
                          const neighbor_options& options)
-    : comm_(comm), plan_(std::move(compiled)), options_(options) {
+    : comm_(comm),
+      plan_(std::move(compiled)),
+      options_(options),
+      kind_(&find_executor(to_string(options.executor))) {
     const int num_tags =
         (options_.stripe_bytes > 0 ? 2 : 1) * static_cast<int>(plan_->stages().size());
     forward_.first_tag = comm_.reserve_tags(2 * num_tags);
     backward_.first_tag = forward_.first_tag + num_tags;
-    if (options_.executor == executor_kind::persistent) return;
+    if (kind_->memory == memory_use::none) return;
     auto& memories = comm_.resource<node_memories>();
     const auto& asked = memories.environment_choice();
     if (options_.executor == executor_kind::automatic && !asked.empty())
-        options_.executor = parse_executor(asked);
-    if (options_.executor == executor_kind::persistent) return;
+        kind_ = &find_executor(asked);
+    if (kind_->memory == memory_use::none) return;
     const auto& found = memories.of(comm_, options_.nodes);
     if (found->domain().is_shared()) memory_ = found;
     if (options_.stripe_bytes > 0) domains_ = memories.domains(comm_, *found);
@@ -73,8 +76,8 @@ void plan_runner::make_runner(direction_state& one, std::shared_ptr<node_memory>
                                       stripes ? &*stripes : nullptr);
         one.kind = kind;
     }
-    one.runner =
-        std::make_unique<executor>(comm_, one.work, std::move(with), one.first_tag, item_bytes);
+    one.runner = kind_->make({comm_, one.work, std::move(with), one.first_tag, item_bytes});
+    one.item_bytes = item_bytes;
 }
 
 }  // namespace crossdock

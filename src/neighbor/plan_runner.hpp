@@ -39,7 +39,7 @@ class plan_runner {
     /// As above.
     void prepare(direction to, std::size_t item_bytes) {
         direction_state& one = state_of(to);
-        if (!one.runner || one.runner->item_bytes() != item_bytes) make_ready(one, item_bytes);
+        if (!one.runner || one.item_bytes != item_bytes) make_ready(one, item_bytes);
     }
 
     /// @brief Starts an exchange in a direction that is prepared.
@@ -66,6 +66,7 @@ class plan_runner {
         std::shared_ptr<const shared_memory_schedule> work = nullptr;
         schedule_kind kind = {};
         std::unique_ptr<executor> runner = nullptr;
+        std::size_t item_bytes = 0;  // of what the runner is made for
     };
 
     direction_state& state_of(direction to) noexcept {
@@ -73,7 +74,7 @@ class plan_runner {
     }
     // Without memory on one node, others could not split their messages to it.
     bool must_share() const {
-        return options_.executor == executor_kind::shared_memory || domains_.has_value();
+        return kind_->memory == memory_use::required || domains_.has_value();
     }
     count_t max_part_items(std::size_t item_bytes) const;
     count_t items_per_stripe(std::size_t item_bytes) const;
@@ -84,6 +85,7 @@ class plan_runner {
     communicator comm_;
     std::shared_ptr<const plan> plan_;
     neighbor_options options_;
+    const executor_description* kind_;
     std::shared_ptr<node_memory> memory_;  // null where nothing is shared
     std::optional<topology> domains_;      // whose ranks share memory, if that is to be known
     direction_state forward_{direction::forward};
