@@ -19,8 +19,8 @@ count_t exchange_layout::items_per_part(const graph_message& message) const {
     return std::clamp<count_t>(per_stripe, 1, max_part_items_);
 }
 
-// Calls `use(part, at, stripe)` for each part of a message to or from another domain. The part begins
-// at item `at` of the message.
+// Calls `use(part, at, stripe)` for each part of a message to or from another domain. The part
+// begins at item `at` of the message.
 template <class Use>
 void exchange_layout::for_each_part(const graph_message& message, Use&& use) const {
     const count_t length = items_per_part(message);

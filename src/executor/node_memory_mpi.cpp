@@ -61,7 +61,7 @@ index_vector<buffer_number, std::byte*> node_memory::share(
     return buffers;
 }
 
-// The smallest range that suffices.
+// The smallest free range that suffices.
 std::optional<node_memory::range> node_memory::take(std::size_t bytes) {
     reuse_returned();
     auto best = free_.end();
@@ -99,7 +99,8 @@ void node_memory::reuse_returned() {
     });
 }
 
-// By more than is needed, so that windows are few; by that alone if there is not so much.
+// Adds a window that is larger than needed, so that windows are few. If there is not that much
+// memory, adds a window of just the size that is needed.
 void node_memory::grow_by(std::size_t own_bytes) {
     try {
         grow(own_bytes == 0 ? 0 : std::max({own_bytes, own_bytes_, least_window_bytes}));

@@ -10,8 +10,8 @@ namespace crossdock {
 
 /// @brief Puts parts into the order in which they match.
 ///
-/// Parts in sections come before those in place. Parts between two ranks in one stage match in order:
-/// that of the messages that they are of, which both ends know.
+/// Parts in sections come before those in place. Parts between two ranks in one stage match in
+/// order: that of the messages that they are of, which both ends know.
 void order_receives(shared_memory_schedule& work, std::vector<message_part> receives);
 
 /// @brief As above; notes which parts must not overtake the one before them.

@@ -14,8 +14,8 @@ constexpr const char* not_active = "no exchange is active";
 
 // Runs a shared-memory schedule, with MPI's persistent requests for the parts between domains.
 //
-// A part leaves as soon as all of its items are there, whatever its stage. Parts whose items are one
-// run of the user's array are sent from or received there.
+// A part leaves as soon as all of its items are there, whatever its stage. Parts whose items are
+// one run of the user's array are sent from or received there.
 class schedule_executor final : public executor,
                                 private background_work,
                                 private schedule_runner::sender {
@@ -283,7 +283,8 @@ bool schedule_executor::test() {
 
 void schedule_executor::wait() {
     CROSSDOCK_ASSERT(light, is_active_, not_active);
-    // It may block in MPI only while it owes nothing to others, and while MPI tells of all that comes.
+    // It may block in MPI only while it owes nothing to others, and while MPI tells of all that
+    // comes.
     while (comm_.has_work() || runner_->awaits_domain()) {
         if (comm_.has_only(this) && !runner_->awaits_domain() && has_posted_) {
             take_arrived(&MPI_Waitsome);

@@ -12,7 +12,7 @@ std::size_t whole_lines(std::size_t bytes) {
            exchange_buffer::alignment;
 }
 
-// A rank for itself needs no second half: it begins no exchange before it has ended the last.
+// A domain of one rank needs no second half: nobody else reads what came in the last exchange.
 std::size_t num_halves_of(const shared_memory_schedule& work) {
     return work.num_buffers > 1 ? 2 : 1;
 }
@@ -206,7 +206,7 @@ void schedule_runner::send_part(send_number part, sender& to) {
     to.send(part);
 }
 
-// Runs a task, unless it has to wait.
+// Runs a task unless it has to wait; true if it has run.
 bool schedule_runner::has_run(pending_task& pending, sender& to) {
     const auto& task = program_.tasks[static_cast<std::size_t>(pending.number)];
     if (!can_run(task, pending.next_awaited)) return false;
@@ -226,7 +226,7 @@ void schedule_runner::advance(sender& to) {
         send_if_filled(part, to);
 }
 
-// Runs the tasks that need not wait, and notes the others.
+// Runs the tasks that need not wait, and notes the others as pending.
 void schedule_runner::look_at_all(sender& to) {
     has_looked_ = true;
     for (int number = 0; number < static_cast<int>(program_.tasks.size()); ++number) {

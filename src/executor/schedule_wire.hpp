@@ -27,8 +27,8 @@ std::vector<reference_run> decode_references(const std::vector<std::int64_t>& wo
 /// @brief The words of a request.
 ///
 ///     is reader
-///     number of writes;   for each: counter, sender, number of runs; for each run: from, to, length
-///     number of sends;    for each: its ten numbers
+///     number of writes; for each: counter, sender, number of runs; for each run: from, to, length
+///     number of sends; for each: its ten numbers
 ///     number of receives; for each: its ten numbers
 ///     for each copy: first, length
 std::vector<std::int64_t> encode(const access_request& request);

@@ -16,16 +16,16 @@ namespace crossdock {
 /// | state | legal calls | next |
 /// |---|---|---|
 /// | stage t < num_stages() | `send_references(t)`, then `receive_references(t, …)` | stage t + 1 |
-/// | after the last stage | `send_access_requests()`, then `receive_access_requests(…)` | requested |
+/// | after all stages | `send_access_requests()`, then `receive_access_requests(…)` | requested |
 /// | requested | `finish()` | finished |
 ///
 /// In a stage, a rank that would send a message inside the domain tells the receiver where each of
 /// its items lies: in whose buffer, in which section and slot. An item that only passes through is
-/// referred to where it really is. After the stages, each rank asks the others for the items that it
-/// will read, and for those that they shall write into its parts.
+/// referred to where it really is. After the stages, each rank asks the others for the items that
+/// it will read, and for those that they shall write into its parts.
 ///
-/// Peers of all messages are numbers in the domain. A rank that shares nothing sends access requests
-/// (there are none) and finishes.
+/// Peers of all messages are numbers in the domain. A rank that shares nothing sends access
+/// requests (there are none) and finishes.
 class shared_memory_schedule_builder {
   public:
     /// @param domain          borrowed until `finish()`

@@ -47,8 +47,8 @@ void for_each_move_run(const copy_list& list, Use&& use) {
 
 /// @brief The list of the step that copies or combines from a buffer; a new step if there is none.
 ///
-/// Steps that combine keep their order, so only the last step can be continued. Copies go to slots of
-/// their own, so any step that copies from the buffer can.
+/// Steps that combine keep their order, so only the last step can be continued. Copies go to slots
+/// of their own, so any step that copies from the buffer can.
 copy_list& list_for(schedule_task& task, buffer_number from_buffer, bool combines);
 
 /// @brief Adds values to a task, in the step that `list_for` finds.

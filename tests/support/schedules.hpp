@@ -37,7 +37,7 @@ inline memory_domain domain_of(const topology& nodes, rank_t rank) {
     return {std::move(ranks), rank};
 }
 
-/// @brief Carries the messages of all ranks' compilers.
+/// @brief Builds the schedules of all ranks; takes their messages from one to the other.
 /// @param items_per_stripe  0: no message is split
 inline schedules build_schedules(const std::vector<plan>& plans, make_task_graph way,
                                  const topology& nodes, count_t max_part_items,
@@ -79,9 +79,9 @@ inline schedules build_schedules(const std::vector<plan>& plans, make_task_graph
     return result;
 }
 
-/// @brief Delivers messages in the order in which they are sent from one rank to another with a tag.
+/// @brief A network that delivers messages between two ranks with one tag in the order of sending.
 ///
-/// Some leave their slot at once, others only when they are received, as with MPI.
+/// Some messages are copied when they are sent, others only when they are received, as with MPI.
 class schedule_network {
   public:
     explicit schedule_network(rank_t num_ranks)
@@ -130,7 +130,7 @@ class schedule_network {
     std::vector<int> num_under_way_;  // by source
 };
 
-/// @brief One rank: what `executor` is, with another network.
+/// @brief One rank's executor, which sends through `schedule_network` in place of MPI.
 class schedule_rank final : private schedule_runner::sender {
   public:
     schedule_rank(rank_t rank, std::shared_ptr<const shared_memory_schedule> work,
@@ -157,7 +157,7 @@ class schedule_rank final : private schedule_runner::sender {
         runner_.advance(*this);
     }
 
-    /// @brief Takes messages, at most so many, and does what can be done; true once complete.
+    /// @brief Receives at most so many messages, and does what can be done; true once complete.
     bool test(int most_messages) {
         has_posted_ = has_posted_ || runner_.may_receive();
         take(most_messages);
@@ -175,7 +175,8 @@ class schedule_rank final : private schedule_runner::sender {
     }
 
     void take(int most_messages) {
-        std::set<std::pair<rank_t, int>> empty;  // what comes from there meanwhile is for next time
+        std::set<std::pair<rank_t, int>>
+            empty;  // a message that comes meanwhile is left for the next call
         for (std::size_t i = 0; i < is_taken_.size() && most_messages > 0; ++i) {
             const receive_number number(static_cast<int>(i));
             const auto& part = work().receives[number];

@@ -21,8 +21,8 @@ namespace crossdock {
 /// | idle | `start`, destruction | `start`: active |
 /// | active | `test`, `wait`, destruction | `test` that returns true, `wait`: idle |
 ///
-/// An exchange that others wait for is `background_work` of the communicator. The destructor does not
-/// communicate. That of an active executor leaves its buffers to the messages under way.
+/// An exchange that others wait for is `background_work` of the communicator. The destructor does
+/// not communicate. That of an active executor leaves its buffers to the messages under way.
 class executor {
   public:
     executor() = default;
@@ -48,7 +48,8 @@ struct executor_setup {
     std::shared_ptr<const shared_memory_schedule> work;
     /// Of the domain that `work` was compiled for, or null if that is one rank.
     std::shared_ptr<node_memory> memory;
-    /// Its own tags begin here: one for each stage of the plan, and as many more if messages are split.
+    /// Its own tags begin here: one for each stage of the plan, twice as many if messages are
+    /// split.
     int first_tag = 0;
     /// Bytes of an item, at least 1.
     std::size_t item_bytes = 1;
@@ -67,8 +68,8 @@ struct executor_description {
     std::string summary;  ///< one line
     memory_use memory;    ///< what the schedules that it runs are compiled for
     /// @par Collective
-    /// Over the domain: waits for its ranks, and makes progress on all work meanwhile. Makes local MPI
-    /// calls only where that is one rank.
+    /// Over the domain: waits for its ranks, and makes progress on all work meanwhile. In a domain
+    /// of one rank it makes local calls of MPI only.
     /// @throws error(errc::out_of_memory)  on all ranks of the domain: no shared memory left
     std::unique_ptr<executor> (*make)(const executor_setup& setup);
 };

@@ -13,9 +13,9 @@ namespace crossdock {
 /// @brief A shared-memory schedule's tasks in flat arrays, in the order in which an exchange reads
 /// them.
 ///
-/// Where several ranks share a core, an exchange finds the caches cold. Its time then depends on the
-/// number of cache lines that it reads besides the items. Here that is one line for each step, and
-/// half a line for each task.
+/// Where several ranks share a core, an exchange finds the caches cold. Its time then depends on
+/// the number of cache lines that it reads besides the items. Here that is one line for each step,
+/// and half a line for each task.
 ///
 ///     shared_memory_schedule   task 0: copies a, b        task 1: awaits s, copies c
 ///     flat_schedule  tasks     0 | 1                      each with its ranges

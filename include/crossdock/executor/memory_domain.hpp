@@ -11,12 +11,12 @@
 
 namespace crossdock {
 
-/// @brief Ranks of a communicator that share memory; each has a *number* among them.
+/// @brief Ranks of a communicator that share memory. Each has a *number* among them.
 ///
 ///     ranks 4 5 6 7 of a node    numbers 0 1 2 3
 class memory_domain {
   public:
-    /// @brief This rank for itself.
+    /// @brief A domain of one rank.
     explicit memory_domain(rank_t here) : ranks_{here} {}
 
     /// @param ranks  ascending, with `here` among them

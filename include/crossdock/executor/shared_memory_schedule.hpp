@@ -104,7 +104,8 @@ struct schedule_part {
     count_t array_index = 0;
     /// Of the buffer; of a part that is received and is not in place.
     section_number section = no_section;
-    /// Of the buffer; counts the ranks that fill a part which is sent, unless its sender alone does.
+    /// Of the buffer; counts the ranks that fill a part which is sent, unless its sender alone
+    /// does.
     counter_number counter = no_counter;
     /// The ranks that fill a part which is sent.
     int num_contributors = 0;
@@ -116,9 +117,9 @@ struct schedule_part {
 
 /// @brief What one rank does in an exchange: immutable data, without any reference to MPI.
 ///
-/// The ranks of a domain share memory. Each has a *buffer*, which the others can read and write. Its
-/// first slots hold the items that arrive, the others those that depart. Between ranks of a domain
-/// nothing is sent:
+/// The ranks of a domain share memory. Each has a *buffer*, which the others can read and write.
+/// Its first slots hold the items that arrive, the others those that depart. Between ranks of a
+/// domain nothing is sent:
 ///
 /// - What one rank has and others need is in a *section* of its buffer: a part that came from
 ///   outside, or copies of its own items. Each reader reads it there, however many hops the plan
@@ -126,10 +127,10 @@ struct schedule_part {
 /// - What a rank's own items add to a part that another rank sends is written there at once. An
 ///   *arrival counter* counts who has done so.
 ///
-/// A message between domains may be split into stripes. It then lies in the buffers of its own source
-/// and destination. The ranks that carry a stripe send it from there, or receive it there.
+/// A message between domains may be split into stripes. It then lies in the buffers of its own
+/// source and destination. The ranks that carry a stripe send it from there, or receive it there.
 ///
-///     2 domains of 2, three_step, rank 0's item a to ranks 2 and 3, whose region rank 1 speaks with
+///     2 domains of 2, three_step, rank 0's item a to ranks 2 and 3; rank 1 leads its region
 ///         rank 0   writes a into the part that rank 1 sends, and counts up its arrival counter
 ///         rank 1   sends it
 ///         rank 3   receives it into section 0 of its buffer; copies it to its slot

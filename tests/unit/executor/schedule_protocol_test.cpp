@@ -1,6 +1,6 @@
-// Every order of events of a few ranks that hand items over in shared memory, by search through all
-// states. The schedules are real; what `schedule_runner` does with them is modelled word by word, so that
-// other ways to do it can be shown to be wrong.
+// A model checker for the protocol in shared memory: it searches all states that a few ranks can
+// reach, in every order of events. The schedules are real. What `schedule_runner` does with them is
+// modelled word by word, so that protocols with a fault can be shown to be wrong.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,23 +23,23 @@ using number = std::uint8_t;
 // A slot that someone is writing to, or may write to at any moment.
 constexpr number torn = 255;
 
-// What would be wrong in other protocols.
+// Faults that a protocol could have.
 enum class flaw {
     none,
     one_half,             // all exchanges use the same slots
-    lags_by_three,        // who is three exchanges behind counts as through
+    lags_by_three,        // a rank that is three exchanges behind counts as finished
     one_counter,          // a counter counts the fillers of odd and even exchanges together
     acknowledges_early,   // readers say that they have read when they begin
     publishes_early,      // sections and shares count as written when that begins
-    ends_before_sends,    // a rank says that it is through while its parts are under way
-    contributes_early,    // who fills a share does not wait for the part's last use
-    forgets_the_sender,   // who fills a share of a stripe waits for the buffer's rank only
+    ends_before_sends,    // a rank says that it has finished while its parts are under way
+    contributes_early,    // a contributor does not wait for the last use of the part
+    forgets_the_sender,   // a contributor to a stripe waits for the buffer's rank only
     receives_unasked,     // receives begin while readers may still read
-    receives_in_others,   // stripes are received in other buffers before their ranks say so
-    tests_receives_only,  // who waits for memory makes progress by testing its receives
+    receives_in_others,   // stripes are received in other buffers before those are receivable
+    tests_receives_only,  // a rank that waits for memory only tests its receives
 };
 
-// What a rank is doing now, if it is in the midst of something.
+// What a rank has begun to do and not ended.
 enum doing : number { nothing, running, telling, ending };
 
 enum task_state : number { pending, done };
@@ -336,8 +336,8 @@ class model {
         visit(std::move(next));
     }
 
-    // What MPI has copied is delivered at any time after both sides have begun; a long message only
-    // while both are in calls of MPI that make progress.
+    // A message that MPI has copied is delivered at any time after both sides have begun. A long
+    // one is delivered only while both are in calls of MPI that make progress.
     void deliver(std::size_t r) {
         for (std::size_t i = 0; i < now_[r].receives.size(); ++i) {
             const auto [source, sent] = sources_[r][i];
@@ -355,8 +355,8 @@ class model {
         }
     }
 
-    // Whoever has begun an exchange looks again and again until it has ended. Without any receive the
-    // flawed one probed, which makes progress.
+    // A rank in an exchange makes progress until the exchange has ended. The flawed one does so
+    // only while it has a receive to test; without any receive it probes, which makes progress too.
     bool makes_progress(std::size_t r) const {
         const rank_state& s = now_[r];
         if (wrong_ != flaw::tests_receives_only || num_section_receives(r) == 0)
@@ -549,14 +549,14 @@ void expect_right(const scenario& s, std::size_t num_states) {
     EXPECT_EQ(found.num_states, num_states);
 }
 
-// Two ranks that share memory, of which one reads the other's items, or both do; and three, each of
-// which reads of the one before it.
+// Two ranks that share memory: one reads the other's items, or both do. Three ranks: each reads
+// items of the one before it.
 const scenario one_way{"2", "direct", {{0, 1}}};
 const scenario both_ways{"2", "direct", {{0, 1}, {1, 0}}};
 const scenario circle{"3", "direct", {{0, 1}, {1, 2}, {2, 0}}};
 // Ranks 0 and 1 fill one part, which one of them sends to rank 2.
 const scenario shared_part{"2,1", "three_step", {{0, 2}, {1, 2}}};
-// And the other way round: they read parts of one section.
+// Ranks 1 and 2 read parts of one section.
 const scenario shared_section{"1,2", "three_step", {{0, 1}, {0, 2}}};
 const scenario sums{"2,1", "three_step", {{2, 0}, {2, 1}, {0, 1}}, &reverse_task_graph};
 // Ranks 1 and 3 carry half of a message from rank 0 to rank 2.
@@ -581,7 +581,7 @@ TEST(ScheduleProtocol, RanksCarryStripesForOthers) { expect_right(stripes, 15990
 
 TEST(ScheduleProtocol, RanksReadWhatArrivesAtTheirNeighbors) { expect_right(crossing, 328817); }
 
-// The search finds what is wrong, so it would find it in the protocol.
+// The search finds each fault where there is one, so it would find it in the protocol.
 TEST(ScheduleProtocol, OneHalfIsNotSafe) {
     EXPECT_FALSE(search(both_ways, flaw::one_half).is_safe);
 }
@@ -625,8 +625,8 @@ TEST(ScheduleProtocol, ReceivingInOthersBlocksUnaskedIsNotSafe) {
     EXPECT_FALSE(search(stripes, flaw::receives_in_others).is_safe);
 }
 
-// Rank 0 has what came to it and waits for what comes to rank 1, from 3; that waits for 2, which waits
-// for the long message of 0.
+// Rank 0 has received its message, and waits for the one to rank 1 from rank 3. That waits for rank
+// 2, which waits for the long message of rank 0.
 TEST(ScheduleProtocol, TestingReceivesOnlyWaitsForever) {
     const findings found = search(crossing, flaw::tests_receives_only);
 

@@ -56,8 +56,8 @@ void add(std::byte* to, const std::byte* from, const copy_list& list) {
 // The outputs of all ranks of a number of exchanges: outputs[exchange][rank].
 using all_outputs = std::vector<std::vector<std::vector<two_values>>>;
 
-// Runs exchanges in an order of events that is drawn: one rank may be far ahead of the others, as far
-// as they let it.
+// Runs exchanges in a random order of events. One rank may get as far ahead of the others as the
+// protocol permits.
 class drawn_run {
   public:
     drawn_run(const schedules& work, const topology& nodes, all_outputs inputs, all_outputs outputs,
@@ -127,7 +127,7 @@ std::vector<topology> divisions_into_nodes(rank_t num_ranks) {
     return result;
 }
 
-// Every one with parts of every length, and with and without stripes.
+// All divisions, with parts of every length, and with and without stripes.
 std::vector<division> all_divisions(rank_t num_ranks) {
     std::vector<division> result;
     for (const auto& nodes : divisions_into_nodes(num_ranks)) {
@@ -213,7 +213,8 @@ class Schedules : public testing::TestWithParam<rank_t> {
     std::uint64_t seed_ = 0;
 };
 
-// Each plan with three of the divisions, so that every route and pattern meets them all.
+// Each plan is run with three of the divisions, so that every route and pattern is run with them
+// all.
 TEST_P(Schedules, BringEveryItemAndEverySumHoweverRanksShareMemory) {
     const auto divisions = all_divisions(num_ranks);
     std::size_t next = 0;
@@ -239,8 +240,8 @@ TEST_P(Schedules, BringEveryItemAndEverySumHoweverRanksShareMemory) {
     }
 }
 
-// Runs of five items each: a message then consists of pieces of several ranks, and of some only a part is
-// delivered where it arrives.
+// Runs of five items each. A message then consists of runs of several ranks, and of some runs only
+// a part is delivered where they arrive.
 TEST_P(Schedules, BringRunsThatAreDividedOnTheWay) {
     std::mt19937 random(static_cast<unsigned>(num_ranks));
     const auto any_rank = [&] {
@@ -268,8 +269,8 @@ TEST_P(Schedules, BringRunsThatAreDividedOnTheWay) {
     }
 }
 
-// Rank 1 forwards five items of rank 2 and five of rank 3 in one message, of which rank 4 needs the second
-// and the third five.
+// Rank 1 forwards items of ranks 2 and 3 in one message. What rank 4 needs of it begins in the
+// middle of rank 2's items and ends in the middle of rank 3's.
 TEST_P(Schedules, BringWhatBeginsInTheMiddleOfAnothersItems) {
     if (num_ranks != 8) return;
     test::pattern_builder builder(num_ranks);
