@@ -102,7 +102,7 @@ entrant crossdock_route(const std::string& route, const neighbor_options& how) {
         all.prepare = task.is_forward() ? preparation::forward : preparation::both;
         return all;
     };
-    entrant library{route, to_string(how.executor), how.deduplicate, "",
+    entrant library{route, how.executor, how.deduplicate, "",
                     [=](const exchange_task& task) -> std::unique_ptr<contender> {
                         return std::make_unique<library_neighbor>(task, complete(task));
                     }};

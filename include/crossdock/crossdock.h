@@ -331,19 +331,6 @@ crossdock_status crossdock_route_name(int index, const char** name);
 /// @brief The route with parameters that fit any topology, e.g. "grid:2"; never freed.
 crossdock_status crossdock_route_example(int index, const char** route);
 
-/// @}
-/// @name Plans
-/// @{
-
-/// @brief What runs a plan.
-typedef enum crossdock_executor {
-    /// As CROSSDOCK_EXECUTOR says in the environment of rank 0; otherwise in shared memory where
-    /// ranks share it and enough is left.
-    CROSSDOCK_EXECUTOR_AUTO = 0,
-    CROSSDOCK_EXECUTOR_PERSISTENT = 1,    ///< MPI's persistent requests for every message
-    CROSSDOCK_EXECUTOR_SHARED_MEMORY = 2  ///< no messages between ranks that share memory
-} crossdock_executor;
-
 /// @brief Which directions of a neighbor exchange are made ready when it is made.
 ///
 /// To make a direction ready, ranks that share memory tell each other where their items will lie.
@@ -366,7 +353,10 @@ typedef struct crossdock_neighbor_options {
     /// the first exchanges try. CROSSDOCK_FORCE_ROUTE overrules all of them.
     const char* route;
     int deduplicate;           ///< 0: an item travels once for each of its destinations
-    int executor;              ///< a `crossdock_executor`
+    /// "persistent": MPI's persistent requests for every message; "shared_memory": no messages
+    /// between ranks that share memory; null or "auto": what CROSSDOCK_EXECUTOR says, and else
+    /// "shared_memory" where ranks share memory and enough of it is left.
+    const char* executor;
     size_t max_message_bytes;  ///< longer messages are sent in parts; 0 is the default: 2^30
     /// Items of this size are made ready, 0 is the default: 8. Those of another size need a call of
     /// `prepare`.
@@ -386,7 +376,7 @@ typedef struct crossdock_neighbor_options {
 
 #define CROSSDOCK_NEIGHBOR_OPTIONS_INIT                                                \
     {                                                                                  \
-        sizeof(crossdock_neighbor_options), NULL, 1, CROSSDOCK_EXECUTOR_AUTO, 0, 0, 0, \
+        sizeof(crossdock_neighbor_options), NULL, 1, NULL, 0, 0, 0, \
             CROSSDOCK_PREPARE_BOTH, 3, 8, 0.1, NULL                                    \
     }
 
@@ -501,7 +491,7 @@ crossdock_status crossdock_plan_free(crossdock_plan* plan);
 /// @par Collective
 /// Yes; blocks.
 /// @return as `crossdock_plan_compile`; CROSSDOCK_OUT_OF_MEMORY if a node has not enough memory to
-///         share, and the executor is CROSSDOCK_EXECUTOR_SHARED_MEMORY or messages are split
+///         share, and the executor is "shared_memory" or messages are split
 crossdock_status crossdock_neighbor_exchange_create(const crossdock_context* context,
                                                     const crossdock_pattern* pattern,
                                                     const crossdock_neighbor_options* options,

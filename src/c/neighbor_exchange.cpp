@@ -7,7 +7,6 @@
 using crossdock::count_t;
 using crossdock::errc;
 using crossdock::error;
-using crossdock::executor_kind;
 using crossdock::neighbor_exchange;
 using crossdock::neighbor_options;
 using crossdock::on_all_or_none;
@@ -22,8 +21,7 @@ neighbor_options options_from(const crossdock_neighbor_options* options) {
         .route = text_or(given.route, automatic_route),
         .deduplicate = given.deduplicate != 0,
         .max_message_bytes = given.max_message_bytes,
-        .executor = checked_enum<executor_kind>(given.executor,
-                                                CROSSDOCK_EXECUTOR_SHARED_MEMORY + 1, "executor"),
+        .executor = text_or(given.executor, crossdock::automatic_executor),
         .item_bytes = given.item_bytes,
         .stripe_bytes = given.stripe_bytes,
         .prepare =

@@ -4,6 +4,7 @@
 
 #include "crossdock/base/environment_mpi.hpp"
 #include "crossdock/exchange/checked_exchange_mpi.hpp"
+#include "crossdock/executor/executor_mpi.hpp"
 #include "crossdock/model/machine_mpi.hpp"
 #include "crossdock/select/choose_mpi.hpp"
 #include "crossdock/topology/discover_mpi.hpp"
@@ -69,10 +70,10 @@ rank_layout layout_of(const topology& regions, const topology& nodes) {
 
 bool shares_memory(const environment& known, const topology& nodes,
                    const neighbor_options& options) {
-    auto kind = options.executor;
-    if (kind == executor_kind::automatic && !known.executor().empty())
-        kind = parse_executor(known.executor());
-    return kind != executor_kind::persistent && nodes.num_regions() < nodes.num_ranks();
+    auto name = options.executor;
+    if (name == automatic_executor && !known.executor().empty()) name = known.executor();
+    return find_executor(name).memory != memory_use::none &&
+           nodes.num_regions() < nodes.num_ranks();
 }
 
 }  // namespace

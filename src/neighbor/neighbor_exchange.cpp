@@ -43,7 +43,7 @@ void check_rank(const communicator& comm, const plan& p) {
 std::int64_t hash_of(const context& where, const neighbor_options& all) {
     return agreement_hash(fmt::format(
         "{} {} {} {} {} {} {} {} {}", agreement_hash(where), all.max_message_bytes,
-        to_string(all.executor), all.item_bytes, all.stripe_bytes, static_cast<int>(all.prepare),
+        all.executor, all.item_bytes, all.stripe_bytes, static_cast<int>(all.prepare),
         all.measure.max_candidates, all.measure.exchanges_each, all.measure.max_lost_seconds));
 }
 

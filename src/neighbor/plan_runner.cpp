@@ -5,20 +5,22 @@
 #include <utility>
 
 #include "crossdock/base/environment_mpi.hpp"
+
 namespace crossdock {
 
 plan_runner::plan_runner(const context& where, std::shared_ptr<const plan> compiled,
                          const neighbor_options& options)
-    : where_(where), plan_(std::move(compiled)), options_(options) {
+    : where_(where),
+      plan_(std::move(compiled)),
+      options_(options),
+      kind_(&find_executor(options.executor)) {
     const int num_tags =
         (options_.stripe_bytes > 0 ? 2 : 1) * static_cast<int>(plan_->stages().size());
     forward_.first_tag = comm().reserve_tags(2 * num_tags);
     backward_.first_tag = forward_.first_tag + num_tags;
-    if (options_.executor == executor_kind::automatic) {
-        const auto& asked = comm().resource<environment>().executor();
-        if (!asked.empty()) options_.executor = parse_executor(asked);
-    }
-    if (options_.executor == executor_kind::persistent) return;
+    const auto& asked = comm().resource<environment>().executor();
+    if (options_.executor == automatic_executor && !asked.empty()) kind_ = &find_executor(asked);
+    if (kind_->memory == memory_use::none) return;
     auto& memories = comm().resource<node_memories>();
     const auto& found = memories.of(comm(), where_.nodes());
     if (found->domain().is_shared()) memory_ = found;
@@ -75,8 +77,8 @@ void plan_runner::make_runner(direction_state& one, std::shared_ptr<node_memory>
                                       stripes ? &*stripes : nullptr);
         one.kind = kind;
     }
-    one.runner =
-        std::make_unique<executor>(comm(), one.work, std::move(with), one.first_tag, item_bytes);
+    one.runner = kind_->make({comm(), one.work, std::move(with), one.first_tag, item_bytes});
+    one.item_bytes = item_bytes;
 }
 
 }  // namespace crossdock

@@ -32,7 +32,7 @@ std::vector<bench::entrant> entrants(const neighbor_options& options,
         for (const bool deduplicate : {false, true}) {
             how.deduplicate = deduplicate;
             for (const auto& executor : options.executors) {
-                how.executor = parse_executor(executor);
+                how.executor = executor;
                 all.push_back(bench::crossdock_route(route, how));
             }
         }

@@ -14,7 +14,7 @@
 
 namespace crossdock {
 
-/// @brief A stretch of a list of indices: in constant steps, or spelled out as offsets to the first.
+/// @brief Part of a list of indices: in constant steps, or as a list of offsets to the first.
 struct index_piece {
     count_t first = 0;
     count_t step = 1;
@@ -34,17 +34,18 @@ struct index_piece {
     }
 };
 
-/// @brief Indices in order, as pieces: those in constant steps take no memory each, others 4 bytes.
+/// @brief A compressed list of indices, in order.
 ///
-/// A piece ends where constant steps begin or end, and where an index is too far from the piece's first
-/// for 32 bits.
+/// It consists of pieces. Indices in constant steps take no memory each, others take 4 bytes. A
+/// piece ends where constant steps begin or end, and where the offset to its first index does not
+/// fit into 32 bits.
 ///
 ///     0 1 2 3 ... 40     2 9 4 4     100 102 104 ... 200
 ///     41 from 0, step 1  offsets     51 from 100, step 2
 class index_list {
   public:
-    /// @brief Fewer indices in constant steps are spelled out, but where they are the whole list: a
-    /// loop of their own would take longer to enter than it saves.
+    /// @brief The least indices in constant steps that become a piece, unless they are the whole
+    /// list. For fewer, entering a loop of their own takes longer than the loop saves.
     static constexpr count_t min_steady = 32;
 
     void append(count_t index) {
@@ -96,14 +97,14 @@ class index_list {
   private:
     struct stretch {
         count_t first = 0;
-        count_t step = 1;           // to the last index, where they are spelled out
+        count_t step = 1;           // between the last two indices, where they are offsets
         count_t end = 0;            // position in the list
         count_t first_offset = -1;  // in offsets_; -1 where the steps are constant
 
         bool is_steady() const noexcept { return first_offset < 0; }
     };
 
-    // Finds the piece of a position, which mostly is the one of the position before.
+    // Finds the piece that a position is in. Mostly that is the piece of the position before.
     class search {
       public:
         explicit search(const index_list& list) : list_(&list) {}
@@ -147,7 +148,7 @@ class index_list {
     std::vector<stretch> closed_;
     stretch open_;
     count_t last_ = 0;
-    count_t num_steady_ = 0;  // indices at the end in constant steps
+    count_t num_steady_ = 0;  // how many of the last indices are in constant steps
     std::vector<std::int32_t> offsets_;
 };
 

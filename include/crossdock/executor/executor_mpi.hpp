@@ -1,107 +1,84 @@
 /// @file
-/// @brief Runs a shared-memory schedule again and again, with MPI's persistent requests between domains.
+/// @brief What runs one direction of a plan, and the executors there are.
 #pragma once
 
 #include <cstddef>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "crossdock/base/communicator_mpi.hpp"
 #include "crossdock/executor/node_memory_mpi.hpp"
-#include "crossdock/executor/schedule_runner.hpp"
+#include "crossdock/executor/shared_memory_schedule.hpp"
 
 namespace crossdock {
 
-/// @brief One direction of a plan, with its buffer and requests, for items of one size.
-///
-/// Driven by data flow: a message leaves as soon as what it is made of has arrived, whatever its
-/// stage. A message whose items lie in one run of the user's array is sent from or received there.
-/// Inside a domain there are no messages, see `shared_memory_schedule`.
+/// @brief Runs one direction of a plan again and again, for items of one size.
 ///
 /// | state | legal calls | next |
 /// |---|---|---|
-/// | idle | `start` | active |
-/// | active | `test`, `wait` | `test` that returns true, `wait`: idle |
-class executor final : private background_work, private schedule_runner::sender {
+/// | idle | `start`, destruction | `start`: active |
+/// | active | `test`, `wait`, destruction | `test` that returns true, `wait`: idle |
+///
+/// An exchange that others wait for is `background_work` of the communicator. The destructor does
+/// not communicate. That of an active executor leaves its buffers to the messages under way.
+class executor {
   public:
-    /// @param comm        borrowed
-    /// @param work        shared; not changed
-    /// @param memory      of the domain that `work` was compiled for, or null if that is one rank
-    /// @param first_tag   its own tags begin here, one per stage of the plan and, if messages are split, one
-    ///                    more
-    /// @param item_bytes  bytes of an item, at least 1
-    /// @par Collective
-    /// Over the domain: waits for its ranks, and makes progress on all work meanwhile. Makes local MPI
-    /// calls only where that is one rank.
-    /// @throws error(errc::out_of_memory)  on all ranks of the domain: no shared memory left
-    executor(const communicator& comm, std::shared_ptr<const shared_memory_schedule> work,
-             std::shared_ptr<node_memory> memory, int first_tag, std::size_t item_bytes);
-    ~executor();
+    executor() = default;
     executor(const executor&) = delete;
     executor& operator=(const executor&) = delete;
+    virtual ~executor() = default;
 
     /// @brief Posts receives and sends what needs no arrival; waits for nobody.
     /// @param combine  may be empty if the shared-memory schedule combines nothing
-    void start(const void* input, void* output, combine_function combine = {});
+    virtual void start(const void* input, void* output, combine_function combine) = 0;
 
     /// @brief Makes progress; true once complete.
-    bool test();
+    virtual bool test() = 0;
 
     /// @brief Completes. Waiting yields the core.
-    void wait();
-
-    std::size_t item_bytes() const noexcept { return item_bytes_; }
-
-  private:
-    struct buffer_deleter {
-        void operator()(std::byte* buffer) const noexcept {
-            ::operator delete (buffer, std::align_val_t{exchange_buffer::alignment});
-        }
-    };
-
-    std::vector<exchange_buffer> make_buffers(const shared_memory_schedule& work);
-    const shared_memory_schedule& work() const noexcept { return runner_->work(); }
-    // Stripes of several messages may take the same way, beside a message that is not split.
-    int tag_of(const schedule_part& part) const {
-        return first_tag_ + part.stage + (part.is_stripe ? work().num_stages : 0);
-    }
-    std::size_t receive_request(std::size_t part, std::size_t half) const;
-    std::size_t send_request(std::size_t part, std::size_t half) const;
-    MPI_Request& free_request(std::size_t number);
-    void make_receive(std::size_t part, std::size_t half);
-    void make_send(std::size_t part, std::size_t half);
-    void bind(const void* input, void* output);
-
-    void start_receives(std::size_t first, std::size_t end);
-    void send(std::size_t part) override;
-    void advance();
-    void take_arrived(decltype(&MPI_Testsome) find_some);
-    void poll();
-    void progress() override;
-    void finish();
-
-    communicator comm_;
-    std::shared_ptr<node_memory> memory_;
-    std::unique_ptr<std::byte, buffer_deleter> private_buffer_;  // where no memory is shared
-    std::byte* own_buffer_ = nullptr;
-    int first_tag_;
-    std::size_t item_bytes_;
-    MPI_Datatype item_ = MPI_DATATYPE_NULL;
-    std::unique_ptr<schedule_runner> runner_;
-
-    // Receives in sections of one half, of the other, in place; then sends, as many for each half.
-    std::vector<MPI_Request> requests_;
-    std::size_t num_section_receives_;
-    std::size_t num_receives_;
-    bool must_match_in_order_;
-    std::size_t num_receive_requests_;
-    std::vector<int> completed_;
-
-    const void* input_ = nullptr;
-    void* output_ = nullptr;
-    bool is_active_ = false;
-    bool has_posted_ = false;
-    bool is_registered_ = false;
+    virtual void wait() = 0;
 };
+
+/// @brief What an executor is made from.
+struct executor_setup {
+    const communicator& comm;
+    /// What this rank does in an exchange; not changed.
+    std::shared_ptr<const shared_memory_schedule> work;
+    /// Of the domain that `work` was compiled for, or null if that is one rank.
+    std::shared_ptr<node_memory> memory;
+    /// Its own tags begin here: one for each stage of the plan, twice as many if messages are
+    /// split.
+    int first_tag = 0;
+    /// Bytes of an item, at least 1.
+    std::size_t item_bytes = 1;
+};
+
+/// @brief Whether the ranks of a node are one domain, or each is one for itself.
+enum class memory_use {
+    none,         ///< every rank for itself
+    if_possible,  ///< ranks share memory if they can and there is enough of it
+    required,     ///< as above, but set-up fails on all ranks where there is not enough
+};
+
+/// @brief An entry of the registry of executors.
+struct executor_description {
+    std::string name;     ///< "persistent"
+    std::string summary;  ///< one line
+    memory_use memory;    ///< what the schedules that it runs are compiled for
+    /// @par Collective
+    /// Over the domain: waits for its ranks, and makes progress on all work meanwhile. In a domain
+    /// of one rank it makes local calls of MPI only.
+    /// @throws error(errc::out_of_memory)  on all ranks of the domain: no shared memory left
+    std::unique_ptr<executor> (*make)(const executor_setup& setup);
+};
+
+/// @brief All executors.
+const std::vector<executor_description>& registered_executors();
+
+/// @brief The executor with a given name.
+/// @throws error(errc::invalid_argument)  there is none; the text lists the names
+const executor_description& find_executor(std::string_view name);
 
 }  // namespace crossdock

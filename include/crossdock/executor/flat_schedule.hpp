@@ -10,19 +10,21 @@
 
 namespace crossdock {
 
-/// @brief The tasks of a shared-memory schedule, flat: arrays in the order in which an exchange reads them.
+/// @brief A shared-memory schedule's tasks in flat arrays, in the order in which an exchange reads
+/// them.
 ///
-/// Where ranks take turns on a core, the caches are cold at every exchange. What then counts is how
-/// many lines it reads beside the items: here one for each step, and half of one for each task.
+/// Where several ranks share a core, an exchange finds the caches cold. Its time then depends on
+/// the number of cache lines that it reads besides the items. Here that is one line for each step,
+/// and half a line for each task.
 ///
 ///     shared_memory_schedule   task 0: copies a, b        task 1: awaits s, copies c
-///     program   tasks    0 | 1             each with its ranges
-///               steps    a b | c
-///               awaited  | s
+///     flat_schedule  tasks     0 | 1                      each with its ranges
+///                    steps     a b | c
+///                    awaited   | s
 ///
-/// Refers to the shared-memory schedule's lists.
+/// It refers to the lists of the shared-memory schedule.
 struct flat_schedule {
-    /// @brief Places in an array: in constant steps, or as offsets to the first.
+    /// @brief Indices in an array: in constant steps, or as offsets to the first.
     struct index_run {
         count_t first = 0;
         count_t step = 1;
@@ -36,19 +38,17 @@ struct flat_schedule {
         index_run from;
         index_run to;
         count_t size = 0;
-        int from_buffer = no_buffer;
-        int combining = -1;  ///< in `combining_steps`, or -1: nothing else counts then
+        buffer_number from_buffer = no_buffer;
+        /// An index into `combining_steps`, or -1. If it is one, it alone says what to do.
+        int combining = -1;
     };
     static_assert(sizeof(step) == 64);
 
     /// @brief As `schedule_task`, with ranges of steps and of awaited sections.
     struct task {
-        task_purpose purpose = task_purpose::output;
-        bool is_foreign = false;   ///< waits for other ranks of the domain
+        [[no_unique_address]] task_target target;  // the next two use its padding
+        bool is_foreign = false;                   ///< waits for other ranks of the domain
         bool sends_alone = false;  ///< fills a part of this rank that waits for nothing else
-        int to_buffer = no_buffer;
-        int number = 0;
-        int sender = -1;
         int first_step = 0;
         int end_step = 0;
         int first_awaited = 0;
@@ -58,8 +58,8 @@ struct flat_schedule {
 
     /// @brief What `schedule_part` says of when a part may be sent.
     struct sent_part {
-        int buffer = 0;
-        int counter = -1;
+        buffer_number buffer;
+        counter_number counter = no_counter;
         int num_contributors = 0;
         bool is_after_previous = false;
     };
@@ -71,7 +71,7 @@ struct flat_schedule {
     std::vector<step> steps;
     std::vector<const copy_step*> combining_steps;
     std::vector<section_reference> awaited;
-    std::vector<sent_part> sends;
+    index_vector<send_number, sent_part> sends;
 
   private:
     void add(const copy_step& from);

@@ -17,12 +17,12 @@ namespace crossdock {
 
 /// @brief The ranks of a communicator that share memory with this one, and that memory.
 ///
-/// It grows where that is needed, and what is given back is used again: there are few windows however
-/// many exchanges are set up.
+/// The memory is MPI windows. A window is added when the free memory does not suffice. Memory that
+/// is given back is used again, so windows are few, however many exchanges are set up.
 class node_memory {
   public:
     /// @param whole  the communicator that is divided
-    /// @param node   its ranks that are this domain, in the same order; closed by `close()`
+    /// @param node   the ranks of this domain, in the order of `whole`; closed by `close()`
     /// @par Collective
     /// Yes, over the domain; blocks.
     node_memory(const communicator& whole, communicator node);
@@ -31,18 +31,18 @@ class node_memory {
     const communicator& comm() const noexcept { return comm_; }
     const memory_domain& domain() const noexcept { return domain_; }
 
-    /// @brief Memory of each rank that all of them can use.
-    /// @param bytes       for this rank; may differ
+    /// @brief Allocates memory of each rank that all of them can use.
+    /// @param bytes       for this rank; may differ between ranks
     /// @param initialize  called with this rank's memory before others know of it
     /// @return the memory of each, by number; aligned to 64 bytes
     /// @par Collective
     /// Yes, over the domain; waits, and makes progress on all work meanwhile.
     /// @throws error(errc::out_of_memory)  on all ranks of the domain
-    std::vector<std::byte*> share(std::size_t bytes,
-                                  const std::function<void(std::byte*)>& initialize);
+    index_vector<buffer_number, std::byte*> share(
+        std::size_t bytes, const std::function<void(std::byte*)>& initialize);
 
     /// @brief Gives this rank's memory back, from which others may still read.
-    /// @param is_unused  asked later, when memory is wanted
+    /// @param is_unused  whether all have read it; called later, when memory is wanted
     void give_back(std::byte* own, std::function<bool()> is_unused);
 
     /// @par Collective
@@ -66,15 +66,15 @@ class node_memory {
     void reuse_returned();
     void grow_by(std::size_t own_bytes);
     void grow(std::size_t bytes);
-    std::byte* address(int number, std::size_t window, std::size_t first) const {
-        return windows_[window].pieces()[static_cast<std::size_t>(number)] + first;
+    std::byte* address(buffer_number of, std::size_t window, std::size_t first) const {
+        return windows_[window].pieces()[static_cast<std::size_t>(of.value())] + first;
     }
 
     communicator comm_;
     memory_domain domain_;
     std::vector<shared_window> windows_;
     std::size_t own_bytes_ = 0;  // in all windows
-    std::vector<range> free_;    // neighbors are joined
+    std::vector<range> free_;    // adjacent ranges are joined
     std::vector<range> taken_;
     std::vector<returned_range> returned_;
 };
@@ -84,14 +84,16 @@ class node_memories final : public communicator_resource {
   public:
     explicit node_memories(const communicator&) {}
 
-    /// @brief The memory of this rank's domain: the ranks that can share memory with it and, if that is
-    /// given, are in the same region of `nodes`.
+    /// @brief The memory of this rank's domain.
+    ///
+    /// The domain is the ranks that can share memory with this one. If `nodes` is given, only those
+    /// in the same region of it belong to the domain.
     /// @par Collective
     /// Yes, over `comm`; blocks where it is asked for the first time.
     const std::shared_ptr<node_memory>& of(const communicator& comm,
                                            const std::optional<topology>& nodes);
 
-    /// @brief The topology whose regions are the domains that `one` is of.
+    /// @brief The topology whose regions are the domains; `one` is the memory of one of them.
     /// @param one  an answer of `of`
     /// @par Collective
     /// Yes, over `comm`; blocks where it is asked for the first time.

@@ -1,5 +1,6 @@
 /// @file
-/// @brief Runs the tasks of a shared-memory schedule again and again, in step with the other ranks of the domain.
+/// @brief Runs the tasks of a shared-memory schedule, synchronized with the other ranks of the
+/// domain.
 #pragma once
 
 #include <atomic>
@@ -14,42 +15,46 @@
 
 namespace crossdock {
 
-/// @brief A buffer in memory: words that ranks tell each other by, and slots for items.
+/// @brief A rank's shared memory: ready flags and arrival counters, and slots for items.
 ///
-/// Exchanges are numbered from 1; a number is an *epoch*. Items of odd and even epochs lie in
-/// two halves, so that one exchange can begin while others still read what came in the last.
+/// Exchanges are numbered from 1; a number is an *epoch*. The buffer has two halves, for the items
+/// of odd and of even epochs. So a rank can begin an exchange while others still read the items of
+/// the last one.
 ///
-/// | word | written by | says |
+/// | word | written by | holds |
 /// |---|---|---|
 /// | finished | its rank | the last epoch that it has finished |
 /// | receivable | its rank | the last epoch whose items others may receive here |
 /// | read[b] | reader b | the last epoch whose items b has read or sent from here |
-/// | section[s] | its rank, or who receives it | the last epoch in which section s is readable |
-/// | arrival counter[g][half] | contributors | how often anyone has filled its share, in all epochs |
+/// | section[s] | its rank, or the receiver | the last epoch in which section s is readable |
+/// | arrival counter[g][half] | contributors | how many shares were filled, in all epochs |
 ///
-/// A word is written after what it speaks of (release) and read before it (acquire).
+/// A word is stored (release) after the items that it is about are written. It is loaded (acquire)
+/// before they are read.
 class exchange_buffer {
   public:
     using word = std::atomic<std::uint64_t>;
     static_assert(word::is_always_lock_free);
 
     exchange_buffer() = default;
-    /// @brief One that is made, or one that another rank has made.
+    /// @brief The buffer that `make` has made at an address, here or on another rank.
     explicit exchange_buffer(std::byte* memory) : memory_(memory) {}
 
     static constexpr std::size_t alignment = 64;
     static std::size_t size_bytes(const shared_memory_schedule& work, std::size_t item_bytes);
 
-    /// @brief Makes one in memory that nobody else looks at yet.
+    /// @brief Makes a buffer in memory that nobody else looks at yet.
     static exchange_buffer make(std::byte* memory, const shared_memory_schedule& work,
                                 std::size_t item_bytes);
 
     word& finished() const { return line(0); }
     word& receivable() const { return line(1); }
-    word& read(int buffer) const { return line(2 + buffer); }
-    word& section(int number) const { return line(2 + head().num_buffers + number); }
-    word& counter(int number, std::size_t half) const {
-        return line(2 + head().num_buffers + head().num_sections + 2 * number +
+    word& read(buffer_number reader) const { return line(2 + reader.value()); }
+    word& section(section_number number) const {
+        return line(2 + head().num_buffers + number.value());
+    }
+    word& counter(counter_number number, std::size_t half) const {
+        return line(2 + head().num_buffers + head().num_sections + 2 * number.value() +
                     static_cast<int>(half));
     }
     std::byte* slots(std::size_t half) const {
@@ -70,7 +75,7 @@ class exchange_buffer {
     static std::size_t half_bytes(const shared_memory_schedule& work, std::size_t item_bytes);
 
     buffer_head& head() const { return *reinterpret_cast<buffer_head*>(memory_); }
-    // Each word has a line for itself, so that no rank waits for another's word.
+    // Each word has a cache line of its own, so that ranks do not contend for lines.
     word& line(int number) const {
         return *reinterpret_cast<word*>(memory_ + static_cast<std::size_t>(number) * alignment);
     }
@@ -78,20 +83,21 @@ class exchange_buffer {
     std::byte* memory_ = nullptr;
 };
 
-/// @brief One rank's part in the exchanges of a shared-memory schedule, but for the messages between domains.
+/// @brief Runs one rank's schedule, except for the messages between domains.
 ///
 /// | state | legal calls | next |
 /// |---|---|---|
 /// | idle | `begin` | active |
 /// | active | `advance`, `note_received`, … | `end`: idle |
 ///
-/// Never waits: what cannot be done yet is done by a later `advance`.
+/// It never waits: what cannot be done yet is done by a later `advance`.
 class schedule_runner {
   public:
-    /// @brief Takes a part that is to be sent now.
+    /// @brief What sends parts to other domains.
     class sender {
       public:
-        virtual void send(std::size_t part) = 0;
+        /// @brief Starts to send a part; all of its items are there.
+        virtual void send(send_number part) = 0;
 
       protected:
         ~sender() = default;
@@ -99,22 +105,22 @@ class schedule_runner {
 
     /// @param buffers  of all ranks of the domain, by number
     schedule_runner(std::shared_ptr<const shared_memory_schedule> work,
-                    std::vector<exchange_buffer> buffers, std::size_t item_bytes);
+                    index_vector<buffer_number, exchange_buffer> buffers, std::size_t item_bytes);
 
     const shared_memory_schedule& work() const noexcept { return *work_; }
     const exchange_buffer& own_buffer() const { return own_buffer_; }
 
     void begin(const std::byte* input, std::byte* output, combine_function combine);
 
-    /// @brief Whether parts may be received into sections: their readers have read what came two
-    /// exchanges ago.
+    /// @brief Whether parts may be received into sections: all readers have read the items that
+    /// came two exchanges ago.
     bool may_receive();
-    /// @brief A part is there that is received into a section.
-    void note_received(std::size_t part);
-    /// @brief All of them are there.
+    /// @brief Says that a part has been received into its section.
+    void note_received(receive_number part);
+    /// @brief Says so of all parts that are received into sections.
     void note_all_received();
 
-    /// @brief Does what can be done; `to` gets each part once, those of one message in order.
+    /// @brief Does what can be done. `to` gets each part once, and those of one message in order.
     void advance(sender& to);
 
     /// @brief Whether others, or messages, wait for something that this rank still has to do.
@@ -122,18 +128,18 @@ class schedule_runner {
         return left_.num_duties > 0 || left_.num_unsent > 0 || !left_.is_receivable ||
                (left_.num_unreceived > 0 && receives_for_others_);
     }
-    /// @brief Whether something waits for other ranks of the domain, so that no message tells when it
-    /// can be done.
+    /// @brief Whether something here waits for other ranks of the domain. Then no message tells
+    /// when it can be done.
     bool awaits_domain() const noexcept {
         return left_.num_foreign > 0 || left_.num_counted > 0 || !left_.is_receivable;
     }
-    /// @brief Everything is done; parts that were handed to the sender may still be under way.
+    /// @brief Whether everything is done. Parts that the sender got may still be under way.
     bool is_done() const noexcept {
         return left_.num_tasks == 0 && left_.num_unsent == 0 && left_.num_unreceived == 0 &&
                left_.is_receivable;
     }
 
-    /// @brief Tells the others that this rank is through.
+    /// @brief Tells the others that this rank has finished the exchange.
     /// @pre `is_done()`, and all parts have been sent
     void end();
 
@@ -141,12 +147,12 @@ class schedule_runner {
     std::size_t half() const noexcept { return epoch_ & half_mask_; }
     /// @brief Where a part lies that is not in place.
     std::byte* address(const schedule_part& part, std::size_t half) const {
-        return slots(part.buffer, half) + static_cast<std::size_t>(part.index) * item_bytes_;
+        return slots(part.buffer, half) + static_cast<std::size_t>(part.slot.value()) * item_bytes_;
     }
     std::size_t num_halves() const noexcept { return half_mask_ + 1; }
 
-    /// @brief A question that may be asked when this object is gone: whether all readers have read
-    /// everything, so that the buffer can be given away.
+    /// @brief A function that says whether all readers have read everything, so that the buffer can
+    /// be used for something else. It may be called when this object is gone.
     std::function<bool()> read_check() const;
 
   private:
@@ -155,12 +161,12 @@ class schedule_runner {
         int number;
         int next_awaited;  // those before are readable
     };
-    // What is to be done in an exchange.
+    // How much is to be done in an exchange.
     struct agenda {
         int num_tasks = 0;
-        int num_duties = 0;   // of the tasks: for others or for messages
-        int num_foreign = 0;  // of the tasks
-        int num_counted = 0;  // parts that others fill, too
+        int num_duties = 0;   // of the tasks: those that others, or messages, wait for
+        int num_foreign = 0;  // of the tasks: those that wait for others
+        int num_counted = 0;  // parts to be sent that others fill too
         int num_unsent = 0;
         int num_unreceived = 0;
         bool readers_are_finished = true;
@@ -169,11 +175,9 @@ class schedule_runner {
     // Of a part that is sent.
     enum part_state : char { is_contributed = 1, is_sent = 2 };
 
-    const exchange_buffer& buffer(int number) const {
-        return buffers_[static_cast<std::size_t>(number)];
-    }
-    std::byte* slots(int number, std::size_t half) const {
-        return slots_[half * buffers_.size() + static_cast<std::size_t>(number)];
+    const exchange_buffer& buffer(buffer_number number) const { return buffers_[number]; }
+    std::byte* slots(buffer_number number, std::size_t half) const {
+        return slots_[half * buffers_.size() + static_cast<std::size_t>(number.value())];
     }
     bool is_finished(std::uint64_t epoch) const { return epoch + 2 >= epoch_; }
     bool readers_are_finished();
@@ -184,12 +188,12 @@ class schedule_runner {
     void look_at_pending(sender& to);
     void run(const flat_schedule::task& task) const;
     void complete(const flat_schedule::task& task, sender& to);
-    bool has(part_state state, std::size_t part) const { return (parts_[part] & state) != 0; }
-    bool is_filled(std::size_t part) const;
-    void send_if_filled(std::size_t part, sender& to);
-    void send_part(std::size_t part, sender& to);
+    bool has(part_state state, send_number part) const { return (parts_[part] & state) != 0; }
+    bool is_filled(send_number part) const;
+    void send_if_filled(send_number part, sender& to);
+    void send_part(send_number part, sender& to);
 
-    // In the order in which an exchange uses them: where the caches are cold, lines count.
+    // In the order in which an exchange uses them. The caches may be cold, so lines count.
     std::shared_ptr<const shared_memory_schedule> work_;
     bool receives_for_others_;
     bool has_looked_ = true;  // at every task
@@ -201,8 +205,8 @@ class schedule_runner {
     std::byte* output_ = nullptr;
     std::size_t item_bytes_;
     piece_copy copy_;
-    std::vector<char> parts_;  // states by part that is sent
-    std::vector<exchange_buffer> buffers_;
+    index_vector<send_number, char> parts_;  // states
+    index_vector<buffer_number, exchange_buffer> buffers_;
     exchange_buffer own_buffer_;
     std::vector<std::byte*> slots_;  // of all buffers in one half, then in the other
     flat_schedule program_;

@@ -5,18 +5,17 @@
 #include <cstdint>
 #include <vector>
 
+#include "crossdock/executor/schedule_indices.hpp"
 #include "crossdock/executor/task_graph.hpp"
 
 namespace crossdock {
 
-/// @brief Stands for the user's arrays, where otherwise a buffer's number stands.
-inline constexpr int no_buffer = -1;
-
 /// @brief Values that go from one array to one other.
 ///
-/// The list's indices are in the user's array, or slots of a buffer once the offset is added.
+/// The list's indices are in the user's array. Where a buffer takes that array's place, they are
+/// slots of the buffer once the offset is added.
 struct copy_step {
-    int from_buffer = no_buffer;
+    buffer_number from_buffer = no_buffer;
     count_t from_offset = 0;
     count_t to_offset = 0;
     bool combines = false;
@@ -25,8 +24,8 @@ struct copy_step {
 
 /// @brief A section of a buffer: the slots that become readable together.
 struct section_reference {
-    int buffer = 0;
-    int section = 0;
+    buffer_number buffer;
+    section_number section;
 
     friend bool operator==(const section_reference&, const section_reference&) = default;
 };
@@ -39,12 +38,52 @@ enum class task_purpose : std::uint8_t {
     section,       ///< makes a section of this rank's buffer readable
 };
 
+/// @brief Where a task's values go, and what it tells the others when they are there.
+class task_target {
+  public:
+    /// @brief The user's output.
+    task_target() = default;
+
+    static task_target own_part(buffer_number here, send_number part) {
+        return {task_purpose::own_part, here, part.value(), no_buffer};
+    }
+    /// @param buffer   where the part lies
+    /// @param counter  of that buffer
+    /// @param sender   who sends the part, or `no_buffer` if that is the buffer's rank
+    static task_target foreign_part(buffer_number buffer, counter_number counter,
+                                    buffer_number sender) {
+        return {task_purpose::foreign_part, buffer, counter.value(), sender};
+    }
+    static task_target section(buffer_number here, section_number number) {
+        return {task_purpose::section, here, number.value(), no_buffer};
+    }
+
+    task_purpose purpose() const noexcept { return purpose_; }
+    /// @brief `no_buffer` for the output.
+    buffer_number buffer() const noexcept { return buffer_; }
+
+    /// @pre the purpose is `own_part`
+    send_number part() const noexcept { return send_number(number_); }
+    /// @pre the purpose is `foreign_part`
+    counter_number counter() const noexcept { return counter_number(number_); }
+    /// @brief Who sends a foreign part, or `no_buffer` if that is the buffer's rank.
+    buffer_number sender() const noexcept { return sender_; }
+    /// @pre the purpose is `section`
+    section_number section() const noexcept { return section_number(number_); }
+
+  private:
+    task_target(task_purpose purpose, buffer_number buffer, int number, buffer_number sender)
+        : buffer_(buffer), number_(number), sender_(sender), purpose_(purpose) {}
+
+    buffer_number buffer_ = no_buffer;
+    int number_ = 0;  // of what the purpose says
+    buffer_number sender_ = no_buffer;
+    task_purpose purpose_ = task_purpose::output;
+};
+
 /// @brief Steps that are done in their order once all awaited sections are readable.
 struct schedule_task {
-    task_purpose purpose = task_purpose::output;
-    int to_buffer = no_buffer;
-    int number = 0;   ///< of the part, of the arrival counter in the buffer, or of the section
-    int sender = -1;  ///< of a foreign part, if it is not the buffer's rank
+    task_target target;
     std::vector<copy_step> steps;
     std::vector<section_reference> awaited;
 };
@@ -55,47 +94,58 @@ struct schedule_part {
     int stage = 0;
     count_t num_items = 0;
     bool is_in_place = false;
-    bool is_stripe = false;  ///< of a message that is split over several ranks
-    int buffer = 0;          ///< whose it is
-    count_t index = 0;       ///< in the user's array if `is_in_place`, else a slot of the buffer
-    int section = -1;        ///< of one that is received and is not in place: in the buffer
-    int counter =
-        -1;  ///< of one that is sent: counts those who fill it, unless the sender alone does
-    int num_contributors = 0;  ///< of one that is sent: ranks that fill it
-    bool is_after_previous =
-        false;  ///< may be sent once the part before it is: they match in order
+    /// The message is split over several ranks.
+    bool is_stripe = false;
+    /// In which it lies, unless it is in place.
+    buffer_number buffer;
+    /// Its first slot in the buffer, unless it is in place.
+    slot_number slot;
+    /// Its first index in the user's array, if it is in place.
+    count_t array_index = 0;
+    /// Of the buffer; of a part that is received and is not in place.
+    section_number section = no_section;
+    /// Of the buffer; counts the ranks that fill a part which is sent, unless its sender alone
+    /// does.
+    counter_number counter = no_counter;
+    /// The ranks that fill a part which is sent.
+    int num_contributors = 0;
+    /// It may be sent once the part before it is: they match in order.
+    bool is_after_previous = false;
+
+    friend bool operator==(const schedule_part&, const schedule_part&) = default;
 };
 
 /// @brief What one rank does in an exchange: immutable data, without any reference to MPI.
 ///
-/// The ranks of a domain share memory. Each has a *buffer*, which the others can read and write; its
-/// slots are the items that arrive, then those that depart. Between ranks of a domain nothing is
-/// sent:
+/// The ranks of a domain share memory. Each has a *buffer*, which the others can read and write.
+/// Its first slots hold the items that arrive, the others those that depart. Between ranks of a
+/// domain nothing is sent:
 ///
-/// - what one rank has and others need is in a *section* of its buffer: a part that came from outside,
-///   or copies of its own items. Who needs it reads it there, however many hops the plan takes.
-/// - what a rank's own items add to a part that another rank sends is written there at once. A
+/// - What one rank has and others need is in a *section* of its buffer: a part that came from
+///   outside, or copies of its own items. Each reader reads it there, however many hops the plan
+///   takes.
+/// - What a rank's own items add to a part that another rank sends is written there at once. An
 ///   *arrival counter* counts who has done so.
 ///
-/// A message between domains that is split into stripes lies in the buffers of its own ranks. The ranks
-/// that carry a stripe send from there, or receive there.
+/// A message between domains may be split into stripes. It then lies in the buffers of its own
+/// source and destination. The ranks that carry a stripe send it from there, or receive it there.
 ///
-///     2 domains of 2, three_step, rank 0's item a to ranks 2 and 3, whose region rank 1 speaks with
+///     2 domains of 2, three_step, rank 0's item a to ranks 2 and 3; rank 1 leads its region
 ///         rank 0   writes a into the part that rank 1 sends, and counts up its arrival counter
 ///         rank 1   sends it
 ///         rank 3   receives it into section 0 of its buffer; copies it to its slot
 ///         rank 2   awaits section 0 of rank 3's buffer; copies it to its slot
 struct shared_memory_schedule {
     int num_buffers = 1;
-    int here = 0;  ///< number of the own buffer
+    buffer_number here;  ///< the own buffer
     int num_stages = 0;
-    std::vector<schedule_part>
-        receives;  ///< those in sections first, in the order in which they match
-    std::vector<schedule_part> sends;
+    /// Those in sections first, in the order in which they match.
+    index_vector<receive_number, schedule_part> receives;
+    index_vector<send_number, schedule_part> sends;
     std::vector<schedule_task> tasks;
-    std::vector<int> readers;  ///< others that use the items of the own buffer, ascending
-    std::vector<int> owners;   ///< others of whose buffers this rank uses items, ascending
-    std::size_t num_section_receives = 0;
+    std::vector<buffer_number> readers;  ///< others that use the items of the own buffer, ascending
+    std::vector<buffer_number> owners;  ///< others of whose buffers this rank uses items, ascending
+    int num_section_receives = 0;       ///< of `receives`, those in sections
     bool has_foreign_receivers = false;  ///< others receive into the own buffer
     int num_sections = 0;
     int num_received_sections = 0;  ///< the first of the sections: this rank receives them

@@ -1,5 +1,5 @@
 /// @file
-/// @brief A plan turned into messages, what fills them, and what they are for.
+/// @brief A plan as a graph of messages, and of the tasks that fill them and use them.
 #pragma once
 
 #include <vector>
@@ -11,10 +11,10 @@
 
 namespace crossdock {
 
-/// @brief A message and its place among the arrived or the departing items.
+/// @brief A message, and its items among all arrived or departing items.
 struct graph_message {
     rank_t peer = 0;
-    int stage = 0;  ///< counts up in the direction of the graph
+    int stage = 0;  ///< ascending in the direction of the graph
     count_t first_item = 0;
     count_t num_items = 0;
     /// Where the message lies in the user's own array, if it can be sent from or received there.
@@ -26,10 +26,11 @@ struct graph_message {
     bool is_in_place() const noexcept { return in_place_index >= 0; }
 };
 
-/// @brief Fills one departing message or a part of the output, once what it reads has arrived.
+/// @brief Fills one departing message or a part of the output, once the items that it reads have
+/// arrived.
 ///
-/// The four lists are done in this order; a slot that several values go to is first copied to and
-/// then combined into.
+/// The four lists are done in this order. Where several values go to one slot, the first is copied
+/// and the others are combined into it.
 struct graph_task {
     copy_list copy_input;
     copy_list copy_arrived;
@@ -47,7 +48,7 @@ struct graph_task {
 ///
 ///     input --tasks--> departing ==messages==> arrived --tasks--> departing or output
 ///
-/// `fills[i]` fills outgoing message i. `outputs` fill the output; those that combine do so in their
+/// `fills[i]` fills outgoing message i. `outputs` fill the output; those that combine run in their
 /// order.
 struct task_graph {
     std::vector<graph_message> incoming;  ///< by stage, and by first item
@@ -61,9 +62,9 @@ struct task_graph {
 
 /// @brief Items to slots: input is the local array, output the slots.
 /// @param domain  the ranks that share memory with the plan's
-/// @param stripes   null if no message is split; it is used in this call only
+/// @param stripes  null if no message is split; it is used in this call only
 /// @par Complexity
-/// Linear in the plan, but for a binary search per item that is forwarded.
+/// Linear in the plan, and a binary search for each item that is forwarded.
 task_graph forward_task_graph(const plan& p, const memory_domain& domain,
                               const stripe_rule* stripes = nullptr);
 
@@ -74,7 +75,7 @@ task_graph forward_task_graph(const plan& p, const memory_domain& domain,
 task_graph reverse_task_graph(const plan& p, const memory_domain& domain,
                               const stripe_rule* stripes = nullptr);
 
-/// @brief The incoming message that an arrived item is in; remembers the last answer.
+/// @brief Finds the incoming message that an arrived item is in. It remembers the last answer.
 class message_finder {
   public:
     explicit message_finder(const std::vector<graph_message>& incoming) : incoming_(incoming) {}

@@ -4,25 +4,13 @@
 
 #include <cstddef>
 #include <string>
-#include <string_view>
 
 #include "crossdock/select/route_trials.hpp"
 
 namespace crossdock {
 
-/// @brief What runs a plan.
-enum class executor_kind {
-    automatic,      ///< `shared_memory` where ranks share memory and enough of it is left
-    persistent,     ///< MPI's persistent requests for every message
-    shared_memory,  ///< ranks that share memory read and write each other's items; requests elsewhere
-};
-
-/// @brief "auto", "persistent" or "shared_memory".
-const char* to_string(executor_kind kind) noexcept;
-
-/// @brief The kind with a given name.
-/// @throws error(errc::invalid_argument)  there is none; the text lists the names
-executor_kind parse_executor(std::string_view name);
+/// @brief The executor that stands for the one that suits.
+inline constexpr const char* automatic_executor = "auto";
 
 /// @brief Which directions of a neighbor exchange are made ready when it is made.
 ///
@@ -44,8 +32,10 @@ struct neighbor_options {
     /// Longer messages are sent in parts of at most this many bytes, but at least one item; 0 is
     /// the default.
     std::size_t max_message_bytes = std::size_t{1} << 30;
-    /// `automatic` may be overruled by the environment variable CROSSDOCK_EXECUTOR.
-    executor_kind executor = executor_kind::automatic;
+    /// What runs the plan: a name of `registered_executors`. "persistent": MPI's persistent requests for every
+    /// message. "shared_memory": ranks that share memory read and write each other's items. "auto": what
+    /// CROSSDOCK_EXECUTOR says, and else "shared_memory" where ranks share memory and enough of it is left.
+    std::string executor = automatic_executor;
     /// Bytes of the items that exchanges are made ready for, such as 4 for `float`; 0 is the default.
     std::size_t item_bytes = 8;
     /// A message between nodes is split over the ranks of its two nodes, so that each carries at least

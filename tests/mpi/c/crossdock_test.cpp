@@ -409,7 +409,7 @@ TEST(Options, HaveTheDefaultsOfCpp) {
     EXPECT_EQ(options.size, sizeof options);
     EXPECT_EQ(options.route, nullptr);
     EXPECT_EQ(options.deduplicate, 1);
-    EXPECT_EQ(options.executor, CROSSDOCK_EXECUTOR_AUTO);
+    EXPECT_EQ(options.executor, nullptr);
     EXPECT_EQ(options.max_message_bytes, 0u);
     EXPECT_EQ(options.item_bytes, 0u);
     EXPECT_EQ(options.stripe_bytes, 0u);
@@ -668,7 +668,7 @@ TEST_F(Communication, EveryRouteCarriesItemsForwardAndHome) {
             options.deduplicate = deduplicate;
             options.max_message_bytes = 64;
             options.executor =
-                deduplicate != 0 ? CROSSDOCK_EXECUTOR_SHARED_MEMORY : CROSSDOCK_EXECUTOR_PERSISTENT;
+                deduplicate != 0 ? "shared_memory" : "persistent";
             options.stripe_bytes = 8;
             options.prepare = prepare;
             crossdock_context* with_nodes = nullptr;
@@ -735,7 +735,7 @@ struct older_options {
     size_t size = sizeof(older_options);
     const char* route = "three_step";
     int deduplicate = 0;
-    int executor = CROSSDOCK_EXECUTOR_PERSISTENT;
+    const char* executor = "persistent";
 };
 static_assert(offsetof(older_options, executor) == offsetof(crossdock_neighbor_options, executor));
 

@@ -69,7 +69,7 @@ TEST_F(AutomaticRoute, IsTheOneThatIsChosenOffline) {
             context where(comm, each);
             if (m) where = where.with_machine(*m);
             if (turn % 3 == 0) where = where.with_nodes(each);
-            if (turn % 4 == 0) options.executor = executor_kind::persistent;
+            if (turn % 4 == 0) options.executor = "persistent";
             const auto& nodes = where.nodes() ? *where.nodes() : shared;
             estimate_options how;
             how.travel.shares_memory = turn % 4 != 0 && nodes.num_regions() < num_ranks();
@@ -156,7 +156,7 @@ TEST_F(AutomaticRoute, FailsOnAllRanksWhereArgumentsDiffer) {
     const auto machines = where.with_machine(load_machine(is_first ? "quartz" : "lassen"));
     const auto one_machine = is_first ? machines : where;
     neighbor_options executors;
-    if (is_first) executors.executor = executor_kind::persistent;
+    if (is_first) executors.executor = "persistent";
     for (int round = 0; round < 2;
          ++round) {  // the second time all is known that is asked for once
         expect_refused(machines, "auto", {});

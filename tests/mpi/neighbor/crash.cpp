@@ -34,7 +34,7 @@ int main(int argc, char** argv) {
     const auto patterns = test::all_to_all_pattern(comm.num_ranks());
     const auto& own = patterns[static_cast<std::size_t>(comm.rank())];
     neighbor_exchange halo(context(comm, topology::one_region(comm.num_ranks())), own,
-                           {.route = "three_step", .executor = executor_kind::shared_memory});
+                           {.route = "three_step", .executor = "shared_memory"});
     const std::vector<std::int64_t> items(static_cast<std::size_t>(own.num_items));
     std::vector<std::int64_t> slots(static_cast<std::size_t>(own.num_slots));
     for (int exchange = 0;; ++exchange) {

@@ -94,7 +94,7 @@ class MeasuredRoute : public testing::Test {
 };
 
 TEST_F(MeasuredRoute, EachCandidateIsTheFastestOnce) {
-    for (const auto executor : {executor_kind::persistent, executor_kind::automatic}) {
+    for (const auto executor : {"persistent", "auto"}) {
         options.executor = executor;
         const auto names = names_of_candidates();
         ASSERT_EQ(names.size() > 1, num_ranks() > 2);

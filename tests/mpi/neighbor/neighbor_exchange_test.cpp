@@ -120,18 +120,18 @@ class Neighbor : public testing::Test {
 // Who shares memory: ranks of which nodes, or nobody.
 struct sharing {
     const char* name;
-    executor_kind executor;
+    std::string executor;
     std::function<region_t(rank_t)> node_of;  // empty: all ranks are of one node
     std::size_t stripe_bytes = 0;
 };
 
 const std::array all_sharings{
-    sharing{"persistent", executor_kind::persistent, {}},
-    sharing{"all", executor_kind::shared_memory, {}},
-    sharing{"pairs", executor_kind::shared_memory, [](rank_t rank) { return rank / 2; }},
-    sharing{"first_alone", executor_kind::automatic, [](rank_t rank) { return rank == 0 ? 0 : 1; }},
-    sharing{"alternating", executor_kind::automatic, [](rank_t rank) { return rank % 2; }},
-    sharing{"stripes", executor_kind::automatic, [](rank_t rank) { return rank % 3; }, 16}};
+    sharing{"persistent", "persistent", {}},
+    sharing{"all", "shared_memory", {}},
+    sharing{"pairs", "shared_memory", [](rank_t rank) { return rank / 2; }},
+    sharing{"first_alone", "auto", [](rank_t rank) { return rank == 0 ? 0 : 1; }},
+    sharing{"alternating", "auto", [](rank_t rank) { return rank % 2; }},
+    sharing{"stripes", "auto", [](rank_t rank) { return rank % 3; }, 16}};
 
 class NeighborSharing : public Neighbor, public testing::WithParamInterface<std::size_t> {
   protected:
@@ -534,7 +534,7 @@ TEST_P(NeighborSharing, ReverseHasTheBitsOfPersistentRequests) {
             if (turn++ % all_sharings.size() != GetParam()) continue;
             SCOPED_TRACE(route + "/" + regions.to_string());
             neighbor_exchange plain(where(regions), mine(patterns),
-                                    {.route = route, .executor = executor_kind::persistent});
+                                    {.route = route, .executor = "persistent"});
             neighbor_exchange shared(where(regions), mine(patterns),
                                      with_route(route, options()));
             std::vector<double> slots;
@@ -624,14 +624,14 @@ class chosen_executor {
 TEST_F(Neighbor, AnExecutorThatDoesNotExistIsRefusedOnAllRanks) {
     const chosen_executor choice(rank(), "telepathy");
     const auto patterns = test::ring_pattern(num_ranks());
-    const auto make = [&](executor_kind kind) {
+    const auto make = [&](const char* kind) {
         return neighbor_exchange(where(topology::one_region(num_ranks())), mine(patterns),
                                  {.route = "direct", .executor = kind});
     };
 
-    const error fault = thrown_by([&] { make(executor_kind::automatic); });
-    auto persistent = make(executor_kind::persistent);
-    auto shared = make(executor_kind::shared_memory);
+    const error fault = thrown_by([&] { make("auto"); });
+    auto persistent = make("persistent");
+    auto shared = make("shared_memory");
 
     EXPECT_EQ(fault.code(), errc::invalid_argument);
     EXPECT_STREQ(fault.what(),
@@ -645,7 +645,7 @@ TEST_F(Neighbor, SharedMemoryMayBeAskedForWhereNobodySharesIt) {
     const auto nodes = topology::from_string(std::to_string(num_ranks()) + "x1");
     neighbor_exchange halo(where(topology::one_region(num_ranks())).with_nodes(nodes),
                            mine(patterns),
-                           {.route = "three_step", .executor = executor_kind::shared_memory});
+                           {.route = "three_step", .executor = "shared_memory"});
 
     expect_forward<double>(halo, patterns, 0);
     expect_reverse(halo, patterns, sum{});
@@ -732,7 +732,7 @@ TEST_F(Neighbor, ArgumentsThatDifferBetweenRanksAreRefused) {
     const auto one = topology::one_region(num_ranks());
     const auto other = topology::from_string("1," + std::to_string(num_ranks() - 1));
     for (const auto& of_first :
-         {neighbor_options{.executor = executor_kind::persistent},
+         {neighbor_options{.executor = "persistent"},
           neighbor_options{.item_bytes = 4}, neighbor_options{.stripe_bytes = 4096},
           neighbor_options{.prepare = preparation::forward}}) {
         const error fault = thrown_by([&] {

@@ -203,23 +203,23 @@ class NeighborStress : public testing::Test {
 };
 
 TEST_F(NeighborStress, PersistentRequestsBringWhatTheyShould) {
-    run({.executor = executor_kind::persistent});
+    run({.executor = "persistent"});
 }
 
 TEST_F(NeighborStress, RanksThatAllShareMemoryBringWhatTheyShould) {
-    run({.executor = executor_kind::shared_memory});
+    run({.executor = "shared_memory"});
 }
 
 TEST_F(NeighborStress, NodesOfFourBringWhatTheyShould) {
-    run({.executor = executor_kind::shared_memory}, 4);
+    run({.executor = "shared_memory"}, 4);
 }
 
 TEST_F(NeighborStress, NodesOfTwoBringWhatTheyShould) {
-    run({.executor = executor_kind::shared_memory}, 2);
+    run({.executor = "shared_memory"}, 2);
 }
 
 TEST_F(NeighborStress, MessagesInStripesBringWhatTheyShould) {
-    run({.executor = executor_kind::shared_memory, .stripe_bytes = 16}, 3);
+    run({.executor = "shared_memory", .stripe_bytes = 16}, 3);
 }
 
 }  // namespace

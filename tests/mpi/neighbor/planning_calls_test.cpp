@@ -127,7 +127,7 @@ class Planning : public testing::Test {
 TEST_F(Planning, CallsNoCollectiveWhoseArgumentsGrowWithTheRanks) {
     const std::vector<count_t> owned{comm.rank()}, needed{(comm.rank() + 1) % comm.num_ranks()};
     pattern_from_needed(comm, owned, needed);
-    plan_every_route({comm, regions}, {.executor = executor_kind::persistent});
+    plan_every_route({comm, regions}, {.executor = "persistent"});
 
     EXPECT_EQ(num_long_collectives, 0);
     EXPECT_EQ(longest_reduction, 3);  // `agree`
@@ -140,7 +140,7 @@ TEST_F(Planning, CallsCollectivesWhoseArgumentsGrowWithTheNodeOnNodesOnly) {
     const rank_t num_ranks_of_node = nodes.region_size(nodes.region_of(comm.rank()));
 
     plan_every_route(context(comm, regions).with_nodes(nodes),
-                     {.executor = executor_kind::shared_memory});
+                     {.executor = "shared_memory"});
 
     EXPECT_GT(num_long_collectives, 0);
     EXPECT_EQ(most_ranks_of_long_collectives, num_ranks_of_node);
@@ -150,7 +150,7 @@ TEST_F(Planning, CallsCollectivesWhoseArgumentsGrowWithTheNodeOnNodesOnly) {
 TEST_F(Planning, MakesReverseExchangesReady) {
     neighbor_exchange halo(
         context(comm, regions), mine,
-        {.route = "three_step", .executor = executor_kind::shared_memory});
+        {.route = "three_step", .executor = "shared_memory"});
     const std::vector<double> slots(static_cast<std::size_t>(mine.num_slots), 1.0);
     std::vector<double> items(static_cast<std::size_t>(mine.num_items), 0.0);
     num_long_collectives = 0;
@@ -205,7 +205,7 @@ TEST_F(Planning, UsesMemoryAgainOnceItIsRead) {
     for (int round = 0; round < 20; ++round) {
         neighbor_exchange halo(context(comm, regions), mine,
                                {.route = "direct",
-                                .executor = executor_kind::shared_memory,
+                                .executor = "shared_memory",
                                 .item_bytes = item_bytes});
         if (round == 0) num_first = num_windows;
         halo.exchange(items, slots);
@@ -221,7 +221,7 @@ TEST_F(Planning, AsksTheFirstRanksEnvironmentWhereTheOptionsLeaveTheChoice) {
 
     plan_every_route({comm, regions}, {});
     EXPECT_EQ(num_windows, 0);
-    plan_every_route({comm, regions}, {.executor = executor_kind::shared_memory});
+    plan_every_route({comm, regions}, {.executor = "shared_memory"});
     EXPECT_EQ(num_windows > 0, comm.num_ranks() > 1);
 
     unsetenv("CROSSDOCK_EXECUTOR");

@@ -133,7 +133,7 @@ TEST_F(ScarceMemory, WhoInsistsOnItGetsAnErrorOnAllRanks) {
     if (comm.num_ranks() < 2) GTEST_SKIP() << "one rank shares nothing";
     if (pairs().region_of(comm.rank()) == pairs().region_of(0)) pretended_free_blocks = 0;
     for (const auto& options :
-         {neighbor_options{.executor = executor_kind::shared_memory},
+         {neighbor_options{.executor = "shared_memory"},
           neighbor_options{.stripe_bytes = 8}}) {
         const error fault = test::thrown_by([&] { make_on_pairs(options); });
 
@@ -141,14 +141,14 @@ TEST_F(ScarceMemory, WhoInsistsOnItGetsAnErrorOnAllRanks) {
     }
 
     pretended_free_blocks.reset();
-    auto halo = make_on_pairs({.executor = executor_kind::shared_memory});
+    auto halo = make_on_pairs({.executor = "shared_memory"});
     expect_both_ways<double>(halo);
     EXPECT_EQ(num_windows > 0, pairs().region_size(pairs().region_of(comm.rank())) > 1);
 }
 
 TEST_F(ScarceMemory, ASetUpThatIsMadeLaterFailsOnAllRanksToo) {
     if (comm.num_ranks() < 2) GTEST_SKIP() << "one rank shares nothing";
-    auto halo = make_on_pairs({.executor = executor_kind::shared_memory});
+    auto halo = make_on_pairs({.executor = "shared_memory"});
     expect_both_ways<double>(halo);
     // More than what is left of the first window.
     struct wide {

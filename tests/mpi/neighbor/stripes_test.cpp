@@ -52,11 +52,11 @@ class Stripes : public testing::Test {
                               std::size_t stripe_bytes, std::size_t max_message_bytes) {
         const auto p = own();
         neighbor_exchange plain(context(comm, nodes), p,
-                                {.route = route, .executor = executor_kind::persistent});
+                                {.route = route, .executor = "persistent"});
         neighbor_exchange split(context(comm, nodes).with_nodes(nodes), p,
                                 {.route = route,
                                  .max_message_bytes = max_message_bytes,
-                                 .executor = executor_kind::shared_memory,
+                                 .executor = "shared_memory",
                                  .stripe_bytes = stripe_bytes});
         std::vector<double> items(static_cast<std::size_t>(p.num_items));
         std::vector<double> expected(static_cast<std::size_t>(p.num_slots)), slots(expected);
