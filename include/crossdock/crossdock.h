@@ -352,7 +352,7 @@ typedef struct crossdock_neighbor_options {
     /// cheapest on the context's machine; "auto:measure": the fastest of the cheapest few, which
     /// the first exchanges try. CROSSDOCK_FORCE_ROUTE overrules all of them.
     const char* route;
-    int deduplicate;           ///< 0: an item travels once for each of its destinations
+    int deduplicate;  ///< 0: an item travels once for each of its destinations
     /// "persistent": MPI's persistent requests for every message; "shared_memory": no messages
     /// between ranks that share memory; null or "auto": what CROSSDOCK_EXECUTOR says, and else
     /// "shared_memory" where ranks share memory and enough of it is left.
@@ -374,10 +374,10 @@ typedef struct crossdock_neighbor_options {
     double (*measure_clock)(void);  ///< seconds since any moment; null: a steady clock
 } crossdock_neighbor_options;
 
-#define CROSSDOCK_NEIGHBOR_OPTIONS_INIT                                                \
-    {                                                                                  \
-        sizeof(crossdock_neighbor_options), NULL, 1, NULL, 0, 0, 0, \
-            CROSSDOCK_PREPARE_BOTH, 3, 8, 0.1, NULL                                    \
+#define CROSSDOCK_NEIGHBOR_OPTIONS_INIT                                                           \
+    {                                                                                             \
+        sizeof(crossdock_neighbor_options), NULL, 1, NULL, 0, 0, 0, CROSSDOCK_PREPARE_BOTH, 3, 8, \
+            0.1, NULL                                                                             \
     }
 
 /// @brief Compiles this rank's plan together with all other ranks.

@@ -1,6 +1,7 @@
 #include "crossdock/neighbor/neighbor_exchange.hpp"
 
 #include "crossdock/base/datatype_mpi.hpp"
+#include "crossdock/executor/executor_mpi.hpp"
 #include "crossdock/pattern/pattern_mpi.hpp"
 #include "handles.hpp"
 
@@ -21,7 +22,7 @@ neighbor_options options_from(const crossdock_neighbor_options* options) {
         .route = text_or(given.route, automatic_route),
         .deduplicate = given.deduplicate != 0,
         .max_message_bytes = given.max_message_bytes,
-        .executor = text_or(given.executor, crossdock::automatic_executor),
+        .executor = find_executor(text_or(given.executor, automatic_executor)).name,
         .item_bytes = given.item_bytes,
         .stripe_bytes = given.stripe_bytes,
         .prepare =

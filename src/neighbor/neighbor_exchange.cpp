@@ -42,9 +42,9 @@ void check_rank(const communicator& comm, const plan& p) {
 
 std::int64_t hash_of(const context& where, const neighbor_options& all) {
     return agreement_hash(fmt::format(
-        "{} {} {} {} {} {} {} {} {}", agreement_hash(where), all.max_message_bytes,
-        all.executor, all.item_bytes, all.stripe_bytes, static_cast<int>(all.prepare),
-        all.measure.max_candidates, all.measure.exchanges_each, all.measure.max_lost_seconds));
+        "{} {} {} {} {} {} {} {} {}", agreement_hash(where), all.max_message_bytes, all.executor,
+        all.item_bytes, all.stripe_bytes, static_cast<int>(all.prepare), all.measure.max_candidates,
+        all.measure.exchanges_each, all.measure.max_lost_seconds));
 }
 
 using only_runner = std::unique_ptr<plan_runner>;

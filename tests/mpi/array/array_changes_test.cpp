@@ -150,7 +150,8 @@ TEST_F(ArrayChanges, TheLastWriteOfTheSmallestRankStays) {
         expect_writes<int>(variant, variant.options<int>(rule), is_last_of_smallest_rank<int>);
     for (const auto& variant : few_variants_of_any_operation(num_ranks)) {
         expect_writes<char>(variant, variant.options<char>(rule), is_last_of_smallest_rank<char>);
-        expect_writes<double>(variant, variant.options<double>(rule), is_last_of_smallest_rank<double>);
+        expect_writes<double>(variant, variant.options<double>(rule),
+                              is_last_of_smallest_rank<double>);
         expect_writes<link>(variant, variant.options<link>(rule), is_last_of_smallest_rank<link>);
     }
 }

@@ -28,7 +28,7 @@ struct named_options {
 std::vector<named_options> all_variants(rank_t num_ranks) {
     const auto one_region = topology::one_region(num_ranks);
     std::vector<named_options> result{{"plain", one_region, {.transport = array_transport::plain}},
-                                   {"rma", one_region, {.transport = array_transport::rma}}};
+                                      {"rma", one_region, {.transport = array_transport::rma}}};
     const auto regions = topology::from_string("cyclic:1x" + std::to_string(num_ranks));
     for (const auto& route_name : test::conformance_routes()) {
         for (const auto& one : registered_combining())

@@ -319,7 +319,8 @@ TEST_F(PreparedBatch, MayOutliveTheArray) {
 TEST_F(PreparedBatch, TakesValuesOfAnyType) {
     for (const auto& variant : few_variants(num_ranks)) {
         SCOPED_TRACE(variant.name);
-        distributed_array<test::link> a(variant.where(comm), num_entries, variant.options<test::link>());
+        distributed_array<test::link> a(variant.where(comm), num_entries,
+                                        variant.options<test::link>());
         std::fill(a.local().begin(), a.local().end(), test::link{1e9, -1, -1});
         auto p = a.prepare(indices{8, 9});
         const std::vector<test::link> brought{{5.0 - rank, rank, 1}, {5, rank, 2}};

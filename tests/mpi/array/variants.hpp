@@ -80,7 +80,8 @@ inline std::vector<array_variant> few_variants(rank_t num_ranks) {
 /// @brief Of those, which take any operation: all but `rma`.
 inline std::vector<array_variant> few_variants_of_any_operation(rank_t num_ranks) {
     auto result = few_variants(num_ranks);
-    std::erase_if(result, [](const auto& variant) { return variant.transport == array_transport::rma; });
+    std::erase_if(result,
+                  [](const auto& variant) { return variant.transport == array_transport::rma; });
     return result;
 }
 

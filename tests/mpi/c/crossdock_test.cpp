@@ -667,8 +667,7 @@ TEST_F(Communication, EveryRouteCarriesItemsForwardAndHome) {
             auto options = on(route);
             options.deduplicate = deduplicate;
             options.max_message_bytes = 64;
-            options.executor =
-                deduplicate != 0 ? "shared_memory" : "persistent";
+            options.executor = deduplicate != 0 ? "shared_memory" : "persistent";
             options.stripe_bytes = 8;
             options.prepare = prepare;
             crossdock_context* with_nodes = nullptr;
@@ -702,8 +701,9 @@ TEST_F(Communication, OptionsThatAreNoneAreRefusedOnAllRanks) {
     };
     auto options = on("direct");
 
-    if (is_last) options.executor = 3;
-    expect_error(create_with(options), CROSSDOCK_INVALID_ARGUMENT, "there is no executor 3");
+    if (is_last) options.executor = "telepathy";
+    expect_error(create_with(options), CROSSDOCK_INVALID_ARGUMENT,
+                 "there is no executor \"telepathy\": auto, persistent, shared_memory");
     options = on("direct");
     if (is_last) options.prepare = -1;
     expect_error(create_with(options), CROSSDOCK_INVALID_ARGUMENT, "there is no preparation -1");

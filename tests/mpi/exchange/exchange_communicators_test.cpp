@@ -88,7 +88,7 @@ TEST_P(ExchangeAmongOthers, WorksWhileANeighborExchangeIsActive) {
     const auto& own = patterns[static_cast<std::size_t>(comm.rank())];
     const bool waits_first = comm.rank() % 2 == 0;
     neighbor_exchange halo(context(comm, topology::one_region(comm.num_ranks())), own,
-                           {.route = "grid:2"});
+                           {.route = "grid:2", .item_bytes = sizeof(int)});
     for (int round = 0; round < 3; ++round) {
         std::vector<int> items, slots(static_cast<std::size_t>(own.num_slots)), expected;
         for (int i = 0; i < comm.num_ranks(); ++i) {

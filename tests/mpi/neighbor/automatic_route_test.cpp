@@ -146,8 +146,8 @@ TEST_F(AutomaticRoute, FailsOnAllRanksWhereArgumentsDiffer) {
     const bool is_first = rank() == 0;
     const auto expect_refused = [&](const context& where, const char* route,
                                     const neighbor_options& options) {
-        const error fault = thrown_by(
-            [&] { neighbor_exchange(where, mine(ring), with_route(route, options)); });
+        const error fault =
+            thrown_by([&] { neighbor_exchange(where, mine(ring), with_route(route, options)); });
         EXPECT_EQ(fault.code(), errc::invalid_argument);
         EXPECT_NE(std::string(fault.what()).find("differ between ranks"), std::string::npos);
     };
@@ -206,8 +206,9 @@ TEST_F(AutomaticRoute, APlanCacheRefusesARouteThatOnlySomeRanksGive) {
     if (num_ranks() < 2) GTEST_SKIP() << "needs two ranks";
     plan_cache plans(comm);
     for (const rank_t one : {0, num_ranks() - 1}) {
-        const error fault = thrown_by(
-            [&] { plans.compile({comm, regions}, mine(ring), rank() == one ? "auto" : "two_step"); });
+        const error fault = thrown_by([&] {
+            plans.compile({comm, regions}, mine(ring), rank() == one ? "auto" : "two_step");
+        });
         EXPECT_EQ(fault.code(), errc::invalid_argument);
         EXPECT_STREQ(fault.what(), "topologies, routes or options differ between ranks");
         EXPECT_EQ(plans.num_kept(), 0);

@@ -99,8 +99,7 @@ TEST_F(MeasuredRoute, EachCandidateIsTheFastestOnce) {
         const auto names = names_of_candidates();
         ASSERT_EQ(names.size() > 1, num_ranks() > 2);
         for (std::size_t fastest = 0; fastest < names.size(); ++fastest) {
-            neighbor_exchange halo(where, mine(),
-                                   with_route("auto:measure", options));
+            neighbor_exchange halo(where, mine(), with_route("auto:measure", options));
             ASSERT_NE(halo.choice(), nullptr);
             if (names.size() == 1) {
                 exchange(halo, 0);
@@ -112,8 +111,7 @@ TEST_F(MeasuredRoute, EachCandidateIsTheFastestOnce) {
             run_trials(halo, seconds);
 
             EXPECT_EQ(halo.compiled_plan().route_name(), names[fastest]);
-            EXPECT_EQ(halo.compiled_plan(),
-                      compile(where, mine(), names[fastest]));
+            EXPECT_EQ(halo.compiled_plan(), compile(where, mine(), names[fastest]));
             const auto tried = halo.tried_routes();
             ASSERT_EQ(tried.size(), names.size());
             for (std::size_t c = 0; c < names.size(); ++c) {
@@ -279,23 +277,20 @@ TEST_F(MeasuredRoute, ADuplicateHasThePlanThatLeads) {
 TEST_F(MeasuredRoute, NumbersThatMakeNoTrialsOrDifferAreErrorsOnAllRanks) {
     options.measure.exchanges_each = 0;
     EXPECT_EQ(thrown_by([&] {
-                  neighbor_exchange(where, mine(),
-                                    with_route("auto:measure", options));
+                  neighbor_exchange(where, mine(), with_route("auto:measure", options));
               }).code(),
               errc::invalid_argument);
     if (num_ranks() == 1) return;
     options.measure.exchanges_each = rank() == 0 ? 0 : 3;
     EXPECT_EQ(thrown_by([&] {
-                  neighbor_exchange(where, mine(),
-                                    with_route("auto:measure", options));
+                  neighbor_exchange(where, mine(), with_route("auto:measure", options));
               }).code(),
               errc::invalid_argument);
     options.measure.exchanges_each = 3;
     const char* route = rank() == 0 ? "auto" : "auto:measure";
-    EXPECT_EQ(thrown_by([&] {
-                  neighbor_exchange(where, mine(), with_route(route, options));
-              }).code(),
-              errc::invalid_argument);
+    EXPECT_EQ(
+        thrown_by([&] { neighbor_exchange(where, mine(), with_route(route, options)); }).code(),
+        errc::invalid_argument);
     neighbor_exchange halo(where, mine(), with_route("auto:measure", options));
     exchange(halo, 0);
 }

@@ -14,10 +14,10 @@
 #include "crossdock/neighbor/compile_mpi.hpp"
 #include "crossdock/plan/verify.hpp"
 #include "support/arrivals.hpp"
+#include "support/neighbor_options.hpp"
 #include "support/patterns.hpp"
 #include "support/routes.hpp"
 #include "support/thrown_by.hpp"
-#include "support/neighbor_options.hpp"
 #include "support/topologies.hpp"
 
 namespace crossdock::neighbor_exchange_test {
@@ -265,12 +265,14 @@ TEST_P(NeighborSharing, DuplicatesAndOtherPlansAreActiveAtOnceInAnyOrder) {
     const auto patterns = test::all_to_all_pattern(num_ranks());
     const auto ring = test::ring_pattern(num_ranks());
     const auto regions = topology::one_region(num_ranks());
+    auto ready = options();  // so that no start waits
+    ready.prepare = preparation::both;
     std::vector<neighbor_exchange> active;
-    active.emplace_back(where(regions), mine(patterns), with_route("grid:2", options()));
+    active.emplace_back(where(regions), mine(patterns), with_route("grid:2", ready));
     active.push_back(active[0].duplicate());
     active.push_back(active[0].duplicate());
-    active.emplace_back(where(regions), mine(patterns), with_route("three_step", options()));
-    active.emplace_back(where(regions), mine(ring), with_route("direct", options()));
+    active.emplace_back(where(regions), mine(patterns), with_route("three_step", ready));
+    active.emplace_back(where(regions), mine(ring), with_route("direct", ready));
     const auto patterns_of = [&](std::size_t i) -> const std::vector<pattern>& {
         return i == 4 ? ring : patterns;
     };
@@ -298,8 +300,7 @@ TEST_P(NeighborSharing, CollectivesOfTheLibraryForwardForExchangesThatAreActive)
     const auto regions = topology::one_region(num_ranks());
     for (const auto& route : conformance_routes()) {
         SCOPED_TRACE(route);
-        neighbor_exchange halo(where(regions), mine(patterns),
-                               with_route(route, options()));
+        neighbor_exchange halo(where(regions), mine(patterns), with_route(route, options()));
         const auto items = items_of<double>(mine(patterns), 0);
         std::vector<double> slots(static_cast<std::size_t>(mine(patterns).num_slots));
 
@@ -535,8 +536,7 @@ TEST_P(NeighborSharing, ReverseHasTheBitsOfPersistentRequests) {
             SCOPED_TRACE(route + "/" + regions.to_string());
             neighbor_exchange plain(where(regions), mine(patterns),
                                     {.route = route, .executor = "persistent"});
-            neighbor_exchange shared(where(regions), mine(patterns),
-                                     with_route(route, options()));
+            neighbor_exchange shared(where(regions), mine(patterns), with_route(route, options()));
             std::vector<double> slots;
             for (count_t j = 0; j < mine(patterns).num_slots; ++j)
                 slots.push_back((rank() % 3 == 0 ? 1e9 : 1.0) / (3 * rank() + double(j) + 1));
@@ -644,8 +644,7 @@ TEST_F(Neighbor, SharedMemoryMayBeAskedForWhereNobodySharesIt) {
     const auto patterns = test::all_to_all_pattern(num_ranks());
     const auto nodes = topology::from_string(std::to_string(num_ranks()) + "x1");
     neighbor_exchange halo(where(topology::one_region(num_ranks())).with_nodes(nodes),
-                           mine(patterns),
-                           {.route = "three_step", .executor = "shared_memory"});
+                           mine(patterns), {.route = "three_step", .executor = "shared_memory"});
 
     expect_forward<double>(halo, patterns, 0);
     expect_reverse(halo, patterns, sum{});
@@ -682,8 +681,7 @@ TEST_F(Neighbor, MismatchedCountsNameBothRanksOnAllRanks) {
             p.receives.append(0, std::vector<count_t>{0, 1});
         }
         const error fault = thrown_by([&] {
-            neighbor_exchange(where(topology::one_region(num_ranks())), p,
-                              {.route = route});
+            neighbor_exchange(where(topology::one_region(num_ranks())), p, {.route = route});
         });
         EXPECT_EQ(fault.code(), errc::count_mismatch);
         EXPECT_EQ(fault.rank(), 1);
@@ -732,8 +730,8 @@ TEST_F(Neighbor, ArgumentsThatDifferBetweenRanksAreRefused) {
     const auto one = topology::one_region(num_ranks());
     const auto other = topology::from_string("1," + std::to_string(num_ranks() - 1));
     for (const auto& of_first :
-         {neighbor_options{.executor = "persistent"},
-          neighbor_options{.item_bytes = 4}, neighbor_options{.stripe_bytes = 4096},
+         {neighbor_options{.executor = "persistent"}, neighbor_options{.item_bytes = 4},
+          neighbor_options{.stripe_bytes = 4096},
           neighbor_options{.prepare = preparation::forward}}) {
         const error fault = thrown_by([&] {
             neighbor_exchange(where(regions), mine(patterns),
@@ -760,8 +758,7 @@ TEST_F(Neighbor, ArgumentsThatDifferBetweenRanksAreRefused) {
 TEST_F(Neighbor, ATopologyOfAnotherSizeIsRefused) {
     const auto patterns = test::ring_pattern(num_ranks());
     const error fault = thrown_by([&] {
-        neighbor_exchange(where(topology::from_string("3x7")), mine(patterns),
-                          {.route = "direct"});
+        neighbor_exchange(where(topology::from_string("3x7")), mine(patterns), {.route = "direct"});
     });
     EXPECT_EQ(fault.code(), errc::size_mismatch);
     EXPECT_EQ(
@@ -777,8 +774,9 @@ TEST_F(Neighbor, NodesOfAnotherSizeAreRefused) {
             mine(patterns), {.route = "direct"});
     });
     EXPECT_EQ(fault.code(), errc::size_mismatch);
-    EXPECT_EQ(std::string(fault.what()), "the topology of nodes \"3x7\" has 21 ranks, but the communicator " +
-                                             std::to_string(num_ranks()));
+    EXPECT_EQ(std::string(fault.what()),
+              "the topology of nodes \"3x7\" has 21 ranks, but the communicator " +
+                  std::to_string(num_ranks()));
 }
 
 TEST_F(Neighbor, CallsOutOfStateAreRefused) {
@@ -802,8 +800,7 @@ TEST_F(Neighbor, RefusesAPlanOfAnotherRank) {
     other.rank = comm.rank();
     other.num_ranks = comm.num_ranks() + 1;
     EXPECT_EQ(test::thrown_by([&] {
-                  neighbor_exchange(where(topology::one_region(comm.num_ranks())),
-                                    plan(other));
+                  neighbor_exchange(where(topology::one_region(comm.num_ranks())), plan(other));
               }).code(),
               errc::size_mismatch);
 }

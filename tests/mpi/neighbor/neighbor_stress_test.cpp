@@ -202,21 +202,15 @@ class NeighborStress : public testing::Test {
     count_t num_mismatches = 0;
 };
 
-TEST_F(NeighborStress, PersistentRequestsBringWhatTheyShould) {
-    run({.executor = "persistent"});
-}
+TEST_F(NeighborStress, PersistentRequestsBringWhatTheyShould) { run({.executor = "persistent"}); }
 
 TEST_F(NeighborStress, RanksThatAllShareMemoryBringWhatTheyShould) {
     run({.executor = "shared_memory"});
 }
 
-TEST_F(NeighborStress, NodesOfFourBringWhatTheyShould) {
-    run({.executor = "shared_memory"}, 4);
-}
+TEST_F(NeighborStress, NodesOfFourBringWhatTheyShould) { run({.executor = "shared_memory"}, 4); }
 
-TEST_F(NeighborStress, NodesOfTwoBringWhatTheyShould) {
-    run({.executor = "shared_memory"}, 2);
-}
+TEST_F(NeighborStress, NodesOfTwoBringWhatTheyShould) { run({.executor = "shared_memory"}, 2); }
 
 TEST_F(NeighborStress, MessagesInStripesBringWhatTheyShould) {
     run({.executor = "shared_memory", .stripe_bytes = 16}, 3);

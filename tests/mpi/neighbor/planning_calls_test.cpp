@@ -139,8 +139,7 @@ TEST_F(Planning, CallsCollectivesWhoseArgumentsGrowWithTheNodeOnNodesOnly) {
     const auto nodes = topology::from_regions(pairs);
     const rank_t num_ranks_of_node = nodes.region_size(nodes.region_of(comm.rank()));
 
-    plan_every_route(context(comm, regions).with_nodes(nodes),
-                     {.executor = "shared_memory"});
+    plan_every_route(context(comm, regions).with_nodes(nodes), {.executor = "shared_memory"});
 
     EXPECT_GT(num_long_collectives, 0);
     EXPECT_EQ(most_ranks_of_long_collectives, num_ranks_of_node);
@@ -148,9 +147,8 @@ TEST_F(Planning, CallsCollectivesWhoseArgumentsGrowWithTheNodeOnNodesOnly) {
 }
 
 TEST_F(Planning, MakesReverseExchangesReady) {
-    neighbor_exchange halo(
-        context(comm, regions), mine,
-        {.route = "three_step", .executor = "shared_memory"});
+    neighbor_exchange halo(context(comm, regions), mine,
+                           {.route = "three_step", .executor = "shared_memory"});
     const std::vector<double> slots(static_cast<std::size_t>(mine.num_slots), 1.0);
     std::vector<double> items(static_cast<std::size_t>(mine.num_items), 0.0);
     num_long_collectives = 0;
@@ -203,10 +201,9 @@ TEST_F(Planning, UsesMemoryAgainOnceItIsRead) {
     std::vector<item> slots(static_cast<std::size_t>(mine.num_slots));
     int num_first = 0;
     for (int round = 0; round < 20; ++round) {
-        neighbor_exchange halo(context(comm, regions), mine,
-                               {.route = "direct",
-                                .executor = "shared_memory",
-                                .item_bytes = item_bytes});
+        neighbor_exchange halo(
+            context(comm, regions), mine,
+            {.route = "direct", .executor = "shared_memory", .item_bytes = item_bytes});
         if (round == 0) num_first = num_windows;
         halo.exchange(items, slots);
         MPI_Barrier(MPI_COMM_WORLD);

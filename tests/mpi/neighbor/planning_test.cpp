@@ -197,7 +197,8 @@ TEST_F(Planning, ACacheFindsPlansAgain) {
     EXPECT_EQ(plans.compile({comm, regions}, mine(all), "two_step"), second);
     EXPECT_EQ(plans.compile({comm, regions}, mine(ring), "direct"), first);
 
-    const auto third = plans.compile({comm, regions}, mine(all), "direct");  // in the second's place
+    const auto third =
+        plans.compile({comm, regions}, mine(all), "direct");  // in the second's place
     EXPECT_EQ(plans.num_kept(), 2);
     EXPECT_EQ(plans.compile({comm, regions}, mine(ring), "direct"), first);
     EXPECT_EQ(plans.compile({comm, regions}, mine(all), "direct"), third);
@@ -225,7 +226,8 @@ TEST_F(Planning, ACacheRefusesWhatCompilingRefusesAndKeepsNothingOfIt) {
     if (num_ranks() < 2) GTEST_SKIP() << "needs two ranks";
     plan_cache plans(comm);
     plans.compile({comm, regions}, mine(ring), "direct");
-    EXPECT_THROW(plans.compile({comm, regions}, mine(ring), rank() == 0 ? "direct" : "two_step"), error);
+    EXPECT_THROW(plans.compile({comm, regions}, mine(ring), rank() == 0 ? "direct" : "two_step"),
+                 error);
     EXPECT_EQ(plans.num_kept(), 1);
     EXPECT_EQ(thrown_by([&] { plan_cache(comm, rank() == 0 ? 2 : 3); }).code(),
               errc::invalid_argument);

@@ -133,8 +133,7 @@ TEST_F(ScarceMemory, WhoInsistsOnItGetsAnErrorOnAllRanks) {
     if (comm.num_ranks() < 2) GTEST_SKIP() << "one rank shares nothing";
     if (pairs().region_of(comm.rank()) == pairs().region_of(0)) pretended_free_blocks = 0;
     for (const auto& options :
-         {neighbor_options{.executor = "shared_memory"},
-          neighbor_options{.stripe_bytes = 8}}) {
+         {neighbor_options{.executor = "shared_memory"}, neighbor_options{.stripe_bytes = 8}}) {
         const error fault = test::thrown_by([&] { make_on_pairs(options); });
 
         EXPECT_EQ(fault.code(), errc::out_of_memory);

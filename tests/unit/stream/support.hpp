@@ -178,6 +178,7 @@ class stream_world {
     stream_world(const topology& nodes, stream_options options,
                  std::vector<stream_channel> channels, unsigned seed = 1)
         : nodes_(nodes), options_(std::move(options)), network_(nodes.num_ranks(), seed) {
+        if (options_.route == "auto") options_.route = "direct";  // as streams do over MPI
         for (rank_t rank = 0; rank < nodes.num_ranks(); ++rank) {
             layouts_.emplace_back(nodes, options_.route, options_.scheme, options_.workers, rank);
             transports_.emplace_back(network_, rank);
