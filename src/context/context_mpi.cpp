@@ -29,12 +29,6 @@ void check_num_ranks(const communicator& comm, const topology& regions, const ch
                             regions.to_string(), regions.num_ranks(), comm.num_ranks()));
 }
 
-topology read_topology(const communicator& comm, const std::string& text, const char* what) {
-    auto regions = topology::from_string(text, comm.num_ranks());
-    check_num_ranks(comm, regions, what);
-    return regions;
-}
-
 topology topology_of(const communicator& comm, const context_options& options) {
     const auto& in_environment = comm.resource<environment>().topology();
     const bool is_given = !options.topology.empty();
@@ -43,7 +37,7 @@ topology topology_of(const communicator& comm, const context_options& options) {
     if (const auto level = level_of(text)) return discover_topology(comm, *level);
     return on_all_or_none(comm, [&] {
         try {
-            return read_topology(comm, text, "topology");
+            return topology::from_string(text, comm.num_ranks());
         } catch (const error& fault) {
             if (is_given) throw;
             throw error(fault.code(), fmt::format("{}: {}", topology_variable, fault.what()));
@@ -79,7 +73,7 @@ void context::take(const context_options& options) {
     regions_ = topology_of(comm_, options);
     if (!options.nodes.empty()) {
         nodes_ = on_all_or_none(
-            comm_, [&] { return read_topology(comm_, options.nodes, "topology of nodes"); });
+            comm_, [&] { return topology::from_string(options.nodes, comm_.num_ranks()); });
     }
     if (options.machine.empty()) {
         machine_of(comm_);

@@ -12,7 +12,9 @@ namespace {
 
 constexpr std::size_t most_kept_routes = 8;
 
+// Blocks in MPI; others may wait for what this rank forwards until they come here.
 bool do_all_share_memory(const communicator& comm) {
+    comm.wait_for_all();
     MPI_Comm node = MPI_COMM_NULL;
     rank_t num_ranks = 0;
     CROSSDOCK_MPI(

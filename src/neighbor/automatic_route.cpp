@@ -51,6 +51,7 @@ class surroundings final : public communicator_resource {
         if (with_machine) machine_of(comm);
         has_machine_ = has_machine_ || with_machine;
         if (nodes_) return;
+        comm.wait_for_all();
         check_environment(comm.resource<environment>().route(), regions);
         nodes_ = discover_topology(comm);
     }

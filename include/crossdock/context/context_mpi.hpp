@@ -52,8 +52,8 @@ class context {
     /// Yes, over `user`; blocks.
     /// @throws error(errc::invalid_argument)  `user` is MPI_COMM_NULL or an intercommunicator; or options differ
     /// between ranks
-    /// @throws error(errc::invalid_topology)  on all ranks: a topology's text is malformed
-    /// @throws error(errc::size_mismatch)     on all ranks: a topology is of another number of ranks
+    /// @throws error(errc::invalid_topology)  on all ranks: a topology's text is malformed, or of another
+    /// number of ranks
     /// @throws as `load_machine`, on all ranks
     explicit context(MPI_Comm user, const context_options& options = {});
 

@@ -141,6 +141,12 @@ class NeighborSharing : public Neighbor, public testing::WithParamInterface<std:
         result.deduplicate = deduplicate;
         result.executor = who.executor;
         result.stripe_bytes = who.stripe_bytes;
+        return result;
+    }
+
+    // For items of several sizes.
+    neighbor_options lazy_options(bool deduplicate = true) const {
+        auto result = options(deduplicate);
         result.prepare = preparation::lazy;
         return result;
     }
@@ -169,7 +175,7 @@ TEST_P(NeighborSharing, EveryRouteDeliversEveryPatternBothWays) {
                     SCOPED_TRACE(route + "/" + name + "/" + regions.to_string() +
                                  (deduplicate ? "+dedup" : ""));
                     neighbor_exchange halo(where(regions), mine(patterns),
-                                           with_route(route, options(deduplicate)));
+                                           with_route(route, lazy_options(deduplicate)));
 
                     expect_forward<double>(halo, patterns, 0);
                     expect_forward<double>(halo, patterns, 1);
@@ -209,7 +215,7 @@ TEST_P(NeighborSharing, LongMessagesAreSentInParts) {
     const auto patterns = test::one_heavy_row_pattern(num_ranks());
     for (const auto& route : conformance_routes()) {
         SCOPED_TRACE(route);
-        auto in_parts = options();
+        auto in_parts = lazy_options();
         in_parts.max_message_bytes = 9;
         neighbor_exchange halo(where(regions), mine(patterns), with_route(route, in_parts));
 
@@ -265,14 +271,12 @@ TEST_P(NeighborSharing, DuplicatesAndOtherPlansAreActiveAtOnceInAnyOrder) {
     const auto patterns = test::all_to_all_pattern(num_ranks());
     const auto ring = test::ring_pattern(num_ranks());
     const auto regions = topology::one_region(num_ranks());
-    auto ready = options();  // so that no start waits
-    ready.prepare = preparation::both;
     std::vector<neighbor_exchange> active;
-    active.emplace_back(where(regions), mine(patterns), with_route("grid:2", ready));
+    active.emplace_back(where(regions), mine(patterns), with_route("grid:2", options()));
     active.push_back(active[0].duplicate());
     active.push_back(active[0].duplicate());
-    active.emplace_back(where(regions), mine(patterns), with_route("three_step", ready));
-    active.emplace_back(where(regions), mine(ring), with_route("direct", ready));
+    active.emplace_back(where(regions), mine(patterns), with_route("three_step", options()));
+    active.emplace_back(where(regions), mine(ring), with_route("direct", options()));
     const auto patterns_of = [&](std::size_t i) -> const std::vector<pattern>& {
         return i == 4 ? ring : patterns;
     };
@@ -348,7 +352,7 @@ TEST_P(NeighborSharing, AFailedStartLeavesNothingBehind) {
     MPI_Type_commit(&sparse);
     const auto patterns = test::ring_pattern(num_ranks());
     neighbor_exchange halo(where(topology::one_region(num_ranks())), mine(patterns),
-                           with_route("direct", options()));
+                           with_route("direct", lazy_options()));
     const std::vector<int> items{rank(), -1};
     std::vector<int> slots{-1, -1};
     EXPECT_STREQ(thrown_by([&] { halo.start(nullptr, slots.data(), sparse); }).what(),
@@ -470,7 +474,7 @@ TEST_P(NeighborSharing, ReverseTakesPairsWithGaps) {
     };
     const auto patterns = test::ring_pattern(num_ranks());
     neighbor_exchange halo(where(topology::one_region(num_ranks())), mine(patterns),
-                           with_route("direct", options()));
+                           with_route("direct", lazy_options()));
     const std::vector<pair> slots{{-1.0 - rank(), rank()}};
     std::vector<pair> items{{0.0, 77}};
 
@@ -491,7 +495,7 @@ struct item_of_bytes {
 
 TEST_P(NeighborSharing, ItemsOfManySizesTravelOneAfterTheOther) {
     const auto patterns = test::random_pattern(num_ranks());
-    auto for_bytes = options();
+    auto for_bytes = lazy_options();
     for_bytes.item_bytes = 1;
     neighbor_exchange halo(where(topology::one_region(num_ranks())), mine(patterns),
                            with_route("three_step", for_bytes));
