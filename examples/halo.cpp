@@ -2,8 +2,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "crossdock/neighbor/neighbor_exchange.hpp"
-#include "crossdock/pattern/pattern_mpi.hpp"
+#include "crossdock/crossdock.hpp"
 
 int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);

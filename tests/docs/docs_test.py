@@ -22,10 +22,7 @@ FRAME = """
 #include <numeric>
 #include <thread>
 #include <vector>
-#include "crossdock/array/distributed_array_mpi.hpp"
-#include "crossdock/exchange/exchange_mpi.hpp"
-#include "crossdock/stream/stream_mpi.hpp"
-#include "crossdock/topology/discover_mpi.hpp"
+#include "crossdock/crossdock.hpp"
 namespace crossdock {
 %s
 void shown() {
