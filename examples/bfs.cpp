@@ -14,7 +14,7 @@
 
 #include "common/graph.hpp"
 #include "common/program.hpp"
-#include "crossdock/topology/discover_mpi.hpp"
+#include "crossdock/discover_topology.hpp"
 
 using namespace examples;
 

@@ -8,8 +8,8 @@
 #include <random>
 
 #include "common/program.hpp"
-#include "crossdock/base/block_partition.hpp"
-#include "crossdock/stream/stream_mpi.hpp"
+#include "crossdock/block_partition.hpp"
+#include "crossdock/stream.hpp"
 
 using namespace examples;
 using crossdock::block_partition;

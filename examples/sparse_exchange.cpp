@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "crossdock/exchange/exchange_mpi.hpp"
+#include "crossdock/sparse_exchange.hpp"
 
 using crossdock::count_t;
 using crossdock::rank_t;

@@ -10,7 +10,7 @@
 
 #include "common/graph.hpp"
 #include "common/program.hpp"
-#include "crossdock/stream/stream_mpi.hpp"
+#include "crossdock/stream.hpp"
 
 using namespace examples;
 using crossdock::worker_id;

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <random>
 
-#include "crossdock/array/distributed_array_mpi.hpp"
+#include "crossdock/distributed_array.hpp"
 
 namespace crossdock::bench::array {
 

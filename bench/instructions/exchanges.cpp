@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "crossdock/neighbor/neighbor_exchange.hpp"
+#include "crossdock/neighbor_exchange.hpp"
 
 // Returns something so that its last call is no jump, with which it would end for callgrind.
 extern "C" [[gnu::noinline]] bool measured_exchange(const crossdock::communicator& comm,

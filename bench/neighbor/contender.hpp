@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "crossdock/context/context_mpi.hpp"
-#include "crossdock/neighbor/neighbor_exchange.hpp"
-#include "crossdock/pattern/pattern.hpp"
-#include "crossdock/plan/statistics.hpp"
-#include "crossdock/topology/topology.hpp"
+#include "crossdock/context.hpp"
+#include "crossdock/neighbor_exchange.hpp"
+#include "crossdock/pattern.hpp"
+#include "crossdock/plan_statistics.hpp"
+#include "crossdock/topology.hpp"
 
 namespace crossdock::bench {
 

@@ -1,7 +1,7 @@
 #include <array>
 
 #include "bench/neighbor/contender.hpp"
-#include "crossdock/neighbor/automatic_route.hpp"
+#include "src/neighbor/automatic_route.hpp"
 
 namespace crossdock::bench {
 

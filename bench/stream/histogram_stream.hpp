@@ -7,7 +7,7 @@
 
 #include "bench/stream/table.hpp"
 #include "bench/stream/team.hpp"
-#include "crossdock/stream/stream_mpi.hpp"
+#include "crossdock/stream.hpp"
 
 namespace crossdock::bench::streaming {
 

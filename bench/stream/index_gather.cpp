@@ -4,7 +4,7 @@
 #include "bench/stream/bulk_exchange.hpp"
 #include "bench/stream/table.hpp"
 #include "bench/stream/team.hpp"
-#include "crossdock/stream/request_stream_mpi.hpp"
+#include "crossdock/request_stream.hpp"
 
 namespace crossdock::bench::streaming {
 

@@ -4,7 +4,7 @@
 
 #include "bench/stream/team.hpp"
 #include "bench/stream/workload.hpp"
-#include "crossdock/stream/stream_mpi.hpp"
+#include "crossdock/stream.hpp"
 
 namespace crossdock::bench::streaming {
 

@@ -4,8 +4,8 @@
 
 #include "bench/stream/team.hpp"
 #include "bench/stream/weighted_graph.hpp"
-#include "crossdock/base/block_partition.hpp"
-#include "crossdock/stream/stream_mpi.hpp"
+#include "crossdock/block_partition.hpp"
+#include "crossdock/stream.hpp"
 
 namespace crossdock::bench::streaming {
 

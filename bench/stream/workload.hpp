@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "bench/stream/contender.hpp"
-#include "crossdock/context/context_mpi.hpp"
+#include "crossdock/context.hpp"
 
 namespace crossdock::bench::streaming {
 

@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <numeric>
 
-#include "crossdock/pattern/generate.hpp"
+#include "crossdock/generate.hpp"
 
 namespace examples {
 

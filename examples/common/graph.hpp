@@ -5,9 +5,9 @@
 #include <CLI/CLI.hpp>
 #include <string>
 
-#include "crossdock/base/block_partition.hpp"
-#include "crossdock/context/context_mpi.hpp"
-#include "crossdock/pattern/matrix.hpp"
+#include "crossdock/block_partition.hpp"
+#include "crossdock/context.hpp"
+#include "crossdock/matrix.hpp"
 
 namespace examples {
 

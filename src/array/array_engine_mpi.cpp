@@ -1,4 +1,4 @@
-#include "crossdock/array/array_engine_mpi.hpp"
+#include "crossdock/detail/array/array_engine_mpi.hpp"
 
 #include <fmt/format.h>
 
@@ -7,11 +7,11 @@
 #include <new>
 #include <utility>
 
+#include "../model/machine_mpi.hpp"
 #include "array_index.hpp"
 #include "array_window_mpi.hpp"
 #include "batch_run_mpi.hpp"
 #include "batch_transport_mpi.hpp"
-#include "crossdock/model/machine_mpi.hpp"
 
 namespace crossdock {
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "crossdock/array/array_engine_mpi.hpp"
+#include "crossdock/detail/array/array_engine_mpi.hpp"
 
 namespace crossdock {
 

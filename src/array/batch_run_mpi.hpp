@@ -4,7 +4,7 @@
 
 #include <memory_resource>
 
-#include "crossdock/array/array_engine_mpi.hpp"
+#include "crossdock/detail/array/array_engine_mpi.hpp"
 #include "request_routing.hpp"
 
 namespace crossdock {

@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "crossdock/array/batch_statistics.hpp"
-#include "crossdock/plan/plan.hpp"
+#include "crossdock/detail/array/batch_statistics.hpp"
+#include "crossdock/plan.hpp"
 #include "entry_owner.hpp"
 #include "request_hop.hpp"
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstring>
 
-#include "crossdock/base/item_bytes.hpp"
+#include "../base/item_bytes.hpp"
 #include "operation_error.hpp"
 
 namespace crossdock {

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "crossdock/array/value_operation.hpp"
+#include "crossdock/detail/array/value_operation.hpp"
 
 namespace crossdock {
 

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "crossdock/array/array_engine_mpi.hpp"
-#include "crossdock/exchange/exchange_mpi.hpp"
+#include "crossdock/detail/array/array_engine_mpi.hpp"
+#include "crossdock/sparse_exchange.hpp"
 
 namespace crossdock {
 

@@ -2,8 +2,8 @@
 /// @brief What is thrown where an operation of the user throws.
 #pragma once
 
-#include "crossdock/base/error.hpp"
-#include "crossdock/base/types.hpp"
+#include "crossdock/error.hpp"
+#include "crossdock/types.hpp"
 
 namespace crossdock {
 

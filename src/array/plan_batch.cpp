@@ -1,4 +1,4 @@
-#include "crossdock/array/plan_batch.hpp"
+#include "plan_batch.hpp"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 #include "request_hop.hpp"
 
-#include "crossdock/base/item_bytes.hpp"
+#include "../base/item_bytes.hpp"
 #include "operation_error.hpp"
 #include "request_message.hpp"
 

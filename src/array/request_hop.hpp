@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "combined_requests.hpp"
-#include "crossdock/base/pooled_resource.hpp"
+#include "crossdock/detail/base/pooled_resource.hpp"
 #include "outgoing_requests.hpp"
 #include "request_kind.hpp"
 #include "request_routing.hpp"

@@ -4,8 +4,8 @@
 
 #include <cstddef>
 
-#include "crossdock/array/combining.hpp"
-#include "crossdock/array/value_operation.hpp"
+#include "crossdock/detail/array/combining.hpp"
+#include "crossdock/detail/array/value_operation.hpp"
 
 namespace crossdock {
 

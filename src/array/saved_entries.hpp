@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "crossdock/base/pooled_resource.hpp"
-#include "crossdock/base/types.hpp"
+#include "crossdock/detail/base/pooled_resource.hpp"
+#include "crossdock/types.hpp"
 
 namespace crossdock {
 

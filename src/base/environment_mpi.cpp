@@ -1,4 +1,4 @@
-#include "crossdock/base/environment_mpi.hpp"
+#include "environment_mpi.hpp"
 
 #include <cstdlib>
 

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-#include "crossdock/base/datatype_mpi.hpp"
+#include "../base/datatype_mpi.hpp"
 
 namespace crossdock::c {
 

@@ -7,8 +7,8 @@
 #include <functional>
 #include <memory>
 
-#include "crossdock/array/array_engine_mpi.hpp"
-#include "crossdock/array/write_rule.hpp"
+#include "crossdock/detail/array/array_engine_mpi.hpp"
+#include "crossdock/detail/array/write_rule.hpp"
 
 namespace crossdock::c {
 

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "crossdock/context/context_mpi.hpp"
-#include "crossdock/exchange/datatype_values_mpi.hpp"
+#include "../exchange/datatype_values_mpi.hpp"
+#include "crossdock/context.hpp"
 
 namespace crossdock::c {
 

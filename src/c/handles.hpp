@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "crossdock/crossdock.h"
-#include "crossdock/neighbor/neighbor_exchange.hpp"
-#include "crossdock/pattern/halo.hpp"
+#include "crossdock/halo.hpp"
+#include "crossdock/neighbor_exchange.hpp"
 
 struct crossdock_context {
     crossdock::context value;

@@ -1,8 +1,8 @@
-#include "crossdock/neighbor/neighbor_exchange.hpp"
+#include "crossdock/neighbor_exchange.hpp"
 
-#include "crossdock/base/datatype_mpi.hpp"
-#include "crossdock/executor/executor_mpi.hpp"
-#include "crossdock/pattern/pattern_mpi.hpp"
+#include "../base/datatype_mpi.hpp"
+#include "../executor/executor_mpi.hpp"
+#include "crossdock/make_pattern.hpp"
 #include "handles.hpp"
 
 using crossdock::count_t;

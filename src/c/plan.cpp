@@ -1,7 +1,7 @@
-#include "crossdock/neighbor/compile_mpi.hpp"
-#include "crossdock/plan/compile.hpp"
-#include "crossdock/plan/statistics.hpp"
-#include "crossdock/plan/verify.hpp"
+#include "../neighbor/compile_mpi.hpp"
+#include "crossdock/compile.hpp"
+#include "crossdock/plan_statistics.hpp"
+#include "crossdock/verify.hpp"
 #include "handles.hpp"
 
 using namespace crossdock::c;

@@ -4,7 +4,7 @@
 #include <deque>
 #include <thread>
 
-#include "crossdock/stream/stream_core_mpi.hpp"
+#include "crossdock/detail/stream/stream_core_mpi.hpp"
 #include "handles.hpp"
 
 using crossdock::back_pressure;

@@ -1,12 +1,12 @@
-#include "crossdock/context/context_mpi.hpp"
+#include "crossdock/context.hpp"
 
 #include <fmt/format.h>
 
 #include <string_view>
 
-#include "crossdock/base/environment_mpi.hpp"
-#include "crossdock/model/machine_mpi.hpp"
-#include "crossdock/topology/discover_mpi.hpp"
+#include "../base/environment_mpi.hpp"
+#include "../model/machine_mpi.hpp"
+#include "crossdock/discover_topology.hpp"
 
 namespace crossdock {
 

@@ -1,10 +1,10 @@
-#include "crossdock/exchange/exchange_mpi.hpp"
+#include "crossdock/sparse_exchange.hpp"
 
 #include <fmt/format.h>
 
 #include <limits>
 
-#include "crossdock/exchange/datatype_values_mpi.hpp"
+#include "datatype_values_mpi.hpp"
 
 namespace crossdock {
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "crossdock/base/environment_mpi.hpp"
-#include "crossdock/model/machine_mpi.hpp"
+#include "../base/environment_mpi.hpp"
+#include "../model/machine_mpi.hpp"
 #include "inside_route.hpp"
 
 namespace crossdock {

@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "crossdock/executor/shared_memory_schedule.hpp"
 #include "graph_indices.hpp"
+#include "shared_memory_schedule.hpp"
 
 namespace crossdock {
 

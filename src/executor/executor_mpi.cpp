@@ -1,4 +1,4 @@
-#include "crossdock/executor/executor_mpi.hpp"
+#include "executor_mpi.hpp"
 
 namespace crossdock {
 

@@ -1,4 +1,4 @@
-#include "crossdock/executor/flat_schedule.hpp"
+#include "flat_schedule.hpp"
 
 #include <algorithm>
 

@@ -4,8 +4,8 @@
 
 #include <cstddef>
 
-#include "crossdock/base/types.hpp"
-#include "crossdock/executor/strong_index.hpp"
+#include "crossdock/types.hpp"
+#include "strong_index.hpp"
 
 namespace crossdock {
 

@@ -1,8 +1,8 @@
-#include "crossdock/executor/node_memory_mpi.hpp"
+#include "node_memory_mpi.hpp"
 
 #include <algorithm>
 
-#include "crossdock/topology/discover_mpi.hpp"
+#include "crossdock/discover_topology.hpp"
 
 namespace crossdock {
 

@@ -3,8 +3,8 @@
 #include <utility>
 #include <vector>
 
-#include "crossdock/executor/executor_mpi.hpp"
-#include "crossdock/executor/schedule_runner.hpp"
+#include "executor_mpi.hpp"
+#include "schedule_runner.hpp"
 
 namespace crossdock {
 

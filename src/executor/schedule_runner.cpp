@@ -1,4 +1,4 @@
-#include "crossdock/executor/schedule_runner.hpp"
+#include "schedule_runner.hpp"
 
 #include <algorithm>
 #include <new>

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "crossdock/base/word_message.hpp"
+#include "crossdock/detail/base/word_message.hpp"
 #include "output_filler.hpp"
 #include "part_filler.hpp"
 #include "section_filler.hpp"

@@ -1,4 +1,4 @@
-#include "crossdock/executor/task_graph.hpp"
+#include "task_graph.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -2,7 +2,7 @@
 /// @brief The steps of a task, while they are being found.
 #pragma once
 
-#include "crossdock/executor/shared_memory_schedule.hpp"
+#include "shared_memory_schedule.hpp"
 
 namespace crossdock {
 

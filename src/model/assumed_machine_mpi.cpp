@@ -1,4 +1,4 @@
-#include "crossdock/model/assumed_machine_mpi.hpp"
+#include "assumed_machine_mpi.hpp"
 
 #include "host_cores_mpi.hpp"
 

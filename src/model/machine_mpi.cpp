@@ -1,9 +1,9 @@
-#include "crossdock/model/machine_mpi.hpp"
+#include "machine_mpi.hpp"
 
 #include <string>
 
-#include "crossdock/base/environment_mpi.hpp"
-#include "crossdock/model/assumed_machine_mpi.hpp"
+#include "../base/environment_mpi.hpp"
+#include "assumed_machine_mpi.hpp"
 
 namespace crossdock {
 

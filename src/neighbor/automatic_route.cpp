@@ -1,13 +1,13 @@
-#include "crossdock/neighbor/automatic_route.hpp"
+#include "automatic_route.hpp"
 
 #include <fmt/format.h>
 
-#include "crossdock/base/environment_mpi.hpp"
-#include "crossdock/exchange/checked_exchange_mpi.hpp"
-#include "crossdock/executor/executor_mpi.hpp"
-#include "crossdock/model/machine_mpi.hpp"
-#include "crossdock/select/choose_mpi.hpp"
-#include "crossdock/topology/discover_mpi.hpp"
+#include "../base/environment_mpi.hpp"
+#include "../exchange/checked_exchange_mpi.hpp"
+#include "../executor/executor_mpi.hpp"
+#include "../model/machine_mpi.hpp"
+#include "../select/choose_mpi.hpp"
+#include "crossdock/discover_topology.hpp"
 
 namespace crossdock {
 

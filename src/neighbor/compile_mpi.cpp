@@ -1,13 +1,13 @@
-#include "crossdock/neighbor/compile_mpi.hpp"
+#include "compile_mpi.hpp"
 
 #include <fmt/format.h>
 
 #include <optional>
 
-#include "crossdock/base/environment_mpi.hpp"
-#include "crossdock/exchange/checked_exchange_mpi.hpp"
-#include "crossdock/exchange/peer_exchange_mpi.hpp"
-#include "crossdock/neighbor/automatic_route.hpp"
+#include "../base/environment_mpi.hpp"
+#include "../exchange/checked_exchange_mpi.hpp"
+#include "../exchange/peer_exchange_mpi.hpp"
+#include "automatic_route.hpp"
 #include "planning.hpp"
 
 namespace crossdock {

@@ -6,9 +6,9 @@
 #include <optional>
 #include <vector>
 
-#include "crossdock/base/datatype_mpi.hpp"
-#include "crossdock/executor/copy_list.hpp"
-#include "crossdock/plan/plan.hpp"
+#include "../base/datatype_mpi.hpp"
+#include "crossdock/detail/executor/copy_list.hpp"
+#include "crossdock/plan.hpp"
 
 namespace crossdock {
 

@@ -1,4 +1,4 @@
-#include "crossdock/neighbor/neighbor_exchange.hpp"
+#include "crossdock/neighbor_exchange.hpp"
 
 #include <fmt/format.h>
 
@@ -6,9 +6,9 @@
 #include <utility>
 #include <variant>
 
-#include "crossdock/exchange/peer_exchange_mpi.hpp"
-#include "crossdock/neighbor/automatic_route.hpp"
-#include "crossdock/neighbor/compile_mpi.hpp"
+#include "../exchange/peer_exchange_mpi.hpp"
+#include "automatic_route.hpp"
+#include "compile_mpi.hpp"
 #include "datatype_exchange.hpp"
 #include "plan_runner.hpp"
 #include "trial_runs.hpp"

@@ -1,11 +1,11 @@
-#include "crossdock/neighbor/plan_cache.hpp"
+#include "crossdock/plan_cache.hpp"
 
 #include <bit>
 
-#include "crossdock/base/environment_mpi.hpp"
-#include "crossdock/exchange/checked_exchange_mpi.hpp"
-#include "crossdock/neighbor/compile_mpi.hpp"
-#include "crossdock/select/route_choice.hpp"
+#include "../base/environment_mpi.hpp"
+#include "../exchange/checked_exchange_mpi.hpp"
+#include "compile_mpi.hpp"
+#include "crossdock/route_choice.hpp"
 #include "planning.hpp"
 
 namespace crossdock {

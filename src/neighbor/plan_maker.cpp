@@ -1,10 +1,10 @@
-#include "crossdock/neighbor/plan_maker.hpp"
+#include "crossdock/plan_maker.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include "crossdock/exchange/checked_exchange_mpi.hpp"
-#include "crossdock/exchange/peer_exchange_mpi.hpp"
+#include "../exchange/checked_exchange_mpi.hpp"
+#include "../exchange/peer_exchange_mpi.hpp"
 #include "planning.hpp"
 
 namespace crossdock {

@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-#include "crossdock/base/environment_mpi.hpp"
+#include "../base/environment_mpi.hpp"
 
 namespace crossdock {
 

@@ -5,10 +5,10 @@
 #include <memory>
 #include <optional>
 
-#include "crossdock/context/context_mpi.hpp"
-#include "crossdock/executor/executor_mpi.hpp"
-#include "crossdock/neighbor/build_schedule_mpi.hpp"
-#include "crossdock/neighbor/neighbor_options.hpp"
+#include "../executor/executor_mpi.hpp"
+#include "build_schedule_mpi.hpp"
+#include "crossdock/context.hpp"
+#include "crossdock/neighbor_options.hpp"
 
 namespace crossdock {
 

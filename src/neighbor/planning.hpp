@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "crossdock/neighbor/compile_mpi.hpp"
-#include "crossdock/plan/plan_compiler.hpp"
+#include "../plan/plan_compiler.hpp"
+#include "compile_mpi.hpp"
 
 namespace crossdock {
 

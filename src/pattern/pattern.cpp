@@ -1,4 +1,4 @@
-#include "crossdock/pattern/pattern.hpp"
+#include "crossdock/pattern.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <limits>
 #include <unordered_map>
 
-#include "crossdock/base/index_check.hpp"
+#include "../base/index_check.hpp"
 
 namespace crossdock {
 

@@ -1,4 +1,4 @@
-#include "crossdock/pattern/pattern_mpi.hpp"
+#include "crossdock/make_pattern.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <numeric>
 #include <vector>
 
-#include "crossdock/exchange/byte_exchange_mpi.hpp"
+#include "crossdock/detail/exchange/byte_exchange_mpi.hpp"
 
 namespace crossdock {
 

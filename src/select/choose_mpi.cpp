@@ -1,11 +1,11 @@
-#include "crossdock/select/choose_mpi.hpp"
+#include "choose_mpi.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <optional>
 
-#include "crossdock/exchange/checked_exchange_mpi.hpp"
+#include "../exchange/checked_exchange_mpi.hpp"
 
 namespace crossdock {
 

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "crossdock/base/item_bytes.hpp"
+#include "../base/item_bytes.hpp"
 
 namespace crossdock {
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "crossdock/stream/stream_statistics.hpp"
+#include "crossdock/stream_statistics.hpp"
 #include "stream_chunk.hpp"
 
 namespace crossdock {

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <vector>
 
-#include "crossdock/stream/stream_worker.hpp"
+#include "crossdock/detail/stream/stream_worker.hpp"
 #include "line_allocator.hpp"
 #include "stream_chunk.hpp"
 

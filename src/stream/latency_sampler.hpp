@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "crossdock/base/types.hpp"
+#include "crossdock/types.hpp"
 
 namespace crossdock {
 

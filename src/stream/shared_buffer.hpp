@@ -4,7 +4,7 @@
 #include <atomic>
 #include <cstdint>
 
-#include "crossdock/stream/stream_statistics.hpp"
+#include "crossdock/stream_statistics.hpp"
 #include "stream_chunk.hpp"
 
 namespace crossdock {

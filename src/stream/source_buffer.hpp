@@ -7,7 +7,7 @@
 #include <cstring>
 #include <span>
 
-#include "crossdock/stream/stream_worker.hpp"
+#include "crossdock/detail/stream/stream_worker.hpp"
 #include "latency_sampler.hpp"
 #include "stream_chunk.hpp"
 

@@ -1,4 +1,4 @@
-#include "crossdock/stream/stream_core_mpi.hpp"
+#include "crossdock/detail/stream/stream_core_mpi.hpp"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include <thread>
 #include <utility>
 
-#include "crossdock/select/route_choice.hpp"
+#include "crossdock/route_choice.hpp"
 #include "stream_engine.hpp"
 #include "stream_memory_mpi.hpp"
 #include "stream_setup_mpi.hpp"

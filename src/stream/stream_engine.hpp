@@ -11,12 +11,12 @@
 #include <thread>
 #include <vector>
 
-#include "crossdock/stream/stream_layout.hpp"
-#include "crossdock/stream/stream_options.hpp"
-#include "crossdock/stream/stream_worker.hpp"
-#include "crossdock/stream/termination.hpp"
+#include "crossdock/detail/stream/stream_layout.hpp"
+#include "crossdock/detail/stream/stream_worker.hpp"
+#include "crossdock/stream_options.hpp"
 #include "stream_chunk.hpp"
 #include "stream_transport.hpp"
+#include "termination.hpp"
 
 namespace crossdock {
 

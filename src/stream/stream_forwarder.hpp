@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "crossdock/stream/stream_worker.hpp"
+#include "crossdock/detail/stream/stream_worker.hpp"
 #include "outbox.hpp"
 #include "stream_delivery.hpp"
 #include "worker_state.hpp"

@@ -6,9 +6,9 @@
 #include <new>
 #include <vector>
 
-#include "crossdock/base/communicator_mpi.hpp"
-#include "crossdock/base/shared_window_mpi.hpp"
-#include "crossdock/topology/topology.hpp"
+#include "../base/shared_window_mpi.hpp"
+#include "crossdock/communicator.hpp"
+#include "crossdock/topology.hpp"
 #include "stream_chunk.hpp"
 
 namespace crossdock {

@@ -7,8 +7,8 @@
 #include <limits>
 #include <string>
 
-#include "crossdock/stream/stream_layout.hpp"
-#include "crossdock/topology/discover_mpi.hpp"
+#include "crossdock/detail/stream/stream_layout.hpp"
+#include "crossdock/discover_topology.hpp"
 
 namespace crossdock {
 

@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <span>
 
-#include "crossdock/context/context_mpi.hpp"
-#include "crossdock/stream/stream_channel.hpp"
-#include "crossdock/stream/stream_options.hpp"
-#include "crossdock/topology/topology.hpp"
+#include "crossdock/context.hpp"
+#include "crossdock/detail/stream/stream_channel.hpp"
+#include "crossdock/stream_options.hpp"
+#include "crossdock/topology.hpp"
 
 namespace crossdock {
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "crossdock/base/communicator_mpi.hpp"
+#include "crossdock/communicator.hpp"
 #include "stream_transport.hpp"
 
 namespace crossdock {

@@ -1,4 +1,4 @@
-#include "crossdock/stream/stream_worker.hpp"
+#include "crossdock/detail/stream/stream_worker.hpp"
 
 #include <fmt/format.h>
 

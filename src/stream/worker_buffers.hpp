@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-#include "crossdock/stream/stream_worker.hpp"
+#include "crossdock/detail/stream/stream_worker.hpp"
 #include "line_allocator.hpp"
 #include "outbox.hpp"
 #include "stream_delivery.hpp"

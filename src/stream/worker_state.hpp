@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <exception>
 
-#include "crossdock/stream/stream_statistics.hpp"
+#include "crossdock/stream_statistics.hpp"
 #include "stream_engine.hpp"
 
 namespace crossdock {

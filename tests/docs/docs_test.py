@@ -165,17 +165,17 @@ class Docs(unittest.TestCase):
     def test_RouteOfContributingCompiles(self):
         codes = [code for language, code in pages.fenced((PROJECT / "CONTRIBUTING.md").read_text())
                  if language == "cpp"]
-        self.compile({"crossdock/route/hub.hpp": codes[0], "hub.cpp": codes[1]})
+        self.compile({"hub.hpp": codes[0], "hub.cpp": codes[1]}, PROJECT / "src/route")
 
-    def compile(self, files):
+    def compile(self, files, folder_of_others=PROJECT / "include"):
         """The last file."""
         with tempfile.TemporaryDirectory() as folder:
             for name, code in files.items():
                 path = Path(folder) / name
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(code)
-            done = subprocess.run([*os.environ["CROSSDOCK_COMPILE"].split(), f"-I{folder}", path], check=False,
-                                  capture_output=True, text=True)
+            command = [*os.environ["CROSSDOCK_COMPILE"].split(), f"-I{folder}", f"-I{folder_of_others}", path]
+            done = subprocess.run(command, check=False, capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
 
 

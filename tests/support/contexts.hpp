@@ -2,7 +2,7 @@
 /// @brief Contexts of a communicator that a test has already.
 #pragma once
 
-#include "crossdock/context/context_mpi.hpp"
+#include "crossdock/context.hpp"
 
 namespace crossdock::test {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "crossdock/neighbor/neighbor_options.hpp"
+#include "crossdock/neighbor_options.hpp"
 
 namespace crossdock {
 

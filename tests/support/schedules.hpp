@@ -17,10 +17,10 @@
 #include <utility>
 #include <vector>
 
-#include "crossdock/executor/schedule_runner.hpp"
-#include "crossdock/executor/task_graph.hpp"
-#include "crossdock/topology/topology.hpp"
+#include "crossdock/topology.hpp"
+#include "src/executor/schedule_runner.hpp"
 #include "src/executor/shared_memory_schedule_builder.hpp"
+#include "src/executor/task_graph.hpp"
 
 namespace crossdock::test {
 

@@ -6,7 +6,7 @@
 #include "bench/neighbor/amg.hpp"
 #include "bench/neighbor/amg_matrix.hpp"
 #include "bench/neighbor/hierarchy.hpp"
-#include "crossdock/neighbor/automatic_route.hpp"
+#include "src/neighbor/automatic_route.hpp"
 #include "tools/crossdock/all_ranks.hpp"
 #include "tools/crossdock/route_names.hpp"
 

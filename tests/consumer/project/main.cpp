@@ -1,5 +1,5 @@
 // What a program outside the project writes: fails unless the library links and answers.
-#include <crossdock/crossdock.hpp>
+#include "crossdock/crossdock.hpp"
 
 int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "array/variants.hpp"
-#include "crossdock/array/plan_batch.hpp"
-#include "crossdock/model/machine_mpi.hpp"
+#include "src/array/plan_batch.hpp"
+#include "src/model/machine_mpi.hpp"
 #include "support/topologies.hpp"
 
 namespace {

@@ -1,10 +1,10 @@
-#include "crossdock/array/distributed_array_mpi.hpp"
+#include "crossdock/distributed_array.hpp"
 
 #include <gtest/gtest.h>
 
 #include <random>
 
-#include "crossdock/model/machine_mpi.hpp"
+#include "src/model/machine_mpi.hpp"
 #include "support/routes.hpp"
 
 namespace crossdock::distributed_array_test {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "crossdock/array/distributed_array_mpi.hpp"
+#include "crossdock/distributed_array.hpp"
 #include "support/contexts.hpp"
 #include "support/routes.hpp"
 

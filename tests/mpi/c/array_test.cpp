@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "crossdock/array/array_engine_mpi.hpp"
 #include "crossdock/crossdock.h"
+#include "crossdock/detail/array/array_engine_mpi.hpp"
 
 namespace array_c_test {
 namespace {

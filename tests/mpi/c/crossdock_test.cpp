@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "crossdock/base/error.hpp"
-#include "crossdock/neighbor/neighbor_options.hpp"
+#include "crossdock/error.hpp"
+#include "crossdock/neighbor_options.hpp"
 
 namespace crossdock_c_test {
 namespace {

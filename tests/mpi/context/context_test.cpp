@@ -4,11 +4,11 @@
 #include <numeric>
 #include <string>
 
-#include "crossdock/array/distributed_array_mpi.hpp"
-#include "crossdock/exchange/exchange_mpi.hpp"
-#include "crossdock/neighbor/neighbor_exchange.hpp"
-#include "crossdock/pattern/pattern_mpi.hpp"
-#include "crossdock/topology/discover_mpi.hpp"
+#include "crossdock/discover_topology.hpp"
+#include "crossdock/distributed_array.hpp"
+#include "crossdock/make_pattern.hpp"
+#include "crossdock/neighbor_exchange.hpp"
+#include "crossdock/sparse_exchange.hpp"
 #include "support/arrivals.hpp"
 #include "support/patterns.hpp"
 #include "support/thrown_by.hpp"

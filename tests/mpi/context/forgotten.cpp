@@ -3,8 +3,8 @@
 #include <optional>
 #include <vector>
 
-#include "crossdock/array/distributed_array_mpi.hpp"
-#include "crossdock/neighbor/neighbor_exchange.hpp"
+#include "crossdock/distributed_array.hpp"
+#include "crossdock/neighbor_exchange.hpp"
 #include "support/patterns.hpp"
 
 namespace {

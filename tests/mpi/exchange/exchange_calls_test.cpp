@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <set>
 
-#include "crossdock/exchange/exchange_statistics.hpp"
-#include "crossdock/model/machine_mpi.hpp"
-#include "crossdock/route/route.hpp"
+#include "crossdock/detail/exchange/exchange_statistics.hpp"
+#include "crossdock/route.hpp"
 #include "exchange/sends.hpp"
+#include "src/model/machine_mpi.hpp"
 #include "support/topologies.hpp"
 
 namespace {

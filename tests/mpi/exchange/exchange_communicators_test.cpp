@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <thread>
 
-#include "crossdock/neighbor/neighbor_exchange.hpp"
+#include "crossdock/neighbor_exchange.hpp"
 #include "exchange/sends.hpp"
 #include "support/patterns.hpp"
 #include "support/thrown_by.hpp"

@@ -1,4 +1,4 @@
-#include "crossdock/exchange/exchange_mpi.hpp"
+#include "crossdock/sparse_exchange.hpp"
 
 #include <gtest/gtest.h>
 

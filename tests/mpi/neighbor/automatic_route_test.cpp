@@ -1,16 +1,16 @@
 // Neighbor collectives, and plans, whose route nobody gave.
-#include "crossdock/neighbor/automatic_route.hpp"
+#include "src/neighbor/automatic_route.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 
-#include "crossdock/model/machine_mpi.hpp"
-#include "crossdock/neighbor/compile_mpi.hpp"
-#include "crossdock/neighbor/neighbor_exchange.hpp"
-#include "crossdock/neighbor/plan_cache.hpp"
-#include "crossdock/neighbor/plan_maker.hpp"
-#include "crossdock/topology/discover_mpi.hpp"
+#include "crossdock/discover_topology.hpp"
+#include "crossdock/neighbor_exchange.hpp"
+#include "crossdock/plan_cache.hpp"
+#include "crossdock/plan_maker.hpp"
+#include "src/model/machine_mpi.hpp"
+#include "src/neighbor/compile_mpi.hpp"
 #include "support/arrivals.hpp"
 #include "support/neighbor_options.hpp"
 #include "support/patterns.hpp"

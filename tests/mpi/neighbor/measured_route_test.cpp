@@ -1,9 +1,9 @@
 // The route "auto:measure": routes are tried by a clock that the tests turn, and the fastest stays.
 #include <gtest/gtest.h>
 
-#include "crossdock/neighbor/automatic_route.hpp"
-#include "crossdock/neighbor/compile_mpi.hpp"
-#include "crossdock/neighbor/neighbor_exchange.hpp"
+#include "crossdock/neighbor_exchange.hpp"
+#include "src/neighbor/automatic_route.hpp"
+#include "src/neighbor/compile_mpi.hpp"
 #include "support/arrivals.hpp"
 #include "support/neighbor_options.hpp"
 #include "support/patterns.hpp"

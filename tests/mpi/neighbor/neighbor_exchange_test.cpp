@@ -1,4 +1,4 @@
-#include "crossdock/neighbor/neighbor_exchange.hpp"
+#include "crossdock/neighbor_exchange.hpp"
 
 #include <gtest/gtest.h>
 
@@ -10,9 +10,9 @@
 #include <thread>
 #include <utility>
 
-#include "crossdock/exchange/exchange_mpi.hpp"
-#include "crossdock/neighbor/compile_mpi.hpp"
-#include "crossdock/plan/verify.hpp"
+#include "crossdock/sparse_exchange.hpp"
+#include "crossdock/verify.hpp"
+#include "src/neighbor/compile_mpi.hpp"
 #include "support/arrivals.hpp"
 #include "support/neighbor_options.hpp"
 #include "support/patterns.hpp"

@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "crossdock/neighbor/neighbor_exchange.hpp"
+#include "crossdock/neighbor_exchange.hpp"
 #include "support/arrivals.hpp"
 #include "support/patterns.hpp"
 

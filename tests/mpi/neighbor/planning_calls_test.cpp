@@ -7,12 +7,12 @@
 #include <cstdlib>
 #include <vector>
 
-#include "crossdock/neighbor/compile_mpi.hpp"
-#include "crossdock/neighbor/neighbor_exchange.hpp"
-#include "crossdock/neighbor/plan_cache.hpp"
-#include "crossdock/neighbor/plan_maker.hpp"
-#include "crossdock/pattern/pattern_mpi.hpp"
-#include "crossdock/route/route.hpp"
+#include "crossdock/make_pattern.hpp"
+#include "crossdock/neighbor_exchange.hpp"
+#include "crossdock/plan_cache.hpp"
+#include "crossdock/plan_maker.hpp"
+#include "crossdock/route.hpp"
+#include "src/neighbor/compile_mpi.hpp"
 #include "support/patterns.hpp"
 
 namespace {
@@ -201,9 +201,11 @@ TEST_F(Planning, UsesMemoryAgainOnceItIsRead) {
     std::vector<item> slots(static_cast<std::size_t>(mine.num_slots));
     int num_first = 0;
     for (int round = 0; round < 20; ++round) {
-        neighbor_exchange halo(
-            context(comm, regions), mine,
-            {.route = "direct", .executor = "shared_memory", .item_bytes = item_bytes});
+        neighbor_exchange halo(context(comm, regions), mine,
+                               {.route = "direct",
+                                .executor = "shared_memory",
+                                .item_bytes = item_bytes,
+                                .prepare = preparation::forward});
         if (round == 0) num_first = num_windows;
         halo.exchange(items, slots);
         MPI_Barrier(MPI_COMM_WORLD);

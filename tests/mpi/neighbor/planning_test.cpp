@@ -2,10 +2,10 @@
 // and found again.
 #include <gtest/gtest.h>
 
-#include "crossdock/neighbor/compile_mpi.hpp"
-#include "crossdock/neighbor/neighbor_exchange.hpp"
-#include "crossdock/neighbor/plan_cache.hpp"
-#include "crossdock/neighbor/plan_maker.hpp"
+#include "crossdock/neighbor_exchange.hpp"
+#include "crossdock/plan_cache.hpp"
+#include "crossdock/plan_maker.hpp"
+#include "src/neighbor/compile_mpi.hpp"
 #include "support/patterns.hpp"
 #include "support/routes.hpp"
 #include "support/thrown_by.hpp"

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "crossdock/neighbor/neighbor_exchange.hpp"
+#include "crossdock/neighbor_exchange.hpp"
 #include "support/arrivals.hpp"
 #include "support/contexts.hpp"
 #include "support/patterns.hpp"
@@ -53,6 +53,12 @@ class ScarceMemory : public testing::Test {
 
     neighbor_exchange make(const neighbor_options& options) const {
         return make(test::one_region(comm), options);
+    }
+
+    static neighbor_exchange ready_twin(const neighbor_exchange& of) {
+        auto result = of.duplicate();
+        result.prepare(sizeof(double));
+        return result;
     }
 
     neighbor_exchange make_on_pairs(const neighbor_options& options) const {
@@ -99,7 +105,7 @@ TEST_F(ScarceMemory, TheAutomaticChoiceDoesWithout) {
     pretended_free_blocks = 0;
 
     auto halo = make({});
-    auto twin = halo.duplicate();
+    auto twin = ready_twin(halo);
 
     expect_both_ways<double>(halo);
     expect_both_ways<double>(twin);
@@ -167,7 +173,7 @@ TEST_F(ScarceMemory, ASetUpThatIsMadeLaterFailsOnAllRanksToo) {
     expect_both_ways<double>(halo);
     if (is_scarce) pretended_free_blocks = 0;
     const error of_duplicate = test::thrown_by([&] {
-        while (true) twins.push_back(halo.duplicate());
+        while (true) twins.push_back(ready_twin(halo));
     });
     EXPECT_EQ(of_duplicate.code(), errc::out_of_memory);
     pretended_free_blocks.reset();
@@ -175,7 +181,8 @@ TEST_F(ScarceMemory, ASetUpThatIsMadeLaterFailsOnAllRanksToo) {
 }
 
 TEST_F(ScarceMemory, AWindowGrowsByWhatIsNeededWhereThereIsNoMore) {
-    auto halo = make({});
+    neighbor_exchange halo(test::one_region(comm), mine,
+                           {.route = "three_step", .prepare = preparation::forward});
     // A second window would be twice as large as what is needed.
     std::vector<neighbor_exchange> twins;
     const int first_windows = num_windows;
@@ -186,6 +193,7 @@ TEST_F(ScarceMemory, AWindowGrowsByWhatIsNeededWhereThereIsNoMore) {
         twins.push_back(halo.duplicate());
 
     EXPECT_EQ(num_windows, comm.num_ranks() > 1 ? second_windows + 1 : 0);
+    halo.prepare(sizeof(double));
     expect_both_ways<double>(halo);
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "crossdock/neighbor/neighbor_exchange.hpp"
+#include "crossdock/neighbor_exchange.hpp"
 #include "support/patterns.hpp"
 
 namespace crossdock::stripes_test {

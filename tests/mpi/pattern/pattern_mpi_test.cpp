@@ -1,4 +1,4 @@
-#include "crossdock/pattern/pattern_mpi.hpp"
+#include "crossdock/make_pattern.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <numeric>
 #include <random>
 
-#include "crossdock/pattern/halo.hpp"
+#include "crossdock/halo.hpp"
 #include "support/project_file.hpp"
 
 namespace crossdock::pattern_mpi_test {

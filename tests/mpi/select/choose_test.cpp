@@ -1,5 +1,5 @@
 // The choice of all ranks together is the one that is made offline; the machine is the same everywhere.
-#include "crossdock/select/choose_mpi.hpp"
+#include "src/select/choose_mpi.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "crossdock/model/assumed_machine_mpi.hpp"
-#include "crossdock/model/machine_mpi.hpp"
+#include "src/model/assumed_machine_mpi.hpp"
+#include "src/model/machine_mpi.hpp"
 #include "support/patterns.hpp"
 #include "support/thrown_by.hpp"
 #include "support/topologies.hpp"

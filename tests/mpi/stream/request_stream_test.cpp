@@ -1,4 +1,4 @@
-#include "crossdock/stream/request_stream_mpi.hpp"
+#include "crossdock/request_stream.hpp"
 
 #include <gtest/gtest.h>
 

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "crossdock/stream/stream_core_mpi.hpp"
+#include "crossdock/detail/stream/stream_core_mpi.hpp"
 #include "support/contexts.hpp"
 #include "support/thread_sanitizer.hpp"
 #include "support/thrown_by.hpp"

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "crossdock/crossdock.h"
-#include "crossdock/stream/stream_mpi.hpp"
+#include "crossdock/stream.hpp"
 #include "support/contexts.hpp"
 #include "support/counted_memory.hpp"
 #include "support/thread_sanitizer.hpp"

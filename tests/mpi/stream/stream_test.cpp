@@ -7,7 +7,7 @@
 #include <random>
 #include <string>
 
-#include "crossdock/stream/stream_mpi.hpp"
+#include "crossdock/stream.hpp"
 #include "stream/workers.hpp"
 
 namespace crossdock::stream_test {

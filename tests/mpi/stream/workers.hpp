@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "crossdock/stream/stream_options.hpp"
+#include "crossdock/stream_options.hpp"
 #include "support/contexts.hpp"
 
 namespace crossdock::test {

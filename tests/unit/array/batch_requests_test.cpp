@@ -1,8 +1,8 @@
-#include "../../../src/array/batch_requests.hpp"
+#include "src/array/batch_requests.hpp"
 
 #include <gtest/gtest.h>
 
-#include "crossdock/array/write_rule.hpp"
+#include "crossdock/detail/array/write_rule.hpp"
 #include "support/thrown_by.hpp"
 
 namespace crossdock::batch_requests_test {

@@ -1,4 +1,4 @@
-#include "../../../src/array/combined_requests.hpp"
+#include "src/array/combined_requests.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "../../../src/array/combining_router.hpp"
+#include "src/array/combining_router.hpp"
 
 #include <gtest/gtest.h>
 

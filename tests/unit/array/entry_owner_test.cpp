@@ -1,4 +1,4 @@
-#include "../../../src/array/entry_owner.hpp"
+#include "src/array/entry_owner.hpp"
 
 #include <gtest/gtest.h>
 

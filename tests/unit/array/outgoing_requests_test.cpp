@@ -1,4 +1,4 @@
-#include "../../../src/array/outgoing_requests.hpp"
+#include "src/array/outgoing_requests.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,12 +1,12 @@
-#include "crossdock/array/plan_batch.hpp"
+#include "src/array/plan_batch.hpp"
 
 #include <gtest/gtest.h>
 
 #include <numeric>
 #include <random>
 
-#include "crossdock/pattern/pattern.hpp"
-#include "crossdock/plan/verify.hpp"
+#include "crossdock/pattern.hpp"
+#include "crossdock/verify.hpp"
 #include "support/routes.hpp"
 #include "support/thrown_by.hpp"
 

@@ -1,8 +1,8 @@
-#include "../../../src/array/plan_writer.hpp"
+#include "src/array/plan_writer.hpp"
 
 #include <gtest/gtest.h>
 
-#include "crossdock/array/plan_batch.hpp"
+#include "src/array/plan_batch.hpp"
 
 namespace crossdock::plan_writer_test {
 namespace {

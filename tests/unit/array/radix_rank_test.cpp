@@ -1,4 +1,4 @@
-#include "../../../src/array/radix_rank.hpp"
+#include "src/array/radix_rank.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <random>
 #include <set>
 
-#include "../../../src/array/combined_requests.hpp"
+#include "src/array/combined_requests.hpp"
 
 namespace crossdock::radix_rank_test {
 namespace {

@@ -1,8 +1,8 @@
-#include "../../../src/array/request_hop.hpp"
+#include "src/array/request_hop.hpp"
 
 #include <gtest/gtest.h>
 
-#include "../../../src/array/request_message.hpp"
+#include "src/array/request_message.hpp"
 
 namespace crossdock::request_hop_test {
 namespace {

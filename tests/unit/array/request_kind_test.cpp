@@ -1,8 +1,8 @@
-#include "../../../src/array/request_kind.hpp"
+#include "src/array/request_kind.hpp"
 
 #include <gtest/gtest.h>
 
-#include "crossdock/array/write_rule.hpp"
+#include "crossdock/detail/array/write_rule.hpp"
 
 namespace crossdock::request_kind_test {
 namespace {

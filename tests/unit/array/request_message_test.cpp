@@ -1,10 +1,10 @@
-#include "../../../src/array/request_message.hpp"
+#include "src/array/request_message.hpp"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "crossdock/array/write_rule.hpp"
+#include "crossdock/detail/array/write_rule.hpp"
 
 namespace crossdock::request_message_test {
 namespace {

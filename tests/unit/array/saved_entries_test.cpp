@@ -1,4 +1,4 @@
-#include "../../../src/array/saved_entries.hpp"
+#include "src/array/saved_entries.hpp"
 
 #include <gtest/gtest.h>
 

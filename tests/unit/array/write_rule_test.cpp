@@ -1,4 +1,4 @@
-#include "crossdock/array/write_rule.hpp"
+#include "crossdock/detail/array/write_rule.hpp"
 
 #include <gtest/gtest.h>
 

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "crossdock/plan/compile.hpp"
+#include "crossdock/compile.hpp"
 #include "support/patterns.hpp"
 #include "support/schedules.hpp"
 

@@ -1,4 +1,4 @@
-#include "crossdock/executor/shared_memory_schedule.hpp"
+#include "src/executor/shared_memory_schedule.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <random>
 #include <string>
 
-#include "crossdock/plan/compile.hpp"
+#include "crossdock/compile.hpp"
 #include "src/executor/schedule_wire.hpp"
 #include "support/arrivals.hpp"
 #include "support/patterns.hpp"

@@ -1,11 +1,11 @@
-#include "crossdock/executor/strong_index.hpp"
+#include "src/executor/strong_index.hpp"
 
 #include <gtest/gtest.h>
 
 #include <type_traits>
 #include <utility>
 
-#include "crossdock/executor/schedule_indices.hpp"
+#include "src/executor/schedule_indices.hpp"
 
 namespace crossdock::strong_index_test {
 namespace {

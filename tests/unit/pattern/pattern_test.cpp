@@ -1,4 +1,4 @@
-#include "crossdock/pattern/pattern.hpp"
+#include "crossdock/pattern.hpp"
 
 #include <gtest/gtest.h>
 

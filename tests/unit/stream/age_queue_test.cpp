@@ -1,4 +1,4 @@
-#include "../../../src/stream/age_queue.hpp"
+#include "src/stream/age_queue.hpp"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include <new>
 #include <vector>
 
-#include "../../../src/stream/stream_chunk.hpp"
+#include "src/stream/stream_chunk.hpp"
 
 namespace crossdock::test {
 

@@ -1,4 +1,4 @@
-#include "../../../src/stream/chunk_pool.hpp"
+#include "src/stream/chunk_pool.hpp"
 
 #include <gtest/gtest.h>
 

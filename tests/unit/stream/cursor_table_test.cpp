@@ -1,4 +1,4 @@
-#include "../../../src/stream/cursor_table.hpp"
+#include "src/stream/cursor_table.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "../../../src/stream/latency_sampler.hpp"
+#include "src/stream/latency_sampler.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "crossdock/stream/scheme.hpp"
+#include "crossdock/detail/stream/scheme.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "../../../src/stream/shared_buffer.hpp"
+#include "src/stream/shared_buffer.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 #include <thread>
 #include <vector>
 
-#include "../../../src/stream/chunk_pool.hpp"
 #include "chunk_blocks.hpp"
+#include "src/stream/chunk_pool.hpp"
 
 namespace crossdock::shared_buffer_test {
 namespace {

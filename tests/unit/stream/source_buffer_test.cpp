@@ -1,4 +1,4 @@
-#include "../../../src/stream/source_buffer.hpp"
+#include "src/stream/source_buffer.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "../../../src/stream/stream_chunk.hpp"
+#include "src/stream/stream_chunk.hpp"
 
 #include <gtest/gtest.h>
 

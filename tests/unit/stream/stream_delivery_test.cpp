@@ -1,4 +1,4 @@
-#include "../../../src/stream/stream_delivery.hpp"
+#include "src/stream/stream_delivery.hpp"
 
 #include <gtest/gtest.h>
 

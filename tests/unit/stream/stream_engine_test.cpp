@@ -1,4 +1,4 @@
-#include "../../../src/stream/stream_engine.hpp"
+#include "src/stream/stream_engine.hpp"
 
 #include <gtest/gtest.h>
 

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "../../../src/stream/stream_engine.hpp"
+#include "src/stream/stream_engine.hpp"
 
 namespace crossdock::test {
 

@@ -1,4 +1,4 @@
-#include "crossdock/stream/termination.hpp"
+#include "src/stream/termination.hpp"
 
 #include <gtest/gtest.h>
 

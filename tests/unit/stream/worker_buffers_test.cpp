@@ -1,5 +1,5 @@
 // Corners of filling, leaving and receiving that a whole workload seldom meets.
-#include "../../../src/stream/worker_buffers.hpp"
+#include "src/stream/worker_buffers.hpp"
 
 #include <gtest/gtest.h>
 
