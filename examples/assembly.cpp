@@ -98,20 +98,20 @@ static bool is_as_serial(count_t n, std::span<const double> matrix, std::span<co
            std::equal(load.begin(), load.end(), serial_load.begin());
 }
 
-static bool assemble(const crossdock::communicator& comm, count_t n) {
-    const auto rows = block_partition::blocks(n, comm.num_ranks());
-    const auto columns = block_partition::blocks(n - 1, comm.num_ranks());
-    const count_t num_nodes = n * rows.size(comm.rank());
+static bool assemble(const crossdock::context& world, count_t n) {
+    const auto rows = block_partition::blocks(n, world.num_ranks());
+    const auto columns = block_partition::blocks(n - 1, world.num_ranks());
+    const count_t num_nodes = n * rows.size(world.rank());
     const auto triangles =
-        triangles_of(n, columns.first(comm.rank()), columns.first(comm.rank() + 1));
+        triangles_of(n, columns.first(world.rank()), columns.first(world.rank() + 1));
 
     // Whole rows of nodes, rather than parts as equal as possible.
-    crossdock::distributed_array<double> matrix(comm, couplings_per_node * n * n,
+    crossdock::distributed_array<double> matrix(world, couplings_per_node * n * n,
                                                 {.num_local = couplings_per_node * num_nodes});
     const auto [indices, values] = stiffness(n, triangles);
     matrix.update(indices, values, crossdock::sum());
 
-    crossdock::distributed_array<double> load(comm, n * n, {.num_local = num_nodes});
+    crossdock::distributed_array<double> load(world, n * n, {.num_local = num_nodes});
     auto current = loads(triangles, 0);
     auto nodes = load.prepare(current.indices);
     for (count_t time = 0; time < num_steps; ++time) {
@@ -121,12 +121,12 @@ static bool assemble(const crossdock::communicator& comm, count_t n) {
         current = std::move(next);
     }
 
-    const auto assembled_matrix = entries_on_rank_0(matrix, comm);
-    const auto assembled_load = entries_on_rank_0(load, comm);
+    const auto assembled_matrix = entries_on_rank_0(matrix, world);
+    const auto assembled_load = entries_on_rank_0(load, world);
     matrix.close();
     load.close();
-    return report(comm, fmt::format("{} x {} nodes, {} triangles", n, n, 2 * (n - 1) * (n - 1)),
-                  comm.rank() != 0 || is_as_serial(n, assembled_matrix, assembled_load));
+    return report(world, fmt::format("{} x {} nodes, {} triangles", n, n, 2 * (n - 1) * (n - 1)),
+                  world.rank() != 0 || is_as_serial(n, assembled_matrix, assembled_load));
 }
 
 int main(int argc, char** argv) {
@@ -135,5 +135,5 @@ int main(int argc, char** argv) {
     app.add_option("N", n, "nodes along each side")
         ->check(CLI::Range(2, 4096))
         ->capture_default_str();
-    return run(app, argc, argv, [&](const auto& comm) { return assemble(comm, n); });
+    return run(app, argc, argv, [&](const auto& world) { return assemble(world, n); });
 }

@@ -14,7 +14,7 @@
 
 #include "common/graph.hpp"
 #include "common/program.hpp"
-#include "crossdock/topology/discover_mpi.hpp"
+#include "crossdock/discover_topology.hpp"
 
 using namespace examples;
 
@@ -56,16 +56,14 @@ static std::vector<count_t> vertices_of(std::span<const visit> own, count_t leve
     return found;
 }
 
-static bool bfs(const crossdock::communicator& comm, const graph_source& source, count_t start) {
-    const graph_part graph = make_graph(comm, source, direction::undirected);
-    crossdock::distributed_array<visit> visits(
-        comm, graph.num_vertices(),
-        {.regions = crossdock::discover_topology(comm), .route = "auto"});
+static bool bfs(const crossdock::context& world, const graph_source& source, count_t start) {
+    const graph_part graph = make_graph(world, source, direction::undirected);
+    crossdock::distributed_array<visit> visits(world, graph.num_vertices());
     const auto own = visits.local();
     std::fill(own.begin(), own.end(), visit());
 
     // Queued by one rank, done by all. A start that is no vertex is an error on all of them.
-    if (comm.rank() == 0) visits.write(start, {0, start});
+    if (world.rank() == 0) visits.write(start, {0, start});
     visits.step();
 
     count_t level = 0;
@@ -83,12 +81,12 @@ static bool bfs(const crossdock::communicator& comm, const graph_source& source,
         frontier = vertices_of(own, level);
     }
 
-    const auto found = entries_on_rank_0(visits, comm);
+    const auto found = entries_on_rank_0(visits, world);
     visits.close();
     const auto num_reached =
         std::count_if(found.begin(), found.end(), [](const visit& v) { return v.level != never; });
     return report(
-        comm,
+        world,
         fmt::format("{}: {} of {} vertices reached from {} in {} levels along {}", source.name(),
                     num_reached, graph.num_vertices(), start, level, visits.route_name()),
         found == serial_visits(graph.all, start));
@@ -100,5 +98,5 @@ int main(int argc, char** argv) {
     source.add_to(app, "bcspwr10.mtx.gz");
     count_t start = 0;
     app.add_option("--start", start, "the vertex to start from")->capture_default_str();
-    return run(app, argc, argv, [&](const auto& comm) { return bfs(comm, source, start); });
+    return run(app, argc, argv, [&](const auto& world) { return bfs(world, source, start); });
 }

@@ -130,12 +130,12 @@ static void find_roots(distributed_array<count_t>& components) {
     }
 }
 
-static bool boruvka(const crossdock::communicator& comm, const graph_source& source) {
-    const graph_part graph = make_graph(comm, source, direction::undirected);
+static bool boruvka(const crossdock::context& world, const graph_source& source) {
+    const graph_part graph = make_graph(world, source, direction::undirected);
     const count_t n = graph.num_vertices();
-    distributed_array<count_t> components(comm, n, {.route = "hypercube"});
-    distributed_array<hook> lightest(comm, n, {.route = "hypercube"});
-    distributed_array<weighted_edge> forest(comm, n);  // each root hooks itself once at most
+    distributed_array<count_t> components(world, n, {.route = "hypercube"});
+    distributed_array<hook> lightest(world, n, {.route = "hypercube"});
+    distributed_array<weighted_edge> forest(world, n);  // each root hooks itself once at most
     std::iota(components.local().begin(), components.local().end(), graph.first);
     std::fill(forest.local().begin(), forest.local().end(), weighted_edge());
 
@@ -148,13 +148,13 @@ static bool boruvka(const crossdock::communicator& comm, const graph_source& sou
         ++num_rounds;
     }
 
-    auto found = entries_on_rank_0(forest, comm);
+    auto found = entries_on_rank_0(forest, world);
     std::erase(found, weighted_edge());
     std::sort(found.begin(), found.end());
     components.close();
     lightest.close();
     forest.close();
-    return report(comm,
+    return report(world,
                   fmt::format("{}: {} vertices, {} edges in the forest, {} rounds", source.name(),
                               n, found.size(), num_rounds),
                   found == serial_forest(graph.all));
@@ -164,5 +164,5 @@ int main(int argc, char** argv) {
     CLI::App app("Finds the minimum spanning forest of a graph");
     graph_source source;
     source.add_to(app, "msc01050.mtx.gz");
-    return run(app, argc, argv, [&](const auto& comm) { return boruvka(comm, source); });
+    return run(app, argc, argv, [&](const auto& world) { return boruvka(world, source); });
 }

@@ -10,7 +10,7 @@
 
 #include "common/graph.hpp"
 #include "common/program.hpp"
-#include "crossdock/topology/discover_mpi.hpp"
+#include "crossdock/discover_topology.hpp"
 
 using namespace examples;
 
@@ -32,12 +32,11 @@ static std::vector<count_t> serial_labels(const crossdock::sparse_matrix& graph)
     return labels;
 }
 
-static bool connected_components(const crossdock::communicator& comm, const graph_source& source) {
-    const graph_part graph = make_graph(comm, source, direction::undirected);
+static bool connected_components(const crossdock::context& world, const graph_source& source) {
+    const graph_part graph = make_graph(world, source, direction::undirected);
 
     // The array is cut as the graph is: `own` has the labels of the vertices from graph.first on.
-    crossdock::distributed_array<count_t> labels(comm, graph.num_vertices(),
-                                                 {.regions = crossdock::discover_topology(comm)});
+    crossdock::distributed_array<count_t> labels(world, graph.num_vertices());
     const std::span<count_t> own = labels.local();
     std::iota(own.begin(), own.end(), graph.first);
 
@@ -58,13 +57,13 @@ static bool connected_components(const crossdock::communicator& comm, const grap
         ++num_rounds;
     }
 
-    const auto found = entries_on_rank_0(labels, comm);
+    const auto found = entries_on_rank_0(labels, world);
     labels.close();
     count_t num_components = 0;
     for (std::size_t v = 0; v < found.size(); ++v) {
         if (found[v] == static_cast<count_t>(v)) ++num_components;
     }
-    return report(comm,
+    return report(world,
                   fmt::format("{}: {} vertices, {} components, {} rounds", source.name(),
                               graph.num_vertices(), num_components, num_rounds),
                   found == serial_labels(graph.all));
@@ -75,5 +74,5 @@ int main(int argc, char** argv) {
     graph_source source;
     source.add_to(app, "bcspwr10.mtx.gz");
     return run(app, argc, argv,
-               [&](const auto& comm) { return connected_components(comm, source); });
+               [&](const auto& world) { return connected_components(world, source); });
 }

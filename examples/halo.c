@@ -13,32 +13,30 @@ static void check(crossdock_status status, const char* what) {
     MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-static crossdock_neighbor* make_neighbor(const crossdock_communicator* comm, int64_t first,
-                                         const int64_t ghosts[2]) {
-    crossdock_topology* topology = NULL;
+static crossdock_neighbor_exchange* make_halo(const crossdock_context* world, int64_t first,
+                                              const int64_t ghosts[2]) {
     crossdock_pattern* pattern = NULL;
-    crossdock_neighbor* neighbor = NULL;
-    check(crossdock_topology_discover(comm, CROSSDOCK_NODE, &topology), "discover");
-    check(crossdock_pattern_from_needed_range(comm, first, CELLS, 2, ghosts, &pattern), "pattern");
-    check(crossdock_neighbor_create(comm, topology, pattern, "auto", NULL, &neighbor), "neighbor");
+    crossdock_neighbor_exchange* halo = NULL;
+    check(crossdock_pattern_from_needed_range(world, first, CELLS, 2, ghosts, &pattern), "pattern");
+    check(crossdock_neighbor_exchange_create(world, pattern, NULL, &halo), "neighbor exchange");
     check(crossdock_pattern_free(pattern), "free the pattern");
-    check(crossdock_topology_free(topology), "free the topology");
-    return neighbor;
+    return halo;
 }
 
 /* A cell's value is its number, and each ghost must be the value of its cell. */
-static int forward_is_right(crossdock_neighbor* neighbor, const double* cells,
+static int forward_is_right(crossdock_neighbor_exchange* halo, const double* cells,
                             const int64_t ghosts[2]) {
     double slots[2] = {-1, -1};
-    check(crossdock_neighbor_start(neighbor, cells, MPI_DOUBLE, slots), "start");
-    check(crossdock_neighbor_wait(neighbor), "wait"); /* inner cells would be computed before */
+    check(crossdock_neighbor_exchange_start(halo, cells, slots, MPI_DOUBLE), "start");
+    /* inner cells would be computed here */
+    check(crossdock_neighbor_exchange_wait(halo), "wait");
     return slots[0] == (double)ghosts[0] && slots[1] == (double)ghosts[1];
 }
 
 /* Each end of a rank's cells is a ghost of one other rank, which adds 0.5 to it. */
-static int reverse_is_right(crossdock_neighbor* neighbor, double* cells, int64_t first) {
+static int reverse_is_right(crossdock_neighbor_exchange* halo, double* cells, int64_t first) {
     const double contributions[2] = {0.5, 0.5};
-    check(crossdock_neighbor_reverse(neighbor, contributions, MPI_DOUBLE, MPI_SUM, cells),
+    check(crossdock_neighbor_exchange_reverse(halo, contributions, cells, MPI_DOUBLE, MPI_SUM),
           "reverse");
     for (int i = 0; i < CELLS; ++i) {
         const double added = i == 0 || i == CELLS - 1 ? 0.5 : 0;
@@ -57,13 +55,14 @@ int main(int argc, char** argv) {
     double cells[CELLS];
     for (int i = 0; i < CELLS; ++i) cells[i] = (double)(first + i);
 
-    crossdock_communicator* comm = NULL;
-    check(crossdock_communicator_create(MPI_COMM_WORLD, &comm), "communicator");
-    crossdock_neighbor* neighbor = make_neighbor(comm, first, ghosts);
-    int is_right = forward_is_right(neighbor, cells, ghosts);
-    is_right = reverse_is_right(neighbor, cells, first) && is_right;
-    check(crossdock_neighbor_free(neighbor), "free the neighbor");
-    check(crossdock_communicator_close(comm), "close");
+    crossdock_context* world = NULL;
+    check(crossdock_context_create(MPI_COMM_WORLD, NULL, &world), "context");
+    crossdock_neighbor_exchange* halo = make_halo(world, first, ghosts);
+    int is_right = forward_is_right(halo, cells, ghosts);
+    is_right = reverse_is_right(halo, cells, first) && is_right;
+    check(crossdock_neighbor_exchange_free(halo), "free the neighbor exchange");
+    check(crossdock_context_close(world), "close");
+    check(crossdock_context_free(world), "free the context");
 
     MPI_Allreduce(MPI_IN_PLACE, &is_right, 1, MPI_INT, MPI_LAND, MPI_COMM_WORLD);
     if (rank == 0) {

@@ -2,25 +2,23 @@
 #include <cstdio>
 #include <vector>
 
-#include "crossdock/neighbor/neighbor.hpp"
-#include "crossdock/pattern/pattern_mpi.hpp"
-#include "crossdock/topology/discover_mpi.hpp"
+#include "crossdock/crossdock.hpp"
 
 int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
-    crossdock::communicator comm(MPI_COMM_WORLD);
-    const auto topology = crossdock::discover_topology(comm);
+    crossdock::context world(MPI_COMM_WORLD);
 
-    const crossdock::count_t first = 3 * comm.rank(), length = 3 * comm.num_ranks();
+    const crossdock::count_t first = 3 * world.rank(), length = 3 * world.num_ranks();
     const std::vector needed{(first + length - 1) % length, (first + 3) % length};
-    const auto pattern = crossdock::from_needed(comm, first, 3, needed);
-    crossdock::neighbor neighbor(comm, topology, pattern);
+    const auto pattern = crossdock::pattern_from_needed(world, first, 3, needed);
+    crossdock::neighbor_exchange halo(world, pattern);
 
-    const std::vector<double> items(3, comm.rank());
+    const std::vector<double> items(3, world.rank());
     std::vector<double> slots(needed.size());
-    neighbor.exchange<double>(items, slots);
-    std::printf("rank %d got the values of ranks %.0f and %.0f\n", comm.rank(), slots[0], slots[1]);
+    halo.exchange(items, slots);
+    std::printf("rank %d got the values of ranks %.0f and %.0f\n", world.rank(), slots[0],
+                slots[1]);
 
-    comm.close();
+    world.close();
     MPI_Finalize();
 }

@@ -8,8 +8,8 @@
 #include <random>
 
 #include "common/program.hpp"
-#include "crossdock/base/block_partition.hpp"
-#include "crossdock/stream/stream_mpi.hpp"
+#include "crossdock/block_partition.hpp"
+#include "crossdock/stream.hpp"
 
 using namespace examples;
 using crossdock::block_partition;
@@ -50,23 +50,23 @@ static std::vector<count_t> serial_histogram(const problem& given, count_t num_w
     return counts;
 }
 
-static bool histogram(const crossdock::communicator& comm, const problem& given) {
+static bool histogram(const crossdock::context& world, const problem& given) {
     const int workers = given.options.workers;
-    const rank_t num_all = comm.num_ranks() * workers;
+    const rank_t num_all = world.num_ranks() * workers;
     const auto parts = block_partition::blocks(given.num_bins, num_all);
-    const count_t first = parts.first(comm.rank() * workers);
+    const count_t first = parts.first(world.rank() * workers);
     std::vector<count_t> counts(
-        static_cast<std::size_t>(parts.first((comm.rank() + 1) * workers) - first));
+        static_cast<std::size_t>(parts.first((world.rank() + 1) * workers) - first));
 
     crossdock::stream<std::int64_t> bins(
-        comm,
+        world,
         [&](auto&, const auto& batch) {
             for (const count_t bin : batch) ++counts[static_cast<std::size_t>(bin - first)];
         },
         given.options);
     run_workers(workers, [&](int w) {
         auto& port = bins.port(w);
-        draws numbers(comm.rank() * workers + w, given.num_bins);
+        draws numbers(world.rank() * workers + w, given.num_bins);
         for (count_t i = 0; i < given.num_draws; ++i) {
             const count_t bin = numbers.next();
             const rank_t owner = parts.owner(bin);
@@ -79,7 +79,7 @@ static bool histogram(const crossdock::communicator& comm, const problem& given)
 
     const auto expected = serial_histogram(given, num_all);
     const bool is_right = std::equal(counts.begin(), counts.end(), expected.begin() + first);
-    return report(comm,
+    return report(world,
                   fmt::format("{} numbers in {} bins by {} workers, {}", num_all * given.num_draws,
                               given.num_bins, num_all, to_string(bins.scheme())),
                   !on_any_rank(!is_right));
@@ -101,9 +101,9 @@ int main(int argc, char** argv) {
     app.add_option("--route", given.options.route, "between ranks")->capture_default_str();
     app.add_option("--buffer-items", given.options.buffer_items, "numbers in a full buffer")
         ->capture_default_str();
-    const auto body = [&](const auto& comm) {
+    const auto body = [&](const auto& world) {
         given.options.scheme = crossdock::stream_scheme_from_string(scheme);
-        return histogram(comm, given);
+        return histogram(world, given);
     };
     return run(app, argc, argv, body, MPI_THREAD_SERIALIZED);
 }

@@ -50,10 +50,10 @@ static bool is_close(double score, double expected) {
     return std::abs(score - expected) <= tolerance * expected;
 }
 
-static bool pagerank(const crossdock::communicator& comm, const graph_source& source) {
-    const graph_part graph = make_graph(comm, source, direction::directed);
+static bool pagerank(const crossdock::context& world, const graph_source& source) {
+    const graph_part graph = make_graph(world, source, direction::directed);
     const auto n = static_cast<double>(graph.num_vertices());
-    crossdock::distributed_array<double> scores(comm, graph.num_vertices());
+    crossdock::distributed_array<double> scores(world, graph.num_vertices());
     const auto own = scores.local();
     std::fill(own.begin(), own.end(), 1 / n);
 
@@ -73,12 +73,12 @@ static bool pagerank(const crossdock::communicator& comm, const graph_source& so
         links.update(shares, crossdock::sum());
     }
 
-    const auto found = entries_on_rank_0(scores, comm);
+    const auto found = entries_on_rank_0(scores, world);
     scores.close();
     const auto expected = serial_scores(graph.all);
     const auto best = std::max_element(found.begin(), found.end()) - found.begin();
     return report(
-        comm,
+        world,
         fmt::format("{}: {} vertices, {} links, vertex {} has the best score", source.name(),
                     graph.num_vertices(), graph.all.num_entries(), best),
         std::equal(found.begin(), found.end(), expected.begin(), expected.end(), is_close));
@@ -88,5 +88,5 @@ int main(int argc, char** argv) {
     CLI::App app("Scores the vertices of a directed graph by PageRank");
     graph_source source;
     source.add_to(app, "radfr1.mtx.gz");
-    return run(app, argc, argv, [&](const auto& comm) { return pagerank(comm, source); });
+    return run(app, argc, argv, [&](const auto& world) { return pagerank(world, source); });
 }

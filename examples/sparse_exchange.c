@@ -14,8 +14,7 @@ static void check(crossdock_status status, const char* what) {
 }
 
 /* Asks for what this rank needs, and counts how often each of its own indices is asked for. */
-static void ask(const crossdock_communicator* comm, const crossdock_topology* topology, int rank,
-                int num_ranks, int times_asked[OWNED]) {
+static void ask(const crossdock_context* world, int rank, int num_ranks, int times_asked[OWNED]) {
     const int next = (rank + 1) % num_ranks;
     const int owners[2] = {0, next};
     const int64_t num_needed[2] = {1, 2};
@@ -25,8 +24,8 @@ static void ask(const crossdock_communicator* comm, const crossdock_topology* to
     int* askers = NULL;
     int64_t *counts = NULL, *displacements = NULL;
     void* asked = NULL;
-    check(crossdock_alltoallv_crs_alloc(comm, topology, 2, 3, owners, num_needed, NULL, MPI_INT64_T,
-                                        needed, &num_questions, &num_asked, &askers, &counts,
+    check(crossdock_alltoallv_crs_alloc(world, 2, 3, owners, num_needed, NULL, MPI_INT64_T, needed,
+                                        &num_questions, &num_asked, &askers, &counts,
                                         &displacements, &asked, NULL),
           "exchange");
 
@@ -50,14 +49,12 @@ int main(int argc, char** argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &num_ranks);
 
-    crossdock_communicator* comm = NULL;
-    crossdock_topology* topology = NULL;
-    check(crossdock_communicator_create(MPI_COMM_WORLD, &comm), "communicator");
-    check(crossdock_topology_discover(comm, CROSSDOCK_NODE, &topology), "discover");
+    crossdock_context* world = NULL;
+    check(crossdock_context_create(MPI_COMM_WORLD, NULL, &world), "context");
     int times_asked[OWNED] = {0};
-    ask(comm, topology, rank, num_ranks, times_asked);
-    check(crossdock_topology_free(topology), "free the topology");
-    check(crossdock_communicator_close(comm), "close");
+    ask(world, rank, num_ranks, times_asked);
+    check(crossdock_context_close(world), "close");
+    check(crossdock_context_free(world), "free the context");
 
     const int everyone = rank == 0 ? num_ranks : 0;
     int is_right = times_asked[0] == 1 + everyone && times_asked[1] == 1 && times_asked[2] == 0 &&

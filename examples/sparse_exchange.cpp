@@ -4,8 +4,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "crossdock/exchange/exchange_mpi.hpp"
-#include "crossdock/topology/discover_mpi.hpp"
+#include "crossdock/sparse_exchange.hpp"
 
 using crossdock::count_t;
 using crossdock::rank_t;
@@ -36,22 +35,21 @@ static bool is_right(const crossdock::received<count_t>& questions, rank_t owner
 
 int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
-    crossdock::communicator comm(MPI_COMM_WORLD);
-    const auto topology = crossdock::discover_topology(comm);
+    crossdock::context world(MPI_COMM_WORLD);
 
-    const auto needed = needed_by(comm.rank(), comm.num_ranks());
+    const auto needed = needed_by(world.rank(), world.num_ranks());
     std::vector<rank_t> owners(needed.size());
     std::transform(needed.begin(), needed.end(), owners.begin(), owner_of);
-    const auto questions = crossdock::exchange(
-        comm, topology, crossdock::constant_messages<count_t>{owners, 1, needed});
+    const auto questions =
+        crossdock::sparse_exchange(world, crossdock::constant_messages<count_t>{owners, 1, needed});
 
-    for (std::size_t i = 0; i < questions.num_messages(); ++i) {
-        std::printf("rank %d needs index %lld of rank %d\n", questions.sources[i],
-                    static_cast<long long>(questions.values[i]), comm.rank());
+    for (const auto& [source, indices] : questions) {
+        std::printf("rank %d needs index %lld of rank %d\n", source,
+                    static_cast<long long>(indices[0]), world.rank());
     }
-    int is_good = is_right(questions, comm.rank(), comm.num_ranks()) ? 1 : 0;
+    int is_good = is_right(questions, world.rank(), world.num_ranks()) ? 1 : 0;
     MPI_Allreduce(MPI_IN_PLACE, &is_good, 1, MPI_INT, MPI_LAND, MPI_COMM_WORLD);
-    comm.close();
+    world.close();
     MPI_Finalize();
     return is_good ? 0 : 1;
 }

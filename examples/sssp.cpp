@@ -10,7 +10,7 @@
 
 #include "common/graph.hpp"
 #include "common/program.hpp"
-#include "crossdock/stream/stream_mpi.hpp"
+#include "crossdock/stream.hpp"
 
 using namespace examples;
 using crossdock::worker_id;
@@ -63,9 +63,8 @@ static std::vector<double> serial_distances(const crossdock::sparse_matrix& grap
 }
 
 // The distances of this rank's vertices.
-static std::vector<double> distances_from(const crossdock::communicator& comm,
-                                          const graph_part& graph, count_t start,
-                                          const crossdock::stream_options& options) {
+static std::vector<double> distances_from(const crossdock::context& world, const graph_part& graph,
+                                          count_t start, const crossdock::stream_options& options) {
     std::vector<double> distances(static_cast<std::size_t>(graph.num_own()), unreachable);
     const auto worker_for = [&](count_t vertex) {
         const rank_t owner = graph.owners.owner(vertex);
@@ -82,7 +81,7 @@ static std::vector<double> distances_from(const crossdock::communicator& comm,
             });
         }
     };
-    offers stream(comm, handle, options);
+    offers stream(world, handle, options);
     run_workers(options.workers, [&](int w) {
         if (stream.port(w).id() == worker_for(start))
             stream.port(w).push(worker_for(start), {start, 0});
@@ -92,15 +91,15 @@ static std::vector<double> distances_from(const crossdock::communicator& comm,
     return distances;
 }
 
-static bool sssp(const crossdock::communicator& comm, const graph_source& source, count_t start,
+static bool sssp(const crossdock::context& world, const graph_source& source, count_t start,
                  const crossdock::stream_options& options) {
-    const graph_part graph = make_graph(comm, source, direction::undirected);
+    const graph_part graph = make_graph(world, source, direction::undirected);
     if (start >= graph.num_vertices()) {
         throw crossdock::error(
             crossdock::errc::index_out_of_range,
             fmt::format("vertex {} is outside [0, {})", start, graph.num_vertices()));
     }
-    const auto found = parts_on_rank_0(comm, distances_from(comm, graph, start, options));
+    const auto found = parts_on_rank_0(world, distances_from(world, graph, start, options));
     double longest = 0;
     count_t num_reached = 0;
     for (const double distance : found) {
@@ -108,10 +107,10 @@ static bool sssp(const crossdock::communicator& comm, const graph_source& source
         longest = std::max(longest, distance);
         ++num_reached;
     }
-    return report(comm,
+    return report(world,
                   fmt::format("{}: {} of {} vertices reached from {}, at most {:g} away",
                               source.name(), num_reached, graph.num_vertices(), start, longest),
-                  comm.rank() != 0 || found == serial_distances(graph.all, start));
+                  world.rank() != 0 || found == serial_distances(graph.all, start));
 }
 
 int main(int argc, char** argv) {
@@ -127,6 +126,6 @@ int main(int argc, char** argv) {
     options.buffer_items = 64;
     app.add_option("--workers", options.workers, "threads of a rank")->capture_default_str();
     app.add_option("--route", options.route, "between ranks")->capture_default_str();
-    const auto body = [&](const auto& comm) { return sssp(comm, source, start, options); };
+    const auto body = [&](const auto& world) { return sssp(world, source, start, options); };
     return run(app, argc, argv, body, MPI_THREAD_SERIALIZED);
 }

@@ -72,18 +72,19 @@ int main(int argc, char** argv) {
     const int64_t num_bins = (int64_t)BINS * num_ranks;
     struct bins own = {(int64_t)BINS * rank, {0}};
 
-    crossdock_communicator* comm = NULL;
+    crossdock_context* world = NULL;
     crossdock_stream* stream = NULL;
     crossdock_stream_port* port = NULL;
-    check(crossdock_communicator_create(MPI_COMM_WORLD, &comm), "communicator");
-    check(crossdock_stream_create(comm, sizeof(int64_t), count, &own, NULL, &stream), "stream");
+    check(crossdock_context_create(MPI_COMM_WORLD, NULL, &world), "context");
+    check(crossdock_stream_create(world, sizeof(int64_t), count, &own, NULL, &stream), "stream");
     check(crossdock_stream_get_port(stream, 0, &port), "port");
     push_all(port, rank, num_bins);
     crossdock_stream_counts counts;
     check(crossdock_stream_statistics(stream, &counts), "statistics");
     check(crossdock_stream_close(stream), "close the stream");
     check(crossdock_stream_free(stream), "free the stream");
-    check(crossdock_communicator_close(comm), "close");
+    check(crossdock_context_close(world), "close");
+    check(crossdock_context_free(world), "free the context");
 
     int is_right = is_as_serial(&own, num_ranks, num_bins) && counts.items == DRAWS;
     MPI_Allreduce(MPI_IN_PLACE, &is_right, 1, MPI_INT, MPI_LAND, MPI_COMM_WORLD);

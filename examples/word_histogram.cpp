@@ -77,12 +77,12 @@ static std::vector<count_t> serial_histogram(const std::string& path, count_t nu
     return counts;
 }
 
-static bool word_histogram(const crossdock::communicator& comm, const std::string& path, int bits) {
+static bool word_histogram(const crossdock::context& world, const std::string& path, int bits) {
     const count_t num_buckets = count_t{1} << bits;
-    const count_t num_bytes = crossdock::on_all_or_none(comm, [&] { return file_bytes(path); });
-    const auto parts = block_partition::blocks(num_bytes, comm.num_ranks());
-    const count_t first = parts.first(comm.rank()), last = parts.first(comm.rank() + 1);
-    crossdock::distributed_array<count_t> counts(comm, num_buckets, {.route = "hypercube"});
+    const count_t num_bytes = crossdock::on_all_or_none(world, [&] { return file_bytes(path); });
+    const auto parts = block_partition::blocks(num_bytes, world.num_ranks());
+    const count_t first = parts.first(world.rank()), last = parts.first(world.rank() + 1);
+    crossdock::distributed_array<count_t> counts(world, num_buckets, {.route = "hypercube"});
 
     // Rank 0 has the largest part.
     for (count_t read_bytes = 0; read_bytes < parts.size(0); read_bytes += piece_bytes) {
@@ -93,15 +93,15 @@ static bool word_histogram(const crossdock::communicator& comm, const std::strin
         counts.step(crossdock::sum());
     }
 
-    const auto found = entries_on_rank_0(counts, comm);
+    const auto found = entries_on_rank_0(counts, world);
     counts.close();
     const auto num_words = std::accumulate(found.begin(), found.end(), count_t{0});
     const count_t most = found.empty() ? 0 : *std::max_element(found.begin(), found.end());
     return report(
-        comm,
+        world,
         fmt::format("{}: {} words in {} buckets, at most {} in one",
                     std::filesystem::path(path).filename().string(), num_words, num_buckets, most),
-        comm.rank() != 0 || found == serial_histogram(path, num_buckets));
+        world.rank() != 0 || found == serial_histogram(path, num_buckets));
 }
 
 int main(int argc, char** argv) {
@@ -112,5 +112,6 @@ int main(int argc, char** argv) {
     app.add_option("--bits", bits, "k for 2^k buckets")
         ->check(CLI::Range(0, 24))
         ->capture_default_str();
-    return run(app, argc, argv, [&](const auto& comm) { return word_histogram(comm, path, bits); });
+    return run(app, argc, argv,
+               [&](const auto& world) { return word_histogram(world, path, bits); });
 }

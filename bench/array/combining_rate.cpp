@@ -5,7 +5,7 @@
 #include <numeric>
 #include <random>
 
-#include "crossdock/array/distributed_array_mpi.hpp"
+#include "crossdock/distributed_array.hpp"
 
 namespace crossdock::bench::array {
 
@@ -46,7 +46,8 @@ count_t count_distinct(std::vector<count_t> indices) {
 
 // Entry i is i.
 small_array make_array(const communicator& comm, count_t num_entries, combining strategy) {
-    small_array result(comm, num_entries, {.combine = {strategy, true, true}});
+    small_array result(context(comm, topology::one_region(comm.num_ranks())), num_entries,
+                       {.combine = {strategy, true, true}});
     std::iota(result.local().begin(), result.local().end(), entry{0});
     return result;
 }

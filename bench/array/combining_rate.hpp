@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "bench/common/stopwatch.hpp"
-#include "crossdock/array/combining.hpp"
+#include "crossdock/detail/array/combining.hpp"
 
 namespace crossdock::bench::array {
 

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "bench/array/rank_program.hpp"
-#include "crossdock/array/distributed_array_mpi.hpp"
+#include "crossdock/distributed_array.hpp"
 
 namespace crossdock::bench::array {
 

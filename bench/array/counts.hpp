@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "crossdock/array/batch_statistics.hpp"
-#include "crossdock/plan/statistics.hpp"
+#include "crossdock/detail/array/batch_statistics.hpp"
+#include "crossdock/plan_statistics.hpp"
 
 namespace crossdock::bench::array {
 

@@ -6,9 +6,8 @@ namespace {
 
 class library_array final : public contender {
   public:
-    library_array(const communicator& comm, count_t num_entries,
-                  const array_options<value_t>& options)
-        : array_(comm, num_entries, options) {}
+    library_array(const context& where, count_t num_entries, const array_options<value_t>& options)
+        : array_(where, num_entries, options) {}
 
     std::span<value_t> entries() override { return array_.local(); }
 
@@ -29,17 +28,18 @@ class library_array final : public contender {
     distributed_array<value_t> array_;
 };
 
-auto make_with(const communicator& comm, const array_options<value_t>& options) {
-    return [&comm, options](count_t num_entries) -> std::unique_ptr<contender> {
-        return std::make_unique<library_array>(comm, num_entries, options);
+auto make_with(const context& where, const array_options<value_t>& options) {
+    return [where, options](count_t num_entries) -> std::unique_ptr<contender> {
+        return std::make_unique<library_array>(where, num_entries, options);
     };
 }
 
 entrant baseline(const std::string& name, bool is_counted, array_transport transport,
                  const communicator& comm, const topology& regions) {
-    array_options<value_t> options{.regions = regions};
+    array_options<value_t> options;
     options.transport = transport;
-    return {name, std::nullopt, std::nullopt, is_counted, make_with(comm, options)};
+    return {name, std::nullopt, std::nullopt, is_counted,
+            make_with(context(comm, regions), options)};
 }
 
 }  // namespace
@@ -54,10 +54,11 @@ entrant rma(const communicator& comm, const topology& regions) {
 
 entrant crossdock_route(const communicator& comm, const topology& regions, const std::string& name,
                         const std::string& route, const combining_options& combine) {
-    array_options<value_t> options{.regions = regions};
+    array_options<value_t> options;
     options.route = route;
     options.combine = combine;
-    return {name, options.route, to_string(combine.strategy), true, make_with(comm, options)};
+    return {name, options.route, to_string(combine.strategy), true,
+            make_with(context(comm, regions), options)};
 }
 
 }  // namespace crossdock::bench::array

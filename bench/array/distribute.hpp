@@ -3,7 +3,7 @@
 #pragma once
 
 #include "bench/array/workload.hpp"
-#include "crossdock/base/communicator_mpi.hpp"
+#include "crossdock/communicator.hpp"
 
 namespace crossdock::bench::array {
 

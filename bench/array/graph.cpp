@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "crossdock/base/block_partition.hpp"
-#include "crossdock/pattern/matrix.hpp"
+#include "crossdock/block_partition.hpp"
+#include "crossdock/matrix.hpp"
 
 namespace crossdock::bench::array {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "crossdock/pattern/generate.hpp"
+#include "crossdock/generate.hpp"
 
 namespace crossdock::bench::array {
 

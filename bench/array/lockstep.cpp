@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "crossdock/base/operation.hpp"
+#include "crossdock/operation.hpp"
 
 namespace crossdock::bench::array {
 

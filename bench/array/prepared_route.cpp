@@ -8,7 +8,9 @@ class library_prepared final : public prepared_contender {
   public:
     library_prepared(const communicator& comm, const topology& regions,
                      const array_options<value_t>& options, const rank_work& work)
-        : regions_(regions), work_(work), array_(comm, work.owners.num_entries(), options) {
+        : regions_(regions),
+          work_(work),
+          array_(context(comm, regions), work.owners.num_entries(), options) {
         fill_first_values(work, array_.local());
     }
 
@@ -37,7 +39,7 @@ class library_prepared final : public prepared_contender {
 prepared_entrant prepared_route(const communicator& comm, const topology& regions,
                                 const std::string& name, const std::string& route,
                                 const combining_options& combine) {
-    array_options<value_t> options{.regions = regions};
+    array_options<value_t> options;
     options.route = route;
     options.combine = combine;
     return {

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "crossdock/base/types.hpp"
+#include "crossdock/types.hpp"
 
 namespace crossdock::bench::array {
 

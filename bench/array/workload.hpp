@@ -10,7 +10,7 @@
 
 #include "bench/array/graph.hpp"
 #include "bench/array/rank_program.hpp"
-#include "crossdock/base/block_partition.hpp"
+#include "crossdock/block_partition.hpp"
 
 namespace crossdock::bench::array {
 

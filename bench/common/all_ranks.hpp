@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "crossdock/base/communicator_mpi.hpp"
+#include "crossdock/communicator.hpp"
 
 namespace crossdock::bench {
 

@@ -6,7 +6,7 @@
 
 #include <list>
 
-#include "crossdock/base/communicator_mpi.hpp"
+#include "crossdock/communicator.hpp"
 
 namespace crossdock::bench {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "bench/common/workload.hpp"
-#include "crossdock/base/communicator_mpi.hpp"
+#include "crossdock/communicator.hpp"
 
 namespace crossdock::bench {
 

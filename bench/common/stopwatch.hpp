@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "crossdock/base/communicator_mpi.hpp"
+#include "crossdock/communicator.hpp"
 
 namespace crossdock::bench {
 

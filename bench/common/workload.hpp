@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "crossdock/pattern/halo.hpp"
-#include "crossdock/topology/topology.hpp"
+#include "crossdock/halo.hpp"
+#include "crossdock/topology.hpp"
 
 namespace crossdock::bench {
 

@@ -40,8 +40,8 @@ contender<Problem> crossdock_algorithm(const std::string& name, const communicat
     constexpr bool is_one_size = std::is_same_v<Problem, pattern_problem>;
     return {name, to_string(resolve_exchange_algorithm(comm, regions, name, is_one_size)),
             [&comm, &regions, name](const Problem& problem, exchange_traffic* sent) {
-                return exchange(comm, regions, problem.messages(),
-                                {.algorithm = name, .sent = sent});
+                return sparse_exchange(context(comm, regions), problem.messages(),
+                                       {.algorithm = name, .sent = sent});
             }};
 }
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "bench/common/share.hpp"
-#include "crossdock/exchange/exchange_mpi.hpp"
+#include "crossdock/sparse_exchange.hpp"
 
 namespace crossdock::bench::sparse {
 

@@ -15,11 +15,11 @@
 #include <string>
 #include <vector>
 
-#include "crossdock/neighbor/neighbor.hpp"
+#include "crossdock/neighbor_exchange.hpp"
 
 // Returns something so that its last call is no jump, with which it would end for callgrind.
 extern "C" [[gnu::noinline]] bool measured_exchange(const crossdock::communicator& comm,
-                                                    crossdock::neighbor& halo,
+                                                    crossdock::neighbor_exchange& halo,
                                                     const std::function<void()>& start) {
     start();
     CROSSDOCK_MPI(MPI_Barrier(comm.get()));
@@ -77,12 +77,13 @@ pattern pattern_of(const communicator& comm, const exchange_case& c) {
 template <std::size_t K>
 nlohmann::ordered_json exchange(const communicator& comm, const exchange_case& c) {
     const auto p = pattern_of(comm, c);
-    neighbor halo(comm, topology::from_string("2", 2), p, "direct");
+    neighbor_exchange halo(context(comm, topology::from_string("2", 2)), p,
+                           {.route = "direct", .item_bytes = sizeof(values<K>)});
     std::vector<values<K>> items(static_cast<std::size_t>(p.num_items));
     std::vector<values<K>> slots(static_cast<std::size_t>(p.num_slots));
     for (std::size_t i = 0; i < items.size(); ++i) items[i].fill(static_cast<double>(i));
 
-    for (int i = 0; i < num_warm_ups; ++i) halo.exchange<values<K>>(items, slots);
+    for (int i = 0; i < num_warm_ups; ++i) halo.exchange(items, slots);
     for (std::size_t i = 0; i < c.items.size(); ++i) {
         const auto& item = items[static_cast<std::size_t>(c.items[i])];
         if (slots[static_cast<std::size_t>(c.slots[i])] != item) {
@@ -90,7 +91,7 @@ nlohmann::ordered_json exchange(const communicator& comm, const exchange_case& c
         }
     }
     for (int i = 0; i < num_measured; ++i) {
-        if (!measured_exchange(comm, halo, [&] { halo.start<values<K>>(items, slots); })) {
+        if (!measured_exchange(comm, halo, [&] { halo.start(items, slots); })) {
             throw error(errc::invalid_state, fmt::format("'{}' is not complete", c.name));
         }
     }

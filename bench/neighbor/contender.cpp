@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "crossdock/base/item_bytes.hpp"
+#include "src/base/item_bytes.hpp"
 
 namespace crossdock::bench {
 

@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "crossdock/base/communicator_mpi.hpp"
-#include "crossdock/neighbor/neighbor.hpp"
-#include "crossdock/pattern/pattern.hpp"
-#include "crossdock/plan/statistics.hpp"
-#include "crossdock/topology/topology.hpp"
+#include "crossdock/context.hpp"
+#include "crossdock/neighbor_exchange.hpp"
+#include "crossdock/pattern.hpp"
+#include "crossdock/plan_statistics.hpp"
+#include "crossdock/topology.hpp"
 
 namespace crossdock::bench {
 
@@ -25,8 +25,7 @@ enum class direction {
 
 /// @brief An exchange of items of any size between two arrays that stay where they are.
 struct exchange_task {
-    const communicator& comm;
-    const topology& regions;
+    const context& where;
     const pattern& what;  ///< of a halo: a source's slots are consecutive, no rank repeats
     std::span<const count_t> slot_items;  ///< the item that fills every slot, as its source counts
     direction way;

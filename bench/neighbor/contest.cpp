@@ -35,9 +35,8 @@ struct arrays {
     std::vector<std::byte> items;
     std::vector<std::byte> slots;
 
-    exchange_task task(const communicator& comm, const topology& regions, const share& part,
-                       const contest_options& options) {
-        return {comm,  regions, part.exchange, part.slot_items, options.way, options.item_bytes,
+    exchange_task task(const context& where, const share& part, const contest_options& options) {
+        return {where, part.exchange, part.slot_items, options.way, options.item_bytes,
                 items, slots};
     }
 };
@@ -64,10 +63,10 @@ bool has_sums(const share& part, std::span<const double> items, std::size_t num_
     return true;
 }
 
-check_result delivers(const communicator& comm, const topology& regions, const share& part,
-                      const entrant& candidate, const contest_options& options) {
+check_result delivers(const context& where, const share& part, const entrant& candidate,
+                      const contest_options& options) {
     auto values = make_arrays(part, options);
-    const auto tried = candidate.set_up(values.task(comm, regions, part, options));
+    const auto tried = candidate.set_up(values.task(where, part, options));
     tried->exchange();
     const bool is_delivered =
         options.way == direction::forward
@@ -76,28 +75,26 @@ check_result delivers(const communicator& comm, const topology& regions, const s
     return {is_delivered, tried->sent()};
 }
 
-bool delivers_product(const communicator& comm, const topology& regions, const share& part,
-                      const entrant& candidate) {
+bool delivers_product(const context& where, const share& part, const entrant& candidate) {
     auto values = make_arrays(part, {});
     const auto items = as_doubles(values.items);
     std::transform(part.item_columns.begin(), part.item_columns.end(), items.begin(), column_value);
-    candidate.set_up(values.task(comm, regions, part, {}))->exchange();
+    candidate.set_up(values.task(where, part, {}))->exchange();
     const auto y = product(part, items, as_doubles(values.slots));
     return y.empty() || std::memcmp(y.data(), part.expected.data(), y.size() * sizeof(double)) == 0;
 }
 
-traffic sent_by_all(const communicator& comm, const traffic& sent) {
+traffic sent_by_all(const communicator& where, const traffic& sent) {
     const auto sums = sum_over_ranks(
-        comm, {sent.messages, sent.items, sent.inter_region_messages, sent.inter_region_items});
+        where, {sent.messages, sent.items, sent.inter_region_messages, sent.inter_region_items});
     return {sums[0], sums[1], sums[2], sums[3]};
 }
 
-check_result check_all(const communicator& comm, const topology& regions,
-                       std::span<const share> parts, const entrant& candidate,
+check_result check_all(const context& where, std::span<const share> parts, const entrant& candidate,
                        const contest_options& options) {
     check_result all{true, {}};
     for (const share& part : parts) {
-        const auto [is_verified, sent] = check(comm, regions, part, candidate, options);
+        const auto [is_verified, sent] = check(where, part, candidate, options);
         all.is_verified = all.is_verified && is_verified;
         all.sent += sent;
     }
@@ -124,14 +121,14 @@ std::vector<std::string> routes_of(const contenders_of_parts& contenders) {
 }
 
 // Entrants that choose; the others have no part in these rounds.
-void time_choices(const communicator& comm, const std::vector<entrant>& entrants,
+void time_choices(const communicator& where, const std::vector<entrant>& entrants,
                   const std::function<exchange_task(std::size_t)>& task_of, std::size_t num_parts,
                   int num_rounds, std::vector<standing>& standings) {
     std::vector<std::size_t> choosers;
     for (std::size_t c = 0; c < entrants.size(); ++c) {
         if (entrants[c].choose) choosers.push_back(c);
     }
-    stopwatch choices(comm, choosers.size(), num_rounds);
+    stopwatch choices(where, choosers.size(), num_rounds);
     choices.time_in_turn([](std::size_t) {},
                          [&](std::size_t k) {
                              for (std::size_t p = 0; p < num_parts; ++p)
@@ -142,35 +139,36 @@ void time_choices(const communicator& comm, const std::vector<entrant>& entrants
         standings[choosers[k]].choose_seconds = seconds[k];
 }
 
-void add_overlap(const communicator& comm, const std::vector<contenders_of_parts>& contenders,
+void add_overlap(const communicator& where, const std::vector<contenders_of_parts>& contenders,
                  int iterations, std::vector<standing>& standings) {
     std::vector<contender*> of_one_part;
     for (const auto& of_parts : contenders) of_one_part.push_back(of_parts.front().get());
     std::vector<double> exchange_seconds;
     for (const auto& one : standings) exchange_seconds.push_back(one.exchange_seconds.median);
-    const auto hidden = measure_overlap(comm, of_one_part, std::move(exchange_seconds), iterations);
+    const auto hidden =
+        measure_overlap(where, of_one_part, std::move(exchange_seconds), iterations);
     for (std::size_t c = 0; c < standings.size(); ++c) standings[c].hidden = hidden[c];
 }
 
 }  // namespace
 
-check_result check(const communicator& comm, const topology& regions, const share& part,
-                   const entrant& candidate, const contest_options& options) {
-    const auto [is_delivered, sent] = delivers(comm, regions, part, candidate, options);
+check_result check(const context& where, const share& part, const entrant& candidate,
+                   const contest_options& options) {
+    const auto [is_delivered, sent] = delivers(where, part, candidate, options);
     const bool is_right = is_delivered && (options.way == direction::reverse ||
-                                           delivers_product(comm, regions, part, candidate));
-    return {is_true_on_all(comm, is_right), sent_by_all(comm, sent)};
+                                           delivers_product(where, part, candidate));
+    return {is_true_on_all(where, is_right), sent_by_all(where, sent)};
 }
 
-std::vector<standing> contest(const communicator& comm, const topology& regions,
-                              std::span<const share> parts, const std::vector<entrant>& entrants,
+std::vector<standing> contest(const context& where, std::span<const share> parts,
+                              const std::vector<entrant>& entrants,
                               const contest_options& options) {
     std::vector<standing> standings;
     for (const auto& entry : entrants) {
         standings.push_back({entry.name,
                              entry.executor,
                              entry.is_deduplicated,
-                             check_all(comm, regions, parts, entry, options),
+                             check_all(where, parts, entry, options),
                              {},
                              {},
                              std::nullopt,
@@ -182,9 +180,7 @@ std::vector<standing> contest(const communicator& comm, const topology& regions,
     for (const share& part : parts) values.push_back(make_arrays(part, options));
     std::vector<contenders_of_parts> contenders(entrants.size());
     const auto clear = [&](std::size_t c) { contenders[c].clear(); };
-    const auto task_of = [&](std::size_t p) {
-        return values[p].task(comm, regions, parts[p], options);
-    };
+    const auto task_of = [&](std::size_t p) { return values[p].task(where, parts[p], options); };
     const auto set_up = [&](std::size_t c) {
         for (std::size_t p = 0; p < parts.size(); ++p) {
             contenders[c].push_back(entrants[c].set_up(task_of(p)));
@@ -195,12 +191,12 @@ std::vector<standing> contest(const communicator& comm, const topology& regions,
     const auto exchange = [&](std::size_t c) {
         for (const auto& one : contenders[c]) one->exchange();
     };
-    stopwatch setups(comm, entrants.size(), options.setups);
+    stopwatch setups(where, entrants.size(), options.setups);
     setups.time_in_turn(clear, set_up);
-    time_choices(comm, entrants, task_of, parts.size(), options.setups, standings);
+    time_choices(where, entrants, task_of, parts.size(), options.setups, standings);
     for (const auto& of_parts : contenders) settle(of_parts);
-    stopwatch(comm, entrants.size(), options.warm_ups).time_in_turn(keep, exchange);
-    stopwatch exchanges(comm, entrants.size(), options.iterations);
+    stopwatch(where, entrants.size(), options.warm_ups).time_in_turn(keep, exchange);
+    stopwatch exchanges(where, entrants.size(), options.iterations);
     exchanges.time_in_turn(keep, exchange);
 
     const auto setup_seconds = setups.slowest();
@@ -210,7 +206,7 @@ std::vector<standing> contest(const communicator& comm, const topology& regions,
         standings[c].exchange_seconds = exchange_seconds[c];
         standings[c].routes = routes_of(contenders[c]);
     }
-    if (options.has_overlap) add_overlap(comm, contenders, options.iterations, standings);
+    if (options.has_overlap) add_overlap(where, contenders, options.iterations, standings);
     return standings;
 }
 

@@ -46,8 +46,8 @@ struct standing {
 /// column sums.
 /// @par Collective
 /// Yes; blocks.
-check_result check(const communicator& comm, const topology& regions, const share& part,
-                   const entrant& candidate, const contest_options& options);
+check_result check(const context& where, const share& part, const entrant& candidate,
+                   const contest_options& options);
 
 /// @brief Checks every contender, then times them in turn as a `stopwatch` does; those that try several
 /// ways are done with that before exchanges are timed.
@@ -57,8 +57,7 @@ check_result check(const communicator& comm, const topology& regions, const shar
 /// @par Collective
 /// Yes; blocks.
 /// @throws error  as the contenders' set-up, on all ranks
-std::vector<standing> contest(const communicator& comm, const topology& regions,
-                              std::span<const share> parts, const std::vector<entrant>& entrants,
-                              const contest_options& options);
+std::vector<standing> contest(const context& where, std::span<const share> parts,
+                              const std::vector<entrant>& entrants, const contest_options& options);
 
 }  // namespace crossdock::bench

@@ -1,7 +1,7 @@
 #include <array>
 
 #include "bench/neighbor/contender.hpp"
-#include "crossdock/neighbor/automatic_route.hpp"
+#include "src/neighbor/automatic_route.hpp"
 
 namespace crossdock::bench {
 
@@ -31,11 +31,8 @@ class sum_operation {
 
 class library_neighbor final : public contender {
   public:
-    library_neighbor(const exchange_task& task, const std::string& route,
-                     const neighbor_options& how)
-        : task_(task),
-          type_(task.item_bytes),
-          neighbor_(task.comm, task.regions, task.what, route, how) {}
+    library_neighbor(const exchange_task& task, const neighbor_options& how)
+        : task_(task), type_(task.item_bytes), neighbor_(task.where, task.what, how) {}
 
     void start() override {
         if (task_.is_forward() && task_.item_bytes == sizeof(double)) {
@@ -56,9 +53,7 @@ class library_neighbor final : public contender {
         if (neighbor_.is_active()) neighbor_.wait();
     }
 
-    traffic sent() const override {
-        return total_traffic(task_.regions, neighbor_.compiled_plan());
-    }
+    traffic sent() const override { return neighbor_.statistics(); }
 
     bool is_settled() const override { return !neighbor_.is_trying(); }
 
@@ -94,7 +89,7 @@ class library_neighbor final : public contender {
     exchange_task task_;
     item_datatype type_;
     sum_operation sum_;
-    neighbor neighbor_;
+    neighbor_exchange neighbor_;
 };
 
 }  // namespace
@@ -103,16 +98,17 @@ entrant crossdock_route(const std::string& route, const neighbor_options& how) {
     const auto complete = [=](const exchange_task& task) {
         neighbor_options all = how;
         all.item_bytes = task.item_bytes;
-        all.prepare_reverse = !task.is_forward();
+        all.route = route;
+        all.prepare = task.is_forward() ? preparation::forward : preparation::both;
         return all;
     };
-    entrant library{route, to_string(how.executor), how.deduplicate, "",
+    entrant library{route, how.executor, how.deduplicate, "",
                     [=](const exchange_task& task) -> std::unique_ptr<contender> {
-                        return std::make_unique<library_neighbor>(task, route, complete(task));
+                        return std::make_unique<library_neighbor>(task, complete(task));
                     }};
     if (is_automatic(route)) {
         library.choose = [=](const exchange_task& task) {
-            resolve_route(task.comm, task.regions, task.what, route, complete(task));
+            resolve_route(task.where, task.what, complete(task));
         };
     }
     return library;

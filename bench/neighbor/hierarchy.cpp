@@ -11,7 +11,7 @@
 #include <sstream>
 #include <string_view>
 
-#include "crossdock/base/block_partition.hpp"
+#include "crossdock/block_partition.hpp"
 
 namespace crossdock::bench {
 

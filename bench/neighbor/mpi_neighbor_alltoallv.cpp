@@ -44,7 +44,7 @@ side slot_side(const pattern& what, std::span<std::byte> slots) {
 // What both collectives need: the graph, and the arguments that describe the values.
 class graph_collective : public contender {
   public:
-    traffic sent() const override { return direct_traffic(task_.regions, task_.what); }
+    traffic sent() const override { return direct_traffic(task_.where.topology(), task_.what); }
 
   protected:
     explicit graph_collective(const exchange_task& task)
@@ -55,9 +55,9 @@ class graph_collective : public contender {
           to_(slot_side(task.what, task.slots)) {
         if (!task.is_forward()) std::swap(from_, to_);
         CROSSDOCK_MPI(MPI_Dist_graph_create_adjacent(
-            task.comm.get(), checked_cast<int>(to_.ranks.size()), to_.ranks.data(), MPI_UNWEIGHTED,
-            checked_cast<int>(from_.ranks.size()), from_.ranks.data(), MPI_UNWEIGHTED,
-            MPI_INFO_NULL, 0, &graph_));
+            task.where.comm().get(), checked_cast<int>(to_.ranks.size()), to_.ranks.data(),
+            MPI_UNWEIGHTED, checked_cast<int>(from_.ranks.size()), from_.ranks.data(),
+            MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &graph_));
     }
 
     ~graph_collective() override { MPI_Comm_free(&graph_); }

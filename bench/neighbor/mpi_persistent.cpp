@@ -7,7 +7,10 @@ namespace {
 class persistent_requests final : public contender {
   public:
     explicit persistent_requests(const exchange_task& task)
-        : task_(task), type_(task.item_bytes), packed_(task), tag_(task.comm.reserve_tags(1)) {
+        : task_(task),
+          type_(task.item_bytes),
+          packed_(task),
+          tag_(task.where.comm().reserve_tags(1)) {
         const auto add_slots = [&] {
             for (std::size_t e = 0; e < task.what.receives.size(); ++e) add_slots_of(e);
         };
@@ -49,7 +52,7 @@ class persistent_requests final : public contender {
         if (!task_.is_forward()) packed_.add();
     }
 
-    traffic sent() const override { return direct_traffic(task_.regions, task_.what); }
+    traffic sent() const override { return direct_traffic(task_.where.topology(), task_.what); }
 
   private:
     void add_slots_of(std::size_t entry) {
@@ -69,10 +72,10 @@ class persistent_requests final : public contender {
         MPI_Request& request = requests_.emplace_back();
         if (receives) {
             CROSSDOCK_MPI(MPI_Recv_init(values, count, type_.get(), neighbor, tag_,
-                                        task_.comm.get(), &request));
+                                        task_.where.comm().get(), &request));
         } else {
             CROSSDOCK_MPI(MPI_Send_init(values, count, type_.get(), neighbor, tag_,
-                                        task_.comm.get(), &request));
+                                        task_.where.comm().get(), &request));
         }
     }
 

@@ -11,7 +11,8 @@ class forest_of_slots final : public contender {
     forest_of_slots(const exchange_task& task, const std::string& type)
         : task_(task),
           unit_(task.item_bytes),
-          forest_(task.comm, task.what.num_items, sources(task.what), task.slot_items, type) {}
+          forest_(task.where.comm(), task.what.num_items, sources(task.what), task.slot_items,
+                  type) {}
 
     ~forest_of_slots() override { forest_.close(); }
 
@@ -33,7 +34,7 @@ class forest_of_slots final : public contender {
         }
     }
 
-    traffic sent() const override { return direct_traffic(task_.regions, task_.what); }
+    traffic sent() const override { return direct_traffic(task_.where.topology(), task_.what); }
 
   private:
     static std::vector<rank_t> sources(const pattern& what) {

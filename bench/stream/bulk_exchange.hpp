@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "crossdock/base/communicator_mpi.hpp"
+#include "crossdock/communicator.hpp"
 
 namespace crossdock::bench::streaming {
 

@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
-#include "crossdock/stream/stream_options.hpp"
-#include "crossdock/stream/stream_statistics.hpp"
+#include "crossdock/stream_options.hpp"
+#include "crossdock/stream_statistics.hpp"
 
 namespace crossdock::bench::streaming {
 

@@ -42,12 +42,12 @@ class histogram_local final : public contender {
 
 class histogram_alltoallv final : public contender {
   public:
-    histogram_alltoallv(const communicator& comm, std::shared_ptr<histogram_problem> problem,
+    histogram_alltoallv(const context& where, std::shared_ptr<histogram_problem> problem,
                         const workload_options& options)
         : problem_(std::move(problem)),
           updates_(problem_->table, options),
           threads_(options.stream.workers),
-          bulk_(comm, options.stream.workers, options.round_items) {}
+          bulk_(where, options.stream.workers, options.round_items) {}
 
     void run() override {
         threads_.run([this](int worker) { update(worker); });
@@ -88,14 +88,13 @@ class histogram_alltoallv final : public contender {
 
 }  // namespace
 
-histogram_stream::histogram_stream(const communicator& comm,
-                                   std::shared_ptr<histogram_problem> problem,
+histogram_stream::histogram_stream(const context& where, std::shared_ptr<histogram_problem> problem,
                                    const workload_options& options, const stream_choice& choice)
     : problem_(std::move(problem)),
       updates_(problem_->table, options),
       threads_(options.stream.workers),
       stream_(
-          comm,
+          where,
           [this](auto& port, const stream_batch<std::uint64_t>& places) {
               updates_.apply(port.id().worker, places.items());
           },
@@ -140,19 +139,19 @@ void histogram_stream::update_paced(int worker, double updates_per_second) {
     updates_.finish(worker);
 }
 
-std::vector<entrant> histogram_entrants(const communicator& comm, const workload_options& options,
+std::vector<entrant> histogram_entrants(const context& where, const workload_options& options,
                                         const std::vector<stream_choice>& choices) {
-    auto problem = std::make_shared<histogram_problem>(comm, options);
+    auto problem = std::make_shared<histogram_problem>(where, options);
     std::vector<entrant> all;
-    all.push_back({"alltoallv", {}, [&comm, problem, options] {
-                       return std::make_unique<histogram_alltoallv>(comm, problem, options);
+    all.push_back({"alltoallv", {}, [&where, problem, options] {
+                       return std::make_unique<histogram_alltoallv>(where, problem, options);
                    }});
     all.push_back({"local", {}, [problem] { return std::make_unique<histogram_local>(problem); }});
     workload_options sampled = options;
     sampled.stream.latency_sample_interval = 16;
     for (const auto& choice : choices) {
-        const auto make = [&comm, problem, choice](const workload_options& how) {
-            return std::make_unique<histogram_stream>(comm, problem, how, choice);
+        const auto make = [&where, problem, choice](const workload_options& how) {
+            return std::make_unique<histogram_stream>(where, problem, how, choice);
         };
         all.push_back({"stream", choice, [make, options] { return make(options); },
                        [make, sampled] { return make(sampled); }});

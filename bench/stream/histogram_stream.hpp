@@ -7,14 +7,14 @@
 
 #include "bench/stream/table.hpp"
 #include "bench/stream/team.hpp"
-#include "crossdock/stream/stream_mpi.hpp"
+#include "crossdock/stream.hpp"
 
 namespace crossdock::bench::streaming {
 
 /// @brief What all contenders of the workload work on.
 struct histogram_problem {
-    histogram_problem(const communicator& comm, const workload_options& options)
-        : table(on_all_or_none(comm, [&] { return shared_table(comm, options); })) {}
+    histogram_problem(const context& where, const workload_options& options)
+        : table(on_all_or_none(where, [&] { return shared_table(where, options); })) {}
 
     shared_table table;
 };
@@ -24,7 +24,7 @@ class histogram_stream final : public paced_contender {
   public:
     /// @par Collective
     /// Yes; may block.
-    histogram_stream(const communicator& comm, std::shared_ptr<histogram_problem> problem,
+    histogram_stream(const context& where, std::shared_ptr<histogram_problem> problem,
                      const workload_options& options, const stream_choice& choice);
 
     void run() override;

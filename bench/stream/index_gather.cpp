@@ -4,7 +4,7 @@
 #include "bench/stream/bulk_exchange.hpp"
 #include "bench/stream/table.hpp"
 #include "bench/stream/team.hpp"
-#include "crossdock/stream/request_stream_mpi.hpp"
+#include "crossdock/request_stream.hpp"
 
 namespace crossdock::bench::streaming {
 
@@ -12,8 +12,8 @@ namespace {
 
 // The table, and what every worker of this rank reads of it.
 struct gather_problem {
-    gather_problem(const communicator& comm, const workload_options& options)
-        : table(on_all_or_none(comm, [&] { return shared_table(comm, options); })),
+    gather_problem(const context& where, const workload_options& options)
+        : table(on_all_or_none(where, [&] { return shared_table(where, options); })),
           values(static_cast<std::size_t>(options.stream.workers)) {
         table.fill();
         for (auto& own : values) own.resize(table.num_updates());
@@ -38,11 +38,11 @@ struct gather_problem {
 
 class gather_alltoallv final : public contender {
   public:
-    gather_alltoallv(const communicator& comm, std::shared_ptr<gather_problem> problem,
+    gather_alltoallv(const context& where, std::shared_ptr<gather_problem> problem,
                      const workload_options& options)
         : problem_(std::move(problem)),
           threads_(options.stream.workers),
-          bulk_(comm, options.stream.workers, options.round_items),
+          bulk_(where, options.stream.workers, options.round_items),
           asked_(static_cast<std::size_t>(options.stream.workers)) {
         for (auto& own : asked_) own.resize(bulk_.thread_items());
     }
@@ -102,12 +102,12 @@ class gather_alltoallv final : public contender {
 
 class gather_stream final : public contender {
   public:
-    gather_stream(const communicator& comm, std::shared_ptr<gather_problem> problem,
+    gather_stream(const context& where, std::shared_ptr<gather_problem> problem,
                   const workload_options& options, const stream_choice& choice)
         : problem_(std::move(problem)),
           threads_(options.stream.workers),
           stream_(
-              comm,
+              where,
               [this](auto& port, std::span<const std::uint64_t> places,
                      std::span<std::uint64_t> values) {
                   const std::uint64_t* const part = problem_->table.part(port.id().worker).data();
@@ -148,17 +148,16 @@ class gather_stream final : public contender {
 
 }  // namespace
 
-std::vector<entrant> index_gather_entrants(const communicator& comm,
-                                           const workload_options& options,
+std::vector<entrant> index_gather_entrants(const context& where, const workload_options& options,
                                            const std::vector<stream_choice>& choices) {
-    auto problem = std::make_shared<gather_problem>(comm, options);
+    auto problem = std::make_shared<gather_problem>(where, options);
     std::vector<entrant> all;
-    all.push_back({"alltoallv", {}, [&comm, problem, options] {
-                       return std::make_unique<gather_alltoallv>(comm, problem, options);
+    all.push_back({"alltoallv", {}, [&where, problem, options] {
+                       return std::make_unique<gather_alltoallv>(where, problem, options);
                    }});
     for (const auto& choice : choices) {
-        all.push_back({"stream", choice, [&comm, problem, options, choice] {
-                           return std::make_unique<gather_stream>(comm, problem, options, choice);
+        all.push_back({"stream", choice, [&where, problem, options, choice] {
+                           return std::make_unique<gather_stream>(where, problem, options, choice);
                        }});
     }
     return all;

@@ -5,7 +5,7 @@
 #include "bench/stream/random.hpp"
 #include "bench/stream/team.hpp"
 #include "bench/stream/workload.hpp"
-#include "crossdock/stream/stream_mpi.hpp"
+#include "crossdock/stream.hpp"
 
 namespace crossdock::bench::streaming {
 
@@ -79,14 +79,13 @@ struct alignas(64) lp_states {
 
 class phold_stream final : public contender {
   public:
-    phold_stream(const communicator& comm, const workload_options& options,
-                 const stream_choice& choice)
-        : first_worker_(comm.rank() * options.stream.workers),
-          simulation_(options, comm.num_ranks() * options.stream.workers),
+    phold_stream(const context& where, const workload_options& options, const stream_choice& choice)
+        : first_worker_(where.rank() * options.stream.workers),
+          simulation_(options, where.num_ranks() * options.stream.workers),
           states_(static_cast<std::size_t>(options.stream.workers)),
           threads_(options.stream.workers),
           stream_(
-              comm, [this](auto& port, const stream_batch<event>& events) { take(port, events); },
+              where, [this](auto& port, const stream_batch<event>& events) { take(port, events); },
               with_choice(options.stream, choice)) {}
 
     void prepare() override {
@@ -164,12 +163,12 @@ class phold_stream final : public contender {
 
 }  // namespace
 
-std::vector<entrant> phold_entrants(const communicator& comm, const workload_options& options,
+std::vector<entrant> phold_entrants(const context& where, const workload_options& options,
                                     const std::vector<stream_choice>& choices) {
     std::vector<entrant> all;
     for (const auto& choice : choices) {
-        all.push_back({"stream", choice, [&comm, options, choice] {
-                           return std::make_unique<phold_stream>(comm, options, choice);
+        all.push_back({"stream", choice, [&where, options, choice] {
+                           return std::make_unique<phold_stream>(where, options, choice);
                        }});
     }
     return all;

@@ -4,7 +4,7 @@
 
 #include "bench/stream/team.hpp"
 #include "bench/stream/workload.hpp"
-#include "crossdock/stream/stream_mpi.hpp"
+#include "crossdock/stream.hpp"
 
 namespace crossdock::bench::streaming {
 
@@ -18,17 +18,17 @@ struct ping {
 // The first half of all workers pings the second, one to one; with an odd number the last one rests.
 class ping_ack_stream final : public contender {
   public:
-    ping_ack_stream(const communicator& comm, const workload_options& options,
+    ping_ack_stream(const context& where, const workload_options& options,
                     const stream_choice& choice)
-        : rank_(comm.rank()),
+        : rank_(where.rank()),
           num_workers_(options.stream.workers),
-          half_(comm.num_ranks() * options.stream.workers / 2),
+          half_(where.num_ranks() * options.stream.workers / 2),
           num_pings_(static_cast<std::uint32_t>(options.updates)),
           is_urgent_(options.stream.priorities == 2),
           acks_(static_cast<std::size_t>(options.stream.workers)),
           threads_(options.stream.workers),
           stream_(
-              comm, [this](auto& port, const stream_batch<ping>& pings) { take(port, pings); },
+              where, [this](auto& port, const stream_batch<ping>& pings) { take(port, pings); },
               with_choice(options.stream, choice)) {}
 
     void prepare() override { acks_.assign(acks_.size(), {}); }
@@ -98,14 +98,14 @@ class ping_ack_stream final : public contender {
 
 }  // namespace
 
-std::vector<entrant> ping_ack_entrants(const communicator& comm, const workload_options& options,
+std::vector<entrant> ping_ack_entrants(const context& where, const workload_options& options,
                                        const std::vector<stream_choice>& choices) {
-    if (comm.num_ranks() * options.stream.workers < 2)
+    if (where.num_ranks() * options.stream.workers < 2)
         throw error(errc::invalid_argument, "ping_ack needs two workers");
     std::vector<entrant> all;
     for (const auto& choice : choices) {
-        all.push_back({"stream", choice, [&comm, options, choice] {
-                           return std::make_unique<ping_ack_stream>(comm, options, choice);
+        all.push_back({"stream", choice, [&where, options, choice] {
+                           return std::make_unique<ping_ack_stream>(where, options, choice);
                        }});
     }
     return all;

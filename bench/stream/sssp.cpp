@@ -4,8 +4,8 @@
 
 #include "bench/stream/team.hpp"
 #include "bench/stream/weighted_graph.hpp"
-#include "crossdock/base/block_partition.hpp"
-#include "crossdock/stream/stream_mpi.hpp"
+#include "crossdock/block_partition.hpp"
+#include "crossdock/stream.hpp"
 
 namespace crossdock::bench::streaming {
 
@@ -46,7 +46,7 @@ struct graph_part {
 };
 
 struct sssp_problem {
-    sssp_problem(const communicator& comm, const workload_options& options);
+    sssp_problem(const context& where, const workload_options& options);
 
     std::vector<graph_part> parts;  // of the workers of this rank
     int root_worker = -1;           // of this rank, or -1
@@ -63,21 +63,21 @@ void broadcast(const communicator& comm, std::vector<Value>& values, MPI_Datatyp
 }
 
 // Rank 0 reads the graph once for all; each rank keeps what its workers own.
-sssp_problem::sssp_problem(const communicator& comm, const workload_options& options)
+sssp_problem::sssp_problem(const context& where, const workload_options& options)
     : delta(options.delta) {
     auto graph = on_all_or_none(
-        comm, [&] { return comm.rank() == 0 ? load_weighted_graph(options) : weighted_graph{}; });
-    broadcast(comm, graph.offsets, MPI_INT64_T);
-    broadcast(comm, graph.targets, MPI_UINT32_T);
-    broadcast(comm, graph.weights, MPI_UINT32_T);
+        where, [&] { return where.rank() == 0 ? load_weighted_graph(options) : weighted_graph{}; });
+    broadcast(where, graph.offsets, MPI_INT64_T);
+    broadcast(where, graph.targets, MPI_UINT32_T);
+    broadcast(where, graph.weights, MPI_UINT32_T);
     const std::size_t root_vertex = choose_root(graph);
     std::vector<std::uint32_t> distances;
-    if (comm.rank() == 0) distances = shortest_distances(graph, root_vertex);
-    broadcast(comm, distances, MPI_UINT32_T);
+    if (where.rank() == 0) distances = shortest_distances(graph, root_vertex);
+    broadcast(where, distances, MPI_UINT32_T);
 
     const int workers = options.stream.workers;
     const auto owners = block_partition::blocks(static_cast<count_t>(graph.num_vertices()),
-                                                comm.num_ranks() * workers);
+                                                where.num_ranks() * workers);
     const auto way_to = [&](std::size_t e) {
         const rank_t number = owners.owner(graph.targets[e]);
         return way{{number / workers, number % workers},
@@ -86,7 +86,7 @@ sssp_problem::sssp_problem(const communicator& comm, const workload_options& opt
     };
     parts.resize(static_cast<std::size_t>(workers));
     for (int worker = 0; worker < workers; ++worker) {
-        const rank_t number = comm.rank() * workers + worker;
+        const rank_t number = where.rank() * workers + worker;
         auto& part = parts[static_cast<std::size_t>(worker)];
         const auto first = static_cast<std::size_t>(owners.first(number));
         const auto last = static_cast<std::size_t>(owners.first(number + 1));
@@ -203,14 +203,14 @@ class alignas(64) worker_distances {
 template <class Combine>
 class sssp_stream final : public contender {
   public:
-    sssp_stream(const communicator& comm, std::shared_ptr<sssp_problem> problem,
+    sssp_stream(const context& where, std::shared_ptr<sssp_problem> problem,
                 const workload_options& options, const stream_choice& choice)
-        : comm_(comm),
+        : comm_(where),
           problem_(std::move(problem)),
           distances_(problem_->parts.size()),
           threads_(options.stream.workers),
           stream_(
-              comm,
+              where,
               [this](auto& port, const stream_batch<relaxation>& came) {
                   auto& own = distances_[static_cast<std::size_t>(port.id().worker)];
                   for (const relaxation& one : came) own.take(port, one, limit_);
@@ -281,17 +281,17 @@ class sssp_stream final : public contender {
 
 }  // namespace
 
-std::vector<entrant> sssp_entrants(const communicator& comm, const workload_options& options,
+std::vector<entrant> sssp_entrants(const context& where, const workload_options& options,
                                    const std::vector<stream_choice>& choices) {
-    auto problem = std::make_shared<sssp_problem>(comm, options);
+    auto problem = std::make_shared<sssp_problem>(where, options);
     std::vector<entrant> all;
     for (const auto& choice : choices) {
         all.push_back(
-            {"stream", choice, [&comm, problem, options, choice]() -> std::unique_ptr<contender> {
+            {"stream", choice, [&where, problem, options, choice]() -> std::unique_ptr<contender> {
                  if (options.combine)
-                     return std::make_unique<sssp_stream<combine_by_vertex>>(comm, problem, options,
-                                                                             choice);
-                 return std::make_unique<sssp_stream<keep_all>>(comm, problem, options, choice);
+                     return std::make_unique<sssp_stream<combine_by_vertex>>(where, problem,
+                                                                             options, choice);
+                 return std::make_unique<sssp_stream<keep_all>>(where, problem, options, choice);
              }});
     }
     return all;

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "bench/stream/random.hpp"
-#include "crossdock/pattern/generate.hpp"
-#include "crossdock/pattern/matrix.hpp"
+#include "crossdock/generate.hpp"
+#include "crossdock/matrix.hpp"
 
 namespace crossdock::bench::streaming {
 

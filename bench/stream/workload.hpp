@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "bench/stream/contender.hpp"
-#include "crossdock/base/communicator_mpi.hpp"
+#include "crossdock/context.hpp"
 
 namespace crossdock::bench::streaming {
 
@@ -43,7 +43,7 @@ struct workload_entry {
     /// @brief Makes what the contenders share, and lists them; what they share lives as long as they.
     /// @par Collective
     /// Yes; blocks.
-    std::vector<entrant> (*entrants)(const communicator& comm, const workload_options& options,
+    std::vector<entrant> (*entrants)(const context& where, const workload_options& options,
                                      const std::vector<stream_choice>& choices);
 
     /// @brief Items of all workers in one run, for rates.
@@ -58,16 +58,15 @@ const workload_entry& find_workload(const std::string& name);
 
 /// @brief The contenders of the workload of that name.
 /// @{
-std::vector<entrant> histogram_entrants(const communicator& comm, const workload_options& options,
+std::vector<entrant> histogram_entrants(const context& where, const workload_options& options,
                                         const std::vector<stream_choice>& choices);
-std::vector<entrant> index_gather_entrants(const communicator& comm,
-                                           const workload_options& options,
+std::vector<entrant> index_gather_entrants(const context& where, const workload_options& options,
                                            const std::vector<stream_choice>& choices);
-std::vector<entrant> sssp_entrants(const communicator& comm, const workload_options& options,
+std::vector<entrant> sssp_entrants(const context& where, const workload_options& options,
                                    const std::vector<stream_choice>& choices);
-std::vector<entrant> phold_entrants(const communicator& comm, const workload_options& options,
+std::vector<entrant> phold_entrants(const context& where, const workload_options& options,
                                     const std::vector<stream_choice>& choices);
-std::vector<entrant> ping_ack_entrants(const communicator& comm, const workload_options& options,
+std::vector<entrant> ping_ack_entrants(const context& where, const workload_options& options,
                                        const std::vector<stream_choice>& choices);
 /// @}
 

@@ -8,8 +8,8 @@
 
 #include "bench/array/rank_program.hpp"
 #include "bench/studies/request_walk.hpp"
-#include "crossdock/model/machine.hpp"
-#include "crossdock/simulator/simulate.hpp"
+#include "crossdock/machine.hpp"
+#include "crossdock/simulate.hpp"
 
 namespace crossdock::bench::studies {
 

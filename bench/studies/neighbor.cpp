@@ -10,8 +10,8 @@
 #include "bench/neighbor/hierarchy.hpp"
 #include "bench/studies/print_record.hpp"
 #include "bench/studies/replay.hpp"
-#include "crossdock/plan/compile.hpp"
-#include "crossdock/select/route_choice.hpp"
+#include "crossdock/compile.hpp"
+#include "crossdock/route_choice.hpp"
 
 namespace {
 

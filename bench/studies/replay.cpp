@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "crossdock/plan/plan_compiler.hpp"
+#include "src/plan/plan_compiler.hpp"
 
 namespace crossdock::bench {
 

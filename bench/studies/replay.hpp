@@ -6,11 +6,11 @@
 #include <span>
 #include <vector>
 
-#include "crossdock/pattern/pattern.hpp"
-#include "crossdock/plan/statistics.hpp"
-#include "crossdock/route/route.hpp"
-#include "crossdock/simulator/plan_schedule.hpp"
-#include "crossdock/simulator/simulate.hpp"
+#include "crossdock/pattern.hpp"
+#include "crossdock/plan_schedule.hpp"
+#include "crossdock/plan_statistics.hpp"
+#include "crossdock/route.hpp"
+#include "crossdock/simulate.hpp"
 
 namespace crossdock::bench {
 

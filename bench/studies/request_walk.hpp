@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "crossdock/base/block_partition.hpp"
-#include "crossdock/route/route.hpp"
+#include "crossdock/block_partition.hpp"
+#include "crossdock/route.hpp"
 
 namespace crossdock::bench::studies {
 

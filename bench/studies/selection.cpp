@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "bench/common/workload.hpp"
-#include "crossdock/plan/compile.hpp"
-#include "crossdock/select/route_choice.hpp"
-#include "crossdock/simulator/plan_schedule.hpp"
-#include "crossdock/simulator/simulate.hpp"
+#include "crossdock/compile.hpp"
+#include "crossdock/plan_schedule.hpp"
+#include "crossdock/route_choice.hpp"
+#include "crossdock/simulate.hpp"
 
 namespace {
 

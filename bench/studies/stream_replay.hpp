@@ -4,9 +4,9 @@
 
 #include <cstdint>
 
-#include "crossdock/model/machine.hpp"
-#include "crossdock/stream/latency_histogram.hpp"
-#include "crossdock/stream/scheme.hpp"
+#include "crossdock/detail/stream/latency_histogram.hpp"
+#include "crossdock/detail/stream/scheme.hpp"
+#include "crossdock/machine.hpp"
 
 namespace crossdock::bench::studies {
 

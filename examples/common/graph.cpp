@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <numeric>
 
-#include "crossdock/pattern/generate.hpp"
+#include "crossdock/generate.hpp"
 
 namespace examples {
 
@@ -137,14 +137,13 @@ std::string graph_source::name() const {
     return model.empty() ? std::filesystem::path(path).filename().string() : model;
 }
 
-graph_part make_graph(const crossdock::communicator& comm, const graph_source& source,
-                      direction kind) {
+graph_part make_graph(const crossdock::context& world, const graph_source& source, direction kind) {
     // If a rank cannot read the file, all of them throw, and nobody waits.
-    sparse_matrix graph = crossdock::on_all_or_none(comm, [&] { return graph_of(source, kind); });
-    const auto owners = crossdock::block_partition::blocks(graph.num_rows, comm.num_ranks());
-    const count_t first = owners.first(comm.rank());
-    sparse_matrix rows = rows_of(graph, first, owners.size(comm.rank()));
-    if (comm.rank() != 0) graph = {};
+    sparse_matrix graph = crossdock::on_all_or_none(world, [&] { return graph_of(source, kind); });
+    const auto owners = crossdock::block_partition::blocks(graph.num_rows, world.num_ranks());
+    const count_t first = owners.first(world.rank());
+    sparse_matrix rows = rows_of(graph, first, owners.size(world.rank()));
+    if (world.rank() != 0) graph = {};
     return {owners, first, std::move(rows), std::move(graph)};
 }
 

@@ -5,9 +5,9 @@
 #include <CLI/CLI.hpp>
 #include <string>
 
-#include "crossdock/base/block_partition.hpp"
-#include "crossdock/base/communicator_mpi.hpp"
-#include "crossdock/pattern/matrix.hpp"
+#include "crossdock/block_partition.hpp"
+#include "crossdock/context.hpp"
+#include "crossdock/matrix.hpp"
 
 namespace examples {
 
@@ -55,7 +55,6 @@ struct graph_part {
 /// entry, or 1 in a random graph; of several the lightest stays.
 /// @throws crossdock::error  on all ranks: the file cannot be read, the matrix is not square, an entry
 /// is not finite, or there is no such random graph
-graph_part make_graph(const crossdock::communicator& comm, const graph_source& source,
-                      direction kind);
+graph_part make_graph(const crossdock::context& world, const graph_source& source, direction kind);
 
 }  // namespace examples

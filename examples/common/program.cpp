@@ -19,15 +19,15 @@ void give_up(const std::exception& fault) {
 }
 
 int run_on_all_ranks(const program_body& body) {
-    const crossdock::communicator comm(MPI_COMM_WORLD);
+    const crossdock::context world(MPI_COMM_WORLD);
     try {
-        const bool is_right = body(comm);
+        const bool is_right = body(world);
         return on_any_rank(!is_right) ? 1 : 0;
     } catch (const crossdock::mpi_error& fault) {
         give_up(fault);
     } catch (const crossdock::error& fault) {
         // The collective calls of the library throw on all ranks or on none.
-        if (comm.rank() == 0) fmt::print(stderr, "error: {}\n", fault.what());
+        if (world.rank() == 0) fmt::print(stderr, "error: {}\n", fault.what());
     } catch (const std::exception& fault) {
         give_up(fault);
     }
@@ -53,8 +53,8 @@ int run(CLI::App& app, int argc, char** argv, const program_body& body, int thre
     return exit_code;
 }
 
-bool report(const crossdock::communicator& comm, const std::string& text, bool is_right) {
-    if (comm.rank() == 0) {
+bool report(const crossdock::context& world, const std::string& text, bool is_right) {
+    if (world.rank() == 0) {
         fmt::print("{}: {}\n", text,
                    is_right ? "as the serial result" : "NOT as the serial result");
     }
@@ -76,14 +76,14 @@ void run_workers(int num_workers, const std::function<void(int)>& body) {
     for (auto& other : others) other.get();
 }
 
-std::vector<double> parts_on_rank_0(const crossdock::communicator& comm,
+std::vector<double> parts_on_rank_0(const crossdock::context& world,
                                     const std::vector<double>& part) {
     const int size = static_cast<int>(part.size());
-    std::vector<int> sizes(static_cast<std::size_t>(comm.num_ranks()));
+    std::vector<int> sizes(static_cast<std::size_t>(world.num_ranks()));
     MPI_Gather(&size, 1, MPI_INT, sizes.data(), 1, MPI_INT, 0, MPI_COMM_WORLD);
     std::vector<int> firsts(sizes.size());
     std::exclusive_scan(sizes.begin(), sizes.end(), firsts.begin(), 0);
-    const int num_all = comm.rank() == 0 ? firsts.back() + sizes.back() : 0;
+    const int num_all = world.rank() == 0 ? firsts.back() + sizes.back() : 0;
     std::vector<double> all(static_cast<std::size_t>(num_all));
     MPI_Gatherv(part.data(), size, MPI_DOUBLE, all.data(), sizes.data(), firsts.data(), MPI_DOUBLE,
                 0, MPI_COMM_WORLD);

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "crossdock/array/distributed_array_mpi.hpp"
+#include "crossdock/distributed_array.hpp"
 
 namespace examples {
 
@@ -16,7 +16,7 @@ using crossdock::count_t;
 using crossdock::rank_t;
 
 /// @brief One rank's part of a program; returns whether the result is right.
-using program_body = std::function<bool(const crossdock::communicator&)>;
+using program_body = std::function<bool(const crossdock::context&)>;
 
 /// @brief Reads the arguments, starts MPI, runs `body` on every rank, and ends MPI.
 /// @param thread_support  what MPI is asked for, e.g. MPI_THREAD_SERIALIZED
@@ -26,7 +26,7 @@ int run(CLI::App& app, int argc, char** argv, const program_body& body,
 
 /// @brief Rank 0 prints what was computed, and whether it is as the serial result.
 /// @return `is_right`
-bool report(const crossdock::communicator& comm, const std::string& text, bool is_right);
+bool report(const crossdock::context& world, const std::string& text, bool is_right);
 
 /// @brief Whether a condition holds on any rank.
 bool on_any_rank(bool condition);
@@ -35,14 +35,14 @@ bool on_any_rank(bool condition);
 void run_workers(int num_workers, const std::function<void(int)>& body);
 
 /// @brief The parts of all ranks on rank 0, in the order of ranks; nothing on the others.
-std::vector<double> parts_on_rank_0(const crossdock::communicator& comm,
+std::vector<double> parts_on_rank_0(const crossdock::context& world,
                                     const std::vector<double>& part);
 
 /// @brief All entries of an array on rank 0, nothing on the others.
 template <class T>
 std::vector<T> entries_on_rank_0(crossdock::distributed_array<T>& array,
-                                 const crossdock::communicator& comm) {
-    std::vector<count_t> indices(comm.rank() == 0 ? static_cast<std::size_t>(array.size()) : 0);
+                                 const crossdock::context& world) {
+    std::vector<count_t> indices(world.rank() == 0 ? static_cast<std::size_t>(array.size()) : 0);
     std::iota(indices.begin(), indices.end(), count_t{0});
     std::vector<T> entries(indices.size());
     // A batch is for all ranks together, but a rank may ask for nothing.

@@ -1,17 +1,29 @@
 /// @file
-/// @brief crossdock for C: routes, plans, the persistent neighbor collective, the sparse data
-/// exchange, and streams.
+/// @brief crossdock for C: contexts, patterns, routes, plans, and what communicates: the neighbor
+/// exchange, the sparse exchange, distributed arrays and streams.
 ///
+/// - The order of arguments is that of C++: first where (a context), then what (a pattern, arrays),
+///   then how (options), then what is to be filled.
 /// - Every function returns a `crossdock_status` and gives results through its last pointers, which
-///   stay untouched unless it succeeds; the sparse data exchanges say where they differ.
+///   stay untouched unless it succeeds; the sparse exchanges say where they differ.
 ///   `crossdock_last_error()` says what went wrong.
 /// - A null pointer where a value is needed is CROSSDOCK_INVALID_ARGUMENT, as is a negative length.
 ///   Arrays of length 0 may be null.
-/// - Counts, displacements, indices and lengths are in items, never in bytes.
+/// - Counts, displacements, indices and lengths are in items, never in bytes, unless the name ends
+///   in `_bytes`.
+/// - A structure of options begins with its size, which its initialiser sets:
+///
+///       crossdock_neighbor_options options = CROSSDOCK_NEIGHBOR_OPTIONS_INIT;
+///       options.route = "three_step";
+///
+///   Where the library knows more fields than the program, these have their defaults. Where the
+///   program knows more, these must be zero bytes: otherwise, and where the size is 0, it is
+///   CROSSDOCK_INVALID_ARGUMENT. A null pointer means the defaults. Options are equal on all ranks,
+///   and texts and arrays in them need not outlive the call.
 /// - A function that blocks collectively returns the same error on all ranks or on none; only where
-///   the communicator itself is a null pointer does a rank fail alone. Starting, testing and waiting
-///   for an exchange communicate without agreeing: their errors are the rank's own. So are those of
-///   a stream's ports.
+///   the object itself, its first argument, is a null pointer does a rank fail alone. Starting,
+///   testing and waiting for an exchange communicate without agreeing: their errors are the rank's
+///   own. So are those of a stream's ports.
 /// - What a function creates is the caller's and goes with the matching `_free`, in any order; a
 ///   null pointer is nothing to free. Texts and arrays are freed with `crossdock_free`.
 #ifndef CROSSDOCK_CROSSDOCK_H
@@ -60,12 +72,19 @@ typedef enum crossdock_locality {
     CROSSDOCK_L3 = 3       ///< ranks bound to the cores of one L3 cache
 } crossdock_locality;
 
-typedef struct crossdock_communicator crossdock_communicator;  ///< a private duplicate of MPI's
-typedef struct crossdock_topology crossdock_topology;          ///< which rank is in which region
-typedef struct crossdock_pattern crossdock_pattern;            ///< what one rank sends and receives
-typedef struct crossdock_halos crossdock_halos;                ///< all ranks' patterns of y = A x
+typedef struct crossdock_context crossdock_context;    ///< ranks, their topology, their machine
+typedef struct crossdock_topology crossdock_topology;  ///< which rank is in which region
+typedef struct crossdock_pattern crossdock_pattern;    ///< what one rank sends and receives
+typedef struct crossdock_halos crossdock_halos;        ///< all ranks' patterns of y = A x
 typedef struct crossdock_plan crossdock_plan;          ///< what one rank does in an exchange
-typedef struct crossdock_neighbor crossdock_neighbor;  ///< a plan ready to run
+typedef struct crossdock_neighbor_exchange crossdock_neighbor_exchange;  ///< a plan ready to run
+typedef struct crossdock_array crossdock_array;              ///< an array spread over all ranks
+typedef struct crossdock_array_batch crossdock_array_batch;  ///< requests for the same entries
+typedef struct crossdock_stream crossdock_stream;  ///< the process's end, with all workers
+typedef struct crossdock_stream_port crossdock_stream_port;  ///< one worker's end of a stream
+
+/// @brief Makes `into` both values. Any order and grouping of values may happen.
+typedef void (*crossdock_combine)(void* user, void* into, const void* value);
 
 /// @brief The sentence of this thread's last error, "" if there was none; valid until the next one.
 const char* crossdock_last_error(void);
@@ -79,36 +98,100 @@ crossdock_status crossdock_free(void* memory);
 /// @brief The version of the library that is linked, which may be newer than this header's.
 crossdock_status crossdock_version(int* major, int* minor, int* patch);
 
-/// @name Communicators
+/// @name Contexts
+///
+/// A context says where communication takes place. It is made once and is the first argument of
+/// everything that communicates:
+///
+///     crossdock_context* world;
+///     crossdock_context_create(MPI_COMM_WORLD, NULL, &world);
+///     crossdock_neighbor_exchange_create(world, pattern, NULL, &halo);
+///
+/// | state | legal calls | next |
+/// |---|---|---|
+/// | open | all | closed by `close` |
+/// | closed | `close`, `free`, `rank`, `num_ranks`, `topology` | |
 /// @{
 
-/// @brief Duplicates `user`: no message of the library meets one of the caller's.
-/// @par Collective
-/// Yes, over `user`; may block.
-/// @return CROSSDOCK_INVALID_ARGUMENT if `user` is MPI_COMM_NULL or an intercommunicator
-crossdock_status crossdock_communicator_create(MPI_Comm user, crossdock_communicator** result);
+/// @brief How a context is made. A null pointer for a text means its default.
+typedef struct crossdock_context_options {
+    size_t size;
+    /// The regions of the ranks: what `crossdock_topology_from_string` reads; or "node", "socket",
+    /// "numa" or "l3", which are discovered. By default what CROSSDOCK_TOPOLOGY says in the
+    /// environment of rank 0, and else "node".
+    const char* topology;
+    /// Who may share memory: the ranks of a region of this topology, if they can. By default all
+    /// that can.
+    const char* nodes;
+    /// The machine that routes are chosen for: a preset's name, or a file that rank 0 reads. By
+    /// default what CROSSDOCK_MACHINE says there, and else what is assumed of this machine.
+    const char* machine;
+} crossdock_context_options;
 
-/// @brief Frees the duplicate and the object; neighbors made on it must be idle, and can then only
-/// be freed.
+#define CROSSDOCK_CONTEXT_OPTIONS_INIT \
+    { sizeof(crossdock_context_options), NULL, NULL, NULL }
+
+/// @brief Duplicates `user`, and finds out or takes what the options say.
+///
+/// No message of the library meets one of the caller's.
+/// @par Collective
+/// Yes, over `user`; blocks.
+/// @return CROSSDOCK_INVALID_ARGUMENT if `user` is MPI_COMM_NULL or an intercommunicator, or
+///         options differ between ranks; CROSSDOCK_INVALID_TOPOLOGY if a topology's text is
+///         malformed, or of another number of ranks; CROSSDOCK_FILE_ERROR or CROSSDOCK_PARSE_ERROR
+///         as the machine's file is
+crossdock_status crossdock_context_create(MPI_Comm user, const crossdock_context_options* options,
+                                          crossdock_context** result);
+
+/// @brief The context with another topology. It shares the duplicate: closing either closes both.
+/// @param topology  equal on all ranks; that it has as many ranks as the context is found out where
+///                  it is used
+/// @par Collective
+/// No.
+crossdock_status crossdock_context_with_topology(const crossdock_context* context,
+                                                 const crossdock_topology* topology,
+                                                 crossdock_context** result);
+
+/// @brief The context with other nodes: only ranks of one region share memory. Otherwise as
+/// `crossdock_context_with_topology`.
+crossdock_status crossdock_context_with_nodes(const crossdock_context* context,
+                                              const crossdock_topology* nodes,
+                                              crossdock_context** result);
+
+/// @brief A copy of the context's topology.
+crossdock_status crossdock_context_topology(const crossdock_context* context,
+                                            crossdock_topology** result);
+
+/// @brief This process's rank in the context, from 0.
+crossdock_status crossdock_context_rank(const crossdock_context* context, int* rank);
+crossdock_status crossdock_context_num_ranks(const crossdock_context* context, int* num_ranks);
+
+/// @brief Frees the duplicate, and what is kept with it. What was made with the context must be
+/// idle, and can then only be freed. A context that was closed before stays closed.
+///
+/// A context that nobody closes is closed by MPI_Finalize.
 /// @par Collective
 /// Yes; may block.
-crossdock_status crossdock_communicator_close(crossdock_communicator* comm);
+crossdock_status crossdock_context_close(crossdock_context* context);
+
+/// @brief Frees the handle. Does not communicate, and does not close.
+crossdock_status crossdock_context_free(crossdock_context* context);
 
 /// @}
 /// @name Topologies
 /// @{
 
-/// @brief The topology of a communicator, as the machine and the processes' bindings have it.
+/// @brief The topology of a context's ranks, as the machine and the processes' bindings have it.
 /// @param level  a `crossdock_locality`; an int, as C may pass any number
 /// @par Collective
 /// Yes; blocks. `level` must be equal on all ranks.
-crossdock_status crossdock_topology_discover(const crossdock_communicator* comm, int level,
+crossdock_status crossdock_topology_discover(const crossdock_context* context, int level,
                                              crossdock_topology** result);
 
 /// @brief The topology in which ranks with equal keys (>= 0) share a region.
 /// @par Collective
 /// Yes; blocks.
-crossdock_status crossdock_topology_gather(const crossdock_communicator* comm, int key,
+crossdock_status crossdock_topology_gather(const crossdock_context* context, int key,
                                            crossdock_topology** result);
 
 /// @brief Reads a topology: "4x16", "16,16,8", "cyclic:4x16" or "list:0,1,0,1".
@@ -188,13 +271,12 @@ crossdock_status crossdock_pattern_from_dist_graph(MPI_Comm graph,
 /// Yes; blocks.
 /// @return CROSSDOCK_INDEX_OUT_OF_RANGE if an index is negative, or needed but owned by no rank;
 ///         CROSSDOCK_INVALID_ARGUMENT if one is owned twice
-crossdock_status crossdock_pattern_from_needed(const crossdock_communicator* comm,
-                                               int64_t num_owned, const int64_t* owned,
-                                               int64_t num_needed, const int64_t* needed,
-                                               crossdock_pattern** result);
+crossdock_status crossdock_pattern_from_needed(const crossdock_context* context, int64_t num_owned,
+                                               const int64_t* owned, int64_t num_needed,
+                                               const int64_t* needed, crossdock_pattern** result);
 
 /// @brief As above for a rank that owns `first_owned` ... `first_owned + num_owned - 1`.
-crossdock_status crossdock_pattern_from_needed_range(const crossdock_communicator* comm,
+crossdock_status crossdock_pattern_from_needed_range(const crossdock_context* context,
                                                      int64_t first_owned, int64_t num_owned,
                                                      int64_t num_needed, const int64_t* needed,
                                                      crossdock_pattern** result);
@@ -249,62 +331,77 @@ crossdock_status crossdock_route_name(int index, const char** name);
 /// @brief The route with parameters that fit any topology, e.g. "grid:2"; never freed.
 crossdock_status crossdock_route_example(int index, const char** route);
 
-/// @}
-/// @name Plans
-/// @{
+/// @brief Which directions of a neighbor exchange are made ready when it is made.
+///
+/// To make a direction ready, ranks that share memory tell each other where their items will lie.
+typedef enum crossdock_preparation {
+    CROSSDOCK_PREPARE_BOTH = 0,  ///< forward and reverse exchanges
+    CROSSDOCK_PREPARE_FORWARD =
+        1,  ///< forward exchanges only; reverse ones need a call of `prepare`
+    /// The first start of a direction, or with another size of items, makes it ready, and blocks:
+    /// until the ranks that share memory start it too, or all ranks, if the executor must share or
+    /// messages are split. All ranks make such starts in one order.
+    CROSSDOCK_PREPARE_LAZILY = 2
+} crossdock_preparation;
 
-/// @brief What runs a plan.
-typedef enum crossdock_executor {
-    /// As CROSSDOCK_EXECUTOR says in the environment of rank 0; otherwise in shared memory where ranks
-    /// share it and enough is left.
-    CROSSDOCK_EXECUTOR_AUTO = 0,
-    CROSSDOCK_EXECUTOR_PERSISTENT = 1,     ///< MPI's persistent requests for every message
-    CROSSDOCK_EXECUTOR_SHARED_MEMORY = 2,  ///< no messages between ranks that share memory
-} crossdock_executor;
-
-/// @brief How plans are compiled and run; equal on all ranks. A null pointer means the defaults.
-typedef struct crossdock_options {
-    int deduplicate;           ///< 0: an item travels once for each of its destinations
-    size_t max_message_bytes;  ///< longer messages are sent in parts; 0 is the default
-    crossdock_executor executor;
-    const crossdock_topology* nodes;  ///< only ranks of one region share memory; null: all that can
-    /// Set-up makes items of this size ready, 0 is the default: 8. The first exchange of items of
-    /// another size does so again: its start waits for the ranks that share memory, or for all if the
-    /// executor must share or messages are split. All ranks make such starts in one order.
+/// @brief How plans are compiled and run; equal on all ranks but for the clock.
+typedef struct crossdock_neighbor_options {
+    size_t size;
+    /// A route with its parameters, e.g. "three_step" or "grid:4x4"; null or "auto": what
+    /// CROSSDOCK_ROUTE says in the environment of rank 0, and else the one that is estimated to be
+    /// cheapest on the context's machine; "auto:measure": the fastest of the cheapest few, which
+    /// the first exchanges try. CROSSDOCK_FORCE_ROUTE overrules all of them.
+    const char* route;
+    int deduplicate;  ///< 0: an item travels once for each of its destinations
+    /// "persistent": MPI's persistent requests for every message; "shared_memory": no messages
+    /// between ranks that share memory; null or "auto": what CROSSDOCK_EXECUTOR says, and else
+    /// "shared_memory" where ranks share memory and enough of it is left.
+    const char* executor;
+    size_t max_message_bytes;  ///< longer messages are sent in parts; 0 is the default: 2^30
+    /// Items of this size are made ready, 0 is the default: 8. Those of another size need a call of
+    /// `prepare`.
     size_t item_bytes;
-    /// Messages between nodes are split over their ranks, at least so much to each; 0: they are not.
+    /// Messages between nodes are split over their ranks, at least so much to each; 0: they are
+    /// not.
     size_t stripe_bytes;
-    int prepare_reverse;  ///< not 0: reverse exchanges are made ready, too; else the first one does so
-} crossdock_options;
+    int prepare;  ///< a `crossdock_preparation`
+    /// "auto:measure" tries at most so many routes, each until it had so many exchanges of one
+    /// kind, or twice as many of all; and no further one if trials lost, or the next is expected to
+    /// lose, more.
+    int measure_max_candidates;
+    int measure_exchanges_each;
+    double measure_max_lost_seconds;
+    double (*measure_clock)(void);  ///< seconds since any moment; null: a steady clock
+} crossdock_neighbor_options;
 
-/// @brief Fills in the defaults.
-crossdock_status crossdock_options_init(crossdock_options* options);
+#define CROSSDOCK_NEIGHBOR_OPTIONS_INIT                                                           \
+    {                                                                                             \
+        sizeof(crossdock_neighbor_options), NULL, 1, NULL, 0, 0, 0, CROSSDOCK_PREPARE_BOTH, 3, 8, \
+            0.1, NULL                                                                             \
+    }
 
 /// @brief Compiles this rank's plan together with all other ranks.
-/// @param topology  equal on all ranks, as are `route` and `options`
-/// @param route     a route with its parameters, e.g. "three_step" or "grid:4x4"; or "auto": what
-///                  CROSSDOCK_ROUTE says in the environment of rank 0, and else the one that is estimated
-///                  to be cheapest on the machine that CROSSDOCK_MACHINE names there
+/// @param options  of these `route`, which must not be "auto:measure", and `deduplicate` are used
 /// @par Collective
 /// Yes; blocks.
 /// @return CROSSDOCK_UNKNOWN_ROUTE or CROSSDOCK_INVALID_ROUTE as the route is;
-///         CROSSDOCK_SIZE_MISMATCH if topology, pattern and communicator differ in ranks;
-///         CROSSDOCK_COUNT_MISMATCH if a sender and its receiver disagree, with both in the text;
-///         CROSSDOCK_INVALID_ARGUMENT if topologies, routes or options differ between ranks;
-///         under "auto", CROSSDOCK_FILE_ERROR or CROSSDOCK_PARSE_ERROR as the machine's file is
-crossdock_status crossdock_plan_compile(const crossdock_communicator* comm,
-                                        const crossdock_topology* topology,
-                                        const crossdock_pattern* pattern, const char* route,
-                                        const crossdock_options* options, crossdock_plan** result);
+///         CROSSDOCK_SIZE_MISMATCH if the context's topology, the pattern and the context differ in
+///         ranks; CROSSDOCK_COUNT_MISMATCH if a sender and its receiver disagree, with both in the
+///         text; CROSSDOCK_INVALID_ARGUMENT if topologies, routes or options differ between ranks
+crossdock_status crossdock_plan_compile(const crossdock_context* context,
+                                        const crossdock_pattern* pattern,
+                                        const crossdock_neighbor_options* options,
+                                        crossdock_plan** result);
 
 /// @brief Compiles the plans of all P ranks of a topology, without MPI.
 /// @param patterns  P of them, entry p for rank p
-/// @param route     a route with its parameters
+/// @param route     a route with its parameters; "auto" is none, as there is no machine
+/// @param options   of these `deduplicate` is used
 /// @param plans     P of them, each to be freed; equal to those of `crossdock_plan_compile`
 /// @return as `crossdock_plan_compile`
 crossdock_status crossdock_plan_compile_all(const crossdock_topology* topology,
                                             crossdock_pattern* const* patterns, const char* route,
-                                            const crossdock_options* options,
+                                            const crossdock_neighbor_options* options,
                                             crossdock_plan** plans);
 
 /// @brief Proves that each needed item reaches each slot exactly once.
@@ -356,12 +453,21 @@ crossdock_status crossdock_plan_is_equal(const crossdock_plan* a, const crossdoc
 crossdock_status crossdock_plan_free(crossdock_plan* plan);
 
 /// @}
-/// @name Neighbor collectives
+/// @name Neighbor exchanges
+///
+/// The persistent neighbor collective: MPI's neighborhood collective, exchanged again and again.
+///
+///     crossdock_neighbor_exchange_start(halo, x, ghosts, MPI_DOUBLE);
+///     ... compute what needs no ghosts ...
+///     crossdock_neighbor_exchange_wait(halo);
+///     crossdock_neighbor_exchange_reverse(halo, ghosts, x, MPI_DOUBLE, MPI_SUM);
+///
+/// The last call brings ghosts home and adds them up.
 ///
 /// | state | legal calls | next |
 /// |---|---|---|
 /// | idle | `start`, `start_reverse` | active |
-/// | idle | `exchange`, `reverse`, `duplicate` | idle |
+/// | idle | `forward`, `reverse`, `prepare`, `duplicate` | idle |
 /// | idle | `free` | |
 /// | active | `duplicate` | active |
 /// | active | `test`, `wait` | idle once complete |
@@ -371,91 +477,164 @@ crossdock_status crossdock_plan_free(crossdock_plan* plan);
 /// order. An error of these calls is the rank's own, and so is one of `duplicate`.
 ///
 /// On a route of several stages a rank forwards for others, inside `test`, `wait` and the library's
-/// collective calls on the same communicator. While such an exchange is active, a rank must not block
+/// collective calls on the same context. While such an exchange is active, a rank must not block
 /// elsewhere (in MPI_Barrier, say) for something that another rank does only after its wait.
+///
+/// A start waits for nobody, if what it exchanges is ready: by default both directions, for items
+/// of the option `item_bytes`. A start of what is not ready is CROSSDOCK_INVALID_STATE; see
+/// `crossdock_preparation`. In a forward exchange the size of an item is the size of its datatype,
+/// in a reverse one the extent.
 /// @{
 
-/// @brief Compiles a pattern along a route, to be exchanged again and again.
-/// @param comm  stays open as long as the neighbor exchanges
+/// @brief Compiles a pattern along a route.
+/// @param context  stays open as long as the exchange
 /// @par Collective
 /// Yes; blocks.
-/// @return as `crossdock_plan_compile`
-crossdock_status crossdock_neighbor_create(const crossdock_communicator* comm,
-                                           const crossdock_topology* topology,
-                                           const crossdock_pattern* pattern, const char* route,
-                                           const crossdock_options* options,
-                                           crossdock_neighbor** result);
+/// @return as `crossdock_plan_compile`; CROSSDOCK_OUT_OF_MEMORY if a node has not enough memory to
+///         share, and the executor is "shared_memory" or messages are split
+crossdock_status crossdock_neighbor_exchange_create(const crossdock_context* context,
+                                                    const crossdock_pattern* pattern,
+                                                    const crossdock_neighbor_options* options,
+                                                    crossdock_neighbor_exchange** result);
 
-/// @brief A second object on the same plan, which may be active at the same time.
+/// @brief Takes a plan that was compiled before; `route` and `deduplicate` of the options have no
+/// say.
+/// @param plan  this rank's of plans that belong together; copied
 /// @par Collective
-/// Yes; waits for the ranks that share memory, or for all as a first start does.
-crossdock_status crossdock_neighbor_duplicate(const crossdock_neighbor* neighbor,
-                                              crossdock_neighbor** result);
+/// Yes; blocks.
+/// @return CROSSDOCK_SIZE_MISMATCH if a plan is of another rank or number of ranks;
+///         CROSSDOCK_INVALID_PLAN if it has more than 32 stages; CROSSDOCK_OUT_OF_MEMORY as above
+crossdock_status crossdock_neighbor_exchange_create_from_plan(
+    const crossdock_context* context, const crossdock_plan* plan,
+    const crossdock_neighbor_options* options, crossdock_neighbor_exchange** result);
 
-/// @brief Why a neighbor's route was chosen: a line for each candidate, the cheapest first, with its estimated
-/// time and what most of that goes to; or one line with the route that was given.
+/// @brief Takes what MPI_Neighbor_alltoallv_init does, but for the buffers, which each start gives.
+/// @param send_counts  values for each destination, in the order of MPI_Dist_graph_neighbors
+/// @param send_displs  where these lie in `items`, in extents of `datatype`
+/// @param recv_counts  values from each source
+/// @param recv_displs  where these go in `slots`; no slot is filled twice
+/// @param graph        a communicator with a distributed graph, whose ranks are those of the
+///                     context
+/// @param datatype     of the items, which are made ready; the option `item_bytes` has no say. If
+///                     its values have gaps, reverse exchanges need a call of `prepare`, with its
+///                     extent
+/// @par Collective
+/// Yes; blocks.
+/// @return CROSSDOCK_INVALID_ARGUMENT if `graph` has no distributed graph or has the ranks in
+///         another order, a count or displacement is negative, a slot is filled twice, or
+///         `datatype` is MPI_DATATYPE_NULL or has no bytes; CROSSDOCK_COUNT_MISMATCH if a sender
+///         and its receiver disagree; as `crossdock_neighbor_exchange_create`
+crossdock_status crossdock_neighbor_alltoallv_init(const crossdock_context* context,
+                                                   const int send_counts[], const int send_displs[],
+                                                   const int recv_counts[], const int recv_displs[],
+                                                   MPI_Comm graph, MPI_Datatype datatype,
+                                                   const crossdock_neighbor_options* options,
+                                                   crossdock_neighbor_exchange** result);
+
+/// @brief A second exchange on the same plan, which may be active at the same time.
+/// @par Collective
+/// Yes; waits for the ranks that share memory, or for all, if the executor must share or messages
+/// are split.
+crossdock_status crossdock_neighbor_exchange_duplicate(const crossdock_neighbor_exchange* exchange,
+                                                       crossdock_neighbor_exchange** result);
+
+/// @brief Makes items of another size ready, in both directions; what was ready before no longer
+/// is.
+/// @param item_bytes  at least 1; equal on all ranks
+/// @par Collective
+/// Yes; waits as `duplicate`. An error of a null pointer, of a size of 0 and of the state is the
+/// rank's own.
+/// @return CROSSDOCK_INVALID_ARGUMENT if `item_bytes` is 0; CROSSDOCK_INVALID_STATE if an exchange
+///         is active
+crossdock_status crossdock_neighbor_exchange_prepare(crossdock_neighbor_exchange* exchange,
+                                                     size_t item_bytes);
+
+/// @brief The route, and why it was chosen: a line for each candidate, the cheapest first, with its
+/// estimated time and what most of that goes to; or one line with the route that was given.
 /// @param text  to be freed with `crossdock_free`
-crossdock_status crossdock_neighbor_explain(const crossdock_neighbor* neighbor, char** text);
+crossdock_status crossdock_neighbor_exchange_explain(const crossdock_neighbor_exchange* exchange,
+                                                     char** text);
 
-/// @brief A copy of this rank's plan.
-crossdock_status crossdock_neighbor_plan(const crossdock_neighbor* neighbor,
-                                         crossdock_plan** result);
+/// @brief A copy of this rank's plan; while "auto:measure" tries routes, of the last exchange's.
+crossdock_status crossdock_neighbor_exchange_plan(const crossdock_neighbor_exchange* exchange,
+                                                  crossdock_plan** result);
 
-/// @brief Starts to copy items into the slots that need them; waits for nobody, but in first starts: see
-/// `item_bytes` and `prepare_reverse` of `crossdock_options`.
+/// @brief What this rank sends in one forward exchange, in all stages.
+crossdock_status crossdock_neighbor_exchange_statistics(const crossdock_neighbor_exchange* exchange,
+                                                        crossdock_traffic* traffic);
+
+/// @brief How many routes "auto:measure" has tried, and whether the next exchanges may take another
+/// one; equal on all ranks.
+crossdock_status crossdock_neighbor_exchange_num_tried_routes(
+    const crossdock_neighbor_exchange* exchange, int* num_tried_routes, int* is_trying);
+
+/// @brief A route that was tried, and how long an exchange took on the slowest rank: the lower
+/// quartile.
+/// @param index    from 0, in the order of the trials
+/// @param route    to be freed with `crossdock_free`
+/// @return CROSSDOCK_INVALID_ARGUMENT if there is no such trial
+crossdock_status crossdock_neighbor_exchange_tried_route(
+    const crossdock_neighbor_exchange* exchange, int index, char** route, double* seconds);
+
+/// @brief Starts to copy items into the slots that need them; returns without waiting for anyone.
 /// @param items     as many as the pattern has, an extent of `datatype` apart
-/// @param datatype  committed; not freed before the exchange is complete
 /// @param slots     as many as the pattern has; those no item comes to stay as they are
+/// @param datatype  committed; not freed before the exchange is complete
 /// @par Collective
-/// Yes; does not block, but in first starts.
-crossdock_status crossdock_neighbor_start(crossdock_neighbor* neighbor, const void* items,
-                                          MPI_Datatype datatype, void* slots);
+/// Yes; does not block, unless prepared lazily.
+crossdock_status crossdock_neighbor_exchange_start(crossdock_neighbor_exchange* exchange,
+                                                   const void* items, void* slots,
+                                                   MPI_Datatype datatype);
 
-/// @brief Starts items[i] = op(items[i], all slots that item i is sent to); waits for nobody, but in first
-/// starts.
+/// @brief Starts items[i] = operation(items[i], all slots that item i is sent to); returns without
+/// waiting for anyone.
 /// @param datatype   committed, lower bound 0, true extent at most its extent
 /// @param operation  commutative; defined for `datatype`
 /// @par Collective
-/// Yes; does not block, but in first starts.
-crossdock_status crossdock_neighbor_start_reverse(crossdock_neighbor* neighbor, const void* slots,
-                                                  MPI_Datatype datatype, MPI_Op operation,
-                                                  void* items);
+/// Yes; does not block, unless prepared lazily.
+crossdock_status crossdock_neighbor_exchange_start_reverse(crossdock_neighbor_exchange* exchange,
+                                                           const void* slots, void* items,
+                                                           MPI_Datatype datatype, MPI_Op operation);
 
 /// @brief Makes progress; 1 if the exchange is complete, otherwise 0.
-crossdock_status crossdock_neighbor_test(crossdock_neighbor* neighbor, int* is_complete);
+crossdock_status crossdock_neighbor_exchange_test(crossdock_neighbor_exchange* exchange,
+                                                  int* is_complete);
 
 /// @brief Completes the exchange.
-crossdock_status crossdock_neighbor_wait(crossdock_neighbor* neighbor);
+crossdock_status crossdock_neighbor_exchange_wait(crossdock_neighbor_exchange* exchange);
 
-/// @brief `crossdock_neighbor_start` and `crossdock_neighbor_wait`.
-crossdock_status crossdock_neighbor_exchange(crossdock_neighbor* neighbor, const void* items,
-                                             MPI_Datatype datatype, void* slots);
+/// @brief `start` and `wait`.
+crossdock_status crossdock_neighbor_exchange_forward(crossdock_neighbor_exchange* exchange,
+                                                     const void* items, void* slots,
+                                                     MPI_Datatype datatype);
 
-/// @brief `crossdock_neighbor_start_reverse` and `crossdock_neighbor_wait`.
-crossdock_status crossdock_neighbor_reverse(crossdock_neighbor* neighbor, const void* slots,
-                                            MPI_Datatype datatype, MPI_Op operation, void* items);
+/// @brief `start_reverse` and `wait`.
+crossdock_status crossdock_neighbor_exchange_reverse(crossdock_neighbor_exchange* exchange,
+                                                     const void* slots, void* items,
+                                                     MPI_Datatype datatype, MPI_Op operation);
 
-/// @brief Frees an idle neighbor. Does not communicate.
-crossdock_status crossdock_neighbor_free(crossdock_neighbor* neighbor);
+/// @brief Frees an idle exchange. Does not communicate.
+crossdock_status crossdock_neighbor_exchange_free(crossdock_neighbor_exchange* exchange);
 
 /// @}
-/// @name Sparse data exchanges
+/// @name Sparse exchanges
 ///
-/// A rank knows to whom it sends, not who sends to it. Several messages to one destination arrive as
-/// several, in the order given; so do messages without values, and those to the rank itself.
+/// A rank knows to whom it sends, not who sends to it. Several messages to one destination arrive
+/// as several, in the order given; so do messages without values, and those to the rank itself.
 ///
-/// All of them are collective over `comm` and block. An error is the same on all ranks, after which
-/// `comm` is as before, and no rank's arrays have been written; `comm` and `topology` alone must not
-/// be null on one rank only. `topology`, `options` (but for its order), the sizes of `sendtype`, and
-/// `sendcount` must be equal on all ranks. They return
+/// All of them are collective over the context and block. An error is the same on all ranks, after
+/// which the context is as before, and no rank's arrays have been written; the context alone must
+/// not be null on one rank only. The context's topology, `options` (but for its `order` and
+/// `sent`), the sizes of `sendtype`, and `sendcount` must be equal on all ranks. They return
 ///
 /// - CROSSDOCK_RANK_OUT_OF_RANGE if a destination is not a rank;
 /// - CROSSDOCK_INVALID_ARGUMENT if a count or displacement is negative, an array is null but not
-///   empty, a datatype is MPI_DATATYPE_NULL or has no bytes, or there is no such algorithm or order;
+///   empty, a datatype is MPI_DATATYPE_NULL or has no bytes, or there is no such algorithm or
+///   order;
 /// - CROSSDOCK_COUNT_MISMATCH if `sendcount` or the size of a value differs between ranks, or
 ///   between what a rank sends and what it receives, or known numbers of sources are wrong;
 /// - CROSSDOCK_UNKNOWN_ROUTE or CROSSDOCK_INVALID_ROUTE as the route of "routed:ROUTE" is;
-/// - CROSSDOCK_SIZE_MISMATCH if `topology` is of another number of ranks.
+/// - CROSSDOCK_SIZE_MISMATCH if the context's topology is of another number of ranks.
 /// @{
 
 /// @brief How messages are ordered that came.
@@ -464,18 +643,28 @@ typedef enum crossdock_message_order {
     CROSSDOCK_ARRIVAL = 1     ///< as they came in
 } crossdock_message_order;
 
-/// @brief How to exchange. A null pointer means the defaults.
+/// @brief What one rank sent in a sparse exchange; a copy to itself is no message.
+typedef struct crossdock_exchange_traffic {
+    int64_t messages;
+    int64_t message_bytes;  ///< with the envelopes that name sources and destinations
+    int64_t inter_region_messages;
+    int64_t inter_region_message_bytes;
+} crossdock_exchange_traffic;
+
+/// @brief How to exchange.
 typedef struct crossdock_exchange_options {
+    size_t size;
     const char* algorithm;      ///< "personalized", "routed:grid:2", ...; null or "auto": chosen
     int order;                  ///< a `crossdock_message_order`
     int64_t num_sources;        ///< how many messages will come, if all ranks know; -1: unknown
-    int64_t max_message_bytes;  ///< longer messages are cut; 0 is the default
+    int64_t max_message_bytes;  ///< longer messages are cut; 0 is the default: 2^30
     /// Longer messages take a routed exchange's route only as an announcement; -1 is the default.
     int64_t max_forwarded_bytes;
+    crossdock_exchange_traffic* sent;  ///< receives what this rank sent, unless null
 } crossdock_exchange_options;
 
-/// @brief Fills in the defaults.
-crossdock_status crossdock_exchange_options_init(crossdock_exchange_options* options);
+#define CROSSDOCK_EXCHANGE_OPTIONS_INIT \
+    { sizeof(crossdock_exchange_options), NULL, CROSSDOCK_BY_SOURCE, -1, 0, -1, NULL }
 
 /// @brief Delivers messages of one size.
 ///
@@ -490,8 +679,7 @@ crossdock_status crossdock_exchange_options_init(crossdock_exchange_options* opt
 /// @param recvcount  equal to `sendcount`
 /// @param recvtype   with as many bytes per value as `sendtype`
 /// @param recvvals   `recvcount` values of each message, one after the other
-crossdock_status crossdock_alltoall_crs(const crossdock_communicator* comm,
-                                        const crossdock_topology* topology, int64_t send_nnz,
+crossdock_status crossdock_alltoall_crs(const crossdock_context* context, int64_t send_nnz,
                                         const int* dest, int64_t sendcount, MPI_Datatype sendtype,
                                         const void* sendvals, int64_t* recv_nnz, int* src,
                                         int64_t recvcount, MPI_Datatype recvtype, void* recvvals,
@@ -508,17 +696,15 @@ crossdock_status crossdock_alltoall_crs(const crossdock_communicator* comm,
 /// @param recvcounts  values of each message
 /// @param rdispls     where each message's values start; they come one after the other
 crossdock_status crossdock_alltoallv_crs(
-    const crossdock_communicator* comm, const crossdock_topology* topology, int64_t send_nnz,
-    int64_t send_size, const int* dest, const int64_t* sendcounts, const int64_t* sdispls,
-    MPI_Datatype sendtype, const void* sendvals, int64_t* recv_nnz, int64_t* recv_size, int* src,
-    int64_t* recvcounts, int64_t* rdispls, MPI_Datatype recvtype, void* recvvals,
-    const crossdock_exchange_options* options);
+    const crossdock_context* context, int64_t send_nnz, int64_t send_size, const int* dest,
+    const int64_t* sendcounts, const int64_t* sdispls, MPI_Datatype sendtype, const void* sendvals,
+    int64_t* recv_nnz, int64_t* recv_size, int* src, int64_t* recvcounts, int64_t* rdispls,
+    MPI_Datatype recvtype, void* recvvals, const crossdock_exchange_options* options);
 
 /// @brief As `crossdock_alltoall_crs`, into arrays that are made as long as they must be.
 /// @param src       to be freed with `crossdock_free`, as `recvvals`; null if no message came
 /// @param recvvals  values of `sendtype`, gaps zero; null if no value came
-crossdock_status crossdock_alltoall_crs_alloc(const crossdock_communicator* comm,
-                                              const crossdock_topology* topology, int64_t send_nnz,
+crossdock_status crossdock_alltoall_crs_alloc(const crossdock_context* context, int64_t send_nnz,
                                               const int* dest, int64_t sendcount,
                                               MPI_Datatype sendtype, const void* sendvals,
                                               int64_t* recv_nnz, int** src, void** recvvals,
@@ -528,19 +714,281 @@ crossdock_status crossdock_alltoall_crs_alloc(const crossdock_communicator* comm
 /// @param src  to be freed with `crossdock_free`, as are `recvcounts`, `rdispls` and `recvvals`;
 ///             null where empty
 crossdock_status crossdock_alltoallv_crs_alloc(
-    const crossdock_communicator* comm, const crossdock_topology* topology, int64_t send_nnz,
-    int64_t send_size, const int* dest, const int64_t* sendcounts, const int64_t* sdispls,
-    MPI_Datatype sendtype, const void* sendvals, int64_t* recv_nnz, int64_t* recv_size, int** src,
-    int64_t** recvcounts, int64_t** rdispls, void** recvvals,
-    const crossdock_exchange_options* options);
+    const crossdock_context* context, int64_t send_nnz, int64_t send_size, const int* dest,
+    const int64_t* sendcounts, const int64_t* sdispls, MPI_Datatype sendtype, const void* sendvals,
+    int64_t* recv_nnz, int64_t* recv_size, int** src, int64_t** recvcounts, int64_t** rdispls,
+    void** recvvals, const crossdock_exchange_options* options);
+
+/// @}
+/// @name Distributed arrays
+///
+/// An array of n entries, each on one rank, that all ranks read and change at any indices, in
+/// batches. Requests for the same entry meet on the way to its owner and travel on as one.
+///
+///     crossdock_array_create(world, num_entries, MPI_DOUBLE, NULL, &a);
+///     crossdock_array_update(a, num_indices, indices, values, MPI_SUM);
+///     crossdock_array_read(a, num_indices, indices, values);
+///
+/// | state | legal calls | next |
+/// |---|---|---|
+/// | open | all | closed by `close` |
+/// | a prepared batch is active | `prepare`, queries; more batches if none updates | open by `wait` |
+/// | closed | `close`, `free`, queries, prepared batches | |
+///
+/// `read`, `write`, `update` and `step` are collective over the context and block; a rank may ask
+/// for nothing. They fail on all ranks or on none, with the fault of the lowest rank that has one,
+/// and then no entry has changed and no output is written. They return
+///
+/// - CROSSDOCK_INDEX_OUT_OF_RANGE if an index is outside [0, size);
+/// - CROSSDOCK_INVALID_ARGUMENT if a length is negative, an array is null but not empty, or ranks
+///   ask for different things, such as different operations;
+/// - CROSSDOCK_INVALID_STATE if the array is closed, or a prepared batch is active; on this rank
+///   alone, if an operation of the caller's makes requests.
+/// @{
+
+/// @brief What carries the requests of a batch.
+typedef enum crossdock_array_transport {
+    CROSSDOCK_TRANSPORT_ROUTED = 0,  ///< a route, with requests combined on the way
+    /// MPI_Alltoallv, once for requests and once for replies; combines nothing.
+    CROSSDOCK_TRANSPORT_PLAIN = 1,
+    /// MPI_Get and MPI_Accumulate, request by request. Entries are updated by MPI_SUM, MPI_MIN,
+    /// MPI_MAX, MPI_BOR or MPI_REPLACE if they are integers, float or double, and any may be
+    /// written, of which any stays.
+    CROSSDOCK_TRANSPORT_RMA = 2
+} crossdock_array_transport;
+
+/// @brief Which of several values written to an entry in one batch stays.
+typedef enum crossdock_overwrite {
+    CROSSDOCK_OVERWRITE_ANY = 0,                 ///< one of them
+    CROSSDOCK_OVERWRITE_SMALLEST_RANK_LAST = 1,  ///< the smallest rank's; of its own, the last
+    CROSSDOCK_OVERWRITE_MINIMUM = 2,  ///< the least; entries are integers, float or double
+    CROSSDOCK_OVERWRITE_MAXIMUM = 3,  ///< the greatest; likewise
+    CROSSDOCK_OVERWRITE_USER = 4      ///< as `choose` makes of two
+} crossdock_overwrite;
+
+/// @brief How a distributed array is made; equal on all ranks but for `num_local`.
+typedef struct crossdock_array_options {
+    size_t size;
+    int64_t num_local;  ///< this rank's entries, which add up to all; -1 on all ranks: blocks
+    /// A route with its parameters; null or "auto": what CROSSDOCK_ROUTE says in the environment of
+    /// rank 0, and else for each batch the one that suits.
+    const char* route;
+    int64_t expected_requests;  ///< about how many a rank makes in the first batch; for "auto"
+    /// How requests for one entry are found: "none", "sort", "hash", "search_tree", "envelope_hash"
+    /// or "envelope_sort"; null: "sort".
+    const char* combine;
+    int combine_locally;       ///< 0: a rank's own requests do not combine
+    int combine_on_the_way;    ///< 0: requests of several ranks do not combine
+    int transport;             ///< a `crossdock_array_transport`
+    int equal_writes;          ///< a `crossdock_overwrite`
+    crossdock_combine choose;  ///< for CROSSDOCK_OVERWRITE_USER; associative and commutative
+    void* user;                ///< given to `choose`
+} crossdock_array_options;
+
+#define CROSSDOCK_ARRAY_OPTIONS_INIT                                        \
+    {                                                                       \
+        sizeof(crossdock_array_options), -1, NULL, 1 << 15, NULL, 1, 1,     \
+            CROSSDOCK_TRANSPORT_ROUTED, CROSSDOCK_OVERWRITE_ANY, NULL, NULL \
+    }
+
+/// @brief Makes an array whose entries are zero bytes.
+/// @param context      stays open as long as the array
+/// @param num_entries  equal on all ranks
+/// @param datatype     of an entry: committed, lower bound 0, true extent at most its extent; not
+///                     freed before the array and its prepared batches. Entries, and values in
+///                     arrays, are an extent apart, and travel with their gaps.
+///                     MPI_Type_contiguous(sizeof(x), MPI_BYTE, ...) makes one of any structure
+///                     that only the caller's functions combine.
+/// @par Collective
+/// Yes; blocks.
+/// @return CROSSDOCK_INVALID_ARGUMENT if a length is negative, the datatype is none or not as said,
+///         options are out of range or differ, `choose` is missing, or values have no order;
+///         CROSSDOCK_SIZE_MISMATCH if parts do not add up; CROSSDOCK_UNKNOWN_ROUTE or
+///         CROSSDOCK_INVALID_ROUTE as the route is; CROSSDOCK_OUT_OF_MEMORY
+crossdock_status crossdock_array_create(const crossdock_context* context, int64_t num_entries,
+                                        MPI_Datatype datatype,
+                                        const crossdock_array_options* options,
+                                        crossdock_array** result);
+
+/// @brief How many entries there are on all ranks.
+crossdock_status crossdock_array_size(const crossdock_array* array, int64_t* num_entries);
+
+/// @brief This rank's entries; valid until the array and its prepared batches are freed. They must
+/// not change while a prepared batch is active.
+crossdock_status crossdock_array_local(crossdock_array* array, void** entries, int64_t* num_local);
+
+/// @brief The index of this rank's first entry.
+crossdock_status crossdock_array_first_index(const crossdock_array* array, int64_t* first_index);
+
+/// @brief The rank that owns an entry.
+/// @return CROSSDOCK_INDEX_OUT_OF_RANGE if there is no such entry
+crossdock_status crossdock_array_owner(const crossdock_array* array, int64_t index, int* rank);
+
+/// @brief values[k] = the entry at indices[k].
+crossdock_status crossdock_array_read(crossdock_array* array, int64_t num_indices,
+                                      const int64_t* indices, void* values);
+
+/// @brief The entry at indices[k] = values[k]; of several for one entry, as the option
+/// `equal_writes` says.
+crossdock_status crossdock_array_write(crossdock_array* array, int64_t num_indices,
+                                       const int64_t* indices, const void* values);
+
+/// @brief The entry at indices[k] = operation(it, values[k]), for all k on all ranks.
+/// @param operation  commutative, and defined for the array's datatype, or MPI ends the program;
+///                   MPI_REPLACE too
+/// @return CROSSDOCK_INVALID_ARGUMENT if the operation is MPI_OP_NULL or not commutative
+crossdock_status crossdock_array_update(crossdock_array* array, int64_t num_indices,
+                                        const int64_t* indices, const void* values,
+                                        MPI_Op operation);
+
+/// @brief As `crossdock_array_update`, with a function of the caller's.
+/// @param combine  associative and commutative; the same on all ranks; called on all ranks
+/// @param user     given to `combine`
+crossdock_status crossdock_array_update_with(crossdock_array* array, int64_t num_indices,
+                                             const int64_t* indices, const void* values,
+                                             crossdock_combine combine, void* user);
+
+/// @brief Requests of one kind.
+typedef struct crossdock_array_requests {
+    int64_t num_indices;
+    const int64_t* indices;
+    void* values;  ///< one for each index; only those of reads are written
+} crossdock_array_requests;
+
+/// @brief Does all writes, then all updates, then all reads, of all ranks, in one batch: requests
+/// of all three kinds travel in the same messages.
+/// @param writes     null, as are `updates` and `reads`: none of this rank's
+/// @param operation  of updates; MPI_OP_NULL on all ranks if there are none
+crossdock_status crossdock_array_step(crossdock_array* array,
+                                      const crossdock_array_requests* writes,
+                                      const crossdock_array_requests* updates, MPI_Op operation,
+                                      const crossdock_array_requests* reads);
+
+/// @brief What one rank's part of a batch was, all stages together. Requests of several kinds are
+/// counted together.
+typedef struct crossdock_array_counts {
+    int64_t requests;               ///< issued by this rank
+    int64_t combined_locally;       ///< of these, those that need not leave
+    int64_t messages;               ///< that this rank sent with requests
+    int64_t empty_messages;         ///< sent without requests, for partners that wait in any case
+    int64_t sent;                   ///< requests in the messages
+    int64_t inter_region_messages;  ///< of the messages, those to other regions
+    int64_t inter_region_sent;      ///< requests in these
+    int64_t received;               ///< requests that came
+    int64_t combined;  ///< by how many there were fewer after they met here, on the way
+    int64_t arrived;   ///< came in the last stage, for this rank's entries
+    double combine_locally_seconds;
+    double combine_on_the_way_seconds;
+    double write_seconds;  ///< at the owner: writes and updates
+    double read_seconds;   ///< at the owner
+    double split_seconds;  ///< replies, where requests were combined
+    double communicate_seconds;
+} crossdock_array_counts;
+
+/// @brief Of the last batch on this rank; with CROSSDOCK_TRANSPORT_RMA requests alone are counted.
+crossdock_status crossdock_array_statistics(const crossdock_array* array,
+                                            crossdock_array_counts* counts);
+
+/// @brief The route that the last batch took; before the first one, what its route is to be.
+/// @param route  to be freed with `crossdock_free`
+crossdock_status crossdock_array_route(const crossdock_array* array, char** route);
+
+/// @brief Compiles requests for the same entries, which are then made again and again without their
+/// indices.
+///
+/// | state | legal calls | next |
+/// |---|---|---|
+/// | idle | all but `test` and `wait` | active by `start_read`, `start_update` |
+/// | active | `test`, `wait` | idle once complete |
+///
+/// A batch may outlive its array. Errors of its calls are the rank's own, as those of a neighbor
+/// exchange.
+/// @par Collective
+/// Yes; blocks.
+/// @return as `crossdock_array_read`
+crossdock_status crossdock_array_prepare(crossdock_array* array, int64_t num_indices,
+                                         const int64_t* indices, crossdock_array_batch** result);
+
+/// @brief Starts values[k] = the entry of request k; returns without waiting for anyone.
+/// @param values  must not be read, nor may the array change, until the batch is complete
+/// @par Collective
+/// Yes; does not block.
+crossdock_status crossdock_array_batch_start_read(crossdock_array_batch* batch, void* values);
+
+/// @brief Starts the entry of request k = operation(it, values[k]), for all k on all ranks; returns
+/// without waiting for anyone.
+/// @param operation  as of `crossdock_neighbor_exchange_start_reverse`
+/// @par Collective
+/// Yes; does not block.
+crossdock_status crossdock_array_batch_start_update(crossdock_array_batch* batch,
+                                                    const void* values, MPI_Op operation);
+
+/// @brief Makes progress; 1 if the batch is complete, otherwise 0.
+crossdock_status crossdock_array_batch_test(crossdock_array_batch* batch, int* is_complete);
+
+/// @brief Completes the batch.
+crossdock_status crossdock_array_batch_wait(crossdock_array_batch* batch);
+
+/// @brief `start_read` and `wait`.
+crossdock_status crossdock_array_batch_read(crossdock_array_batch* batch, void* values);
+
+/// @brief `start_update` and `wait`.
+crossdock_status crossdock_array_batch_update(crossdock_array_batch* batch, const void* values,
+                                              MPI_Op operation);
+
+/// @brief Brings the values of all requests to where their entries are, each by itself.
+///
+///     entry 0 requested by rank 1, entry 1 by ranks 0 and 2    offsets 0 1 3    gathered v1 v0 v2
+///
+/// @param values    one for each request of this rank
+/// @param offsets   by entry of this rank, where its values start, and the end: one number more than
+///                  there are entries; to be freed with `crossdock_free`, as `gathered`
+/// @param gathered  of an entry's requests by rank, then in the rank's order; null if there is none
+/// @par Collective
+/// Yes; blocks. The first call of this or of the next two plans a second time, and combines nothing.
+crossdock_status crossdock_array_batch_gather(crossdock_array_batch* batch, const void* values,
+                                              int64_t** offsets, void** gathered);
+
+/// @brief Brings a value to each request: the reverse of `crossdock_array_batch_gather`.
+/// @param gathered  of the length and order of those
+/// @par Collective
+/// Yes; blocks.
+crossdock_status crossdock_array_batch_scatter(crossdock_array_batch* batch, const void* gathered,
+                                               void* values);
+
+/// @brief The entry of request k = operation(it, values[k]); found[k] = what it was just before.
+///
+/// Requests for one entry take effect one after the other: by rank, then in the rank's order.
+/// @param operation  as of `crossdock_array_update`
+/// @par Collective
+/// Yes; blocks.
+crossdock_status crossdock_array_batch_fetch_and_update(crossdock_array_batch* batch,
+                                                        const void* values, void* found,
+                                                        MPI_Op operation);
+
+/// @brief A copy of this rank's plan: forward it reads, in reverse it updates.
+crossdock_status crossdock_array_batch_plan(const crossdock_array_batch* batch,
+                                            crossdock_plan** result);
+
+/// @brief Frees an idle batch. Does not communicate.
+crossdock_status crossdock_array_batch_free(crossdock_array_batch* batch);
+
+/// @brief Frees what only all ranks together can; nothing if the context was closed before. No
+/// prepared batch may be active.
+/// @par Collective
+/// Yes; may block.
+crossdock_status crossdock_array_close(crossdock_array* array);
+
+/// @brief Frees an array. Does not communicate.
+crossdock_status crossdock_array_free(crossdock_array* array);
 
 /// @}
 /// @name Streams
 ///
 /// A continuous flow of small items from many threads to many others, collected on the way. Each
-/// process has workers, each worker a port; one thread at a time uses a port. A port pushes items to
-/// workers and handles those that come, inside `progress`, `drain_test`, `drain_wait` and a push that
-/// waits for a buffer, on the thread that calls them.
+/// process has workers, each worker a port; one thread at a time uses a port. A port pushes items
+/// to workers and handles those that come, inside `progress`, `drain_test`, `drain_wait` and a push
+/// that waits for a buffer, on the thread that calls them.
 ///
 /// | state of a port | legal calls outside handlers | next |
 /// |---|---|---|
@@ -548,18 +996,15 @@ crossdock_status crossdock_alltoallv_crs_alloc(
 /// | draining | `progress`, `drain_test`, `drain_wait`, `port_statistics` | open once at rest |
 /// | closed | `port_statistics` | |
 ///
-/// A call in the wrong state is CROSSDOCK_INVALID_STATE. Handlers may push, and call nothing else of
-/// their port but `source`, `port_id` and `flush`.
+/// A call in the wrong state is CROSSDOCK_INVALID_STATE. Handlers may push, and call nothing else
+/// of their port but `source`, `port_id` and `flush`.
 ///
-///     crossdock_stream_create(comm, sizeof(item), handle, user, NULL, &stream);
+///     crossdock_stream_create(world, sizeof(item), handle, user, NULL, &stream);
 ///     crossdock_stream_get_port(stream, 0, &port);
 ///     for (...) crossdock_stream_push(port, rank, 0, &item);
 ///     crossdock_stream_drain_start(port);
 ///     crossdock_stream_drain_wait(port);    every item of every rank has been handled
 /// @{
-
-typedef struct crossdock_stream crossdock_stream;  ///< the process's end, with all workers
-typedef struct crossdock_stream_port crossdock_stream_port;  ///< one worker's end of a stream
 
 /// @brief Takes a batch of items that came to a port.
 /// @param items  one after the other, valid during the call
@@ -570,10 +1015,6 @@ typedef int (*crossdock_stream_handler)(void* user, crossdock_stream_port* port,
 /// @brief The key of an item. Called by several threads at once.
 typedef uint64_t (*crossdock_stream_key)(void* user, const void* item);
 
-/// @brief Makes `into` both items, which have one key. Any order and grouping of items may happen.
-/// Called by several threads at once.
-typedef void (*crossdock_stream_combine)(void* user, void* into, const void* item);
-
 /// @brief What a push does when all buffers of its worker are on their way.
 typedef enum crossdock_back_pressure {
     CROSSDOCK_PRESSURE_PROGRESS = 0,  ///< handles what has come to this worker meanwhile
@@ -581,41 +1022,46 @@ typedef enum crossdock_back_pressure {
     CROSSDOCK_PRESSURE_FAIL = 2       ///< is CROSSDOCK_INVALID_STATE; see `try_push`
 } crossdock_back_pressure;
 
-/// @brief How a stream collects, sends and delivers; equal on all ranks but for `pressure`. A null
-/// pointer means the defaults.
+/// @brief How a stream collects, sends and delivers; equal on all ranks but for `pressure`.
 typedef struct crossdock_stream_options {
-    int num_workers;     ///< threads of a process that push and handle
+    size_t size;
+    int workers;         ///< threads of a process that push and handle
+    int priorities;      ///< 1, or 2 if items may be urgent
     const char* scheme;  ///< "ww", "wps", "wsp", "pp" or "node"; null or "auto": chosen
-    const char* route;   ///< between processes, e.g. "grid:2"; null: "direct"
-    const crossdock_topology* nodes;  ///< who shares memory; null: found on the machine
-    int64_t buffer_items;             ///< items of a full buffer; 0: 64 KiB of them
+    /// Between processes, e.g. "grid:2"; null or "auto": what CROSSDOCK_ROUTE says in the
+    /// environment of rank 0, and else "direct".
+    const char* route;
+    int64_t buffer_items;    ///< items of a full buffer; 0: 64 KiB of them
     int max_buffers;         ///< of a worker, those on their way included; 0 is the default
-    int num_priorities;      ///< 1, or 2 if items may be urgent
     int flush_on_idle;       ///< `progress` that finds nothing to do sends what there is
     double max_age_seconds;  ///< the longest time that an item waits in a buffer; -1: any
     int pressure;            ///< a `crossdock_back_pressure`
     int ordered;      ///< items of one port to one worker are handled in the order of their pushes
     int with_source;  ///< handlers may ask who pushed an item
     int shared_memory;                ///< processes of a node hand buffers over without MPI
-    int progress_thread;              ///< a thread of the library drives MPI
-    int64_t latency_sample_interval;  ///< every so manieth push carries the time; 0: none
+    int progress_thread;              ///< not 0: a thread of the library drives MPI
+    int64_t latency_sample_interval;  ///< N: every N-th push is timed; 0: none is
     crossdock_stream_key key;         ///< null, as `combine`, where items do not combine
-    crossdock_stream_combine combine;
+    crossdock_combine combine;        ///< of items of one key; called by several threads at once
 } crossdock_stream_options;
 
-/// @brief Fills in the defaults.
-crossdock_status crossdock_stream_options_init(crossdock_stream_options* options);
+#define CROSSDOCK_STREAM_OPTIONS_INIT                                    \
+    {                                                                    \
+        sizeof(crossdock_stream_options), 1, 1, NULL, NULL, 0, 0, 1, -1, \
+            CROSSDOCK_PRESSURE_PROGRESS, 0, 0, 1, 0, 0, NULL, NULL       \
+    }
 
 /// @brief Makes a stream of items of `item_bytes` bytes each.
-/// @param comm     stays open as long as the stream
-/// @param handler  called with every batch that comes, by several threads if there are several workers
+/// @param context  stays open as long as the stream; its nodes are who shares memory
+/// @param handler  called with every batch that comes, by several threads if there are several
+///                 workers
 /// @param user     given to all callbacks
 /// @par Collective
 /// Yes; may block. `item_bytes` and whether items combine must be equal on all ranks.
 /// @return CROSSDOCK_INVALID_ARGUMENT if an option is out of range or differs between ranks, or MPI
 ///         was initialised with less thread support than the options need;
 ///         CROSSDOCK_UNKNOWN_ROUTE or CROSSDOCK_INVALID_ROUTE as the route is
-crossdock_status crossdock_stream_create(const crossdock_communicator* comm, size_t item_bytes,
+crossdock_status crossdock_stream_create(const crossdock_context* context, size_t item_bytes,
                                          crossdock_stream_handler handler, void* user,
                                          const crossdock_stream_options* options,
                                          crossdock_stream** result);
@@ -654,8 +1100,20 @@ crossdock_status crossdock_stream_progress(crossdock_stream_port* port, int64_t*
 /// @brief Sends all buffers of the port as they are.
 crossdock_status crossdock_stream_flush(crossdock_stream_port* port);
 
-/// @brief Begins to bring the stream to rest: every port of every rank must call it, and then nothing
-/// is pushed but by handlers until all items are handled, those that handlers push too.
+/// @brief As `crossdock_stream_flush`, only for items for one worker.
+/// @return CROSSDOCK_RANK_OUT_OF_RANGE if there is no such worker
+crossdock_status crossdock_stream_flush_to(crossdock_stream_port* port, int rank, int worker);
+
+/// @brief From now on the buffer for a worker leaves with so many items; a worker that gets few
+/// then gets them sooner. Sends what it holds. Route and scheme may have other workers share it.
+/// @param num_items  from 1 to `buffer_items` of the options
+/// @return CROSSDOCK_RANK_OUT_OF_RANGE if there is no such worker; CROSSDOCK_INVALID_ARGUMENT if
+///         the number is out of range, or several workers fill the buffer (schemes "pp" and "node")
+crossdock_status crossdock_stream_set_buffer_items(crossdock_stream_port* port, int rank,
+                                                   int worker, int64_t num_items);
+
+/// @brief Begins to bring the stream to rest: every port of every rank must call it, and then
+/// nothing is pushed but by handlers until all items are handled, those that handlers push too.
 /// @par Collective
 /// Yes, over all ports; does not wait.
 crossdock_status crossdock_stream_drain_start(crossdock_stream_port* port);
@@ -725,8 +1183,8 @@ crossdock_status crossdock_stream_statistics(const crossdock_stream* stream,
 /// @return CROSSDOCK_INVALID_STATE if items have been pushed since the last drain, on any rank
 crossdock_status crossdock_stream_close(crossdock_stream* stream);
 
-/// @brief Frees a stream with its ports. Does not communicate; what only all ranks together can give
-/// back is lost unless it was closed.
+/// @brief Frees a stream with its ports. Does not communicate; what only all ranks together can
+/// give back is lost unless it was closed.
 crossdock_status crossdock_stream_free(crossdock_stream* stream);
 
 /// @}

@@ -22,7 +22,8 @@ extern "C" {
 typedef struct MPIX_Comm MPIX_Comm;  ///< a private duplicate of MPI's, and where its ranks live
 typedef struct MPIX_Info MPIX_Info;  ///< how to exchange
 
-/// @brief Duplicates `comm` and finds out which of its ranks share a node.
+/// @brief Duplicates `comm` and finds out which of its ranks share a node, or takes the regions
+/// that CROSSDOCK_TOPOLOGY names in the environment of rank 0.
 /// @par Collective
 /// Yes, over `comm`; blocks.
 /// @return MPI_ERR_ARG if `comm` is MPI_COMM_NULL or an intercommunicator

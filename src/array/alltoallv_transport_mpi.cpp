@@ -31,9 +31,9 @@ struct stretches {
 
 class alltoallv_transport final : public batch_transport {
   public:
-    alltoallv_transport(const communicator& comm, const request_routing& way,
+    alltoallv_transport(const communicator& comm, const request_routing& routing,
                         std::pmr::memory_resource* memory)
-        : comm_(comm), way_(way), memory_(memory) {
+        : comm_(comm), routing_(routing), memory_(memory) {
         CROSSDOCK_MPI(MPI_Type_contiguous(static_cast<int>(unit_bytes), MPI_BYTE, &unit_));
         CROSSDOCK_MPI(MPI_Type_commit(&unit_));
     }
@@ -48,7 +48,8 @@ class alltoallv_transport final : public batch_transport {
 
     std::vector<const std::byte*> exchange_requests(std::size_t) override {
         std::vector<int> counts(sent_.back().counts.size());
-        // Others may wait for what this rank forwards until they come here; afterwards they are here.
+        // Others may wait for what this rank forwards until they come here; afterwards they are
+        // here.
         MPI_Request request = MPI_REQUEST_NULL;
         CROSSDOCK_MPI(MPI_Ialltoall(sent_.back().counts.data(), 1, MPI_INT, counts.data(), 1,
                                     MPI_INT, comm_.get(), &request));
@@ -66,13 +67,13 @@ class alltoallv_transport final : public batch_transport {
     template <class Pointer>
     std::vector<Pointer> by_partner(const stretches& buffer) const {
         std::vector<Pointer> result;
-        for (const rank_t rank : way_.stages[0].destinations) result.push_back(buffer.of(rank));
+        for (const rank_t rank : routing_.stages[0].destinations) result.push_back(buffer.of(rank));
         return result;
     }
 
     std::vector<int> units_by_rank(std::span<const count_t> bytes_of_others) const {
         std::vector<int> counts(static_cast<std::size_t>(comm_.num_ranks()));
-        const auto& others = way_.stages[0].destinations;
+        const auto& others = routing_.stages[0].destinations;
         for (std::size_t i = 0; i < others.size(); ++i) {
             counts[static_cast<std::size_t>(others[i])] =
                 checked_cast<int>((bytes_of_others[i] + unit_bytes - 1) / unit_bytes);
@@ -90,7 +91,7 @@ class alltoallv_transport final : public batch_transport {
     }
 
     const communicator& comm_;
-    const request_routing& way_;
+    const request_routing& routing_;
     std::pmr::memory_resource* memory_;
     MPI_Datatype unit_ = MPI_DATATYPE_NULL;
     std::vector<stretches> sent_;
@@ -101,9 +102,9 @@ class alltoallv_transport final : public batch_transport {
 }  // namespace
 
 std::unique_ptr<batch_transport> make_alltoallv_transport(const communicator& comm,
-                                                          const request_routing& way,
+                                                          const request_routing& routing,
                                                           std::pmr::memory_resource* memory) {
-    return std::make_unique<alltoallv_transport>(comm, way, memory);
+    return std::make_unique<alltoallv_transport>(comm, routing, memory);
 }
 
 }  // namespace crossdock

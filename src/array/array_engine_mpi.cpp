@@ -1,4 +1,4 @@
-#include "crossdock/array/array_engine_mpi.hpp"
+#include "crossdock/detail/array/array_engine_mpi.hpp"
 
 #include <fmt/format.h>
 
@@ -7,28 +7,17 @@
 #include <new>
 #include <utility>
 
+#include "../model/machine_mpi.hpp"
 #include "array_index.hpp"
 #include "array_window_mpi.hpp"
 #include "batch_run_mpi.hpp"
 #include "batch_transport_mpi.hpp"
-#include "crossdock/model/machine_mpi.hpp"
 
 namespace crossdock {
 
 namespace {
 
 constexpr const char* arguments_text = "sizes or options of a distributed array";
-
-topology regions_for(const communicator& comm, const array_settings& settings) {
-    if (!settings.regions) return topology::one_region(comm.num_ranks());
-    if (settings.regions->num_ranks() != comm.num_ranks()) {
-        throw error(errc::size_mismatch,
-                    fmt::format("the topology \"{}\" has {} ranks, but the communicator {}",
-                                settings.regions->to_string(), settings.regions->num_ranks(),
-                                comm.num_ranks()));
-    }
-    return *settings.regions;
-}
 
 request_size size_of_request(count_t num_entries, std::size_t item_bytes) {
     const auto index_bytes = with_index_type(num_entries, [](auto index) { return sizeof index; });
@@ -38,7 +27,7 @@ request_size size_of_request(count_t num_entries, std::size_t item_bytes) {
 // The rule of "auto"; nothing else needs one.
 std::optional<array_route_rule> rule_of(const topology& regions, const array_settings& settings,
                                         const request_size& size, const machine& m) {
-    if (settings.transport != array_transport::routed || settings.route != "auto")
+    if (settings.transport != array_transport::routed || settings.route != automatic_route)
         return std::nullopt;
     return array_route_rule(regions, settings.expected_requests, size, m);
 }
@@ -49,13 +38,13 @@ std::vector<std::string> routes_of(const std::optional<array_route_rule>& rule,
     return {settings.transport == array_transport::routed ? settings.route : "direct"};
 }
 
-std::int64_t hash_of(count_t num_entries, const array_settings& settings, std::size_t item_bytes,
-                     const topology& regions) {
+std::int64_t hash_of(const context& where, count_t num_entries, const array_settings& settings,
+                     std::size_t item_bytes) {
     const auto& combine = settings.combine;
     return agreement_hash(fmt::format(
         "{} {} {} {} {} {} {} {} {} {}", num_entries, item_bytes, settings.num_local.has_value(),
         settings.route, settings.expected_requests, to_string(combine.strategy), combine.locally,
-        combine.on_the_way, static_cast<int>(settings.transport), regions.to_string()));
+        combine.on_the_way, static_cast<int>(settings.transport), agreement_hash(where)));
 }
 
 void check_parts(count_t num_entries, const array_settings& settings) {
@@ -95,17 +84,17 @@ class busy_mark {
 }  // namespace
 
 struct array_engine::implementation {
-    implementation(const communicator& c, const topology& regions, const block_partition& owners,
-                   const array_settings& s, std::size_t bytes, const machine& m)
-        : comm(c),
-          rule(rule_of(regions, s, size_of_request(owners.num_entries(), bytes), m)),
+    implementation(const context& w, const block_partition& owners, const array_settings& s,
+                   std::size_t bytes)
+        : where(w),
+          rule(rule_of(w.topology(), s, size_of_request(owners.num_entries(), bytes), w.machine())),
           settings(s),
           item_bytes(bytes) {
         for (const auto& name : routes_of(rule, settings))
-            ways.emplace_back(name, regions, owners, comm.rank());
-        way = &ways.front();
-        choose_way();
-        const auto num_local = static_cast<std::size_t>(way->owners.size(way->here));
+            routings.emplace_back(name, where.topology(), owners, where.rank());
+        routing = &routings.front();
+        choose_routing();
+        const auto num_local = static_cast<std::size_t>(routing->owners.size(routing->here));
         if (num_local > std::numeric_limits<std::size_t>::max() / item_bytes)
             throw std::bad_array_new_length();
         entries = std::make_unique<std::byte[]>(num_local * item_bytes);
@@ -114,31 +103,34 @@ struct array_engine::implementation {
     // Two sets of tags in turn. A rank may be one batch ahead of another and never two: to be done
     // with the requests of one it must have heard, in one way or another, from all ranks.
     std::unique_ptr<batch_transport> next_transport() {
-        choose_way();
+        choose_routing();
         if (settings.transport == array_transport::plain)
-            return make_alltoallv_transport(comm, *way, &memory);
+            return make_alltoallv_transport(where.comm(), *routing, &memory);
         const int set = static_cast<int>(num_batches++ % 2);
-        return make_routed_transport(comm, *way, first_tag + set * tags_of_batch(), &memory);
+        return make_routed_transport(where.comm(), *routing, first_tag + set * tags_of_batch(),
+                                     &memory);
     }
 
-    void choose_way() {
+    void choose_routing() {
         if (rule)
-            way = rule->route_for_next() == rule->route_for_many() ? &ways.front() : &ways.back();
+            routing = rule->route_for_next() == rule->route_for_many() ? &routings.front()
+                                                                       : &routings.back();
     }
 
     int tags_of_batch() const {
-        return 2 * static_cast<int>(std::max(ways.front().num_stages(), ways.back().num_stages()));
+        return 2 * static_cast<int>(
+                       std::max(routings.front().num_stages(), routings.back().num_stages()));
     }
 
-    batch_place place() {
-        return {comm, *way, settings.combine, entries.get(), item_bytes, &memory};
+    batch_setup setup() {
+        return {where.comm(), *routing, settings.combine, entries.get(), item_bytes, &memory};
     }
 
-    communicator comm;
+    context where;
     pooled_resource memory;
     std::optional<array_route_rule> rule;
-    std::vector<request_routing> ways;
-    const request_routing* way = nullptr;  // of the last batch
+    std::vector<request_routing> routings;
+    const request_routing* routing = nullptr;  // of the last batch
     array_settings settings;
     std::size_t item_bytes;
     std::shared_ptr<std::byte[]> entries;
@@ -151,34 +143,34 @@ struct array_engine::implementation {
     bool is_closed = false;
 };
 
-array_engine::array_engine(const communicator& comm, count_t num_entries,
+array_engine::array_engine(const context& where, count_t num_entries,
                            const array_settings& settings, std::size_t item_bytes) {
-    auto regions = topology::one_region(comm.num_ranks());
-    std::optional<error> fault;
-    try {
-        regions = regions_for(comm, settings);
-        check_parts(num_entries, settings);
-    } catch (...) {
-        fault = current_error();
-    }
-    agree(comm, fault, hash_of(num_entries, settings, item_bytes, regions), arguments_text);
+    const auto& comm = where.comm();
+    on_all_or_none(
+        comm,
+        [&] {
+            check_sizes(where);
+            check_parts(num_entries, settings);
+        },
+        hash_of(where, num_entries, settings, item_bytes), arguments_text);
     const auto owners = parts_of_all(comm, num_entries, settings.num_local);
-    const machine& m = machine_of(comm);
+    auto effective = settings;
+    effective.route = asked_route(where, settings.route);
+    if (effective.route == measured_route) effective.route = automatic_route;
+    where.machine();
     state_ = on_all_or_none(comm, [&] {
-        auto effective = settings;
         if (settings.transport == array_transport::plain)
             effective.combine = {combining::none, false, false};
-        return std::make_unique<implementation>(comm, regions, owners, effective, item_bytes, m);
+        return std::make_unique<implementation>(where, owners, effective, item_bytes);
     });
     state_->first_tag = comm.reserve_tags(2 * state_->tags_of_batch());
 }
 
 array_engine::~array_engine() = default;
 
-const communicator& array_engine::comm() const noexcept { return state_->comm; }
-const topology& array_engine::regions() const noexcept { return state_->way->regions; }
-const block_partition& array_engine::owners() const noexcept { return state_->way->owners; }
-const std::string& array_engine::route_name() const noexcept { return state_->way->r->name(); }
+const context& array_engine::where() const noexcept { return state_->where; }
+const block_partition& array_engine::owners() const noexcept { return state_->routing->owners; }
+const std::string& array_engine::route_name() const noexcept { return state_->routing->r->name(); }
 std::byte* array_engine::entries() const noexcept { return state_->entries.get(); }
 const batch_statistics& array_engine::last_batch() const noexcept { return state_->last; }
 bool array_engine::is_in_batch() const noexcept { return state_->is_in_batch; }
@@ -186,7 +178,7 @@ void array_engine::add_active(int change) noexcept { state_->num_active += chang
 
 std::optional<error> array_engine::state_fault() const {
     if (state_->num_active == 0) return std::nullopt;
-    const rank_t rank = state_->comm.rank();
+    const rank_t rank = comm().rank();
     return error(errc::invalid_state,
                  fmt::format("rank {} has {} active prepared batches", rank, state_->num_active),
                  rank);
@@ -198,10 +190,10 @@ void array_engine::run(const array_batch& batch) {
     auto checked = batch;
     if (!checked.fault) checked.fault = state_fault();
     // Open MPI 4.1 makes no window of one rank, which needs none.
-    if (state_->settings.transport == array_transport::rma && state_->comm.num_ranks() > 1)
+    if (state_->settings.transport == array_transport::rma && comm().num_ranks() > 1)
         return run_rma(checked);
     const auto transport = state_->next_transport();
-    auto result = run_batch(state_->place(), checked, *transport);
+    auto result = run_batch(state_->setup(), checked, *transport);
     state_->last = std::move(result.statistics);
     if (state_->rule) state_->rule->learn(result.most_requests);
 }
@@ -210,36 +202,38 @@ void array_engine::run_rma(const array_batch& batch) {
     auto& window = state_->window;
     if (!window) {
         // Making a window blocks, and others may wait for what this rank forwards until they come here.
-        auto made = on_all_or_none(state_->comm, [&] {
-            return std::make_unique<array_window>(state_->comm, owners(), state_->entries,
+        auto made = on_all_or_none(comm(), [&] {
+            return std::make_unique<array_window>(comm(), owners(), state_->entries,
                                                   state_->item_bytes);
         });
         made->open();
         window = std::move(made);
     }
     on_all_or_none(
-        state_->comm, [&] { window->check(batch); }, vote_of(batch), what_differs);
+        comm(), [&] { window->check(batch); }, vote_of(batch), what_differs);
     window->run(batch);
     state_->last = {};
     state_->last.requests = static_cast<count_t>(batch.writes.indices.size() +
                                                  batch.updates.indices.size() + batch.reads.size());
 }
 
-neighbor array_engine::prepare(std::span<const count_t> indices) {
+neighbor_exchange array_engine::prepare(std::span<const count_t> indices) {
     CROSSDOCK_ASSERT(light, !state_->is_closed, "the distributed array is closed");
     const auto transport = state_->next_transport();
-    return neighbor(state_->comm, plan_requests(state_->place(), indices, *transport),
-                    way_options());
+    return {state_->where, plan_requests(state_->setup(), indices, *transport), exchange_options()};
 }
 
-neighbor_options array_engine::way_options() const {
-    return {.item_bytes = state_->item_bytes, .prepare_reverse = true};
+neighbor_options array_engine::exchange_options() const {
+    neighbor_options options;
+    options.route = route_name();
+    options.item_bytes = state_->item_bytes;
+    return options;
 }
 
 void array_engine::close() {
     if (std::exchange(state_->is_closed, true)) return;
-    if (!state_->window || !state_->comm.is_open()) return;  // that has freed the windows
-    state_->comm.wait_for_all();
+    if (!state_->window || !comm().is_open()) return;  // that has freed the windows
+    comm().wait_for_all();
     state_->window->close();
 }
 

@@ -6,8 +6,8 @@
 #include <memory_resource>
 #include <span>
 
-#include "crossdock/base/pooled_resource.hpp"
-#include "crossdock/base/types.hpp"
+#include "crossdock/detail/base/pooled_resource.hpp"
+#include "crossdock/types.hpp"
 
 namespace crossdock {
 

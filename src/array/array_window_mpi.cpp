@@ -56,8 +56,8 @@ void array_window::run(const array_batch& batch) {
     const MPI_Win window = exposed_->window;
     for (const auto* changes : {&batch.writes, &batch.updates}) {
         if (!changes->operation) continue;
-        // MPI may mix bytes that several ranks write at once. They take turns, so that a whole value stays;
-        // what one rank accumulates takes effect in its order.
+        // MPI may mix bytes that several ranks write at once. They take turns, so that a whole
+        // value stays; what one rank accumulates takes effect in its order.
         const rank_t num_turns = changes->predefined.type == MPI_BYTE ? comm_.num_ranks() : 1;
         for (rank_t turn = 0; turn < num_turns; ++turn) {
             if (num_turns == 1 || turn == comm_.rank()) {

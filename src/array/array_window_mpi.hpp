@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "crossdock/array/array_engine_mpi.hpp"
+#include "crossdock/detail/array/array_engine_mpi.hpp"
 
 namespace crossdock {
 
@@ -20,8 +20,8 @@ struct exposed_entries {
     void free();
 };
 
-/// @brief The windows of a communicator's arrays: those that are left when it closes are freed then, in the
-/// order in which they were made, which is that of all ranks.
+/// @brief The windows of a communicator's arrays: those that are left when it closes are freed
+/// then, in the order in which they were made, which is that of all ranks.
 class array_windows final : public communicator_resource {
   public:
     explicit array_windows(const communicator&) {}

@@ -4,15 +4,15 @@
 
 #include <memory_resource>
 
-#include "crossdock/array/array_engine_mpi.hpp"
+#include "crossdock/detail/array/array_engine_mpi.hpp"
 #include "request_routing.hpp"
 
 namespace crossdock {
 
 /// @brief What a batch works on.
-struct batch_place {
+struct batch_setup {
     const communicator& comm;
-    const request_routing& way;
+    const request_routing& routing;
     const combining_options& combine;
     std::byte* entries;
     std::size_t item_bytes;
@@ -21,8 +21,8 @@ struct batch_place {
 
 class batch_transport;
 
-/// @brief A number for the kinds of requests and the operations of a batch, which must be the same on
-/// all ranks.
+/// @brief A number for the kinds of requests and the operations of a batch, which must be the same
+/// on all ranks.
 std::int64_t vote_of(const array_batch& batch);
 
 /// @brief What is meant by that, in the text of an error.
@@ -38,13 +38,13 @@ struct batch_result {
 /// @par Collective
 /// Yes; blocks.
 /// @throws as `distributed_array`
-batch_result run_batch(const batch_place& place, const array_batch& batch,
+batch_result run_batch(const batch_setup& setup, const array_batch& batch,
                        batch_transport& transport);
 
 /// @brief Sends requests to their owners and makes a plan of how they travelled.
 /// @par Collective
 /// Yes; blocks.
-plan plan_requests(const batch_place& place, std::span<const count_t> indices,
+plan plan_requests(const batch_setup& setup, std::span<const count_t> indices,
                    batch_transport& transport);
 
 }  // namespace crossdock

@@ -39,12 +39,13 @@ class batch_transport {
 /// @param first_tag  of 2 for every stage
 /// @param memory     for messages; must outlive the transport
 std::unique_ptr<batch_transport> make_routed_transport(const communicator& comm,
-                                                       const request_routing& way, int first_tag,
+                                                       const request_routing& routing,
+                                                       int first_tag,
                                                        std::pmr::memory_resource* memory);
 
-/// @brief MPI_Alltoallv over all ranks, with a way whose one stage leads to all others.
+/// @brief MPI_Alltoallv over all ranks, with a routing whose one stage leads to all others.
 std::unique_ptr<batch_transport> make_alltoallv_transport(const communicator& comm,
-                                                          const request_routing& way,
+                                                          const request_routing& routing,
                                                           std::pmr::memory_resource* memory);
 
 }  // namespace crossdock

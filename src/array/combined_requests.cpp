@@ -28,9 +28,9 @@ void combined_requests<Index>::combine(combining strategy,
                                        std::span<const request_list<Index>> lists,
                                        count_t num_entries) {
     std::size_t num_requests = 0;
-    first_place_.clear();
+    first_position_.clear();
     for (const auto& list : lists) {
-        first_place_.push_back(num_requests);
+        first_position_.push_back(num_requests);
         num_requests += list.indices.size();
     }
     if (num_requests >= std::numeric_limits<position_t>::max()) {
@@ -55,8 +55,8 @@ void combined_requests<Index>::concatenate(std::span<const request_list<Index>> 
     indices_.clear();
     for (const auto& list : lists)
         indices_.insert(indices_.end(), list.indices.begin(), list.indices.end());
-    places_.resize(indices_.size());
-    std::iota(places_.begin(), places_.end(), position_t{0});
+    positions_.resize(indices_.size());
+    std::iota(positions_.begin(), positions_.end(), position_t{0});
     is_one_to_one_ = true;
     is_sorted_ = false;
 }
@@ -64,8 +64,8 @@ void combined_requests<Index>::concatenate(std::span<const request_list<Index>> 
 template <class Index>
 void combined_requests<Index>::sort(std::span<const request_list<Index>> lists,
                                     count_t num_entries) {
-    places_.resize(first_place_.back() + lists.back().indices.size());
-    indices_ = radix_rank<Index>(memory()).rank(lists, num_entries, places_);
+    positions_.resize(first_position_.back() + lists.back().indices.size());
+    indices_ = radix_rank<Index>(memory()).rank(lists, num_entries, positions_);
     is_sorted_ = true;
 }
 
@@ -76,7 +76,7 @@ void combined_requests<Index>::merge(std::span<const request_list<Index>> lists)
     for (const auto& list : lists) {
         if (!list.indices.empty()) sorted.push_back(list.indices);
     }
-    places_.clear();
+    positions_.clear();
     is_sorted_ = true;
     std::vector<raw_vector<Index>> merged;
     while (sorted.size() > 1) {
@@ -99,16 +99,16 @@ void combined_requests<Index>::merge(std::span<const request_list<Index>> lists)
 
 template <class Index>
 void combined_requests<Index>::hash(std::span<const request_list<Index>> lists) {
-    absl::flat_hash_map<Index, position_t> place_of;
+    absl::flat_hash_map<Index, position_t> position_of;
     indices_.clear();
-    places_.clear();
+    positions_.clear();
     is_sorted_ = false;
     for (const auto& list : lists) {
         for (const Index index : list.indices) {
             const auto [entry, is_new] =
-                place_of.try_emplace(index, static_cast<position_t>(indices_.size()));
+                position_of.try_emplace(index, static_cast<position_t>(indices_.size()));
             if (is_new) indices_.push_back(index);
-            places_.push_back(entry->second);
+            positions_.push_back(entry->second);
         }
     }
 }
@@ -116,11 +116,11 @@ void combined_requests<Index>::hash(std::span<const request_list<Index>> lists) 
 template <class Index>
 void combined_requests<Index>::search_tree(std::span<const request_list<Index>> lists) {
     absl::btree_map<Index, position_t> number_of;
-    places_.clear();
+    positions_.clear();
     for (const auto& list : lists) {
         for (const Index index : list.indices) {
             const auto number = static_cast<position_t>(number_of.size());
-            places_.push_back(number_of.try_emplace(index, number).first->second);
+            positions_.push_back(number_of.try_emplace(index, number).first->second);
         }
     }
     std::vector<position_t> rank_of(number_of.size());
@@ -129,19 +129,19 @@ void combined_requests<Index>::search_tree(std::span<const request_list<Index>> 
         rank_of[number] = static_cast<position_t>(indices_.size());
         indices_.push_back(index);
     }
-    for (position_t& place : places_) place = rank_of[place];
+    for (position_t& position : positions_) position = rank_of[position];
     is_sorted_ = true;
 }
 
 template <class Index>
-void combined_requests<Index>::rearrange(raw_vector<position_t>&& new_places) {
+void combined_requests<Index>::rearrange(raw_vector<position_t>&& new_positions) {
     raw_vector<Index> arranged(indices_.size(), memory());
-    for (std::size_t i = 0; i < indices_.size(); ++i) arranged[new_places[i]] = indices_[i];
+    for (std::size_t i = 0; i < indices_.size(); ++i) arranged[new_positions[i]] = indices_[i];
     indices_ = std::move(arranged);
     if (is_one_to_one_) {
-        places_ = std::move(new_places);
+        positions_ = std::move(new_positions);
     } else {
-        for (position_t& place : places_) place = new_places[place];
+        for (position_t& position : positions_) position = new_positions[position];
     }
     is_one_to_one_ = false;
     is_sorted_ = false;

@@ -8,9 +8,9 @@
 #include <span>
 #include <vector>
 
-#include "crossdock/array/combining.hpp"
-#include "crossdock/array/value_operation.hpp"
-#include "crossdock/base/pooled_resource.hpp"
+#include "crossdock/detail/array/combining.hpp"
+#include "crossdock/detail/array/value_operation.hpp"
+#include "crossdock/detail/base/pooled_resource.hpp"
 
 namespace crossdock {
 
@@ -25,13 +25,13 @@ struct request_list {
 
 /// @brief What lists of requests have in common.
 ///
-///     lists {3 5 9} {5 7}   indices 3 5 7 9   places of the second list: 1 2
+///     lists {3 5 9} {5 7}   indices 3 5 7 9   positions of the second list: 1 2
 template <class Index>
 class combined_requests {
   public:
     /// @param memory  must outlive the object
     explicit combined_requests(std::pmr::memory_resource* memory = std::pmr::new_delete_resource())
-        : indices_(memory), places_(memory) {}
+        : indices_(memory), positions_(memory) {}
 
     /// @brief Finds equal indices as `strategy` does.
     /// @param num_entries  all indices are less
@@ -46,15 +46,15 @@ class combined_requests {
     /// @brief Whether the indices ascend strictly.
     bool is_sorted() const noexcept { return is_sorted_; }
 
-    /// @brief Moves index i to place `new_places[i]`; the result counts as unsorted.
-    void rearrange(raw_vector<position_t>&& new_places);
+    /// @brief Moves index i to position `new_positions[i]`; the result counts as unsorted.
+    void rearrange(raw_vector<position_t>&& new_positions);
 
-    /// @brief Calls `use(first, places)` for stretches of list `l`: the places among the indices of
-    /// its requests `first`, `first` + 1, …
+    /// @brief Calls `use(first, positions)` for stretches of list `l`: the positions among the
+    /// indices of its requests `first`, `first` + 1, …
     template <class Use>
     void for_each_stretch(std::size_t l, std::span<const Index> list, Use&& use) const {
-        if (!places_.empty()) {
-            use(std::size_t{0}, std::span(places_).subspan(first_place_[l], list.size()));
+        if (!positions_.empty()) {
+            use(std::size_t{0}, std::span(positions_).subspan(first_position_[l], list.size()));
             return;
         }
         std::array<position_t, 1024> found;
@@ -78,7 +78,7 @@ class combined_requests {
 
     std::pmr::memory_resource* memory() const { return indices_.get_allocator().resource(); }
 
-    // The place of an index that is at `at` or behind: steps that double, then a binary search.
+    // The position of an index that is at `at` or behind: steps that double, then a binary search.
     std::size_t search_from(std::size_t at, Index index) const {
         if (indices_[at] == index) return at;
         std::size_t step = 1;
@@ -91,9 +91,9 @@ class combined_requests {
 
     raw_vector<Index> indices_;
     bool is_sorted_ = false;
-    bool is_one_to_one_ = false;            // every request has the place of its number
-    raw_vector<position_t> places_;         // of all requests; empty where they are searched
-    std::vector<std::size_t> first_place_;  // by list, where its requests begin in `places_`
+    bool is_one_to_one_ = false;               // every request has the position of its number
+    raw_vector<position_t> positions_;         // of all requests; empty where they are searched
+    std::vector<std::size_t> first_position_;  // by list, where its requests begin in `positions_`
 };
 
 extern template class combined_requests<std::uint32_t>;

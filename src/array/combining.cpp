@@ -1,4 +1,4 @@
-#include "crossdock/array/combining.hpp"
+#include "crossdock/detail/array/combining.hpp"
 
 #include <fmt/format.h>
 

@@ -7,21 +7,12 @@
 #include <span>
 #include <vector>
 
-#include "combined_requests.hpp"
-#include "crossdock/array/batch_statistics.hpp"
-#include "crossdock/array/value_operation.hpp"
-#include "crossdock/base/pooled_resource.hpp"
-#include "crossdock/plan/plan.hpp"
-#include "request_routing.hpp"
+#include "crossdock/detail/array/batch_statistics.hpp"
+#include "crossdock/plan.hpp"
+#include "entry_owner.hpp"
+#include "request_hop.hpp"
 
 namespace crossdock {
-
-/// @brief What travels with a request of a batch; equal on all ranks.
-struct request_kind {
-    combining_options combine;
-    const value_operation* operation = nullptr;  ///< of writes and updates
-    std::size_t reply_bytes = 0;                 ///< of a value that is read; 0: nothing comes back
-};
 
 /// @brief Requests that came from one rank, as `pack` wrote them.
 struct packed_requests {
@@ -29,14 +20,15 @@ struct packed_requests {
     const std::byte* data = nullptr;  ///< aligned as a std::max_align_t; stays where it is
 };
 
-/// @brief Holds requests, combines them, packs them for the next hop, takes what came; and brings
-/// replies back along the same way.
+/// @brief Routes requests of one kind to the owners, combined at every hop, and replies back.
 ///
 ///     hop 0  own requests, combined            indices this rank holds before stage 0
 ///     hop s  what stayed in stage s - 1, and what came from each source, combined
 ///     hop S  requests for entries of this rank
 ///
-/// Every hop remembers how its lists were combined, so that replies are split the same way back.
+/// Every `request_hop` remembers how its lists were combined, so that replies are split the same
+/// way back. Invariant: before stage s the hops 0 … s hold requests, and on the way back the hops s
+/// … S hold replies, or the entries do.
 ///
 /// | state | legal calls |
 /// |---|---|
@@ -48,9 +40,9 @@ struct packed_requests {
 template <class Index>
 class combining_router {
   public:
-    /// @param way     borrowed, as is the operation
-    /// @param memory  must outlive the router
-    combining_router(const request_routing& way, const request_kind& kind,
+    /// @param routing  borrowed, as is the operation
+    /// @param memory   must outlive the router
+    combining_router(const request_routing& routing, const request_kind& kind,
                      std::pmr::memory_resource* memory = std::pmr::new_delete_resource());
 
     /// @brief Combines this rank's own requests.
@@ -59,21 +51,24 @@ class combining_router {
     void start(raw_vector<Index>&& indices, const std::byte* values);
 
     /// @brief How many of its own requests are left, combined.
-    count_t num_held() const noexcept { return hops_.front().held.size(); }
+    count_t num_held() const noexcept { return hops_.front().held().size(); }
 
     /// @brief How many requests go to a stage's d-th destination.
-    count_t num_requests(std::size_t stage, std::size_t d) const;
+    count_t num_requests(std::size_t stage, std::size_t d) const {
+        return static_cast<count_t>(hops_[stage].num_requests(d));
+    }
 
     /// @brief The bytes of `num_requests` requests; a multiple of the largest alignment.
     count_t packed_bytes(count_t num_requests) const;
 
     /// @brief Writes the requests for the d-th destination.
-    void pack(std::size_t stage, std::size_t d, std::byte* to) const;
+    void pack(std::size_t stage, std::size_t d, std::byte* to) const { hops_[stage].pack(d, to); }
 
     /// @brief Takes what came from every source of the stage, in their order, and combines it.
     void take(std::size_t stage, std::span<const packed_requests> from_sources);
 
-    /// @brief Brings writes and updates into this rank's entries, in the order of ranks they came from.
+    /// @brief Brings writes and updates into this rank's entries, in the order of ranks they came
+    /// from.
     void apply(std::byte* entries) const;
 
     /// @brief The entries that `apply` would change, as offsets in this rank's part.
@@ -86,66 +81,35 @@ class combining_router {
     /// @brief How many requests came from a stage's i-th source.
     count_t num_arrived(std::size_t stage, std::size_t i) const;
     void pack_replies(std::size_t stage, std::size_t i, std::byte* to) const;
-    void take_replies(std::size_t stage, std::size_t d, const std::byte* from);
+    void take_replies(std::size_t stage, std::size_t d, const std::byte* from) {
+        hops_[stage].take_replies(d, from);
+    }
     /// @brief Passes the replies for what stayed in the stage on.
     void split(std::size_t stage);
     /// @brief The replies to this rank's own requests, in their order.
-    void deliver(std::byte* out) const;
+    void deliver(std::byte* out) const { copy_replies(0, 0, out); }
 
     /// @brief Adds to the counts of `batch_statistics`, but for what was sent: `count_message`.
     void count(batch_statistics& result) const;
 
-    /// @brief The plan that does this again: forward it brings what was read, in reverse it updates.
+    /// @brief The plan that does this again: forward it brings what was read, in reverse it
+    /// updates.
     plan make_plan() const;
 
   private:
-    struct run {
-        std::size_t first;
-        std::size_t length;
-    };
-    struct hop {
-        explicit hop(std::pmr::memory_resource* memory) : held(memory), stayed(memory) {}
+    std::size_t num_stages() const noexcept { return routing_.num_stages(); }
+    void copy_replies(std::size_t hop, std::size_t list, std::byte* to) const;
 
-        std::vector<request_list<Index>> lists;
-        combined_requests<Index> held;
-        raw_buffer values;                      // of `held`
-        raw_buffer replies;                     // for `held`
-        std::vector<std::vector<run>> leaving;  // by destination; the last is what stays
-        raw_vector<Index> stayed;               // the first list, where it is of several runs
-        raw_buffer stayed_values;
-
-        std::size_t num_requests() const;
-    };
-    class hop_finder;
-    class hop_table;
-
-    std::size_t num_stages() const noexcept { return way_.num_stages(); }
-    bool has_values() const noexcept { return kind_.operation != nullptr; }
-    std::size_t value_bytes() const noexcept;
-    bool has_return_slots() const noexcept;
-    combining strategy_at(std::size_t l) const noexcept;
-    bool is_sorted_at(std::size_t l) const noexcept;
-    void combine(std::size_t l);
-    void combine_values(hop& at);
-    void find_runs(std::size_t l);
-    void arrange(std::size_t l);
-    request_list<Index> what_stays(std::size_t l);
-    count_t offset_of(Index index) const;
-    void copy_replies(std::size_t l, std::size_t list, std::byte* to) const;
-    std::vector<count_t> positions_at(std::size_t l, const std::vector<count_t>& of_held,
-                                      std::size_t list) const;
-
-    const request_routing& way_;
+    const request_routing& routing_;
     request_kind kind_;
-    std::pmr::memory_resource* memory_;
-    count_t first_entry_;
+    entry_owner<Index> owner_;
     const std::byte* entries_ = nullptr;
     raw_vector<Index> own_;
-    std::vector<hop> hops_;
+    std::vector<request_hop<Index>> hops_;
 };
 
 /// @brief Counts the message to a stage's d-th destination, of requests of any kinds together.
-void count_message(const request_routing& way, std::size_t stage, std::size_t d,
+void count_message(const request_routing& routing, std::size_t stage, std::size_t d,
                    count_t num_requests, batch_statistics& result);
 
 extern template class combining_router<std::uint32_t>;

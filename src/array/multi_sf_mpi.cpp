@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "crossdock/array/array_engine_mpi.hpp"
-#include "crossdock/exchange/exchange_mpi.hpp"
+#include "crossdock/detail/array/array_engine_mpi.hpp"
+#include "crossdock/sparse_exchange.hpp"
 
 namespace crossdock {
 
@@ -19,7 +19,7 @@ received<count_t> tell_owners(const array_engine& array, const neighbor_list& by
             wanted.push_back(indices[static_cast<std::size_t>(request)]);
     }
     const variable_messages<count_t> messages{by_owner.ranks, counts, {}, wanted};
-    return exchange(array.comm(), array.regions(), messages);
+    return sparse_exchange(array.where(), messages);
 }
 
 neighbor_list group_by_owner(const block_partition& owners, std::span<const count_t> indices) {
@@ -41,7 +41,7 @@ neighbor_list group_by_owner(const block_partition& owners, std::span<const coun
     return result;
 }
 
-// By entry, where the places of its requests begin.
+// By entry, where the positions of its requests begin.
 std::vector<count_t> count_by_entry(const std::vector<count_t>& wanted, count_t first_entry,
                                     count_t num_entries) {
     std::vector<count_t> offsets(static_cast<std::size_t>(num_entries) + 1);
@@ -50,9 +50,9 @@ std::vector<count_t> count_by_entry(const std::vector<count_t>& wanted, count_t 
     return offsets;
 }
 
-// What came from every source in its order takes the next places of its entries.
+// What came from every source in its order takes the next positions of its entries.
 pattern make_pattern(const array_engine& array, neighbor_list&& by_owner,
-                     const received<count_t>& came, std::vector<count_t> next_place) {
+                     const received<count_t>& came, std::vector<count_t> next_position) {
     const rank_t rank = array.comm().rank();
     pattern result;
     result.rank = rank;
@@ -63,10 +63,11 @@ pattern make_pattern(const array_engine& array, neighbor_list&& by_owner,
     const count_t first_entry = array.owners().first(rank);
     std::size_t k = 0;
     for (std::size_t m = 0; m < came.sources.size(); ++m) {
-        std::vector<count_t> places;
+        std::vector<count_t> positions;
         for (count_t i = 0; i < came.counts[m]; ++i, ++k)
-            places.push_back(next_place[static_cast<std::size_t>(came.values[k] - first_entry)]++);
-        result.receives.append(came.sources[m], places);
+            positions.push_back(
+                next_position[static_cast<std::size_t>(came.values[k] - first_entry)]++);
+        result.receives.append(came.sources[m], positions);
     }
     return result;
 }
@@ -80,8 +81,7 @@ multi_sf plan_uncombined(const array_engine& array, std::span<const count_t> ind
     auto offsets =
         count_by_entry(came.values, array.owners().first(rank), array.owners().size(rank));
     const auto p = make_pattern(array, std::move(by_owner), came, offsets);
-    return {std::move(offsets),
-            neighbor(array.comm(), array.regions(), p, array.route_name(), array.way_options())};
+    return {std::move(offsets), neighbor_exchange(array.where(), p, array.exchange_options())};
 }
 
 }  // namespace crossdock

@@ -1,4 +1,4 @@
-#include "crossdock/array/plan_batch.hpp"
+#include "plan_batch.hpp"
 
 #include <fmt/format.h>
 
@@ -23,13 +23,13 @@ void check_sizes(const topology& regions, const block_partition& owners, std::si
 // One rank, with what it sent in a stage, which its partners read.
 template <class Index>
 struct rank_state {
-    request_routing way;
+    request_routing routing;
     combining_router<Index> router;
     std::vector<std::unique_ptr<std::byte[]>> sent;
 
     rank_state(std::string_view route_name, const topology& regions, const block_partition& owners,
                rank_t rank, const request_kind& kind)
-        : way(route_name, regions, owners, rank), router(way, kind) {}
+        : routing(route_name, regions, owners, rank), router(routing, kind) {}
 };
 
 template <class Index>
@@ -38,7 +38,7 @@ using all_states = std::vector<std::unique_ptr<rank_state<Index>>>;
 template <class Index>
 void send_stage(const all_states<Index>& ranks, std::size_t stage) {
     for (const auto& one : ranks) {
-        const auto& destinations = one->way.stages[stage].destinations;
+        const auto& destinations = one->routing.stages[stage].destinations;
         for (std::size_t d = 0; d < destinations.size(); ++d) {
             const count_t bytes = one->router.packed_bytes(one->router.num_requests(stage, d));
             one->sent.push_back(
@@ -51,7 +51,7 @@ void send_stage(const all_states<Index>& ranks, std::size_t stage) {
 // What a rank sent in the stage is the last that it sent.
 template <class Index>
 packed_requests message_between(const rank_state<Index>& source, std::size_t stage, rank_t here) {
-    const auto& destinations = source.way.stages[stage].destinations;
+    const auto& destinations = source.routing.stages[stage].destinations;
     const auto d = static_cast<std::size_t>(
         std::lower_bound(destinations.begin(), destinations.end(), here) - destinations.begin());
     return {source.router.num_requests(stage, d),
@@ -63,9 +63,9 @@ void receive_stage(const all_states<Index>& ranks, std::size_t stage) {
     std::vector<packed_requests> came;
     for (const auto& one : ranks) {
         came.clear();
-        for (const rank_t source : one->way.stages[stage].sources) {
-            came.push_back(
-                message_between(*ranks[static_cast<std::size_t>(source)], stage, one->way.here));
+        for (const rank_t source : one->routing.stages[stage].sources) {
+            came.push_back(message_between(*ranks[static_cast<std::size_t>(source)], stage,
+                                           one->routing.here));
         }
         one->router.take(stage, came);
     }
@@ -75,9 +75,9 @@ template <class Index>
 batch_statistics count_all(const rank_state<Index>& one) {
     batch_statistics result;
     one.router.count(result);
-    for (std::size_t stage = 0; stage < one.way.num_stages(); ++stage) {
-        for (std::size_t d = 0; d < one.way.stages[stage].destinations.size(); ++d)
-            count_message(one.way, stage, d, one.router.num_requests(stage, d), result);
+    for (std::size_t stage = 0; stage < one.routing.num_stages(); ++stage) {
+        for (std::size_t d = 0; d < one.routing.stages[stage].destinations.size(); ++d)
+            count_message(one.routing, stage, d, one.router.num_requests(stage, d), result);
     }
     return result;
 }
@@ -95,7 +95,7 @@ std::vector<planned_batch> plan_all(const topology& regions, const block_partiti
             to_indices<Index>(indices[static_cast<std::size_t>(rank)], owners.num_entries(), rank),
             nullptr);
     }
-    for (std::size_t stage = 0; stage < ranks.front()->way.num_stages(); ++stage) {
+    for (std::size_t stage = 0; stage < ranks.front()->routing.num_stages(); ++stage) {
         send_stage(ranks, stage);
         receive_stage(ranks, stage);
     }

@@ -10,19 +10,21 @@
 #include <utility>
 #include <vector>
 
-#include "crossdock/array/value_operation.hpp"
-#include "crossdock/base/pooled_resource.hpp"
+#include "crossdock/detail/array/value_operation.hpp"
+#include "crossdock/detail/base/pooled_resource.hpp"
 
 namespace crossdock {
 
-/// @brief Sorts indices and says the how-manieth each is: by a table of all that may occur where they are
-/// dense, else by a radix sort from the lowest digit up.
+/// @brief Sorts indices and finds the position of each among the sorted ones.
 ///
-///     5 2 5 9   sorted 2 5 9   places 1 0 1 2
+/// Where indices are dense it uses a table of all indices that may occur, otherwise a radix sort
+/// from the lowest digit up.
+///
+///     5 2 5 9   sorted 2 5 9   positions 1 0 1 2
 ///
 /// @par Complexity
-/// A table takes up to 8 places for each index and two passes over them. The radix sort takes twice the
-/// indices with their numbers, and a pass for every 11 bits.
+/// A table takes up to 8 numbers for each index and two passes over them. The radix sort takes
+/// twice the indices with their numbers, and a pass for every 11 bits.
 template <class Index>
 class radix_rank {
   public:
@@ -31,25 +33,26 @@ class radix_rank {
 
     /// @brief Sorts all indices of some lists.
     /// @param num_entries  all indices are less
-    /// @param places       the place of every index among the sorted ones, list by list
+    /// @param positions    the position of every index among the sorted ones, list by list
     /// @return every index once, ascending
     template <class Lists>
-    raw_vector<Index> rank(const Lists& lists, count_t num_entries, std::span<position_t> places) {
+    raw_vector<Index> rank(const Lists& lists, count_t num_entries,
+                           std::span<position_t> positions) {
         const auto last = static_cast<std::uint64_t>(std::max<count_t>(num_entries, 1) - 1);
         const int bits = static_cast<int>(std::bit_width(last));
-        sorted_.resize(places.size());
+        sorted_.resize(positions.size());
         num_sorted_ = 0;
-        if (bits <= most_table_bits && places.size() >= (std::size_t{1} << bits) / 8) {
-            look_up(lists, bits, places);
+        if (bits <= most_table_bits && positions.size() >= (std::size_t{1} << bits) / 8) {
+            look_up(lists, bits, positions);
         } else {
-            auto requests = all_of(lists, places.size());
+            auto requests = all_of(lists, positions.size());
             if (requests.size() < few) {
                 std::sort(requests.begin(), requests.end(),
                           [](const auto& a, const auto& b) { return a.index < b.index; });
             } else {
                 sort(requests, bits);
             }
-            number(requests, places);
+            number(requests, positions);
         }
         sorted_.resize(num_sorted_);
         return std::move(sorted_);
@@ -104,23 +107,23 @@ class radix_rank {
         }
     }
 
-    void number(const raw_vector<numbered>& requests, std::span<position_t> places) {
+    void number(const raw_vector<numbered>& requests, std::span<position_t> positions) {
         if (requests.empty()) return;
         sorted_[0] = requests[0].index;
-        std::size_t place = 0;
+        std::size_t position = 0;
         for (const auto& [index, number] : requests) {
-            place += index != sorted_[place] ? 1 : 0;
-            sorted_[place] = index;
-            places[number] = static_cast<position_t>(place);
+            position += index != sorted_[position] ? 1 : 0;
+            sorted_[position] = index;
+            positions[number] = static_cast<position_t>(position);
         }
-        num_sorted_ = place + 1;
+        num_sorted_ = position + 1;
     }
 
     template <class Lists>
-    void look_up(const Lists& lists, int bits, std::span<position_t> places) {
+    void look_up(const Lists& lists, int bits, std::span<position_t> positions) {
         const std::size_t length = std::size_t{1} << bits;
         std::pmr::vector<std::uint64_t> occurs((length + 63) / 64, memory_);
-        raw_vector<position_t> place_of(length, memory_);
+        raw_vector<position_t> position_of(length, memory_);
         for (const auto& list : lists) {
             for (const Index index : list.indices)
                 occurs[static_cast<std::size_t>(index) / 64] |= std::uint64_t{1} << (index % 64);
@@ -129,14 +132,14 @@ class radix_rank {
             for (std::uint64_t rest = occurs[word]; rest != 0; rest &= rest - 1) {
                 const std::size_t index =
                     64 * word + static_cast<std::size_t>(std::countr_zero(rest));
-                place_of[index] = static_cast<position_t>(num_sorted_);
+                position_of[index] = static_cast<position_t>(num_sorted_);
                 sorted_[num_sorted_++] = static_cast<Index>(index);
             }
         }
         std::size_t number = 0;
         for (const auto& list : lists) {
             for (const Index index : list.indices)
-                places[number++] = place_of[static_cast<std::size_t>(index)];
+                positions[number++] = position_of[static_cast<std::size_t>(index)];
         }
     }
 

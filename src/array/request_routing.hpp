@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "crossdock/base/block_partition.hpp"
-#include "crossdock/route/route.hpp"
+#include "crossdock/block_partition.hpp"
+#include "crossdock/route.hpp"
 
 namespace crossdock {
 

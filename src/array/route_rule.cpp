@@ -1,4 +1,4 @@
-#include "crossdock/array/route_rule.hpp"
+#include "crossdock/detail/array/route_rule.hpp"
 
 namespace crossdock {
 

@@ -10,13 +10,13 @@ constexpr count_t max_message_bytes = count_t{1} << 30;
 
 class routed_transport final : public batch_transport {
   public:
-    routed_transport(const communicator& comm, const request_routing& way, int first_tag,
+    routed_transport(const communicator& comm, const request_routing& routing, int first_tag,
                      std::pmr::memory_resource* memory)
-        : way_(way),
+        : routing_(routing),
           first_tag_(first_tag),
           memory_(memory),
           arrivals_(memory),
-          mail_(comm, way.regions, max_message_bytes, arrivals_) {}
+          mail_(comm, routing.regions, max_message_bytes, arrivals_) {}
 
     std::vector<std::byte*> make_room(std::span<const count_t> bytes) override {
         std::vector<std::byte*> rooms;
@@ -29,22 +29,22 @@ class routed_transport final : public batch_transport {
     }
 
     std::vector<const std::byte*> exchange_requests(std::size_t stage) override {
-        const auto& [destinations, sources] = way_.stages[stage];
+        const auto& [destinations, sources] = routing_.stages[stage];
         const int tag = first_tag_ + static_cast<int>(stage);
         for (std::size_t d = 0; d < destinations.size(); ++d)
             mail_.send(std::move(written_[d]), destinations[d], tag);
         std::vector<const std::byte*> came(sources.size());
         for (std::size_t i = 0; i < sources.size(); ++i) {
             const auto message = mail_.wait_for_message(tag);
-            const auto place = std::lower_bound(sources.begin(), sources.end(), message.peer);
-            came[static_cast<std::size_t>(place - sources.begin())] = message.data;
+            const auto position = std::lower_bound(sources.begin(), sources.end(), message.peer);
+            came[static_cast<std::size_t>(position - sources.begin())] = message.data;
         }
         return came;
     }
 
     void start_replies(std::size_t stage, std::span<const count_t> bytes) override {
-        const auto& [destinations, sources] = way_.stages[stage];
-        const int tag = first_tag_ + static_cast<int>(way_.num_stages() + stage);
+        const auto& [destinations, sources] = routing_.stages[stage];
+        const int tag = first_tag_ + static_cast<int>(routing_.num_stages() + stage);
         replies_.assign(destinations.size(), nullptr);
         for (std::size_t d = 0; d < destinations.size(); ++d) {
             if (bytes[d] > 0)
@@ -67,7 +67,7 @@ class routed_transport final : public batch_transport {
     }
 
   private:
-    const request_routing& way_;
+    const request_routing& routing_;
     int first_tag_;
     std::pmr::memory_resource* memory_;
     byte_inbox arrivals_;
@@ -80,9 +80,10 @@ class routed_transport final : public batch_transport {
 }  // namespace
 
 std::unique_ptr<batch_transport> make_routed_transport(const communicator& comm,
-                                                       const request_routing& way, int first_tag,
+                                                       const request_routing& routing,
+                                                       int first_tag,
                                                        std::pmr::memory_resource* memory) {
-    return std::make_unique<routed_transport>(comm, way, first_tag, memory);
+    return std::make_unique<routed_transport>(comm, routing, first_tag, memory);
 }
 
 }  // namespace crossdock

@@ -1,7 +1,8 @@
-#include "crossdock/base/communicator_mpi.hpp"
+#include "crossdock/communicator.hpp"
 
 #include <array>
-#include <cstdlib>
+#include <cstdio>
+#include <mutex>
 #include <new>
 #include <thread>
 
@@ -27,6 +28,54 @@ MPI_Comm duplicate_of(MPI_Comm user) {
     return duplicate;
 }
 
+// The communicators of this process that are open, the oldest first. MPI_Finalize deletes attributes of
+// MPI_COMM_SELF before all else, while ranks can still communicate; and ranks of two communicators have made
+// them in the same order, as they could not have made them otherwise.
+class open_communicators {
+  public:
+    static open_communicators& of_process() {
+        static open_communicators all;
+        return all;
+    }
+
+    void add(communicator one) {
+        const std::scoped_lock lock(mutex_);
+        if (key_ == MPI_KEYVAL_INVALID) {
+            CROSSDOCK_MPI(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, close_all, &key_, nullptr));
+            CROSSDOCK_MPI(MPI_Comm_set_attr(MPI_COMM_SELF, key_, this));
+        }
+        all_.push_back(std::move(one));
+    }
+
+    void remove(MPI_Comm duplicate) {
+        const std::scoped_lock lock(mutex_);
+        std::erase_if(all_, [&](const communicator& one) { return one.get() == duplicate; });
+    }
+
+  private:
+    static int close_all(MPI_Comm, int, void* self, void*) {
+        auto& all = static_cast<open_communicators*>(self)->all_;
+        if constexpr (CROSSDOCK_ASSERT_LEVEL >= static_cast<int>(assert_level::communication)) {
+            if (!all.empty())
+                std::fprintf(stderr,
+                             "crossdock: MPI_Finalize closes %zu contexts of this process\n",
+                             all.size());
+        }
+        try {
+            while (!all.empty()) communicator(all.back()).close();
+        } catch (const mpi_error& failure) {
+            return failure.mpi_code();
+        } catch (...) {
+            return MPI_ERR_OTHER;
+        }
+        return MPI_SUCCESS;
+    }
+
+    std::mutex mutex_;
+    int key_ = MPI_KEYVAL_INVALID;
+    std::vector<communicator> all_;
+};
+
 auto no_work() { return std::make_shared<std::vector<background_work*>>(); }
 
 }  // namespace
@@ -35,7 +84,9 @@ mpi_error::mpi_error(int mpi_code, const char* call)
     : error(errc::mpi_failure, std::string(call) + ": " + mpi_text(mpi_code)),
       mpi_code_(mpi_code) {}
 
-communicator::communicator(MPI_Comm user) : communicator(duplicate_of(user), no_work()) {}
+communicator::communicator(MPI_Comm user) : communicator(duplicate_of(user), no_work()) {
+    open_communicators::of_process().add(*this);
+}
 
 communicator::communicator(MPI_Comm own, std::shared_ptr<std::vector<background_work*>> work)
     : state_(std::make_shared<state>()) {
@@ -106,18 +157,8 @@ void communicator::close() {
     if (!is_open()) return;
     for (const auto& kept : state_->resources) kept->close();
     state_->resources.clear();
+    open_communicators::of_process().remove(state_->duplicate);
     CROSSDOCK_MPI(MPI_Comm_free(&state_->duplicate));
-}
-
-std::string environment_of_first(const communicator& comm, const char* name) {
-    comm.wait_for_all();
-    std::array<char, 128> text{};
-    if (comm.rank() == 0) {
-        const char* const value = std::getenv(name);
-        if (value != nullptr) std::string_view(value).copy(text.data(), text.size() - 1);
-    }
-    CROSSDOCK_MPI(MPI_Bcast(text.data(), static_cast<int>(text.size()), MPI_CHAR, 0, comm.get()));
-    return text.data();
 }
 
 error current_error() {

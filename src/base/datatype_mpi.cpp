@@ -1,4 +1,4 @@
-#include "crossdock/base/datatype_mpi.hpp"
+#include "datatype_mpi.hpp"
 
 #include <vector>
 

@@ -1,4 +1,4 @@
-#include "crossdock/base/pooled_resource.hpp"
+#include "crossdock/detail/base/pooled_resource.hpp"
 
 #include <bit>
 

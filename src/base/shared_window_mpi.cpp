@@ -1,4 +1,4 @@
-#include "crossdock/base/shared_window_mpi.hpp"
+#include "shared_window_mpi.hpp"
 
 #include <fmt/format.h>
 #include <sys/statvfs.h>
@@ -8,7 +8,7 @@
 #include <limits>
 #include <memory>
 
-#include "crossdock/base/communicator_mpi.hpp"
+#include "crossdock/communicator.hpp"
 
 namespace crossdock {
 

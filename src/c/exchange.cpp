@@ -2,10 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
-#include <memory>
-#include <new>
-
 #include "handles.hpp"
 
 namespace crossdock::c {
@@ -65,34 +61,18 @@ void argument_checks::refuse(errc code, int mpi_class, const std::string& senten
 
 byte_inbox outgoing_values::exchange(const exchange_site& site) const {
     try {
-        return exchange_bytes(site.comm, site.regions, outbox_, site.options);
+        return exchange_bytes(site.where, site.where.topology(), outbox_, site.options);
     } catch (const error& fault) {
         // All ranks know a rank's fault by its code and sentence, that rank alone by its class.
         if (fault.rank() < 0) throw;
         int mpi_class = mpi_class_;
-        CROSSDOCK_MPI(MPI_Bcast(&mpi_class, 1, MPI_INT, fault.rank(), site.comm.get()));
+        CROSSDOCK_MPI(MPI_Bcast(&mpi_class, 1, MPI_INT, fault.rank(), site.where.comm().get()));
         if (mpi_class == MPI_SUCCESS) throw;
         throw argument_error(fault.code(), mpi_class, fault.what(), fault.rank());
     }
 }
 
 namespace {
-
-struct free_memory {
-    void operator()(void* memory) const { std::free(memory); }
-};
-
-template <class T>
-using c_array = std::unique_ptr<T[], free_memory>;
-
-/// Zeros that C can free; null if there are none.
-template <class T>
-c_array<T> zeros(count_t length) {
-    if (length == 0) return nullptr;
-    c_array<T> array(static_cast<T*>(std::calloc(static_cast<std::size_t>(length), sizeof(T))));
-    if (array == nullptr) throw std::bad_alloc();
-    return array;
-}
 
 /// Arrays of the library's for what comes, as `caller_arrays`.
 struct new_arrays {
@@ -141,25 +121,35 @@ struct new_arrays {
     }
 };
 
-exchange_options options_from(const crossdock_exchange_options* given) {
+exchange_options options_from(const crossdock_exchange_options& given, exchange_traffic* sent) {
     exchange_options options;
-    if (given == nullptr) return options;
-    if (given->algorithm != nullptr) options.algorithm = given->algorithm;
-    options.order = static_cast<message_order>(given->order);
-    if (given->num_sources != -1) options.num_sources = given->num_sources;
-    options.max_message_bytes = given->max_message_bytes;
-    if (given->max_forwarded_bytes != -1) options.max_forwarded_bytes = given->max_forwarded_bytes;
+    options.algorithm = text_or(given.algorithm, "auto");
+    options.order = static_cast<message_order>(given.order);
+    if (given.num_sources != -1) options.num_sources = given.num_sources;
+    options.max_message_bytes = given.max_message_bytes;
+    if (given.max_forwarded_bytes != -1) options.max_forwarded_bytes = given.max_forwarded_bytes;
+    options.sent = sent;
     return options;
 }
 
 template <class Target>
-crossdock_status exchange(const crossdock_communicator* comm, const crossdock_topology* topology,
+crossdock_status exchange(const crossdock_context* context,
                           const crossdock_exchange_options* options,
                           const sent_messages<int64_t>& sent, const Target& to) {
     return guarded([&] {
-        exchange_arrays(
-            {value_of(comm, "comm"), value_of(topology, "topology"), options_from(options)}, sent,
-            to);
+        const auto& where = value_of(context, "context");
+        crossdock_exchange_options given = CROSSDOCK_EXCHANGE_OPTIONS_INIT;
+        std::optional<error> fault;
+        try {
+            given = known_options(options, given);
+        } catch (...) {
+            fault = current_error();
+        }
+        exchange_traffic traffic;
+        exchange_arrays({where, options_from(given, &traffic), fault}, sent, to);
+        if (given.sent != nullptr)
+            *given.sent = {traffic.messages, traffic.message_bytes, traffic.inter_region_messages,
+                           traffic.inter_region_message_bytes};
     });
 }
 
@@ -171,20 +161,12 @@ int64_t number_at(const int64_t* number) { return number == nullptr ? 0 : *numbe
 
 using namespace crossdock::c;
 
-crossdock_status crossdock_exchange_options_init(crossdock_exchange_options* options) {
-    return guarded([&] {
-        require(options, "options");
-        *options = {nullptr, CROSSDOCK_BY_SOURCE, -1, 0, -1};
-    });
-}
-
-crossdock_status crossdock_alltoall_crs(const crossdock_communicator* comm,
-                                        const crossdock_topology* topology, int64_t send_nnz,
+crossdock_status crossdock_alltoall_crs(const crossdock_context* context, int64_t send_nnz,
                                         const int* dest, int64_t sendcount, MPI_Datatype sendtype,
                                         const void* sendvals, int64_t* recv_nnz, int* src,
                                         int64_t recvcount, MPI_Datatype recvtype, void* recvvals,
                                         const crossdock_exchange_options* options) {
-    return exchange(comm, topology, options,
+    return exchange(context, options,
                     {.num_messages = send_nnz,
                      .destinations = dest,
                      .count = sendcount,
@@ -199,12 +181,11 @@ crossdock_status crossdock_alltoall_crs(const crossdock_communicator* comm,
 }
 
 crossdock_status crossdock_alltoallv_crs(
-    const crossdock_communicator* comm, const crossdock_topology* topology, int64_t send_nnz,
-    int64_t send_size, const int* dest, const int64_t* sendcounts, const int64_t* sdispls,
-    MPI_Datatype sendtype, const void* sendvals, int64_t* recv_nnz, int64_t* recv_size, int* src,
-    int64_t* recvcounts, int64_t* rdispls, MPI_Datatype recvtype, void* recvvals,
-    const crossdock_exchange_options* options) {
-    return exchange(comm, topology, options,
+    const crossdock_context* context, int64_t send_nnz, int64_t send_size, const int* dest,
+    const int64_t* sendcounts, const int64_t* sdispls, MPI_Datatype sendtype, const void* sendvals,
+    int64_t* recv_nnz, int64_t* recv_size, int* src, int64_t* recvcounts, int64_t* rdispls,
+    MPI_Datatype recvtype, void* recvvals, const crossdock_exchange_options* options) {
+    return exchange(context, options,
                     {.num_messages = send_nnz,
                      .destinations = dest,
                      .num_values = send_size,
@@ -223,13 +204,12 @@ crossdock_status crossdock_alltoallv_crs(
                                            .values = recvvals});
 }
 
-crossdock_status crossdock_alltoall_crs_alloc(const crossdock_communicator* comm,
-                                              const crossdock_topology* topology, int64_t send_nnz,
+crossdock_status crossdock_alltoall_crs_alloc(const crossdock_context* context, int64_t send_nnz,
                                               const int* dest, int64_t sendcount,
                                               MPI_Datatype sendtype, const void* sendvals,
                                               int64_t* recv_nnz, int** src, void** recvvals,
                                               const crossdock_exchange_options* options) {
-    return exchange(comm, topology, options,
+    return exchange(context, options,
                     {.num_messages = send_nnz,
                      .destinations = dest,
                      .count = sendcount,
@@ -243,12 +223,11 @@ crossdock_status crossdock_alltoall_crs_alloc(const crossdock_communicator* comm
 }
 
 crossdock_status crossdock_alltoallv_crs_alloc(
-    const crossdock_communicator* comm, const crossdock_topology* topology, int64_t send_nnz,
-    int64_t send_size, const int* dest, const int64_t* sendcounts, const int64_t* sdispls,
-    MPI_Datatype sendtype, const void* sendvals, int64_t* recv_nnz, int64_t* recv_size, int** src,
-    int64_t** recvcounts, int64_t** rdispls, void** recvvals,
-    const crossdock_exchange_options* options) {
-    return exchange(comm, topology, options,
+    const crossdock_context* context, int64_t send_nnz, int64_t send_size, const int* dest,
+    const int64_t* sendcounts, const int64_t* sdispls, MPI_Datatype sendtype, const void* sendvals,
+    int64_t* recv_nnz, int64_t* recv_size, int** src, int64_t** recvcounts, int64_t** rdispls,
+    void** recvvals, const crossdock_exchange_options* options) {
+    return exchange(context, options,
                     {.num_messages = send_nnz,
                      .destinations = dest,
                      .num_values = send_size,

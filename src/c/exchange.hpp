@@ -10,7 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "crossdock/exchange/datatype_values_mpi.hpp"
+#include "../exchange/datatype_values_mpi.hpp"
+#include "crossdock/context.hpp"
 
 namespace crossdock::c {
 
@@ -62,9 +63,9 @@ class argument_checks {
 
 /// @brief Where and how ranks exchange.
 struct exchange_site {
-    const communicator& comm;
-    const topology& regions;
+    const context& where;
     exchange_options options;
+    std::optional<error> fault = std::nullopt;  ///< of this rank's options; all ranks hear of it
 };
 
 /// @brief The arguments that say what a rank sends; C's own numbers may be `int` or 64-bit.
@@ -259,19 +260,20 @@ void exchange_arrays(const exchange_site& site, const sent_messages<Count>& sent
     std::optional<datatype_packer> received;
     const std::optional<count_t> count = sent.count;
     const outgoing_values outgoing(count, [&](outgoing_values& outbox) {
-        const argument_checks check(site.comm.rank());
+        if (site.fault) throw error(*site.fault);
+        const argument_checks check(site.where.rank());
         check.require_order(site.options.order);
         to.check(check);
         const auto messages = addressed(check, sent);
-        const auto packer = check.packer(site.comm, sent.datatype, "sendtype");
-        received = check.packer(site.comm, to.datatype, "recvtype");
+        const auto packer = check.packer(site.where, sent.datatype, "sendtype");
+        received = check.packer(site.where, to.datatype, "recvtype");
         check.require_equal(packer.item_bytes(), received->item_bytes(), MPI_ERR_TYPE,
                             "bytes per value");
         if (count) check.require_equal(*count, *to.count, MPI_ERR_COUNT, "values per message");
         outbox.add(messages, sent.values, packer);
     });
     const auto inbox = outgoing.exchange(site);
-    to.take(site.comm, {inbox, *received});
+    to.take(site.where, {inbox, *received});
 }
 
 }  // namespace crossdock::c

@@ -2,17 +2,23 @@
 /// @brief What is behind the handles of the C interface, and how its functions begin and end.
 #pragma once
 
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "crossdock/crossdock.h"
-#include "crossdock/neighbor/neighbor.hpp"
-#include "crossdock/pattern/halo.hpp"
+#include "crossdock/halo.hpp"
+#include "crossdock/neighbor_exchange.hpp"
 
-struct crossdock_communicator {
-    crossdock::communicator value;
+struct crossdock_context {
+    crossdock::context value;
 };
 struct crossdock_topology {
     crossdock::topology value;
@@ -26,8 +32,8 @@ struct crossdock_halos {
 struct crossdock_plan {
     crossdock::plan value;
 };
-struct crossdock_neighbor {
-    crossdock::neighbor value;
+struct crossdock_neighbor_exchange {
+    crossdock::neighbor_exchange value;
 };
 
 namespace crossdock::c {
@@ -94,19 +100,72 @@ crossdock_status give_number(Number* result, Query&& query) noexcept {
 /// @brief Gives a text through `result`, to be freed with `crossdock_free`.
 void give_text(char** result, const std::string& text);
 
+struct free_memory {
+    void operator()(void* memory) const { std::free(memory); }
+};
+
+/// @brief An array that C frees with `crossdock_free`.
+template <class T>
+using c_array = std::unique_ptr<T[], free_memory>;
+
+/// @brief Zeros; null if there are none.
+template <class T>
+c_array<T> zeros(count_t length) {
+    if (length == 0) return nullptr;
+    c_array<T> array(static_cast<T*>(std::calloc(static_cast<std::size_t>(length), sizeof(T))));
+    if (array == nullptr) throw std::bad_alloc();
+    return array;
+}
+
+/// @brief A copy of values; null if there are none.
+template <class T>
+c_array<T> copied(const std::vector<T>& values) {
+    auto array = zeros<T>(static_cast<count_t>(values.size()));
+    std::copy(values.begin(), values.end(), array.get());
+    return array;
+}
+
 /// @brief Frees a handle.
 template <class Handle>
 crossdock_status release(Handle* handle) noexcept {
     return guarded([&] { delete handle; });
 }
 
-/// @brief The options, or an error on all ranks if any of them compiles with a null pointer or with options
-/// that are none.
-neighbor_options agree_on_arguments(const communicator& comm, const crossdock_topology* topology,
-                                    const crossdock_pattern* pattern, const char* route,
-                                    const crossdock_options* options, const void* result);
+/// @brief Throws where options of the caller's do not begin with a size, or have fields that say
+/// something and are not known.
+/// @param num_known  bytes that this library knows
+/// @return how many bytes are to be read
+/// @throws error(errc::invalid_argument)
+std::size_t checked_size(const void* options, std::size_t num_known);
 
-/// @brief The options, or the defaults.
-neighbor_options options_from(const crossdock_options* options);
+/// @brief The options of the caller, with the defaults where the caller knows fewer, or gives none.
+template <class Options>
+Options known_options(const Options* given, Options defaults) {
+    static_assert(std::is_trivially_copyable_v<Options>);
+    if (given != nullptr) std::memcpy(&defaults, given, checked_size(given, sizeof(Options)));
+    return defaults;
+}
+
+/// @brief A text of the caller's; `unset` if it is a null pointer.
+inline std::string text_or(const char* text, const char* unset) {
+    return text == nullptr ? unset : text;
+}
+
+/// @brief A number that stands for one of an enumeration of `count`.
+/// @param what  for the text: "there is no executor 3"
+/// @throws error(errc::invalid_argument)
+template <class Enumeration>
+Enumeration checked_enum(int number, int count, const char* what) {
+    if (number < 0 || number >= count)
+        throw error(errc::invalid_argument,
+                    std::string("there is no ") + what + " " + std::to_string(number));
+    return static_cast<Enumeration>(number);
+}
+
+inline crossdock_traffic to_c(const traffic& t) {
+    return {t.messages, t.items, t.inter_region_messages, t.inter_region_items};
+}
+
+neighbor_options options_from(const crossdock_neighbor_options* options);
 
 }  // namespace crossdock::c

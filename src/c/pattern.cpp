@@ -1,4 +1,4 @@
-#include "crossdock/pattern/pattern_mpi.hpp"
+#include "crossdock/make_pattern.hpp"
 #include "handles.hpp"
 
 using namespace crossdock::c;
@@ -32,7 +32,7 @@ crossdock_status crossdock_pattern_from_neighbor_alltoallv(
         const auto destinations = array(a.destinations, a.num_destinations, "destinations");
         const auto sources = array(a.sources, a.num_sources, "sources");
         const auto counts = counts_from(a);
-        give(result, crossdock::from_neighbor_alltoallv(
+        give(result, crossdock::pattern_from_neighbor_alltoallv(
                          rank, num_ranks,
                          {.destinations = destinations,
                           .send_counts = counts.send_counts,
@@ -50,16 +50,15 @@ crossdock_status crossdock_pattern_from_dist_graph(MPI_Comm graph,
     return guarded([&] {
         require(arguments, "arguments");
         require(result, "result");
-        give(result, crossdock::from_dist_graph(graph, counts_from(*arguments)));
+        give(result, crossdock::pattern_from_dist_graph(graph, counts_from(*arguments)));
     });
 }
 
-crossdock_status crossdock_pattern_from_needed(const crossdock_communicator* comm,
-                                               int64_t num_owned, const int64_t* owned,
-                                               int64_t num_needed, const int64_t* needed,
-                                               crossdock_pattern** result) {
+crossdock_status crossdock_pattern_from_needed(const crossdock_context* context, int64_t num_owned,
+                                               const int64_t* owned, int64_t num_needed,
+                                               const int64_t* needed, crossdock_pattern** result) {
     return guarded([&] {
-        const auto& ranks = value_of(comm, "comm");
+        const auto& ranks = value_of(context, "context").comm();
         std::span<const count_t> owned_indices;
         std::span<const count_t> needed_indices;
         on_all_or_none(ranks, [&] {
@@ -67,21 +66,21 @@ crossdock_status crossdock_pattern_from_needed(const crossdock_communicator* com
             needed_indices = array(needed, num_needed, "needed");
             require(result, "result");
         });
-        give(result, crossdock::from_needed(ranks, owned_indices, needed_indices));
+        give(result, crossdock::pattern_from_needed(ranks, owned_indices, needed_indices));
     });
 }
 
-crossdock_status crossdock_pattern_from_needed_range(const crossdock_communicator* comm,
+crossdock_status crossdock_pattern_from_needed_range(const crossdock_context* context,
                                                      int64_t first_owned, int64_t num_owned,
                                                      int64_t num_needed, const int64_t* needed,
                                                      crossdock_pattern** result) {
     return guarded([&] {
-        const auto& ranks = value_of(comm, "comm");
+        const auto& ranks = value_of(context, "context").comm();
         const auto indices = on_all_or_none(ranks, [&] {
             require(result, "result");
             return array(needed, num_needed, "needed");
         });
-        give(result, crossdock::from_needed(ranks, first_owned, num_owned, indices));
+        give(result, crossdock::pattern_from_needed(ranks, first_owned, num_owned, indices));
     });
 }
 

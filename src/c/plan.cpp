@@ -1,7 +1,7 @@
-#include "crossdock/neighbor/compile_mpi.hpp"
-#include "crossdock/plan/compile.hpp"
-#include "crossdock/plan/statistics.hpp"
-#include "crossdock/plan/verify.hpp"
+#include "../neighbor/compile_mpi.hpp"
+#include "crossdock/compile.hpp"
+#include "crossdock/plan_statistics.hpp"
+#include "crossdock/verify.hpp"
 #include "handles.hpp"
 
 using namespace crossdock::c;
@@ -39,21 +39,24 @@ crossdock_status crossdock_route_example(int index, const char** route) {
     });
 }
 
-crossdock_status crossdock_plan_compile(const crossdock_communicator* comm,
-                                        const crossdock_topology* topology,
-                                        const crossdock_pattern* pattern, const char* route,
-                                        const crossdock_options* options, crossdock_plan** result) {
+crossdock_status crossdock_plan_compile(const crossdock_context* context,
+                                        const crossdock_pattern* pattern,
+                                        const crossdock_neighbor_options* options,
+                                        crossdock_plan** result) {
     return guarded([&] {
-        const auto& ranks = value_of(comm, "comm");
-        const auto how = agree_on_arguments(ranks, topology, pattern, route, options, result);
-        give(result, crossdock::compile_mpi(ranks, topology->value, pattern->value, route,
-                                            {how.deduplicate}));
+        const auto& where = value_of(context, "context");
+        const auto how = crossdock::on_all_or_none(where.comm(), [&] {
+            require(pattern, "pattern");
+            require(result, "result");
+            return options_from(options);
+        });
+        give(result, crossdock::compile(where, pattern->value, how.route, {how.deduplicate}));
     });
 }
 
 crossdock_status crossdock_plan_compile_all(const crossdock_topology* topology,
                                             crossdock_pattern* const* patterns, const char* route,
-                                            const crossdock_options* options,
+                                            const crossdock_neighbor_options* options,
                                             crossdock_plan** plans) {
     return guarded([&] {
         const auto& regions = value_of(topology, "topology");
@@ -87,10 +90,6 @@ void require_same_ranks(const crossdock::topology& regions, const crossdock::pla
         throw error(errc::size_mismatch, "the topology has " + std::to_string(regions.num_ranks()) +
                                              " ranks, but the plan " +
                                              std::to_string(p.num_ranks()));
-}
-
-crossdock_traffic to_c(const crossdock::traffic& t) {
-    return {t.messages, t.items, t.inter_region_messages, t.inter_region_items};
 }
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -26,6 +27,22 @@ crossdock_status remember_error() noexcept {
 void require(const void* pointer, const char* what) {
     if (pointer == nullptr)
         throw error(errc::invalid_argument, std::string(what) + " is a null pointer");
+}
+
+std::size_t checked_size(const void* options, std::size_t num_known) {
+    constexpr std::size_t most = 4096;  // any more is memory that was never set
+    std::size_t size = 0;
+    std::memcpy(&size, options, sizeof size);
+    if (size < sizeof size || size > most)
+        throw error(errc::invalid_argument, "options say that they have " + std::to_string(size) +
+                                                " bytes; begin with their initialiser");
+    const auto* const bytes = static_cast<const std::byte*>(options);
+    if (size > num_known && std::any_of(bytes + num_known, bytes + size,
+                                        [](std::byte byte) { return byte != std::byte{0}; }))
+        throw error(errc::invalid_argument,
+                    "options have " + std::to_string(size) + " bytes, of which only " +
+                        std::to_string(num_known) + " are known; the others must be 0");
+    return std::min(size, num_known);
 }
 
 void give_text(char** result, const std::string& text) {

@@ -4,7 +4,7 @@
 #include <deque>
 #include <thread>
 
-#include "crossdock/stream/stream_core_mpi.hpp"
+#include "crossdock/detail/stream/stream_core_mpi.hpp"
 #include "handles.hpp"
 
 using crossdock::back_pressure;
@@ -26,7 +26,7 @@ struct item_calls {
     crossdock_stream_handler handler;
     void* user;
     crossdock_stream_key key;
-    crossdock_stream_combine combine;
+    crossdock_combine combine;
 };
 
 class calling_sink final : public crossdock::stream_sink {
@@ -73,8 +73,7 @@ struct crossdock_stream_port {
 
     void require_priorities() const {
         if (!has_priorities)
-            throw error(errc::invalid_argument,
-                        "an urgent item needs the option num_priorities = 2");
+            throw error(errc::invalid_argument, "an urgent item needs the option priorities = 2");
     }
 
     worker_id source(count_t item) const;
@@ -97,9 +96,9 @@ struct crossdock_stream_port {
 };
 
 struct crossdock_stream {
-    crossdock_stream(const crossdock::communicator& comm, const item_calls& calls,
+    crossdock_stream(const crossdock::context& where, const item_calls& calls,
                      const stream_options& options)
-        : sink(*this, calls), value(comm, channels(calls, options), sink, options) {
+        : sink(*this, calls), value(where, channels(calls, options), sink, options) {
         for (int w = 0; w < value.num_workers(); ++w) {
             ports.push_back({&value.worker(w), &sink.calls(), options.workers,
                              options.priorities == 2, options.with_source});
@@ -137,25 +136,19 @@ void calling_sink::handle(stream_worker& worker, const stream_arrivals& arrivals
                 id.rank);
 }
 
-back_pressure checked_pressure(int pressure) {
-    if (pressure < CROSSDOCK_PRESSURE_PROGRESS || pressure > CROSSDOCK_PRESSURE_FAIL)
-        throw error(errc::invalid_argument, fmt::format("there is no pressure {}", pressure));
-    return static_cast<back_pressure>(pressure);
-}
-
 stream_options options_from(const crossdock_stream_options& given) {
     stream_options options;
-    options.workers = given.num_workers;
+    options.workers = given.workers;
     if (given.scheme != nullptr)
         options.scheme = crossdock::stream_scheme_from_string(given.scheme);
     if (given.route != nullptr) options.route = given.route;
-    if (given.nodes != nullptr) options.nodes = given.nodes->value;
     options.buffer_items = given.buffer_items;
     options.max_buffers = given.max_buffers;
-    options.priorities = given.num_priorities;
+    options.priorities = given.priorities;
     options.flush_on_idle = given.flush_on_idle != 0;
     if (given.max_age_seconds != -1) options.max_age_seconds = given.max_age_seconds;
-    options.pressure = checked_pressure(given.pressure);
+    options.pressure = crossdock::c::checked_enum<back_pressure>(
+        given.pressure, CROSSDOCK_PRESSURE_FAIL + 1, "pressure");
     options.ordered = given.ordered != 0;
     options.with_source = given.with_source != 0;
     options.shared_memory = given.shared_memory != 0;
@@ -216,49 +209,27 @@ worker_id crossdock_stream_port::source(count_t item) const {
 
 using namespace crossdock::c;
 
-crossdock_status crossdock_stream_options_init(crossdock_stream_options* options) {
-    return guarded([&] {
-        require(options, "options");
-        const stream_options defaults;
-        *options = {.num_workers = defaults.workers,
-                    .scheme = nullptr,
-                    .route = nullptr,
-                    .nodes = nullptr,
-                    .buffer_items = defaults.buffer_items,
-                    .max_buffers = defaults.max_buffers,
-                    .num_priorities = defaults.priorities,
-                    .flush_on_idle = defaults.flush_on_idle,
-                    .max_age_seconds = -1,
-                    .pressure = static_cast<int>(defaults.pressure),
-                    .ordered = defaults.ordered,
-                    .with_source = defaults.with_source,
-                    .shared_memory = defaults.shared_memory,
-                    .progress_thread = defaults.progress_thread,
-                    .latency_sample_interval = defaults.latency_sample_interval,
-                    .key = nullptr,
-                    .combine = nullptr};
-    });
-}
-
-crossdock_status crossdock_stream_create(const crossdock_communicator* comm, size_t item_bytes,
+crossdock_status crossdock_stream_create(const crossdock_context* context, size_t item_bytes,
                                          crossdock_stream_handler handler, void* user,
                                          const crossdock_stream_options* options,
                                          crossdock_stream** result) {
     return guarded([&] {
-        const auto& ranks = value_of(comm, "comm");
-        const item_calls calls{item_bytes, handler, user, options ? options->key : nullptr,
-                               options ? options->combine : nullptr};
+        const auto& where = value_of(context, "context");
+        const auto given = crossdock::on_all_or_none(where.comm(), [&] {
+            return known_options<crossdock_stream_options>(options, CROSSDOCK_STREAM_OPTIONS_INIT);
+        });
+        const item_calls calls{item_bytes, handler, user, given.key, given.combine};
         const std::int64_t same = crossdock::agreement_hash(
             fmt::format("{} {}", item_bytes, calls.combine == nullptr ? "alone" : "combining"));
         const stream_options chosen = crossdock::on_all_or_none(
-            ranks,
+            where.comm(),
             [&] {
                 require(result, "result");
                 check_calls(calls);
-                return options == nullptr ? stream_options() : options_from(*options);
+                return options_from(given);
             },
             same, "item_bytes, or whether items combine,");
-        *result = new crossdock_stream(ranks, calls, chosen);
+        *result = new crossdock_stream(where, calls, chosen);
     });
 }
 
@@ -323,6 +294,21 @@ crossdock_status crossdock_stream_flush(crossdock_stream_port* port) {
     return guarded([&] {
         require(port, "port");
         port->worker->flush();
+    });
+}
+
+crossdock_status crossdock_stream_flush_to(crossdock_stream_port* port, int rank, int worker) {
+    return guarded([&] {
+        require(port, "port");
+        port->worker->flush({rank, worker});
+    });
+}
+
+crossdock_status crossdock_stream_set_buffer_items(crossdock_stream_port* port, int rank,
+                                                   int worker, int64_t num_items) {
+    return guarded([&] {
+        require(port, "port");
+        port->worker->set_buffer_items({rank, worker}, num_items);
     });
 }
 

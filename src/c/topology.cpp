@@ -1,58 +1,26 @@
-#include "crossdock/topology/discover_mpi.hpp"
+#include "crossdock/discover_topology.hpp"
 #include "handles.hpp"
 
 using namespace crossdock::c;
-using crossdock::errc;
-using crossdock::error;
 using crossdock::locality;
 using crossdock::on_all_or_none;
 
-crossdock_status crossdock_communicator_create(MPI_Comm user, crossdock_communicator** result) {
-    return guarded([&] {
-        crossdock::communicator comm(user);
-        try {
-            on_all_or_none(comm, [&] { require(result, "result"); });
-        } catch (...) {
-            comm.close();
-            throw;
-        }
-        give(result, std::move(comm));
-    });
-}
-
-crossdock_status crossdock_communicator_close(crossdock_communicator* comm) {
-    return guarded([&] {
-        if (comm != nullptr) comm->value.close();
-        delete comm;
-    });
-}
-
-namespace {
-
-locality checked_locality(int level) {
-    if (level < CROSSDOCK_NODE || level > CROSSDOCK_L3)
-        throw error(errc::invalid_argument, "there is no locality " + std::to_string(level));
-    return static_cast<locality>(level);
-}
-
-}  // namespace
-
-crossdock_status crossdock_topology_discover(const crossdock_communicator* comm, int level,
+crossdock_status crossdock_topology_discover(const crossdock_context* context, int level,
                                              crossdock_topology** result) {
     return guarded([&] {
-        const auto& ranks = value_of(comm, "comm");
+        const auto& ranks = value_of(context, "context").comm();
         const locality wanted = on_all_or_none(ranks, [&] {
             require(result, "result");
-            return checked_locality(level);
+            return checked_enum<locality>(level, CROSSDOCK_L3 + 1, "locality");
         });
         give(result, crossdock::discover_topology(ranks, wanted));
     });
 }
 
-crossdock_status crossdock_topology_gather(const crossdock_communicator* comm, int key,
+crossdock_status crossdock_topology_gather(const crossdock_context* context, int key,
                                            crossdock_topology** result) {
     return guarded([&] {
-        const auto& ranks = value_of(comm, "comm");
+        const auto& ranks = value_of(context, "context").comm();
         on_all_or_none(ranks, [&] { require(result, "result"); });
         give(result, crossdock::gather_topology(ranks, key));
     });

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 
-#include "crossdock/base/types.hpp"
+#include "crossdock/types.hpp"
 
 namespace crossdock {
 

@@ -1,8 +1,8 @@
-#include "crossdock/exchange/algorithm.hpp"
+#include "crossdock/exchange_algorithm.hpp"
 
 #include <algorithm>
 
-#include "crossdock/select/all_partners_cost.hpp"
+#include "crossdock/detail/select/all_partners_cost.hpp"
 #include "forwarder.hpp"
 
 namespace crossdock {

@@ -1,4 +1,4 @@
-#include "crossdock/exchange/byte_exchange_mpi.hpp"
+#include "crossdock/detail/exchange/byte_exchange_mpi.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "crossdock/exchange/checked_exchange_mpi.hpp"
+#include "checked_exchange_mpi.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "crossdock/exchange/datatype_values_mpi.hpp"
+#include "datatype_values_mpi.hpp"
 
 #include <algorithm>
 #include <limits>

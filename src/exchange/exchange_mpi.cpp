@@ -1,10 +1,10 @@
-#include "crossdock/exchange/exchange_mpi.hpp"
+#include "crossdock/sparse_exchange.hpp"
 
 #include <fmt/format.h>
 
 #include <limits>
 
-#include "crossdock/exchange/datatype_values_mpi.hpp"
+#include "datatype_values_mpi.hpp"
 
 namespace crossdock {
 
@@ -78,22 +78,21 @@ byte_outbox outbox_or_fault(const message_shape& shape, std::span<const std::byt
 
 // Exchanges the messages that `find_messages` returns.
 template <class FindMessages>
-received_datatype exchange_values(const communicator& comm, const topology& regions,
-                                  const void* values, MPI_Datatype datatype,
+received_datatype exchange_values(const context& where, const void* values, MPI_Datatype datatype,
                                   std::optional<count_t> count, const exchange_options& options,
                                   FindMessages&& find_messages) {
     std::optional<datatype_packer> packer;
     byte_outbox outbox{{}, {1, count}, std::nullopt};
     std::vector<std::byte> packed;
     try {
-        packer.emplace(comm.get(), datatype);
+        packer.emplace(where.comm().get(), datatype);
         outbox.shape.item_bytes = packer->item_bytes();
         bytes_of_values(0, packer->layout());  // throws if there is no memory for what comes
         add_values(outbox, packed, find_messages(), values, *packer);
     } catch (...) {
         outbox.fault = current_error();
     }
-    const auto inbox = exchange_bytes(comm, regions, outbox, options);
+    const auto inbox = exchange_bytes(where.comm(), where.topology(), outbox, options);
     const count_t item_bytes = packer->item_bytes();
     received_datatype result{
         exchange_detail::arrangement(inbox, static_cast<std::size_t>(item_bytes)), {}};
@@ -134,20 +133,18 @@ received_messages arrangement(const byte_inbox& inbox, std::size_t item_bytes) {
 
 }  // namespace exchange_detail
 
-received_datatype exchange(const communicator& comm, const topology& regions,
-                           const constant_datatype_messages& messages,
-                           const exchange_options& options) {
-    return exchange_values(comm, regions, messages.values, messages.datatype,
+received_datatype sparse_exchange(const context& where, const constant_datatype_messages& messages,
+                                  const exchange_options& options) {
+    return exchange_values(where, messages.values, messages.datatype,
                            std::max<count_t>(messages.count, 0), options,
                            [&] { return address(messages.destinations, messages.count); });
 }
 
-received_datatype exchange(const communicator& comm, const topology& regions,
-                           const variable_datatype_messages& messages,
-                           const exchange_options& options) {
-    return exchange_values(
-        comm, regions, messages.values, messages.datatype, std::nullopt, options,
-        [&] { return address(messages.destinations, messages.counts, messages.displacements); });
+received_datatype sparse_exchange(const context& where, const variable_datatype_messages& messages,
+                                  const exchange_options& options) {
+    return exchange_values(where, messages.values, messages.datatype, std::nullopt, options, [&] {
+        return address(messages.destinations, messages.counts, messages.displacements);
+    });
 }
 
 }  // namespace crossdock

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "crossdock/model/machine_mpi.hpp"
+#include "../base/environment_mpi.hpp"
+#include "../model/machine_mpi.hpp"
 #include "inside_route.hpp"
 
 namespace crossdock {
@@ -11,7 +12,9 @@ namespace {
 
 constexpr std::size_t most_kept_routes = 8;
 
+// Blocks in MPI; others may wait for what this rank forwards until they come here.
 bool do_all_share_memory(const communicator& comm) {
+    comm.wait_for_all();
     MPI_Comm node = MPI_COMM_NULL;
     rank_t num_ranks = 0;
     CROSSDOCK_MPI(
@@ -37,7 +40,7 @@ void find_partners(kept_route& one, RankOf&& rank_of) {
 
 exchange_state::exchange_state(const communicator& comm)
     : first_tag_(comm.reserve_tags(2 * exchange_tags::count)),
-      environment_choice_(environment_of_first(comm, "CROSSDOCK_EXCHANGE")),
+      environment_choice_(comm.resource<environment>().exchange()),
       all_share_memory_(do_all_share_memory(comm)),
       machine_(machine_of(comm)),
       window_(all_share_memory_) {}

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "crossdock/base/communicator_mpi.hpp"
-#include "crossdock/exchange/algorithm.hpp"
-#include "crossdock/route/route.hpp"
+#include "crossdock/communicator.hpp"
+#include "crossdock/exchange_algorithm.hpp"
+#include "crossdock/route.hpp"
 #include "put_window_mpi.hpp"
 
 namespace crossdock {

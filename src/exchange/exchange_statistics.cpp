@@ -1,4 +1,4 @@
-#include "crossdock/exchange/exchange_statistics.hpp"
+#include "crossdock/detail/exchange/exchange_statistics.hpp"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 
 #include "../route/members.hpp"
 #include "agreement.hpp"
-#include "crossdock/route/route.hpp"
+#include "crossdock/route.hpp"
 #include "forwarder.hpp"
 #include "inside_route.hpp"
 #include "message_check.hpp"

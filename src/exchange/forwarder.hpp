@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "agreement.hpp"
-#include "crossdock/base/pooled_resource.hpp"
-#include "crossdock/route/route.hpp"
+#include "crossdock/detail/base/pooled_resource.hpp"
+#include "crossdock/route.hpp"
 
 namespace crossdock {
 

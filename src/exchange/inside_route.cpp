@@ -1,6 +1,6 @@
 #include "inside_route.hpp"
 
-#include "crossdock/exchange/algorithm.hpp"
+#include "crossdock/exchange_algorithm.hpp"
 
 namespace crossdock {
 

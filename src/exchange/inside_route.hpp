@@ -4,8 +4,8 @@
 
 #include <memory>
 
-#include "crossdock/model/machine.hpp"
-#include "crossdock/route/route.hpp"
+#include "crossdock/machine.hpp"
+#include "crossdock/route.hpp"
 
 namespace crossdock {
 

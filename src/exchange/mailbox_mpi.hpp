@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "crossdock/exchange/byte_exchange_mpi.hpp"
+#include "crossdock/detail/exchange/byte_exchange_mpi.hpp"
 #include "forwarder.hpp"
 
 namespace crossdock {

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "crossdock/exchange/exchange_statistics.hpp"
+#include "crossdock/detail/exchange/exchange_statistics.hpp"
 
 namespace crossdock {
 

@@ -1,4 +1,4 @@
-#include "crossdock/exchange/peer_exchange_mpi.hpp"
+#include "peer_exchange_mpi.hpp"
 
 #include "exchange_state_mpi.hpp"
 #include "mailbox_mpi.hpp"

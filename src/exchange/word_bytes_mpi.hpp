@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "crossdock/exchange/byte_exchange_mpi.hpp"
+#include "crossdock/detail/exchange/byte_exchange_mpi.hpp"
 
 namespace crossdock {
 

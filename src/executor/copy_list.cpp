@@ -1,11 +1,12 @@
-#include "crossdock/executor/copy_list.hpp"
+#include "crossdock/detail/executor/copy_list.hpp"
 
 namespace crossdock {
 
 namespace {
 
-// Kinds of items: how to copy one, and whether a loop should ask for those that it reads next. That
-// pays for items of a cache line, and costs more than it saves for small ones that are in the cache.
+// Kinds of items: how to copy one, and whether a loop prefetches the items that it reads next.
+// Prefetching pays for items of a cache line or more. For small items in the cache it costs more
+// than it saves.
 template <std::size_t ItemBytes>
 struct fixed_item {
     static constexpr bool prefetches = ItemBytes >= 64;
@@ -14,7 +15,7 @@ struct fixed_item {
     static void copy(std::byte* to, const std::byte* from) { std::memcpy(to, from, ItemBytes); }
 };
 
-// A few words of 8 bytes: this loop is shorter than a call of memcpy.
+// A few words of 8 bytes. This loop is shorter than a call of memcpy.
 struct item_of_words {
     static constexpr bool prefetches = false;
     std::size_t item_bytes;
@@ -96,7 +97,7 @@ void index_list::search::find(count_t slot) const {
     begin_ = list_->begin_of(i);
 }
 
-// The steps of the open piece, which were constant, are so no longer.
+// The new index ends the constant steps of the open piece.
 void index_list::turn(count_t index, count_t step) {
     if (num_steady_ < min_steady && fits((num_steady_ - 1) * open_.step)) {
         open_.first_offset = static_cast<count_t>(offsets_.size());

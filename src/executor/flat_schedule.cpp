@@ -1,4 +1,4 @@
-#include "crossdock/executor/flat_schedule.hpp"
+#include "flat_schedule.hpp"
 
 #include <algorithm>
 
@@ -12,18 +12,20 @@ flat_schedule::index_run index_run_of(const index_piece& piece, count_t offset) 
 
 // Whether a task waits for other ranks of the domain.
 bool is_foreign(const shared_memory_schedule& work, const schedule_task& task) {
-    if (task.purpose == task_purpose::foreign_part) return true;
-    if (task.purpose == task_purpose::section && !work.readers.empty()) return true;
-    return std::any_of(
-        task.awaited.begin(), task.awaited.end(), [&](const section_reference& awaited) {
-            return awaited.buffer != work.here || awaited.section >= work.num_received_sections;
-        });
+    const auto purpose = task.target.purpose();
+    if (purpose == task_purpose::foreign_part) return true;
+    if (purpose == task_purpose::section && !work.readers.empty()) return true;
+    const section_number end_of_received(work.num_received_sections);
+    return std::any_of(task.awaited.begin(), task.awaited.end(),
+                       [&](const section_reference& awaited) {
+                           return awaited.buffer != work.here || awaited.section >= end_of_received;
+                       });
 }
 
 bool sends_alone(const shared_memory_schedule& work, const schedule_task& task) {
-    if (task.purpose != task_purpose::own_part) return false;
-    const auto& part = work.sends[static_cast<std::size_t>(task.number)];
-    return part.counter < 0 && !part.is_after_previous;
+    if (task.target.purpose() != task_purpose::own_part) return false;
+    const auto& part = work.sends[task.target.part()];
+    return part.counter == no_counter && !part.is_after_previous;
 }
 
 }  // namespace
@@ -33,12 +35,9 @@ flat_schedule::flat_schedule(const shared_memory_schedule& work) {
     steps.reserve(work.tasks.size());
     for (const auto& from : work.tasks) {
         auto& to = tasks.emplace_back();
-        to.purpose = from.purpose;
+        to.target = from.target;
         to.is_foreign = is_foreign(work, from);
         to.sends_alone = sends_alone(work, from);
-        to.to_buffer = from.to_buffer;
-        to.number = from.number;
-        to.sender = from.sender;
         to.first_step = checked_cast<int>(steps.size());
         for (const auto& one : from.steps) add(one);
         to.end_step = checked_cast<int>(steps.size());

@@ -1,8 +1,8 @@
-#include "crossdock/executor/node_memory_mpi.hpp"
+#include "node_memory_mpi.hpp"
 
 #include <algorithm>
 
-#include "crossdock/topology/discover_mpi.hpp"
+#include "crossdock/discover_topology.hpp"
 
 namespace crossdock {
 
@@ -22,8 +22,8 @@ memory_domain domain_of(const communicator& whole, const communicator& node) {
 node_memory::node_memory(const communicator& whole, communicator node)
     : comm_(std::move(node)), domain_(domain_of(whole, comm_)) {}
 
-std::vector<std::byte*> node_memory::share(std::size_t bytes,
-                                           const std::function<void(std::byte*)>& initialize) {
+index_vector<buffer_number, std::byte*> node_memory::share(
+    std::size_t bytes, const std::function<void(std::byte*)>& initialize) {
     bytes = (bytes + shared_window::alignment - 1) / shared_window::alignment *
             shared_window::alignment;
     struct slot {
@@ -53,16 +53,15 @@ std::vector<std::byte*> node_memory::share(std::size_t bytes,
         }
     }
     taken_.push_back(*own);
-    std::vector<std::byte*> buffers;
-    for (int number = 0; number < domain_.size(); ++number) {
-        const auto& [window, first] = slots[static_cast<std::size_t>(number)];
-        buffers.push_back(
-            address(number, static_cast<std::size_t>(window), static_cast<std::size_t>(first)));
+    index_vector<buffer_number, std::byte*> buffers;
+    for (const auto& [window, first] : slots) {
+        buffers.push_back(address(buffers.end_index(), static_cast<std::size_t>(window),
+                                  static_cast<std::size_t>(first)));
     }
     return buffers;
 }
 
-// The smallest range that suffices.
+// The smallest free range that suffices.
 std::optional<node_memory::range> node_memory::take(std::size_t bytes) {
     reuse_returned();
     auto best = free_.end();
@@ -100,7 +99,8 @@ void node_memory::reuse_returned() {
     });
 }
 
-// By more than is needed, so that windows are few; by that alone if there is not so much.
+// Adds a window that is larger than needed, so that windows are few. If there is not that much
+// memory, adds a window of just the size that is needed.
 void node_memory::grow_by(std::size_t own_bytes) {
     try {
         grow(own_bytes == 0 ? 0 : std::max({own_bytes, own_bytes_, least_window_bytes}));
@@ -134,10 +134,6 @@ void node_memory::close() {
     comm_.close();
 }
 
-node_memories::node_memories(const communicator& comm) {
-    environment_choice_ = environment_of_first(comm, "CROSSDOCK_EXECUTOR");
-}
-
 const std::shared_ptr<node_memory>& node_memories::of(const communicator& comm,
                                                       const std::optional<topology>& nodes) {
     for (const auto& known : entries_) {
@@ -159,7 +155,7 @@ const topology& node_memories::domains(const communicator& comm, const node_memo
                                 [&](const entry& e) { return e.memory.get() == &one; });
     if (!known.domains) {
         comm.wait_for_all();
-        known.domains = gather_topology(comm, one.domain().rank_at(0));
+        known.domains = gather_topology(comm, one.domain().rank_at(buffer_number(0)));
     }
     return *known.domains;
 }

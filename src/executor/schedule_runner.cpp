@@ -1,4 +1,4 @@
-#include "crossdock/executor/schedule_runner.hpp"
+#include "schedule_runner.hpp"
 
 #include <algorithm>
 #include <new>
@@ -12,7 +12,7 @@ std::size_t whole_lines(std::size_t bytes) {
            exchange_buffer::alignment;
 }
 
-// A rank for itself needs no second half: it begins no exchange before it has ended the last.
+// A domain of one rank needs no second half: nobody else reads what came in the last exchange.
 std::size_t num_halves_of(const shared_memory_schedule& work) {
     return work.num_buffers > 1 ? 2 : 1;
 }
@@ -43,7 +43,8 @@ exchange_buffer exchange_buffer::make(std::byte* memory, const shared_memory_sch
 }
 
 schedule_runner::schedule_runner(std::shared_ptr<const shared_memory_schedule> work,
-                                 std::vector<exchange_buffer> buffers, std::size_t item_bytes)
+                                 index_vector<buffer_number, exchange_buffer> buffers,
+                                 std::size_t item_bytes)
     : work_(std::move(work)),
       half_mask_(num_halves_of(*work_) - 1),
       item_bytes_(item_bytes),
@@ -57,20 +58,20 @@ schedule_runner::schedule_runner(std::shared_ptr<const shared_memory_schedule> w
     }
     all_.num_tasks = checked_cast<int>(program_.tasks.size());
     for (const auto& task : program_.tasks) {
-        if (task.purpose != task_purpose::output) ++all_.num_duties;
+        if (task.target.purpose() != task_purpose::output) ++all_.num_duties;
         if (task.is_foreign) ++all_.num_foreign;
     }
     for (const auto& part : program_.sends) {
-        if (part.counter >= 0) ++all_.num_counted;
+        if (part.counter != no_counter) ++all_.num_counted;
     }
     all_.num_unsent = checked_cast<int>(work_->sends.size());
-    all_.num_unreceived = checked_cast<int>(work_->num_section_receives);
+    all_.num_unreceived = work_->num_section_receives;
     all_.readers_are_finished = work_->readers.empty();
     all_.is_receivable = !work_->has_foreign_receivers;
     receives_for_others_ =
         !work_->readers.empty() ||
         std::any_of(work_->receives.begin(), work_->receives.end(), [&](const auto& part) {
-            return part.section >= 0 && part.buffer != work_->here;
+            return part.section != no_section && part.buffer != work_->here;
         });
 }
 
@@ -86,7 +87,7 @@ void schedule_runner::begin(const std::byte* input, std::byte* output, combine_f
 
 bool schedule_runner::readers_are_finished() {
     if (left_.readers_are_finished) return true;
-    for (const int reader : work_->readers) {
+    for (const buffer_number reader : work_->readers) {
         if (!is_finished(own_buffer().read(reader).load(std::memory_order_acquire))) return false;
     }
     return left_.readers_are_finished = true;
@@ -105,21 +106,19 @@ bool schedule_runner::may_receive() {
         return part.buffer == work_->here ||
                buffer(part.buffer).receivable().load(std::memory_order_acquire) >= epoch_;
     };
-    return std::all_of(
-        work_->receives.begin(),
-        work_->receives.begin() + static_cast<std::ptrdiff_t>(work_->num_section_receives),
-        is_receivable);
+    return std::all_of(work_->receives.begin(),
+                       work_->receives.begin() + work_->num_section_receives, is_receivable);
 }
 
-void schedule_runner::note_received(std::size_t part) {
+void schedule_runner::note_received(receive_number part) {
     const auto& received = work_->receives[part];
     buffer(received.buffer).section(received.section).store(epoch_, std::memory_order_release);
     --left_.num_unreceived;
 }
 
 void schedule_runner::note_all_received() {
-    for (int part = 0; part < all_.num_unreceived; ++part)
-        note_received(static_cast<std::size_t>(part));
+    for (receive_number part; part < receive_number(all_.num_unreceived); ++part)
+        note_received(part);
     left_.num_unreceived = 0;
 }
 
@@ -128,19 +127,22 @@ bool schedule_runner::can_run(const flat_schedule::task& task, int& next_awaited
         const auto& [owner, section] = program_.awaited[static_cast<std::size_t>(next_awaited)];
         if (buffer(owner).section(section).load(std::memory_order_acquire) < epoch_) return false;
     }
-    switch (task.purpose) {
-        case task_purpose::foreign_part:
-            return is_finished(buffer(task.to_buffer).finished().load(std::memory_order_acquire)) &&
-                   (task.sender < 0 ||
-                    is_finished(
-                        buffer(task.to_buffer).read(task.sender).load(std::memory_order_acquire)));
+    const task_target& target = task.target;
+    switch (target.purpose()) {
+        case task_purpose::foreign_part: {
+            const exchange_buffer& to = buffer(target.buffer());
+            return is_finished(to.finished().load(std::memory_order_acquire)) &&
+                   (target.sender() == no_buffer ||
+                    is_finished(to.read(target.sender()).load(std::memory_order_acquire)));
+        }
         case task_purpose::section: return readers_are_finished();
         default: return true;
     }
 }
 
 void schedule_runner::run(const flat_schedule::task& task) const {
-    std::byte* const to = task.to_buffer == no_buffer ? output_ : slots(task.to_buffer, half());
+    const buffer_number to_buffer = task.target.buffer();
+    std::byte* const to = to_buffer == no_buffer ? output_ : slots(to_buffer, half());
     for (int i = task.first_step; i < task.end_step; ++i) {
         const auto& step = program_.steps[static_cast<std::size_t>(i)];
         const std::byte* const from =
@@ -158,52 +160,53 @@ void schedule_runner::run(const flat_schedule::task& task) const {
 void schedule_runner::complete(const flat_schedule::task& task, sender& to) {
     --left_.num_tasks;
     if (task.is_foreign) --left_.num_foreign;
-    if (task.purpose != task_purpose::output) --left_.num_duties;
-    switch (task.purpose) {
+    const task_target& target = task.target;
+    if (target.purpose() != task_purpose::output) --left_.num_duties;
+    switch (target.purpose()) {
         case task_purpose::output: break;
         case task_purpose::section:
-            own_buffer().section(task.number).store(epoch_, std::memory_order_release);
+            own_buffer().section(target.section()).store(epoch_, std::memory_order_release);
             break;
         case task_purpose::foreign_part:
-            buffer(task.to_buffer)
-                .counter(task.number, half())
+            buffer(target.buffer())
+                .counter(target.counter(), half())
                 .fetch_add(1, std::memory_order_release);
             break;
         case task_purpose::own_part: {
-            const auto part = static_cast<std::size_t>(task.number);
+            const send_number part = target.part();
             if (task.sends_alone) return send_part(part, to);
             parts_[part] |= is_contributed;
-            const int counter = program_.sends[part].counter;
-            if (counter >= 0)
+            const counter_number counter = program_.sends[part].counter;
+            if (counter != no_counter)
                 own_buffer().counter(counter, half()).fetch_add(1, std::memory_order_release);
             send_if_filled(part, to);
         }
     }
 }
 
-bool schedule_runner::is_filled(std::size_t part) const {
+bool schedule_runner::is_filled(send_number part) const {
     const auto& sent = program_.sends[part];
-    if (sent.counter < 0) return has(is_contributed, part) || sent.num_contributors == 0;
+    if (sent.counter == no_counter) return has(is_contributed, part) || sent.num_contributors == 0;
     const std::uint64_t uses_of_half = (epoch_ + 1) / 2;
     return buffer(sent.buffer).counter(sent.counter, half()).load(std::memory_order_acquire) ==
            uses_of_half * static_cast<std::uint64_t>(sent.num_contributors);
 }
 
-void schedule_runner::send_if_filled(std::size_t part, sender& to) {
+void schedule_runner::send_if_filled(send_number part, sender& to) {
     if (has(is_sent, part) || !is_filled(part)) return;
     const auto& sent = program_.sends[part];
     if (sent.is_after_previous && !has(is_sent, part - 1)) return;
-    if (sent.counter >= 0) --left_.num_counted;
+    if (sent.counter != no_counter) --left_.num_counted;
     send_part(part, to);
 }
 
-void schedule_runner::send_part(std::size_t part, sender& to) {
+void schedule_runner::send_part(send_number part, sender& to) {
     parts_[part] |= is_sent;
     --left_.num_unsent;
     to.send(part);
 }
 
-// Runs a task, unless it has to wait.
+// Runs a task unless it has to wait; true if it has run.
 bool schedule_runner::has_run(pending_task& pending, sender& to) {
     const auto& task = program_.tasks[static_cast<std::size_t>(pending.number)];
     if (!can_run(task, pending.next_awaited)) return false;
@@ -219,11 +222,11 @@ void schedule_runner::advance(sender& to) {
     } else {
         look_at_all(to);
     }
-    for (std::size_t part = 0; left_.num_unsent > 0 && part < parts_.size(); ++part)
+    for (send_number part; left_.num_unsent > 0 && part < parts_.end_index(); ++part)
         send_if_filled(part, to);
 }
 
-// Runs the tasks that need not wait, and notes the others.
+// Runs the tasks that need not wait, and notes the others as pending.
 void schedule_runner::look_at_all(sender& to) {
     has_looked_ = true;
     for (int number = 0; number < static_cast<int>(program_.tasks.size()); ++number) {
@@ -244,14 +247,14 @@ void schedule_runner::look_at_pending(sender& to) {
 void schedule_runner::end() {
     if (combine_) combine_ = nullptr;  // it may hold what the user wants back
     if (buffers_.size() == 1) return;  // nobody else looks
-    for (const int owner : work_->owners)
+    for (const buffer_number owner : work_->owners)
         buffer(owner).read(work_->here).store(epoch_, std::memory_order_release);
     own_buffer().finished().store(epoch_, std::memory_order_release);
 }
 
 std::function<bool()> schedule_runner::read_check() const {
     return [own = own_buffer(), readers = work_->readers, last = epoch_] {
-        return std::all_of(readers.begin(), readers.end(), [&](int reader) {
+        return std::all_of(readers.begin(), readers.end(), [&](buffer_number reader) {
             return own.read(reader).load(std::memory_order_acquire) >= last;
         });
     };

@@ -1,4 +1,4 @@
-#include "crossdock/executor/stripe_rule.hpp"
+#include "stripe_rule.hpp"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "crossdock/executor/task_graph.hpp"
+#include "task_graph.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -7,7 +7,7 @@ namespace crossdock {
 
 namespace {
 
-// Adds messages and what fills them, and finds out which need no copy.
+// Collects messages and the tasks that fill them, and finds the messages that need no copy.
 class task_graph_builder {
   public:
     task_graph_builder(const plan& p, const memory_domain& domain, const stripe_rule* stripes)
@@ -31,7 +31,7 @@ class task_graph_builder {
 
     graph_task& fill(std::size_t i) { return result_.fills[i]; }
 
-    // Behind the last item of an incoming message.
+    // The arrived item after the last one of an incoming message.
     count_t end_of(std::size_t message) const {
         const auto& m = result_.incoming[message];
         return m.first_item + m.num_items;
@@ -43,8 +43,8 @@ class task_graph_builder {
         if (task.num_copies() > 0) result_.outputs.push_back(std::move(task));
     }
 
-    // What is copied from message m to the output. If that is all of the message, to one run, and
-    // nothing else reads the message, then it is received there.
+    // Adds the task that copies items of message m to the output. The message is received in the
+    // output if the task copies all of it to one run, and nothing else reads it.
     void add_delivery(std::size_t m, graph_task task) {
         auto& message = result_.incoming[m];
         const auto& list = task.copy_arrived;
@@ -66,7 +66,7 @@ class task_graph_builder {
         return stripes_ ? stripes_->num_stripes(source, destination, num_items) : 1;
     }
 
-    // Others read and write what is shared or split.
+    // Other ranks read or write messages that are shared or split.
     static bool may_be_in_place(const graph_message& message) {
         return !message.is_shared && message.num_stripes == 1;
     }
@@ -170,7 +170,7 @@ task_graph reverse_task_graph(const plan& p, const memory_domain& domain,
         }
     }
 
-    // A position that was received departs from the slot it arrived at; own items are the output.
+    // In reverse, a received position is a departing item, and an own item is an output.
     graph_task output;
     std::vector<bool> has_value(static_cast<std::size_t>(p.num_positions()));
     const auto list_for = [&](count_t position, copy_list graph_task::*copies,

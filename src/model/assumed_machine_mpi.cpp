@@ -1,4 +1,4 @@
-#include "crossdock/model/assumed_machine_mpi.hpp"
+#include "assumed_machine_mpi.hpp"
 
 #include "host_cores_mpi.hpp"
 
@@ -10,6 +10,7 @@ constexpr const char* shared_cores_name = "shared_cores";
 
 struct assumption final : communicator_resource {
     explicit assumption(const communicator& comm) : value(default_machine()) {
+        comm.wait_for_all();  // counting blocks in MPI
         const int num_cores = count_shared_cores(comm);
         if (num_cores == 0) return;
         value = load_machine(shared_cores_name);

@@ -1,4 +1,4 @@
-#include "crossdock/model/calibrate_mpi.hpp"
+#include "calibrate_mpi.hpp"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 #include <set>
 #include <thread>
 
-#include "crossdock/base/shared_window_mpi.hpp"
+#include "../base/shared_window_mpi.hpp"
 #include "host_cores_mpi.hpp"
 #include "measuring_mpi.hpp"
 

@@ -1,4 +1,4 @@
-#include "crossdock/model/calibration.hpp"
+#include "calibration.hpp"
 
 #include <fmt/format.h>
 

@@ -1,10 +1,10 @@
-#include "crossdock/model/fit.hpp"
+#include "fit.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "crossdock/base/error.hpp"
+#include "crossdock/error.hpp"
 
 namespace crossdock {
 

@@ -2,7 +2,7 @@
 /// @brief How many cores the ranks of a run have.
 #pragma once
 
-#include "crossdock/base/communicator_mpi.hpp"
+#include "crossdock/communicator.hpp"
 
 namespace crossdock {
 

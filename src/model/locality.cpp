@@ -1,4 +1,4 @@
-#include "crossdock/model/locality.hpp"
+#include "crossdock/detail/model/locality.hpp"
 
 #include <fmt/format.h>
 

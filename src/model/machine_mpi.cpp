@@ -1,9 +1,9 @@
-#include "crossdock/model/machine_mpi.hpp"
+#include "machine_mpi.hpp"
 
-#include <cstdlib>
 #include <string>
 
-#include "crossdock/model/assumed_machine_mpi.hpp"
+#include "../base/environment_mpi.hpp"
+#include "assumed_machine_mpi.hpp"
 
 namespace crossdock {
 
@@ -11,34 +11,33 @@ namespace {
 
 constexpr const char* variable = "CROSSDOCK_MACHINE";
 
-// The text of rank 0's machine; empty if it names none.
-std::string text_of_first(const communicator& comm) {
-    auto text = on_all_or_none(comm, [&]() -> std::string {
-        const char* const name = comm.rank() == 0 ? std::getenv(variable) : nullptr;
-        if (name == nullptr || *name == '\0') return "";
+struct known_machine final : communicator_resource {
+    explicit known_machine(const communicator& comm)
+        : value(find(comm, comm.resource<environment>().machine())) {}
+
+    static machine find(const communicator& comm, const std::string& name) {
+        if (name.empty()) return assumed_machine(comm);
         try {
-            return to_json(load_machine(name));
+            return load_machine_of_first(comm, name);
         } catch (const error& fault) {
             throw error(fault.code(), std::string(variable) + ": " + fault.what(), fault.rank());
         }
-    });
-    int length = static_cast<int>(text.size());
-    CROSSDOCK_MPI(MPI_Bcast(&length, 1, MPI_INT, 0, comm.get()));
-    text.resize(static_cast<std::size_t>(length));
-    CROSSDOCK_MPI(MPI_Bcast(text.data(), length, MPI_CHAR, 0, comm.get()));
-    return text;
-}
-
-struct known_machine final : communicator_resource {
-    explicit known_machine(const communicator& comm) {
-        const auto text = text_of_first(comm);
-        value = text.empty() ? assumed_machine(comm) : machine_from_json(text);
     }
 
     machine value;
 };
 
 }  // namespace
+
+machine load_machine_of_first(const communicator& comm, const std::string& name) {
+    auto text = on_all_or_none(
+        comm, [&] { return comm.rank() == 0 ? to_json(load_machine(name)) : std::string(); });
+    int length = static_cast<int>(text.size());
+    CROSSDOCK_MPI(MPI_Bcast(&length, 1, MPI_INT, 0, comm.get()));
+    text.resize(static_cast<std::size_t>(length));
+    CROSSDOCK_MPI(MPI_Bcast(text.data(), length, MPI_CHAR, 0, comm.get()));
+    return machine_from_json(text);
+}
 
 const machine& machine_of(const communicator& comm) { return comm.resource<known_machine>().value; }
 

@@ -3,7 +3,7 @@
 #include <chrono>
 #include <thread>
 
-#include "crossdock/model/fit.hpp"
+#include "fit.hpp"
 
 namespace crossdock {
 

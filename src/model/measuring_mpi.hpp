@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-#include "crossdock/base/communicator_mpi.hpp"
+#include "crossdock/communicator.hpp"
 
 namespace crossdock {
 

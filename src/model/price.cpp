@@ -1,4 +1,4 @@
-#include "crossdock/model/price.hpp"
+#include "crossdock/price.hpp"
 
 #include <fmt/format.h>
 

@@ -1,10 +1,9 @@
 #include "crossdock/mpix.h"
 
-#include <memory>
+#include <utility>
 
 #include "../c/exchange.hpp"
 #include "../c/handles.hpp"
-#include "crossdock/topology/discover_mpi.hpp"
 
 using namespace crossdock::c;
 using crossdock::communicator;
@@ -15,8 +14,7 @@ using crossdock::on_all_or_none;
 using crossdock::topology;
 
 struct MPIX_Comm {
-    communicator ranks;
-    topology regions;
+    crossdock::context where;
 };
 
 struct MPIX_Info {
@@ -69,8 +67,7 @@ int exchange(MPIX_Comm* xcomm, const MPIX_Info* xinfo, const sent_messages<int>&
              const caller_arrays<int>& to) {
     return returned([&] {
         require(xcomm, "xcomm");
-        exchange_arrays({xcomm->ranks, xcomm->regions, xinfo ? xinfo->options : exchange_options{}},
-                        sent, to);
+        exchange_arrays({xcomm->where, xinfo ? xinfo->options : exchange_options{}}, sent, to);
     });
 }
 
@@ -81,9 +78,7 @@ int MPIX_Comm_init(MPIX_Comm** xcomm, MPI_Comm comm) {
         communicator ranks(comm);
         try {
             on_all_or_none(ranks, [&] { require(xcomm, "xcomm"); });
-            auto made =
-                std::make_unique<MPIX_Comm>(MPIX_Comm{ranks, crossdock::discover_topology(ranks)});
-            *xcomm = made.release();
+            *xcomm = new MPIX_Comm{crossdock::context(ranks, crossdock::context_options{})};
         } catch (...) {
             ranks.close();
             throw;
@@ -95,14 +90,15 @@ int MPIX_Comm_topology(MPIX_Comm* xcomm, const char* text) {
     return returned([&] {
         require(xcomm, "xcomm");
         require(text, "text");
-        xcomm->regions = topology::from_string(text, xcomm->ranks.num_ranks());
+        auto regions = topology::from_string(text, xcomm->where.num_ranks());
+        xcomm->where = xcomm->where.with_topology(std::move(regions));
     });
 }
 
 int MPIX_Comm_free(MPIX_Comm** xcomm) {
     return returned([&] {
         if (xcomm == nullptr || *xcomm == nullptr) return;
-        (*xcomm)->ranks.close();
+        (*xcomm)->where.close();
         delete *xcomm;
         *xcomm = nullptr;
     });

@@ -1,12 +1,13 @@
-#include "crossdock/neighbor/automatic_route.hpp"
+#include "automatic_route.hpp"
 
 #include <fmt/format.h>
 
-#include "crossdock/exchange/checked_exchange_mpi.hpp"
-#include "crossdock/executor/node_memory_mpi.hpp"
-#include "crossdock/model/machine_mpi.hpp"
-#include "crossdock/select/choose_mpi.hpp"
-#include "crossdock/topology/discover_mpi.hpp"
+#include "../base/environment_mpi.hpp"
+#include "../exchange/checked_exchange_mpi.hpp"
+#include "../executor/executor_mpi.hpp"
+#include "../model/machine_mpi.hpp"
+#include "../select/choose_mpi.hpp"
+#include "crossdock/discover_topology.hpp"
 
 namespace crossdock {
 
@@ -31,10 +32,12 @@ class surroundings final : public communicator_resource {
     explicit surroundings(const communicator&) {}
 
     // Collective; `also_equal` is of all arguments. Which ranks come here depends on their own: where they
-    // differ, others are in `choose_route_mpi`, and fail in the same exchange.
-    void find_out(const communicator& comm, const topology& regions, const pattern& p,
-                  bool with_machine, std::int64_t also_equal) {
+    // differ, others are in `choose_route`, and fail in the same exchange.
+    void find_out(const context& where, const pattern& p, std::int64_t also_equal) {
+        const bool with_machine = !where.has_own_machine();
         if (nodes_ && (has_machine_ || !with_machine)) return;
+        const auto& comm = where.comm();
+        const auto& regions = where.topology();
         std::optional<error> fault;
         try {
             check_sizes(comm, regions, p);
@@ -48,20 +51,14 @@ class surroundings final : public communicator_resource {
         if (with_machine) machine_of(comm);
         has_machine_ = has_machine_ || with_machine;
         if (nodes_) return;
-        executor_ = comm.resource<node_memories>().environment_choice();
         comm.wait_for_all();
-        route_ = environment_of_first(comm, route_variable);
-        check_environment(route_, regions);
+        check_environment(comm.resource<environment>().route(), regions);
         nodes_ = discover_topology(comm);
     }
 
-    const std::string& route() const noexcept { return route_; }
-    const std::string& executor() const noexcept { return executor_; }
     const topology& nodes() const { return *nodes_; }
 
   private:
-    std::string route_;     // what the environment says, if anything
-    std::string executor_;  // the same
     std::optional<topology> nodes_;
     bool has_machine_ = false;
 };
@@ -72,12 +69,12 @@ rank_layout layout_of(const topology& regions, const topology& nodes) {
                                                     : rank_layout(regions);
 }
 
-bool shares_memory(const surroundings& known, const topology& nodes,
+bool shares_memory(const environment& known, const topology& nodes,
                    const neighbor_options& options) {
-    auto kind = options.executor;
-    if (kind == executor_kind::automatic && !known.executor().empty())
-        kind = parse_executor(known.executor());
-    return kind != executor_kind::persistent && nodes.num_regions() < nodes.num_ranks();
+    auto name = options.executor;
+    if (name == automatic_executor && !known.executor().empty()) name = known.executor();
+    return find_executor(name).memory != memory_use::none &&
+           nodes.num_regions() < nodes.num_ranks();
 }
 
 }  // namespace
@@ -86,21 +83,21 @@ bool is_automatic(std::string_view route) noexcept {
     return route == automatic_route || route == measured_route;
 }
 
-resolved_route resolve_route(const communicator& comm, const topology& regions, const pattern& p,
-                             std::string_view route, const neighbor_options& options,
-                             std::int64_t also_equal) {
-    if (!is_automatic(route)) return {std::string(route)};
-    auto& known = comm.resource<surroundings>();
-    known.find_out(comm, regions, p, options.machine == nullptr, also_equal);
-    if (route == automatic_route && !known.route().empty()) route = known.route();
-    if (!is_automatic(route)) return {std::string(route)};
-    const auto& nodes = options.nodes ? *options.nodes : known.nodes();
+resolved_route resolve_route(const context& where, const pattern& p,
+                             const neighbor_options& options, std::int64_t also_equal) {
+    const auto& known = where.comm().resource<environment>();
+    if (!is_automatic(options.route) && known.forced_route().empty()) return {options.route};
+    auto& around = where.comm().resource<surroundings>();
+    around.find_out(where, p, also_equal);
+    const auto route = asked_route(where, options.route);
+    if (!is_automatic(route)) return {route};
+    const auto& nodes = where.nodes() ? *where.nodes() : around.nodes();
     estimate_options how;
     how.travel.item_bytes = static_cast<count_t>(options.item_bytes);
     how.travel.shares_memory = shares_memory(known, nodes, options);
     how.deduplicate = options.deduplicate;
-    auto choice = choose_route_mpi(comm, layout_of(regions, nodes), p,
-                                   options.machine ? *options.machine : machine_of(comm), how);
+    auto choice =
+        choose_route(where.comm(), layout_of(where.topology(), nodes), p, where.machine(), how);
     return {choice.route(), std::move(choice), route == measured_route};
 }
 

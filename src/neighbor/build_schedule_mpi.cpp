@@ -1,8 +1,8 @@
-#include "crossdock/neighbor/build_schedule_mpi.hpp"
+#include "build_schedule_mpi.hpp"
 
-#include "crossdock/exchange/byte_exchange_mpi.hpp"
-#include "crossdock/exchange/peer_exchange_mpi.hpp"
-#include "crossdock/executor/shared_memory_schedule_builder.hpp"
+#include "../exchange/peer_exchange_mpi.hpp"
+#include "../executor/shared_memory_schedule_builder.hpp"
+#include "crossdock/detail/exchange/byte_exchange_mpi.hpp"
 
 namespace crossdock {
 

@@ -1,12 +1,13 @@
-#include "crossdock/neighbor/compile_mpi.hpp"
+#include "compile_mpi.hpp"
 
 #include <fmt/format.h>
 
 #include <optional>
 
-#include "crossdock/exchange/checked_exchange_mpi.hpp"
-#include "crossdock/exchange/peer_exchange_mpi.hpp"
-#include "crossdock/neighbor/automatic_route.hpp"
+#include "../base/environment_mpi.hpp"
+#include "../exchange/checked_exchange_mpi.hpp"
+#include "../exchange/peer_exchange_mpi.hpp"
+#include "automatic_route.hpp"
 #include "planning.hpp"
 
 namespace crossdock {
@@ -64,10 +65,12 @@ void run_other_rounds(const communicator& comm, const topology& regions, const r
     }
 }
 
-compilation compile_over_mpi(const communicator& comm, const topology& regions, const pattern& p,
-                             std::string_view asked_route, const compile_options& options,
-                             std::int64_t also_equal, bool keeps_peers) {
-    const auto route_name = resolve_automatic(comm, regions, p, asked_route, options, also_equal);
+compilation compile_over_mpi(const context& where, const pattern& p, std::string_view asked_route,
+                             const compile_options& options, std::int64_t also_equal,
+                             bool keeps_peers) {
+    const auto& comm = where.comm();
+    const auto& regions = where.topology();
+    const auto route_name = resolve_automatic(where, p, asked_route, options, also_equal);
     compilation result;
     std::optional<plan_compiler> compiler;
     std::vector<word_message> headers;
@@ -93,25 +96,26 @@ compilation compile_over_mpi(const communicator& comm, const topology& regions, 
 
 }  // namespace
 
-std::string resolve_automatic(const communicator& comm, const topology& regions, const pattern& p,
-                              std::string_view route_name, const compile_options& options,
-                              std::int64_t also_equal) {
+std::string resolve_automatic(const context& where, const pattern& p, std::string_view route_name,
+                              const compile_options& options, std::int64_t also_equal) {
+    // Ranks may be given different routes: what is first found out about a communicator all find out now.
+    where.comm().resource<environment>();
     if (route_name != automatic_route) return std::string(route_name);
     neighbor_options how;
+    how.route = route_name;
     how.deduplicate = options.deduplicate;
-    return resolve_route(comm, regions, p, route_name, how, also_equal).name;
+    return resolve_route(where, p, how, also_equal).name;
 }
 
-compilation compile_and_keep_peers(const communicator& comm, const topology& regions,
-                                   const pattern& p, std::string_view route_name,
-                                   const compile_options& options, std::int64_t also_equal) {
-    return compile_over_mpi(comm, regions, p, route_name, options, also_equal, true);
+compilation compile_and_keep_peers(const context& where, const pattern& p,
+                                   std::string_view route_name, const compile_options& options,
+                                   std::int64_t also_equal) {
+    return compile_over_mpi(where, p, route_name, options, also_equal, true);
 }
 
-plan compile_mpi(const communicator& comm, const topology& regions, const pattern& p,
-                 std::string_view route_name, const compile_options& options,
-                 std::int64_t also_equal) {
-    auto result = compile_over_mpi(comm, regions, p, route_name, options, also_equal, false);
+plan compile(const context& where, const pattern& p, std::string_view route_name,
+             const compile_options& options, std::int64_t also_equal) {
+    auto result = compile_over_mpi(where, p, route_name, options, also_equal, false);
     return std::move(*result.compiled);
 }
 

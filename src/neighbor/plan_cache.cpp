@@ -1,10 +1,11 @@
-#include "crossdock/neighbor/plan_cache.hpp"
+#include "crossdock/plan_cache.hpp"
 
 #include <bit>
 
-#include "crossdock/exchange/checked_exchange_mpi.hpp"
-#include "crossdock/neighbor/compile_mpi.hpp"
-#include "crossdock/select/route_choice.hpp"
+#include "../base/environment_mpi.hpp"
+#include "../exchange/checked_exchange_mpi.hpp"
+#include "compile_mpi.hpp"
+#include "crossdock/route_choice.hpp"
 #include "planning.hpp"
 
 namespace crossdock {
@@ -37,20 +38,22 @@ std::uint64_t common_bits(const communicator& comm, std::uint64_t bits) {
 plan_cache::plan_cache(const communicator& comm, int capacity)
     : comm_(comm),
       kept_(on_all_or_none(
-          comm, [&] { return kept_plans(capacity); }, capacity, "capacities")) {}
+          comm_, [&] { return kept_plans(capacity); }, capacity, "capacities")) {}
 
-std::shared_ptr<const plan> plan_cache::compile(const topology& regions, const pattern& p,
+std::shared_ptr<const plan> plan_cache::compile(const context& where, const pattern& p,
                                                 std::string_view route_name,
                                                 const compile_options& options) {
+    const auto& regions = where.topology();
+    comm_.resource<environment>();  // ranks may be given different routes
     std::string route(route_name);
     if (route == automatic_route) {
         common_bits(comm_, 0);
-        route = resolve_automatic(comm_, regions, p, route, options);
+        route = resolve_automatic(where, p, route, options);
     }
     const auto bits = common_bits(comm_, is_given | kept_.slots_of(regions, p, route, options));
     if ((bits & is_given) == 0) refuse_different_routes(comm_, regions);
     if (bits != is_given) return kept_.use(std::countr_zero(bits));
-    auto compiled = std::make_shared<const plan>(compile_mpi(comm_, regions, p, route, options));
+    auto compiled = std::make_shared<const plan>(crossdock::compile(where, p, route, options));
     kept_.keep(compiled, regions, p, route, options);
     return compiled;
 }

@@ -1,10 +1,10 @@
-#include "crossdock/neighbor/plan_maker.hpp"
+#include "crossdock/plan_maker.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include "crossdock/exchange/checked_exchange_mpi.hpp"
-#include "crossdock/exchange/peer_exchange_mpi.hpp"
+#include "../exchange/checked_exchange_mpi.hpp"
+#include "../exchange/peer_exchange_mpi.hpp"
 #include "planning.hpp"
 
 namespace crossdock {
@@ -49,13 +49,12 @@ struct plan_maker::implementation {
     }
 };
 
-plan_maker::plan_maker(const communicator& comm, const topology& regions, const pattern& first,
-                       std::string_view route_name, const compile_options& options,
-                       std::int64_t also_equal) {
-    auto found = compile_and_keep_peers(comm, regions, first, route_name, options, also_equal);
-    state_ = std::make_unique<implementation>(
-        implementation{comm, regions, options, std::move(found.r), std::move(found.peers),
-                       std::make_shared<const plan>(std::move(*found.compiled))});
+plan_maker::plan_maker(const context& where, const pattern& first, std::string_view route_name,
+                       const compile_options& options, std::int64_t also_equal) {
+    auto found = compile_and_keep_peers(where, first, route_name, options, also_equal);
+    state_ = std::make_unique<implementation>(implementation{
+        where.comm(), where.topology(), options, std::move(found.r), std::move(found.peers),
+        std::make_shared<const plan>(std::move(*found.compiled))});
 }
 
 plan_maker::~plan_maker() = default;

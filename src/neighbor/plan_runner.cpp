@@ -4,28 +4,31 @@
 #include <limits>
 #include <utility>
 
+#include "../base/environment_mpi.hpp"
+
 namespace crossdock {
 
-plan_runner::plan_runner(const communicator& comm, std::shared_ptr<const plan> compiled,
+plan_runner::plan_runner(const context& where, std::shared_ptr<const plan> compiled,
                          const neighbor_options& options)
-    : comm_(comm), plan_(std::move(compiled)), options_(options) {
+    : where_(where),
+      plan_(std::move(compiled)),
+      options_(options),
+      kind_(&find_executor(options.executor)) {
     const int num_tags =
         (options_.stripe_bytes > 0 ? 2 : 1) * static_cast<int>(plan_->stages().size());
-    forward_.first_tag = comm_.reserve_tags(2 * num_tags);
+    forward_.first_tag = comm().reserve_tags(2 * num_tags);
     backward_.first_tag = forward_.first_tag + num_tags;
-    if (options_.executor == executor_kind::persistent) return;
-    auto& memories = comm_.resource<node_memories>();
-    const auto& asked = memories.environment_choice();
-    if (options_.executor == executor_kind::automatic && !asked.empty())
-        options_.executor = parse_executor(asked);
-    if (options_.executor == executor_kind::persistent) return;
-    const auto& found = memories.of(comm_, options_.nodes);
+    const auto& asked = comm().resource<environment>().executor();
+    if (options_.executor == automatic_executor && !asked.empty()) kind_ = &find_executor(asked);
+    if (kind_->memory == memory_use::none) return;
+    auto& memories = comm().resource<node_memories>();
+    const auto& found = memories.of(comm(), where_.nodes());
     if (found->domain().is_shared()) memory_ = found;
-    if (options_.stripe_bytes > 0) domains_ = memories.domains(comm_, *found);
+    if (options_.stripe_bytes > 0) domains_ = memories.domains(comm(), *found);
 }
 
 std::unique_ptr<plan_runner> plan_runner::twin() const {
-    auto made = std::make_unique<plan_runner>(comm_, plan_, options_);
+    auto made = std::make_unique<plan_runner>(where_, plan_, options_);
     const auto share_work = [](direction_state& to, const direction_state& from) {
         to.work = from.work;
         to.kind = from.kind;
@@ -35,14 +38,15 @@ std::unique_ptr<plan_runner> plan_runner::twin() const {
     return made;
 }
 
-void plan_runner::prepare() {
-    prepare(direction::forward, options_.item_bytes);
-    if (options_.prepare_reverse) prepare(direction::reverse, options_.item_bytes);
+void plan_runner::prepare(std::size_t item_bytes) {
+    if (options_.prepare == preparation::lazy) return;
+    prepare(direction::forward, item_bytes);
+    if (options_.prepare == preparation::both) prepare(direction::reverse, item_bytes);
 }
 
 void plan_runner::make_ready(direction_state& one, std::size_t item_bytes) {
     one.runner.reset();
-    if (must_share()) return on_all_or_none(comm_, [&] { make_runner(one, memory_, item_bytes); });
+    if (must_share()) return on_all_or_none(comm(), [&] { make_runner(one, memory_, item_bytes); });
     try {
         make_runner(one, memory_, item_bytes);
     } catch (const error& failure) {
@@ -73,8 +77,8 @@ void plan_runner::make_runner(direction_state& one, std::shared_ptr<node_memory>
                                       stripes ? &*stripes : nullptr);
         one.kind = kind;
     }
-    one.runner =
-        std::make_unique<executor>(comm_, one.work, std::move(with), one.first_tag, item_bytes);
+    one.runner = kind_->make({comm(), one.work, std::move(with), one.first_tag, item_bytes});
+    one.item_bytes = item_bytes;
 }
 
 }  // namespace crossdock

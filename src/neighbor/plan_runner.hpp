@@ -5,41 +5,44 @@
 #include <memory>
 #include <optional>
 
-#include "crossdock/executor/executor_mpi.hpp"
-#include "crossdock/neighbor/build_schedule_mpi.hpp"
-#include "crossdock/neighbor/neighbor.hpp"
+#include "../executor/executor_mpi.hpp"
+#include "build_schedule_mpi.hpp"
+#include "crossdock/context.hpp"
+#include "crossdock/neighbor_options.hpp"
 
 namespace crossdock {
 
-/// @brief A plan with its tags, its memory and what runs it; not what the user's arrays need besides.
+/// @brief A plan with its tags, its memory and the executors of both directions.
 class plan_runner {
   public:
     /// @brief Reserves tags, and finds the memory; `prepare` does the rest.
     /// @param options  without zeros that stand for defaults
     /// @par Collective
     /// Yes; blocks where it is the communicator's first, or the first on such nodes.
-    plan_runner(const communicator& comm, std::shared_ptr<const plan> compiled,
+    plan_runner(const context& where, std::shared_ptr<const plan> compiled,
                 const neighbor_options& options);
 
-    /// @brief Another one of the same plan, which is not prepared yet; shares the schedules.
+    /// @brief Another runner of the same plan, which is not prepared yet; it shares the schedules.
     /// @par Collective
     /// As the constructor.
     std::unique_ptr<plan_runner> twin() const;
 
     const std::shared_ptr<const plan>& compiled() const noexcept { return plan_; }
+    const communicator& comm() const noexcept { return where_.comm(); }
+    const topology& regions() const noexcept { return where_.topology(); }
 
-    /// @brief Makes ready what the options ask for.
+    /// @brief Prepares the directions that the options ask for, for items of a size.
     /// @par Collective
-    /// Over the ranks that share memory, which all have the same room for it; over all ranks if one node
-    /// must not do without.
-    void prepare();
+    /// Over the ranks that share memory; over all ranks if sharing is required, or messages are
+    /// split.
+    void prepare(std::size_t item_bytes);
 
-    /// @brief Makes one direction ready for items of a size, unless it is.
+    /// @brief Prepares one direction for items of a size, unless it is prepared for that size.
     /// @par Collective
     /// As above.
     void prepare(direction to, std::size_t item_bytes) {
         direction_state& one = state_of(to);
-        if (!one.runner || one.runner->item_bytes() != item_bytes) make_ready(one, item_bytes);
+        if (!one.runner || one.item_bytes != item_bytes) make_ready(one, item_bytes);
     }
 
     /// @brief Starts an exchange in a direction that is prepared.
@@ -51,7 +54,7 @@ class plan_runner {
     }
 
   private:
-    // What a shared-memory schedule was compiled for.
+    // The choices that a shared-memory schedule depends on.
     struct schedule_kind {
         count_t max_part_items = 0;
         count_t items_per_stripe = 0;
@@ -66,14 +69,15 @@ class plan_runner {
         std::shared_ptr<const shared_memory_schedule> work = nullptr;
         schedule_kind kind = {};
         std::unique_ptr<executor> runner = nullptr;
+        std::size_t item_bytes = 0;  // of what the runner is made for
     };
 
     direction_state& state_of(direction to) noexcept {
         return to == direction::forward ? forward_ : backward_;
     }
-    // Without memory on one node, others could not split their messages to it.
+    // If the ranks of a node shared no memory, others could not split their messages to it.
     bool must_share() const {
-        return options_.executor == executor_kind::shared_memory || domains_.has_value();
+        return kind_->memory == memory_use::required || domains_.has_value();
     }
     count_t max_part_items(std::size_t item_bytes) const;
     count_t items_per_stripe(std::size_t item_bytes) const;
@@ -81,11 +85,12 @@ class plan_runner {
     void make_runner(direction_state& one, std::shared_ptr<node_memory> with,
                      std::size_t item_bytes);
 
-    communicator comm_;
+    context where_;
     std::shared_ptr<const plan> plan_;
     neighbor_options options_;
+    const executor_description* kind_;
     std::shared_ptr<node_memory> memory_;  // null where nothing is shared
-    std::optional<topology> domains_;      // whose ranks share memory, if that is to be known
+    std::optional<topology> domains_;      // its regions are the domains; set if messages are split
     direction_state forward_{direction::forward};
     direction_state backward_{direction::reverse};
 };

@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "crossdock/neighbor/compile_mpi.hpp"
-#include "crossdock/plan/plan_compiler.hpp"
+#include "../plan/plan_compiler.hpp"
+#include "compile_mpi.hpp"
 
 namespace crossdock {
 
@@ -17,17 +17,16 @@ struct compilation {
     peer_sets peers;
 };
 
-/// @brief As `compile_mpi`; also keeps the peers.
-compilation compile_and_keep_peers(const communicator& comm, const topology& regions,
-                                   const pattern& p, std::string_view route_name,
-                                   const compile_options& options, std::int64_t also_equal);
+/// @brief As `compile`; also keeps the peers.
+compilation compile_and_keep_peers(const context& where, const pattern& p,
+                                   std::string_view route_name, const compile_options& options,
+                                   std::int64_t also_equal);
 
 /// @brief The name of a route, where "auto" may stand for one; for an exchange with default options.
 /// @par Collective
 /// As `resolve_route`.
 /// @throws error  as `resolve_route`
-std::string resolve_automatic(const communicator& comm, const topology& regions, const pattern& p,
-                              std::string_view route_name, const compile_options& options,
-                              std::int64_t also_equal = 0);
+std::string resolve_automatic(const context& where, const pattern& p, std::string_view route_name,
+                              const compile_options& options, std::int64_t also_equal = 0);
 
 }  // namespace crossdock

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "crossdock/select/route_trials.hpp"
+#include "crossdock/detail/select/route_trials.hpp"
 #include "plan_runner.hpp"
 
 namespace crossdock {

@@ -1,4 +1,4 @@
-#include "crossdock/pattern/generate.hpp"
+#include "crossdock/generate.hpp"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <array>
 #include <numbers>
 
-#include "crossdock/base/block_partition.hpp"
+#include "crossdock/block_partition.hpp"
 #include "geometric.hpp"
 #include "random_block.hpp"
 #include "rmat.hpp"

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "crossdock/pattern/generate.hpp"
+#include "crossdock/generate.hpp"
 
 namespace crossdock {
 

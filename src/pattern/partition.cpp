@@ -1,4 +1,4 @@
-#include "crossdock/pattern/partition.hpp"
+#include "crossdock/partition.hpp"
 
 #include <fmt/format.h>
 #include <metis.h>
@@ -13,7 +13,7 @@
 #include <random>
 #include <string>
 
-#include "crossdock/base/block_partition.hpp"
+#include "crossdock/block_partition.hpp"
 
 namespace crossdock {
 

@@ -1,4 +1,4 @@
-#include "crossdock/pattern/pattern.hpp"
+#include "crossdock/pattern.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <limits>
 #include <unordered_map>
 
-#include "crossdock/base/index_check.hpp"
+#include "../base/index_check.hpp"
 
 namespace crossdock {
 
@@ -184,8 +184,8 @@ void validate(const pattern& p) {
     validate_slots_filled_once(p);
 }
 
-pattern from_neighbor_alltoallv(rank_t rank, rank_t num_ranks,
-                                const neighbor_alltoallv_arguments& arguments) {
+pattern pattern_from_neighbor_alltoallv(rank_t rank, rank_t num_ranks,
+                                        const neighbor_alltoallv_arguments& arguments) {
     pattern result{.rank = rank, .num_ranks = num_ranks, .sends = {}, .receives = {}};
     result.num_items = list_positions(rank,
                                       {"destination", arguments.destinations, arguments.send_counts,

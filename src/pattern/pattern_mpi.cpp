@@ -1,4 +1,4 @@
-#include "crossdock/pattern/pattern_mpi.hpp"
+#include "crossdock/make_pattern.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <numeric>
 #include <vector>
 
-#include "crossdock/exchange/byte_exchange_mpi.hpp"
+#include "crossdock/detail/exchange/byte_exchange_mpi.hpp"
 
 namespace crossdock {
 
@@ -277,8 +277,8 @@ pattern connect(const communicator& comm, std::span<const index_run> runs, count
 
 }  // namespace
 
-pattern from_needed(const communicator& comm, std::span<const count_t> owned,
-                    std::span<const count_t> needed) {
+pattern pattern_from_needed(const communicator& comm, std::span<const count_t> owned,
+                            std::span<const count_t> needed) {
     const auto runs = on_all_or_none(comm, [&] {
         check_indices(comm.rank(), "needs", needed);
         return runs_of(comm.rank(), owned);
@@ -286,8 +286,8 @@ pattern from_needed(const communicator& comm, std::span<const count_t> owned,
     return connect(comm, runs, static_cast<count_t>(owned.size()), needed);
 }
 
-pattern from_needed(const communicator& comm, count_t first_owned, count_t num_owned,
-                    std::span<const count_t> needed) {
+pattern pattern_from_needed(const communicator& comm, count_t first_owned, count_t num_owned,
+                            std::span<const count_t> needed) {
     const auto runs = on_all_or_none(comm, [&] {
         check_indices(comm.rank(), "needs", needed);
         return run_of_range(comm.rank(), first_owned, num_owned);
@@ -295,7 +295,7 @@ pattern from_needed(const communicator& comm, count_t first_owned, count_t num_o
     return connect(comm, runs, num_owned, needed);
 }
 
-pattern from_dist_graph(MPI_Comm graph, const neighbor_counts& counts) {
+pattern pattern_from_dist_graph(MPI_Comm graph, const neighbor_counts& counts) {
     int kind = MPI_UNDEFINED;
     if (graph != MPI_COMM_NULL) CROSSDOCK_MPI(MPI_Topo_test(graph, &kind));
     if (kind != MPI_DIST_GRAPH) {
@@ -320,14 +320,14 @@ pattern from_dist_graph(MPI_Comm graph, const neighbor_counts& counts) {
                                            destinations.data(), destination_weights.data()));
     sources.pop_back();
     destinations.pop_back();
-    return from_neighbor_alltoallv(rank, num_ranks,
-                                   {.destinations = destinations,
-                                    .send_counts = counts.send_counts,
-                                    .send_displacements = counts.send_displacements,
-                                    .sources = sources,
-                                    .receive_counts = counts.receive_counts,
-                                    .receive_displacements = counts.receive_displacements,
-                                    .send_ids = counts.send_ids});
+    return pattern_from_neighbor_alltoallv(rank, num_ranks,
+                                           {.destinations = destinations,
+                                            .send_counts = counts.send_counts,
+                                            .send_displacements = counts.send_displacements,
+                                            .sources = sources,
+                                            .receive_counts = counts.receive_counts,
+                                            .receive_displacements = counts.receive_displacements,
+                                            .send_ids = counts.send_ids});
 }
 
 }  // namespace crossdock

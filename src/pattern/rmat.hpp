@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "crossdock/pattern/generate.hpp"
+#include "crossdock/generate.hpp"
 
 namespace crossdock {
 

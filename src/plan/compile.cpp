@@ -1,8 +1,8 @@
-#include "crossdock/plan/compile.hpp"
+#include "crossdock/compile.hpp"
 
 #include <fmt/format.h>
 
-#include "crossdock/plan/plan_compiler.hpp"
+#include "plan_compiler.hpp"
 
 namespace crossdock {
 

@@ -1,4 +1,4 @@
-#include "crossdock/plan/item_runs.hpp"
+#include "item_runs.hpp"
 
 #include <algorithm>
 

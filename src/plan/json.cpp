@@ -1,5 +1,5 @@
 #include "../base/json_document.hpp"
-#include "crossdock/plan/plan.hpp"
+#include "crossdock/plan.hpp"
 
 namespace crossdock {
 

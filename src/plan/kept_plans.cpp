@@ -1,4 +1,4 @@
-#include "crossdock/plan/kept_plans.hpp"
+#include "crossdock/detail/plan/kept_plans.hpp"
 
 #include <fmt/format.h>
 

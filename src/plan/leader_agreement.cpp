@@ -1,8 +1,8 @@
-#include "crossdock/plan/leader_agreement.hpp"
+#include "leader_agreement.hpp"
 
 #include <algorithm>
 
-#include "crossdock/route/balance.hpp"
+#include "../route/balance.hpp"
 
 namespace crossdock {
 

@@ -1,10 +1,10 @@
-#include "crossdock/plan/plan.hpp"
+#include "crossdock/plan.hpp"
 
 #include <fmt/format.h>
 
 #include <limits>
 
-#include "crossdock/base/index_check.hpp"
+#include "../base/index_check.hpp"
 
 namespace crossdock {
 

@@ -1,4 +1,4 @@
-#include "crossdock/plan/plan_compiler.hpp"
+#include "plan_compiler.hpp"
 
 #include <fmt/format.h>
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "crossdock/base/types.hpp"
+#include "crossdock/types.hpp"
 
 namespace crossdock {
 

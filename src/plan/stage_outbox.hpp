@@ -6,9 +6,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "crossdock/base/word_message.hpp"
-#include "crossdock/plan/item_runs.hpp"
-#include "crossdock/plan/plan.hpp"
+#include "crossdock/detail/base/word_message.hpp"
+#include "crossdock/plan.hpp"
+#include "item_runs.hpp"
 
 namespace crossdock {
 

@@ -1,4 +1,4 @@
-#include "crossdock/plan/statistics.hpp"
+#include "crossdock/plan_statistics.hpp"
 
 #include <algorithm>
 #include <numeric>

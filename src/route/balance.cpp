@@ -1,4 +1,4 @@
-#include "crossdock/route/balance.hpp"
+#include "balance.hpp"
 
 #include <algorithm>
 #include <numeric>

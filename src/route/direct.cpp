@@ -1,4 +1,4 @@
-#include "crossdock/route/direct.hpp"
+#include "direct.hpp"
 
 namespace crossdock {
 

@@ -1,11 +1,11 @@
-#include "crossdock/route/grid.hpp"
+#include "grid.hpp"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 
 #include "block_grid.hpp"
-#include "crossdock/route/direct.hpp"
+#include "direct.hpp"
 #include "grid_shape.hpp"
 
 namespace crossdock {

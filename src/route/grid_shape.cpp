@@ -4,7 +4,7 @@
 #include <bit>
 #include <charconv>
 
-#include "crossdock/route/grid.hpp"
+#include "grid.hpp"
 
 namespace crossdock {
 

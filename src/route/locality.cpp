@@ -1,4 +1,4 @@
-#include "crossdock/route/locality.hpp"
+#include "locality.hpp"
 
 #include "block_grid.hpp"
 #include "grid_shape.hpp"

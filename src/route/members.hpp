@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "crossdock/route/route.hpp"
+#include "crossdock/route.hpp"
 
 namespace crossdock {
 

@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <array>
 
-#include "crossdock/route/direct.hpp"
-#include "crossdock/route/grid.hpp"
-#include "crossdock/route/locality.hpp"
-#include "crossdock/route/route.hpp"
-#include "crossdock/route/three_step.hpp"
-#include "crossdock/route/two_step.hpp"
+#include "crossdock/route.hpp"
+#include "direct.hpp"
+#include "grid.hpp"
+#include "locality.hpp"
+#include "three_step.hpp"
+#include "two_step.hpp"
 
 namespace crossdock {
 

@@ -1,10 +1,10 @@
-#include "crossdock/route/three_step.hpp"
+#include "three_step.hpp"
 
 #include <algorithm>
 
-#include "crossdock/route/direct.hpp"
-#include "crossdock/route/two_step.hpp"
+#include "direct.hpp"
 #include "members.hpp"
+#include "two_step.hpp"
 
 namespace crossdock {
 

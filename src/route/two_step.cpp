@@ -1,6 +1,6 @@
-#include "crossdock/route/two_step.hpp"
+#include "two_step.hpp"
 
-#include "crossdock/route/direct.hpp"
+#include "direct.hpp"
 #include "members.hpp"
 
 namespace crossdock {

@@ -1,4 +1,4 @@
-#include "crossdock/select/all_partners_cost.hpp"
+#include "crossdock/detail/select/all_partners_cost.hpp"
 
 #include <fmt/format.h>
 
@@ -6,9 +6,9 @@
 #include <bit>
 #include <cmath>
 
-#include "crossdock/base/picoseconds.hpp"
-#include "crossdock/model/price.hpp"
-#include "crossdock/route/grid.hpp"
+#include "../route/grid.hpp"
+#include "crossdock/detail/base/picoseconds.hpp"
+#include "crossdock/price.hpp"
 
 namespace crossdock {
 

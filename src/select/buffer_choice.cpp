@@ -1,4 +1,4 @@
-#include "crossdock/select/buffer_choice.hpp"
+#include "buffer_choice.hpp"
 
 namespace crossdock {
 

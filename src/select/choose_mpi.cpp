@@ -1,11 +1,11 @@
-#include "crossdock/select/choose_mpi.hpp"
+#include "choose_mpi.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <optional>
 
-#include "crossdock/exchange/checked_exchange_mpi.hpp"
+#include "../exchange/checked_exchange_mpi.hpp"
 
 namespace crossdock {
 
@@ -69,8 +69,8 @@ std::int64_t hash_of_arguments(choice_state& state, const rank_layout& layout, c
 
 }  // namespace
 
-route_choice choose_route_mpi(const communicator& comm, const rank_layout& layout, const pattern& p,
-                              const machine& m, const estimate_options& options) {
+route_choice choose_route(const communicator& comm, const rank_layout& layout, const pattern& p,
+                          const machine& m, const estimate_options& options) {
     auto& state = comm.resource<choice_state>();
     std::vector<std::string> names;
     std::vector<std::unique_ptr<route>> candidates;

@@ -1,6 +1,6 @@
 #include "region_summary.hpp"
 
-#include "crossdock/route/balance.hpp"
+#include "../route/balance.hpp"
 #include "scaled.hpp"
 
 namespace crossdock {

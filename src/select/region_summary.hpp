@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "crossdock/topology/topology.hpp"
+#include "crossdock/topology.hpp"
 
 namespace crossdock {
 

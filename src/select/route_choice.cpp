@@ -1,11 +1,11 @@
-#include "crossdock/select/route_choice.hpp"
+#include "crossdock/route_choice.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <optional>
 
-#include "crossdock/base/picoseconds.hpp"
+#include "crossdock/detail/base/picoseconds.hpp"
 
 namespace crossdock {
 

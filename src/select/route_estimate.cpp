@@ -1,9 +1,9 @@
-#include "crossdock/select/route_estimate.hpp"
+#include "crossdock/detail/select/route_estimate.hpp"
 
 #include <algorithm>
 #include <bit>
 
-#include "crossdock/route/two_step.hpp"
+#include "../route/two_step.hpp"
 #include "region_trace.hpp"
 #include "route_trace_steps.hpp"
 #include "scaled.hpp"

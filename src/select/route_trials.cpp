@@ -1,4 +1,4 @@
-#include "crossdock/select/route_trials.hpp"
+#include "crossdock/detail/select/route_trials.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <numeric>
 #include <utility>
 
-#include "crossdock/base/picoseconds.hpp"
+#include "crossdock/detail/base/picoseconds.hpp"
 
 namespace crossdock {
 

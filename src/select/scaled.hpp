@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "crossdock/base/types.hpp"
+#include "crossdock/types.hpp"
 
 namespace crossdock {
 

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "crossdock/select/route_estimate.hpp"
+#include "crossdock/detail/select/route_estimate.hpp"
 #include "item_groups.hpp"
 
 namespace crossdock {

@@ -1,4 +1,4 @@
-#include "crossdock/select/stripe_choice.hpp"
+#include "stripe_choice.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "crossdock/simulator/exchange_schedule.hpp"
+#include "crossdock/exchange_schedule.hpp"
 
 #include <algorithm>
 #include <memory>

@@ -1,4 +1,4 @@
-#include "crossdock/simulator/goal.hpp"
+#include "crossdock/goal.hpp"
 
 #include <fmt/format.h>
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "crossdock/simulator/schedule.hpp"
+#include "crossdock/schedule.hpp"
 
 namespace crossdock {
 

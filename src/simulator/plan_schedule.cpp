@@ -1,4 +1,4 @@
-#include "crossdock/simulator/plan_schedule.hpp"
+#include "crossdock/plan_schedule.hpp"
 
 #include <fmt/format.h>
 

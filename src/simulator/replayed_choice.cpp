@@ -1,12 +1,12 @@
-#include "crossdock/simulator/replayed_choice.hpp"
+#include "replayed_choice.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "crossdock/plan/compile.hpp"
-#include "crossdock/simulator/plan_schedule.hpp"
-#include "crossdock/simulator/simulate.hpp"
+#include "crossdock/compile.hpp"
+#include "crossdock/plan_schedule.hpp"
+#include "crossdock/simulate.hpp"
 
 namespace crossdock {
 

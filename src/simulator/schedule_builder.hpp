@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "crossdock/simulator/schedule.hpp"
+#include "crossdock/schedule.hpp"
 
 namespace crossdock {
 

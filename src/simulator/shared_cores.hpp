@@ -7,7 +7,7 @@
 #include <set>
 #include <vector>
 
-#include "crossdock/simulator/simulate.hpp"
+#include "crossdock/simulate.hpp"
 
 namespace crossdock {
 

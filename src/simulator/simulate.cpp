@@ -1,4 +1,4 @@
-#include "crossdock/simulator/simulate.hpp"
+#include "crossdock/simulate.hpp"
 
 #include <fmt/format.h>
 

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "crossdock/base/item_bytes.hpp"
+#include "../base/item_bytes.hpp"
 
 namespace crossdock {
 
@@ -19,7 +19,7 @@ void with_tags(const chunk& c, const chunk_layout& shape, const Use& use) {
 
 }  // namespace
 
-// Two passes over all items, each a few instructions for one.
+// A counting sort: two passes over all items, of a few instructions for each.
 int bucket_by_worker::divide_here(const chunk& c, const chunk_layout& shape) {
     const int channel = c.channel();
     if (shape.has_records(channel)) {
@@ -60,7 +60,7 @@ int bucket_by_worker::divide_here(const chunk& c, const chunk_layout& shape) {
     return only;
 }
 
-// units_ becomes where the next item of each worker goes.
+// Turns the number of units of each worker into where its next item goes.
 int bucket_by_worker::set_offsets(const chunk& c, int group) {
     int only = -1;
     int num_shares = 0;

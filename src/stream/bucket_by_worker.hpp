@@ -1,4 +1,4 @@
-// Puts the items of a chunk into the order of the workers they are for.
+// Sorts the items of a chunk by the worker they are for.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,11 @@ class bucket_by_worker {
   public:
     static constexpr std::uint32_t elsewhere = ~std::uint32_t{0};
 
-    // number_of(tag): of the worker in its endpoint, or `elsewhere` for items that travel on.
-    // travels_on(position, bytes, tag, source): called with each of these, in their order.
-    // Sets the chunk's offsets, units and items to what is left. Gives the only worker whose share
-    // is not empty, or -1 if there are several or none.
+    // Sorts the items in place, keeping the order of those for one worker, and sets the chunk's
+    // offsets. number_of(tag) gives the worker's number in the endpoint, or `elsewhere` for items
+    // that travel on: travels_on(position, bytes, tag, source) is called with each of these, in
+    // their order, and they are removed. Returns the only worker that has a share, or -1 if several
+    // or none have.
     template <class NumberOf, class TravelsOn>
     int divide(const chunk& c, const chunk_layout& shape, const NumberOf& number_of,
                const TravelsOn& travels_on);

@@ -1,4 +1,4 @@
-// Memory that shares no cache line with any other, for what one thread writes all the time.
+// Memory that shares no cache line with other memory, for what one thread writes all the time.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "crossdock/stream/scheme.hpp"
+#include "crossdock/detail/stream/scheme.hpp"
 
 #include <fmt/format.h>
 
@@ -7,8 +7,8 @@
 #include <cctype>
 #include <string>
 
-#include "crossdock/select/buffer_choice.hpp"
-#include "worker_buffers.hpp"
+#include "../select/buffer_choice.hpp"
+#include "source_buffer.hpp"
 
 namespace crossdock {
 

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <new>
 
-#include "crossdock/base/error.hpp"
+#include "crossdock/error.hpp"
 
 namespace crossdock {
 

@@ -1,5 +1,6 @@
-// A buffer of a stream in memory, and the lists without locks that it moves through. All of it may
-// lie in memory that several processes share: references instead of pointers, no locks.
+// Chunks, the memory of a stream's buffers, and the lock-free lists that they move through. All of
+// it may lie in memory that processes share at different addresses, so chunks are known by
+// reference.
 #pragma once
 
 #include <algorithm>
@@ -11,11 +12,11 @@
 #include <span>
 #include <vector>
 
-#include "crossdock/stream/stream_channel.hpp"
+#include "crossdock/detail/stream/stream_channel.hpp"
 
 namespace crossdock {
 
-// Names a chunk inside a node: its process and its number there. Zero is none.
+// Names a chunk within a node, by its process and its number there. Zero names none.
 using chunk_ref = std::uint32_t;
 inline constexpr chunk_ref no_chunk = 0;
 
@@ -31,27 +32,28 @@ struct chunk_head {
     std::uint32_t units;  // of the payload: items, or bytes of records
     std::uint32_t items;
     std::uint32_t channel;
-    std::uint32_t phase;       // drains that its sender had behind it
-    std::uint32_t stage;       // of the route, the next one
+    std::uint32_t phase;       // drains that had ended at its sender
+    std::uint32_t stage;       // of the route: the next one
     std::uint32_t source;      // global number of the worker that filled it, if one alone did
-    std::int32_t worker;       // it is for, or -1
-    std::uint32_t is_grouped;  // the workers' shares are in order, `offsets` tells where
-    std::uint32_t sequence;
+    std::int32_t worker;       // that it is for, or -1 if it is for several
+    std::uint32_t is_grouped;  // items are in the order of their workers, which begin at `offsets`:
+                               // 1 by the sender, 2 where it came
+    std::uint32_t sequence;    // among the messages of its sender to this process, if order is kept
     std::atomic<std::uint32_t> num_samples;
     std::array<std::int64_t, max_samples> sample_nanoseconds;
     std::array<std::uint32_t, max_samples> sample_positions;
 };
 static_assert(sizeof(chunk_head) == 64);
 
-// The part that stays.
+// The part that is not sent.
 struct chunk_state {
-    std::atomic<std::uint32_t> missing;  // units taken but not yet filled in, modulo 2^32
+    std::atomic<std::uint32_t> missing;  // see `shared_buffer`
     std::atomic<std::uint32_t> record_items;
     std::atomic<std::uint32_t> readers;  // workers that have not handled their share
     chunk_ref next;                      // in a list of free chunks, or of those to send
     chunk_ref self;
-    std::uint32_t owner;  // the list it returns to
-    std::uint32_t cause;
+    std::uint32_t owner;                // number of the list of free chunks that it returns to
+    std::uint32_t cause;                // why the shared buffer was closed
     std::int32_t destination;           // rank, while it waits to be sent
     std::atomic<std::uint32_t> serial;  // times that it has begun as a shared buffer
 };
@@ -59,9 +61,12 @@ static_assert(sizeof(chunk_state) <= 64);
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free &&
               std::atomic<std::uint64_t>::is_always_lock_free);
 
-// Where the parts of a chunk lie; equal for all channels but for the payload.
+// Where the parts of a chunk lie: the first four at the same place for all channels.
 //
-//     state | links: one per worker of the endpoint | head | offsets: one more | items | tags | sources
+//     state | links | head | offsets | items | tags | sources
+//
+// A link for each worker of the endpoint, as the chunk may be in the inboxes of all; one offset
+// more.
 class chunk_layout {
   public:
     chunk_layout(std::span<const stream_channel> channels, int group_size, int tag_bytes,
@@ -90,7 +95,7 @@ class chunk_layout {
     std::size_t head_at() const noexcept { return head_at_; }
     std::size_t offsets_at() const noexcept { return head_at_ + sizeof(chunk_head); }
     std::size_t items_at() const noexcept { return items_at_; }
-    // Behind so many units.
+    // In a chunk of so many units.
     std::size_t tags_at(int channel, std::uint32_t units) const noexcept {
         return (items_at_ + units * unit_bytes(channel) + 3) / 4 * 4;
     }
@@ -115,7 +120,7 @@ class chunk_layout {
     std::size_t stride_ = 0;
 };
 
-// A chunk where it lies; a pointer with names.
+// A view of a chunk: a pointer that knows the layout.
 class chunk {
   public:
     chunk(std::byte* memory, const chunk_layout& shape) noexcept
@@ -133,7 +138,7 @@ class chunk {
     }
     int channel() const noexcept { return static_cast<int>(head().channel); }
     std::byte* items() const noexcept { return memory_ + shape_->items_at(); }
-    // Of a chunk that is being filled: behind the room for all items.
+    // Of a chunk that is being filled: they begin behind the room for all items.
     std::byte* open_tags() const noexcept {
         return memory_ + shape_->tags_at(channel(), shape_->capacity(channel()));
     }
@@ -141,17 +146,17 @@ class chunk {
         return reinterpret_cast<std::uint32_t*>(
             memory_ + shape_->sources_at(channel(), shape_->capacity(channel())));
     }
-    // Of one that is closed: behind the items there are.
+    // Of a closed chunk: they begin behind the last item.
     std::byte* tags() const noexcept { return memory_ + shape_->tags_at(channel(), head().units); }
     std::uint32_t* sources() const noexcept {
         return reinterpret_cast<std::uint32_t*>(memory_ +
                                                 shape_->sources_at(channel(), head().units));
     }
-    // use(position, tag) for all items of a closed chunk; the tag is 0 where there is none.
+    // Calls use(position, tag) for all items of a closed chunk; the tag is 0 where there is none.
     template <class Use>
     void for_each_tag(const Use& use) const;
 
-    // Sets the number of units and moves tags and sources up behind the items.
+    // Sets the number of units, and moves tags and sources to the end of the items.
     void close(std::uint32_t units) const noexcept;
 
     std::span<const std::byte> message() const noexcept {
@@ -163,7 +168,7 @@ class chunk {
     }
 
     void add_sample(std::uint32_t position, std::int64_t nanoseconds) const noexcept;
-    // Those there was room for.
+    // Samples that were added, as many as there is room for.
     std::uint32_t num_samples() const noexcept {
         return std::min(head().num_samples.load(), chunk_head::max_samples);
     }
@@ -193,9 +198,10 @@ void chunk::for_each_tag(const Use& use) const {
 
 // The memory of the streams of one node: one block for each process that shares it.
 //
-// A block holds the heads of its workers' inboxes (urgent and not), of the lists of free chunks (one
-// per worker and one for what MPI receives into), the fill of buffers that several workers share,
-// and chunks.
+//     inboxes: 2 per worker | free lists: 1 per worker, 1 for MPI | shared buffers' words | chunks
+//
+// A worker has an inbox for urgent chunks and one for others. MPI receives into chunks of a list of
+// its own. The inboxes and lists are heads of linked lists, each in a cache line.
 class chunk_memory {
   public:
     // `num_shared_buffers` must be equal in all blocks: chunks begin behind them.
@@ -206,13 +212,14 @@ class chunk_memory {
         std::uint32_t num_shared_buffers;
     };
 
-    // blocks: the memory of each process of the node; `here` is the own one.
+    // blocks: the memory of each process of the node; `here` is the number of this one.
     chunk_memory(const chunk_layout& shape, const sizes& s, std::vector<std::byte*> blocks,
                  int here);
 
     static std::size_t block_bytes(const chunk_layout& shape, const sizes& s);
 
-    // Makes the own block: all chunks are free. Before any other process looks at it.
+    // Initializes the block of this process, with all chunks free. Before any other process uses
+    // it.
     void initialize();
 
     int here() const noexcept { return here_; }
@@ -226,23 +233,24 @@ class chunk_memory {
                 shape_};
     }
 
-    // Whether it returns to a worker of this process.
+    // Whether a chunk belongs to a worker of this process.
     bool is_of(chunk_ref ref, int worker) const noexcept {
         return static_cast<int>((ref - 1) >> chunk_bits) == here_ &&
                at(ref).state().owner == static_cast<std::uint32_t>(worker);
     }
 
-    // Chunks on their way to a worker; many may put, one takes.
+    // Puts a chunk into a worker's inbox; any thread may.
     void put(int process, int worker, bool is_urgent, chunk_ref ref) const noexcept;
-    // Appends all that are there to `into`, in the order in which each sender put them.
+    // Empties an inbox of this process: appends its chunks to `into`, in the order in which they
+    // were put. Only the worker's thread may.
     void take(int worker, bool is_urgent, std::vector<chunk_ref>& into) const;
     bool has_arrivals(int worker) const noexcept;
 
-    // Free chunks return to where they came from; the owner takes all at once.
+    // A chunk that is free returns to the list of its owner, who takes all at once.
     void give_back(chunk_ref ref) const noexcept;
     void take_free(std::uint32_t owner, std::vector<chunk_ref>& into) const;
 
-    // The fill of a shared buffer, kept by the process `holder`.
+    // The word of a `shared_buffer`, which the process `holder` keeps.
     std::atomic<std::uint64_t>& shared_buffer(int holder, std::uint32_t number) const noexcept {
         return reinterpret_cast<std::atomic<std::uint64_t>*>(blocks_[index(holder)] +
                                                              shared_at_)[number];

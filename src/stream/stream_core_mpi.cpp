@@ -1,4 +1,4 @@
-#include "crossdock/stream/stream_core_mpi.hpp"
+#include "crossdock/detail/stream/stream_core_mpi.hpp"
 
 #include <fmt/format.h>
 
@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "crossdock/route_choice.hpp"
 #include "stream_engine.hpp"
 #include "stream_memory_mpi.hpp"
 #include "stream_setup_mpi.hpp"
@@ -146,11 +147,19 @@ void stream_core::parts::give_back() {
     if (own) own->close();
 }
 
-stream_core::stream_core(const communicator& comm, std::span<const stream_channel> channels,
-                         stream_sink& sink, const stream_options& options) {
-    check_stream(comm, channels, options);
-    const topology nodes = stream_nodes(comm, options);
-    const stream_scheme scheme = agreed_scheme(comm, nodes, channels, options);
+std::string stream_route(const context& where, const std::string& route) {
+    auto asked = asked_route(where, route);
+    return asked == automatic_route || asked == measured_route ? "direct" : asked;
+}
+
+stream_core::stream_core(const context& where, std::span<const stream_channel> channels,
+                         stream_sink& sink, const stream_options& given) {
+    const auto& comm = where.comm();
+    check_stream(where, channels, given);
+    auto options = given;
+    options.route = stream_route(where, given.route);
+    const topology nodes = stream_nodes(where);
+    const stream_scheme scheme = agreed_scheme(where, nodes, channels, options);
     parts_ = on_all_or_none(
         comm, [&] { return std::make_unique<parts>(comm, nodes, scheme, channels, options); });
     try {

@@ -37,7 +37,8 @@ chunk_memory::sizes chunk_memory_sizes(const stream_layout& layout, const stream
 
 chunk_layout stream_chunk_layout(const stream_layout& layout, const stream_options& options,
                                  std::span<const stream_channel> channels) {
-    // Without tags an endpoint has one worker, or a buffer of its own for each: so one source as well.
+    // A buffer carries the source of each item if workers share it, or if it holds forwarded items.
+    // Without tags neither is the case.
     const bool has_many_sources =
         layout.tag_bytes() > 0 && (fills_together(layout.scheme()) || !layout.has_one_hop());
     return {channels, layout.max_group_size(), layout.tag_bytes(),
@@ -76,7 +77,8 @@ int stream_engine::local_process(rank_t rank) const {
     return options_.shared_memory ? layout_.nodes().local_rank(rank) : 0;
 }
 
-// Of the processes of another node, messages of this one go to one by number.
+// The process that messages of this one to an endpoint go to. Of a node it is one of its processes,
+// chosen by the number of this one in its own node, so that all get about as many.
 rank_t stream_engine::receiver_at(int endpoint) const {
     if (!layout_.is_node()) return endpoint;
     const topology& nodes = layout_.nodes();
@@ -107,7 +109,8 @@ std::size_t stream_engine::hand_over(chunk_ref ref, int endpoint) {
     return num_bytes;
 }
 
-// Into the inbox of the worker it is for, of all workers it has shares for, or of one that divides it.
+// Puts a chunk into the inbox of the worker it is for, of all workers it has shares for, or of one
+// that will put it into order.
 void stream_engine::enter(int process, int endpoint, chunk_ref ref) {
     const chunk c = memory_.at(ref);
     const chunk_head& head = c.head();
@@ -133,7 +136,7 @@ void stream_engine::put_shares(chunk_ref ref, int process, int except) {
     int num_shares = 0;
     for (int i = 0; i < group; ++i) num_shares += offsets[i + 1] > offsets[i] ? 1 : 0;
     c.state().readers.store(static_cast<std::uint32_t>(num_shares), std::memory_order_relaxed);
-    // Once the last one is put, the chunk may be somebody else's.
+    // Once the last one is put, the chunk may be free and in use again: it is not read any more.
     int left = num_shares - (except >= 0 && offsets[except + 1] > offsets[except] ? 1 : 0);
     for (int i = 0; left > 0; ++i) {
         if (i == except || offsets[i + 1] == offsets[i]) continue;
@@ -191,7 +194,7 @@ void stream_engine::take_arrived() {
     for (const chunk_ref ref : refs_) transport_.receive(ref, memory_.at(ref).message_room());
 }
 
-// MPI may complete a later message of one sender first.
+// MPI may complete the later one of two messages of one sender first.
 void stream_engine::take_in_order(chunk_ref ref) {
     const chunk c = memory_.at(ref);
     const rank_t from =

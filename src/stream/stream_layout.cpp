@@ -1,4 +1,4 @@
-#include "crossdock/stream/stream_layout.hpp"
+#include "crossdock/detail/stream/stream_layout.hpp"
 
 #include <fmt/format.h>
 
@@ -11,12 +11,13 @@ namespace crossdock {
 
 namespace {
 
-// Nodes as if each were a rank.
+// The topology between endpoints: where these are nodes, each counts as one rank.
 topology endpoints_of(const topology& nodes, bool is_node) {
     return is_node ? topology::from_string(fmt::format("{}x1", nodes.num_regions())) : nodes;
 }
 
-// By stage, ascending. Elsewhere the route's next hops are those of items that never come.
+// The endpoints that the route sends to from this one, by stage, ascending. The route's next hops
+// in other stages are of no use: no item comes there.
 std::vector<std::vector<rank_t>> destinations_of(const route& way, int endpoint) {
     std::vector<std::vector<rank_t>> result;
     for (int stage = 0; stage < way.num_stages(); ++stage) {
@@ -55,7 +56,8 @@ stream_layout::stream_layout(const topology& nodes, std::string_view route_name,
     std::map<std::pair<int, int>, std::uint32_t> known;  // by stage and endpoint
     for (int endpoint = 0; endpoint < num_endpoints_; ++endpoint) {
         if (endpoint == here_) continue;
-        // From the last stage to the first: who stays takes the way of the next stage.
+        // From the last stage to the first: an item that stays in a stage takes the buffer of the
+        // next.
         std::uint32_t later = own;
         for (int stage = num_stages_ - 1; stage >= 0; --stage) {
             const int next = way->next_hop(here_, endpoint, stage, nobody);

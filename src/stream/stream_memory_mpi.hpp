@@ -6,9 +6,9 @@
 #include <new>
 #include <vector>
 
-#include "crossdock/base/communicator_mpi.hpp"
-#include "crossdock/base/shared_window_mpi.hpp"
-#include "crossdock/topology/topology.hpp"
+#include "../base/shared_window_mpi.hpp"
+#include "crossdock/communicator.hpp"
+#include "crossdock/topology.hpp"
 #include "stream_chunk.hpp"
 
 namespace crossdock {
@@ -24,7 +24,7 @@ class stream_memory {
     // Makes the memory, all chunks of it free.
     //
     // nodes: whose regions share memory; each process for itself if all have one rank. Collective
-    // over `comm`; throws error(errc::out_of_memory) on all ranks. After a failure `close()` is due.
+    // over `comm`; throws error(errc::out_of_memory) on all ranks, which must then call `close()`.
     chunk_memory make(const communicator& comm, const topology& nodes, const chunk_layout& shape,
                       chunk_memory::sizes sizes);
 

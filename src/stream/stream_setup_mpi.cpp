@@ -7,9 +7,8 @@
 #include <limits>
 #include <string>
 
-#include "crossdock/model/machine_mpi.hpp"
-#include "crossdock/stream/stream_layout.hpp"
-#include "crossdock/topology/discover_mpi.hpp"
+#include "crossdock/detail/stream/stream_layout.hpp"
+#include "crossdock/discover_topology.hpp"
 
 namespace crossdock {
 
@@ -20,13 +19,14 @@ constexpr count_t most_bytes_of_records = 1 << 30;
 constexpr count_t most_items_that_combine = 65535;  // positions take two bytes
 constexpr int num_pings = 32;
 
-std::int64_t hash_of(std::span<const stream_channel> channels, const stream_options& options) {
-    std::string text = fmt::format(
-        "{} {} {} {} {} {} {} {} {} {} {} {} {} {}", options.workers, to_string(options.scheme),
-        options.route, options.nodes ? options.nodes->to_string() : "", options.buffer_items,
-        options.max_buffers, options.priorities, options.flush_on_idle,
-        options.max_age_seconds.value_or(0), options.ordered, options.with_source,
-        options.shared_memory, options.progress_thread, options.latency_sample_interval);
+std::int64_t hash_of(const context& where, std::span<const stream_channel> channels,
+                     const stream_options& options) {
+    std::string text = fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {}", options.workers,
+                                   to_string(options.scheme), options.route, agreement_hash(where),
+                                   options.buffer_items, options.max_buffers, options.priorities,
+                                   options.flush_on_idle, options.max_age_seconds.value_or(0),
+                                   options.ordered, options.with_source, options.shared_memory,
+                                   options.progress_thread, options.latency_sample_interval);
     for (const stream_channel& c : channels)
         text += fmt::format(" {} {} {} {}", c.item_bytes, c.capacity, c.is_urgent, c.combines);
     return agreement_hash(text);
@@ -63,14 +63,6 @@ void check_numbers(const stream_options& options, rank_t num_ranks) {
     if (options.latency_sample_interval < 0)
         refuse(fmt::format("a latency sample every {} pushes; the least is 0",
                            options.latency_sample_interval));
-}
-
-void check_nodes(const stream_options& options, rank_t num_ranks) {
-    if (options.nodes && options.nodes->num_ranks() != num_ranks) {
-        throw error(errc::size_mismatch,
-                    fmt::format("the topology \"{}\" has {} ranks, but the communicator {}",
-                                options.nodes->to_string(), options.nodes->num_ranks(), num_ranks));
-    }
 }
 
 const char* name_of(int support) {
@@ -174,48 +166,51 @@ int thread_support() {
     return support;
 }
 
-void check_stream(const communicator& comm, std::span<const stream_channel> channels,
+void check_stream(const context& where, std::span<const stream_channel> channels,
                   const stream_options& options) {
     on_all_or_none(
-        comm,
+        where.comm(),
         [&] {
-            check_numbers(options, comm.num_ranks());
+            check_numbers(options, where.num_ranks());
             for (const stream_channel& c : channels) check_capacity(c.capacity, c);
-            check_nodes(options, comm.num_ranks());
+            check_sizes(where);
             if (options.ordered && fills_together(options.scheme))
                 refuse(fmt::format("ordered items need the scheme ww, wps or wsp, not {}",
                                    to_string(options.scheme)));
             check_threads(options);
         },
-        hash_of(channels, options), "the options of a stream");
+        hash_of(where, channels, options), "the options of a stream");
 }
 
-topology stream_nodes(const communicator& comm, const stream_options& options) {
-    if (!options.nodes) return discover_topology(comm);
-    const region_t region = options.nodes->region_of(comm.rank());
+topology stream_nodes(const context& where) {
+    const auto& comm = where.comm();
+    const auto& nodes = where.nodes();
+    if (!nodes) return discover_topology(comm);
+    const region_t region = nodes->region_of(comm.rank());
     const rank_t found = num_ranks_that_share(comm, region);
     on_all_or_none(comm, [&] {
-        const rank_t given = options.nodes->region_size(region);
+        const rank_t given = nodes->region_size(region);
         if (found != given)
             refuse(
                 fmt::format("region {} of the topology \"{}\" has {} ranks, but rank {} shares "
                             "memory with {} of them, itself included",
-                            region, options.nodes->to_string(), given, comm.rank(), found));
+                            region, nodes->to_string(), given, comm.rank(), found));
     });
-    return *options.nodes;
+    return *nodes;
 }
 
-stream_scheme agreed_scheme(const communicator& comm, const topology& nodes,
+stream_scheme agreed_scheme(const context& where, const topology& nodes,
                             std::span<const stream_channel> channels,
                             const stream_options& options) {
     if (options.scheme != stream_scheme::automatic) return options.scheme;
+    const auto& comm = where.comm();
     // On some routes the ranks differ in their number of partners.
     count_t most_endpoints =
         on_all_or_none(comm, [&] { return num_endpoints(nodes, options, comm.rank()); });
     CROSSDOCK_MPI(
         MPI_Allreduce(MPI_IN_PLACE, &most_endpoints, 1, MPI_INT64_T, MPI_MAX, comm.get()));
     const stream_scheme chosen =
-        choose_stream_scheme(shape_of(most_endpoints, channels, options), machine_of(comm));
+        choose_stream_scheme(shape_of(most_endpoints, channels, options), where.machine());
     return options.ordered && fills_together(chosen) ? stream_scheme::wps : chosen;
 }
 

@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <span>
 
-#include "crossdock/base/communicator_mpi.hpp"
-#include "crossdock/stream/stream_channel.hpp"
-#include "crossdock/stream/stream_options.hpp"
-#include "crossdock/topology/topology.hpp"
+#include "crossdock/context.hpp"
+#include "crossdock/detail/stream/stream_channel.hpp"
+#include "crossdock/stream_options.hpp"
+#include "crossdock/topology.hpp"
 
 namespace crossdock {
 
@@ -15,14 +15,14 @@ namespace crossdock {
 int thread_support();
 
 // What is wrong with options, channels, or the thread support of this process. Collective.
-void check_stream(const communicator& comm, std::span<const stream_channel> channels,
+void check_stream(const context& where, std::span<const stream_channel> channels,
                   const stream_options& options);
 
 // The nodes given, once it is sure that they share memory, or those of the machine. Collective.
-topology stream_nodes(const communicator& comm, const stream_options& options);
+topology stream_nodes(const context& where);
 
 // The scheme asked for, or what `automatic` stands for here. Collective.
-stream_scheme agreed_scheme(const communicator& comm, const topology& nodes,
+stream_scheme agreed_scheme(const context& where, const topology& nodes,
                             std::span<const stream_channel> channels,
                             const stream_options& options);
 

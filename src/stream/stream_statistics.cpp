@@ -1,4 +1,4 @@
-#include "crossdock/stream/stream_statistics.hpp"
+#include "crossdock/stream_statistics.hpp"
 
 namespace crossdock {
 

@@ -1,4 +1,4 @@
-// What brings chunks to other nodes, and adds numbers up over all processes.
+// What sends chunks to processes that share no memory with this one, and sums numbers over all.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ struct wave_sums {
     std::int64_t failed = 0;  // 1 + the highest rank with a handler that has thrown, or 0
 };
 
-// One thread at a time calls.
+// One thread at a time calls it.
 class stream_transport {
   public:
     virtual ~stream_transport() = default;
@@ -28,17 +28,18 @@ class stream_transport {
         std::vector<chunk_ref> arrived;  // filled with a message
     };
 
-    // Keeps the message's memory until `poll` names the chunk as sent.
+    // Reads the message's memory until `poll` reports the chunk as sent.
     virtual void send(chunk_ref ref, std::span<const std::byte> message, rank_t destination,
                       bool is_urgent) = 0;
-    // Offers room for one message.
+    // Receives one message into `room`; `poll` reports that.
     virtual void receive(chunk_ref ref, std::span<std::byte> room) = 0;
     virtual void poll(events& into) = 0;
-    // Makes progress on what the process sends beside the stream: `poll` does not where nothing of the
+    // Makes progress on other messages of the process, which `poll` does not while nothing of the
     // stream is under way.
     virtual void progress() = 0;
 
-    // The sums of all processes (the maximum of `failed`), of one wave after another.
+    // A wave sums the numbers of all processes, and takes the maximum of `failed`. The next one
+    // begins when `test_wave` has returned the last one's sums.
     virtual void start_wave(const wave_sums& own) = 0;
     virtual std::optional<wave_sums> test_wave() = 0;
 };

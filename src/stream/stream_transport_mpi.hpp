@@ -1,15 +1,16 @@
-// Brings chunks to other nodes as MPI messages.
+// Sends chunks as MPI messages.
 #pragma once
 
 #include <vector>
 
-#include "crossdock/base/communicator_mpi.hpp"
+#include "crossdock/communicator.hpp"
 #include "stream_transport.hpp"
 
 namespace crossdock {
 
-// Messages travel under two tags, so that urgent ones find room when the others have used theirs up.
-// Waves are collective calls in an order that only this stream knows: the communicator is its own.
+// Messages travel under two tags, so that urgent ones find room when the others have used theirs
+// up. Waves are collective calls in an order that only this stream knows: the communicator is its
+// own.
 class mpi_transport final : public stream_transport {
   public:
     static constexpr int num_tags = 2;

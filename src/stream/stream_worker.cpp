@@ -1,4 +1,4 @@
-#include "crossdock/stream/stream_worker.hpp"
+#include "crossdock/detail/stream/stream_worker.hpp"
 
 #include <fmt/format.h>
 
@@ -24,14 +24,7 @@ void stream_worker::refuse(worker_id to) const {
 void stream_worker::after_push(stream_cursor& open) { buffers_->after_push(open); }
 
 void stream_worker::put_tag(stream_cursor& open, std::uint32_t tag, std::uint32_t source) {
-    if (push_.tag_bytes == 2) {
-        const auto narrow = static_cast<std::uint16_t>(tag);
-        std::memcpy(open.tags, &narrow, 2);
-    } else if (push_.tag_bytes == 4) {
-        std::memcpy(open.tags, &tag, 4);
-    }
-    open.tags += push_.tag_bytes;
-    if (push_.keeps_sources) *open.sources++ = source;
+    crossdock::put_tag(open, push_.tag_bytes, push_.keeps_sources, tag, source);
 }
 
 void stream_worker::push_record(int channel, worker_id to, const std::byte* item,

@@ -1,4 +1,4 @@
-#include "crossdock/topology/discover_mpi.hpp"
+#include "crossdock/discover_topology.hpp"
 
 #include <fmt/format.h>
 #include <hwloc.h>

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "crossdock/topology/topology.hpp"
+#include "crossdock/topology.hpp"
 
 namespace crossdock {
 

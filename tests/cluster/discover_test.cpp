@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "crossdock/topology/discover_mpi.hpp"
+#include "crossdock/discover_topology.hpp"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "crossdock/plan/plan.hpp"
+#include "crossdock/plan.hpp"
 
 void change(crossdock::plan& p) {
     (void)p.num_items();

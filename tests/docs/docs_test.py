@@ -22,15 +22,26 @@ FRAME = """
 #include <numeric>
 #include <thread>
 #include <vector>
-#include "crossdock/array/distributed_array_mpi.hpp"
-#include "crossdock/exchange/exchange_mpi.hpp"
-#include "crossdock/stream/stream_mpi.hpp"
-#include "crossdock/topology/discover_mpi.hpp"
+#include "crossdock/crossdock.hpp"
 namespace crossdock {
 %s
 void shown() {
 %s
 }
+}
+"""
+FRAME_OF_C = """
+#include "crossdock/crossdock.h"
+extern const int *send_counts, *send_displs, *recv_counts, *recv_displs;
+extern MPI_Comm graph;
+extern double *x, *ghosts;
+extern const int64_t *ghost_columns, *bins;
+extern int64_t first_row, num_rows, num_ghosts, num_bins, num_values, *ones, *times;
+extern int num_steps;
+void compute_interior(double*);
+void compute_boundary(double*, const double*);
+void shown() {
+%s
 }
 """
 NAMES_OF_FRAGMENTS = {
@@ -147,20 +158,24 @@ class Docs(unittest.TestCase):
                              if language == "cpp"]
                 self.compile({"fragments.cpp": FRAME % (names, "\n".join(fragments))})
 
+    def test_FragmentsInCCompile(self):
+        fragments = [code for language, code in pages.fenced((PROJECT / "docs/c.md").read_text()) if language == "c"]
+        self.compile({"fragments.cpp": FRAME_OF_C % "".join(fragments)})
+
     def test_RouteOfContributingCompiles(self):
         codes = [code for language, code in pages.fenced((PROJECT / "CONTRIBUTING.md").read_text())
                  if language == "cpp"]
-        self.compile({"crossdock/route/hub.hpp": codes[0], "hub.cpp": codes[1]})
+        self.compile({"hub.hpp": codes[0], "hub.cpp": codes[1]}, PROJECT / "src/route")
 
-    def compile(self, files):
+    def compile(self, files, folder_of_others=PROJECT / "include"):
         """The last file."""
         with tempfile.TemporaryDirectory() as folder:
             for name, code in files.items():
                 path = Path(folder) / name
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(code)
-            done = subprocess.run([*os.environ["CROSSDOCK_COMPILE"].split(), f"-I{folder}", path], check=False,
-                                  capture_output=True, text=True)
+            command = [*os.environ["CROSSDOCK_COMPILE"].split(), f"-I{folder}", f"-I{folder_of_others}", path]
+            done = subprocess.run(command, check=False, capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
 
 

@@ -12,22 +12,22 @@ class CheckLayers(unittest.TestCase):
 
     def test_arrows_to_the_left_pass(self):
         files = {
-            "include/crossdock/base/types.hpp": "#include <vector>\n",
-            "include/crossdock/topology/topology.hpp": '#include "crossdock/base/types.hpp"\n',
-            "include/crossdock/plan/plan.hpp": '#include "crossdock/topology/topology.hpp"\n',
-            "src/plan/plan.cpp": '#include "crossdock/plan/plan.hpp"\n#include "detail.hpp"\n',
+            "include/crossdock/types.hpp": "#include <vector>\n",
+            "include/crossdock/topology.hpp": '#include "crossdock/types.hpp"\n',
+            "include/crossdock/plan.hpp": '#include "crossdock/topology.hpp"\n',
+            "src/plan/plan.cpp": '#include "crossdock/plan.hpp"\n#include "detail.hpp"\n',
             "src/plan/detail.hpp": "",
         }
         self.assertEqual(self.faults(files), [])
 
     def test_a_backward_arrow_is_found(self):
         files = {
-            "include/crossdock/plan/plan.hpp": "",
-            "include/crossdock/route/route.hpp": '#  include "crossdock/plan/plan.hpp"\n',
+            "include/crossdock/plan.hpp": "",
+            "include/crossdock/route.hpp": '#  include "crossdock/plan.hpp"\n',
         }
         self.assertEqual(
             self.faults(files),
-            ["include/crossdock/route/route.hpp: crossdock/plan/plan.hpp: module route may not use plan"],
+            ["include/crossdock/route.hpp: crossdock/plan.hpp: module route may not use plan"],
         )
 
     def test_a_backward_arrow_by_a_relative_path_is_found(self):
@@ -39,57 +39,68 @@ class CheckLayers(unittest.TestCase):
 
     def test_modules_side_by_side_may_not_use_each_other(self):
         files = {
-            "include/crossdock/topology/topology.hpp": "",
-            "src/pattern/pattern.cpp": '#include "crossdock/topology/topology.hpp"\n',
+            "include/crossdock/topology.hpp": "",
+            "src/pattern/pattern.cpp": '#include "crossdock/topology.hpp"\n',
         }
         self.assertEqual(len(self.faults(files)), 1)
 
     def test_an_mpi_module_is_found_outside_mpi_files(self):
         files = {
-            "include/crossdock/neighbor/neighbor.hpp": "#include <mpi.h>\n",
-            "include/crossdock/array/array_mpi.hpp": '#include "crossdock/neighbor/neighbor.hpp"\n',
-            "src/array/requests.cpp": '#include "crossdock/neighbor/neighbor.hpp"\n',
+            "include/crossdock/neighbor_exchange.hpp": "#include <mpi.h>\n",
+            "include/crossdock/detail/array/array_mpi.hpp": '#include "crossdock/neighbor_exchange.hpp"\n',
+            "src/array/requests.cpp": '#include "crossdock/neighbor_exchange.hpp"\n',
         }
         self.assertEqual(
             self.faults(files),
             [
-                "src/array/requests.cpp: crossdock/neighbor/neighbor.hpp of the MPI module neighbor "
+                "src/array/requests.cpp: crossdock/neighbor_exchange.hpp of the MPI module neighbor "
                 "outside the MPI modules and *_mpi files"
             ],
         )
 
     def test_mpi_is_found_outside_its_modules(self):
         files = {
-            "include/crossdock/base/communicator_mpi.hpp": "#include <mpi.h>\n",
+            "include/crossdock/communicator.hpp": "#include <mpi.h>\n",
             "src/plan/plan.cpp": "#include <mpi.h>\n",
-            "src/plan/verify.cpp": '#include "crossdock/base/communicator_mpi.hpp"\n',
+            "src/plan/verify.cpp": '#include "crossdock/communicator.hpp"\n',
         }
         self.assertEqual(
             self.faults(files),
             [
                 "src/plan/plan.cpp: mpi.h outside the MPI modules and *_mpi files",
-                "src/plan/verify.cpp: crossdock/base/communicator_mpi.hpp"
+                "src/plan/verify.cpp: crossdock/communicator.hpp"
                 " outside the MPI modules and *_mpi files",
             ],
         )
 
     def test_mpi_modules_and_mpi_files_may_use_mpi_and_the_exchange(self):
         files = {
-            "include/crossdock/exchange/exchange_mpi.hpp": "#include <mpi.h>\n",
-            "src/topology/discover_mpi.cpp": '#include "crossdock/exchange/exchange_mpi.hpp"\n',
-            "src/plan/compile_mpi.cpp": '#include <mpi.h>\n#include "crossdock/exchange/exchange_mpi.hpp"\n',
+            "include/crossdock/sparse_exchange.hpp": "#include <mpi.h>\n",
+            "src/topology/discover_mpi.cpp": '#include "crossdock/sparse_exchange.hpp"\n',
+            "src/plan/compile_mpi.cpp": '#include <mpi.h>\n#include "crossdock/sparse_exchange.hpp"\n',
         }
         self.assertEqual(self.faults(files), [])
 
     def test_a_plain_file_may_not_use_the_exchange(self):
         files = {
-            "include/crossdock/exchange/exchange.hpp": "",
-            "src/plan/compile.cpp": '#include "crossdock/exchange/exchange.hpp"\n',
+            "include/crossdock/detail/exchange/exchange.hpp": "",
+            "src/plan/compile.cpp": '#include "crossdock/detail/exchange/exchange.hpp"\n',
         }
         self.assertEqual(len(self.faults(files)), 1)
 
     def test_an_unknown_module_is_found(self):
         self.assertEqual(len(self.faults({"src/attic/old.cpp": ""})), 1)
+
+    def test_a_public_header_that_nobody_knows_is_found(self):
+        self.assertEqual(len(self.faults({"include/crossdock/attic.hpp": ""})), 1)
+
+    def test_a_header_that_is_not_installed_is_found_in_one_that_is(self):
+        files = {
+            "src/plan/detail.hpp": "",
+            "include/crossdock/plan.hpp": '#include "../../src/plan/detail.hpp"\n',
+        }
+        self.assertEqual(self.faults(files),
+                         ["include/crossdock/plan.hpp: ../../src/plan/detail.hpp is not installed"])
 
     def test_an_include_that_names_no_file_is_found(self):
         files = {"src/base/error.cpp": '#include "crossdock/base/eror.hpp"\n'}

@@ -5,7 +5,7 @@
 #include <map>
 #include <vector>
 
-#include "crossdock/pattern/pattern.hpp"
+#include "crossdock/pattern.hpp"
 
 namespace crossdock::test {
 

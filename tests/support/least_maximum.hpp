@@ -7,7 +7,7 @@
 #include <numeric>
 #include <vector>
 
-#include "crossdock/base/types.hpp"
+#include "crossdock/types.hpp"
 
 namespace crossdock::test {
 

@@ -2,7 +2,7 @@
 /// @brief Machines with round numbers, for results that can be worked out by hand.
 #pragma once
 
-#include "crossdock/model/machine.hpp"
+#include "crossdock/machine.hpp"
 
 namespace crossdock::test {
 

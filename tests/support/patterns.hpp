@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "crossdock/pattern/pattern.hpp"
+#include "crossdock/pattern.hpp"
 
 namespace crossdock::test {
 

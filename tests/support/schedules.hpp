@@ -17,10 +17,10 @@
 #include <utility>
 #include <vector>
 
-#include "crossdock/executor/schedule_runner.hpp"
-#include "crossdock/executor/shared_memory_schedule_builder.hpp"
-#include "crossdock/executor/task_graph.hpp"
-#include "crossdock/topology/topology.hpp"
+#include "crossdock/topology.hpp"
+#include "src/executor/schedule_runner.hpp"
+#include "src/executor/shared_memory_schedule_builder.hpp"
+#include "src/executor/task_graph.hpp"
 
 namespace crossdock::test {
 
@@ -37,7 +37,7 @@ inline memory_domain domain_of(const topology& nodes, rank_t rank) {
     return {std::move(ranks), rank};
 }
 
-/// @brief Carries the messages of all ranks' compilers.
+/// @brief Builds the schedules of all ranks; takes their messages from one to the other.
 /// @param items_per_stripe  0: no message is split
 inline schedules build_schedules(const std::vector<plan>& plans, make_task_graph way,
                                  const topology& nodes, count_t max_part_items,
@@ -58,8 +58,9 @@ inline schedules build_schedules(const std::vector<plan>& plans, make_task_graph
             inboxes all(num_ranks);
             for (std::size_t rank = 0; rank < num_ranks; ++rank) {
                 for (auto& message : send(compilers[rank])) {
-                    const auto to = static_cast<std::size_t>(domains[rank].rank_at(message.peer));
-                    all[to].push_back({domains[rank].here(), std::move(message.words)});
+                    const auto to = static_cast<std::size_t>(
+                        domains[rank].rank_at(buffer_number(message.peer)));
+                    all[to].push_back({domains[rank].here().value(), std::move(message.words)});
                 }
             }
             return all;
@@ -78,9 +79,9 @@ inline schedules build_schedules(const std::vector<plan>& plans, make_task_graph
     return result;
 }
 
-/// @brief Delivers messages in the order in which they are sent from one rank to another with a tag.
+/// @brief A network that delivers messages between two ranks with one tag in the order of sending.
 ///
-/// Some leave their slot at once, others only when they are received, as with MPI.
+/// Some messages are copied when they are sent, others only when they are received, as with MPI.
 class schedule_network {
   public:
     explicit schedule_network(rank_t num_ranks)
@@ -129,11 +130,11 @@ class schedule_network {
     std::vector<int> num_under_way_;  // by source
 };
 
-/// @brief One rank: what `executor` is, with another network.
+/// @brief One rank's executor, which sends through `schedule_network` in place of MPI.
 class schedule_rank final : private schedule_runner::sender {
   public:
     schedule_rank(rank_t rank, std::shared_ptr<const shared_memory_schedule> work,
-                  std::vector<exchange_buffer> buffers, std::size_t item_bytes,
+                  index_vector<buffer_number, exchange_buffer> buffers, std::size_t item_bytes,
                   schedule_network& network)
         : rank_(rank),
           item_bytes_(item_bytes),
@@ -149,13 +150,14 @@ class schedule_rank final : private schedule_runner::sender {
         output_ = output;
         is_active_ = true;
         is_taken_.assign(work().receives.size(), false);
-        num_in_place_ = work().receives.size() - work().num_section_receives;
+        num_in_place_ =
+            work().receives.size() - static_cast<std::size_t>(work().num_section_receives);
         runner_.begin(input, output, std::move(combine));
         has_posted_ = runner_.may_receive();
         runner_.advance(*this);
     }
 
-    /// @brief Takes messages, at most so many, and does what can be done; true once complete.
+    /// @brief Receives at most so many messages, and does what can be done; true once complete.
     bool test(int most_messages) {
         has_posted_ = has_posted_ || runner_.may_receive();
         take(most_messages);
@@ -173,15 +175,17 @@ class schedule_rank final : private schedule_runner::sender {
     }
 
     void take(int most_messages) {
-        std::set<std::pair<rank_t, int>> empty;  // what comes from there meanwhile is for next time
+        std::set<std::pair<rank_t, int>>
+            empty;  // a message that comes meanwhile is left for the next call
         for (std::size_t i = 0; i < is_taken_.size() && most_messages > 0; ++i) {
-            const auto& part = work().receives[i];
-            const bool is_in_section = i < work().num_section_receives;
+            const receive_number number(static_cast<int>(i));
+            const auto& part = work().receives[number];
+            const bool is_in_section = number < receive_number(work().num_section_receives);
             if (is_taken_[i] || (is_in_section && !has_posted_)) continue;
             if (empty.count({part.peer, tag_of(part)}) > 0) continue;
             std::byte* const to =
                 is_in_section ? runner_.address(part, runner_.half())
-                              : output_ + static_cast<std::size_t>(part.index) * item_bytes_;
+                              : output_ + static_cast<std::size_t>(part.array_index) * item_bytes_;
             if (!network_.receive(part.peer, rank_, tag_of(part), to, bytes_of(part))) {
                 empty.insert({part.peer, tag_of(part)});
                 continue;
@@ -189,17 +193,17 @@ class schedule_rank final : private schedule_runner::sender {
             is_taken_[i] = true;
             --most_messages;
             if (is_in_section) {
-                runner_.note_received(i);
+                runner_.note_received(number);
             } else {
                 --num_in_place_;
             }
         }
     }
 
-    void send(std::size_t i) override {
+    void send(send_number i) override {
         const auto& part = work().sends[i];
         const std::byte* const from =
-            part.is_in_place ? input_ + static_cast<std::size_t>(part.index) * item_bytes_
+            part.is_in_place ? input_ + static_cast<std::size_t>(part.array_index) * item_bytes_
                              : runner_.address(part, runner_.half());
         network_.send(rank_, part.peer, tag_of(part), from, bytes_of(part), random_() % 2 == 0);
     }
@@ -235,9 +239,11 @@ class schedule_world {
         }
         for (rank_t rank = 0; rank < nodes.num_ranks(); ++rank) {
             const auto domain = domain_of(nodes, rank);
-            std::vector<exchange_buffer> shared;
-            for (int number = 0; number < domain.size(); ++number)
-                shared.push_back(buffers[static_cast<std::size_t>(domain.rank_at(number))]);
+            index_vector<buffer_number, exchange_buffer> shared;
+            while (shared.end_index() < buffer_number(domain.size())) {
+                const rank_t owner = domain.rank_at(shared.end_index());
+                shared.push_back(buffers[static_cast<std::size_t>(owner)]);
+            }
             ranks_.emplace_back(rank, work[static_cast<std::size_t>(rank)], std::move(shared),
                                 item_bytes, network_);
         }

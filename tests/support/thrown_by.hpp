@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "crossdock/base/error.hpp"
+#include "crossdock/error.hpp"
 
 namespace crossdock::test {
 

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "crossdock/exchange/algorithm.hpp"
-#include "crossdock/route/route.hpp"
+#include "crossdock/exchange_algorithm.hpp"
+#include "crossdock/route.hpp"
 
 namespace crossdock::tool {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "crossdock/topology/topology.hpp"
+#include "crossdock/topology.hpp"
 
 namespace crossdock::tool {
 

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "crossdock/topology/discover_mpi.hpp"
+#include "crossdock/discover_topology.hpp"
 #include "tools/crossdock/output.hpp"
 
 namespace crossdock::tool {

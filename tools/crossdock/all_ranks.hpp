@@ -5,8 +5,8 @@
 #include <functional>
 #include <string>
 
-#include "crossdock/base/communicator_mpi.hpp"
-#include "crossdock/topology/topology.hpp"
+#include "crossdock/communicator.hpp"
+#include "crossdock/topology.hpp"
 
 namespace crossdock::tool {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "crossdock/plan/compile.hpp"
-#include "crossdock/plan/verify.hpp"
+#include "crossdock/compile.hpp"
+#include "crossdock/verify.hpp"
 #include "tools/crossdock/all_ranks.hpp"
 #include "tools/crossdock/analyze.hpp"
 #include "tools/crossdock/output.hpp"

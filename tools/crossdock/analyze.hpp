@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "crossdock/topology/topology.hpp"
+#include "crossdock/topology.hpp"
 #include "tools/crossdock/array_workload.hpp"
 #include "tools/crossdock/exchange_input.hpp"
 #include "tools/crossdock/pattern_input.hpp"

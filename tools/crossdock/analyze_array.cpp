@@ -5,8 +5,8 @@
 #include <numeric>
 
 #include "bench/array/lockstep.hpp"
-#include "crossdock/array/plan_batch.hpp"
-#include "crossdock/array/route_rule.hpp"
+#include "crossdock/detail/array/route_rule.hpp"
+#include "src/array/plan_batch.hpp"
 #include "tools/crossdock/analyze.hpp"
 #include "tools/crossdock/output.hpp"
 #include "tools/crossdock/statistics_json.hpp"

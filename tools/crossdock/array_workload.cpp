@@ -5,7 +5,7 @@
 
 #include <limits>
 
-#include "crossdock/array/array_engine_mpi.hpp"
+#include "crossdock/detail/array/array_engine_mpi.hpp"
 #include "tools/crossdock/route_names.hpp"
 
 namespace crossdock::tool {

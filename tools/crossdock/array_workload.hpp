@@ -8,8 +8,8 @@
 
 #include "bench/array/counts.hpp"
 #include "bench/array/workload.hpp"
-#include "crossdock/array/combining.hpp"
-#include "crossdock/topology/topology.hpp"
+#include "crossdock/detail/array/combining.hpp"
+#include "crossdock/topology.hpp"
 #include "tools/crossdock/statistics_json.hpp"
 
 namespace crossdock::tool {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "bench/common/stopwatch.hpp"
-#include "crossdock/topology/topology.hpp"
+#include "crossdock/topology.hpp"
 #include "tools/crossdock/statistics_json.hpp"
 #include "tools/crossdock/verbs.hpp"
 

@@ -6,7 +6,7 @@
 #include "bench/neighbor/amg.hpp"
 #include "bench/neighbor/amg_matrix.hpp"
 #include "bench/neighbor/hierarchy.hpp"
-#include "crossdock/neighbor/automatic_route.hpp"
+#include "src/neighbor/automatic_route.hpp"
 #include "tools/crossdock/all_ranks.hpp"
 #include "tools/crossdock/route_names.hpp"
 
@@ -21,11 +21,9 @@ std::vector<std::string> baseline_names() {
 }
 
 // The first one is what the others are compared with.
-std::vector<bench::entrant> entrants(const communicator& comm, const neighbor_options& options,
+std::vector<bench::entrant> entrants(const neighbor_options& options,
                                      const std::vector<std::string>& routes) {
     crossdock::neighbor_options how;
-    if (!options.nodes_text.empty())
-        how.nodes = topology::from_string(options.nodes_text, comm.num_ranks());
     how.stripe_bytes = options.stripe_bytes;
     std::vector<bench::entrant> all;
     for (const auto& baseline : asked_baselines(options))
@@ -34,7 +32,7 @@ std::vector<bench::entrant> entrants(const communicator& comm, const neighbor_op
         for (const bool deduplicate : {false, true}) {
             how.deduplicate = deduplicate;
             for (const auto& executor : options.executors) {
-                how.executor = parse_executor(executor);
+                how.executor = executor;
                 all.push_back(bench::crossdock_route(route, how));
             }
         }
@@ -43,8 +41,7 @@ std::vector<bench::entrant> entrants(const communicator& comm, const neighbor_op
 }
 
 // A contest on every level, if there are several, and one on all of them together.
-neighbor_result contest(const communicator& comm, const topology& regions,
-                        std::span<const bench::share> parts,
+neighbor_result contest(const context& where, std::span<const bench::share> parts,
                         const std::vector<bench::entrant>& entrants,
                         const neighbor_options& options) {
     neighbor_result found;
@@ -52,12 +49,12 @@ neighbor_result contest(const communicator& comm, const topology& regions,
     for (std::size_t level = 0; has_levels && level < parts.size(); ++level) {
         const auto part = parts.subspan(level, 1);
         const auto num_rows = static_cast<count_t>(part.front().item_columns.size());
-        found.levels.push_back({bench::sum_over_ranks(comm, {num_rows})[0],
-                                bench::contest(comm, regions, part, entrants, options.contest)});
+        found.levels.push_back({bench::sum_over_ranks(where, {num_rows})[0],
+                                bench::contest(where, part, entrants, options.contest)});
     }
     auto together = options.contest;
     together.has_overlap = together.has_overlap && parts.size() == 1;
-    found.standings = bench::contest(comm, regions, parts, entrants, together);
+    found.standings = bench::contest(where, parts, entrants, together);
     return found;
 }
 
@@ -87,7 +84,10 @@ int run(const neighbor_options& options) {
             options.is_amg ? distribute_amg(comm, regions, input) : bench::distribute(comm, [&] {
                 return bench::load_levels(input.file, input.partition, regions);
             });
-        const auto found = contest(comm, regions, parts, entrants(comm, options, routes), options);
+        context where(comm, regions);
+        if (!options.nodes_text.empty())
+            where = where.with_nodes(topology::from_string(options.nodes_text, comm.num_ranks()));
+        const auto found = contest(where, parts, entrants(options, routes), options);
         if (comm.rank() == 0)
             (options.as_json ? print_neighbor_json : print_neighbor_tables)(options, regions,
                                                                             found);

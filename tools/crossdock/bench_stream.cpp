@@ -12,10 +12,8 @@ namespace {
 using bench::streaming::standing;
 using bench::streaming::stream_choice;
 
-bench::streaming::workload_options completed(const stream_bench_options& options,
-                                             const topology& nodes) {
+bench::streaming::workload_options completed(const stream_bench_options& options) {
     auto workload = options.workload;
-    workload.stream.nodes = nodes;
     if (options.max_age_microseconds > 0)
         workload.stream.max_age_seconds = 1e-6 * options.max_age_microseconds;
     return workload;
@@ -29,13 +27,14 @@ int run(const stream_bench_options& options) {
     return on_all_ranks(
         [&](const communicator& comm) {
             const auto nodes = topology_of(comm, options.nodes_text);
-            const auto workload = completed(options, nodes);
+            const auto where = context(comm, nodes).with_nodes(nodes);
+            const auto workload = completed(options);
             const auto& entry = bench::streaming::find_workload(workload.workload);
             auto contest = options.contest;
             contest.num_workers = count_t{comm.num_ranks()} * workload.stream.workers;
             contest.num_items = entry.num_items(workload, contest.num_workers);
-            const auto entrants = entry.entrants(comm, workload, stream_choices(options));
-            const auto standings = bench::streaming::contest(comm, entrants, contest);
+            const auto entrants = entry.entrants(where, workload, stream_choices(options));
+            const auto standings = bench::streaming::contest(where, entrants, contest);
             if (comm.rank() == 0) {
                 (options.as_json ? print_stream_json : print_stream_table)(options, nodes,
                                                                            standings);

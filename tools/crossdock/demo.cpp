@@ -39,12 +39,11 @@ std::string two_regions(rank_t num_ranks) {
     return fmt::format("{},{}", num_ranks - num_ranks / 2, num_ranks / 2);
 }
 
-std::vector<showing> show_all(const communicator& comm, const topology& regions,
-                              const bench::share& part) {
+std::vector<showing> show_all(const context& where, const bench::share& part) {
     std::vector<showing> shown;
-    for (const auto& r : make_routes(expand_routes({"all"}), regions)) {
+    for (const auto& r : make_routes(expand_routes({"all"}), where.topology())) {
         const auto entrant = bench::crossdock_route(r->name(), {});
-        const auto [is_verified, sent] = bench::check(comm, regions, part, entrant, {});
+        const auto [is_verified, sent] = bench::check(where, part, entrant, {});
         shown.push_back({r->name(), r->num_stages(), sent, is_verified});
     }
     return shown;
@@ -103,7 +102,7 @@ int run(const demo_options& options) {
             topology_of(comm, options.topology_text.empty() ? two_regions(comm.num_ranks())
                                                             : options.topology_text);
         const auto part = bench::distribute(comm, options.file, "block", regions);
-        const auto shown = show_all(comm, regions, part);
+        const auto shown = show_all(context(comm, regions), part);
         if (comm.rank() == 0)
             options.as_json ? print_json(options, regions, shown)
                             : print_table(options, regions, shown);

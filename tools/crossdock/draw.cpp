@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "crossdock/plan/compile.hpp"
+#include "crossdock/compile.hpp"
 #include "tools/crossdock/all_ranks.hpp"
 #include "tools/crossdock/output.hpp"
 #include "tools/crossdock/pattern_input.hpp"

@@ -5,9 +5,9 @@
 #include <iostream>
 #include <memory>
 
-#include "crossdock/plan/compile.hpp"
-#include "crossdock/simulator/goal.hpp"
-#include "crossdock/simulator/plan_schedule.hpp"
+#include "crossdock/compile.hpp"
+#include "crossdock/goal.hpp"
+#include "crossdock/plan_schedule.hpp"
 #include "tools/crossdock/all_ranks.hpp"
 #include "tools/crossdock/output.hpp"
 #include "tools/crossdock/pattern_input.hpp"

@@ -2,8 +2,8 @@
 #include <string>
 #include <vector>
 
-#include "crossdock/route/route.hpp"
-#include "crossdock/topology/discover_mpi.hpp"
+#include "crossdock/discover_topology.hpp"
+#include "crossdock/route.hpp"
 #include "tools/crossdock/all_ranks.hpp"
 #include "tools/crossdock/output.hpp"
 #include "tools/crossdock/statistics_json.hpp"

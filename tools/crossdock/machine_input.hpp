@@ -5,7 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <string>
 
-#include "crossdock/model/machine.hpp"
+#include "crossdock/machine.hpp"
 
 namespace crossdock::tool {
 

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <string_view>
 
-#include "crossdock/base/error.hpp"
+#include "crossdock/error.hpp"
 
 namespace crossdock::tool {
 

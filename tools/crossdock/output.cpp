@@ -1,6 +1,6 @@
 #include "tools/crossdock/output.hpp"
 
-#include "crossdock/base/error.hpp"
+#include "crossdock/error.hpp"
 
 namespace crossdock::tool {
 

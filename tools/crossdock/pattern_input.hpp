@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "bench/common/workload.hpp"
-#include "crossdock/pattern/pattern.hpp"
+#include "crossdock/pattern.hpp"
 
 namespace crossdock::tool {
 

@@ -4,7 +4,7 @@
 
 #include <span>
 
-#include "crossdock/plan/plan.hpp"
+#include "crossdock/plan.hpp"
 #include "tools/crossdock/statistics_json.hpp"
 
 namespace crossdock::tool {

@@ -14,7 +14,7 @@
 #include <optional>
 #include <vector>
 
-#include "crossdock/base/error.hpp"
+#include "crossdock/error.hpp"
 #include "tools/crossdock/all_ranks.hpp"
 
 namespace crossdock::tool {

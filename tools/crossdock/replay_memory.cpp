@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "crossdock/simulator/simulate.hpp"
+#include "crossdock/simulate.hpp"
 
 namespace crossdock::tool {
 

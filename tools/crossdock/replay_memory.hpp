@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <vector>
 
-#include "crossdock/pattern/pattern.hpp"
-#include "crossdock/route/route.hpp"
+#include "crossdock/pattern.hpp"
+#include "crossdock/route.hpp"
 
 namespace crossdock::tool {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "crossdock/base/error.hpp"
+#include "crossdock/error.hpp"
 #include "tools/crossdock/all_ranks.hpp"
 #include "tools/crossdock/output.hpp"
 #include "tools/crossdock/plots.hpp"

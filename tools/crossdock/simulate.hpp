@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "crossdock/model/price.hpp"
-#include "crossdock/plan/statistics.hpp"
-#include "crossdock/simulator/simulate.hpp"
+#include "crossdock/plan_statistics.hpp"
+#include "crossdock/price.hpp"
+#include "crossdock/simulate.hpp"
 #include "tools/crossdock/exchange_input.hpp"
 #include "tools/crossdock/machine_input.hpp"
 #include "tools/crossdock/pattern_input.hpp"

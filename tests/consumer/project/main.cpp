@@ -1,17 +1,18 @@
 // What a program outside the project writes: fails unless the library links and answers.
-#include <mpi.h>
-
-#include <crossdock/base/communicator_mpi.hpp>
-#include <crossdock/topology/topology.hpp>
+#include "crossdock/crossdock.hpp"
 
 int main(int argc, char** argv) {
     MPI_Init(&argc, &argv);
 
-    crossdock::communicator communicator(MPI_COMM_WORLD);
-    const auto topology = crossdock::topology::from_string("2x4");
-    const bool is_as_expected = communicator.num_ranks() == 1 && topology.num_ranks() == 8 &&
-                                topology.num_regions() == 2 && topology.region_of(5) == 1;
-    communicator.close();
+    crossdock::context world(MPI_COMM_WORLD, {.topology = "1"});
+    const auto pattern =
+        crossdock::pattern_from_needed(world, 0, 2, std::vector<crossdock::count_t>{1});
+    crossdock::neighbor_exchange halo(world, pattern);
+    const std::vector<double> items{1.5, 2.5};
+    std::vector<double> slots(1);
+    halo.exchange(items, slots);
+    const bool is_as_expected = world.num_ranks() == 1 && slots[0] == 2.5;
+    world.close();
 
     MPI_Finalize();
     return is_as_expected ? 0 : 1;

@@ -4,9 +4,9 @@
 #include <memory>
 #include <vector>
 
-#include "array/ways.hpp"
-#include "crossdock/array/plan_batch.hpp"
-#include "crossdock/model/machine_mpi.hpp"
+#include "array/variants.hpp"
+#include "src/array/plan_batch.hpp"
+#include "src/model/machine_mpi.hpp"
 #include "support/topologies.hpp"
 
 namespace {
@@ -165,14 +165,15 @@ class ArrayCalls : public testing::Test {
 
     // Messages to all partners of all stages.
     int num_partners(const std::string& route_name, const topology& regions) const {
-        const auto way = make_route(route_name, regions);
+        const auto taken = make_route(route_name, regions);
         std::size_t result = 0;
-        for (int s = 0; s < way->num_stages(); ++s)
-            result += way->partners(rank, s).destinations.size();
+        for (int s = 0; s < taken->num_stages(); ++s)
+            result += taken->partners(rank, s).destinations.size();
         return static_cast<int>(result);
     }
 
     communicator comm{MPI_COMM_WORLD};
+    const context where = test::one_region(comm);
     const rank_t rank = comm.rank();
     const rank_t num_ranks = comm.num_ranks();
 };
@@ -185,11 +186,12 @@ count_t messages_of(const batch_statistics& batch) {
 
 TEST_F(ArrayCalls, ABatchThatCannotThrowCallsNoCollective) {
     const auto all = draw(1);
-    for (const auto& way : test::ways_of_any_operation(num_ranks)) {
-        if (way.transport != array_transport::routed) continue;
-        SCOPED_TRACE(way.name);
-        distributed_array<int> a(comm, num_entries, way.options<int>(overwrite::minimum));
-        const int num_messages = num_partners(way.route, way.regions);
+    for (const auto& variant : test::variants_of_any_operation(num_ranks)) {
+        if (variant.transport != array_transport::routed) continue;
+        SCOPED_TRACE(variant.name);
+        distributed_array<int> a(variant.where(comm), num_entries,
+                                 variant.options<int>(overwrite::minimum));
+        const int num_messages = num_partners(variant.route, variant.regions);
 
         const auto writing =
             watch([&] { a.write(own(all).indices, std::span<const int>(own(all).values)); });
@@ -219,12 +221,12 @@ TEST_F(ArrayCalls, ABatchThatCannotThrowCallsNoCollective) {
 TEST_F(ArrayCalls, ABatchThatMayThrowReducesOnce) {
     const auto all = draw(2);
     const auto may_throw = [](const int& x, const int& y) { return x + y; };
-    for (const auto& way : test::few_ways(num_ranks)) {
-        if (way.transport != array_transport::routed) continue;
-        SCOPED_TRACE(way.name);
-        auto options = way.options<int>(overwrite::user);
+    for (const auto& variant : test::few_variants(num_ranks)) {
+        if (variant.transport != array_transport::routed) continue;
+        SCOPED_TRACE(variant.name);
+        auto options = variant.options<int>(overwrite::user);
         options.choose = may_throw;
-        distributed_array<int> a(comm, num_entries, options);
+        distributed_array<int> a(variant.where(comm), num_entries, options);
         for (const auto& one :
              {watch([&] { a.write(own(all).indices, std::span<const int>(own(all).values)); }),
               watch([&] {
@@ -240,9 +242,9 @@ TEST_F(ArrayCalls, ABatchThatMayThrowReducesOnce) {
 
 TEST_F(ArrayCalls, APreparedBatchCallsNoCollectiveWhenItRuns) {
     const auto all = draw(3);
-    for (const auto& way : test::few_ways(num_ranks)) {
-        SCOPED_TRACE(way.name);
-        distributed_array<int> a(comm, num_entries, way.options<int>());
+    for (const auto& variant : test::few_variants(num_ranks)) {
+        SCOPED_TRACE(variant.name);
+        distributed_array<int> a(variant.where(comm), num_entries, variant.options<int>());
         auto p = a.prepare(own(all).indices);
         std::vector<int> out(own(all).indices.size());
         for (const auto& one : {watch([&] { p.read(std::span(out)); }), watch([&] {
@@ -257,7 +259,7 @@ TEST_F(ArrayCalls, APreparedBatchCallsNoCollectiveWhenItRuns) {
 
 TEST_F(ArrayCalls, PlainExchangesOnceForRequestsAndOnceForReplies) {
     const auto all = draw(4);
-    distributed_array<int> a(comm, num_entries, {.transport = array_transport::plain});
+    distributed_array<int> a(where, num_entries, {.transport = array_transport::plain});
     std::vector<int> out(own(all).indices.size());
 
     const auto writing =
@@ -280,7 +282,7 @@ void expect_equal(const batch_statistics& actual, const batch_statistics& expect
 
 TEST_F(ArrayCalls, AWindowReturnsErrors) {
     if (num_ranks == 1) GTEST_SKIP() << "one rank needs no window";
-    distributed_array<int> a(comm, num_entries, {.transport = array_transport::rma});
+    distributed_array<int> a(where, num_entries, {.transport = array_transport::rma});
     int found = -1;
     a.read(0, &found);
     a.step();
@@ -302,7 +304,7 @@ TEST_F(ArrayCalls, ACommunicatorFreesTheWindowsOfArraysThatWereNotClosed) {
     std::vector<MPI_Win> made;
     const auto make = [&] {
         arrays.push_back(std::make_unique<distributed_array<int>>(
-            comm, num_entries, array_options<int>{.transport = array_transport::rma}));
+            where, num_entries, array_options<int>{.transport = array_transport::rma}));
         int found = -1;
         arrays.back()->read(0, &found);
         arrays.back()->step();
@@ -326,7 +328,7 @@ TEST_F(ArrayCalls, ACommunicatorFreesTheWindowsOfArraysThatWereNotClosed) {
 TEST_F(ArrayCalls, AWindowIsWrittenByNumbersOrByOneRankAfterTheOther) {
     if (num_ranks == 1) GTEST_SKIP() << "one rank needs no window";
     const auto expect_written = [&]<class T>(T value, MPI_Datatype type, int num_turns) {
-        distributed_array<T> a(comm, num_entries, {.transport = array_transport::rma});
+        distributed_array<T> a(where, num_entries, {.transport = array_transport::rma});
         calls.barriers = 0;
         a.write(std::vector<count_t>{3, 3}, std::vector<T>{T{}, value});
         EXPECT_EQ(calls.accumulated, type);
@@ -353,9 +355,9 @@ TEST_F(ArrayCalls, ABatchCostsWhatIsCountedWithoutMpi) {
                                     combining_options{combining::envelope_sort, true, false},
                                     combining_options{combining::none, true, true}}) {
             SCOPED_TRACE(route_name + " " + to_string(combine.strategy));
-            array_options<int> options{.regions = regions, .route = route_name};
+            array_options<int> options{.route = route_name};
             options.combine = combine;
-            distributed_array<int> a(comm, num_entries, options);
+            distributed_array<int> a({comm, regions}, num_entries, options);
             const auto counted = plan_batch(regions, owners, route_name, combine, indices, false);
             const auto& expected = counted[static_cast<std::size_t>(rank)].statistics;
 
@@ -378,7 +380,7 @@ TEST_F(ArrayCalls, ABatchOfWritesCombinedAtTheOwnerCostsTheSameOnTheWay) {
     const auto regions = topology::one_region(num_ranks);
     const auto counted = plan_batch(regions, block_partition::blocks(num_entries, num_ranks),
                                     "grid:2", {}, indices, false);
-    distributed_array<int> a(comm, num_entries,
+    distributed_array<int> a(where, num_entries,
                              {.route = "grid:2", .equal_writes = overwrite::smallest_rank_last});
 
     a.write(own(all).indices, std::span<const int>(own(all).values));
@@ -394,7 +396,7 @@ TEST_F(ArrayCalls, APreparedPlanIsTheOneThatIsMadeWithoutMpi) {
     const auto regions = test::conformance_topologies(num_ranks).back();
     for (const auto& route_name : test::conformance_routes()) {
         SCOPED_TRACE(route_name);
-        distributed_array<int> a(comm, num_entries, {.regions = regions, .route = route_name});
+        distributed_array<int> a({comm, regions}, num_entries, {.route = route_name});
         const auto planned = plan_batch(regions, a.owners(), route_name, {}, indices, true);
 
         const auto p = a.prepare(own(all).indices);
@@ -407,13 +409,12 @@ TEST_F(ArrayCalls, APreparedPlanIsTheOneThatIsMadeWithoutMpi) {
 TEST_F(ArrayCalls, AutoIsARouteOfTheTopologyAndTheRequestsExpected) {
     const auto regions = test::conformance_topologies(num_ranks).back();
     for (const count_t expected : {count_t{0}, count_t{1} << 30}) {
-        distributed_array<int> a(comm, num_entries,
-                                 {.regions = regions, .expected_requests = expected});
+        distributed_array<int> a({comm, regions}, num_entries, {.expected_requests = expected});
         EXPECT_EQ(a.route_name(),
                   choose_array_route(regions, expected, {4, sizeof(int)}, machine_of(comm)));
         a.close();
     }
-    distributed_array<int> plain(comm, num_entries, {.transport = array_transport::plain});
+    distributed_array<int> plain(where, num_entries, {.transport = array_transport::plain});
     EXPECT_EQ(plain.route_name(), "direct");
     plain.close();
 }

@@ -4,20 +4,20 @@
 #include <map>
 #include <numeric>
 
-#include "array/ways.hpp"
+#include "array/variants.hpp"
 
 namespace crossdock::array_changes_test {
 namespace {
 
-using test::array_routing;
+using test::array_variant;
 using test::changes;
 using test::draw_changes;
-using test::few_ways;
-using test::few_ways_of_any_operation;
+using test::few_variants;
+using test::few_variants_of_any_operation;
 using test::lighter;
 using test::link;
 using test::read_all;
-using test::ways_of_any_operation;
+using test::variants_of_any_operation;
 
 constexpr count_t num_entries = 23;
 
@@ -47,9 +47,9 @@ class ArrayChanges : public testing::Test {
 
     // Updates by one operation, round after round.
     template <class T, class Op>
-    void expect_updates(const array_routing& way, Op op) {
-        SCOPED_TRACE(way.name);
-        distributed_array<T> a(comm, num_entries, way.options<T>());
+    void expect_updates(const array_variant& variant, Op op) {
+        SCOPED_TRACE(variant.name);
+        distributed_array<T> a(variant.where(comm), num_entries, variant.options<T>());
         std::vector<T> serial(static_cast<std::size_t>(num_entries));
         for (std::uint64_t round = 0; round < 2; ++round) {
             const auto all = draw<T>(round);
@@ -67,9 +67,9 @@ class ArrayChanges : public testing::Test {
 
     // Writes by one rule; `stays(written values by rank)` says what is right.
     template <class T, class Stays>
-    void expect_writes(const array_routing& way, const array_options<T>& options, Stays stays) {
-        SCOPED_TRACE(way.name);
-        distributed_array<T> a(comm, num_entries, options);
+    void expect_writes(const array_variant& variant, const array_options<T>& options, Stays stays) {
+        SCOPED_TRACE(variant.name);
+        distributed_array<T> a(variant.where(comm), num_entries, options);
         std::vector<T> before(static_cast<std::size_t>(num_entries));
         for (std::uint64_t round = 0; round < 2; ++round) {
             const auto all = draw<T>(round);
@@ -94,6 +94,7 @@ class ArrayChanges : public testing::Test {
     }
 
     communicator comm{MPI_COMM_WORLD};
+    const context where = test::one_region(comm);
     const rank_t rank = comm.rank();
     const rank_t num_ranks = comm.num_ranks();
 };
@@ -116,41 +117,42 @@ const auto is_last_of_smallest_rank =
     };
 
 TEST_F(ArrayChanges, UpdatesOfAllOperationsAreThoseOfASerialArray) {
-    for (const auto& way : ways_of_any_operation(num_ranks)) {
-        expect_updates<int>(way, sum());
-        expect_updates<link>(way, lighter());
+    for (const auto& variant : variants_of_any_operation(num_ranks)) {
+        expect_updates<int>(variant, sum());
+        expect_updates<link>(variant, lighter());
     }
-    for (const auto& way : few_ways_of_any_operation(num_ranks))
-        expect_updates<int>(way, [](const int& a, const int& b) { return a ^ b; });
-    for (const auto& way : few_ways(num_ranks)) {
-        expect_updates<char>(way, bit_or());
-        expect_updates<char>(way, maximum());
-        expect_updates<int>(way, minimum());
-        expect_updates<double>(way, sum());
-        expect_updates<double>(way, minimum());
-        expect_updates<double>(way, maximum());
-        expect_updates<std::uint16_t>(way, bit_or());
-        expect_updates<float>(way, sum());
+    for (const auto& variant : few_variants_of_any_operation(num_ranks))
+        expect_updates<int>(variant, [](const int& a, const int& b) { return a ^ b; });
+    for (const auto& variant : few_variants(num_ranks)) {
+        expect_updates<char>(variant, bit_or());
+        expect_updates<char>(variant, maximum());
+        expect_updates<int>(variant, minimum());
+        expect_updates<double>(variant, sum());
+        expect_updates<double>(variant, minimum());
+        expect_updates<double>(variant, maximum());
+        expect_updates<std::uint16_t>(variant, bit_or());
+        expect_updates<float>(variant, sum());
     }
 }
 
 TEST_F(ArrayChanges, AnyWrittenValueStaysWhole) {
-    for (const auto& way : ways_of_any_operation(num_ranks))
-        expect_writes<int>(way, way.options<int>(), is_one_of<int>);
-    for (const auto& way : few_ways(num_ranks)) {
-        expect_writes<char>(way, way.options<char>(), is_one_of<char>);
-        expect_writes<link>(way, way.options<link>(), is_one_of<link>);
+    for (const auto& variant : variants_of_any_operation(num_ranks))
+        expect_writes<int>(variant, variant.options<int>(), is_one_of<int>);
+    for (const auto& variant : few_variants(num_ranks)) {
+        expect_writes<char>(variant, variant.options<char>(), is_one_of<char>);
+        expect_writes<link>(variant, variant.options<link>(), is_one_of<link>);
     }
 }
 
 TEST_F(ArrayChanges, TheLastWriteOfTheSmallestRankStays) {
     constexpr auto rule = overwrite::smallest_rank_last;
-    for (const auto& way : ways_of_any_operation(num_ranks))
-        expect_writes<int>(way, way.options<int>(rule), is_last_of_smallest_rank<int>);
-    for (const auto& way : few_ways_of_any_operation(num_ranks)) {
-        expect_writes<char>(way, way.options<char>(rule), is_last_of_smallest_rank<char>);
-        expect_writes<double>(way, way.options<double>(rule), is_last_of_smallest_rank<double>);
-        expect_writes<link>(way, way.options<link>(rule), is_last_of_smallest_rank<link>);
+    for (const auto& variant : variants_of_any_operation(num_ranks))
+        expect_writes<int>(variant, variant.options<int>(rule), is_last_of_smallest_rank<int>);
+    for (const auto& variant : few_variants_of_any_operation(num_ranks)) {
+        expect_writes<char>(variant, variant.options<char>(rule), is_last_of_smallest_rank<char>);
+        expect_writes<double>(variant, variant.options<double>(rule),
+                              is_last_of_smallest_rank<double>);
+        expect_writes<link>(variant, variant.options<link>(rule), is_last_of_smallest_rank<link>);
     }
 }
 
@@ -161,13 +163,13 @@ TEST_F(ArrayChanges, TheLeastOrGreatestWriteStaysWhateverTheEntryWas) {
     const auto is_greatest = [](auto found, const auto& written, const auto&, count_t) {
         return found == *std::max_element(written.begin(), written.end());
     };
-    for (const auto& way : ways_of_any_operation(num_ranks)) {
-        expect_writes<int>(way, way.options<int>(overwrite::minimum), is_least);
-        expect_writes<int>(way, way.options<int>(overwrite::maximum), is_greatest);
+    for (const auto& variant : variants_of_any_operation(num_ranks)) {
+        expect_writes<int>(variant, variant.options<int>(overwrite::minimum), is_least);
+        expect_writes<int>(variant, variant.options<int>(overwrite::maximum), is_greatest);
     }
-    for (const auto& way : few_ways_of_any_operation(num_ranks)) {
-        expect_writes<char>(way, way.options<char>(overwrite::minimum), is_least);
-        expect_writes<double>(way, way.options<double>(overwrite::maximum), is_greatest);
+    for (const auto& variant : few_variants_of_any_operation(num_ranks)) {
+        expect_writes<char>(variant, variant.options<char>(overwrite::minimum), is_least);
+        expect_writes<double>(variant, variant.options<double>(overwrite::maximum), is_greatest);
     }
 }
 
@@ -178,19 +180,19 @@ TEST_F(ArrayChanges, TheUsersFunctionSaysWhichWriteStays) {
             std::accumulate(written.begin() + 1, written.end(), written.front(), lighter());
         return found.weight == lightest.weight && found.id == lightest.id;
     };
-    for (const auto& way : ways_of_any_operation(num_ranks)) {
-        auto options = way.options<link>(overwrite::user);
+    for (const auto& variant : variants_of_any_operation(num_ranks)) {
+        auto options = variant.options<link>(overwrite::user);
         options.choose = lighter();
-        expect_writes<link>(way, options, is_lightest);
+        expect_writes<link>(variant, options, is_lightest);
     }
 }
 
 // Steps.
 
 TEST_F(ArrayChanges, AStepWritesThenUpdatesThenReads) {
-    for (const auto& way : few_ways(num_ranks)) {
-        SCOPED_TRACE(way.name);
-        distributed_array<int> a(comm, num_entries, way.options<int>());
+    for (const auto& variant : few_variants(num_ranks)) {
+        SCOPED_TRACE(variant.name);
+        distributed_array<int> a(variant.where(comm), num_entries, variant.options<int>());
         for (int round = 1; round <= 3; ++round) {
             // Queued the other way round; all write the same to entry 5.
             int at_5 = -1, at_6 = -1, again = -1, own_entry = -1;
@@ -215,9 +217,9 @@ TEST_F(ArrayChanges, AStepWritesThenUpdatesThenReads) {
 }
 
 TEST_F(ArrayChanges, AStepMayBeEmptyOrOfOneRank) {
-    for (const auto& way : few_ways(num_ranks)) {
-        SCOPED_TRACE(way.name);
-        distributed_array<int> a(comm, num_entries, way.options<int>());
+    for (const auto& variant : few_variants(num_ranks)) {
+        SCOPED_TRACE(variant.name);
+        distributed_array<int> a(variant.where(comm), num_entries, variant.options<int>());
         a.step();
         EXPECT_EQ(read_all(a), std::vector<int>(num_entries));
 
@@ -242,10 +244,10 @@ TEST_F(ArrayChanges, AStepMayBeEmptyOrOfOneRank) {
 }
 
 TEST_F(ArrayChanges, AStepTakesAnOperationAndARule) {
-    for (const auto& way : few_ways_of_any_operation(num_ranks)) {
-        SCOPED_TRACE(way.name);
-        distributed_array<link> a(comm, num_entries,
-                                  way.options<link>(overwrite::smallest_rank_last));
+    for (const auto& variant : few_variants_of_any_operation(num_ranks)) {
+        SCOPED_TRACE(variant.name);
+        distributed_array<link> a(variant.where(comm), num_entries,
+                                  variant.options<link>(overwrite::smallest_rank_last));
         link found{};
         a.write(3, {100.0 + rank, rank, 0});
         a.update(3, {50.0 - rank, rank, 1});
@@ -264,9 +266,9 @@ TEST_F(ArrayChanges, AStepTakesAnOperationAndARule) {
 }
 
 TEST_F(ArrayChanges, AStepUpdatesByReplacingWhereThereIsNoSum) {
-    for (const auto& way : few_ways(num_ranks)) {
-        SCOPED_TRACE(way.name);
-        distributed_array<link> a(comm, num_entries, way.options<link>());
+    for (const auto& variant : few_variants(num_ranks)) {
+        SCOPED_TRACE(variant.name);
+        distributed_array<link> a(variant.where(comm), num_entries, variant.options<link>());
         link found{};
         a.update(2, {1, 2, 3});
         a.read(2, &found);
@@ -277,7 +279,7 @@ TEST_F(ArrayChanges, AStepUpdatesByReplacingWhereThereIsNoSum) {
 }
 
 TEST_F(ArrayChanges, AStepsMessagesCarryAllKindsOfRequests) {
-    distributed_array<int> a(comm, num_ranks, {.route = "direct"});
+    distributed_array<int> a(where, num_ranks, {.route = "direct"});
     const rank_t next = (rank + 1) % num_ranks;
     int found = 0;
     a.write(next, 1);
@@ -306,11 +308,11 @@ TEST_F(ArrayChanges, PartsMayBeUnevenOrEmpty) {
         n += size_of(r);
         owners.insert(owners.end(), static_cast<std::size_t>(size_of(r)), r);
     }
-    for (const auto& way : ways_of_any_operation(num_ranks)) {
-        SCOPED_TRACE(way.name);
-        auto options = way.options<int>();
+    for (const auto& variant : variants_of_any_operation(num_ranks)) {
+        SCOPED_TRACE(variant.name);
+        auto options = variant.options<int>();
         options.num_local = size_of(rank);
-        distributed_array<int> a(comm, n, options);
+        distributed_array<int> a(variant.where(comm), n, options);
         ASSERT_EQ(a.size(), n);
         ASSERT_EQ(std::ssize(a.local()), size_of(rank));
         for (count_t index = 0; index < n; ++index)
@@ -335,9 +337,9 @@ TEST_F(ArrayChanges, PartsMayBeUnevenOrEmpty) {
 
 TEST_F(ArrayChanges, AnArrayMayHaveNoEntriesOrFewerThanRanks) {
     for (const count_t n : {count_t{0}, count_t{1}, std::max<count_t>(num_ranks - 1, 0)}) {
-        for (const auto& way : few_ways(num_ranks)) {
-            SCOPED_TRACE(way.name);
-            distributed_array<int> a(comm, n, way.options<int>());
+        for (const auto& variant : few_variants(num_ranks)) {
+            SCOPED_TRACE(variant.name);
+            distributed_array<int> a(variant.where(comm), n, variant.options<int>());
             const auto all = draw<int>(4, n);
             a.write(own(all).indices, std::span<const int>(own(all).values));
             a.step();
@@ -361,9 +363,9 @@ TEST_F(ArrayChanges, AnArrayMayHaveNoEntriesOrFewerThanRanks) {
 }
 
 TEST_F(ArrayChanges, ABatchSeesWhatTheOwnerDidToItsPart) {
-    for (const auto& way : few_ways(num_ranks)) {
-        SCOPED_TRACE(way.name);
-        distributed_array<int> a(comm, num_entries, way.options<int>());
+    for (const auto& variant : few_variants(num_ranks)) {
+        SCOPED_TRACE(variant.name);
+        distributed_array<int> a(variant.where(comm), num_entries, variant.options<int>());
         for (int round = 1; round <= 3; ++round) {
             for (auto& entry : a.local()) entry = round;
             a.update(std::vector<count_t>{0}, std::vector<int>{1}, sum());
@@ -382,8 +384,8 @@ struct without_default {
 };
 
 TEST_F(ArrayChanges, AStepTakesAnyTypeThatMayBeCopied) {
-    distributed_array<bool> flags(comm, num_entries);
-    distributed_array<without_default> numbers(comm, num_entries);
+    distributed_array<bool> flags(where, num_entries);
+    distributed_array<without_default> numbers(where, num_entries);
     bool is_set = false;
     bool is_other_set = true;
     without_default found(0);
@@ -408,9 +410,9 @@ TEST_F(ArrayChanges, OneWholeValueStaysOfThoseThatAllRanksWriteAtOnce) {
     std::iota(indices.begin(), indices.end(), count_t{0});
     block written;
     written.fill(rank + 1);
-    for (const auto& way : few_ways(num_ranks)) {
-        SCOPED_TRACE(way.name);
-        distributed_array<block> a(comm, num_entries, way.options<block>());
+    for (const auto& variant : few_variants(num_ranks)) {
+        SCOPED_TRACE(variant.name);
+        distributed_array<block> a(variant.where(comm), num_entries, variant.options<block>());
         for (int round = 0; round < 5; ++round) {
             a.write(indices, std::vector<block>(num_entries, written));
             for (const block& entry : a.local()) {
@@ -426,7 +428,8 @@ TEST_F(ArrayChanges, OneWholeValueStaysOfThoseThatAllRanksWriteAtOnce) {
 
 TEST_F(ArrayChanges, RmaReadsWhateverItsRuleOfWrites) {
     distributed_array<int> a(
-        comm, num_entries, {.transport = array_transport::rma, .equal_writes = overwrite::minimum});
+        where, num_entries,
+        {.transport = array_transport::rma, .equal_writes = overwrite::minimum});
     int found = -1;
     a.read(num_entries - 1, &found);
     a.step();
@@ -435,7 +438,7 @@ TEST_F(ArrayChanges, RmaReadsWhateverItsRuleOfWrites) {
 }
 
 TEST_F(ArrayChanges, AnArrayMayMove) {
-    distributed_array<int> first(comm, num_entries);
+    distributed_array<int> first(where, num_entries);
     first.write(1, 5);
     distributed_array<int> second(std::move(first));
     second.step();

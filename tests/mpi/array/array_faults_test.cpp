@@ -6,15 +6,15 @@
 #include <new>
 #include <stdexcept>
 
-#include "array/ways.hpp"
+#include "array/variants.hpp"
 #include "support/thrown_by.hpp"
 
 namespace crossdock::array_faults_test {
 namespace {
 
-using test::array_routing;
-using test::few_ways;
-using test::few_ways_of_any_operation;
+using test::array_variant;
+using test::few_variants;
+using test::few_variants_of_any_operation;
 using test::read_all;
 using test::thrown_by;
 
@@ -65,10 +65,10 @@ class ArrayFaults : public testing::Test {
     }
 
     template <class Use>
-    void with_arrays(const std::vector<array_routing>& ways, Use&& use) {
-        for (const auto& way : ways) {
-            SCOPED_TRACE(way.name);
-            int_array a(comm, num_entries, way.options<int>());
+    void with_arrays(const std::vector<array_variant>& variants, Use&& use) {
+        for (const auto& variant : variants) {
+            SCOPED_TRACE(variant.name);
+            int_array a(variant.where(comm), num_entries, variant.options<int>());
             use(a);
             a.close();
         }
@@ -78,7 +78,7 @@ class ArrayFaults : public testing::Test {
     template <class Make>
     error refused(Make&& make) {
         const error heard = thrown_by(make);
-        int_array a(comm, num_entries);
+        int_array a(where, num_entries);
         fill(a);
         expect_unchanged_and_usable(a);
         a.close();
@@ -86,6 +86,7 @@ class ArrayFaults : public testing::Test {
     }
 
     communicator comm{MPI_COMM_WORLD};
+    const context where = test::one_region(comm);
     const rank_t rank = comm.rank();
     const rank_t num_ranks = comm.num_ranks();
     const rank_t last_rank = num_ranks - 1;
@@ -94,7 +95,7 @@ class ArrayFaults : public testing::Test {
 // Indices and lengths.
 
 TEST_F(ArrayFaults, AnIndexOutsideIsNamedWithItsRank) {
-    with_arrays(few_ways(num_ranks), [&](int_array& a) {
+    with_arrays(few_variants(num_ranks), [&](int_array& a) {
         for (const count_t bad :
              {num_entries, std::numeric_limits<count_t>::min(), (count_t{1} << 32) + 1}) {
             const auto text = [&](rank_t faulty) {
@@ -140,7 +141,7 @@ TEST_F(ArrayFaults, AnIndexOutsideIsNamedWithItsRank) {
 }
 
 TEST_F(ArrayFaults, AQueuedIndexOutsideIsHeardByTheStep) {
-    with_arrays(few_ways(num_ranks), [&](int_array& a) {
+    with_arrays(few_variants(num_ranks), [&](int_array& a) {
         const auto text = [&](rank_t faulty) {
             return fmt::format("request 1 of rank {} is for index 11, outside [0, 11)", faulty);
         };
@@ -174,7 +175,7 @@ TEST_F(ArrayFaults, AQueuedIndexOutsideIsHeardByTheStep) {
 }
 
 TEST_F(ArrayFaults, LengthsThatDifferAreNamedWithTheirRank) {
-    with_arrays(few_ways(num_ranks), [&](int_array& a) {
+    with_arrays(few_variants(num_ranks), [&](int_array& a) {
         const auto text = [](rank_t faulty) {
             return fmt::format("rank {} has 2 indices and 1 values", faulty);
         };
@@ -207,7 +208,7 @@ TEST_F(ArrayFaults, LengthsThatDifferAreNamedWithTheirRank) {
 }
 
 TEST_F(ArrayFaults, TheLowestOfSeveralFaultyRanksIsHeard) {
-    with_arrays(few_ways(num_ranks), [&](int_array& a) {
+    with_arrays(few_variants(num_ranks), [&](int_array& a) {
         fill(a);
         const error heard = thrown_by([&] { a.write(indices{20 + rank}, values{1}); });
         EXPECT_EQ(heard.code(), errc::index_out_of_range);
@@ -217,7 +218,7 @@ TEST_F(ArrayFaults, TheLowestOfSeveralFaultyRanksIsHeard) {
 }
 
 TEST_F(ArrayFaults, OfSeveralFaultsOfARankTheFirstIsHeardLengthsThenWritesUpdatesReads) {
-    with_arrays(few_ways(num_ranks), [&](int_array& a) {
+    with_arrays(few_variants(num_ranks), [&](int_array& a) {
         fill(a);
         int found = 0;
         const auto refused_index = [&](const std::function<void()>& queue) {
@@ -245,7 +246,7 @@ TEST_F(ArrayFaults, OfSeveralFaultsOfARankTheFirstIsHeardLengthsThenWritesUpdate
 
 TEST_F(ArrayFaults, AFaultOfARankIsHeardRatherThanThatRanksAskForDifferentThings) {
     if (num_ranks == 1) GTEST_SKIP() << "one rank agrees with itself";
-    with_arrays(few_ways(num_ranks), [&](int_array& a) {
+    with_arrays(few_variants(num_ranks), [&](int_array& a) {
         fill(a);
         const error heard = thrown_by([&] {
             values out(1);
@@ -260,7 +261,7 @@ TEST_F(ArrayFaults, AFaultOfARankIsHeardRatherThanThatRanksAskForDifferentThings
 
 TEST_F(ArrayFaults, RanksMustAskForTheSame) {
     if (num_ranks == 1) GTEST_SKIP() << "one rank agrees with itself";
-    with_arrays(few_ways(num_ranks), [&](int_array& a) {
+    with_arrays(few_variants(num_ranks), [&](int_array& a) {
         values out(1);
         const std::vector<std::function<void()>> calls{
             [&] { a.read(indices{1}, std::span(out)); },
@@ -288,7 +289,7 @@ TEST_F(ArrayFaults, RanksMustAskForTheSameOnTheRouteOfAuto) {
     const auto regions =
         num_ranks == 8 ? topology::from_string("4x2") : topology::one_region(num_ranks);
     for (const bool is_updated : {false, true}) {
-        int_array a(comm, 10, {.regions = regions, .expected_requests = count_t{1} << 30});
+        int_array a({comm, regions}, 10, {.expected_requests = count_t{1} << 30});
         values out(1);
         a.read(indices{1}, std::span(out));  // so few that the next batch has another route
         const error heard = thrown_by([&] {
@@ -309,7 +310,7 @@ TEST_F(ArrayFaults, TwoOperationsOfTheUserAreNotTheSame) {
     if (num_ranks == 1) GTEST_SKIP() << "one rank agrees with itself";
     const auto first = [](const int& a, const int& b) noexcept { return a + b; };
     const auto second = [](const int& a, const int& b) noexcept { return a + b; };
-    with_arrays(few_ways_of_any_operation(num_ranks), [&](int_array& a) {
+    with_arrays(few_variants_of_any_operation(num_ranks), [&](int_array& a) {
         fill(a);
         const error heard = thrown_by([&] {
             if (rank == 0) {
@@ -340,13 +341,13 @@ void expect_refusal(const error& heard) {
 }
 
 TEST_F(ArrayFaults, AnOperationMayThrowWhileARankCombinesItsOwn) {
-    auto ways = few_ways_of_any_operation(num_ranks);
-    std::erase_if(ways, [](const auto& way) {
-        return way.transport == array_transport::plain || !way.combine.locally ||
-               way.combine.strategy == combining::none;
+    auto variants = few_variants_of_any_operation(num_ranks);
+    std::erase_if(variants, [](const auto& variant) {
+        return variant.transport == array_transport::plain || !variant.combine.locally ||
+               variant.combine.strategy == combining::none;
     });
-    ASSERT_GE(ways.size(), 2U);
-    with_arrays(ways, [&](int_array& a) {
+    ASSERT_GE(variants.size(), 2U);
+    with_arrays(variants, [&](int_array& a) {
         for (const rank_t faulty : {0, num_ranks / 2, last_rank}) {
             fill(a);
             const values own = rank == faulty ? values{1, 2} : values{40, 80};
@@ -362,9 +363,9 @@ TEST_F(ArrayFaults, AnOperationMayThrowWhileARankCombinesItsOwn) {
 
 TEST_F(ArrayFaults, AnOperationMayThrowOnTheWay) {
     if (num_ranks == 1) GTEST_SKIP() << "one rank meets nobody";
-    for (const auto& way : test::ways_of_any_operation(num_ranks)) {
-        SCOPED_TRACE(way.name);
-        int_array a(comm, num_entries, way.options<int>());
+    for (const auto& variant : test::variants_of_any_operation(num_ranks)) {
+        SCOPED_TRACE(variant.name);
+        int_array a(variant.where(comm), num_entries, variant.options<int>());
         for (const count_t index : {count_t{0}, num_entries - 1}) {
             // A rank's own values are for different entries. It throws wherever those of two ranks
             // meet: on the way, where they are combined there, else at the entry, which is negative
@@ -388,7 +389,7 @@ TEST_F(ArrayFaults, AnOperationMayThrowOnTheWay) {
 }
 
 TEST_F(ArrayFaults, AnOperationMayThrowAtAnOwnerAfterOthersHaveChanged) {
-    with_arrays(test::few_ways_of_any_operation(num_ranks), [&](int_array& a) {
+    with_arrays(test::few_variants_of_any_operation(num_ranks), [&](int_array& a) {
         for (const count_t bad : {count_t{0}, num_entries / 2, num_entries - 1}) {
             fill(a);
             // All entries change, and the bad one throws with what it is.
@@ -411,7 +412,7 @@ TEST_F(ArrayFaults, AnOperationMayThrowAtAnOwnerAfterOthersHaveChanged) {
 }
 
 TEST_F(ArrayFaults, AStepThatThrowsUndoesItsWrites) {
-    with_arrays(few_ways_of_any_operation(num_ranks), [&](int_array& a) {
+    with_arrays(few_variants_of_any_operation(num_ranks), [&](int_array& a) {
         fill(a);
         int found = -1;
         a.write(3, 1);
@@ -431,28 +432,28 @@ TEST_F(ArrayFaults, AStepThatThrowsUndoesItsWrites) {
 }
 
 TEST_F(ArrayFaults, AChoiceOfWritesMayThrow) {
-    for (const auto& way : test::ways_of_any_operation(num_ranks)) {
-        SCOPED_TRACE(way.name);
-        auto options = way.options<int>(overwrite::user);
+    for (const auto& variant : test::variants_of_any_operation(num_ranks)) {
+        SCOPED_TRACE(variant.name);
+        auto options = variant.options<int>(overwrite::user);
         options.choose = [](const int& x, const int& y) {
             if (x + y == 3) throw std::runtime_error("these must not meet");
             return std::max(x, y);
         };
-        int_array a(comm, num_entries, options);
+        int_array a(variant.where(comm), num_entries, options);
         fill(a);
         // 1 of the first rank and 2 of the last meet somewhere; where there is one, both are its own.
-        indices where{1};
+        indices at{1};
         values what{rank == 0 ? 1 : 2};
-        if (rank != 0 && rank != last_rank) where.clear(), what.clear();
-        if (num_ranks == 1) where.push_back(1), what.push_back(2);
-        expect_refusal(thrown_by([&] { a.write(where, what); }));
+        if (rank != 0 && rank != last_rank) at.clear(), what.clear();
+        if (num_ranks == 1) at.push_back(1), what.push_back(2);
+        expect_refusal(thrown_by([&] { a.write(at, what); }));
         expect_unchanged_and_usable(a);
         a.close();
     }
 }
 
 TEST_F(ArrayFaults, ErrorsOfAnOperationKeepTheirCode) {
-    with_arrays(few_ways_of_any_operation(num_ranks), [&](int_array& a) {
+    with_arrays(few_variants_of_any_operation(num_ranks), [&](int_array& a) {
         fill(a);
         const error heard = thrown_by([&] {
             a.update(indices{1}, values{1}, [](const int&, const int&) -> int {
@@ -473,7 +474,7 @@ TEST_F(ArrayFaults, ErrorsOfAnOperationKeepTheirCode) {
 }
 
 TEST_F(ArrayFaults, AnOperationMustNotMakeRequests) {
-    with_arrays(few_ways_of_any_operation(num_ranks), [&](int_array& a) {
+    with_arrays(few_variants_of_any_operation(num_ranks), [&](int_array& a) {
         int found = 0;
         values out(1);
         auto p = a.prepare(indices{1});
@@ -512,7 +513,7 @@ TEST_F(ArrayFaults, AnOperationMustNotMakeRequests) {
 // States.
 
 TEST_F(ArrayFaults, NoBatchMayRunWhileAPreparedOneIsActive) {
-    with_arrays(few_ways(num_ranks), [&](int_array& a) {
+    with_arrays(few_variants(num_ranks), [&](int_array& a) {
         auto p = a.prepare(indices{3, 4});
         values out(2), other(1);
         const std::vector<std::function<void()>> calls{
@@ -533,7 +534,7 @@ TEST_F(ArrayFaults, NoBatchMayRunWhileAPreparedOneIsActive) {
 }
 
 TEST_F(ArrayFaults, OneRankWithAnActiveBatchStopsAll) {
-    with_arrays(few_ways(num_ranks), [&](int_array& a) {
+    with_arrays(few_variants(num_ranks), [&](int_array& a) {
         auto p = a.prepare(indices{3, 4});
         fill(a);
         values out(2);
@@ -549,7 +550,7 @@ TEST_F(ArrayFaults, OneRankWithAnActiveBatchStopsAll) {
 }
 
 TEST_F(ArrayFaults, AClosedArrayRefusesRequests) {
-    with_arrays(few_ways(num_ranks), [&](int_array& a) {
+    with_arrays(few_variants(num_ranks), [&](int_array& a) {
         a.step();
         a.close();
         for (const auto& call : std::vector<std::function<void()>>{
@@ -566,7 +567,7 @@ TEST_F(ArrayFaults, AClosedArrayRefusesRequests) {
 
 TEST_F(ArrayFaults, UsersRuleNeedsAFunction) {
     const error heard =
-        refused([&] { int_array(comm, num_entries, {.equal_writes = overwrite::user}); });
+        refused([&] { int_array(where, num_entries, {.equal_writes = overwrite::user}); });
     EXPECT_EQ(heard.code(), errc::invalid_argument);
     EXPECT_STREQ(heard.what(), "overwrite::user without a function");
 
@@ -574,7 +575,7 @@ TEST_F(ArrayFaults, UsersRuleNeedsAFunction) {
     const error one = refused([&] {
         array_options<int> options{.equal_writes = overwrite::user};
         if (rank != last_rank) options.choose = [](const int& a, const int&) { return a; };
-        int_array(comm, num_entries, options);
+        int_array(where, num_entries, options);
     });
     EXPECT_EQ(one.code(), errc::invalid_argument);
     EXPECT_EQ(one.rank(), last_rank);
@@ -582,35 +583,38 @@ TEST_F(ArrayFaults, UsersRuleNeedsAFunction) {
 
 TEST_F(ArrayFaults, TheLeastNeedsAnOrder) {
     const error heard = refused(
-        [&] { distributed_array<test::link>(comm, 4, {.equal_writes = overwrite::minimum}); });
+        [&] { distributed_array<test::link>(where, 4, {.equal_writes = overwrite::minimum}); });
     EXPECT_EQ(heard.code(), errc::invalid_argument);
 }
 
 TEST_F(ArrayFaults, SettingsMustNotDiffer) {
     if (num_ranks == 1) GTEST_SKIP() << "one rank agrees with itself";
-    const std::vector<std::function<void(array_options<int>&)>> changes{
-        [&](auto& o) { o.route = "grid:2"; },
-        [&](auto& o) { o.combine.strategy = combining::hash; },
-        [&](auto& o) { o.combine.locally = false; },
-        [&](auto& o) { o.combine.on_the_way = false; },
-        [&](auto& o) { o.transport = array_transport::plain; },
-        [&](auto& o) { o.transport = array_transport::rma; },
-        [&](auto& o) { o.num_local = 0; },
-        [&](auto& o) { o.equal_writes = overwrite::maximum; },
-        [&](auto& o) { o.regions = topology::from_string(std::to_string(num_ranks) + "x1"); }};
+    const std::vector<std::function<void(array_options<int>&, topology&)>> changes{
+        [&](auto& o, auto&) { o.route = "grid:2"; },
+        [&](auto& o, auto&) { o.combine.strategy = combining::hash; },
+        [&](auto& o, auto&) { o.combine.locally = false; },
+        [&](auto& o, auto&) { o.combine.on_the_way = false; },
+        [&](auto& o, auto&) { o.transport = array_transport::plain; },
+        [&](auto& o, auto&) { o.transport = array_transport::rma; },
+        [&](auto& o, auto&) { o.num_local = 0; },
+        [&](auto& o, auto&) { o.equal_writes = overwrite::maximum; },
+        [&](auto&, auto& regions) {
+            regions = topology::from_string(std::to_string(num_ranks) + "x1");
+        }};
     for (const auto& change : changes) {
         for (const rank_t faulty : {0, last_rank}) {
             const error heard = refused([&] {
                 array_options<int> options{.route = "direct"};
-                if (rank == faulty) change(options);
-                int_array(comm, num_entries, options);
+                auto regions = topology::one_region(num_ranks);
+                if (rank == faulty) change(options, regions);
+                int_array({comm, regions}, num_entries, options);
             });
             EXPECT_EQ(heard.code(), errc::invalid_argument);
             EXPECT_NE(std::string(heard.what()).find("differ between ranks"), std::string::npos)
                 << heard.what();
         }
     }
-    const error size = refused([&] { int_array(comm, num_entries + (rank == 0 ? 1 : 0)); });
+    const error size = refused([&] { int_array(where, num_entries + (rank == 0 ? 1 : 0)); });
     EXPECT_EQ(size.code(), errc::invalid_argument);
     EXPECT_STREQ(size.what(), "sizes or options of a distributed array differ between ranks");
 }
@@ -618,13 +622,14 @@ TEST_F(ArrayFaults, SettingsMustNotDiffer) {
 TEST_F(ArrayFaults, SizesMustBeSensible) {
     for (const rank_t faulty : {0, last_rank}) {
         const error negative =
-            refused([&] { int_array(comm, rank == faulty ? count_t{-1} : num_entries); });
+            refused([&] { int_array(where, rank == faulty ? count_t{-1} : num_entries); });
         EXPECT_EQ(negative.code(), errc::invalid_argument);
         EXPECT_EQ(negative.rank(), faulty);
         EXPECT_STREQ(negative.what(), "an array of -1 entries");
 
-        const error part = refused(
-            [&] { int_array(comm, num_entries, {.num_local = rank == faulty ? -2 : count_t{1}}); });
+        const error part = refused([&] {
+            int_array(where, num_entries, {.num_local = rank == faulty ? -2 : count_t{1}});
+        });
         EXPECT_EQ(part.code(), errc::invalid_argument);
         EXPECT_EQ(part.rank(), faulty);
         EXPECT_STREQ(part.what(), "a part of -2 entries");
@@ -632,14 +637,14 @@ TEST_F(ArrayFaults, SizesMustBeSensible) {
 }
 
 TEST_F(ArrayFaults, PartsMustAddUp) {
-    const error heard = refused([&] { int_array(comm, num_ranks + 1, {.num_local = 1}); });
+    const error heard = refused([&] { int_array(where, num_ranks + 1, {.num_local = 1}); });
     EXPECT_EQ(heard.code(), errc::size_mismatch);
     EXPECT_EQ(heard.what(),
               fmt::format("the parts of an array of {} entries have {}", num_ranks + 1, num_ranks));
     if (num_ranks == 1) return;
 
     const error overflow = refused([&] {
-        int_array(comm, num_entries, {.num_local = std::numeric_limits<count_t>::max() - rank});
+        int_array(where, num_entries, {.num_local = std::numeric_limits<count_t>::max() - rank});
     });
     EXPECT_EQ(overflow.code(), errc::count_overflow);
 }
@@ -648,27 +653,30 @@ TEST_F(ArrayFaults, EntriesMustFitIntoMemory) {
     // The bytes of one rank wrap around to nothing.
     const count_t per_rank = count_t{1} << 62;
     const error heard = refused(
-        [&] { int_array(comm, per_rank, {.num_local = rank == last_rank ? per_rank : 0}); });
+        [&] { int_array(where, per_rank, {.num_local = rank == last_rank ? per_rank : 0}); });
     EXPECT_EQ(heard.code(), errc::out_of_memory);
     EXPECT_EQ(heard.rank(), last_rank);
 }
 
 TEST_F(ArrayFaults, TheTopologyMustFit) {
-    const error heard = refused(
-        [&] { int_array(comm, num_entries, {.regions = topology::one_region(num_ranks + 1)}); });
+    const error heard = refused([&] {
+        int_array({comm, topology::one_region(num_ranks + 1)}, num_entries);
+    });
     EXPECT_EQ(heard.code(), errc::size_mismatch);
+    EXPECT_EQ(heard.what(), fmt::format("the topology \"{}\" has {} ranks, but the communicator {}",
+                                        num_ranks + 1, num_ranks + 1, num_ranks));
 }
 
 TEST_F(ArrayFaults, TheRouteMustBeKnown) {
-    const error unknown = refused([&] { int_array(comm, num_entries, {.route = "teleport"}); });
+    const error unknown = refused([&] { int_array(where, num_entries, {.route = "teleport"}); });
     EXPECT_EQ(unknown.code(), errc::unknown_route);
-    const error malformed = refused([&] { int_array(comm, num_entries, {.route = "grid:0"}); });
+    const error malformed = refused([&] { int_array(where, num_entries, {.route = "grid:0"}); });
     EXPECT_EQ(malformed.code(), errc::invalid_route);
 }
 
 TEST_F(ArrayFaults, RmaTakesNoOperationThatMpiHasNot) {
     if (num_ranks == 1) GTEST_SKIP() << "one rank needs no window";
-    int_array a(comm, num_entries, {.transport = array_transport::rma});
+    int_array a(where, num_entries, {.transport = array_transport::rma});
     fill(a);
     const error heard = thrown_by([&] {
         a.update(indices{1}, values{1}, [](const int& x, const int& y) noexcept { return x * y; });

@@ -5,7 +5,7 @@
 #include <memory>
 #include <stdexcept>
 
-#include "array/ways.hpp"
+#include "array/variants.hpp"
 #include "support/counted_memory.hpp"
 #include "support/patterns.hpp"
 #include "support/thrown_by.hpp"
@@ -39,10 +39,11 @@ class ArraySoak : public testing::Test {
 
     std::vector<soaked> make_arrays() {
         std::vector<soaked> result;
-        for (const auto& way : test::few_ways(num_ranks)) {
+        for (const auto& variant : test::few_variants(num_ranks)) {
             auto& one = result.emplace_back();
-            one.a = std::make_unique<word_array>(comm, num_entries, way.options<std::int64_t>());
-            one.takes_any_operation = way.transport != array_transport::rma;
+            one.a = std::make_unique<word_array>(variant.where(comm), num_entries,
+                                                 variant.options<std::int64_t>());
+            one.takes_any_operation = variant.transport != array_transport::rma;
         }
         return result;
     }
@@ -94,18 +95,18 @@ class ArraySoak : public testing::Test {
     // An index outside, or an operation that throws.
     void fail(soaked& one, int round) {
         const bool is_faulty = rank == round % num_ranks;
-        const std::vector<count_t> where{round % num_entries};
+        const std::vector<count_t> inside{round % num_entries};
         const std::vector<std::int64_t> what{1};
         if (round % 2 == 0 || !one.takes_any_operation) {
             const std::vector<count_t> outside{num_entries};
             const error heard =
-                test::thrown_by([&] { one.a->update(is_faulty ? outside : where, what, sum()); });
+                test::thrown_by([&] { one.a->update(is_faulty ? outside : inside, what, sum()); });
             ASSERT_EQ(heard.rank(), round % num_ranks);
         } else {
             const auto op = [](const std::int64_t&, const std::int64_t&) -> std::int64_t {
                 throw std::runtime_error("no");
             };
-            const error heard = test::thrown_by([&] { one.a->update(where, what, op); });
+            const error heard = test::thrown_by([&] { one.a->update(inside, what, op); });
             ASSERT_EQ(heard.code(), errc::invalid_argument);
         }
     }
@@ -133,6 +134,7 @@ class ArraySoak : public testing::Test {
     }
 
     communicator comm{MPI_COMM_WORLD};
+    const context where = test::one_region(comm);
     const rank_t rank = comm.rank();
     const rank_t num_ranks = comm.num_ranks();
 };
@@ -151,7 +153,7 @@ TEST_F(ArraySoak, LeavesNoMessageAndNoMemoryBehind) {
 TEST_F(ArraySoak, WorksWhileANeighborExchangeIsActive) {
     const auto patterns = test::all_to_all_pattern(num_ranks);
     const auto& own = patterns[static_cast<std::size_t>(rank)];
-    neighbor halo(comm, topology::one_region(num_ranks), own, "grid:3");
+    neighbor_exchange halo(where, own, {.route = "grid:3", .item_bytes = sizeof(int)});
     auto arrays = make_arrays();
     for (int round = 0; round < num_other_rounds; ++round) {
         std::vector<int> items, slots(static_cast<std::size_t>(own.num_slots)), expected;
@@ -160,7 +162,7 @@ TEST_F(ArraySoak, WorksWhileANeighborExchangeIsActive) {
             expected.push_back(1000 * i + rank + round);
         }
         const bool waits_first = (rank + round) % 3 == 0;
-        halo.start<int>(items, slots);
+        halo.start(items, slots);
         if (waits_first) halo.wait();
         run_round(arrays[static_cast<std::size_t>(round) % arrays.size()], round);
         if (!waits_first) halo.wait();
@@ -217,7 +219,7 @@ class ArrayWithoutMemory : public ArraySoak {
         EXPECT_EQ(out, std::vector<std::int8_t>(indices.size(), 0));
     }
 
-    distributed_array<std::int8_t> a{comm, 8 * 3 * num_requests, {.route = "grid:2"}};
+    distributed_array<std::int8_t> a{where, 8 * 3 * num_requests, {.route = "grid:2"}};
 };
 
 constexpr auto sum_that_may_throw = [](const std::int8_t& x, const std::int8_t& y) {

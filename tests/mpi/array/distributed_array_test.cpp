@@ -1,10 +1,10 @@
-#include "crossdock/array/distributed_array_mpi.hpp"
+#include "crossdock/distributed_array.hpp"
 
 #include <gtest/gtest.h>
 
 #include <random>
 
-#include "crossdock/model/machine_mpi.hpp"
+#include "src/model/machine_mpi.hpp"
 #include "support/routes.hpp"
 
 namespace crossdock::distributed_array_test {
@@ -19,20 +19,22 @@ class DistributedArray : public testing::Test {
     const rank_t num_ranks = comm.num_ranks();
 };
 
-struct way_to_try {
+struct named_options {
     std::string name;
+    topology regions;
     array_options<std::int64_t> options;
 };
 
-std::vector<way_to_try> all_ways(rank_t num_ranks) {
-    std::vector<way_to_try> result{{"plain", {.transport = array_transport::plain}},
-                                   {"rma", {.transport = array_transport::rma}}};
+std::vector<named_options> all_variants(rank_t num_ranks) {
+    const auto one_region = topology::one_region(num_ranks);
+    std::vector<named_options> result{{"plain", one_region, {.transport = array_transport::plain}},
+                                      {"rma", one_region, {.transport = array_transport::rma}}};
     const auto regions = topology::from_string("cyclic:1x" + std::to_string(num_ranks));
     for (const auto& route_name : test::conformance_routes()) {
         for (const auto& one : registered_combining())
-            result.push_back(
-                {route_name + " " + one.name,
-                 {.regions = regions, .route = route_name, .combine = {one.strategy, true, true}}});
+            result.push_back({route_name + " " + one.name,
+                              regions,
+                              {.route = route_name, .combine = {one.strategy, true, true}}});
     }
     return result;
 }
@@ -58,9 +60,9 @@ std::vector<std::vector<request>> draw_requests(rank_t num_ranks, count_t num_en
 
 TEST_F(DistributedArray, ReadsAndUpdatesAsASerialArrayDoes) {
     constexpr count_t num_entries = 37;
-    for (const auto& [name, options] : all_ways(num_ranks)) {
+    for (const auto& [name, regions, options] : all_variants(num_ranks)) {
         SCOPED_TRACE(name);
-        distributed_array<std::int64_t> a(comm, num_entries, options);
+        distributed_array<std::int64_t> a({comm, regions}, num_entries, options);
         std::vector<std::int64_t> serial(num_entries);
         for (unsigned round = 0; round < 3; ++round) {
             const auto all = draw_requests(num_ranks, num_entries, round);
@@ -95,7 +97,7 @@ TEST_F(DistributedArray, AutoTakesTheRouteForWhatTheLastBatchWas) {
     count_t many = 1;
     while (route_for(many) != "direct") ++many;
 
-    distributed_array<int> a(comm, many + 1, {.regions = regions, .expected_requests = many});
+    distributed_array<int> a({comm, regions}, many + 1, {.expected_requests = many});
     EXPECT_EQ(a.route_name(), "direct");
     const auto expect_read = [&](count_t num_of_last_rank, const std::string& route_name) {
         std::vector<count_t> indices;
@@ -119,9 +121,9 @@ TEST_F(DistributedArray, AutoTakesTheRouteForWhatTheLastBatchWas) {
 
 TEST_F(DistributedArray, PreparedBatchesDoAsPetscSfDoes) {
     constexpr count_t num_entries = 11;
-    for (const auto& [name, options] : all_ways(num_ranks)) {
+    for (const auto& [name, regions, options] : all_variants(num_ranks)) {
         SCOPED_TRACE(name);
-        distributed_array<std::int64_t> a(comm, num_entries, options);
+        distributed_array<std::int64_t> a({comm, regions}, num_entries, options);
         for (std::size_t e = 0; e < a.local().size(); ++e)
             a.local()[e] = 100 * (a.first_index() + static_cast<count_t>(e));
         std::vector<count_t> indices{3, 3, rank % num_entries, 10};

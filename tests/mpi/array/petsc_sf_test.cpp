@@ -10,8 +10,8 @@
 namespace crossdock::bench::petsc_sf_test {
 namespace {
 
-// Rank r has the roots 10 r, 10 r + 1, ... 10 r + r, and a leaf for the last root of every rank, the
-// own one included, and one more for root 0 of the next rank.
+// Rank r has the roots 10 r, 10 r + 1, ... 10 r + r, and a leaf for the last root of every rank,
+// the own one included, and one more for root 0 of the next rank.
 class PetscSf : public testing::TestWithParam<const char*> {
   protected:
     PetscSf() {

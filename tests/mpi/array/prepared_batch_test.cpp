@@ -3,15 +3,15 @@
 #include <map>
 #include <thread>
 
-#include "array/ways.hpp"
+#include "array/variants.hpp"
 #include "support/thrown_by.hpp"
 
 namespace crossdock::prepared_batch_test {
 namespace {
 
-using test::few_ways;
+using test::few_variants;
 using test::read_all;
-using test::ways_of_any_operation;
+using test::variants_of_any_operation;
 
 using indices = std::vector<count_t>;
 using values = std::vector<std::int64_t>;
@@ -62,6 +62,7 @@ class PreparedBatch : public testing::Test {
     }
 
     communicator comm{MPI_COMM_WORLD};
+    const context where = test::one_region(comm);
     const rank_t rank = comm.rank();
     const rank_t num_ranks = comm.num_ranks();
 };
@@ -77,9 +78,9 @@ void for_each_request(const std::vector<indices>& all, Use&& use) {
 
 TEST_F(PreparedBatch, ReadsWhatIsThereEveryTime) {
     const auto all = draw_requests(num_ranks, 1);
-    for (const auto& way : ways_of_any_operation(num_ranks)) {
-        SCOPED_TRACE(way.name);
-        word_array a(comm, num_entries, way.options<std::int64_t>());
+    for (const auto& variant : variants_of_any_operation(num_ranks)) {
+        SCOPED_TRACE(variant.name);
+        word_array a(variant.where(comm), num_entries, variant.options<std::int64_t>());
         auto p = a.prepare(own(all));
         ASSERT_EQ(p.num_requests(), std::ssize(own(all)));
         values out(own(all).size());
@@ -94,9 +95,9 @@ TEST_F(PreparedBatch, ReadsWhatIsThereEveryTime) {
 
 TEST_F(PreparedBatch, UpdatesAsASerialArrayDoes) {
     const auto all = draw_requests(num_ranks, 2);
-    for (const auto& way : ways_of_any_operation(num_ranks)) {
-        SCOPED_TRACE(way.name);
-        word_array a(comm, num_entries, way.options<std::int64_t>());
+    for (const auto& variant : variants_of_any_operation(num_ranks)) {
+        SCOPED_TRACE(variant.name);
+        word_array a(variant.where(comm), num_entries, variant.options<std::int64_t>());
         auto p = a.prepare(own(all));
         const values brought = values_of(rank, own(all));
         values sums(num_entries), greatest(num_entries);
@@ -120,9 +121,9 @@ TEST_F(PreparedBatch, UpdatesAsASerialArrayDoes) {
 
 TEST_F(PreparedBatch, GathersValuesByEntryThenByRank) {
     const auto all = draw_requests(num_ranks, 3);
-    for (const auto& way : few_ways(num_ranks)) {
-        SCOPED_TRACE(way.name);
-        word_array a(comm, num_entries, way.options<std::int64_t>());
+    for (const auto& variant : few_variants(num_ranks)) {
+        SCOPED_TRACE(variant.name);
+        word_array a(variant.where(comm), num_entries, variant.options<std::int64_t>());
         auto p = a.prepare(own(all));
         std::vector<values> expected(num_entries);
         for_each_request(all, [&](rank_t r, std::size_t k, std::size_t index) {
@@ -151,9 +152,9 @@ TEST_F(PreparedBatch, GathersValuesByEntryThenByRank) {
 
 TEST_F(PreparedBatch, FetchesAndUpdatesOneAfterTheOther) {
     const auto all = draw_requests(num_ranks, 4);
-    for (const auto& way : few_ways(num_ranks)) {
-        SCOPED_TRACE(way.name);
-        word_array a(comm, num_entries, way.options<std::int64_t>());
+    for (const auto& variant : few_variants(num_ranks)) {
+        SCOPED_TRACE(variant.name);
+        word_array a(variant.where(comm), num_entries, variant.options<std::int64_t>());
         fill(a, 1);
         auto p = a.prepare(own(all));
         values serial(num_entries), before;
@@ -179,9 +180,9 @@ TEST_F(PreparedBatch, FetchesAndUpdatesOneAfterTheOther) {
 }
 
 TEST_F(PreparedBatch, SeveralMayBeActiveAndWaitedForInAnyOrder) {
-    for (const auto& way : few_ways(num_ranks)) {
-        SCOPED_TRACE(way.name);
-        word_array a(comm, num_entries, way.options<std::int64_t>());
+    for (const auto& variant : few_variants(num_ranks)) {
+        SCOPED_TRACE(variant.name);
+        word_array a(variant.where(comm), num_entries, variant.options<std::int64_t>());
         fill(a, 2);
         std::vector<std::vector<indices>> all;
         std::vector<prepared_batch<std::int64_t>> batches;
@@ -214,9 +215,9 @@ TEST_F(PreparedBatch, SeveralMayBeActiveAndWaitedForInAnyOrder) {
 
 TEST_F(PreparedBatch, MayBePreparedWhileAnotherIsActive) {
     const auto all = draw_requests(num_ranks, 5);
-    for (const auto& way : few_ways(num_ranks)) {
-        SCOPED_TRACE(way.name);
-        word_array a(comm, num_entries, way.options<std::int64_t>());
+    for (const auto& variant : few_variants(num_ranks)) {
+        SCOPED_TRACE(variant.name);
+        word_array a(variant.where(comm), num_entries, variant.options<std::int64_t>());
         fill(a, 4);
         auto first = a.prepare(own(all));
         values out(own(all).size()), again(own(all).size());
@@ -232,9 +233,9 @@ TEST_F(PreparedBatch, MayBePreparedWhileAnotherIsActive) {
 }
 
 TEST_F(PreparedBatch, StartsToUpdate) {
-    for (const auto& way : few_ways(num_ranks)) {
-        SCOPED_TRACE(way.name);
-        word_array a(comm, num_entries, way.options<std::int64_t>());
+    for (const auto& variant : few_variants(num_ranks)) {
+        SCOPED_TRACE(variant.name);
+        word_array a(variant.where(comm), num_entries, variant.options<std::int64_t>());
         auto p = a.prepare(indices{num_entries - 1, num_entries - 1, 0});
         const values brought{1, 2, 5};
         p.start_update(std::span<const std::int64_t>(brought), sum());
@@ -249,7 +250,7 @@ TEST_F(PreparedBatch, StartsToUpdate) {
 }
 
 TEST_F(PreparedBatch, MayHaveNoRequestsOnAnyRank) {
-    word_array a(comm, num_entries);
+    word_array a(where, num_entries);
     auto p = a.prepare({});
     EXPECT_EQ(p.num_requests(), 0);
     p.read({});
@@ -260,7 +261,7 @@ TEST_F(PreparedBatch, MayHaveNoRequestsOnAnyRank) {
 }
 
 TEST_F(PreparedBatch, MayBeOfAnArrayWithoutEntries) {
-    word_array a(comm, 0);
+    word_array a(where, 0);
     auto p = a.prepare({});
     p.read({});
     EXPECT_EQ(p.gather({}).offsets, indices{0});
@@ -268,7 +269,7 @@ TEST_F(PreparedBatch, MayBeOfAnArrayWithoutEntries) {
 }
 
 TEST_F(PreparedBatch, RefusesToBeWaitedForWhileIdle) {
-    word_array a(comm, num_entries);
+    word_array a(where, num_entries);
     auto p = a.prepare(indices{1});
     EXPECT_EQ(test::thrown_by([&] { p.wait(); }).code(), errc::invalid_state);
     EXPECT_EQ(test::thrown_by([&] { p.test(); }).code(), errc::invalid_state);
@@ -277,7 +278,7 @@ TEST_F(PreparedBatch, RefusesToBeWaitedForWhileIdle) {
 }
 
 TEST_F(PreparedBatch, MayMove) {
-    word_array a(comm, num_entries);
+    word_array a(where, num_entries);
     fill(a, 1);
     values out(1);
     auto first = a.prepare(indices{3});
@@ -297,11 +298,11 @@ TEST_F(PreparedBatch, MayMove) {
 }
 
 TEST_F(PreparedBatch, MayOutliveTheArray) {
-    for (const auto& way : few_ways(num_ranks)) {
-        SCOPED_TRACE(way.name);
+    for (const auto& variant : few_variants(num_ranks)) {
+        SCOPED_TRACE(variant.name);
         std::optional<prepared_batch<std::int64_t>> p;
         {
-            word_array a(comm, num_entries, way.options<std::int64_t>());
+            word_array a(variant.where(comm), num_entries, variant.options<std::int64_t>());
             fill(a, 1);
             p = a.prepare(indices{3, rank % num_entries});
             a.close();
@@ -316,9 +317,10 @@ TEST_F(PreparedBatch, MayOutliveTheArray) {
 }
 
 TEST_F(PreparedBatch, TakesValuesOfAnyType) {
-    for (const auto& way : few_ways(num_ranks)) {
-        SCOPED_TRACE(way.name);
-        distributed_array<test::link> a(comm, num_entries, way.options<test::link>());
+    for (const auto& variant : few_variants(num_ranks)) {
+        SCOPED_TRACE(variant.name);
+        distributed_array<test::link> a(variant.where(comm), num_entries,
+                                        variant.options<test::link>());
         std::fill(a.local().begin(), a.local().end(), test::link{1e9, -1, -1});
         auto p = a.prepare(indices{8, 9});
         const std::vector<test::link> brought{{5.0 - rank, rank, 1}, {5, rank, 2}};

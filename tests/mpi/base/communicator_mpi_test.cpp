@@ -1,4 +1,4 @@
-#include "crossdock/base/communicator_mpi.hpp"
+#include "crossdock/communicator.hpp"
 
 #include <gtest/gtest.h>
 

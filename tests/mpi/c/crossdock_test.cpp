@@ -4,13 +4,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <fstream>
 #include <numeric>
 #include <string>
 #include <vector>
 
-#include "crossdock/base/error.hpp"
+#include "crossdock/error.hpp"
+#include "crossdock/neighbor_options.hpp"
 
 namespace crossdock_c_test {
 namespace {
@@ -92,12 +95,12 @@ TEST(Version, IsTheHeaders) {
 
 TEST(Free, OfNothingSucceeds) {
     EXPECT_SUCCESS(crossdock_free(nullptr));
-    EXPECT_SUCCESS(crossdock_communicator_close(nullptr));
+    EXPECT_SUCCESS(crossdock_context_free(nullptr));
     EXPECT_SUCCESS(crossdock_topology_free(nullptr));
     EXPECT_SUCCESS(crossdock_pattern_free(nullptr));
     EXPECT_SUCCESS(crossdock_halos_free(nullptr));
     EXPECT_SUCCESS(crossdock_plan_free(nullptr));
-    EXPECT_SUCCESS(crossdock_neighbor_free(nullptr));
+    EXPECT_SUCCESS(crossdock_neighbor_exchange_free(nullptr));
 }
 
 TEST(Routes, AreListedByIndex) {
@@ -392,45 +395,62 @@ TEST_F(OfflinePlan, IsNotCompiledFromNothing) {
     EXPECT_EQ(results[1], plans[1]);
 }
 
-TEST(Options, DefaultToDeduplication) {
-    crossdock_options options{};
+/// Options that only differ in the route.
+crossdock_neighbor_options on(const char* route) {
+    crossdock_neighbor_options options = CROSSDOCK_NEIGHBOR_OPTIONS_INIT;
+    options.route = route;
+    return options;
+}
 
-    EXPECT_SUCCESS(crossdock_options_init(&options));
+TEST(Options, HaveTheDefaultsOfCpp) {
+    const crossdock_neighbor_options options = CROSSDOCK_NEIGHBOR_OPTIONS_INIT;
+    const crossdock::measure_options measure;
 
+    EXPECT_EQ(options.size, sizeof options);
+    EXPECT_EQ(options.route, nullptr);
     EXPECT_EQ(options.deduplicate, 1);
-    EXPECT_EQ(options.max_message_bytes, std::size_t{1} << 30);
-    EXPECT_EQ(options.executor, CROSSDOCK_EXECUTOR_AUTO);
-    EXPECT_EQ(options.nodes, nullptr);
-    EXPECT_EQ(options.item_bytes, 8u);
+    EXPECT_EQ(options.executor, nullptr);
+    EXPECT_EQ(options.max_message_bytes, 0u);
+    EXPECT_EQ(options.item_bytes, 0u);
     EXPECT_EQ(options.stripe_bytes, 0u);
-    EXPECT_EQ(options.prepare_reverse, 0);
-    expect_null(crossdock_options_init(nullptr), "options");
+    EXPECT_EQ(options.prepare, CROSSDOCK_PREPARE_BOTH);
+    EXPECT_EQ(options.measure_max_candidates, measure.max_candidates);
+    EXPECT_EQ(options.measure_exchanges_each, measure.exchanges_each);
+    EXPECT_EQ(options.measure_max_lost_seconds, measure.max_lost_seconds);
+    EXPECT_EQ(options.measure_clock, measure.clock);
 }
 
 /// Rank r owns indices 3r, 3r + 1, 3r + 2; it needs the first one of every rank and its own last.
 class Communication : public testing::Test {
   protected:
     void SetUp() override {
-        ASSERT_SUCCESS(crossdock_communicator_create(MPI_COMM_WORLD, &comm));
+        ASSERT_SUCCESS(crossdock_context_create(MPI_COMM_WORLD, nullptr, &discovered));
         std::vector<int> regions;
         for (int r = 0; r < num_ranks; ++r) regions.push_back(r / 2);
         ASSERT_SUCCESS(crossdock_topology_from_regions(num_ranks, regions.data(), &topology));
+        ASSERT_SUCCESS(crossdock_context_with_topology(discovered, topology, &context));
         for (int r = 0; r < num_ranks; ++r) needed.push_back(3 * r);
         needed.push_back(3 * rank + 2);
-        ASSERT_SUCCESS(crossdock_pattern_from_needed_range(comm, 3 * rank, 3, length(needed),
+        ASSERT_SUCCESS(crossdock_pattern_from_needed_range(context, 3 * rank, 3, length(needed),
                                                            needed.data(), &pattern));
     }
     void TearDown() override {
         EXPECT_SUCCESS(crossdock_pattern_free(pattern));
         EXPECT_SUCCESS(crossdock_topology_free(topology));
-        EXPECT_SUCCESS(crossdock_communicator_close(comm));
+        EXPECT_SUCCESS(crossdock_context_close(context));
+        EXPECT_SUCCESS(crossdock_context_free(context));
+        EXPECT_SUCCESS(crossdock_context_free(discovered));
     }
 
-    crossdock_neighbor* make_neighbor(const char* route,
-                                      const crossdock_options* options = nullptr) {
-        crossdock_neighbor* neighbor = nullptr;
-        EXPECT_SUCCESS(
-            crossdock_neighbor_create(comm, topology, pattern, route, options, &neighbor));
+    crossdock_status create(const crossdock_pattern* from, const char* route,
+                            crossdock_neighbor_exchange** result) const {
+        const auto options = on(route);
+        return crossdock_neighbor_exchange_create(context, from, &options, result);
+    }
+
+    crossdock_neighbor_exchange* make_neighbor(const char* route) const {
+        crossdock_neighbor_exchange* neighbor = nullptr;
+        EXPECT_SUCCESS(create(pattern, route, &neighbor));
         return neighbor;
     }
 
@@ -452,52 +472,130 @@ class Communication : public testing::Test {
     int num_ranks = world(MPI_Comm_size);
     int last = num_ranks - 1;
     bool is_last = rank == last;
-    crossdock_communicator* comm = nullptr;
+    crossdock_context* discovered = nullptr;
+    crossdock_context* context = nullptr;  // with regions of two
     crossdock_topology* topology = nullptr;
     crossdock_pattern* pattern = nullptr;
     indices needed;
 };
 
 TEST_F(Communication, RefusesCommunicatorsThatAreNone) {
-    crossdock_communicator* other = nullptr;
+    crossdock_context* other = nullptr;
 
-    expect_error(crossdock_communicator_create(MPI_COMM_NULL, &other), CROSSDOCK_INVALID_ARGUMENT,
-                 "the communicator is MPI_COMM_NULL");
-    expect_null(crossdock_communicator_create(MPI_COMM_WORLD, nullptr), "result");
+    expect_error(crossdock_context_create(MPI_COMM_NULL, nullptr, &other),
+                 CROSSDOCK_INVALID_ARGUMENT, "the communicator is MPI_COMM_NULL");
+    expect_null(crossdock_context_create(MPI_COMM_WORLD, nullptr, is_last ? nullptr : &other),
+                "result");
+    EXPECT_EQ(other, nullptr);
+}
+
+TEST_F(Communication, ContextsHaveRanksAndATopology) {
+    crossdock_topology* found = nullptr;
+    int answer = -1;
+
+    EXPECT_SUCCESS(crossdock_context_rank(context, &answer));
+    EXPECT_EQ(answer, rank);
+    EXPECT_SUCCESS(crossdock_context_num_ranks(context, &answer));
+    EXPECT_EQ(answer, num_ranks);
+    ASSERT_SUCCESS(crossdock_context_topology(context, &found));
+    EXPECT_EQ(text_of(found), text_of(topology));
+    EXPECT_SUCCESS(crossdock_topology_free(found));
+
+    crossdock_context* other = nullptr;
+    expect_null(crossdock_context_rank(nullptr, &answer), "context");
+    expect_null(crossdock_context_rank(context, nullptr), "result");
+    expect_null(crossdock_context_num_ranks(nullptr, &answer), "context");
+    expect_null(crossdock_context_topology(nullptr, &found), "context");
+    expect_null(crossdock_context_topology(context, nullptr), "result");
+    expect_null(crossdock_context_with_topology(nullptr, topology, &other), "context");
+    expect_null(crossdock_context_with_topology(context, nullptr, &other), "topology");
+    expect_null(crossdock_context_with_topology(context, topology, nullptr), "result");
+    expect_null(crossdock_context_with_nodes(nullptr, topology, &other), "context");
+    expect_null(crossdock_context_with_nodes(context, nullptr, &other), "nodes");
+    expect_null(crossdock_context_with_nodes(context, topology, nullptr), "result");
+    expect_null(crossdock_context_close(nullptr), "context");
+    EXPECT_EQ(other, nullptr);
+}
+
+TEST_F(Communication, ContextsTakeWhatTheirOptionsSay) {
+    crossdock_context_options options = CROSSDOCK_CONTEXT_OPTIONS_INIT;
+    const std::string text = "cyclic:1x" + number(num_ranks);
+    options.topology = text.c_str();
+    options.nodes = text.c_str();
+    options.machine = "generic_100g";
+    crossdock_context* other = nullptr;
+    crossdock_topology* found = nullptr;
+
+    ASSERT_SUCCESS(crossdock_context_create(MPI_COMM_WORLD, &options, &other));
+
+    ASSERT_SUCCESS(crossdock_context_topology(other, &found));
+    EXPECT_EQ(text_of(found), number(num_ranks));
+    EXPECT_SUCCESS(crossdock_topology_free(found));
+    EXPECT_SUCCESS(crossdock_context_close(other));
+    EXPECT_SUCCESS(crossdock_context_close(other));
+    EXPECT_SUCCESS(crossdock_context_free(other));
+}
+
+TEST_F(Communication, ContextsAreRefusedOnAllRanks) {
+    crossdock_context* other = nullptr;
+    crossdock_context_options options = CROSSDOCK_CONTEXT_OPTIONS_INIT;
+    const auto create = [&] { return crossdock_context_create(MPI_COMM_WORLD, &options, &other); };
+
+    options.topology = "2x";
+    EXPECT_EQ(create(), CROSSDOCK_INVALID_TOPOLOGY);
+    options.topology = "3x7";
+    EXPECT_EQ(create(), CROSSDOCK_INVALID_TOPOLOGY);
+    options.topology = nullptr;
+    options.nodes = "3x7";
+    EXPECT_EQ(create(), CROSSDOCK_INVALID_TOPOLOGY);
+    options.nodes = nullptr;
+    options.machine = "/no/such/file.json";
+    EXPECT_EQ(create(), CROSSDOCK_FILE_ERROR);
+    options.machine = nullptr;
+    if (num_ranks > 1) {
+        options.topology = is_last ? "socket" : "node";
+        expect_error(create(), CROSSDOCK_INVALID_ARGUMENT,
+                     "the options of a context differ between ranks");
+        options.topology = nullptr;
+    }
+    if (is_last) options.size = 0;
+    expect_error(create(), CROSSDOCK_INVALID_ARGUMENT,
+                 "options say that they have 0 bytes; begin with their initialiser");
+    EXPECT_EQ(other, nullptr);
 }
 
 TEST_F(Communication, DiscoversTheTopology) {
     crossdock_topology* found = nullptr;
 
-    EXPECT_SUCCESS(crossdock_topology_discover(comm, CROSSDOCK_NODE, &found));
+    EXPECT_SUCCESS(crossdock_topology_discover(context, CROSSDOCK_NODE, &found));
 
     int answer = 0;
     EXPECT_SUCCESS(crossdock_topology_num_ranks(found, &answer));
     EXPECT_EQ(answer, num_ranks);
     EXPECT_SUCCESS(crossdock_topology_free(found));
     for (const auto level : {CROSSDOCK_SOCKET, CROSSDOCK_NUMA, CROSSDOCK_L3}) {
-        EXPECT_SUCCESS(crossdock_topology_discover(comm, level, &found));
+        EXPECT_SUCCESS(crossdock_topology_discover(context, level, &found));
         EXPECT_SUCCESS(crossdock_topology_free(found));
     }
-    expect_null(crossdock_topology_discover(nullptr, CROSSDOCK_NODE, &found), "comm");
-    expect_null(crossdock_topology_discover(comm, CROSSDOCK_NODE, is_last ? nullptr : &found),
+    expect_null(crossdock_topology_discover(nullptr, CROSSDOCK_NODE, &found), "context");
+    expect_null(crossdock_topology_discover(context, CROSSDOCK_NODE, is_last ? nullptr : &found),
                 "result");
-    expect_error(crossdock_topology_discover(comm, is_last ? 7 : 0, &found),
+    expect_error(crossdock_topology_discover(context, is_last ? 7 : 0, &found),
                  CROSSDOCK_INVALID_ARGUMENT, "there is no locality 7");
 }
 
 TEST_F(Communication, GathersTheTopology) {
     crossdock_topology* found = nullptr;
 
-    EXPECT_SUCCESS(crossdock_topology_gather(comm, rank / 2 + 5, &found));
+    EXPECT_SUCCESS(crossdock_topology_gather(context, rank / 2 + 5, &found));
 
     EXPECT_EQ(text_of(found), text_of(topology));
     EXPECT_SUCCESS(crossdock_topology_free(found));
-    expect_error(crossdock_topology_gather(comm, is_last ? -3 : 0, &found),
+    expect_error(crossdock_topology_gather(context, is_last ? -3 : 0, &found),
                  CROSSDOCK_INVALID_ARGUMENT,
                  "the key of rank " + number(last) + " is -3; the least is 0");
-    expect_null(crossdock_topology_gather(nullptr, 0, &found), "comm");
-    expect_null(crossdock_topology_gather(comm, 0, is_last ? nullptr : &found), "result");
+    expect_null(crossdock_topology_gather(nullptr, 0, &found), "context");
+    expect_null(crossdock_topology_gather(context, 0, is_last ? nullptr : &found), "result");
 }
 
 TEST_F(Communication, FindsOwnersOfScatteredIndices) {
@@ -506,7 +604,8 @@ TEST_F(Communication, FindsOwnersOfScatteredIndices) {
     crossdock_pattern* found = nullptr;
     int64_t answer = 0;
 
-    ASSERT_SUCCESS(crossdock_pattern_from_needed(comm, 3, owned.data(), 2, wanted.data(), &found));
+    ASSERT_SUCCESS(
+        crossdock_pattern_from_needed(context, 3, owned.data(), 2, wanted.data(), &found));
 
     EXPECT_SUCCESS(crossdock_pattern_num_items(found, &answer));
     EXPECT_EQ(answer, 3);
@@ -523,33 +622,38 @@ TEST_F(Communication, FailsOnAllRanksIfOneNeedsWhatNobodyOwns) {
         "index 1000, which rank " + number(last) + " needs, is owned by no rank";
     crossdock_pattern* found = nullptr;
 
-    expect_error(
-        crossdock_pattern_from_needed_range(comm, 3 * rank, 3, is_last ? 1 : 0, &missing, &found),
-        CROSSDOCK_INDEX_OUT_OF_RANGE, text);
-    expect_error(crossdock_pattern_from_needed(comm, 0, nullptr, is_last ? 1 : 0, &missing, &found),
+    expect_error(crossdock_pattern_from_needed_range(context, 3 * rank, 3, is_last ? 1 : 0,
+                                                     &missing, &found),
                  CROSSDOCK_INDEX_OUT_OF_RANGE, text);
+    expect_error(
+        crossdock_pattern_from_needed(context, 0, nullptr, is_last ? 1 : 0, &missing, &found),
+        CROSSDOCK_INDEX_OUT_OF_RANGE, text);
     EXPECT_EQ(found, nullptr);
 }
 
 TEST_F(Communication, FailsOnAllRanksIfOneNamesNoIndices) {
     crossdock_pattern* found = nullptr;
 
-    expect_null(crossdock_pattern_from_needed(comm, is_last ? 1 : 0, nullptr, 0, nullptr, &found),
-                "owned");
-    expect_null(crossdock_pattern_from_needed(comm, 0, nullptr, is_last ? 1 : 0, nullptr, &found),
-                "needed");
     expect_null(
-        crossdock_pattern_from_needed(comm, 0, nullptr, 0, nullptr, is_last ? nullptr : &found),
-        "result");
-    expect_null(crossdock_pattern_from_needed_range(comm, 0, 0, is_last ? 1 : 0, nullptr, &found),
-                "needed");
+        crossdock_pattern_from_needed(context, is_last ? 1 : 0, nullptr, 0, nullptr, &found),
+        "owned");
     expect_null(
-        crossdock_pattern_from_needed_range(comm, 0, 0, 0, nullptr, is_last ? nullptr : &found),
+        crossdock_pattern_from_needed(context, 0, nullptr, is_last ? 1 : 0, nullptr, &found),
+        "needed");
+    expect_null(
+        crossdock_pattern_from_needed(context, 0, nullptr, 0, nullptr, is_last ? nullptr : &found),
         "result");
-    expect_error(crossdock_pattern_from_needed(comm, is_last ? -2 : 0, nullptr, 0, nullptr, &found),
-                 CROSSDOCK_INVALID_ARGUMENT, "owned has length -2");
-    expect_null(crossdock_pattern_from_needed(nullptr, 0, nullptr, 0, nullptr, &found), "comm");
-    expect_null(crossdock_pattern_from_needed_range(nullptr, 0, 0, 0, nullptr, &found), "comm");
+    expect_null(
+        crossdock_pattern_from_needed_range(context, 0, 0, is_last ? 1 : 0, nullptr, &found),
+        "needed");
+    expect_null(
+        crossdock_pattern_from_needed_range(context, 0, 0, 0, nullptr, is_last ? nullptr : &found),
+        "result");
+    expect_error(
+        crossdock_pattern_from_needed(context, is_last ? -2 : 0, nullptr, 0, nullptr, &found),
+        CROSSDOCK_INVALID_ARGUMENT, "owned has length -2");
+    expect_null(crossdock_pattern_from_needed(nullptr, 0, nullptr, 0, nullptr, &found), "context");
+    expect_null(crossdock_pattern_from_needed_range(nullptr, 0, 0, 0, nullptr, &found), "context");
 }
 
 TEST_F(Communication, EveryRouteCarriesItemsForwardAndHome) {
@@ -559,45 +663,262 @@ TEST_F(Communication, EveryRouteCarriesItemsForwardAndHome) {
         const char* route = nullptr;
         EXPECT_SUCCESS(crossdock_route_example(index, &route));
         for (const int deduplicate : {0, 1}) {
-            crossdock_options options{};
+            const int prepare = deduplicate ? CROSSDOCK_PREPARE_BOTH : CROSSDOCK_PREPARE_LAZILY;
+            auto options = on(route);
             options.deduplicate = deduplicate;
             options.max_message_bytes = 64;
-            options.executor =
-                deduplicate != 0 ? CROSSDOCK_EXECUTOR_SHARED_MEMORY : CROSSDOCK_EXECUTOR_PERSISTENT;
-            options.nodes = topology;
+            options.executor = deduplicate != 0 ? "shared_memory" : "persistent";
             options.stripe_bytes = 8;
-            options.prepare_reverse = 1;
-            crossdock_neighbor* neighbor = make_neighbor(route, &options);
+            options.prepare = prepare;
+            crossdock_context* with_nodes = nullptr;
+            ASSERT_SUCCESS(crossdock_context_with_nodes(context, topology, &with_nodes));
+            crossdock_neighbor_exchange* neighbor = nullptr;
+            ASSERT_SUCCESS(
+                crossdock_neighbor_exchange_create(with_nodes, pattern, &options, &neighbor));
+            EXPECT_SUCCESS(crossdock_context_free(with_nodes));
             std::vector<double> values = items();
             std::vector<double> slots = empty_slots();
 
-            EXPECT_SUCCESS(
-                crossdock_neighbor_exchange(neighbor, values.data(), MPI_DOUBLE, slots.data()));
+            EXPECT_SUCCESS(crossdock_neighbor_exchange_forward(neighbor, values.data(),
+                                                               slots.data(), MPI_DOUBLE));
             EXPECT_EQ(slots, filled()) << route;
             std::fill(slots.begin(), slots.end(), 1.0);
-            EXPECT_SUCCESS(crossdock_neighbor_reverse(neighbor, slots.data(), MPI_DOUBLE, MPI_SUM,
-                                                      values.data()));
+            EXPECT_SUCCESS(crossdock_neighbor_exchange_reverse(neighbor, slots.data(),
+                                                               values.data(), MPI_DOUBLE, MPI_SUM));
 
             EXPECT_EQ(values,
                       (std::vector<double>{3.0 * rank + num_ranks, 3.0 * rank + 1, 3.0 * rank + 3}))
                 << route;
-            EXPECT_SUCCESS(crossdock_neighbor_free(neighbor));
+            EXPECT_SUCCESS(crossdock_neighbor_exchange_free(neighbor));
         }
     }
 }
 
-TEST_F(Communication, AnExecutorThatIsNoneIsRefusedOnAllRanks) {
-    crossdock_options options{};
-    crossdock_neighbor* neighbor = nullptr;
-    if (rank == 0) options.executor = static_cast<crossdock_executor>(3);
+TEST_F(Communication, OptionsThatAreNoneAreRefusedOnAllRanks) {
+    crossdock_neighbor_exchange* neighbor = nullptr;
+    const auto create_with = [&](const crossdock_neighbor_options& options) {
+        return crossdock_neighbor_exchange_create(context, pattern, &options, &neighbor);
+    };
+    auto options = on("direct");
 
-    EXPECT_EQ(crossdock_neighbor_create(comm, topology, pattern, "direct", &options, &neighbor),
-              CROSSDOCK_INVALID_ARGUMENT);
+    if (is_last) options.executor = "telepathy";
+    expect_error(create_with(options), CROSSDOCK_INVALID_ARGUMENT,
+                 "there is no executor \"telepathy\": auto, persistent, shared_memory");
+    options = on("direct");
+    if (is_last) options.prepare = -1;
+    expect_error(create_with(options), CROSSDOCK_INVALID_ARGUMENT, "there is no preparation -1");
+    options = on("direct");
+    if (is_last) options.size = 0;
+    expect_error(create_with(options), CROSSDOCK_INVALID_ARGUMENT,
+                 "options say that they have 0 bytes; begin with their initialiser");
+    if (is_last) options.size = SIZE_MAX;
+    expect_error(create_with(options), CROSSDOCK_INVALID_ARGUMENT,
+                 "options say that they have " + std::to_string(SIZE_MAX) +
+                     " bytes; begin with their initialiser");
+    options = on("auto:measure");
+    options.measure_max_candidates = 0;
+    EXPECT_EQ(create_with(options), CROSSDOCK_INVALID_ARGUMENT);
     EXPECT_EQ(neighbor, nullptr);
 }
 
+// A field that comes later must not lie where older programs have padding.
+#define EXPECT_NO_PADDING_AFTER(type, field) \
+    static_assert(offsetof(type, field) + sizeof(type::field) == sizeof(type))
+EXPECT_NO_PADDING_AFTER(crossdock_context_options, machine);
+EXPECT_NO_PADDING_AFTER(crossdock_neighbor_options, measure_clock);
+EXPECT_NO_PADDING_AFTER(crossdock_exchange_options, sent);
+EXPECT_NO_PADDING_AFTER(crossdock_array_options, user);
+EXPECT_NO_PADDING_AFTER(crossdock_stream_options, combine);
+
+/// The options as a program has them that was compiled when there were only two.
+struct older_options {
+    size_t size = sizeof(older_options);
+    const char* route = "three_step";
+    int deduplicate = 0;
+    const char* executor = "persistent";
+};
+static_assert(offsetof(older_options, executor) == offsetof(crossdock_neighbor_options, executor));
+
+/// As a program has them that knows one more.
+struct newer_options {
+    crossdock_neighbor_options known = CROSSDOCK_NEIGHBOR_OPTIONS_INIT;
+    const char* unheard_of = nullptr;
+};
+
+TEST_F(Communication, OptionsMayBeOfAnOlderVersion) {
+    const older_options older;
+    crossdock_neighbor_exchange* neighbor = nullptr;
+    char* text = nullptr;
+    std::vector<double> slots = empty_slots();
+
+    ASSERT_SUCCESS(crossdock_neighbor_exchange_create(
+        context, pattern, reinterpret_cast<const crossdock_neighbor_options*>(&older), &neighbor));
+
+    ASSERT_SUCCESS(crossdock_neighbor_exchange_explain(neighbor, &text));
+    EXPECT_EQ(taken(text), "three_step  given\n");
+    EXPECT_SUCCESS(
+        crossdock_neighbor_exchange_forward(neighbor, items().data(), slots.data(), MPI_DOUBLE));
+    EXPECT_EQ(slots, filled());
+    EXPECT_SUCCESS(crossdock_neighbor_exchange_free(neighbor));
+}
+
+TEST_F(Communication, OptionsMayBeOfANewerVersionIfTheyAskForNothingNew) {
+    newer_options newer;
+    newer.known.size = sizeof newer;
+    newer.known.route = "direct";
+    crossdock_neighbor_exchange* neighbor = nullptr;
+
+    ASSERT_SUCCESS(crossdock_neighbor_exchange_create(context, pattern, &newer.known, &neighbor));
+    EXPECT_SUCCESS(crossdock_neighbor_exchange_free(neighbor));
+
+    neighbor = nullptr;
+    if (is_last) newer.unheard_of = "faster";
+    expect_error(crossdock_neighbor_exchange_create(context, pattern, &newer.known, &neighbor),
+                 CROSSDOCK_INVALID_ARGUMENT,
+                 "options have " + number(sizeof newer) + " bytes, of which only " +
+                     number(sizeof newer.known) + " are known; the others must be 0");
+    EXPECT_EQ(neighbor, nullptr);
+}
+
+TEST_F(Communication, OtherItemsAreMadeReadyByPrepare) {
+    crossdock_neighbor_exchange* neighbor = make_neighbor("two_step");
+    const std::vector<float> values{3.0F * static_cast<float>(rank), 1, 2};
+    std::vector<float> slots(needed.size(), -1);
+
+    EXPECT_EQ(crossdock_neighbor_exchange_start(neighbor, values.data(), slots.data(), MPI_FLOAT),
+              CROSSDOCK_INVALID_STATE);
+    EXPECT_EQ(crossdock_neighbor_exchange_prepare(neighbor, 0), CROSSDOCK_INVALID_ARGUMENT);
+    ASSERT_SUCCESS(crossdock_neighbor_exchange_prepare(neighbor, sizeof(float)));
+    EXPECT_SUCCESS(
+        crossdock_neighbor_exchange_forward(neighbor, values.data(), slots.data(), MPI_FLOAT));
+
+    for (int r = 0; r < num_ranks; ++r)
+        EXPECT_EQ(slots[static_cast<std::size_t>(r)], 3.0F * static_cast<float>(r));
+    EXPECT_EQ(slots.back(), 2);
+    EXPECT_SUCCESS(crossdock_neighbor_exchange_free(neighbor));
+}
+
+TEST_F(Communication, APlanMayHaveBeenCompiledBefore) {
+    auto options = on("three_step");
+    crossdock_plan* plan = nullptr;
+    crossdock_neighbor_exchange* neighbor = nullptr;
+    crossdock_traffic counted{};
+    crossdock_traffic expected{};
+    std::vector<double> slots = empty_slots();
+    ASSERT_SUCCESS(crossdock_plan_compile(context, pattern, &options, &plan));
+
+    ASSERT_SUCCESS(crossdock_neighbor_exchange_create_from_plan(context, plan, nullptr, &neighbor));
+
+    EXPECT_SUCCESS(
+        crossdock_neighbor_exchange_forward(neighbor, items().data(), slots.data(), MPI_DOUBLE));
+    EXPECT_EQ(slots, filled());
+    EXPECT_SUCCESS(crossdock_neighbor_exchange_statistics(neighbor, &counted));
+    EXPECT_SUCCESS(crossdock_plan_total_traffic(topology, plan, &expected));
+    EXPECT_EQ(counted.messages, expected.messages);
+    EXPECT_EQ(counted.items, expected.items);
+    EXPECT_EQ(counted.inter_region_messages, expected.inter_region_messages);
+    EXPECT_EQ(counted.inter_region_items, expected.inter_region_items);
+    EXPECT_SUCCESS(crossdock_neighbor_exchange_free(neighbor));
+
+    neighbor = nullptr;
+    const auto create_with = [&](const crossdock_plan* given,
+                                 crossdock_neighbor_exchange** result) {
+        return crossdock_neighbor_exchange_create_from_plan(context, given, nullptr, result);
+    };
+    expect_null(crossdock_neighbor_exchange_create_from_plan(nullptr, plan, nullptr, &neighbor),
+                "context");
+    expect_null(create_with(is_last ? nullptr : plan, &neighbor), "plan");
+    expect_null(create_with(plan, is_last ? nullptr : &neighbor), "result");
+    expect_null(crossdock_neighbor_exchange_statistics(nullptr, &counted), "exchange");
+    expect_null(crossdock_neighbor_exchange_statistics(neighbor, nullptr), "traffic");
+    EXPECT_EQ(neighbor, nullptr);
+    EXPECT_SUCCESS(crossdock_plan_free(plan));
+}
+
+TEST_F(Communication, RefusesThePlanOfAnotherRankOnAllRanks) {
+    auto options = on("direct");
+    crossdock_plan* plan = nullptr;
+    crossdock_plan* other = nullptr;
+    crossdock_pattern* pattern_of_two = nullptr;
+    crossdock_neighbor_exchange* neighbor = nullptr;
+    const crossdock_neighbor_arguments nothing{};
+    crossdock_topology* ranks = nullptr;
+    ASSERT_SUCCESS(crossdock_plan_compile(context, pattern, &options, &plan));
+    std::vector<crossdock_pattern*> patterns;
+    for (int r = 0; r < num_ranks + 1; ++r) {
+        ASSERT_SUCCESS(
+            crossdock_pattern_from_neighbor_alltoallv(r, num_ranks + 1, &nothing, &pattern_of_two));
+        patterns.push_back(pattern_of_two);
+    }
+    std::vector<crossdock_plan*> plans(patterns.size());
+    ASSERT_SUCCESS(crossdock_topology_from_string(number(num_ranks + 1).c_str(), &ranks));
+    ASSERT_SUCCESS(
+        crossdock_plan_compile_all(ranks, patterns.data(), "direct", nullptr, plans.data()));
+    other = plans[static_cast<std::size_t>(rank)];
+
+    expect_error(crossdock_neighbor_exchange_create_from_plan(context, is_last ? other : plan,
+                                                              nullptr, &neighbor),
+                 CROSSDOCK_SIZE_MISMATCH,
+                 "the plan is of rank " + number(last) + " of " + number(num_ranks + 1) +
+                     ", but this is rank " + number(last) + " of " + number(num_ranks));
+
+    EXPECT_EQ(neighbor, nullptr);
+    for (auto* p : plans) EXPECT_SUCCESS(crossdock_plan_free(p));
+    for (auto* p : patterns) EXPECT_SUCCESS(crossdock_pattern_free(p));
+    EXPECT_SUCCESS(crossdock_topology_free(ranks));
+    EXPECT_SUCCESS(crossdock_plan_free(plan));
+}
+
+double fake_seconds() {
+    static double now = 0;
+    return now += 0.001;
+}
+
+TEST_F(Communication, MeasuresRoutesAsItsOptionsSay) {
+    auto options = on("auto:measure");
+    options.measure_exchanges_each = 1;
+    options.measure_max_candidates = 2;
+    options.measure_max_lost_seconds = 1e9;
+    options.measure_clock = fake_seconds;
+    crossdock_neighbor_exchange* neighbor = nullptr;
+    int num_tried = -1;
+    int is_trying = -1;
+    ASSERT_SUCCESS(crossdock_neighbor_exchange_create(context, pattern, &options, &neighbor));
+
+    for (int i = 0; i < 4; ++i) {
+        std::vector<double> slots = empty_slots();
+        EXPECT_SUCCESS(crossdock_neighbor_exchange_forward(neighbor, items().data(), slots.data(),
+                                                           MPI_DOUBLE));
+        EXPECT_EQ(slots, filled());
+    }
+
+    EXPECT_SUCCESS(crossdock_neighbor_exchange_num_tried_routes(neighbor, &num_tried, &is_trying));
+    EXPECT_EQ(is_trying, 0);
+    EXPECT_LE(num_tried, 2);
+    char* route = nullptr;
+    double seconds = -1;
+    for (int i = 0; i < num_tried; ++i) {
+        ASSERT_SUCCESS(crossdock_neighbor_exchange_tried_route(neighbor, i, &route, &seconds));
+        EXPECT_NE(taken(route), "");
+        EXPECT_GE(seconds, 0.001 - 1e-9);
+    }
+    expect_error(crossdock_neighbor_exchange_tried_route(neighbor, num_tried, &route, &seconds),
+                 CROSSDOCK_INVALID_ARGUMENT,
+                 "trial " + number(num_tried) + " is outside [0, " + number(num_tried) + ")");
+    expect_null(crossdock_neighbor_exchange_tried_route(nullptr, 0, &route, &seconds), "exchange");
+    expect_null(crossdock_neighbor_exchange_tried_route(neighbor, 0, nullptr, &seconds), "route");
+    expect_null(crossdock_neighbor_exchange_tried_route(neighbor, 0, &route, nullptr), "seconds");
+    expect_null(crossdock_neighbor_exchange_num_tried_routes(nullptr, &num_tried, &is_trying),
+                "exchange");
+    expect_null(crossdock_neighbor_exchange_num_tried_routes(neighbor, nullptr, &is_trying),
+                "num_tried_routes");
+    expect_null(crossdock_neighbor_exchange_num_tried_routes(neighbor, &num_tried, nullptr),
+                "is_trying");
+    EXPECT_SUCCESS(crossdock_neighbor_exchange_free(neighbor));
+}
+
 TEST_F(Communication, StridedDatatypesLeaveTheGapsAlone) {
-    crossdock_neighbor* neighbor = make_neighbor("three_step");
+    crossdock_neighbor_exchange* neighbor = make_neighbor("three_step");
     MPI_Datatype spaced = MPI_DATATYPE_NULL;
     MPI_Type_create_resized(MPI_DOUBLE, 0, 2 * sizeof(double), &spaced);
     MPI_Type_commit(&spaced);
@@ -607,32 +928,34 @@ TEST_F(Communication, StridedDatatypesLeaveTheGapsAlone) {
     for (const double item : filled()) expected.insert(expected.end(), {item, -1});
     std::vector<double> slots(2 * needed.size(), -1);
 
-    EXPECT_SUCCESS(crossdock_neighbor_exchange(neighbor, values.data(), spaced, slots.data()));
+    EXPECT_SUCCESS(
+        crossdock_neighbor_exchange_forward(neighbor, values.data(), slots.data(), spaced));
 
     EXPECT_EQ(slots, expected);
     MPI_Type_free(&spaced);
-    EXPECT_SUCCESS(crossdock_neighbor_free(neighbor));
+    EXPECT_SUCCESS(crossdock_neighbor_exchange_free(neighbor));
 }
 
 TEST_F(Communication, DuplicatesAreActiveTogether) {
-    crossdock_neighbor* first = make_neighbor("two_step");
-    crossdock_neighbor* second = nullptr;
-    ASSERT_SUCCESS(crossdock_neighbor_duplicate(first, &second));
+    crossdock_neighbor_exchange* first = make_neighbor("two_step");
+    crossdock_neighbor_exchange* second = nullptr;
+    ASSERT_SUCCESS(crossdock_neighbor_exchange_duplicate(first, &second));
     const std::vector<double> once = items();
     const std::vector<double> tenfold = items(10);
     std::vector<double> slots = empty_slots();
     std::vector<double> more_slots = empty_slots();
     int is_complete = 0;
 
-    EXPECT_SUCCESS(crossdock_neighbor_start(first, once.data(), MPI_DOUBLE, slots.data()));
-    EXPECT_SUCCESS(crossdock_neighbor_start(second, tenfold.data(), MPI_DOUBLE, more_slots.data()));
-    EXPECT_SUCCESS(crossdock_neighbor_wait(second));
-    while (!is_complete) EXPECT_SUCCESS(crossdock_neighbor_test(first, &is_complete));
+    EXPECT_SUCCESS(crossdock_neighbor_exchange_start(first, once.data(), slots.data(), MPI_DOUBLE));
+    EXPECT_SUCCESS(
+        crossdock_neighbor_exchange_start(second, tenfold.data(), more_slots.data(), MPI_DOUBLE));
+    EXPECT_SUCCESS(crossdock_neighbor_exchange_wait(second));
+    while (!is_complete) EXPECT_SUCCESS(crossdock_neighbor_exchange_test(first, &is_complete));
 
     EXPECT_EQ(slots, filled());
     EXPECT_EQ(more_slots, filled(10));
-    EXPECT_SUCCESS(crossdock_neighbor_free(first));
-    EXPECT_SUCCESS(crossdock_neighbor_free(second));
+    EXPECT_SUCCESS(crossdock_neighbor_exchange_free(first));
+    EXPECT_SUCCESS(crossdock_neighbor_exchange_free(second));
 }
 
 TEST_F(Communication, PlansOfRanksAreThoseCompiledOffline) {
@@ -666,18 +989,17 @@ TEST_F(Communication, PlansOfRanksAreThoseCompiledOffline) {
 
     ASSERT_SUCCESS(
         crossdock_plan_compile_all(topology, patterns.data(), "three_step", nullptr, plans.data()));
-    ASSERT_SUCCESS(crossdock_plan_compile(comm, topology, patterns[static_cast<std::size_t>(rank)],
-                                          "three_step", nullptr, &own));
-    crossdock_neighbor* neighbor = nullptr;
-    ASSERT_SUCCESS(crossdock_neighbor_create(comm, topology,
-                                             patterns[static_cast<std::size_t>(rank)], "three_step",
-                                             nullptr, &neighbor));
-    ASSERT_SUCCESS(crossdock_neighbor_plan(neighbor, &neighbors_own));
+    const auto options = on("three_step");
+    const auto* const own_pattern = patterns[static_cast<std::size_t>(rank)];
+    ASSERT_SUCCESS(crossdock_plan_compile(context, own_pattern, &options, &own));
+    crossdock_neighbor_exchange* neighbor = nullptr;
+    ASSERT_SUCCESS(create(own_pattern, "three_step", &neighbor));
+    ASSERT_SUCCESS(crossdock_neighbor_exchange_plan(neighbor, &neighbors_own));
 
     EXPECT_SUCCESS(crossdock_plan_verify(num_ranks, plans.data(), patterns.data()));
     EXPECT_TRUE(is_equal(own, plans[static_cast<std::size_t>(rank)]));
     EXPECT_TRUE(is_equal(own, neighbors_own));
-    EXPECT_SUCCESS(crossdock_neighbor_free(neighbor));
+    EXPECT_SUCCESS(crossdock_neighbor_exchange_free(neighbor));
     EXPECT_SUCCESS(crossdock_plan_free(own));
     EXPECT_SUCCESS(crossdock_plan_free(neighbors_own));
     for (crossdock_plan* plan : plans) EXPECT_SUCCESS(crossdock_plan_free(plan));
@@ -685,92 +1007,77 @@ TEST_F(Communication, PlansOfRanksAreThoseCompiledOffline) {
 }
 
 TEST_F(Communication, ExplainsItsRoute) {
-    crossdock_neighbor* chosen = make_neighbor("auto");
-    crossdock_neighbor* given = make_neighbor("grid:2");
+    crossdock_neighbor_exchange* chosen = make_neighbor("auto");
+    crossdock_neighbor_exchange* given = make_neighbor("grid:2");
     crossdock_plan* plan = nullptr;
     char* text = nullptr;
-    ASSERT_SUCCESS(crossdock_neighbor_plan(chosen, &plan));
+    ASSERT_SUCCESS(crossdock_neighbor_exchange_plan(chosen, &plan));
 
-    ASSERT_SUCCESS(crossdock_neighbor_explain(chosen, &text));
+    ASSERT_SUCCESS(crossdock_neighbor_exchange_explain(chosen, &text));
     const std::string reasons = taken(text);
     EXPECT_EQ(json_of(plan).find("auto"), std::string::npos);
     const auto route = reasons.substr(0, reasons.find(' '));
     EXPECT_NE(json_of(plan).find(fmt::format("\"{}\"", route)), std::string::npos);
     EXPECT_NE(reasons.find(" us  mostly "), std::string::npos);
-    ASSERT_SUCCESS(crossdock_neighbor_explain(given, &text));
+    ASSERT_SUCCESS(crossdock_neighbor_exchange_explain(given, &text));
     EXPECT_EQ(taken(text), "grid:2  given\n");
 
-    expect_null(crossdock_neighbor_explain(nullptr, &text), "neighbor");
-    expect_null(crossdock_neighbor_explain(given, nullptr), "text");
+    expect_null(crossdock_neighbor_exchange_explain(nullptr, &text), "exchange");
+    expect_null(crossdock_neighbor_exchange_explain(given, nullptr), "text");
     EXPECT_SUCCESS(crossdock_plan_free(plan));
-    EXPECT_SUCCESS(crossdock_neighbor_free(chosen));
-    EXPECT_SUCCESS(crossdock_neighbor_free(given));
+    EXPECT_SUCCESS(crossdock_neighbor_exchange_free(chosen));
+    EXPECT_SUCCESS(crossdock_neighbor_exchange_free(given));
 }
 
 TEST_F(Communication, FailsOnAllRanksIfOneLacksAnArgument) {
     crossdock_plan* plan = nullptr;
-    crossdock_neighbor* neighbor = nullptr;
-    const auto* some_topology = is_last ? nullptr : topology;
+    crossdock_neighbor_exchange* neighbor = nullptr;
     const auto* some_pattern = is_last ? nullptr : pattern;
-    const char* some_route = is_last ? nullptr : "direct";
 
-    expect_null(crossdock_plan_compile(nullptr, topology, pattern, "direct", nullptr, &plan),
-                "comm");
-    expect_null(crossdock_plan_compile(comm, some_topology, pattern, "direct", nullptr, &plan),
-                "topology");
-    expect_null(crossdock_plan_compile(comm, topology, some_pattern, "direct", nullptr, &plan),
-                "pattern");
-    expect_null(crossdock_plan_compile(comm, topology, pattern, some_route, nullptr, &plan),
-                "route");
-    expect_null(crossdock_plan_compile(comm, topology, pattern, "direct", nullptr,
-                                       is_last ? nullptr : &plan),
+    expect_null(crossdock_plan_compile(nullptr, pattern, nullptr, &plan), "context");
+    expect_null(crossdock_plan_compile(context, some_pattern, nullptr, &plan), "pattern");
+    expect_null(crossdock_plan_compile(context, pattern, nullptr, is_last ? nullptr : &plan),
                 "result");
-    expect_null(crossdock_neighbor_create(nullptr, topology, pattern, "direct", nullptr, &neighbor),
-                "comm");
-    expect_null(
-        crossdock_neighbor_create(comm, some_topology, pattern, "direct", nullptr, &neighbor),
-        "topology");
-    expect_null(
-        crossdock_neighbor_create(comm, topology, some_pattern, "direct", nullptr, &neighbor),
-        "pattern");
-    expect_null(crossdock_neighbor_create(comm, topology, pattern, some_route, nullptr, &neighbor),
-                "route");
-    expect_null(crossdock_neighbor_create(comm, topology, pattern, "direct", nullptr,
-                                          is_last ? nullptr : &neighbor),
+    expect_null(crossdock_neighbor_exchange_create(nullptr, pattern, nullptr, &neighbor),
+                "context");
+    expect_null(crossdock_neighbor_exchange_create(context, some_pattern, nullptr, &neighbor),
+                "pattern");
+    expect_null(crossdock_neighbor_exchange_create(context, pattern, nullptr,
+                                                   is_last ? nullptr : &neighbor),
                 "result");
     EXPECT_EQ(plan, nullptr);
     EXPECT_EQ(neighbor, nullptr);
 }
 
 TEST_F(Communication, FailsOnAllRanksIfARouteIsNone) {
-    crossdock_neighbor* neighbor = nullptr;
+    crossdock_neighbor_exchange* neighbor = nullptr;
 
-    EXPECT_EQ(crossdock_neighbor_create(comm, topology, pattern, is_last ? "ferry" : "direct",
-                                        nullptr, &neighbor),
-              CROSSDOCK_UNKNOWN_ROUTE);
+    EXPECT_EQ(create(pattern, is_last ? "ferry" : "direct", &neighbor), CROSSDOCK_UNKNOWN_ROUTE);
     EXPECT_EQ(std::string(crossdock_last_error()).rfind("no route is called \"ferry\"", 0), 0U);
-    EXPECT_EQ(crossdock_neighbor_create(comm, topology, pattern, "grid:x", nullptr, &neighbor),
-              CROSSDOCK_INVALID_ROUTE);
+    EXPECT_EQ(create(pattern, "grid:x", &neighbor), CROSSDOCK_INVALID_ROUTE);
     EXPECT_EQ(neighbor, nullptr);
 }
 
 TEST_F(Communication, FailsOnAllRanksIfRoutesDiffer) {
     if (num_ranks == 1) GTEST_SKIP() << "one rank cannot differ";
-    crossdock_neighbor* neighbor = nullptr;
+    crossdock_neighbor_exchange* neighbor = nullptr;
 
-    expect_error(crossdock_neighbor_create(comm, topology, pattern,
-                                           is_last ? "three_step" : "direct", nullptr, &neighbor),
+    expect_error(create(pattern, is_last ? "three_step" : "direct", &neighbor),
                  CROSSDOCK_INVALID_ARGUMENT, "topologies, routes or options differ between ranks");
 }
 
 TEST_F(Communication, FailsOnAllRanksIfTheTopologyIsOfOtherRanks) {
     crossdock_topology* larger = nullptr;
-    crossdock_neighbor* neighbor = nullptr;
+    crossdock_context* elsewhere = nullptr;
+    crossdock_neighbor_exchange* neighbor = nullptr;
     ASSERT_SUCCESS(crossdock_topology_from_string("4x4", &larger));
+    ASSERT_SUCCESS(crossdock_context_with_topology(context, larger, &elsewhere));
 
-    EXPECT_EQ(crossdock_neighbor_create(comm, larger, pattern, "direct", nullptr, &neighbor),
+    EXPECT_EQ(crossdock_neighbor_exchange_create(elsewhere, pattern, nullptr, &neighbor),
               CROSSDOCK_SIZE_MISMATCH);
 
+    EXPECT_EQ(neighbor, nullptr);
+    EXPECT_SUCCESS(crossdock_context_free(elsewhere));
     EXPECT_SUCCESS(crossdock_topology_free(larger));
 }
 
@@ -786,48 +1093,50 @@ TEST_F(Communication, NamesBothRanksOfACountMismatchOnAllRanks) {
     crossdock_pattern* mismatched = nullptr;
     ASSERT_SUCCESS(
         crossdock_pattern_from_neighbor_alltoallv(rank, num_ranks, &arguments, &mismatched));
-    crossdock_neighbor* neighbor = nullptr;
+    crossdock_neighbor_exchange* neighbor = nullptr;
     crossdock_plan* plan = nullptr;
 
     const std::string text = "rank " + number((last + last) % num_ranks) +
                              " sends 2 items to rank " + number(last) + ", which expects 3";
     for (const char* route : {"direct", "two_step", "three_step"}) {
-        expect_error(
-            crossdock_neighbor_create(comm, topology, mismatched, route, nullptr, &neighbor),
-            CROSSDOCK_COUNT_MISMATCH, text);
-        expect_error(crossdock_plan_compile(comm, topology, mismatched, route, nullptr, &plan),
+        const auto options = on(route);
+        expect_error(create(mismatched, route, &neighbor), CROSSDOCK_COUNT_MISMATCH, text);
+        expect_error(crossdock_plan_compile(context, mismatched, &options, &plan),
                      CROSSDOCK_COUNT_MISMATCH, text);
     }
     EXPECT_SUCCESS(crossdock_pattern_free(mismatched));
 }
 
 TEST_F(Communication, RefusesCallsInTheWrongState) {
-    crossdock_neighbor* neighbor = make_neighbor("direct");
+    crossdock_neighbor_exchange* neighbor = make_neighbor("direct");
     std::vector<double> values = items();
     std::vector<double> slots = empty_slots();
     int is_complete = 0;
 
-    expect_error(crossdock_neighbor_wait(neighbor), CROSSDOCK_INVALID_STATE,
+    expect_error(crossdock_neighbor_exchange_wait(neighbor), CROSSDOCK_INVALID_STATE,
                  "no exchange is active");
-    expect_error(crossdock_neighbor_test(neighbor, &is_complete), CROSSDOCK_INVALID_STATE,
+    expect_error(crossdock_neighbor_exchange_test(neighbor, &is_complete), CROSSDOCK_INVALID_STATE,
                  "no exchange is active");
-    EXPECT_SUCCESS(crossdock_neighbor_start(neighbor, values.data(), MPI_DOUBLE, slots.data()));
-    expect_error(crossdock_neighbor_start(neighbor, values.data(), MPI_DOUBLE, slots.data()),
-                 CROSSDOCK_INVALID_STATE, "an exchange is active already");
-    expect_error(crossdock_neighbor_exchange(neighbor, values.data(), MPI_DOUBLE, slots.data()),
-                 CROSSDOCK_INVALID_STATE, "an exchange is active already");
+    EXPECT_SUCCESS(
+        crossdock_neighbor_exchange_start(neighbor, values.data(), slots.data(), MPI_DOUBLE));
     expect_error(
-        crossdock_neighbor_reverse(neighbor, slots.data(), MPI_DOUBLE, MPI_SUM, values.data()),
+        crossdock_neighbor_exchange_start(neighbor, values.data(), slots.data(), MPI_DOUBLE),
         CROSSDOCK_INVALID_STATE, "an exchange is active already");
-    EXPECT_SUCCESS(crossdock_neighbor_wait(neighbor));
+    expect_error(
+        crossdock_neighbor_exchange_forward(neighbor, values.data(), slots.data(), MPI_DOUBLE),
+        CROSSDOCK_INVALID_STATE, "an exchange is active already");
+    expect_error(crossdock_neighbor_exchange_reverse(neighbor, slots.data(), values.data(),
+                                                     MPI_DOUBLE, MPI_SUM),
+                 CROSSDOCK_INVALID_STATE, "an exchange is active already");
+    EXPECT_SUCCESS(crossdock_neighbor_exchange_wait(neighbor));
 
     EXPECT_EQ(slots, filled());
-    EXPECT_SUCCESS(crossdock_neighbor_free(neighbor));
+    EXPECT_SUCCESS(crossdock_neighbor_exchange_free(neighbor));
 }
 
 TEST_F(Communication, RefusesNullsWhereItRuns) {
-    crossdock_neighbor* neighbor = make_neighbor("direct");
-    crossdock_neighbor* copy = nullptr;
+    crossdock_neighbor_exchange* neighbor = make_neighbor("direct");
+    crossdock_neighbor_exchange* copy = nullptr;
     crossdock_plan* plan = nullptr;
     std::vector<double> values = items();
     std::vector<double> slots = empty_slots();
@@ -835,56 +1144,62 @@ TEST_F(Communication, RefusesNullsWhereItRuns) {
     double* s = slots.data();
     int is_complete = 0;
 
-    expect_null(crossdock_neighbor_start(nullptr, v, MPI_DOUBLE, s), "neighbor");
-    expect_null(crossdock_neighbor_start(neighbor, nullptr, MPI_DOUBLE, s), "items");
-    expect_null(crossdock_neighbor_start(neighbor, v, MPI_DOUBLE, nullptr), "slots");
-    expect_error(crossdock_neighbor_start(neighbor, v, MPI_DATATYPE_NULL, s),
+    expect_null(crossdock_neighbor_exchange_start(nullptr, v, s, MPI_DOUBLE), "exchange");
+    expect_null(crossdock_neighbor_exchange_start(neighbor, nullptr, s, MPI_DOUBLE), "items");
+    expect_null(crossdock_neighbor_exchange_start(neighbor, v, nullptr, MPI_DOUBLE), "slots");
+    expect_error(crossdock_neighbor_exchange_start(neighbor, v, s, MPI_DATATYPE_NULL),
                  CROSSDOCK_INVALID_ARGUMENT, "datatype is MPI_DATATYPE_NULL");
-    expect_null(crossdock_neighbor_exchange(nullptr, v, MPI_DOUBLE, s), "neighbor");
-    expect_null(crossdock_neighbor_start_reverse(nullptr, s, MPI_DOUBLE, MPI_SUM, v), "neighbor");
-    expect_null(crossdock_neighbor_start_reverse(neighbor, nullptr, MPI_DOUBLE, MPI_SUM, v),
-                "slots");
-    expect_null(crossdock_neighbor_start_reverse(neighbor, s, MPI_DOUBLE, MPI_SUM, nullptr),
-                "items");
-    expect_error(crossdock_neighbor_start_reverse(neighbor, s, MPI_DOUBLE, MPI_OP_NULL, v),
+    expect_null(crossdock_neighbor_exchange_forward(nullptr, v, s, MPI_DOUBLE), "exchange");
+    expect_null(crossdock_neighbor_exchange_start_reverse(nullptr, s, v, MPI_DOUBLE, MPI_SUM),
+                "exchange");
+    expect_null(
+        crossdock_neighbor_exchange_start_reverse(neighbor, nullptr, v, MPI_DOUBLE, MPI_SUM),
+        "slots");
+    expect_null(
+        crossdock_neighbor_exchange_start_reverse(neighbor, s, nullptr, MPI_DOUBLE, MPI_SUM),
+        "items");
+    expect_error(crossdock_neighbor_exchange_start_reverse(neighbor, s, v, MPI_DOUBLE, MPI_OP_NULL),
                  CROSSDOCK_INVALID_ARGUMENT, "operation is MPI_OP_NULL");
-    expect_null(crossdock_neighbor_reverse(nullptr, s, MPI_DOUBLE, MPI_SUM, v), "neighbor");
-    expect_null(crossdock_neighbor_test(nullptr, &is_complete), "neighbor");
-    expect_null(crossdock_neighbor_test(neighbor, nullptr), "result");
-    expect_null(crossdock_neighbor_wait(nullptr), "neighbor");
-    expect_null(crossdock_neighbor_duplicate(nullptr, &copy), "neighbor");
-    expect_null(crossdock_neighbor_duplicate(neighbor, nullptr), "result");
-    expect_null(crossdock_neighbor_plan(nullptr, &plan), "neighbor");
-    expect_null(crossdock_neighbor_plan(neighbor, nullptr), "result");
-    EXPECT_SUCCESS(crossdock_neighbor_free(neighbor));
+    expect_null(crossdock_neighbor_exchange_reverse(nullptr, s, v, MPI_DOUBLE, MPI_SUM),
+                "exchange");
+    expect_null(crossdock_neighbor_exchange_test(nullptr, &is_complete), "exchange");
+    expect_null(crossdock_neighbor_exchange_test(neighbor, nullptr), "result");
+    expect_null(crossdock_neighbor_exchange_wait(nullptr), "exchange");
+    expect_null(crossdock_neighbor_exchange_prepare(nullptr, 8), "exchange");
+    expect_null(crossdock_neighbor_exchange_duplicate(nullptr, &copy), "exchange");
+    expect_null(crossdock_neighbor_exchange_duplicate(neighbor, nullptr), "result");
+    expect_null(crossdock_neighbor_exchange_plan(nullptr, &plan), "exchange");
+    expect_null(crossdock_neighbor_exchange_plan(neighbor, nullptr), "result");
+    EXPECT_SUCCESS(crossdock_neighbor_exchange_free(neighbor));
 }
 
 TEST_F(Communication, RefusesOperationsThatDoNotCommute) {
-    crossdock_neighbor* neighbor = make_neighbor("direct");
+    crossdock_neighbor_exchange* neighbor = make_neighbor("direct");
     std::vector<double> values = items();
     std::vector<double> slots = empty_slots();
     MPI_Op ordered = MPI_OP_NULL;
     MPI_Op_create([](void*, void*, int*, MPI_Datatype*) {}, 0, &ordered);
 
-    expect_error(
-        crossdock_neighbor_reverse(neighbor, slots.data(), MPI_DOUBLE, ordered, values.data()),
-        CROSSDOCK_INVALID_ARGUMENT, "the operation is not commutative");
+    expect_error(crossdock_neighbor_exchange_reverse(neighbor, slots.data(), values.data(),
+                                                     MPI_DOUBLE, ordered),
+                 CROSSDOCK_INVALID_ARGUMENT, "the operation is not commutative");
 
     MPI_Op_free(&ordered);
-    EXPECT_SUCCESS(crossdock_neighbor_free(neighbor));
+    EXPECT_SUCCESS(crossdock_neighbor_exchange_free(neighbor));
 }
 
 TEST_F(Communication, ARankMayHaveNeitherItemsNorSlots) {
     crossdock_pattern* empty = nullptr;
-    crossdock_neighbor* neighbor = nullptr;
-    ASSERT_SUCCESS(crossdock_pattern_from_needed(comm, 0, nullptr, 0, nullptr, &empty));
-    ASSERT_SUCCESS(
-        crossdock_neighbor_create(comm, topology, empty, "three_step", nullptr, &neighbor));
+    crossdock_neighbor_exchange* neighbor = nullptr;
+    ASSERT_SUCCESS(crossdock_pattern_from_needed(context, 0, nullptr, 0, nullptr, &empty));
+    ASSERT_SUCCESS(create(empty, "three_step", &neighbor));
+    ASSERT_SUCCESS(crossdock_neighbor_exchange_prepare(neighbor, sizeof(int)));
 
-    EXPECT_SUCCESS(crossdock_neighbor_exchange(neighbor, nullptr, MPI_INT, nullptr));
-    EXPECT_SUCCESS(crossdock_neighbor_reverse(neighbor, nullptr, MPI_INT, MPI_MAX, nullptr));
+    EXPECT_SUCCESS(crossdock_neighbor_exchange_forward(neighbor, nullptr, nullptr, MPI_INT));
+    EXPECT_SUCCESS(
+        crossdock_neighbor_exchange_reverse(neighbor, nullptr, nullptr, MPI_INT, MPI_MAX));
 
-    EXPECT_SUCCESS(crossdock_neighbor_free(neighbor));
+    EXPECT_SUCCESS(crossdock_neighbor_exchange_free(neighbor));
     EXPECT_SUCCESS(crossdock_pattern_free(empty));
 }
 
@@ -904,53 +1219,139 @@ class RingArguments : public testing::Test {
 };
 
 TEST_F(RingArguments, EqualIdsAreOneItem) {
-    crossdock_communicator* comm = nullptr;
+    crossdock_context* context = nullptr;
     crossdock_topology* topology = nullptr;
     crossdock_plan* plan = nullptr;
     crossdock_traffic traffic{};
-    ASSERT_SUCCESS(crossdock_communicator_create(MPI_COMM_WORLD, &comm));
-    ASSERT_SUCCESS(crossdock_topology_from_string(number(num_ranks).c_str(), &topology));
+    const auto options = on("direct");
+    ASSERT_SUCCESS(crossdock_context_create(MPI_COMM_WORLD, nullptr, &context));
+    ASSERT_SUCCESS(crossdock_context_topology(context, &topology));
 
     ASSERT_SUCCESS(
         crossdock_pattern_from_neighbor_alltoallv(rank, num_ranks, &arguments, &pattern));
-    ASSERT_SUCCESS(crossdock_plan_compile(comm, topology, pattern, "direct", nullptr, &plan));
+    ASSERT_SUCCESS(crossdock_plan_compile(context, pattern, &options, &plan));
     EXPECT_SUCCESS(crossdock_plan_total_traffic(topology, plan, &traffic));
 
     EXPECT_EQ(traffic.items, num_ranks > 1 ? 1 : 0);
     EXPECT_SUCCESS(crossdock_plan_free(plan));
     EXPECT_SUCCESS(crossdock_pattern_free(pattern));
     EXPECT_SUCCESS(crossdock_topology_free(topology));
-    EXPECT_SUCCESS(crossdock_communicator_close(comm));
+    EXPECT_SUCCESS(crossdock_context_close(context));
+    EXPECT_SUCCESS(crossdock_context_free(context));
 }
 
-TEST_F(RingArguments, ADistributedGraphGivesTheNeighbors) {
+/// A ring whose neighbors MPI knows: two items from place 1 on go to the same places of the next rank.
+class DistributedGraph : public RingArguments {
+  protected:
+    void SetUp() override {
+        MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &previous, MPI_UNWEIGHTED, 1, &next,
+                                       MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &graph);
+        ASSERT_SUCCESS(crossdock_context_create(MPI_COMM_WORLD, nullptr, &context));
+    }
+    void TearDown() override {
+        EXPECT_SUCCESS(crossdock_neighbor_exchange_free(neighbor));
+        EXPECT_SUCCESS(crossdock_context_close(context));
+        EXPECT_SUCCESS(crossdock_context_free(context));
+        MPI_Comm_free(&graph);
+    }
+
+    bool is_last = rank == num_ranks - 1;
+    int two = 2;
+    int place = 1;
     MPI_Comm graph = MPI_COMM_NULL;
-    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &previous, MPI_UNWEIGHTED, 1, &next,
-                                   MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &graph);
-    crossdock_communicator* comm = nullptr;
-    crossdock_topology* topology = nullptr;
-    crossdock_neighbor* neighbor = nullptr;
-    ASSERT_SUCCESS(crossdock_communicator_create(graph, &comm));
-    ASSERT_SUCCESS(crossdock_topology_discover(comm, CROSSDOCK_NODE, &topology));
+    crossdock_context* context = nullptr;
+    crossdock_neighbor_exchange* neighbor = nullptr;
+};
+
+TEST_F(DistributedGraph, GivesTheNeighborsOfAPattern) {
     arguments.destinations = arguments.sources = nullptr;
-    const std::vector<int> values{0, rank, rank};
-    std::vector<int> slots{-1, -1, -1};
+    const std::vector<double> values{0, 1.0 * rank, 1.0 * rank};
+    std::vector<double> slots{-1, -1, -1};
 
     ASSERT_SUCCESS(crossdock_pattern_from_dist_graph(graph, &arguments, &pattern));
-    ASSERT_SUCCESS(
-        crossdock_neighbor_create(comm, topology, pattern, "direct", nullptr, &neighbor));
-    EXPECT_SUCCESS(crossdock_neighbor_exchange(neighbor, values.data(), MPI_INT, slots.data()));
+    ASSERT_SUCCESS(crossdock_neighbor_exchange_create(context, pattern, nullptr, &neighbor));
+    EXPECT_SUCCESS(
+        crossdock_neighbor_exchange_forward(neighbor, values.data(), slots.data(), MPI_DOUBLE));
 
-    EXPECT_EQ(slots, (std::vector<int>{-1, previous, previous}));
-    EXPECT_SUCCESS(crossdock_neighbor_free(neighbor));
+    EXPECT_EQ(slots, (std::vector<double>{-1, 1.0 * previous, 1.0 * previous}));
     EXPECT_SUCCESS(crossdock_pattern_free(pattern));
     arguments.num_sources = 0;
     expect_error(crossdock_pattern_from_dist_graph(graph, &arguments, &pattern),
                  CROSSDOCK_SIZE_MISMATCH,
                  "rank " + number(rank) + " gives 1 sources, 0 counts and 0 displacements");
-    EXPECT_SUCCESS(crossdock_topology_free(topology));
-    EXPECT_SUCCESS(crossdock_communicator_close(comm));
-    MPI_Comm_free(&graph);
+}
+
+TEST_F(DistributedGraph, TakesTheArraysOfMpi) {
+    for (const char* route : {"direct", "hypercube", "auto"}) {
+        const std::vector<int> values{0, 10 * rank + 1, 10 * rank + 2};
+        std::vector<int> slots{-1, -1, -1};
+
+        const auto options = on(route);
+        ASSERT_SUCCESS(crossdock_neighbor_alltoallv_init(context, &two, &place, &two, &place, graph,
+                                                         MPI_INT, &options, &neighbor));
+        for (int i = 0; i < 2; ++i) {
+            EXPECT_SUCCESS(
+                crossdock_neighbor_exchange_start(neighbor, values.data(), slots.data(), MPI_INT));
+            EXPECT_SUCCESS(crossdock_neighbor_exchange_wait(neighbor));
+            EXPECT_EQ(slots, (std::vector<int>{-1, 10 * previous + 1, 10 * previous + 2}));
+        }
+        std::vector<int> home{100, 100, 100};
+        const std::vector<int> back{7, 10 * rank + 1, 10 * rank + 2};
+        EXPECT_SUCCESS(crossdock_neighbor_exchange_reverse(neighbor, back.data(), home.data(),
+                                                           MPI_INT, MPI_SUM));
+        EXPECT_EQ(home, (std::vector<int>{100, 101 + 10 * next, 102 + 10 * next}));
+        EXPECT_SUCCESS(crossdock_neighbor_exchange_free(neighbor));
+        neighbor = nullptr;
+    }
+}
+
+TEST_F(DistributedGraph, MayHaveNoNeighbors) {
+    MPI_Comm lonely = MPI_COMM_NULL;
+    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 0, nullptr, MPI_UNWEIGHTED, 0, nullptr,
+                                   MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &lonely);
+
+    ASSERT_SUCCESS(crossdock_neighbor_alltoallv_init(context, nullptr, nullptr, nullptr, nullptr,
+                                                     lonely, MPI_INT, nullptr, &neighbor));
+    EXPECT_SUCCESS(crossdock_neighbor_exchange_forward(neighbor, nullptr, nullptr, MPI_INT));
+
+    MPI_Comm_free(&lonely);
+}
+
+TEST_F(DistributedGraph, TakesNoOtherArraysOnAnyRank) {
+    const int negative = -1;
+    expect_null(crossdock_neighbor_alltoallv_init(nullptr, &two, &place, &two, &place, graph,
+                                                  MPI_INT, nullptr, &neighbor),
+                "context");
+    const auto refused = [&](auto spoil) {
+        const int* arrays[]{&two, &place, &two, &place};
+        MPI_Comm comm = graph;
+        MPI_Datatype datatype = MPI_INT;
+        auto** to = &neighbor;
+        if (is_last) spoil(arrays, comm, datatype, to);
+        return crossdock_neighbor_alltoallv_init(context, arrays[0], arrays[1], arrays[2],
+                                                 arrays[3], comm, datatype, nullptr, to);
+    };
+    const char* const names[]{"send_counts", "send_displs", "recv_counts", "recv_displs"};
+    for (int i = 0; i < 4; ++i) {
+        expect_null(refused([&](auto& arrays, auto&...) { arrays[i] = nullptr; }), names[i]);
+        EXPECT_EQ(refused([&](auto& arrays, auto&...) { arrays[i] = &negative; }),
+                  CROSSDOCK_INVALID_ARGUMENT);
+    }
+    expect_null(refused([](auto&, auto&, auto&, auto& to) { to = nullptr; }), "result");
+    expect_error(refused([](auto&, auto&, auto& datatype, auto&) { datatype = MPI_DATATYPE_NULL; }),
+                 CROSSDOCK_INVALID_ARGUMENT, "datatype is MPI_DATATYPE_NULL");
+    expect_error(refused([](auto&, auto& comm, auto&...) { comm = MPI_COMM_WORLD; }),
+                 CROSSDOCK_INVALID_ARGUMENT, "the communicator has no distributed graph");
+    expect_error(refused([](auto&, auto& comm, auto&...) { comm = MPI_COMM_NULL; }),
+                 CROSSDOCK_INVALID_ARGUMENT, "the graph's ranks are not those of the context");
+    if (num_ranks > 1) {
+        expect_error(refused([](auto&, auto& comm, auto&...) { comm = MPI_COMM_SELF; }),
+                     CROSSDOCK_INVALID_ARGUMENT, "the graph's ranks are not those of the context");
+        const int three = 3;
+        EXPECT_EQ(refused([&](auto& arrays, auto&...) { arrays[0] = &three; }),
+                  CROSSDOCK_COUNT_MISMATCH);
+    }
+    EXPECT_EQ(neighbor, nullptr);
 }
 
 TEST_F(RingArguments, RefuseACommunicatorWithoutAGraph) {

@@ -69,8 +69,7 @@ struct message_list {
 
 /// The arguments of the functions of C, for a test to spoil.
 struct constant_call {
-    const crossdock_communicator* comm;
-    const crossdock_topology* topology;
+    const crossdock_context* context;
     int64_t send_nnz;
     const int* dest;
     int64_t sendcount;
@@ -84,14 +83,13 @@ struct constant_call {
     const crossdock_exchange_options* options;
 
     crossdock_status operator()() const {
-        return crossdock_alltoall_crs(comm, topology, send_nnz, dest, sendcount, sendtype, sendvals,
+        return crossdock_alltoall_crs(context, send_nnz, dest, sendcount, sendtype, sendvals,
                                       recv_nnz, src, recvcount, recvtype, recvvals, options);
     }
 };
 
 struct variable_call {
-    const crossdock_communicator* comm;
-    const crossdock_topology* topology;
+    const crossdock_context* context;
     int64_t send_nnz;
     int64_t send_size;
     const int* dest;
@@ -109,9 +107,9 @@ struct variable_call {
     const crossdock_exchange_options* options;
 
     crossdock_status operator()() const {
-        return crossdock_alltoallv_crs(comm, topology, send_nnz, send_size, dest, sendcounts,
-                                       sdispls, sendtype, sendvals, recv_nnz, recv_size, src,
-                                       recvcounts, rdispls, recvtype, recvvals, options);
+        return crossdock_alltoallv_crs(context, send_nnz, send_size, dest, sendcounts, sdispls,
+                                       sendtype, sendvals, recv_nnz, recv_size, src, recvcounts,
+                                       rdispls, recvtype, recvvals, options);
     }
 };
 
@@ -149,10 +147,13 @@ struct room {
 class SparseExchange : public testing::Test {
   protected:
     void SetUp() override {
-        ASSERT_SUCCESS(crossdock_communicator_create(MPI_COMM_WORLD, &comm));
         ranks regions;
         for (int r = 0; r < num_ranks; ++r) regions.push_back(r / 2);
+        crossdock_topology* topology = nullptr;
+        ASSERT_SUCCESS(crossdock_context_create(MPI_COMM_WORLD, nullptr, &discovered));
         ASSERT_SUCCESS(crossdock_topology_from_regions(num_ranks, regions.data(), &topology));
+        ASSERT_SUCCESS(crossdock_context_with_topology(discovered, topology, &context));
+        EXPECT_SUCCESS(crossdock_topology_free(topology));
         for (int other = 0; other < num_ranks; ++other) {
             if (sends(rank, other)) {
                 sent.add(other, rank, other, message_length);
@@ -163,32 +164,21 @@ class SparseExchange : public testing::Test {
                 expected_of_any_size.add(other, other, rank, length_between(other, rank));
             }
         }
-        EXPECT_SUCCESS(crossdock_exchange_options_init(&options));
     }
     void TearDown() override {
-        EXPECT_SUCCESS(crossdock_topology_free(topology));
-        EXPECT_SUCCESS(crossdock_communicator_close(comm));
+        EXPECT_SUCCESS(crossdock_context_free(context));
+        EXPECT_SUCCESS(crossdock_context_close(discovered));
+        EXPECT_SUCCESS(crossdock_context_free(discovered));
     }
 
     constant_call constant(room& into) const {
-        return {comm,
-                topology,
-                length(sent.peers),
-                sent.peers.data(),
-                message_length,
-                MPI_INT64_T,
-                sent.values.data(),
-                &into.num_messages,
-                into.src.data(),
-                message_length,
-                MPI_INT64_T,
-                into.values.data(),
-                &options};
+        return {context,        length(sent.peers), sent.peers.data(),  message_length,
+                MPI_INT64_T,    sent.values.data(), &into.num_messages, into.src.data(),
+                message_length, MPI_INT64_T,        into.values.data(), &options};
     }
 
     variable_call variable(room& into) const {
-        return {comm,
-                topology,
+        return {context,
                 length(sent_of_any_size.peers),
                 length(sent_of_any_size.values),
                 sent_of_any_size.peers.data(),
@@ -259,9 +249,9 @@ class SparseExchange : public testing::Test {
     int num_ranks = world(MPI_Comm_size);
     int last = num_ranks - 1;
     bool is_last = rank == last;
-    crossdock_communicator* comm = nullptr;
-    crossdock_topology* topology = nullptr;
-    crossdock_exchange_options options{};
+    crossdock_context* discovered = nullptr;
+    crossdock_context* context = nullptr;  // with regions of two
+    crossdock_exchange_options options = CROSSDOCK_EXCHANGE_OPTIONS_INIT;
     message_list sent;
     message_list sent_of_any_size;
     message_list expected;
@@ -269,13 +259,13 @@ class SparseExchange : public testing::Test {
 };
 
 TEST_F(SparseExchange, OptionsHaveDefaults) {
+    EXPECT_EQ(options.size, sizeof options);
     EXPECT_EQ(options.algorithm, nullptr);
     EXPECT_EQ(options.order, CROSSDOCK_BY_SOURCE);
     EXPECT_EQ(options.num_sources, -1);
     EXPECT_EQ(options.max_message_bytes, 0);
     EXPECT_EQ(options.max_forwarded_bytes, -1);
-    expect_error(crossdock_exchange_options_init(nullptr), CROSSDOCK_INVALID_ARGUMENT,
-                 "options is a null pointer");
+    EXPECT_EQ(options.sent, nullptr);
 }
 
 TEST_F(SparseExchange, EveryAlgorithmDeliversMessagesOfOneSize) {
@@ -323,8 +313,30 @@ TEST_F(SparseExchange, OptionsReachTheExchange) {
     room into(expected);
     expect_error(constant(into)(), CROSSDOCK_COUNT_MISMATCH,
                  "the known numbers of sources do not add up to the messages that are sent");
-    options = {"routed:grid:2", CROSSDOCK_BY_SOURCE, -1, 0, 0};
+    options = CROSSDOCK_EXCHANGE_OPTIONS_INIT;
+    options.algorithm = "routed:grid:2";
+    options.max_forwarded_bytes = 0;
     expect_constant_works();
+}
+
+TEST_F(SparseExchange, SaysWhatItSent) {
+    crossdock_exchange_traffic sent_here{};
+    options.algorithm = "nonblocking";
+    options.sent = &sent_here;
+
+    expect_constant_works();
+
+    int64_t messages = 0;
+    int64_t far = 0;
+    for (const int to : sent.peers) {
+        messages += to != rank;
+        far += to / 2 != rank / 2;
+    }
+    const int64_t bytes = message_length * static_cast<int64_t>(sizeof(int64_t));
+    EXPECT_EQ(sent_here.messages, messages);
+    EXPECT_EQ(sent_here.message_bytes, messages * bytes);
+    EXPECT_EQ(sent_here.inter_region_messages, far);
+    EXPECT_EQ(sent_here.inter_region_message_bytes, far * bytes);
 }
 
 TEST_F(SparseExchange, ArrivesInAnyOrderIfAsked) {
@@ -346,9 +358,9 @@ TEST_F(SparseExchange, NothingAtAllNeedsNoArrays) {
     int64_t num_messages = 0;
     int64_t num_values = 0;
 
-    EXPECT_SUCCESS(crossdock_alltoall_crs(comm, topology, 0, nullptr, 1, MPI_INT, nullptr,
-                                          &num_messages, nullptr, 1, MPI_INT, nullptr, nullptr));
-    EXPECT_SUCCESS(crossdock_alltoallv_crs(comm, topology, 0, 0, nullptr, nullptr, nullptr, MPI_INT,
+    EXPECT_SUCCESS(crossdock_alltoall_crs(context, 0, nullptr, 1, MPI_INT, nullptr, &num_messages,
+                                          nullptr, 1, MPI_INT, nullptr, nullptr));
+    EXPECT_SUCCESS(crossdock_alltoallv_crs(context, 0, 0, nullptr, nullptr, nullptr, MPI_INT,
                                            nullptr, &num_messages, &num_values, nullptr, nullptr,
                                            nullptr, MPI_INT, nullptr, nullptr));
 
@@ -360,7 +372,7 @@ TEST_F(SparseExchange, EmptyMessagesArrive) {
     ranks src(expected.peers.size());
     int64_t num_messages = length(expected.peers);
 
-    EXPECT_SUCCESS(crossdock_alltoall_crs(comm, topology, length(sent.peers), sent.peers.data(), 0,
+    EXPECT_SUCCESS(crossdock_alltoall_crs(context, length(sent.peers), sent.peers.data(), 0,
                                           MPI_INT, nullptr, &num_messages, src.data(), 0, MPI_INT,
                                           nullptr, nullptr));
 
@@ -383,8 +395,8 @@ TEST_F(SparseExchange, SeveralMessagesToOneRankArriveInTheirOrder) {
     numbers received_displacements(3);
 
     EXPECT_SUCCESS(crossdock_alltoallv_crs(
-        comm, topology, 3, 3, dest.data(), counts.data(), displacements.data(), MPI_INT64_T,
-        values.data(), &num_messages, &num_values, src.data(), received_counts.data(),
+        context, 3, 3, dest.data(), counts.data(), displacements.data(), MPI_INT64_T, values.data(),
+        &num_messages, &num_values, src.data(), received_counts.data(),
         received_displacements.data(), MPI_INT64_T, came.data(), &options));
 
     EXPECT_EQ(src, (ranks{previous, previous, previous}));
@@ -546,8 +558,8 @@ TEST_F(SparseExchange, ValuesMissingOnOneRankAreErrorsOnAll) {
         int64_t displacement = 0;
         int64_t came = untouched;
         const auto status = crossdock_alltoallv_crs(
-            comm, topology, 1, send_size, &next, one.data(), nullptr, MPI_INT64_T, values,
-            &num_messages, &num_values, &src, &count, &displacement, MPI_INT64_T, &came, nullptr);
+            context, 1, send_size, &next, one.data(), nullptr, MPI_INT64_T, values, &num_messages,
+            &num_values, &src, &count, &displacement, MPI_INT64_T, &came, nullptr);
         EXPECT_EQ(came,
                   status == CROSSDOCK_SUCCESS ? (rank + num_ranks - 1) % num_ranks : untouched);
         return status;
@@ -609,6 +621,12 @@ TEST_F(SparseExchange, OptionsThatAreNoneAreErrors) {
     expect_constant_refused([&](auto& call) { call.options = &unordered; },
                             CROSSDOCK_INVALID_ARGUMENT,
                             "there is no order 7, which rank " + text(last) + " asks for");
+    crossdock_exchange_options without_size = options;
+    without_size.size = 0;
+    expect_constant_refused(
+        [&](auto& call) { call.options = &without_size; }, CROSSDOCK_INVALID_ARGUMENT,
+        "rank " + text(last) +
+            ": options say that they have 0 bytes; begin with their initialiser");
     room into(expected);
     options.algorithm = "homing_pigeon";
     EXPECT_EQ(constant(into)(), CROSSDOCK_INVALID_ARGUMENT);
@@ -622,20 +640,20 @@ TEST_F(SparseExchange, OptionsThatAreNoneAreErrors) {
     expect_constant_works();
 }
 
-TEST_F(SparseExchange, CommunicatorAndTopologyMustBeThere) {
+TEST_F(SparseExchange, AContextOfTheseRanksMustBeThere) {
     room into(expected);
     constant_call call = constant(into);
-    call.comm = nullptr;
-    expect_error(call(), CROSSDOCK_INVALID_ARGUMENT, "comm is a null pointer");
-    call = constant(into);
-    call.topology = nullptr;
-    expect_error(call(), CROSSDOCK_INVALID_ARGUMENT, "topology is a null pointer");
+    call.context = nullptr;
+    expect_error(call(), CROSSDOCK_INVALID_ARGUMENT, "context is a null pointer");
     crossdock_topology* larger = nullptr;
+    crossdock_context* elsewhere = nullptr;
     ASSERT_SUCCESS(crossdock_topology_from_string("3x7", &larger));
-    call.topology = larger;
+    ASSERT_SUCCESS(crossdock_context_with_topology(context, larger, &elsewhere));
+    call.context = elsewhere;
     expect_error(call(), CROSSDOCK_SIZE_MISMATCH,
                  "the topology \"3x7\" has 21 ranks, but the communicator " + text(num_ranks));
     EXPECT_EQ(into.num_messages, length(expected.peers));
+    EXPECT_SUCCESS(crossdock_context_free(elsewhere));
     EXPECT_SUCCESS(crossdock_topology_free(larger));
 }
 
@@ -669,7 +687,7 @@ TEST_F(SpacedDatatype, ValuesArriveWithTheirGapsUntouched) {
     int src = -1;
     numbers came(6, untouched);
 
-    EXPECT_SUCCESS(crossdock_alltoall_crs(comm, topology, 1, &next, 2, spaced, values.data(),
+    EXPECT_SUCCESS(crossdock_alltoall_crs(context, 1, &next, 2, spaced, values.data(),
                                           &num_messages, &src, 2, spaced, came.data(), &options));
 
     EXPECT_EQ(src, previous);
@@ -692,8 +710,8 @@ TEST_F(SpacedDatatype, MayDifferFromTheOneReceived) {
     numbers came(4, untouched);
 
     EXPECT_SUCCESS(crossdock_alltoallv_crs(
-        comm, topology, 2, 2, dest.data(), counts.data(), displacements.data(), spaced,
-        values.data(), &num_messages, &num_values, src.data(), received_counts.data(),
+        context, 2, 2, dest.data(), counts.data(), displacements.data(), spaced, values.data(),
+        &num_messages, &num_values, src.data(), received_counts.data(),
         received_displacements.data(), dense, came.data(), &options));
 
     EXPECT_EQ(src, (ranks{previous, previous}));
@@ -708,7 +726,7 @@ TEST_F(SpacedDatatype, ArrivesInNewArraysWithZeroGaps) {
     int* src = nullptr;
     void* came = nullptr;
 
-    ASSERT_SUCCESS(crossdock_alltoall_crs_alloc(comm, topology, 1, &next, 2, spaced, values.data(),
+    ASSERT_SUCCESS(crossdock_alltoall_crs_alloc(context, 1, &next, 2, spaced, values.data(),
                                                 &num_messages, &src, &came, &options));
 
     const auto* const received = static_cast<const int64_t*>(came);
@@ -728,7 +746,7 @@ TEST_F(SpacedDatatype, NewArraysHaveNoPlaceBeforeTheirStart) {
     int* src = nullptr;
     void* came = nullptr;
 
-    expect_error(crossdock_alltoall_crs_alloc(comm, topology, 1, &next, 1, before, &values[1],
+    expect_error(crossdock_alltoall_crs_alloc(context, 1, &next, 1, before, &values[1],
                                               &num_messages, &src, &came, &options),
                  CROSSDOCK_INVALID_ARGUMENT, "a value of the datatype reaches before its address");
 
@@ -749,7 +767,7 @@ TEST_F(SparseExchange, TypesThatNameTheirBytesInAnotherOrderSendThemInTheirs) {
     int source = -1;
     int64_t num_messages = 1;
 
-    ASSERT_EQ(crossdock_alltoall_crs(comm, topology, 1, &rank, 1, second_first, two, &num_messages,
+    ASSERT_EQ(crossdock_alltoall_crs(context, 1, &rank, 1, second_first, two, &num_messages,
                                      &source, 1, pair, received, nullptr),
               CROSSDOCK_SUCCESS);
 
@@ -769,7 +787,7 @@ TEST_F(SparseExchange, NewArraysAreAsLongAsTheyMustBe) {
     const auto& m = sent_of_any_size;
 
     ASSERT_SUCCESS(crossdock_alltoallv_crs_alloc(
-        comm, topology, length(m.peers), length(m.values), m.peers.data(), m.counts.data(), nullptr,
+        context, length(m.peers), length(m.values), m.peers.data(), m.counts.data(), nullptr,
         MPI_INT64_T, m.values.data(), &num_messages, &num_values, &src, &counts, &displacements,
         &values, &options));
 
@@ -796,9 +814,9 @@ TEST_F(SparseExchange, NewArraysOfNothingAreNull) {
     int64_t* displacements = &own_number;
     void* values = &own;
 
-    EXPECT_SUCCESS(crossdock_alltoallv_crs_alloc(comm, topology, 0, 0, nullptr, nullptr, nullptr,
-                                                 MPI_INT, nullptr, &num_messages, &num_values, &src,
-                                                 &counts, &displacements, &values, nullptr));
+    EXPECT_SUCCESS(crossdock_alltoallv_crs_alloc(context, 0, 0, nullptr, nullptr, nullptr, MPI_INT,
+                                                 nullptr, &num_messages, &num_values, &src, &counts,
+                                                 &displacements, &values, nullptr));
 
     EXPECT_EQ(num_messages, 0);
     EXPECT_EQ(num_values, 0);
@@ -822,7 +840,7 @@ TEST_F(SparseExchange, NewArraysNeedPointersOnAllRanks) {
     for (const char* name : {"recv_nnz", "src", "recvvals"}) {
         missing = name;
         expect_error(
-            crossdock_alltoall_crs_alloc(comm, topology, 0, nullptr, 1, MPI_INT, nullptr,
+            crossdock_alltoall_crs_alloc(context, 0, nullptr, 1, MPI_INT, nullptr,
                                          unless("recv_nnz", &num_messages), unless("src", &src),
                                          unless("recvvals", &values), nullptr),
             CROSSDOCK_INVALID_ARGUMENT, is_null(name));
@@ -830,7 +848,7 @@ TEST_F(SparseExchange, NewArraysNeedPointersOnAllRanks) {
     for (const char* name : {"recv_nnz", "recv_size", "src", "recvcounts", "rdispls", "recvvals"}) {
         missing = name;
         expect_error(crossdock_alltoallv_crs_alloc(
-                         comm, topology, 0, 0, nullptr, nullptr, nullptr, MPI_INT, nullptr,
+                         context, 0, 0, nullptr, nullptr, nullptr, MPI_INT, nullptr,
                          unless("recv_nnz", &num_messages), unless("recv_size", &num_values),
                          unless("src", &src), unless("recvcounts", &counts),
                          unless("rdispls", &displacements), unless("recvvals", &values), nullptr),

@@ -29,20 +29,20 @@ class StreamInC : public testing::Test {
     void SetUp() override {
         MPI_Comm_rank(MPI_COMM_WORLD, &rank);
         MPI_Comm_size(MPI_COMM_WORLD, &num_ranks);
-        ASSERT_SUCCESS(crossdock_communicator_create(MPI_COMM_WORLD, &comm));
-        ASSERT_SUCCESS(crossdock_stream_options_init(&options));
+        ASSERT_SUCCESS(crossdock_context_create(MPI_COMM_WORLD, nullptr, &context));
         options.buffer_items = 8;
     }
 
     void TearDown() override {
         EXPECT_SUCCESS(crossdock_stream_free(stream));
-        EXPECT_SUCCESS(crossdock_communicator_close(comm));
+        EXPECT_SUCCESS(crossdock_context_close(context));
+        EXPECT_SUCCESS(crossdock_context_free(context));
     }
 
     template <class Item>
     void make(crossdock_stream_handler handler, void* user) {
         ASSERT_SUCCESS(
-            crossdock_stream_create(comm, sizeof(Item), handler, user, &options, &stream));
+            crossdock_stream_create(context, sizeof(Item), handler, user, &options, &stream));
         ASSERT_SUCCESS(crossdock_stream_get_port(stream, 0, &port));
     }
 
@@ -59,8 +59,8 @@ class StreamInC : public testing::Test {
 
     int rank = -1;
     int num_ranks = 0;
-    crossdock_communicator* comm = nullptr;
-    crossdock_stream_options options{};
+    crossdock_context* context = nullptr;
+    crossdock_stream_options options = CROSSDOCK_STREAM_OPTIONS_INIT;
     crossdock_stream* stream = nullptr;
     crossdock_stream_port* port = nullptr;  // of worker 0
 };
@@ -72,6 +72,27 @@ int add_up(void* sum, crossdock_stream_port*, const void* items, int64_t num_ite
 }
 
 int ignore(void*, crossdock_stream_port*, const void*, int64_t) { return 0; }
+
+TEST(StreamOptionsInC, HaveTheDefaultsOfCpp) {
+    const crossdock_stream_options options = CROSSDOCK_STREAM_OPTIONS_INIT;
+    const crossdock::stream_options defaults;
+
+    EXPECT_EQ(options.size, sizeof options);
+    EXPECT_EQ(options.workers, defaults.workers);
+    EXPECT_EQ(options.priorities, defaults.priorities);
+    EXPECT_EQ(options.scheme, nullptr);
+    EXPECT_EQ(options.route, nullptr);
+    EXPECT_EQ(options.buffer_items, defaults.buffer_items);
+    EXPECT_EQ(options.max_buffers, defaults.max_buffers);
+    EXPECT_EQ(options.flush_on_idle, defaults.flush_on_idle);
+    EXPECT_EQ(options.max_age_seconds, -1);
+    EXPECT_EQ(options.pressure, static_cast<int>(defaults.pressure));
+    EXPECT_EQ(options.ordered, defaults.ordered);
+    EXPECT_EQ(options.with_source, defaults.with_source);
+    EXPECT_EQ(options.shared_memory, defaults.shared_memory);
+    EXPECT_EQ(options.progress_thread, defaults.progress_thread);
+    EXPECT_EQ(options.latency_sample_interval, defaults.latency_sample_interval);
+}
 
 TEST_F(StreamInC, DeliversEachItemOnce) {
     int64_t sum = 0;
@@ -187,7 +208,7 @@ TEST_F(StreamInC, HasAPortForEachWorker) {
     if (!crossdock::test::has_threads()) GTEST_SKIP() << "MPI has no threads";
     constexpr int num_workers = 2;
     numbers sums(num_workers);
-    options.num_workers = num_workers;
+    options.workers = num_workers;
     options.scheme = "wps";
     make<int64_t>(add_up_by_worker, &sums);
     const char* scheme = nullptr;
@@ -338,7 +359,7 @@ int append(void* list, crossdock_stream_port*, const void* items, int64_t num_it
 
 TEST_F(StreamInC, LetsUrgentItemsOvertake) {
     numbers handled;
-    options.num_priorities = 2;
+    options.priorities = 2;
     make<int64_t>(append, &handled);
 
     for (int64_t item = 0; item < 3; ++item) {
@@ -358,7 +379,7 @@ TEST_F(StreamInC, HasNoUrgentItemsInOnePriority) {
 
     const int64_t item = 0;
     expect_error(crossdock_stream_push_urgent(port, rank, 0, &item), CROSSDOCK_INVALID_ARGUMENT,
-                 "an urgent item needs the option num_priorities = 2");
+                 "an urgent item needs the option priorities = 2");
     drain();
     EXPECT_SUCCESS(crossdock_stream_close(stream));
 }
@@ -407,6 +428,36 @@ TEST_F(StreamInC, SendsOnRequest) {
     int is_at_rest = 0;
     while (is_at_rest == 0) ASSERT_SUCCESS(crossdock_stream_drain_test(port, &is_at_rest));
     EXPECT_EQ(is_at_rest, 1);
+    EXPECT_SUCCESS(crossdock_stream_close(stream));
+}
+
+TEST_F(StreamInC, SendsToOneWorkerOnRequest) {
+    int64_t sum = 0;
+    make<int64_t>(add_up, &sum);
+
+    const int64_t item = 5;
+    ASSERT_SUCCESS(crossdock_stream_push(port, rank, 0, &item));
+    EXPECT_SUCCESS(crossdock_stream_flush_to(port, rank, 0));
+    EXPECT_EQ(counts().messages_by_cause[CROSSDOCK_FLUSH_REQUEST], 1);
+    EXPECT_EQ(crossdock_stream_flush_to(port, num_ranks, 0), CROSSDOCK_RANK_OUT_OF_RANGE);
+    drain();
+    EXPECT_EQ(sum, 5);
+    EXPECT_SUCCESS(crossdock_stream_close(stream));
+}
+
+TEST_F(StreamInC, SendsSmallerBuffersOnRequest) {
+    int64_t sum = 0;
+    options.flush_on_idle = 0;
+    make<int64_t>(add_up, &sum);
+
+    EXPECT_SUCCESS(crossdock_stream_set_buffer_items(port, rank, 0, 2));
+    const int64_t item = 5;
+    for (int i = 0; i < 6; ++i) ASSERT_SUCCESS(crossdock_stream_push(port, rank, 0, &item));
+    EXPECT_EQ(counts().messages_by_cause[CROSSDOCK_FLUSH_FULL], 3);
+    EXPECT_EQ(crossdock_stream_set_buffer_items(port, rank, 0, 9), CROSSDOCK_INVALID_ARGUMENT);
+    EXPECT_EQ(crossdock_stream_set_buffer_items(port, -1, 0, 2), CROSSDOCK_RANK_OUT_OF_RANGE);
+    drain();
+    EXPECT_EQ(sum, 30);
     EXPECT_SUCCESS(crossdock_stream_close(stream));
 }
 
@@ -477,8 +528,7 @@ TEST_F(StreamInC, RefusesNullPointers) {
     const char* scheme = nullptr;
     crossdock_stream_counts of_port{};
 
-    expect_null(crossdock_stream_options_init(nullptr), "options");
-    expect_null(crossdock_stream_create(nullptr, 8, ignore, nullptr, nullptr, &stream), "comm");
+    expect_null(crossdock_stream_create(nullptr, 8, ignore, nullptr, nullptr, &stream), "context");
     expect_null(crossdock_stream_get_port(nullptr, 0, &port), "stream");
     expect_null(crossdock_stream_get_port(stream, 0, nullptr), "result");
     expect_null(crossdock_stream_scheme(nullptr, &scheme), "stream");
@@ -493,6 +543,8 @@ TEST_F(StreamInC, RefusesNullPointers) {
     expect_null(crossdock_stream_push_urgent(port, 0, 0, nullptr), "item");
     expect_null(crossdock_stream_progress(nullptr, nullptr), "port");
     expect_null(crossdock_stream_flush(nullptr), "port");
+    expect_null(crossdock_stream_flush_to(nullptr, 0, 0), "port");
+    expect_null(crossdock_stream_set_buffer_items(nullptr, 0, 0, 1), "port");
     expect_null(crossdock_stream_drain_start(nullptr), "port");
     expect_null(crossdock_stream_drain_test(nullptr, &number), "port");
     expect_null(crossdock_stream_drain_test(port, nullptr), "result");
@@ -519,8 +571,9 @@ TEST_F(StreamInC, RefusesNullPointers) {
 class StreamArguments : public StreamInC {
   protected:
     void expect_refused(crossdock_status expected, const std::string& sentence) {
-        expect_error(crossdock_stream_create(comm, item_bytes, handler, nullptr, &options, result),
-                     expected, sentence);
+        expect_error(
+            crossdock_stream_create(context, item_bytes, handler, nullptr, &options, result),
+            expected, sentence);
         EXPECT_EQ(stream, nullptr);
     }
     bool is_last() const { return rank == num_ranks - 1; }
@@ -555,6 +608,12 @@ TEST_F(StreamArguments, NeedBothAKeyAndCombine) {
     expect_refused(CROSSDOCK_INVALID_ARGUMENT, "items that combine need both a key and combine");
 }
 
+TEST_F(StreamArguments, NeedTheSizeOfOptions) {
+    if (is_last()) options.size = 0;
+    expect_refused(CROSSDOCK_INVALID_ARGUMENT,
+                   "options say that they have 0 bytes; begin with their initialiser");
+}
+
 TEST_F(StreamArguments, NeedAPressureThereIs) {
     if (is_last()) options.pressure = 3;
     expect_refused(CROSSDOCK_INVALID_ARGUMENT, "there is no pressure 3");
@@ -570,14 +629,14 @@ TEST_F(StreamArguments, NeedASchemeThereIs) {
 
 TEST_F(StreamArguments, NeedARouteThereIs) {
     options.route = "nowhere";
-    EXPECT_EQ(crossdock_stream_create(comm, 8, ignore, nullptr, &options, &stream),
+    EXPECT_EQ(crossdock_stream_create(context, 8, ignore, nullptr, &options, &stream),
               CROSSDOCK_UNKNOWN_ROUTE);
     EXPECT_EQ(stream, nullptr);
 }
 
 TEST_F(StreamArguments, NeedWorkers) {
-    options.num_workers = 0;
-    EXPECT_EQ(crossdock_stream_create(comm, 8, ignore, nullptr, &options, &stream),
+    options.workers = 0;
+    EXPECT_EQ(crossdock_stream_create(context, 8, ignore, nullptr, &options, &stream),
               CROSSDOCK_INVALID_ARGUMENT);
     EXPECT_EQ(stream, nullptr);
 }
@@ -589,13 +648,13 @@ TEST_F(StreamArguments, MustBeEqualOnAllRanks) {
                    "item_bytes, or whether items combine, differ between ranks");
     item_bytes = 8;
     if (is_last()) options.buffer_items = 9;
-    EXPECT_EQ(crossdock_stream_create(comm, 8, ignore, nullptr, &options, &stream),
+    EXPECT_EQ(crossdock_stream_create(context, 8, ignore, nullptr, &options, &stream),
               CROSSDOCK_INVALID_ARGUMENT);
     EXPECT_EQ(stream, nullptr);
 }
 
 TEST_F(StreamArguments, MayBeNone) {
-    EXPECT_SUCCESS(crossdock_stream_create(comm, 8, ignore, nullptr, nullptr, &stream));
+    EXPECT_SUCCESS(crossdock_stream_create(context, 8, ignore, nullptr, nullptr, &stream));
     const char* scheme = nullptr;
     EXPECT_SUCCESS(crossdock_stream_scheme(stream, &scheme));
     EXPECT_STREQ(scheme, "ww");

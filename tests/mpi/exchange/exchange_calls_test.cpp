@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <set>
 
-#include "crossdock/exchange/exchange_statistics.hpp"
-#include "crossdock/model/machine_mpi.hpp"
-#include "crossdock/route/route.hpp"
+#include "crossdock/detail/exchange/exchange_statistics.hpp"
+#include "crossdock/route.hpp"
 #include "exchange/sends.hpp"
+#include "src/model/machine_mpi.hpp"
 #include "support/topologies.hpp"
 
 namespace {
@@ -178,7 +178,7 @@ class ExchangeCalls : public testing::TestWithParam<std::string> {
         calls.traffic = {};
         calls.longest_reduction = 0;
         calls.regions = &regions;
-        exchange(comm, regions, sends.constant(1), options);
+        sparse_exchange(context(comm, regions), sends.constant(1), options);
         calls.regions = nullptr;
         return sent;
     }

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <thread>
 
-#include "crossdock/neighbor/neighbor.hpp"
+#include "crossdock/neighbor_exchange.hpp"
 #include "exchange/sends.hpp"
 #include "support/patterns.hpp"
 #include "support/thrown_by.hpp"
@@ -52,8 +52,9 @@ void expect_delivered(const communicator& comm, const std::string& algorithm, st
                             [&](rank_t, std::int64_t) { return static_cast<count_t>(seed % 4); });
     const auto sends = test::sends_of(comm.rank(), messages);
     const auto count = static_cast<count_t>(seed % 4);
-    test::expect_equal(exchange(comm, regions, sends.constant(count), {.algorithm = algorithm}),
-                       test::expected_at(comm.rank(), messages));
+    test::expect_equal(
+        sparse_exchange(context(comm, regions), sends.constant(count), {.algorithm = algorithm}),
+        test::expected_at(comm.rank(), messages));
 }
 
 class ExchangeAmongOthers : public testing::TestWithParam<std::string> {};
@@ -86,7 +87,8 @@ TEST_P(ExchangeAmongOthers, WorksWhileANeighborExchangeIsActive) {
     const auto patterns = test::all_to_all_pattern(comm.num_ranks());
     const auto& own = patterns[static_cast<std::size_t>(comm.rank())];
     const bool waits_first = comm.rank() % 2 == 0;
-    neighbor halo(comm, topology::one_region(comm.num_ranks()), own, "grid:2");
+    neighbor_exchange halo(context(comm, topology::one_region(comm.num_ranks())), own,
+                           {.route = "grid:2", .item_bytes = sizeof(int)});
     for (int round = 0; round < 3; ++round) {
         std::vector<int> items, slots(static_cast<std::size_t>(own.num_slots)), expected;
         for (int i = 0; i < comm.num_ranks(); ++i) {
@@ -96,7 +98,7 @@ TEST_P(ExchangeAmongOthers, WorksWhileANeighborExchangeIsActive) {
         // So that what is to be forwarded comes while the others are busy with the exchange.
         if (waits_first) std::this_thread::sleep_for(std::chrono::milliseconds(5));
 
-        halo.start<int>(items, slots);
+        halo.start(items, slots);
         if (waits_first) halo.wait();
         expect_delivered(comm, GetParam(), static_cast<std::uint64_t>(round + 1));
         if (!waits_first) halo.wait();
@@ -127,9 +129,10 @@ class ExchangeEnvironment : public testing::Test {
             [](rank_t, std::int64_t) { return count_t{1}; });
         exchange_traffic sent;
         const auto sends = test::sends_of(comm.rank(), messages);
-        test::expect_equal(exchange(comm, topology::one_region(num_ranks), sends.constant(1),
-                                    {.algorithm = algorithm, .sent = &sent}),
-                           test::expected_at(comm.rank(), messages));
+        test::expect_equal(
+            sparse_exchange(context(comm, topology::one_region(num_ranks)), sends.constant(1),
+                            {.algorithm = algorithm, .sent = &sent}),
+            test::expected_at(comm.rank(), messages));
         return sent;
     }
 };
@@ -170,7 +173,7 @@ TEST_F(ExchangeEnvironment, LeavesMessagesOfAnySizeToTheRuleUnderRma) {
     const auto sends = test::sends_of(all.comm().rank(), messages);
     const auto regions = topology::one_region(all.comm().num_ranks());
     for (int round = 0; round < 3; ++round) {
-        test::expect_equal(exchange(all.comm(), regions, sends.variable()),
+        test::expect_equal(sparse_exchange(context(all.comm(), regions), sends.variable()),
                            test::expected_at(all.comm().rank(), messages));
         expect_delivered(all.comm(), "auto", 1);
     }

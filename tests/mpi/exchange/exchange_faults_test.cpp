@@ -24,20 +24,23 @@ class ExchangeFaults : public testing::TestWithParam<std::string> {
     template <class T = std::int64_t>
     void send_one_size(std::vector<rank_t> destinations, count_t count, std::vector<T> values,
                        const exchange_options& options) {
-        exchange(comm, regions, constant_messages<T>{destinations, count, values}, options);
+        sparse_exchange(context(comm, regions), constant_messages<T>{destinations, count, values},
+                        options);
     }
 
     void send_any_size(std::vector<rank_t> destinations, std::vector<count_t> counts,
                        std::vector<count_t> displacements, std::vector<std::int64_t> values) {
-        exchange(comm, regions,
-                 variable_messages<std::int64_t>{destinations, counts, displacements, values},
-                 by_algorithm());
+        sparse_exchange(
+            context(comm, regions),
+            variable_messages<std::int64_t>{destinations, counts, displacements, values},
+            by_algorithm());
     }
 
     void send_datatype(count_t count, const void* values, MPI_Datatype datatype) {
         const std::vector<rank_t> destinations{next()};
-        exchange(comm, regions, constant_datatype_messages{destinations, count, values, datatype},
-                 by_algorithm());
+        sparse_exchange(context(comm, regions),
+                        constant_datatype_messages{destinations, count, values, datatype},
+                        by_algorithm());
     }
 
     void send_good() { send_one_size({next(), comm.rank()}, 1, {1, 2}, by_algorithm()); }
@@ -47,8 +50,9 @@ class ExchangeFaults : public testing::TestWithParam<std::string> {
         const auto messages = test::make_messages(test::skewed_destinations(comm.num_ranks(), 4),
                                                   [](rank_t, std::int64_t) { return count_t{2}; });
         const auto sends = test::sends_of(comm.rank(), messages);
-        test::expect_equal(exchange(comm, regions, sends.constant(2), by_algorithm()),
-                           test::expected_at(comm.rank(), messages));
+        test::expect_equal(
+            sparse_exchange(context(comm, regions), sends.constant(2), by_algorithm()),
+            test::expected_at(comm.rank(), messages));
     }
 
     // `bad` is called by one rank, `good` by the others; `text(rank)` is what all must hear of it.
@@ -336,7 +340,8 @@ TEST_P(ExchangeFaults, RefuseATopologyOfAnotherSize) {
     const std::vector<int> values{1};
     const auto larger = topology::one_region(comm.num_ranks() + 1);
     const error heard = thrown_by([&] {
-        exchange(comm, larger, constant_messages<int>{destinations, 1, values}, by_algorithm());
+        sparse_exchange(context(comm, larger), constant_messages<int>{destinations, 1, values},
+                        by_algorithm());
     });
     EXPECT_EQ(heard.code(), errc::size_mismatch);
     EXPECT_EQ(heard.what(),
@@ -363,8 +368,8 @@ class ExchangeNames : public testing::Test {
 
     error refusal_of(const std::string& algorithm) {
         return thrown_by([&] {
-            exchange(comm, topology::one_region(comm.num_ranks()), variable_messages<int>{},
-                     {.algorithm = algorithm});
+            sparse_exchange(context(comm, topology::one_region(comm.num_ranks())),
+                            variable_messages<int>{}, {.algorithm = algorithm});
         });
     }
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "crossdock/exchange/byte_exchange_mpi.hpp"
+#include "crossdock/detail/exchange/byte_exchange_mpi.hpp"
 
 namespace crossdock::exchange_large_test {
 namespace {

@@ -39,11 +39,13 @@ class ExchangeSoak : public testing::Test {
         for (int i = 0; i < exchanges_per_round; ++i) {
             auto options = options_of(exchanges_per_round * round + i);
             if (is_one_size) {
-                test::expect_equal(exchange(comm, regions, sends.constant(count), options),
-                                   expected);
+                test::expect_equal(
+                    sparse_exchange(context(comm, regions), sends.constant(count), options),
+                    expected);
             } else {
                 if (options.algorithm == "rma") options.algorithm = "nonblocking";
-                test::expect_equal(exchange(comm, regions, sends.variable(), options), expected);
+                test::expect_equal(
+                    sparse_exchange(context(comm, regions), sends.variable(), options), expected);
             }
         }
     }

@@ -5,10 +5,10 @@
 #include <cstdlib>
 #include <random>
 
-#include "crossdock/exchange/byte_exchange_mpi.hpp"
-#include "crossdock/exchange/exchange_statistics.hpp"
-#include "crossdock/model/machine_mpi.hpp"
-#include "crossdock/topology/discover_mpi.hpp"
+#include "crossdock/detail/exchange/byte_exchange_mpi.hpp"
+#include "crossdock/detail/exchange/exchange_statistics.hpp"
+#include "crossdock/discover_topology.hpp"
+#include "src/model/machine_mpi.hpp"
 #include "support/routes.hpp"
 #include "support/topologies.hpp"
 

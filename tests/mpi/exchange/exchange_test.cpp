@@ -1,4 +1,4 @@
-#include "crossdock/exchange/exchange_mpi.hpp"
+#include "crossdock/sparse_exchange.hpp"
 
 #include <gtest/gtest.h>
 
@@ -53,14 +53,14 @@ class Exchange : public testing::TestWithParam<std::string> {
     void expect_delivered(const topology& regions, const all_messages& messages,
                           const exchange_options& options) {
         const auto sends = sends_of(comm.rank(), messages);
-        expect_equal(exchange(comm, regions, sends.variable(), options),
+        expect_equal(sparse_exchange(context(comm, regions), sends.variable(), options),
                      expected_at(comm.rank(), messages));
     }
 
     void expect_delivered(const topology& regions, const all_messages& messages, count_t count,
                           const exchange_options& options) {
         const auto sends = sends_of(comm.rank(), messages);
-        expect_equal(exchange(comm, regions, sends.constant(count), options),
+        expect_equal(sparse_exchange(context(comm, regions), sends.constant(count), options),
                      expected_at(comm.rank(), messages));
     }
 
@@ -127,9 +127,11 @@ TEST_P(Exchange, DeliversStructs) {
     const auto messages = make_messages(skewed(), always(2));
     const auto sends = sends_of<particle>(comm.rank(), messages, particle_of);
     const auto expected = expected_at<particle>(comm.rank(), messages, particle_of);
-    expect_equal(exchange(comm, irregular(), sends.constant(2), by_algorithm()), expected);
+    expect_equal(sparse_exchange(context(comm, irregular()), sends.constant(2), by_algorithm()),
+                 expected);
     if (!takes_any_size()) return;
-    expect_equal(exchange(comm, irregular(), sends.variable(), by_algorithm()), expected);
+    expect_equal(sparse_exchange(context(comm, irregular()), sends.variable(), by_algorithm()),
+                 expected);
 }
 
 TEST_P(Exchange, TakesValuesFromDisplacements) {
@@ -153,10 +155,11 @@ TEST_P(Exchange, TakesValuesFromDisplacements) {
     }
     for (int i = 0; i < num_ranks() + 2; ++i) values.push_back(first_value(comm.rank()) + i);
 
-    expect_equal(exchange(comm, irregular(),
-                          variable_messages<int>{destinations, counts, displacements, values},
-                          by_algorithm()),
-                 expected);
+    expect_equal(
+        sparse_exchange(context(comm, irregular()),
+                        variable_messages<int>{destinations, counts, displacements, values},
+                        by_algorithm()),
+        expected);
 }
 
 TEST_P(Exchange, DeliversTheSameInOrderOfArrival) {
@@ -173,7 +176,7 @@ TEST_P(Exchange, DeliversTheSameInOrderOfArrival) {
     for_each_shape([&](const auto& destinations) {
         const auto messages = make_messages(destinations, always(2));
         const auto sends = sends_of(comm.rank(), messages);
-        const auto actual = exchange(comm, irregular(), sends.constant(2), options);
+        const auto actual = sparse_exchange(context(comm, irregular()), sends.constant(2), options);
         EXPECT_EQ(as_set(actual), as_set(expected_at(comm.rank(), messages)));
         for (std::size_t i = 0; i < actual.num_messages(); ++i)
             EXPECT_EQ(actual.displacements[i], static_cast<count_t>(2 * i));
@@ -274,10 +277,10 @@ TEST_P(Exchange, DeliversValuesOfDatatypesWithGaps) {
         const auto messages = make_messages(skewed(), always(2));
         const auto sends = sends_of(comm.rank(), messages);
         const auto data = spread(sends.values, type, rubbish);
-        const auto actual =
-            exchange(comm, irregular(),
-                     constant_datatype_messages{sends.destinations, 2, data.data(), type.datatype},
-                     by_algorithm());
+        const auto actual = sparse_exchange(
+            context(comm, irregular()),
+            constant_datatype_messages{sends.destinations, 2, data.data(), type.datatype},
+            by_algorithm());
         const auto expected = expected_at(comm.rank(), messages);
         test::expect_same_arrangement(actual, expected);
         EXPECT_EQ(actual.values, spread(expected.values, type, zero));
@@ -308,11 +311,11 @@ TEST_P(Exchange, DeliversAnyNumberOfValuesOfDatatypesWithGaps) {
         const auto sends = sends_of(comm.rank(), messages);
         const reversed_values reversed(messages[static_cast<std::size_t>(comm.rank())]);
         const auto data = spread(reversed.values, type, rubbish);
-        const auto actual =
-            exchange(comm, irregular(),
-                     variable_datatype_messages{sends.destinations, sends.counts,
-                                                reversed.displacements, data.data(), type.datatype},
-                     by_algorithm());
+        const auto actual = sparse_exchange(
+            context(comm, irregular()),
+            variable_datatype_messages{sends.destinations, sends.counts, reversed.displacements,
+                                       data.data(), type.datatype},
+            by_algorithm());
         const auto expected = expected_at(comm.rank(), messages);
         test::expect_same_arrangement(actual, expected);
         EXPECT_EQ(actual.values, spread(expected.values, type, zero));

@@ -18,7 +18,8 @@ int num_wrong(const communicator& comm, const std::string& algorithm, std::uint6
             test::make_messages(test::skewed_destinations(comm.num_ranks(), first_seed + round),
                                 [](rank_t, std::int64_t) { return count_t{3}; });
         const auto sends = test::sends_of(comm.rank(), messages);
-        const auto actual = exchange(comm, regions, sends.constant(3), {.algorithm = algorithm});
+        const auto actual =
+            sparse_exchange(context(comm, regions), sends.constant(3), {.algorithm = algorithm});
         const auto expected = test::expected_at(comm.rank(), messages);
         if (actual.sources != expected.sources || actual.counts != expected.counts ||
             actual.displacements != expected.displacements || actual.values != expected.values)

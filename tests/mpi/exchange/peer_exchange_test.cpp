@@ -1,10 +1,10 @@
-#include "crossdock/exchange/peer_exchange_mpi.hpp"
+#include "src/exchange/peer_exchange_mpi.hpp"
 
 #include <gtest/gtest.h>
 
 #include <numeric>
 
-#include "crossdock/exchange/byte_exchange_mpi.hpp"
+#include "crossdock/detail/exchange/byte_exchange_mpi.hpp"
 #include "support/thrown_by.hpp"
 
 namespace crossdock::peer_exchange_test {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "crossdock/exchange/exchange_mpi.hpp"
+#include "crossdock/sparse_exchange.hpp"
 #include "support/routes.hpp"
 
 namespace crossdock::test {

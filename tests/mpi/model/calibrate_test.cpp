@@ -1,4 +1,4 @@
-#include "crossdock/model/calibrate_mpi.hpp"
+#include "src/model/calibrate_mpi.hpp"
 
 #include <gtest/gtest.h>
 

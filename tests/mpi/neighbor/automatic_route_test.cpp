@@ -1,16 +1,18 @@
 // Neighbor collectives, and plans, whose route nobody gave.
-#include "crossdock/neighbor/automatic_route.hpp"
+#include "src/neighbor/automatic_route.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 
-#include "crossdock/model/machine_mpi.hpp"
-#include "crossdock/neighbor/compile_mpi.hpp"
-#include "crossdock/neighbor/plan_cache.hpp"
-#include "crossdock/neighbor/plan_maker.hpp"
-#include "crossdock/topology/discover_mpi.hpp"
+#include "crossdock/discover_topology.hpp"
+#include "crossdock/neighbor_exchange.hpp"
+#include "crossdock/plan_cache.hpp"
+#include "crossdock/plan_maker.hpp"
+#include "src/model/machine_mpi.hpp"
+#include "src/neighbor/compile_mpi.hpp"
 #include "support/arrivals.hpp"
+#include "support/neighbor_options.hpp"
 #include "support/patterns.hpp"
 #include "support/thrown_by.hpp"
 #include "support/topologies.hpp"
@@ -37,14 +39,14 @@ class AutomaticRoute : public testing::Test {
         if (rank() == 0) setenv(name, value, 1);
     }
 
-    void expect_delivered(neighbor& halo, const std::vector<pattern>& patterns) {
+    void expect_delivered(neighbor_exchange& halo, const std::vector<pattern>& patterns) {
         const pattern& p = mine(patterns);
         std::vector<count_t> items, slots(static_cast<std::size_t>(p.num_slots), -1),
             expected = slots;
         for (count_t i = 0; i < p.num_items; ++i) items.push_back(100 * p.rank + i);
         for (const auto& a : test::arrivals(patterns, p.rank))
             expected[static_cast<std::size_t>(a.slot)] = 100 * a.source + a.item;
-        halo.exchange<count_t>(items, slots);
+        halo.exchange(items, slots);
         EXPECT_EQ(slots, expected);
     }
 
@@ -64,29 +66,30 @@ TEST_F(AutomaticRoute, IsTheOneThatIsChosenOffline) {
             SCOPED_TRACE(name + "/" + each.to_string());
             const auto& m = machines[turn++ % machines.size()];
             neighbor_options options;
-            options.machine = m;
-            if (turn % 3 == 0) options.nodes = each;
-            if (turn % 4 == 0) options.executor = executor_kind::persistent;
-            const auto& nodes = options.nodes ? *options.nodes : shared;
+            context where(comm, each);
+            if (m) where = where.with_machine(*m);
+            if (turn % 3 == 0) where = where.with_nodes(each);
+            if (turn % 4 == 0) options.executor = "persistent";
+            const auto& nodes = where.nodes() ? *where.nodes() : shared;
             estimate_options how;
             how.travel.shares_memory = turn % 4 != 0 && nodes.num_regions() < num_ranks();
             const auto expected =
                 choose_route(rank_layout(each, nodes), patterns, m ? *m : machine_of(comm), how);
 
-            neighbor halo(comm, each, mine(patterns), "auto", options);
+            neighbor_exchange halo(where, mine(patterns), with_route("auto", options));
 
             ASSERT_NE(halo.choice(), nullptr);
             EXPECT_EQ(to_string(*halo.choice()), to_string(expected));
             EXPECT_EQ(halo.compiled_plan().route_name(), expected.route());
             EXPECT_EQ(halo.compiled_plan(),
-                      compile_mpi(comm, each, mine(patterns), expected.route()));
+                      compile(context(comm, each), mine(patterns), expected.route()));
             expect_delivered(halo, patterns);
         }
     }
 }
 
 TEST_F(AutomaticRoute, IsTheDefault) {
-    neighbor halo(comm, regions, mine(all));
+    neighbor_exchange halo(context(comm, regions), mine(all));
 
     ASSERT_NE(halo.choice(), nullptr);
     EXPECT_EQ(halo.compiled_plan().route_name(), halo.choice()->route());
@@ -96,7 +99,7 @@ TEST_F(AutomaticRoute, IsTheDefault) {
 
 TEST_F(AutomaticRoute, LeavesARouteThatIsGiven) {
     set_on_first("CROSSDOCK_ROUTE", "hypercube");
-    neighbor halo(comm, regions, mine(all), "two_step");
+    neighbor_exchange halo(context(comm, regions), mine(all), {.route = "two_step"});
 
     EXPECT_EQ(halo.choice(), nullptr);
     EXPECT_EQ(halo.compiled_plan().route_name(), "two_step");
@@ -105,32 +108,34 @@ TEST_F(AutomaticRoute, LeavesARouteThatIsGiven) {
 TEST_F(AutomaticRoute, IsOverruledByTheFirstRanksEnvironment) {
     set_on_first("CROSSDOCK_ROUTE", "hypercube");
     if (rank() != 0) setenv("CROSSDOCK_ROUTE", "no such route", 1);
-    neighbor halo(comm, regions, mine(all), "auto");
+    neighbor_exchange halo(context(comm, regions), mine(all), {.route = "auto"});
 
     EXPECT_EQ(halo.choice(), nullptr);
     EXPECT_EQ(halo.compiled_plan().route_name(), "hypercube");
-    EXPECT_EQ(compile_mpi(comm, regions, mine(ring), "auto").route_name(), "hypercube");
+    EXPECT_EQ(compile(context(comm, regions), mine(ring), "auto").route_name(), "hypercube");
     expect_delivered(halo, all);
 }
 
 TEST_F(AutomaticRoute, FailsOnAllRanksWhereTheEnvironmentNamesNoRoute) {
     set_on_first("CROSSDOCK_ROUTE", "warp");
     for (int round = 0; round < 2; ++round) {
-        const error fault = thrown_by([&] { neighbor(comm, regions, mine(ring), "auto"); });
+        const error fault = thrown_by(
+            [&] { neighbor_exchange(context(comm, regions), mine(ring), {.route = "auto"}); });
         EXPECT_EQ(fault.code(), errc::unknown_route);
         EXPECT_EQ(std::string(fault.what()).find("CROSSDOCK_ROUTE: no route is called \"warp\""),
                   0U);
     }
-    expect_delivered(*std::make_unique<neighbor>(comm, regions, mine(ring), "direct"), ring);
+    neighbor_exchange halo(context(comm, regions), mine(ring), {.route = "direct"});
+    expect_delivered(halo, ring);
 }
 
 TEST_F(AutomaticRoute, FailsOnAllRanksWhereTheEnvironmentNamesNoMachine) {
     set_on_first("CROSSDOCK_MACHINE", "/no/such/machine.json");
-    neighbor_options given;
-    given.machine = std::make_shared<const machine>(load_machine("quartz"));
+    const auto where = context(comm, regions).with_machine(load_machine("quartz"));
     // Exchanges that plan choose for it, whatever the route.
     for (const char* route : {"auto", "auto", "direct"}) {
-        const error fault = thrown_by([&] { neighbor(comm, regions, mine(ring), route, given); });
+        const error fault =
+            thrown_by([&] { neighbor_exchange(where, mine(ring), {.route = route}); });
         EXPECT_EQ(fault.code(), errc::file_error);
         EXPECT_NE(std::string(fault.what()).find("/no/such/machine.json"), std::string::npos);
     }
@@ -139,29 +144,28 @@ TEST_F(AutomaticRoute, FailsOnAllRanksWhereTheEnvironmentNamesNoMachine) {
 TEST_F(AutomaticRoute, FailsOnAllRanksWhereArgumentsDiffer) {
     if (num_ranks() < 2) GTEST_SKIP() << "needs two ranks";
     const bool is_first = rank() == 0;
-    const auto expect_refused = [&](const topology& where, const char* route,
+    const auto expect_refused = [&](const context& where, const char* route,
                                     const neighbor_options& options) {
-        const error fault = thrown_by([&] { neighbor(comm, where, mine(ring), route, options); });
+        const error fault =
+            thrown_by([&] { neighbor_exchange(where, mine(ring), with_route(route, options)); });
         EXPECT_EQ(fault.code(), errc::invalid_argument);
         EXPECT_NE(std::string(fault.what()).find("differ between ranks"), std::string::npos);
     };
     const auto each = topology::from_string(std::to_string(num_ranks()) + "x1");
-    neighbor_options machines;
-    machines.machine =
-        std::make_shared<const machine>(load_machine(is_first ? "quartz" : "lassen"));
-    neighbor_options one_machine;
-    if (is_first) one_machine.machine = machines.machine;
+    const context where(comm, regions);
+    const auto machines = where.with_machine(load_machine(is_first ? "quartz" : "lassen"));
+    const auto one_machine = is_first ? machines : where;
     neighbor_options executors;
-    if (is_first) executors.executor = executor_kind::persistent;
+    if (is_first) executors.executor = "persistent";
     for (int round = 0; round < 2;
          ++round) {  // the second time all is known that is asked for once
-        expect_refused(regions, "auto", machines);
-        expect_refused(regions, "auto", one_machine);
-        expect_refused(regions, "auto", executors);
-        expect_refused(is_first ? each : regions, "auto", {});
-        expect_refused(regions, is_first ? "auto" : "hypercube", {});
-        expect_refused(regions, is_first ? "direct" : "auto", {});
-        neighbor halo(comm, regions, mine(ring), "auto");
+        expect_refused(machines, "auto", {});
+        expect_refused(one_machine, "auto", {});
+        expect_refused(where, "auto", executors);
+        expect_refused(is_first ? where.with_topology(each) : where, "auto", {});
+        expect_refused(where, is_first ? "auto" : "hypercube", {});
+        expect_refused(where, is_first ? "direct" : "auto", {});
+        neighbor_exchange halo(where, mine(ring), {.route = "auto"});
         expect_delivered(halo, ring);
     }
 }
@@ -170,45 +174,46 @@ TEST_F(AutomaticRoute, FailsOnAllRanksWhereOnePatternIsWrong) {
     for (int round = 0; round < 2; ++round) {
         pattern p = mine(ring);
         if (rank() == num_ranks() - 1) p.sends.ranks[0] = -4;
-        const error fault = thrown_by([&] { neighbor(comm, regions, p); });
+        const error fault = thrown_by([&] { neighbor_exchange(context(comm, regions), p); });
         EXPECT_EQ(fault.code(), errc::rank_out_of_range);
         EXPECT_EQ(fault.rank(), num_ranks() - 1);
-        neighbor halo(comm, regions, mine(ring));
+        neighbor_exchange halo(context(comm, regions), mine(ring));
         expect_delivered(halo, ring);
     }
 }
 
 TEST_F(AutomaticRoute, APlanMakerKeepsTheRouteOfTheFirstPattern) {
-    const auto first = resolve_route(comm, regions, mine(all), "auto").name;
-    plan_maker maker(comm, regions, mine(all), "auto");
+    const auto first = resolve_route(context(comm, regions), mine(all)).name;
+    plan_maker maker(context(comm, regions), mine(all), "auto");
 
     EXPECT_EQ(maker.latest()->route_name(), first);
-    EXPECT_EQ(*maker.latest(), compile_mpi(comm, regions, mine(all), first));
+    EXPECT_EQ(*maker.latest(), compile(context(comm, regions), mine(all), first));
     EXPECT_EQ(maker.make(mine(ring))->route_name(), first);
 }
 
 TEST_F(AutomaticRoute, APlanCacheFindsThePlanUnderTheRouteThatWasChosen) {
-    const auto chosen = resolve_route(comm, regions, mine(all), "auto").name;
+    const auto chosen = resolve_route(context(comm, regions), mine(all)).name;
     plan_cache plans(comm);
-    const auto first = plans.compile(regions, mine(all), chosen);
+    const auto first = plans.compile({comm, regions}, mine(all), chosen);
 
-    EXPECT_EQ(plans.compile(regions, mine(all), "auto"), first);
+    EXPECT_EQ(plans.compile({comm, regions}, mine(all), "auto"), first);
     EXPECT_EQ(plans.num_kept(), 1);
-    EXPECT_EQ(plans.compile(regions, mine(ring), "auto"),
-              plans.compile(regions, mine(ring), "auto"));
+    EXPECT_EQ(plans.compile({comm, regions}, mine(ring), "auto"),
+              plans.compile({comm, regions}, mine(ring), "auto"));
 }
 
 TEST_F(AutomaticRoute, APlanCacheRefusesARouteThatOnlySomeRanksGive) {
     if (num_ranks() < 2) GTEST_SKIP() << "needs two ranks";
     plan_cache plans(comm);
     for (const rank_t one : {0, num_ranks() - 1}) {
-        const error fault = thrown_by(
-            [&] { plans.compile(regions, mine(ring), rank() == one ? "auto" : "two_step"); });
+        const error fault = thrown_by([&] {
+            plans.compile({comm, regions}, mine(ring), rank() == one ? "auto" : "two_step");
+        });
         EXPECT_EQ(fault.code(), errc::invalid_argument);
         EXPECT_STREQ(fault.what(), "topologies, routes or options differ between ranks");
         EXPECT_EQ(plans.num_kept(), 0);
     }
-    EXPECT_EQ(plans.compile(regions, mine(ring), "auto")->num_ranks(), num_ranks());
+    EXPECT_EQ(plans.compile({comm, regions}, mine(ring), "auto")->num_ranks(), num_ranks());
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "crossdock/neighbor/neighbor.hpp"
+#include "crossdock/neighbor_exchange.hpp"
 #include "support/patterns.hpp"
 
 namespace {
@@ -33,8 +33,8 @@ int main(int argc, char** argv) {
     const communicator comm(MPI_COMM_WORLD);
     const auto patterns = test::all_to_all_pattern(comm.num_ranks());
     const auto& own = patterns[static_cast<std::size_t>(comm.rank())];
-    neighbor halo(comm, topology::one_region(comm.num_ranks()), own, "three_step",
-                  {.executor = executor_kind::shared_memory});
+    neighbor_exchange halo(context(comm, topology::one_region(comm.num_ranks())), own,
+                           {.route = "three_step", .executor = "shared_memory"});
     const std::vector<std::int64_t> items(static_cast<std::size_t>(own.num_items));
     std::vector<std::int64_t> slots(static_cast<std::size_t>(own.num_slots));
     for (int exchange = 0;; ++exchange) {
@@ -45,6 +45,6 @@ int main(int argc, char** argv) {
             std::cout.flush();
             std::abort();
         }
-        halo.exchange<std::int64_t>(items, slots);
+        halo.exchange(items, slots);
     }
 }

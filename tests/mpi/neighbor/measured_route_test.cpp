@@ -1,9 +1,11 @@
 // The route "auto:measure": routes are tried by a clock that the tests turn, and the fastest stays.
 #include <gtest/gtest.h>
 
-#include "crossdock/neighbor/automatic_route.hpp"
-#include "crossdock/neighbor/compile_mpi.hpp"
+#include "crossdock/neighbor_exchange.hpp"
+#include "src/neighbor/automatic_route.hpp"
+#include "src/neighbor/compile_mpi.hpp"
 #include "support/arrivals.hpp"
+#include "support/neighbor_options.hpp"
 #include "support/patterns.hpp"
 #include "support/thrown_by.hpp"
 #include "support/topologies.hpp"
@@ -35,7 +37,7 @@ class MeasuredRoute : public testing::Test {
              {&even.injection_seconds_per_byte, &even.matching_seconds, &even.copy_seconds_per_byte,
               &even.copy_seconds_per_item, &even.hand_over_seconds})
             *seconds = 0;
-        options.machine = std::make_shared<const machine>(even);
+        where = where.with_machine(even);
     }
     void TearDown() override { comm.close(); }
 
@@ -44,36 +46,36 @@ class MeasuredRoute : public testing::Test {
     const pattern& mine() const { return patterns[static_cast<std::size_t>(rank())]; }
 
     std::vector<std::string> names_of_candidates() {
-        const auto resolved = resolve_route(comm, regions, mine(), "auto", options);
+        const auto resolved = resolve_route(where, mine(), options);
         const route_trials trials(*resolved.choice, options.measure);
         std::vector<std::string> names;
         for (const auto& candidate : trials.candidates()) names.push_back(candidate.route);
         return names;
     }
 
-    void exchange(neighbor& halo, int round) {
+    void exchange(neighbor_exchange& halo, int round) {
         const pattern& p = mine();
         std::vector<count_t> items, slots(static_cast<std::size_t>(p.num_slots), -1),
             expected = slots;
         for (count_t i = 0; i < p.num_items; ++i) items.push_back(100 * p.rank + i + round);
         for (const auto& a : test::arrivals(patterns, p.rank))
             expected[static_cast<std::size_t>(a.slot)] = 100 * a.source + a.item + round;
-        halo.exchange<count_t>(items, slots);
+        halo.exchange(items, slots);
         EXPECT_EQ(slots, expected);
     }
 
     // Every slot brings home 1.
-    void reverse(neighbor& halo) {
+    void reverse(neighbor_exchange& halo) {
         const pattern& p = mine();
         const std::vector<count_t> slots(static_cast<std::size_t>(p.num_slots), 1);
         std::vector<count_t> items(static_cast<std::size_t>(p.num_items), 0), expected = items;
         for (const count_t item : p.sends.indices) ++expected[static_cast<std::size_t>(item)];
-        halo.reverse<count_t>(slots, items, sum{});
+        halo.reverse(slots, items, sum{});
         EXPECT_EQ(items, expected);
     }
 
     // Exchanges until the trials are over; a look at the clock takes so long for each route in turn.
-    void run_trials(neighbor& halo, const std::vector<double>& seconds_of_looks) {
+    void run_trials(neighbor_exchange& halo, const std::vector<double>& seconds_of_looks) {
         for (const double seconds : seconds_of_looks) {
             seconds_per_look = seconds;
             for (int k = 0; k < options.measure.exchanges_each; ++k) {
@@ -86,18 +88,18 @@ class MeasuredRoute : public testing::Test {
     }
 
     communicator comm{MPI_COMM_WORLD};
-    topology regions = test::conformance_topologies(comm.num_ranks())[2];
+    context where{comm, test::conformance_topologies(comm.num_ranks())[2]};
     std::vector<pattern> patterns = test::all_to_all_pattern(comm.num_ranks());
     neighbor_options options;
 };
 
 TEST_F(MeasuredRoute, EachCandidateIsTheFastestOnce) {
-    for (const auto executor : {executor_kind::persistent, executor_kind::automatic}) {
+    for (const auto executor : {"persistent", "auto"}) {
         options.executor = executor;
         const auto names = names_of_candidates();
         ASSERT_EQ(names.size() > 1, num_ranks() > 2);
         for (std::size_t fastest = 0; fastest < names.size(); ++fastest) {
-            neighbor halo(comm, regions, mine(), "auto:measure", options);
+            neighbor_exchange halo(where, mine(), with_route("auto:measure", options));
             ASSERT_NE(halo.choice(), nullptr);
             if (names.size() == 1) {
                 exchange(halo, 0);
@@ -109,7 +111,7 @@ TEST_F(MeasuredRoute, EachCandidateIsTheFastestOnce) {
             run_trials(halo, seconds);
 
             EXPECT_EQ(halo.compiled_plan().route_name(), names[fastest]);
-            EXPECT_EQ(halo.compiled_plan(), compile_mpi(comm, regions, mine(), names[fastest]));
+            EXPECT_EQ(halo.compiled_plan(), compile(where, mine(), names[fastest]));
             const auto tried = halo.tried_routes();
             ASSERT_EQ(tried.size(), names.size());
             for (std::size_t c = 0; c < names.size(); ++c) {
@@ -125,7 +127,7 @@ TEST_F(MeasuredRoute, EachCandidateIsTheFastestOnce) {
 TEST_F(MeasuredRoute, TheSlowestRankDecides) {
     const auto names = names_of_candidates();
     if (names.size() < 2) GTEST_SKIP() << "needs two candidates";
-    neighbor halo(comm, regions, mine(), "auto:measure", options);
+    neighbor_exchange halo(where, mine(), with_route("auto:measure", options));
     // The first route is fast but on the last rank.
     std::vector<double> seconds(names.size(), 4 * us);
     seconds[0] = rank() == num_ranks() - 1 ? 5 * us : 1 * us;
@@ -138,7 +140,7 @@ TEST_F(MeasuredRoute, TrialsEndWhereTheyMayLoseTooMuch) {
     const auto names = names_of_candidates();
     if (names.size() < 2) GTEST_SKIP() << "needs two candidates";
     options.measure.max_lost_seconds = 0;
-    neighbor halo(comm, regions, mine(), "auto:measure", options);
+    neighbor_exchange halo(where, mine(), with_route("auto:measure", options));
     seconds_per_look = 1 * us;
     exchange(halo, 0);
     seconds_per_look = 5 * us;  // lost, if it could have taken 1
@@ -152,7 +154,7 @@ TEST_F(MeasuredRoute, TrialsEndWhereTheyMayLoseTooMuch) {
 TEST_F(MeasuredRoute, TheFastestForBothDirectionsStaysWhereTheyTakeTurns) {
     const auto names = names_of_candidates();
     if (names.size() < 2) GTEST_SKIP() << "needs two candidates";
-    neighbor halo(comm, regions, mine(), "auto:measure", options);
+    neighbor_exchange halo(where, mine(), with_route("auto:measure", options));
     // The first route is the fastest forward, but not in reverse. Three forward and two in reverse are a trial.
     for (std::size_t c = 0; c < names.size(); ++c) {
         for (int k = 0; k < 5; ++k) {
@@ -174,7 +176,7 @@ TEST_F(MeasuredRoute, TheFastestForBothDirectionsStaysWhereTheyTakeTurns) {
 TEST_F(MeasuredRoute, TrialsEndWhereKindsChange) {
     const auto names = names_of_candidates();
     if (names.size() < 2) GTEST_SKIP() << "needs two candidates";
-    neighbor halo(comm, regions, mine(), "auto:measure", options);
+    neighbor_exchange halo(where, mine(), with_route("auto:measure", options));
     seconds_per_look = us;
     exchange(halo, 0);
     for (std::size_t k = 0; k < 3 * names.size(); ++k) {
@@ -191,7 +193,8 @@ TEST_F(MeasuredRoute, ValuesOfADatatypeArriveInEveryTrial) {
     MPI_Datatype pairs = MPI_DATATYPE_NULL;  // with a gap: packed
     MPI_Type_vector(2, 1, 2, MPI_INT64_T, &pairs);
     MPI_Type_commit(&pairs);
-    neighbor halo(comm, regions, mine(), "auto:measure", options);
+    options.item_bytes = 2 * sizeof(count_t);
+    neighbor_exchange halo(where, mine(), with_route("auto:measure", options));
     const pattern& p = mine();
     seconds_per_look = us;
     for (int round = 0; round < 12; ++round) {
@@ -209,23 +212,22 @@ TEST_F(MeasuredRoute, ValuesOfADatatypeArriveInEveryTrial) {
 }
 
 TEST_F(MeasuredRoute, CallsInTheWrongStateAreErrorsDuringTrials) {
-    neighbor halo(comm, regions, mine(), "auto:measure", options);
+    neighbor_exchange halo(where, mine(), with_route("auto:measure", options));
     const std::vector<count_t> items(static_cast<std::size_t>(mine().num_items));
     std::vector<count_t> slots(static_cast<std::size_t>(mine().num_slots));
     for (int round = 0; round < 12; ++round) {
         EXPECT_EQ(thrown_by([&] { halo.wait(); }).code(), errc::invalid_state);
         EXPECT_EQ(thrown_by([&] { halo.test(); }).code(), errc::invalid_state);
-        halo.start<count_t>(items, slots);
+        halo.start(items, slots);
         EXPECT_TRUE(halo.is_active());
-        EXPECT_EQ(thrown_by([&] { halo.start<count_t>(items, slots); }).code(),
-                  errc::invalid_state);
+        EXPECT_EQ(thrown_by([&] { halo.start(items, slots); }).code(), errc::invalid_state);
         halo.wait();
     }
 }
 
 TEST_F(MeasuredRoute, SeveralAreTriedAtOnceInAnyOrder) {
-    neighbor a(comm, regions, mine(), "auto:measure", options);
-    neighbor b(comm, regions, mine(), "auto:measure", options);
+    neighbor_exchange a(where, mine(), with_route("auto:measure", options));
+    neighbor_exchange b(where, mine(), with_route("auto:measure", options));
     const pattern& p = mine();
     seconds_per_look = us;
     for (int round = 0; round < 12; ++round) {
@@ -235,8 +237,8 @@ TEST_F(MeasuredRoute, SeveralAreTriedAtOnceInAnyOrder) {
         for (const auto& each : test::arrivals(patterns, p.rank))
             expected[static_cast<std::size_t>(each.slot)] = 100 * each.source + each.item + round;
         auto second = first;
-        a.start<count_t>(items, first);
-        b.start<count_t>(items, second);
+        a.start(items, first);
+        b.start(items, second);
         if (rank() % 2 == 0) {
             a.wait();
             b.wait();
@@ -254,14 +256,14 @@ TEST_F(MeasuredRoute, SeveralAreTriedAtOnceInAnyOrder) {
 TEST_F(MeasuredRoute, ADuplicateHasThePlanThatLeads) {
     const auto names = names_of_candidates();
     if (names.size() < 2) GTEST_SKIP() << "needs two candidates";
-    neighbor halo(comm, regions, mine(), "auto:measure", options);
-    neighbor early = halo.duplicate();
+    neighbor_exchange halo(where, mine(), with_route("auto:measure", options));
+    neighbor_exchange early = halo.duplicate();
     seconds_per_look = 2 * us;
     for (int k = 0; k < options.measure.exchanges_each; ++k) exchange(halo, k);
     seconds_per_look = us;
     for (int k = 0; k < options.measure.exchanges_each; ++k) exchange(halo, k);
     exchange(halo, 0);
-    neighbor late = halo.duplicate();
+    neighbor_exchange late = halo.duplicate();
 
     EXPECT_FALSE(early.is_trying());
     EXPECT_FALSE(late.is_trying());
@@ -274,17 +276,22 @@ TEST_F(MeasuredRoute, ADuplicateHasThePlanThatLeads) {
 
 TEST_F(MeasuredRoute, NumbersThatMakeNoTrialsOrDifferAreErrorsOnAllRanks) {
     options.measure.exchanges_each = 0;
-    EXPECT_EQ(thrown_by([&] { neighbor(comm, regions, mine(), "auto:measure", options); }).code(),
+    EXPECT_EQ(thrown_by([&] {
+                  neighbor_exchange(where, mine(), with_route("auto:measure", options));
+              }).code(),
               errc::invalid_argument);
     if (num_ranks() == 1) return;
     options.measure.exchanges_each = rank() == 0 ? 0 : 3;
-    EXPECT_EQ(thrown_by([&] { neighbor(comm, regions, mine(), "auto:measure", options); }).code(),
+    EXPECT_EQ(thrown_by([&] {
+                  neighbor_exchange(where, mine(), with_route("auto:measure", options));
+              }).code(),
               errc::invalid_argument);
     options.measure.exchanges_each = 3;
     const char* route = rank() == 0 ? "auto" : "auto:measure";
-    EXPECT_EQ(thrown_by([&] { neighbor(comm, regions, mine(), route, options); }).code(),
-              errc::invalid_argument);
-    neighbor halo(comm, regions, mine(), "auto:measure", options);
+    EXPECT_EQ(
+        thrown_by([&] { neighbor_exchange(where, mine(), with_route(route, options)); }).code(),
+        errc::invalid_argument);
+    neighbor_exchange halo(where, mine(), with_route("auto:measure", options));
     exchange(halo, 0);
 }
 

@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "crossdock/neighbor/neighbor.hpp"
+#include "crossdock/neighbor_exchange.hpp"
 #include "support/arrivals.hpp"
 #include "support/patterns.hpp"
 
@@ -65,13 +65,13 @@ struct use_of_item {
 // One object, its arrays and what must be in them.
 class checked_exchange {
   public:
-    checked_exchange(std::size_t number, const communicator& comm, const topology& regions,
-                     const errand& what, const neighbor_options& options)
+    checked_exchange(std::size_t number, const context& where, const errand& what,
+                     const neighbor_options& options)
         : number_(number),
-          rank_(comm.rank()),
-          halo_(comm, regions, what.patterns[static_cast<std::size_t>(rank_)], what.route, options),
+          rank_(where.rank()),
+          halo_(where, what.patterns[static_cast<std::size_t>(rank_)], options),
           arrivals_(test::arrivals(what.patterns, rank_)) {
-        for (rank_t rank = 0; rank < comm.num_ranks(); ++rank) {
+        for (rank_t rank = 0; rank < where.num_ranks(); ++rank) {
             for (const auto& a : test::arrivals(what.patterns, rank)) {
                 if (a.source == rank_) uses_.push_back({a.item, rank, a.slot});
             }
@@ -93,13 +93,13 @@ class checked_exchange {
                 expected_items_[static_cast<std::size_t>(use.item)] +=
                     slot_value(number_, round, use.rank, use.slot);
             }
-            halo_.start_reverse<value>(slots_, items_, sum{});
+            halo_.start_reverse(slots_, items_, sum{});
         } else {
             for (const auto& a : arrivals_) {
                 expected_slots_[static_cast<std::size_t>(a.slot)] =
                     item_value(number_, round, a.source, a.item);
             }
-            halo_.start<value>(items_, slots_);
+            halo_.start(items_, slots_);
         }
     }
 
@@ -117,7 +117,7 @@ class checked_exchange {
 
     std::size_t number_;
     rank_t rank_;
-    neighbor halo_;
+    neighbor_exchange halo_;
     std::vector<test::arrival> arrivals_;
     std::vector<use_of_item> uses_;
     std::vector<value> items_, slots_, expected_items_, expected_slots_;
@@ -173,13 +173,14 @@ class NeighborStress : public testing::Test {
         }
     }
 
-    void run(neighbor_options options) {
-        options.prepare_reverse = true;
-        const auto regions = topology::from_string("4," + std::to_string(num_ranks - 4));
+    void run(neighbor_options options, rank_t ranks_of_node = 0) {
+        context where(comm, topology::from_string("4," + std::to_string(num_ranks - 4)));
+        if (ranks_of_node > 0) where = where.with_nodes(nodes_of(ranks_of_node));
         std::vector<checked_exchange> all;
         for (const auto& what : all_errands(num_ranks)) {
+            options.route = what.route;
             options.max_message_bytes = what.max_message_bytes;
-            all.emplace_back(all.size(), comm, regions, what, options);
+            all.emplace_back(all.size(), where, what, options);
         }
         for (count_t round = 0; num_exchanges < wanted_exchanges(); ++round) {
             run_round(all, round);
@@ -201,24 +202,18 @@ class NeighborStress : public testing::Test {
     count_t num_mismatches = 0;
 };
 
-TEST_F(NeighborStress, PersistentRequestsBringWhatTheyShould) {
-    run({.executor = executor_kind::persistent});
-}
+TEST_F(NeighborStress, PersistentRequestsBringWhatTheyShould) { run({.executor = "persistent"}); }
 
 TEST_F(NeighborStress, RanksThatAllShareMemoryBringWhatTheyShould) {
-    run({.executor = executor_kind::shared_memory});
+    run({.executor = "shared_memory"});
 }
 
-TEST_F(NeighborStress, NodesOfFourBringWhatTheyShould) {
-    run({.executor = executor_kind::shared_memory, .nodes = nodes_of(4)});
-}
+TEST_F(NeighborStress, NodesOfFourBringWhatTheyShould) { run({.executor = "shared_memory"}, 4); }
 
-TEST_F(NeighborStress, NodesOfTwoBringWhatTheyShould) {
-    run({.executor = executor_kind::shared_memory, .nodes = nodes_of(2)});
-}
+TEST_F(NeighborStress, NodesOfTwoBringWhatTheyShould) { run({.executor = "shared_memory"}, 2); }
 
 TEST_F(NeighborStress, MessagesInStripesBringWhatTheyShould) {
-    run({.executor = executor_kind::shared_memory, .nodes = nodes_of(3), .stripe_bytes = 16});
+    run({.executor = "shared_memory", .stripe_bytes = 16}, 3);
 }
 
 }  // namespace

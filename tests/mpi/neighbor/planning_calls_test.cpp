@@ -7,12 +7,12 @@
 #include <cstdlib>
 #include <vector>
 
-#include "crossdock/neighbor/compile_mpi.hpp"
-#include "crossdock/neighbor/neighbor.hpp"
-#include "crossdock/neighbor/plan_cache.hpp"
-#include "crossdock/neighbor/plan_maker.hpp"
-#include "crossdock/pattern/pattern_mpi.hpp"
-#include "crossdock/route/route.hpp"
+#include "crossdock/make_pattern.hpp"
+#include "crossdock/neighbor_exchange.hpp"
+#include "crossdock/plan_cache.hpp"
+#include "crossdock/plan_maker.hpp"
+#include "crossdock/route.hpp"
+#include "src/neighbor/compile_mpi.hpp"
 #include "support/patterns.hpp"
 
 namespace {
@@ -111,9 +111,11 @@ class Planning : public testing::Test {
     }
     void TearDown() override { comm.close(); }
 
-    void plan_every_route(const neighbor_options& options) {
-        for (const auto& entry : registered_routes())
-            neighbor(comm, regions, mine, entry.example, options);
+    void plan_every_route(const context& where, neighbor_options options) {
+        for (const auto& entry : registered_routes()) {
+            options.route = entry.example;
+            neighbor_exchange(where, mine, options);
+        }
     }
 
     communicator comm{MPI_COMM_WORLD};
@@ -124,8 +126,8 @@ class Planning : public testing::Test {
 
 TEST_F(Planning, CallsNoCollectiveWhoseArgumentsGrowWithTheRanks) {
     const std::vector<count_t> owned{comm.rank()}, needed{(comm.rank() + 1) % comm.num_ranks()};
-    from_needed(comm, owned, needed);
-    plan_every_route({.executor = executor_kind::persistent});
+    pattern_from_needed(comm, owned, needed);
+    plan_every_route({comm, regions}, {.executor = "persistent"});
 
     EXPECT_EQ(num_long_collectives, 0);
     EXPECT_EQ(longest_reduction, 3);  // `agree`
@@ -137,21 +139,21 @@ TEST_F(Planning, CallsCollectivesWhoseArgumentsGrowWithTheNodeOnNodesOnly) {
     const auto nodes = topology::from_regions(pairs);
     const rank_t num_ranks_of_node = nodes.region_size(nodes.region_of(comm.rank()));
 
-    plan_every_route({.executor = executor_kind::shared_memory, .nodes = nodes});
+    plan_every_route(context(comm, regions).with_nodes(nodes), {.executor = "shared_memory"});
 
     EXPECT_GT(num_long_collectives, 0);
     EXPECT_EQ(most_ranks_of_long_collectives, num_ranks_of_node);
     EXPECT_EQ(longest_reduction, 3);
 }
 
-TEST_F(Planning, MakesReverseExchangesReadyIfItIsToldTo) {
-    neighbor halo(comm, regions, mine, "three_step",
-                  {.executor = executor_kind::shared_memory, .prepare_reverse = true});
+TEST_F(Planning, MakesReverseExchangesReady) {
+    neighbor_exchange halo(context(comm, regions), mine,
+                           {.route = "three_step", .executor = "shared_memory"});
     const std::vector<double> slots(static_cast<std::size_t>(mine.num_slots), 1.0);
     std::vector<double> items(static_cast<std::size_t>(mine.num_items), 0.0);
     num_long_collectives = 0;
 
-    halo.reverse<double>(slots, items, sum{});
+    halo.reverse(slots, items, sum{});
 
     EXPECT_EQ(num_long_collectives, 0);
     EXPECT_EQ(items, std::vector<double>(items.size(), 1.0));
@@ -164,27 +166,27 @@ TEST(PlanReductions, ThereIsOneForEachPlanButTheFirst) {
     const auto regions = topology::one_region(comm.num_ranks());
     const auto patterns = test::all_to_all_pattern(comm.num_ranks());
     const auto& mine = patterns[static_cast<std::size_t>(comm.rank())];
-    compile_mpi(comm, regions, mine, "direct");
+    compile(context(comm, regions), mine, "direct");
 
     for (const auto& entry : registered_routes()) {
         num_reductions = 0;
-        compile_mpi(comm, regions, mine, entry.example);
+        compile(context(comm, regions), mine, entry.example);
         EXPECT_EQ(num_reductions, 1) << entry.name;
-        plan_maker maker(comm, regions, mine, entry.example);
+        plan_maker maker(context(comm, regions), mine, entry.example);
         num_reductions = 0;
         maker.make(mine);
         EXPECT_EQ(num_reductions, 1) << entry.name;
     }
 
-    compile_mpi(comm, regions, mine, "auto");
+    compile(context(comm, regions), mine, "auto");
     num_reductions = 0;
-    compile_mpi(comm, regions, mine, "auto");
+    compile(context(comm, regions), mine, "auto");
     EXPECT_EQ(num_reductions, 2);  // the choice, and the plan
 
     plan_cache plans(comm);
-    plans.compile(regions, mine, "two_step");
+    plans.compile({comm, regions}, mine, "two_step");
     num_reductions = 0;
-    plans.compile(regions, mine, "two_step");
+    plans.compile({comm, regions}, mine, "two_step");
     EXPECT_EQ(num_reductions, 1);
     comm.close();
 }
@@ -199,10 +201,13 @@ TEST_F(Planning, UsesMemoryAgainOnceItIsRead) {
     std::vector<item> slots(static_cast<std::size_t>(mine.num_slots));
     int num_first = 0;
     for (int round = 0; round < 20; ++round) {
-        neighbor halo(comm, regions, mine, "direct",
-                      {.executor = executor_kind::shared_memory, .item_bytes = item_bytes});
+        neighbor_exchange halo(context(comm, regions), mine,
+                               {.route = "direct",
+                                .executor = "shared_memory",
+                                .item_bytes = item_bytes,
+                                .prepare = preparation::forward});
         if (round == 0) num_first = num_windows;
-        halo.exchange<item>(items, slots);
+        halo.exchange(items, slots);
         MPI_Barrier(MPI_COMM_WORLD);
     }
 
@@ -213,16 +218,16 @@ TEST_F(Planning, UsesMemoryAgainOnceItIsRead) {
 TEST_F(Planning, AsksTheFirstRanksEnvironmentWhereTheOptionsLeaveTheChoice) {
     if (comm.rank() == 0) setenv("CROSSDOCK_EXECUTOR", "persistent", 1);
 
-    plan_every_route({});
+    plan_every_route({comm, regions}, {});
     EXPECT_EQ(num_windows, 0);
-    plan_every_route({.executor = executor_kind::shared_memory});
+    plan_every_route({comm, regions}, {.executor = "shared_memory"});
     EXPECT_EQ(num_windows > 0, comm.num_ranks() > 1);
 
     unsetenv("CROSSDOCK_EXECUTOR");
 }
 
 TEST_F(Planning, SharesMemoryWhereNobodyChooses) {
-    plan_every_route({});
+    plan_every_route({comm, regions}, {});
 
     EXPECT_EQ(num_windows > 0, comm.num_ranks() > 1);
 }

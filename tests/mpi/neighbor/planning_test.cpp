@@ -2,10 +2,10 @@
 // and found again.
 #include <gtest/gtest.h>
 
-#include "crossdock/neighbor/compile_mpi.hpp"
-#include "crossdock/neighbor/neighbor.hpp"
-#include "crossdock/neighbor/plan_cache.hpp"
-#include "crossdock/neighbor/plan_maker.hpp"
+#include "crossdock/neighbor_exchange.hpp"
+#include "crossdock/plan_cache.hpp"
+#include "crossdock/plan_maker.hpp"
+#include "src/neighbor/compile_mpi.hpp"
 #include "support/patterns.hpp"
 #include "support/routes.hpp"
 #include "support/thrown_by.hpp"
@@ -26,7 +26,7 @@ class Planning : public testing::Test {
         return patterns[static_cast<std::size_t>(rank())];
     }
     plan compile_here(const std::vector<pattern>& patterns, const char* route = "direct") {
-        return compile_mpi(comm, regions, mine(patterns), route);
+        return compile(context(comm, regions), mine(patterns), route);
     }
     plan compiled_offline(const std::vector<pattern>& patterns, const std::string& route,
                           const compile_options& options = {}) {
@@ -53,12 +53,12 @@ TEST_F(Planning, ArgumentsThatDifferAreRefusedInPassing) {
         std::vector<region_t> each(static_cast<std::size_t>(num_ranks()));
         for (rank_t p = 0; p < num_ranks(); ++p) each[static_cast<std::size_t>(p)] = p;
         const error topologies = thrown_by([&] {
-            compile_mpi(comm, rank() == 1 ? own_regions : topology::from_regions(each), mine(ring),
-                        route);
+            compile(context(comm, rank() == 1 ? own_regions : topology::from_regions(each)),
+                    mine(ring), route);
         });
         EXPECT_EQ(topologies.code(), errc::invalid_argument);
         const error more =
-            thrown_by([&] { compile_mpi(comm, regions, mine(ring), route, {}, rank() % 2); });
+            thrown_by([&] { compile(context(comm, regions), mine(ring), route, {}, rank() % 2); });
         EXPECT_EQ(more.code(), errc::invalid_argument);
     }
     EXPECT_EQ(compile_here(ring), compiled_offline(ring, "direct"));
@@ -69,12 +69,12 @@ TEST_F(Planning, AFaultOfOneRankIsToldInPassing) {
     pattern p = mine(ring);
     if (rank() == num_ranks() - 1) p.sends.ranks[0] = -4;
     for (const auto* route : {"direct", "three_step"}) {
-        const error fault = thrown_by([&] { compile_mpi(comm, regions, p, route); });
+        const error fault = thrown_by([&] { compile(context(comm, regions), p, route); });
         EXPECT_EQ(fault.code(), errc::rank_out_of_range);
         EXPECT_EQ(fault.rank(), num_ranks() - 1);
     }
-    const error size =
-        thrown_by([&] { compile_mpi(comm, topology::from_string("3x7"), mine(ring), "direct"); });
+    const error size = thrown_by(
+        [&] { compile(context(comm, topology::from_string("3x7")), mine(ring), "direct"); });
     EXPECT_EQ(size.code(), errc::size_mismatch);
     EXPECT_EQ(compile_here(ring), compiled_offline(ring, "direct"));
 }
@@ -84,7 +84,7 @@ TEST_F(Planning, TopologiesMayChangeFromPlanToPlan) {
     for (const auto& each : test::conformance_topologies(num_ranks())) {
         regions = each;
         for (const auto& route : test::conformance_routes()) {
-            EXPECT_EQ(compile_mpi(comm, regions, mine(patterns), route),
+            EXPECT_EQ(compile(context(comm, regions), mine(patterns), route),
                       compiled_offline(patterns, route));
         }
     }
@@ -103,8 +103,8 @@ void expect_delivered(const communicator& comm, std::shared_ptr<const plan> comp
             expected[static_cast<std::size_t>(p.receives[e][k])] =
                 100 * p.receives.ranks[e] + sends[static_cast<std::size_t>(found)][k];
     }
-    neighbor halo(comm, *compiled);
-    halo.exchange<count_t>(items, slots);
+    neighbor_exchange halo(context(comm, topology::one_region(comm.num_ranks())), *compiled);
+    halo.exchange(items, slots);
     EXPECT_EQ(slots, expected);
 }
 
@@ -128,7 +128,7 @@ class PlanMaker : public Planning {
 TEST_F(PlanMaker, MakesWhatIsCompiledWhereNothingChanges) {
     const auto patterns = test::all_to_all_pattern(num_ranks());
     for (const auto& route : test::conformance_routes()) {
-        plan_maker maker(comm, regions, mine(patterns), route);
+        plan_maker maker(context(comm, regions), mine(patterns), route);
         EXPECT_EQ(*maker.latest(), compiled_offline(patterns, route));
         EXPECT_EQ(*maker.make(mine(patterns)), compiled_offline(patterns, route));
     }
@@ -138,7 +138,7 @@ TEST_F(PlanMaker, DeliversOtherItemsBetweenTheSameNeighbors) {
     const auto first = test::uneven_pattern(num_ranks());
     for (const auto& each : test::conformance_topologies(num_ranks())) {
         for (const auto& entry : registered_routes()) {
-            plan_maker maker(comm, each, mine(first), entry.example);
+            plan_maker maker(context(comm, each), mine(first), entry.example);
             for (count_t k = 1; k < 5; ++k) {
                 const auto next = changed(first, k);
                 expect_delivered(comm, maker.make(mine(next)), next);
@@ -151,7 +151,7 @@ TEST_F(PlanMaker, ANewNeighborIsAnErrorOnAllRanksAndChangesNothing) {
     if (num_ranks() < 3) GTEST_SKIP() << "needs three ranks";
     auto patterns = ring;
     for (const auto& route : test::conformance_routes()) {
-        plan_maker maker(comm, regions, mine(ring), route);
+        plan_maker maker(context(comm, regions), mine(ring), route);
         const auto before = maker.latest();
         pattern p = mine(ring);
         if (rank() == num_ranks() - 1) p.sends.append(1, std::vector<count_t>{0});
@@ -168,7 +168,7 @@ TEST_F(PlanMaker, ANewNeighborIsAnErrorOnAllRanksAndChangesNothing) {
 TEST_F(PlanMaker, FaultsOfOneRankAreErrorsOnAllRanks) {
     const auto patterns = test::all_to_all_pattern(num_ranks());
     for (const auto& route : test::conformance_routes()) {
-        plan_maker maker(comm, regions, mine(patterns), route);
+        plan_maker maker(context(comm, regions), mine(patterns), route);
         pattern p = mine(patterns);
         if (rank() == 0) p.receives.indices[0] = p.num_slots;
         EXPECT_EQ(thrown_by([&] { maker.make(p); }).code(), errc::index_out_of_range);
@@ -190,18 +190,19 @@ TEST_F(Planning, ACacheFindsPlansAgain) {
     if (num_ranks() < 2) GTEST_SKIP() << "the patterns are equal";
     const auto all = test::all_to_all_pattern(num_ranks());
     plan_cache plans(comm, 2);
-    const auto first = plans.compile(regions, mine(ring), "direct");
-    const auto second = plans.compile(regions, mine(all), "two_step");
+    const auto first = plans.compile({comm, regions}, mine(ring), "direct");
+    const auto second = plans.compile({comm, regions}, mine(all), "two_step");
     EXPECT_EQ(*first, compiled_offline(ring, "direct"));
     EXPECT_EQ(*second, compiled_offline(all, "two_step"));
-    EXPECT_EQ(plans.compile(regions, mine(all), "two_step"), second);
-    EXPECT_EQ(plans.compile(regions, mine(ring), "direct"), first);
+    EXPECT_EQ(plans.compile({comm, regions}, mine(all), "two_step"), second);
+    EXPECT_EQ(plans.compile({comm, regions}, mine(ring), "direct"), first);
 
-    const auto third = plans.compile(regions, mine(all), "direct");  // in the second's place
+    const auto third =
+        plans.compile({comm, regions}, mine(all), "direct");  // in the second's place
     EXPECT_EQ(plans.num_kept(), 2);
-    EXPECT_EQ(plans.compile(regions, mine(ring), "direct"), first);
-    EXPECT_EQ(plans.compile(regions, mine(all), "direct"), third);
-    const auto again = plans.compile(regions, mine(all), "two_step");
+    EXPECT_EQ(plans.compile({comm, regions}, mine(ring), "direct"), first);
+    EXPECT_EQ(plans.compile({comm, regions}, mine(all), "direct"), third);
+    const auto again = plans.compile({comm, regions}, mine(all), "two_step");
     EXPECT_NE(again, second);
     EXPECT_EQ(*again, *second);
 }
@@ -211,21 +212,22 @@ TEST_F(Planning, ACacheCompilesWhereOneRankHasANewPattern) {
     const auto all = items_swapped;
     std::ranges::reverse(items_swapped[0].sends.indices);
     plan_cache plans(comm);
-    const auto first = plans.compile(regions, mine(all), "two_step");
+    const auto first = plans.compile({comm, regions}, mine(all), "two_step");
 
-    const auto second = plans.compile(regions, mine(items_swapped), "two_step");
+    const auto second = plans.compile({comm, regions}, mine(items_swapped), "two_step");
 
     EXPECT_EQ(plans.num_kept(), num_ranks() == 1 ? 1 : 2);
     EXPECT_EQ(*second, compiled_offline(items_swapped, "two_step"));
-    EXPECT_EQ(plans.compile(regions, mine(all), "two_step"), first);
-    EXPECT_EQ(plans.compile(regions, mine(items_swapped), "two_step"), second);
+    EXPECT_EQ(plans.compile({comm, regions}, mine(all), "two_step"), first);
+    EXPECT_EQ(plans.compile({comm, regions}, mine(items_swapped), "two_step"), second);
 }
 
 TEST_F(Planning, ACacheRefusesWhatCompilingRefusesAndKeepsNothingOfIt) {
     if (num_ranks() < 2) GTEST_SKIP() << "needs two ranks";
     plan_cache plans(comm);
-    plans.compile(regions, mine(ring), "direct");
-    EXPECT_THROW(plans.compile(regions, mine(ring), rank() == 0 ? "direct" : "two_step"), error);
+    plans.compile({comm, regions}, mine(ring), "direct");
+    EXPECT_THROW(plans.compile({comm, regions}, mine(ring), rank() == 0 ? "direct" : "two_step"),
+                 error);
     EXPECT_EQ(plans.num_kept(), 1);
     EXPECT_EQ(thrown_by([&] { plan_cache(comm, rank() == 0 ? 2 : 3); }).code(),
               errc::invalid_argument);

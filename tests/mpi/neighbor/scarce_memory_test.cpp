@@ -11,8 +11,9 @@
 #include <string_view>
 #include <vector>
 
-#include "crossdock/neighbor/neighbor.hpp"
+#include "crossdock/neighbor_exchange.hpp"
 #include "support/arrivals.hpp"
+#include "support/contexts.hpp"
 #include "support/patterns.hpp"
 #include "support/thrown_by.hpp"
 
@@ -50,8 +51,26 @@ class ScarceMemory : public testing::Test {
         comm.close();
     }
 
-    neighbor make(const neighbor_options& options) const {
-        return neighbor(comm, topology::one_region(comm.num_ranks()), mine, "three_step", options);
+    neighbor_exchange make(const neighbor_options& options) const {
+        return make(test::one_region(comm), options);
+    }
+
+    static neighbor_exchange ready_twin(const neighbor_exchange& of) {
+        auto result = of.duplicate();
+        result.prepare(sizeof(double));
+        return result;
+    }
+
+    neighbor_exchange make_on_pairs(const neighbor_options& options) const {
+        return make(test::one_region(comm).with_nodes(pairs()), options);
+    }
+
+    neighbor_exchange make(const context& where, neighbor_options options) const {
+        options.route = "three_step";
+        options.prepare = preparation::lazy;
+        neighbor_exchange result(where, mine, options);
+        result.prepare(sizeof(double));
+        return result;
     }
 
     topology pairs() const {
@@ -61,7 +80,7 @@ class ScarceMemory : public testing::Test {
     }
 
     template <class T>
-    void expect_both_ways(neighbor& halo) const {
+    void expect_both_ways(neighbor_exchange& halo) const {
         std::vector<T> items;
         for (count_t i = 0; i < mine.num_items; ++i)
             items.push_back(static_cast<T>(100 * comm.rank() + i));
@@ -71,9 +90,9 @@ class ScarceMemory : public testing::Test {
         std::vector<T> doubled;
         for (const T item : items) doubled.push_back(static_cast<T>(2 * item));
 
-        halo.exchange<T>(items, slots);
+        halo.exchange(items, slots);
         EXPECT_EQ(slots, expected);
-        halo.reverse<T>(slots, items, sum{});  // each item is in one slot
+        halo.reverse(slots, items, sum{});  // each item is in one slot
         EXPECT_EQ(items, doubled);
     }
 
@@ -86,7 +105,7 @@ TEST_F(ScarceMemory, TheAutomaticChoiceDoesWithout) {
     pretended_free_blocks = 0;
 
     auto halo = make({});
-    auto twin = halo.duplicate();
+    auto twin = ready_twin(halo);
 
     expect_both_ways<double>(halo);
     expect_both_ways<double>(twin);
@@ -96,7 +115,7 @@ TEST_F(ScarceMemory, TheAutomaticChoiceDoesWithout) {
 TEST_F(ScarceMemory, OtherNodesStillShareTheirs) {
     if (comm.rank() / 2 == 0) pretended_free_blocks = 0;
 
-    auto halo = make({.nodes = pairs()});
+    auto halo = make_on_pairs({});
 
     expect_both_ways<double>(halo);
     const rank_t ranks_of_node = pairs().region_size(comm.rank() / 2);
@@ -120,22 +139,21 @@ TEST_F(ScarceMemory, WhoInsistsOnItGetsAnErrorOnAllRanks) {
     if (comm.num_ranks() < 2) GTEST_SKIP() << "one rank shares nothing";
     if (pairs().region_of(comm.rank()) == pairs().region_of(0)) pretended_free_blocks = 0;
     for (const auto& options :
-         {neighbor_options{.executor = executor_kind::shared_memory, .nodes = pairs()},
-          neighbor_options{.nodes = pairs(), .stripe_bytes = 8}}) {
-        const error fault = test::thrown_by([&] { make(options); });
+         {neighbor_options{.executor = "shared_memory"}, neighbor_options{.stripe_bytes = 8}}) {
+        const error fault = test::thrown_by([&] { make_on_pairs(options); });
 
         EXPECT_EQ(fault.code(), errc::out_of_memory);
     }
 
     pretended_free_blocks.reset();
-    auto halo = make({.executor = executor_kind::shared_memory, .nodes = pairs()});
+    auto halo = make_on_pairs({.executor = "shared_memory"});
     expect_both_ways<double>(halo);
     EXPECT_EQ(num_windows > 0, pairs().region_size(pairs().region_of(comm.rank())) > 1);
 }
 
 TEST_F(ScarceMemory, ASetUpThatIsMadeLaterFailsOnAllRanksToo) {
     if (comm.num_ranks() < 2) GTEST_SKIP() << "one rank shares nothing";
-    auto halo = make({.executor = executor_kind::shared_memory, .nodes = pairs()});
+    auto halo = make_on_pairs({.executor = "shared_memory"});
     expect_both_ways<double>(halo);
     // More than what is left of the first window.
     struct wide {
@@ -146,16 +164,16 @@ TEST_F(ScarceMemory, ASetUpThatIsMadeLaterFailsOnAllRanksToo) {
     const bool is_scarce = pairs().region_of(comm.rank()) == pairs().region_of(0);
     if (is_scarce) pretended_free_blocks = 0;
 
-    const error of_start = test::thrown_by([&] { halo.exchange<wide>(items, slots); });
+    const error of_start = test::thrown_by([&] { halo.exchange(items, slots); });
     EXPECT_EQ(of_start.code(), errc::out_of_memory);
     EXPECT_FALSE(halo.is_active());
 
     pretended_free_blocks.reset();
-    std::vector<neighbor> twins;
+    std::vector<neighbor_exchange> twins;
     expect_both_ways<double>(halo);
     if (is_scarce) pretended_free_blocks = 0;
     const error of_duplicate = test::thrown_by([&] {
-        while (true) twins.push_back(halo.duplicate());
+        while (true) twins.push_back(ready_twin(halo));
     });
     EXPECT_EQ(of_duplicate.code(), errc::out_of_memory);
     pretended_free_blocks.reset();
@@ -163,9 +181,10 @@ TEST_F(ScarceMemory, ASetUpThatIsMadeLaterFailsOnAllRanksToo) {
 }
 
 TEST_F(ScarceMemory, AWindowGrowsByWhatIsNeededWhereThereIsNoMore) {
-    auto halo = make({});
+    neighbor_exchange halo(test::one_region(comm), mine,
+                           {.route = "three_step", .prepare = preparation::forward});
     // A second window would be twice as large as what is needed.
-    std::vector<neighbor> twins;
+    std::vector<neighbor_exchange> twins;
     const int first_windows = num_windows;
     while (num_windows == first_windows && comm.num_ranks() > 1) twins.push_back(halo.duplicate());
     const int second_windows = num_windows;
@@ -174,6 +193,7 @@ TEST_F(ScarceMemory, AWindowGrowsByWhatIsNeededWhereThereIsNoMore) {
         twins.push_back(halo.duplicate());
 
     EXPECT_EQ(num_windows, comm.num_ranks() > 1 ? second_windows + 1 : 0);
+    halo.prepare(sizeof(double));
     expect_both_ways<double>(halo);
 }
 

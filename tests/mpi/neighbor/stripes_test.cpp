@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "crossdock/neighbor/neighbor.hpp"
+#include "crossdock/neighbor_exchange.hpp"
 #include "support/patterns.hpp"
 
 namespace crossdock::stripes_test {
@@ -51,24 +51,25 @@ class Stripes : public testing::Test {
     void expect_as_persistent(const topology& nodes, const std::string& route,
                               std::size_t stripe_bytes, std::size_t max_message_bytes) {
         const auto p = own();
-        neighbor plain(comm, nodes, p, route, {.executor = executor_kind::persistent});
-        neighbor split(comm, nodes, p, route,
-                       {.max_message_bytes = max_message_bytes,
-                        .executor = executor_kind::shared_memory,
-                        .nodes = nodes,
-                        .stripe_bytes = stripe_bytes});
+        neighbor_exchange plain(context(comm, nodes), p,
+                                {.route = route, .executor = "persistent"});
+        neighbor_exchange split(context(comm, nodes).with_nodes(nodes), p,
+                                {.route = route,
+                                 .max_message_bytes = max_message_bytes,
+                                 .executor = "shared_memory",
+                                 .stripe_bytes = stripe_bytes});
         std::vector<double> items(static_cast<std::size_t>(p.num_items));
         std::vector<double> expected(static_cast<std::size_t>(p.num_slots)), slots(expected);
         for (int round = 0; round < 7; ++round) {
             for (std::size_t i = 0; i < items.size(); ++i)
                 items[i] = 0.1 * static_cast<double>(i) + 1000 * comm.rank() + round;
-            plain.exchange<double>(items, expected);
-            split.exchange<double>(items, slots);
+            plain.exchange(items, expected);
+            split.exchange(items, slots);
             ASSERT_EQ(slots, expected) << round;
 
             std::vector<double> sums(items), expected_sums(items);
-            plain.reverse<double>(expected, expected_sums, std::plus<>());
-            split.reverse<double>(slots, sums, std::plus<>());
+            plain.reverse(expected, expected_sums, std::plus<>());
+            split.reverse(slots, sums, std::plus<>());
             ASSERT_EQ(sums, expected_sums) << round;
         }
     }
@@ -94,12 +95,13 @@ TEST_F(Stripes, SplitAMessageThatLiesInOneRun) {
     std::iota(all.begin(), all.end(), count_t{0});
     p.sends.append(next, all);
     p.receives.append(last, all);
-    neighbor split(comm, pairs(), p, "direct", {.nodes = pairs(), .stripe_bytes = 8});
+    neighbor_exchange split(context(comm, pairs()).with_nodes(pairs()), p,
+                            {.route = "direct", .stripe_bytes = 8});
 
     std::vector<std::int64_t> items(100), slots(100), expected(100);
     std::iota(items.begin(), items.end(), 100 * comm.rank());
     std::iota(expected.begin(), expected.end(), 100 * last);
-    split.exchange<std::int64_t>(items, slots);
+    split.exchange(items, slots);
 
     EXPECT_EQ(slots, expected);
 }

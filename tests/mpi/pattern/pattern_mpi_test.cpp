@@ -1,4 +1,4 @@
-#include "crossdock/pattern/pattern_mpi.hpp"
+#include "crossdock/make_pattern.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <numeric>
 #include <random>
 
-#include "crossdock/pattern/halo.hpp"
+#include "crossdock/halo.hpp"
 #include "support/project_file.hpp"
 
 namespace crossdock::pattern_mpi_test {
@@ -83,7 +83,8 @@ class FromNeeded : public testing::Test {
     void TearDown() override { comm.close(); }
 
     pattern found(const ownership& all) const {
-        return from_needed(comm, all.owned[as_size(comm.rank())], all.needed[as_size(comm.rank())]);
+        return pattern_from_needed(comm, all.owned[as_size(comm.rank())],
+                                   all.needed[as_size(comm.rank())]);
     }
 
     communicator comm{MPI_COMM_WORLD};
@@ -95,7 +96,7 @@ TEST_F(FromNeeded, FindsWhatTheCommentDraws) {
     if (num_ranks < 2) GTEST_SKIP() << "needs two ranks";
     const counts needed = rank == 0 ? counts{3, 2} : rank == 1 ? counts{1} : counts{};
 
-    const pattern found = from_needed(comm, 2 * rank, rank < 2 ? 2 : 0, needed);
+    const pattern found = pattern_from_needed(comm, 2 * rank, rank < 2 ? 2 : 0, needed);
 
     if (rank == 0) {
         EXPECT_EQ(found.sends, list_of({{1, {1}}}));
@@ -114,8 +115,8 @@ TEST_F(FromNeeded, FindsWhatTheCommentDraws) {
 TEST_F(FromNeeded, NothingOwnedAndNothingNeededIsAnEmptyPattern) {
     const pattern expected{.rank = rank, .num_ranks = num_ranks, .sends = {}, .receives = {}};
 
-    EXPECT_EQ(from_needed(comm, counts{}, counts{}), expected);
-    EXPECT_EQ(from_needed(comm, 0, 0, {}), expected);
+    EXPECT_EQ(pattern_from_needed(comm, counts{}, counts{}), expected);
+    EXPECT_EQ(pattern_from_needed(comm, 0, 0, {}), expected);
 }
 
 TEST_F(FromNeeded, OneRankMayOwnAll) {
@@ -126,15 +127,16 @@ TEST_F(FromNeeded, OneRankMayOwnAll) {
         all.needed[as_size(reader)] = {99, reader, 50, 0};
 
     EXPECT_EQ(found(all), all.of(rank));
-    EXPECT_EQ(from_needed(comm, 0, rank == num_ranks - 1 ? 100 : 0, all.needed[as_size(rank)]),
-              all.of(rank));
+    EXPECT_EQ(
+        pattern_from_needed(comm, 0, rank == num_ranks - 1 ? 100 : 0, all.needed[as_size(rank)]),
+        all.of(rank));
 }
 
 TEST_F(FromNeeded, ARepeatedNeedFillsEverySlotAlsoOnTheOwner) {
     const count_t next = (rank + 1) % num_ranks;
     const counts needed{next, rank, next, rank, next};
 
-    const pattern found = from_needed(comm, rank, 1, needed);
+    const pattern found = pattern_from_needed(comm, rank, 1, needed);
 
     if (num_ranks == 1) {
         EXPECT_EQ(found.sends, list_of({{0, {0, 0, 0, 0, 0}}}));
@@ -175,7 +177,7 @@ TEST_F(FromNeeded, FindsTheGreatestIndexThereIs) {
     EXPECT_EQ(found(all), all.of(rank));
 
     const count_t first = greatest_count - num_ranks + 1;
-    const pattern by_range = from_needed(comm, first + rank, 1, counts{greatest_count});
+    const pattern by_range = pattern_from_needed(comm, first + rank, 1, counts{greatest_count});
     EXPECT_EQ(by_range.receives, list_of({{num_ranks - 1, {0}}}));
 }
 
@@ -188,7 +190,8 @@ TEST_F(FromNeeded, FindsTheHaloOfEveryMatrix) {
             const auto halos = halos_from_matrix(matrix, make_partition(matrix, spec, num_ranks));
             const halo& mine = halos[as_size(rank)];
 
-            EXPECT_EQ(from_needed(comm, mine.owned_columns, mine.ghost_columns), mine.exchange)
+            EXPECT_EQ(pattern_from_needed(comm, mine.owned_columns, mine.ghost_columns),
+                      mine.exchange)
                 << name << " " << spec;
         }
     }
@@ -198,11 +201,11 @@ TEST_F(FromNeeded, FailsOnAllRanksIfAnIndexIsNegative) {
     const rank_t last = num_ranks - 1;
     const counts bad = rank == last ? counts{4, -2} : counts{};
 
-    expect_error([&] { from_needed(comm, bad, counts{}); }, errc::index_out_of_range,
+    expect_error([&] { pattern_from_needed(comm, bad, counts{}); }, errc::index_out_of_range,
                  "rank " + std::to_string(last) + " owns index -2; the least is 0", last);
-    expect_error([&] { from_needed(comm, counts{}, bad); }, errc::index_out_of_range,
+    expect_error([&] { pattern_from_needed(comm, counts{}, bad); }, errc::index_out_of_range,
                  "rank " + std::to_string(last) + " needs index -2; the least is 0", last);
-    expect_error([&] { from_needed(comm, 0, 0, bad); }, errc::index_out_of_range,
+    expect_error([&] { pattern_from_needed(comm, 0, 0, bad); }, errc::index_out_of_range,
                  "rank " + std::to_string(last) + " needs index -2; the least is 0", last);
 }
 
@@ -210,12 +213,12 @@ TEST_F(FromNeeded, FailsOnAllRanksIfARangeIsNoneOfIndices) {
     const bool is_last = rank == num_ranks - 1;
     const std::string last = std::to_string(num_ranks - 1);
 
-    expect_error([&] { from_needed(comm, 0, is_last ? -1 : 0, {}); }, errc::invalid_argument,
-                 "rank " + last + " owns -1 indices", num_ranks - 1);
-    expect_error([&] { from_needed(comm, is_last ? -1 : 0, is_last ? 3 : 0, {}); },
+    expect_error([&] { pattern_from_needed(comm, 0, is_last ? -1 : 0, {}); },
+                 errc::invalid_argument, "rank " + last + " owns -1 indices", num_ranks - 1);
+    expect_error([&] { pattern_from_needed(comm, is_last ? -1 : 0, is_last ? 3 : 0, {}); },
                  errc::index_out_of_range,
                  "the 3 indices of rank " + last + " from -1 on leave [0, 2^63)", num_ranks - 1);
-    expect_error([&] { from_needed(comm, greatest_count, is_last ? 2 : 0, {}); },
+    expect_error([&] { pattern_from_needed(comm, greatest_count, is_last ? 2 : 0, {}); },
                  errc::index_out_of_range,
                  "the 2 indices of rank " + last + " from 9223372036854775807 on leave [0, 2^63)",
                  num_ranks - 1);
@@ -226,7 +229,8 @@ TEST_F(FromNeeded, FailsOnAllRanksIfANeededIndexIsOwnedByNone) {
     for (const count_t missing : {7 * count_t{num_ranks} + 2, greatest_count}) {
         expect_error(
             [&] {
-                from_needed(comm, 7 * rank, 7, rank == last ? counts{0, missing} : counts{0});
+                pattern_from_needed(comm, 7 * rank, 7,
+                                    rank == last ? counts{0, missing} : counts{0});
             },
             errc::index_out_of_range,
             "index " + std::to_string(missing) + ", which rank " + std::to_string(last) +
@@ -241,20 +245,21 @@ TEST_F(FromNeeded, FailsOnAllRanksIfAnIndexIsOwnedTwice) {
 
     expect_error(
         [&] {
-            from_needed(comm, rank == last ? counts{9, 8, 9} : counts{}, counts{});
+            pattern_from_needed(comm, rank == last ? counts{9, 8, 9} : counts{}, counts{});
         },
         errc::invalid_argument, "index 9 is owned twice, by ranks " + owner + " and " + owner,
         last);
 
     if (num_ranks == 1) return;
-    expect_error([&] { from_needed(comm, rank == 0 ? 0 : 10 * rank, rank == 0 ? 11 : 1, {}); },
-                 errc::invalid_argument, "index 10 is owned twice, by ranks 0 and 1", 1);
+    expect_error(
+        [&] { pattern_from_needed(comm, rank == 0 ? 0 : 10 * rank, rank == 0 ? 11 : 1, {}); },
+        errc::invalid_argument, "index 10 is owned twice, by ranks 0 and 1", 1);
 }
 
 TEST_F(FromNeeded, WorksAgainAfterAnError) {
-    EXPECT_THROW(from_needed(comm, counts{}, counts{5}), error);
+    EXPECT_THROW(pattern_from_needed(comm, counts{}, counts{5}), error);
 
-    EXPECT_EQ(from_needed(comm, rank, 1, counts{0}).receives, list_of({{0, {0}}}));
+    EXPECT_EQ(pattern_from_needed(comm, rank, 1, counts{0}).receives, list_of({{0, {0}}}));
 }
 
 /// Sends to the next rank, and to itself with no items; receives as much.
@@ -287,7 +292,7 @@ class FromDistGraph : public testing::Test {
 };
 
 TEST_F(FromDistGraph, TakesNeighborsInTheOrderOfMpi) {
-    const pattern found = from_dist_graph(
+    const pattern found = pattern_from_dist_graph(
         graph, {send_counts, send_displacements, receive_counts, receive_displacements});
 
     EXPECT_EQ(found.rank, rank);
@@ -302,7 +307,7 @@ TEST_F(FromDistGraph, TakesNeighborsInTheOrderOfMpi) {
 TEST_F(FromDistGraph, EqualIdsAreOneItem) {
     const counts ids{9, 5, 5, 6};
 
-    const pattern found = from_dist_graph(
+    const pattern found = pattern_from_dist_graph(
         graph, {send_counts, send_displacements, receive_counts, receive_displacements, ids});
 
     EXPECT_EQ(found.sends, list_of({{next, {1, 1, 3}}, {rank, {}}}));
@@ -313,7 +318,7 @@ TEST_F(FromDistGraph, ARankMayHaveNoNeighbors) {
     MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 0, nullptr, MPI_UNWEIGHTED, 0, nullptr,
                                    MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &empty);
 
-    const pattern found = from_dist_graph(empty, {});
+    const pattern found = pattern_from_dist_graph(empty, {});
 
     EXPECT_EQ(found, (pattern{.rank = rank, .num_ranks = num_ranks, .sends = {}, .receives = {}}));
     MPI_Comm_free(&empty);
@@ -322,8 +327,8 @@ TEST_F(FromDistGraph, ARankMayHaveNoNeighbors) {
 TEST_F(FromDistGraph, NamesCountsThatDoNotFitTheNeighbors) {
     expect_error(
         [&] {
-            from_dist_graph(graph,
-                            {counts{1}, send_displacements, receive_counts, receive_displacements});
+            pattern_from_dist_graph(
+                graph, {counts{1}, send_displacements, receive_counts, receive_displacements});
         },
         errc::size_mismatch,
         "rank " + std::to_string(rank) + " gives 2 destinations, 1 counts and 2 displacements",
@@ -332,7 +337,7 @@ TEST_F(FromDistGraph, NamesCountsThatDoNotFitTheNeighbors) {
 
 TEST_F(FromDistGraph, RefusesACommunicatorWithoutAGraph) {
     for (const MPI_Comm plain : {MPI_COMM_WORLD, MPI_COMM_NULL})
-        expect_error([&] { from_dist_graph(plain, {}); }, errc::invalid_argument,
+        expect_error([&] { pattern_from_dist_graph(plain, {}); }, errc::invalid_argument,
                      "the communicator has no distributed graph", -1);
 }
 

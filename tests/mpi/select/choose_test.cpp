@@ -1,5 +1,5 @@
 // The choice of all ranks together is the one that is made offline; the machine is the same everywhere.
-#include "crossdock/select/choose_mpi.hpp"
+#include "src/select/choose_mpi.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "crossdock/model/assumed_machine_mpi.hpp"
-#include "crossdock/model/machine_mpi.hpp"
+#include "src/model/assumed_machine_mpi.hpp"
+#include "src/model/machine_mpi.hpp"
 #include "support/patterns.hpp"
 #include "support/thrown_by.hpp"
 #include "support/topologies.hpp"
@@ -59,7 +59,7 @@ TEST_F(Choice, IsTheOneThatIsMadeOffline) {
                 options.deduplicate = turn % 5 != 0;
                 const rank_layout places(each, nodes);
 
-                const auto found = choose_route_mpi(comm, places, mine(patterns), m, options);
+                const auto found = choose_route(comm, places, mine(patterns), m, options);
 
                 expect_equal(found, choose_route(places, patterns, m, options));
             }
@@ -72,16 +72,15 @@ TEST_F(Choice, AFaultOfOneRankIsAnErrorOnAllRanks) {
          ++round) {  // on a new communicator, and on one that has seen others
         pattern p = mine(ring);
         if (rank() == num_ranks() - 1) p.sends.ranks[0] = -4;
-        const error fault =
-            thrown_by([&] { choose_route_mpi(comm, layout, p, default_machine()); });
+        const error fault = thrown_by([&] { choose_route(comm, layout, p, default_machine()); });
         EXPECT_EQ(fault.code(), errc::rank_out_of_range);
         EXPECT_EQ(fault.rank(), num_ranks() - 1);
         const error size = thrown_by([&] {
-            choose_route_mpi(comm, rank_layout(topology::from_string("3x7")), mine(ring),
-                             default_machine());
+            choose_route(comm, rank_layout(topology::from_string("3x7")), mine(ring),
+                         default_machine());
         });
         EXPECT_EQ(size.code(), errc::size_mismatch);
-        expect_equal(choose_route_mpi(comm, layout, mine(ring), default_machine()),
+        expect_equal(choose_route(comm, layout, mine(ring), default_machine()),
                      choose_route(layout, ring, default_machine()));
     }
 }
@@ -90,8 +89,7 @@ TEST_F(Choice, ArgumentsThatDifferAreErrorsOnAllRanks) {
     if (num_ranks() < 2) GTEST_SKIP() << "needs two ranks";
     const auto expect_refused = [&](const rank_layout& places, const machine& m,
                                     const estimate_options& options) {
-        const error fault =
-            thrown_by([&] { choose_route_mpi(comm, places, mine(ring), m, options); });
+        const error fault = thrown_by([&] { choose_route(comm, places, mine(ring), m, options); });
         EXPECT_EQ(fault.code(), errc::invalid_argument);
         EXPECT_STREQ(fault.what(), "topologies, machines or options differ between ranks");
     };
@@ -107,7 +105,7 @@ TEST_F(Choice, ArgumentsThatDifferAreErrorsOnAllRanks) {
         estimate_options options;
         options.travel.item_bytes = is_first ? 8 : 16;
         expect_refused(layout, default_machine(), options);
-        expect_equal(choose_route_mpi(comm, layout, mine(ring), default_machine()),
+        expect_equal(choose_route(comm, layout, mine(ring), default_machine()),
                      choose_route(layout, ring, default_machine()));
     }
 }

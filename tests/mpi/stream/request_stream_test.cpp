@@ -1,4 +1,4 @@
-#include "crossdock/stream/request_stream_mpi.hpp"
+#include "crossdock/request_stream.hpp"
 
 #include <gtest/gtest.h>
 
@@ -23,10 +23,10 @@ class RequestStream : public testing::TestWithParam<test::stream_case> {
     void SetUp() override {
         if (options().workers > 1 && !test::has_threads()) GTEST_SKIP() << "MPI has no threads";
     }
-    void TearDown() override { comm.close(); }
+    void TearDown() override { where.close(); }
 
     const stream_options& options() const { return GetParam().options; }
-    rank_t num_ranks() const { return comm.num_ranks(); }
+    rank_t num_ranks() const { return where.num_ranks(); }
     // Of a worker, among all.
     std::size_t number_of(worker_id id) const {
         return static_cast<std::size_t>(id.rank * options().workers + id.worker);
@@ -37,7 +37,7 @@ class RequestStream : public testing::TestWithParam<test::stream_case> {
     }
     std::size_t num_all_workers() const { return number_of({num_ranks(), 0}); }
 
-    communicator comm{MPI_COMM_WORLD};
+    context where = test::world(GetParam().nodes);
 };
 
 INSTANTIATE_TEST_SUITE_P(Ways, RequestStream, testing::ValuesIn(test::stream_cases()),
@@ -48,7 +48,7 @@ TEST_P(RequestStream, BringsEachReplyToItsContext) {
     const std::size_t num_requests = num_keys * num_all_workers();
     std::vector<numbers> replies(static_cast<std::size_t>(options().workers));
     stream_type stream(
-        comm,
+        where,
         [](port_type& port, std::span<const std::uint32_t> keys, std::span<std::uint64_t> values) {
             ASSERT_EQ(values.size(), keys.size());
             for (std::size_t i = 0; i < keys.size(); ++i) values[i] = value_at(port.id(), keys[i]);
@@ -89,11 +89,11 @@ TEST_P(RequestStream, BringsEachReplyToItsContext) {
 }
 
 TEST_P(RequestStream, KeepsTheOrderOfOneWorkersRepliesUnlessBuffersAreSharedOrForwarded) {
-    const bool keeps_order = options().route == "direct" && !fills_together(options().scheme);
+    const bool keeps_order = options().route == "auto" && !fills_together(options().scheme);
     std::vector<numbers> last(static_cast<std::size_t>(options().workers),
                               numbers(num_all_workers()));
     stream_type stream(
-        comm,
+        where,
         [](port_type&, std::span<const std::uint32_t>, std::span<std::uint64_t> values) {
             std::fill(values.begin(), values.end(), 0);
         },
@@ -132,7 +132,7 @@ TEST_P(RequestStream, EndsWhenRepliesHaveNothingMoreToAsk) {
     };
     std::vector<numbers> ends(static_cast<std::size_t>(options().workers));
     stream_type stream(
-        comm,
+        where,
         [&](port_type& port, std::span<const std::uint32_t> entries, std::span<std::uint64_t> to) {
             for (std::size_t i = 0; i < entries.size(); ++i) {
                 ASSERT_EQ(entries[i] / entries_of_worker, number_of(port.id()));
@@ -177,7 +177,7 @@ TEST_P(RequestStream, LetsThoseAskWhoAnswer) {
     std::vector<std::uint64_t> num_replies(static_cast<std::size_t>(options().workers));
     std::vector<std::uint64_t> num_answers(num_replies);
     stream_type stream(
-        comm,
+        where,
         [&](port_type& port, std::span<const std::uint32_t> steps, std::span<std::uint64_t> to) {
             num_answers[static_cast<std::size_t>(port.id().worker)] += steps.size();
             const auto next = worker_of((number_of(port.id()) + 1) % num_all_workers());
@@ -208,7 +208,7 @@ TEST_P(RequestStream, LetsThoseAskWhoAnswer) {
 TEST_P(RequestStream, RefusesToAskWhomThereIsNotAndGoesOn) {
     numbers replies;
     stream_type stream(
-        comm,
+        where,
         [](port_type&, std::span<const std::uint32_t> keys, std::span<std::uint64_t> values) {
             std::copy(keys.begin(), keys.end(), values.begin());
         },
@@ -233,7 +233,7 @@ TEST_P(RequestStream, RefusesToAskWhomThereIsNotAndGoesOn) {
     EXPECT_EQ(code_of_request({0, options().workers}), errc::rank_out_of_range);
     EXPECT_EQ(code_of_request({0, -1}), errc::rank_out_of_range);
     test::on_workers(options().workers, [&](int w) {
-        if (w == 0) stream.port().request(comm.rank(), 4, 3);
+        if (w == 0) stream.port().request(where.rank(), 4, 3);
         stream.port(w).drain().wait();
     });
 
@@ -243,7 +243,7 @@ TEST_P(RequestStream, RefusesToAskWhomThereIsNotAndGoesOn) {
 
 TEST_P(RequestStream, NeverAsksItselfByMpi) {
     stream_type stream(
-        comm,
+        where,
         [](port_type&, std::span<const std::uint32_t>, std::span<std::uint64_t> values) {
             std::fill(values.begin(), values.end(), 1);
         },
@@ -252,7 +252,7 @@ TEST_P(RequestStream, NeverAsksItselfByMpi) {
 
     test::on_workers(options().workers, [&](int w) {
         for (int i = 0; i < 100; ++i) {
-            stream.port(w).request(worker_id{comm.rank(), i % options().workers}, 0, 0);
+            stream.port(w).request(worker_id{where.rank(), i % options().workers}, 0, 0);
         }
         stream.port(w).drain().wait();
     });
@@ -263,10 +263,10 @@ TEST_P(RequestStream, NeverAsksItselfByMpi) {
 }
 
 TEST(RequestStreamOptions, HaveNoLanes) {
-    communicator comm{MPI_COMM_WORLD};
+    context where = test::world();
     const auto make = [&] {
         request_stream<int, int> stream(
-            comm, [](auto&, auto, auto) {}, [](auto&, auto, auto) {}, {.priorities = 2});
+            where, [](auto&, auto, auto) {}, [](auto&, auto, auto) {}, {.priorities = 2});
     };
 
     try {
@@ -276,7 +276,7 @@ TEST(RequestStreamOptions, HaveNoLanes) {
         EXPECT_EQ(fault.code(), errc::invalid_argument);
         EXPECT_STREQ(fault.what(), "a stream of requests has no urgent priority");
     }
-    comm.close();
+    where.close();
 }
 
 // Types whose sizes are no multiple of 4, and a context that is a struct.
@@ -288,12 +288,12 @@ TEST(RequestStreamTypes, MayHaveAnySize) {
         int row;
         double column;
     };
-    communicator comm{MPI_COMM_WORLD};
+    context where = test::world();
     for (const auto scheme : {stream_scheme::ww, stream_scheme::pp}) {
         count_t num_right = 0;
         using stream_type = request_stream<odd, std::array<char, 7>, endpoint>;
         stream_type stream(
-            comm,
+            where,
             [](auto&, std::span<const odd> words, std::span<std::array<char, 7>> replies) {
                 for (std::size_t i = 0; i < words.size(); ++i) {
                     const auto [a, b, c] = words[i].letters;
@@ -312,16 +312,16 @@ TEST(RequestStreamTypes, MayHaveAnySize) {
 
         for (int row = 0; row < 10; ++row) {
             const odd word{{'a', static_cast<char>('0' + row), 'b'}};
-            for (rank_t to = 0; to < comm.num_ranks(); ++to) {
+            for (rank_t to = 0; to < where.num_ranks(); ++to) {
                 stream.port().request(to, word, {row, 0.5});
             }
         }
         stream.port().drain().wait();
 
-        EXPECT_EQ(num_right, 10 * comm.num_ranks());
+        EXPECT_EQ(num_right, 10 * where.num_ranks());
         stream.close();
     }
-    comm.close();
+    where.close();
 }
 
 }  // namespace

@@ -11,7 +11,8 @@
 #include <thread>
 #include <vector>
 
-#include "crossdock/stream/stream_core_mpi.hpp"
+#include "crossdock/detail/stream/stream_core_mpi.hpp"
+#include "support/contexts.hpp"
 #include "support/thread_sanitizer.hpp"
 #include "support/thrown_by.hpp"
 
@@ -121,7 +122,7 @@ class StreamCore : public testing::Test {
     void SetUp() override { pretended = {}; }
     void TearDown() override {
         pretended = {};
-        comm.close();
+        where.close();
     }
 
     bool has_threads() const {
@@ -130,34 +131,42 @@ class StreamCore : public testing::Test {
         return support == MPI_THREAD_MULTIPLE;
     }
 
-    topology nodes_of(const std::string& text) const {
-        return topology::from_string(text, num_ranks);
+    context with_nodes(const std::string& text) const {
+        return where.with_nodes(topology::from_string(text, num_ranks));
     }
 
     // What making a stream throws, on every rank; the communicator stays usable.
-    error refused(const stream_options& options, const stream_channel& channel = item_channel) {
+    error refused(const context& given, const stream_options& options,
+                  const stream_channel& channel = item_channel) {
         const error heard = thrown_by([&] {
             adding_sink sink(1, num_ranks);
-            stream_core refusing(comm, std::span(&channel, 1), sink, options);
+            stream_core refusing(given, std::span(&channel, 1), sink, options);
         });
         pretended = {};
         adding_sink sink(1, num_ranks);
-        stream_core usable(comm, std::span(&item_channel, 1), sink, {});
+        stream_core usable(where, std::span(&item_channel, 1), sink, {});
         usable.close();
         return heard;
     }
 
     void expect_refused(errc code, const std::string& text, const stream_options& options,
                         const stream_channel& channel = item_channel) {
+        expect_refused(where, code, text, options, channel);
+    }
+
+    void expect_refused(const context& given, errc code, const std::string& text,
+                        const stream_options& options,
+                        const stream_channel& channel = item_channel) {
         SCOPED_TRACE(text);
-        const error heard = refused(options, channel);
+        const error heard = refused(given, options, channel);
         EXPECT_EQ(heard.code(), code);
         EXPECT_NE(std::string(heard.what()).find(text), std::string::npos) << heard.what();
     }
 
-    communicator comm{MPI_COMM_WORLD};
-    const rank_t rank = comm.rank();
-    const rank_t num_ranks = comm.num_ranks();
+    context where = test::one_region(communicator(MPI_COMM_WORLD));
+    const rank_t rank = where.rank();
+    const rank_t num_ranks = where.num_ranks();
+    const context on_one_node = where.with_nodes(topology::one_region(num_ranks));
 };
 
 // What is refused.
@@ -198,44 +207,42 @@ TEST_F(StreamCore, SoManyBuffersAreRefusedThatTheyCannotBeNumbered) {
 }
 
 TEST_F(StreamCore, OrderNeedsBuffersOfOneWorkerAndARouteOfOneStage) {
-    const auto nodes = topology::one_region(num_ranks);
     for (const auto scheme : {stream_scheme::pp, stream_scheme::node}) {
         expect_refused(
-            errc::invalid_argument,
+            on_one_node, errc::invalid_argument,
             fmt::format("ordered items need the scheme ww, wps or wsp, not {}", to_string(scheme)),
-            {.scheme = scheme, .nodes = nodes, .ordered = true});
+            {.scheme = scheme, .ordered = true});
     }
     if (num_ranks < 8) return;
-    expect_refused(errc::invalid_argument,
+    expect_refused(on_one_node, errc::invalid_argument,
                    "ordered items need a route of one stage, but \"hypercube\" has 3",
-                   {.route = "hypercube", .nodes = nodes, .ordered = true});
+                   {.route = "hypercube", .ordered = true});
 }
 
 TEST_F(StreamCore, ATopologyMustFit) {
-    expect_refused(
-        errc::size_mismatch,
-        fmt::format("the topology \"{}\" has {} ranks, but the communicator {}",
-                    topology::one_region(num_ranks + 1).to_string(), num_ranks + 1, num_ranks),
-        {.nodes = topology::one_region(num_ranks + 1)});
+    const auto larger = topology::one_region(num_ranks + 1);
+    const std::string text = fmt::format("\"{}\" has {} ranks, but the communicator {}",
+                                         larger.to_string(), num_ranks + 1, num_ranks);
+    expect_refused(where.with_topology(larger), errc::size_mismatch, "the topology " + text, {});
+    expect_refused(where.with_nodes(larger), errc::size_mismatch, "the topology of nodes " + text,
+                   {});
     if (num_ranks == 1) return;
     expect_refused(
-        errc::invalid_argument,
+        on_one_node, errc::invalid_argument,
         fmt::format(
             "the scheme node without shared memory needs nodes of one rank, but \"{}\" has 1",
             topology::one_region(num_ranks).to_string()),
-        {.scheme = stream_scheme::node,
-         .nodes = topology::one_region(num_ranks),
-         .shared_memory = false});
+        {.scheme = stream_scheme::node, .shared_memory = false});
 }
 
 TEST_F(StreamCore, NodesMustShareMemory) {
     if (num_ranks == 1) GTEST_SKIP() << "a rank shares memory with itself";
     pretended.ranks_of_machine = 1;
-    expect_refused(errc::invalid_argument,
+    expect_refused(on_one_node, errc::invalid_argument,
                    fmt::format("region 0 of the topology \"{}\" has {} ranks, but rank 0 shares "
                                "memory with 1 of them, itself included",
                                topology::one_region(num_ranks).to_string(), num_ranks),
-                   {.nodes = topology::one_region(num_ranks)});
+                   {});
 }
 
 TEST_F(StreamCore, RoutesMustExistAndFit) {
@@ -249,7 +256,6 @@ TEST_F(StreamCore, OptionsMustBeEqualOnAllRanks) {
     const std::vector<std::function<void(stream_options&)>> changes{
         [](auto& o) { o.scheme = stream_scheme::ww; },
         [](auto& o) { o.route = "hypercube"; },
-        [this](auto& o) { o.nodes = topology::one_region(num_ranks); },
         [](auto& o) { o.buffer_items = 7; },
         [](auto& o) { o.max_buffers = 7; },
         [](auto& o) { o.priorities = 2; },
@@ -267,6 +273,10 @@ TEST_F(StreamCore, OptionsMustBeEqualOnAllRanks) {
                            options);
         }
     }
+    for (const rank_t other : {0, num_ranks - 1}) {
+        expect_refused(rank == other ? on_one_node : where, errc::invalid_argument,
+                       "the options of a stream differ between ranks", {});
+    }
     const stream_channel own{rank == 0 ? 8U : 16U, 16};
     expect_refused(errc::invalid_argument, "the options of a stream differ between ranks", {}, own);
 }
@@ -276,7 +286,7 @@ TEST_F(StreamCore, PressureMayDifferBetweenRanks) {
     options.pressure = rank == 0 ? back_pressure::block : back_pressure::progress;
     adding_sink sink(1, num_ranks);
 
-    stream_core stream(comm, std::span(&item_channel, 1), sink, options);
+    stream_core stream(where, std::span(&item_channel, 1), sink, options);
 
     EXPECT_TRUE(stream.is_open());
     stream.close();
@@ -286,7 +296,7 @@ TEST_F(StreamCore, WhatOneRankGetsWrongAllHear) {
     for (const rank_t faulty : {0, num_ranks - 1}) {
         stream_options options;
         if (rank == faulty) options.priorities = 5;
-        const error heard = refused(options);
+        const error heard = refused(where, options);
         EXPECT_EQ(heard.code(), errc::invalid_argument);
         EXPECT_EQ(heard.rank(), faulty);
         EXPECT_STREQ(heard.what(), "5 priorities; there must be 1 or 2");
@@ -313,16 +323,15 @@ TEST_F(StreamCore, ThreadsMustHaveBeenAskedFor) {
 
 TEST_F(StreamCore, SharedMemoryThatIsNotThereIsRefusedOnAllRanks) {
     if (num_ranks == 1) GTEST_SKIP() << "one rank shares nothing";
-    expect_refused(errc::out_of_memory, "bytes of shared memory, but",
-                   {.nodes = topology::one_region(num_ranks), .max_buffers = 1000000},
-                   {1024, 1048576});
+    expect_refused(on_one_node, errc::out_of_memory, "bytes of shared memory, but",
+                   {.max_buffers = 1000000}, {1024, 1048576});
 }
 
 // States.
 
 TEST_F(StreamCore, IsClosedOnce) {
     adding_sink sink(1, num_ranks);
-    stream_core stream(comm, std::span(&item_channel, 1), sink, {});
+    stream_core stream(where, std::span(&item_channel, 1), sink, {});
     EXPECT_TRUE(stream.is_open());
 
     stream.close();
@@ -338,7 +347,7 @@ TEST_F(StreamCore, ManyMayBeOpenAtOnce) {
     std::vector<std::unique_ptr<stream_core>> streams;
     for (int i = 0; i < 12; ++i) {
         sinks.push_back(std::make_unique<adding_sink>(1, num_ranks));
-        streams.push_back(std::make_unique<stream_core>(comm, std::span(&item_channel, 1),
+        streams.push_back(std::make_unique<stream_core>(where, std::span(&item_channel, 1),
                                                         *sinks.back(), stream_options{}));
     }
     for (auto& stream : streams) stream->worker(0).push_item(0, {0, 0}, item{rank, 1});
@@ -359,7 +368,7 @@ TEST_F(StreamCore, ManyMayBeOpenAtOnce) {
 
 TEST_F(StreamCore, IsNotClosedBeforeItsItemsAreDrained) {
     adding_sink sink(1, num_ranks);
-    stream_core stream(comm, std::span(&item_channel, 1), sink, {.latency_sample_interval = 1});
+    stream_core stream(where, std::span(&item_channel, 1), sink, {.latency_sample_interval = 1});
     if (rank == num_ranks - 1) stream.worker(0).push_item(0, {0, 0}, item{rank, 5});
 
     const error heard = thrown_by([&] { stream.close(); });
@@ -374,7 +383,7 @@ TEST_F(StreamCore, IsNotClosedBeforeItsItemsAreDrained) {
 
 TEST_F(StreamCore, WorkersAreCounted) {
     adding_sink sink(1, num_ranks);
-    stream_core stream(comm, std::span(&item_channel, 1), sink, {});
+    stream_core stream(where, std::span(&item_channel, 1), sink, {});
 
     EXPECT_EQ(stream.num_workers(), 1);
     EXPECT_EQ(stream.worker(0).id(), (worker_id{rank, 0}));
@@ -389,14 +398,14 @@ TEST_F(StreamCore, WorkersAreCounted) {
 TEST_F(StreamCore, MayBeGivenUpWithItemsOnTheirWay) {
     adding_sink sink(1, num_ranks);
     {
-        stream_core stream(comm, std::span(&item_channel, 1), sink, {.shared_memory = false});
+        stream_core stream(where, std::span(&item_channel, 1), sink, {.shared_memory = false});
         for (rank_t to = 0; to < num_ranks; ++to)
             stream.worker(0).push_item(0, {to, 0}, item{rank, 1});
         stream.worker(0).flush();
         stream.progress();
         MPI_Barrier(MPI_COMM_WORLD);
     }
-    stream_core next(comm, std::span(&item_channel, 1), sink, {});
+    stream_core next(where, std::span(&item_channel, 1), sink, {});
     next.close();
 }
 
@@ -407,7 +416,7 @@ TEST_F(StreamCore, AutomaticChoosesBuffersOfOneWorkerForOrderedItems) {
     for (const bool is_ordered : {false, true}) {
         adding_sink sink(2, 2 * num_ranks);
         stream_options options{.workers = 2, .max_buffers = 4, .ordered = is_ordered};
-        stream_core stream(comm, std::span(&large, 1), sink, options);
+        stream_core stream(where, std::span(&large, 1), sink, options);
         EXPECT_EQ(stream.scheme(), is_ordered ? stream_scheme::wps : stream_scheme::pp);
         stream.close();
     }
@@ -481,11 +490,11 @@ class StreamCoreItems : public StreamCore {
         }
     }
 
-    void exchange_all(const stream_options& options) {
+    void exchange_all(const context& given, const stream_options& options) {
         constexpr int num_phases = 2;
         num_all = num_ranks * options.workers;
         adding_sink sink(options.workers, num_all);
-        stream_core stream(comm, std::span(&item_channel, 1), sink, options);
+        stream_core stream(given, std::span(&item_channel, 1), sink, options);
         std::vector<std::jthread> threads;
         for (int w = 1; w < options.workers; ++w)
             threads.emplace_back([&, w] { run(stream.worker(w), num_phases); });
@@ -503,10 +512,9 @@ class StreamCoreItems : public StreamCore {
 };
 
 TEST_F(StreamCoreItems, AllArriveOfOneWorkerEachOnEveryWay) {
-    for (auto& [name, nodes, options] : all_ways(num_ranks)) {
+    for (const auto& [name, nodes, options] : all_ways(num_ranks)) {
         SCOPED_TRACE(name);
-        options.nodes = nodes_of(nodes);
-        exchange_all(options);
+        exchange_all(with_nodes(nodes), options);
     }
 }
 
@@ -514,9 +522,8 @@ TEST_F(StreamCoreItems, AllArriveOfTwoWorkersEachOnEveryWay) {
     if (!has_threads()) GTEST_SKIP() << "MPI allows one thread";
     for (auto& [name, nodes, options] : all_ways(num_ranks)) {
         SCOPED_TRACE(name);
-        options.nodes = nodes_of(nodes);
         options.workers = 2;
-        exchange_all(options);
+        exchange_all(with_nodes(nodes), options);
     }
 }
 
@@ -526,9 +533,9 @@ TEST_F(StreamCoreItems, AllArriveWithWhateverThreadSupportThereIs) {
          {MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED, MPI_THREAD_MULTIPLE}) {
         SCOPED_TRACE(support);
         pretended.thread_support = support;
-        exchange_all({.workers = support == MPI_THREAD_SINGLE ? 1 : 2,
-                      .nodes = nodes_of(fmt::format("{}x1", num_ranks)),
-                      .latency_sample_interval = 3});
+        exchange_all(
+            with_nodes(fmt::format("{}x1", num_ranks)),
+            {.workers = support == MPI_THREAD_SINGLE ? 1 : 2, .latency_sample_interval = 3});
     }
 }
 
@@ -536,12 +543,11 @@ TEST_F(StreamCoreItems, StreamsTakeTurnsWhereOneThreadAtATimeMayCallMpi) {
     if (!has_threads()) GTEST_SKIP() << "MPI allows one thread";
     pretended.thread_support = MPI_THREAD_SERIALIZED;
     num_all = num_ranks;
-    stream_options options;
-    options.nodes = nodes_of(fmt::format("{}x1", num_ranks));
+    const context given = with_nodes(fmt::format("{}x1", num_ranks));
     adding_sink sink(1, num_all);
     adding_sink other_sink(1, num_all);
-    stream_core stream(comm, std::span(&item_channel, 1), sink, options);
-    stream_core other(comm, std::span(&item_channel, 1), other_sink, options);
+    stream_core stream(given, std::span(&item_channel, 1), sink, {});
+    stream_core other(given, std::span(&item_channel, 1), other_sink, {});
     most_inside = 0;
 
     std::jthread thread([&] { run(other.worker(0), 5); });
@@ -557,8 +563,8 @@ TEST_F(StreamCoreItems, StreamsTakeTurnsWhereOneThreadAtATimeMayCallMpi) {
 
 TEST_F(StreamCoreItems, AllArriveByAProgressThread) {
     if (!has_threads()) GTEST_SKIP() << "MPI allows one thread";
-    exchange_all(
-        {.workers = 2, .nodes = nodes_of(fmt::format("{}x1", num_ranks)), .progress_thread = true});
+    exchange_all(with_nodes(fmt::format("{}x1", num_ranks)),
+                 {.workers = 2, .progress_thread = true});
 }
 
 }  // namespace

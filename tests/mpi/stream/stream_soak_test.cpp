@@ -1,7 +1,7 @@
-// Items in many phases through streams of every kind, while workers stall at random: nothing is lost,
-// doubled or led astray, and memory stays flat. The environment variable CROSSDOCK_SOAK_ITEMS sets how
-// many items there are; rank 0 prints what was done as one line of JSON. Replaces the global allocation
-// functions to count bytes, hence a program of its own.
+// Items in many phases through streams of every kind, while workers stall at random: nothing is
+// lost, doubled or led astray, and memory stays flat. The environment variable CROSSDOCK_SOAK_ITEMS
+// sets how many items there are; rank 0 prints what was done as one line of JSON. Replaces the
+// global allocation functions to count bytes, hence a program of its own.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -18,7 +18,8 @@
 #include <vector>
 
 #include "crossdock/crossdock.h"
-#include "crossdock/stream/stream_mpi.hpp"
+#include "crossdock/stream.hpp"
+#include "support/contexts.hpp"
 #include "support/counted_memory.hpp"
 #include "support/thread_sanitizer.hpp"
 
@@ -53,7 +54,7 @@ count_t wanted_items() {
 }
 
 struct item {
-    std::uint64_t value;  // no other has it: the worker that pushes it, and its how manieth it is
+    std::uint64_t value;         // unique: the worker that pushes it, and its number there
     std::int32_t destination;    // number of a worker
     std::int32_t num_to_follow;  // the handler pushes one with one less
 };
@@ -92,10 +93,10 @@ struct checksums {
         exclusive_ors[to] ^= one.exclusive_or;
     }
 
-    void add_over_ranks(const communicator& comm) {
+    void add_over_ranks(MPI_Comm comm) {
         for (auto* const words : {&counts, &sums, &exclusive_ors}) {
             MPI_Allreduce(MPI_IN_PLACE, words->data(), static_cast<int>(words->size()),
-                          MPI_UINT64_T, words == &exclusive_ors ? MPI_BXOR : MPI_SUM, comm.get());
+                          MPI_UINT64_T, words == &exclusive_ors ? MPI_BXOR : MPI_SUM, comm);
         }
     }
 };
@@ -103,6 +104,7 @@ struct checksums {
 // How a stream is made, and how it is used.
 struct way {
     stream_options options;
+    topology nodes;
     int thread_support;
     std::int32_t longest_chain;  // of items that handlers push because of one another
 };
@@ -111,7 +113,6 @@ way make_way(std::size_t i, stream_scheme scheme, const topology& nodes, const s
     return {{.workers = num_workers,
              .scheme = scheme,
              .route = route,
-             .nodes = nodes,
              .buffer_items = i % 4 == 3 ? 1000 : 64 << i % 4,
              .max_buffers = i % 5 == 1 ? 5 : 0,
              .priorities = i % 2 == 0 ? 1 : 2,
@@ -119,6 +120,7 @@ way make_way(std::size_t i, stream_scheme scheme, const topology& nodes, const s
              .with_source = i % 2 == 0,
              .shared_memory = test::processes_may_share_memory,
              .latency_sample_interval = i % 3 == 0 ? 100 : 0},
+            nodes,
             i % 3 == i / 3 % 3 ? MPI_THREAD_FUNNELED : MPI_THREAD_MULTIPLE,
             static_cast<std::int32_t>(i % 4)};
 }
@@ -195,13 +197,13 @@ class StreamSoak : public testing::Test {
     }
     void TearDown() override {
         pretended_thread_support = MPI_THREAD_MULTIPLE;
-        comm.close();
+        where.close();
     }
 
     std::unique_ptr<soak_stream> make_stream(const way& w) {
         pretended_thread_support = w.thread_support;
         auto result = std::make_unique<soak_stream>(
-            comm,
+            where.with_nodes(w.nodes),
             [this, &w](soak_stream::port_type& port, const stream_batch<item>& batch) {
                 handle(w, port, batch);
             },
@@ -284,8 +286,8 @@ class StreamSoak : public testing::Test {
             own.sent.assign(num_all, {});
             own.handled = {};
         }
-        sent.add_over_ranks(comm);
-        handled.add_over_ranks(comm);
+        sent.add_over_ranks(where.comm().get());
+        handled.add_over_ranks(where.comm().get());
         for (std::size_t to = 0; to < num_all; ++to) {
             const auto difference = static_cast<count_t>(sent.counts[to] - handled.counts[to]);
             num_lost += std::max<count_t>(difference, 0);
@@ -302,7 +304,7 @@ class StreamSoak : public testing::Test {
     }
 
     count_t over_ranks(count_t own, MPI_Op op) const {
-        MPI_Allreduce(MPI_IN_PLACE, &own, 1, MPI_INT64_T, op, comm.get());
+        MPI_Allreduce(MPI_IN_PLACE, &own, 1, MPI_INT64_T, op, where.comm().get());
         return own;
     }
 
@@ -329,7 +331,7 @@ class StreamSoak : public testing::Test {
         json streams = json::array();
         for (const way& w : ways) {
             streams.push_back(fmt::format("{} {} {}", to_string(w.options.scheme), w.options.route,
-                                          w.options.nodes->to_string()));
+                                          w.nodes.to_string()));
         }
         return {{"schema", "crossdock.soak.stream/1"},
                 {"version", CROSSDOCK_VERSION},
@@ -352,9 +354,9 @@ class StreamSoak : public testing::Test {
                 {"peak_resident_kib_after_rounds", peak_resident_kib}};
     }
 
-    communicator comm{MPI_COMM_WORLD};
-    const rank_t rank = comm.rank();
-    const rank_t num_ranks = comm.num_ranks();
+    context where = test::one_region(communicator(MPI_COMM_WORLD));
+    const rank_t rank = where.rank();
+    const rank_t num_ranks = where.num_ranks();
     const std::size_t num_all = static_cast<std::size_t>(num_ranks * num_workers);
     const count_t num_wanted = wanted_items();
     const std::vector<way> ways = all_ways(num_ranks);

@@ -7,7 +7,7 @@
 #include <random>
 #include <string>
 
-#include "crossdock/stream/stream_mpi.hpp"
+#include "crossdock/stream.hpp"
 #include "stream/workers.hpp"
 
 namespace crossdock::stream_test {
@@ -30,27 +30,31 @@ void drain(Port& port) {
     port.drain().wait();
 }
 
-// What all tests have: the communicator, and numbers for workers.
+// What all tests have: the context, and numbers for workers.
 class streams {
   protected:
-    rank_t num_ranks() const { return comm.num_ranks(); }
-    rank_t last_rank() const { return comm.num_ranks() - 1; }
-    rank_t next_rank() const { return (comm.rank() + 1) % comm.num_ranks(); }
+    explicit streams(const std::optional<topology>& nodes = {}) : where(test::world(nodes)) {}
 
-    communicator comm{MPI_COMM_WORLD};
+    rank_t num_ranks() const { return where.num_ranks(); }
+    rank_t last_rank() const { return where.num_ranks() - 1; }
+    rank_t next_rank() const { return (where.rank() + 1) % where.num_ranks(); }
+
+    context where;
 };
 
 class Stream : public streams, public testing::Test {
   protected:
-    void TearDown() override { comm.close(); }
+    void TearDown() override { where.close(); }
 };
 
 class StreamWays : public streams, public testing::TestWithParam<test::stream_case> {
   protected:
+    StreamWays() : streams(GetParam().nodes) {}
+
     void SetUp() override {
         if (options().workers > 1 && !test::has_threads()) GTEST_SKIP() << "MPI has no threads";
     }
-    void TearDown() override { comm.close(); }
+    void TearDown() override { where.close(); }
 
     const stream_options& options() const { return GetParam().options; }
     std::int64_t number_of(worker_id id) const { return id.rank * options().workers + id.worker; }
@@ -79,7 +83,7 @@ TEST_P(StreamWays, DeliverEachItemOnce) {
         return 10000 * worker + static_cast<std::int64_t>(i);
     };
     stream<std::int64_t> items(
-        comm,
+        where,
         [&](auto& port, const auto& batch) {
             numbers& own = handled[static_cast<std::size_t>(port.id().worker)];
             own.insert(own.end(), batch.begin(), batch.end());
@@ -104,7 +108,7 @@ TEST_P(StreamWays, DeliverEachItemOnce) {
             const numbers to = destinations_of(from, phase, num_all_workers());
             for (std::size_t i = 0; i < to.size(); ++i) {
                 const worker_id id = worker_of(to[i]);
-                if (id.rank != comm.rank()) continue;
+                if (id.rank != where.rank()) continue;
                 expected[static_cast<std::size_t>(id.worker)].push_back(item(from, i));
             }
         }
@@ -127,7 +131,7 @@ TEST_P(StreamWays, ComeToRestWhenNoHandlerPushesMore) {
     };
     numbers num_handled(static_cast<std::size_t>(options().workers));
     stream<walker> walkers(
-        comm,
+        where,
         [&](auto& port, const auto& batch) {
             num_handled[static_cast<std::size_t>(port.id().worker)] +=
                 static_cast<std::int64_t>(batch.size());
@@ -177,7 +181,7 @@ TEST_P(StreamWays, CombineItemsOfOneKey) {
         }
     };
     stream<entry, combine_by_key<decltype(key_of), decltype(combine)>> entries(
-        comm, handle, options(), {key_of, combine});
+        where, handle, options(), {key_of, combine});
 
     test::on_workers(options().workers, [&](int w) {
         auto& port = entries.port(w);
@@ -200,7 +204,7 @@ TEST_P(StreamWays, CombineItemsOfOneKey) {
             }
         }
         const auto endpoint = static_cast<std::size_t>(key);
-        const bool is_own = owner(key).rank == comm.rank();
+        const bool is_own = owner(key).rank == where.rank();
         EXPECT_EQ(sums[endpoint], is_own ? sum : 0);
         if (is_own) {
             EXPECT_EQ(least[endpoint], smallest);
@@ -215,7 +219,7 @@ TEST_P(StreamWays, KnowWhoPushed) {
     with_source.with_source = true;
     numbers num_items(static_cast<std::size_t>(options().workers));
     stream<std::int64_t> items(
-        comm,
+        where,
         [&](auto& port, const auto& batch) {
             for (std::size_t i = 0; i < batch.size(); ++i) {
                 ASSERT_EQ(number_of(batch.source(i)), batch[i]);
@@ -248,7 +252,7 @@ TEST_P(StreamWays, TakeCombinedItemsToBeOfWhomTheOthersHaveJoined) {
     with_source.with_source = true;
     numbers counts(static_cast<std::size_t>(options().workers));
     stream<entry, combine_by_key<decltype(key_of), decltype(combine)>> entries(
-        comm,
+        where,
         [&](auto& port, const stream_batch<entry>& batch) {
             for (std::size_t i = 0; i < batch.size(); ++i) {
                 ASSERT_EQ(number_of(batch.source(i)), batch[i].pusher);
@@ -281,7 +285,7 @@ TEST_P(StreamWays, CarryItemsOfAnySize) {
     };
     std::vector<std::vector<std::string>> handled(static_cast<std::size_t>(options().workers));
     stream<std::string> texts(
-        comm,
+        where,
         [&](auto& port, const auto& batch) {
             for (std::size_t i = 0; i < batch.size(); ++i) {
                 const std::string from = std::to_string(number_of(batch.source(i)));
@@ -303,7 +307,7 @@ TEST_P(StreamWays, CarryItemsOfAnySize) {
 
     for (int w = 0; w < options().workers; ++w) {
         std::vector<std::string> expected;
-        const std::int64_t own = number_of({comm.rank(), w});
+        const std::int64_t own = number_of({where.rank(), w});
         for (std::int64_t from = 0; from < num_all_workers(); ++from) {
             for (std::int64_t i = own; i < 30 * num_all_workers(); i += num_all_workers()) {
                 expected.push_back(text(from, i));
@@ -320,7 +324,7 @@ TEST_P(StreamWays, CarryItemsOfAnySize) {
 TEST_P(StreamWays, NeverSendByMpiInsideAProcess) {
     numbers num_items(static_cast<std::size_t>(options().workers));
     stream<int> items(
-        comm,
+        where,
         [&](auto& port, const auto& batch) {
             num_items[static_cast<std::size_t>(port.id().worker)] +=
                 static_cast<std::int64_t>(batch.size());
@@ -330,7 +334,7 @@ TEST_P(StreamWays, NeverSendByMpiInsideAProcess) {
     test::on_workers(options().workers, [&](int w) {
         for (int i = 0; i < 100; ++i) {
             for (int to = 0; to < options().workers; ++to) {
-                items.port(w).push({comm.rank(), to}, i);
+                items.port(w).push({where.rank(), to}, i);
             }
         }
         drain(items.port(w));
@@ -344,7 +348,7 @@ TEST_P(StreamWays, NeverSendByMpiInsideAProcess) {
 
 TEST_P(StreamWays, EndOnAllWorkersWithTheErrorOfAHandler) {
     stream<int> items(
-        comm,
+        where,
         [&](auto& port, const auto&) {
             if (port.id() == worker_id{last_rank(), 0}) throw std::range_error("too bad");
         },
@@ -374,7 +378,7 @@ TEST_P(StreamWays, EndOnAllWorkersWithTheErrorOfAHandler) {
 
 TEST_P(StreamWays, RefuseWorkersThereAreNot) {
     stream<int> items(
-        comm, [](auto&, const auto&) {}, options());
+        where, [](auto&, const auto&) {}, options());
     auto& port = items.port();
 
     for (const worker_id to :
@@ -391,7 +395,7 @@ TEST_P(StreamWays, RefuseWorkersThereAreNot) {
 
 TEST_P(StreamWays, FillNoMoreThanTheirBuffers) {
     stream<int> items(
-        comm, [](auto&, const auto&) {}, options());
+        where, [](auto&, const auto&) {}, options());
     const auto num_buffers = static_cast<count_t>(items.layout().buffers().size());
     const count_t partners =
         items.scheme() == stream_scheme::ww ? num_buffers / options().workers : num_buffers;
@@ -415,7 +419,7 @@ TEST_P(StreamWays, FillNoMoreThanTheirBuffers) {
 
 TEST_P(StreamWays, TellTheirStatisticsAfterTheyAreClosed) {
     stream<int> items(
-        comm, [](auto&, const auto&) {}, options());
+        where, [](auto&, const auto&) {}, options());
     test::on_workers(options().workers, [&](int w) {
         for (int i = 0; i < 20; ++i) items.port(w).push(next_rank(), i);
         drain(items.port(w));
@@ -437,11 +441,11 @@ std::vector<test::stream_case> ordered_cases() {
     std::vector<test::stream_case> cases;
     for (const auto& one : test::stream_cases()) {
         const auto scheme = one.options.scheme;
-        if (one.options.route != "direct" || fills_together(scheme) ||
+        if (one.options.route != "auto" || fills_together(scheme) ||
             scheme == stream_scheme::automatic) {
             continue;
         }
-        for (const char* route : {"direct", "grid:1"}) {  // all of one stage
+        for (const char* route : {"auto", "grid:1"}) {  // all of one stage
             cases.push_back(one);
             if (route != one.options.route) cases.back().name += "_grid1";
             cases.back().options.route = route;
@@ -458,7 +462,7 @@ TEST_P(OrderedStream, HandlesItemsOfOnePortInTheOrderOfItsPushes) {
     const auto num_all = static_cast<std::size_t>(num_all_workers());
     std::vector<numbers> next(static_cast<std::size_t>(options().workers), numbers(num_all));
     stream<std::int64_t> items(
-        comm,
+        where,
         [&](auto& port, const auto& batch) {
             for (std::size_t i = 0; i < batch.size(); ++i) {
                 const auto source = static_cast<std::size_t>(number_of(batch.source(i)));
@@ -483,14 +487,14 @@ TEST_P(OrderedStream, HandlesItemsOfOnePortInTheOrderOfItsPushes) {
 // Nothing but MPI between processes, and no flush before the end.
 class MessageBounds : public streams, public testing::TestWithParam<stream_scheme> {
   protected:
-    void TearDown() override { comm.close(); }
+    void TearDown() override { where.close(); }
 
     static constexpr int workers = 2;
     static constexpr count_t g = 8;
     static constexpr int num_items = 304;  // a multiple of g
 
     stream_statistics push(const std::function<worker_id(int)>& destination) {
-        stream<int> items(comm, [](auto&, const auto&) {},
+        stream<int> items(where, [](auto&, const auto&) {},
                           {.workers = workers,
                            .scheme = GetParam(),
                            .buffer_items = g,
@@ -551,7 +555,7 @@ TEST_P(MessageBounds, HoldForManyDestinations) {
     for (std::size_t b = 0; b < fills.size(); ++b) {
         const count_t messages = workers * ((fills[b] + g - 1) / g);
         expected += messages;
-        if (static_cast<rank_t>(b / workers) != comm.rank()) to_others += messages;
+        if (static_cast<rank_t>(b / workers) != where.rank()) to_others += messages;
     }
     EXPECT_EQ(counts.messages, expected);
     EXPECT_EQ(counts.mpi_messages, to_others);
@@ -560,14 +564,14 @@ TEST_P(MessageBounds, HoldForManyDestinations) {
 TEST_F(Stream, EndsWithEachHandlersErrorAtItsOwnPortAndTheHighestRankAtOthers) {
     if (num_ranks() == 1) GTEST_SKIP() << "needs two ranks whose handlers throw";
     bool has_thrown = false;
-    stream<int> items(comm, [&](auto& port, const auto&) {
+    stream<int> items(where, [&](auto& port, const auto&) {
         has_thrown = true;
         throw std::range_error("of rank " + std::to_string(port.id().rank));
     });
     auto& port = items.port();
-    const bool is_to_throw = comm.rank() == 0 || comm.rank() == last_rank();
+    const bool is_to_throw = where.rank() == 0 || where.rank() == last_rank();
     if (is_to_throw) {
-        port.push(comm.rank(), 1);
+        port.push(where.rank(), 1);
         port.flush();
         while (!has_thrown) port.progress();
     }
@@ -579,14 +583,14 @@ TEST_F(Stream, EndsWithEachHandlersErrorAtItsOwnPortAndTheHighestRankAtOthers) {
         ADD_FAILURE() << "came to rest";
     } catch (const std::range_error& own) {
         EXPECT_TRUE(is_to_throw);
-        EXPECT_EQ(own.what(), "of rank " + std::to_string(comm.rank()));
+        EXPECT_EQ(own.what(), "of rank " + std::to_string(where.rank()));
     } catch (const error& fault) {
         EXPECT_FALSE(is_to_throw);
         EXPECT_EQ(fault.code(), errc::handler_failed);
         EXPECT_EQ(fault.rank(), last_rank());
     }
     try {
-        port.push(comm.rank(), 1);
+        port.push(where.rank(), 1);
         ADD_FAILURE() << "has pushed";
     } catch (const error& fault) {
         EXPECT_EQ(fault.code(), errc::handler_failed);
@@ -598,7 +602,7 @@ TEST_F(Stream, EndsWithEachHandlersErrorAtItsOwnPortAndTheHighestRankAtOthers) {
 // 16 bytes, and whole groups of 8.
 TEST_F(Stream, TakesSixteenBytesOfABufferForAnItemWithACodecBesideItsOwn) {
     std::vector<std::size_t> sizes;
-    stream<std::string> texts(comm,
+    stream<std::string> texts(where,
                               [&](auto&, const auto& batch) {
                                   for (const std::string& text : batch)
                                       sizes.push_back(text.size());
@@ -625,10 +629,10 @@ TEST_F(Stream, TakesSixteenBytesOfABufferForAnItemWithACodecBesideItsOwn) {
 TEST_F(Stream, CarriesEmptyItemsFirst) {
     std::vector<std::string> texts;
     count_t num_empty_vectors = 0;
-    stream<std::string> strings(comm, [&](auto&, const auto& batch) {
+    stream<std::string> strings(where, [&](auto&, const auto& batch) {
         texts.insert(texts.end(), batch.begin(), batch.end());
     });
-    stream<std::vector<double>> vectors(comm, [&](auto&, const auto& batch) {
+    stream<std::vector<double>> vectors(where, [&](auto&, const auto& batch) {
         for (const auto& each : batch) num_empty_vectors += each.empty() ? 1 : 0;
     });
     for (const std::string& text : {std::string(), std::string("ab"), std::string()})
@@ -645,18 +649,18 @@ TEST_F(Stream, CarriesEmptyItemsFirst) {
 
 TEST_F(Stream, CarriesVectors) {
     std::vector<std::vector<int>> handled;
-    stream<std::vector<int>> lists(comm, [&](auto&, const auto& batch) {
+    stream<std::vector<int>> lists(where, [&](auto&, const auto& batch) {
         handled.insert(handled.end(), batch.begin(), batch.end());
     });
 
     for (int length = 0; length < 4; ++length) {
         std::vector<int> list(static_cast<std::size_t>(length));
-        std::iota(list.begin(), list.end(), comm.rank());
+        std::iota(list.begin(), list.end(), where.rank());
         lists.port().push(next_rank(), list);
     }
     drain(lists.port());
 
-    const int from = (comm.rank() + num_ranks() - 1) % num_ranks();
+    const int from = (where.rank() + num_ranks() - 1) % num_ranks();
     const std::vector<std::vector<int>> expected{
         {}, {from}, {from, from + 1}, {from, from + 1, from + 2}};
     EXPECT_EQ(handled, expected);
@@ -665,16 +669,16 @@ TEST_F(Stream, CarriesVectors) {
 
 TEST_F(Stream, LetsUrgentItemsOvertake) {
     numbers handled;
-    stream<std::int64_t> items(comm,
+    stream<std::int64_t> items(where,
                                [&](auto&, const auto& batch) {
                                    handled.insert(handled.end(), batch.begin(), batch.end());
                                },
                                {.priorities = 2});
 
-    for (std::int64_t i = 0; i < 3; ++i) items.port().push(comm.rank(), i);
-    items.port().push_urgent({comm.rank(), 0}, 100);
-    items.port().push(comm.rank(), 3);
-    items.port().push_urgent({comm.rank(), 0}, 101);
+    for (std::int64_t i = 0; i < 3; ++i) items.port().push(where.rank(), i);
+    items.port().push_urgent({where.rank(), 0}, 100);
+    items.port().push(where.rank(), 3);
+    items.port().push_urgent({where.rank(), 0}, 101);
     drain(items.port());
 
     EXPECT_EQ(handled, (numbers{100, 101, 0, 1, 2, 3}));
@@ -683,7 +687,7 @@ TEST_F(Stream, LetsUrgentItemsOvertake) {
 }
 
 TEST_F(Stream, HasNoUrgentItemsInOnePriority) {
-    stream<int> items(comm, [](auto&, const auto&) {});
+    stream<int> items(where, [](auto&, const auto&) {});
 
     EXPECT_EQ(code_of([&] { items.port().push_urgent({0, 0}, 1); }), errc::invalid_argument);
     items.close();
@@ -693,18 +697,18 @@ TEST_F(Stream, HasNoUrgentItemsInOnePriority) {
 TEST_F(Stream, SaysWhenAPushWouldWait) {
     count_t num_handled = 0;
     stream<int> items(
-        comm, [&](auto&, const auto& batch) { num_handled += static_cast<count_t>(batch.size()); },
+        where, [&](auto&, const auto& batch) { num_handled += static_cast<count_t>(batch.size()); },
         {.buffer_items = 8, .max_buffers = 3, .pressure = back_pressure::fail});
     auto& port = items.port();
 
     count_t num_pushed = 0;
-    while (port.try_push({comm.rank(), 0}, 1)) ++num_pushed;
+    while (port.try_push({where.rank(), 0}, 1)) ++num_pushed;
     EXPECT_EQ(num_pushed, 24);
-    EXPECT_EQ(code_of([&] { port.push(comm.rank(), 1); }), errc::invalid_state);
+    EXPECT_EQ(code_of([&] { port.push(where.rank(), 1); }), errc::invalid_state);
     EXPECT_EQ(num_handled, 0);
 
     EXPECT_EQ(port.progress(), 24);
-    EXPECT_TRUE(port.try_push({comm.rank(), 0}, 1));
+    EXPECT_TRUE(port.try_push({where.rank(), 0}, 1));
     drain(port);
     EXPECT_EQ(num_handled, 25);
     EXPECT_EQ(port.statistics().items, 25);
@@ -714,7 +718,7 @@ TEST_F(Stream, SaysWhenAPushWouldWait) {
 
 class Pressure : public streams, public testing::TestWithParam<back_pressure> {
   protected:
-    void TearDown() override { comm.close(); }
+    void TearDown() override { where.close(); }
 };
 INSTANTIATE_TEST_SUITE_P(Kinds, Pressure,
                          testing::Values(back_pressure::progress, back_pressure::block),
@@ -726,7 +730,7 @@ TEST_P(Pressure, OnlyHandlesInAPushIfThatIsWanted) {
     bool is_pushing = false;
     count_t in_pushes = 0;
     count_t num_handled = 0;
-    stream<std::int64_t> items(comm,
+    stream<std::int64_t> items(where,
                                [&](auto&, const auto& batch) {
                                    num_handled += static_cast<count_t>(batch.size());
                                    if (is_pushing) ++in_pushes;
@@ -756,29 +760,29 @@ TEST_P(Pressure, OnlyHandlesInAPushIfThatIsWanted) {
 TEST_F(Stream, KeepsToItsStates) {
     errc in_handler = errc::success;
     errc drain_in_handler = errc::success;
-    stream<int> items(comm, [&](auto& port, const auto&) {
+    stream<int> items(where, [&](auto& port, const auto&) {
         in_handler = code_of([&] { port.progress(); });
         drain_in_handler = code_of([&] { port.drain(); });
     });
     auto& port = items.port();
-    port.push(comm.rank(), 1);
+    port.push(where.rank(), 1);
     EXPECT_EQ(code_of([&] { items.close(); }), errc::invalid_state);
     EXPECT_TRUE(items.is_open());
 
     auto rest = port.drain();
-    EXPECT_EQ(code_of([&] { port.push(comm.rank(), 1); }), errc::invalid_state);
+    EXPECT_EQ(code_of([&] { port.push(where.rank(), 1); }), errc::invalid_state);
     EXPECT_EQ(code_of([&] { port.drain(); }), errc::invalid_state);
     rest.wait();
     EXPECT_TRUE(rest.test());
     EXPECT_EQ(in_handler, errc::invalid_state);
     EXPECT_EQ(drain_in_handler, errc::invalid_state);
 
-    port.push(comm.rank(), 1);
+    port.push(where.rank(), 1);
     drain(port);
     EXPECT_EQ(port.statistics().handled, 2);
     items.close();
     EXPECT_FALSE(items.is_open());
-    EXPECT_EQ(code_of([&] { port.push(comm.rank(), 1); }), errc::invalid_state);
+    EXPECT_EQ(code_of([&] { port.push(where.rank(), 1); }), errc::invalid_state);
     EXPECT_EQ(code_of([&] { port.drain(); }), errc::invalid_state);
     EXPECT_EQ(port.statistics().handled, 2);
 }
@@ -788,20 +792,20 @@ TEST_F(Stream, SendsByAgeOnRequestOrWhenIdleOnly) {
     const auto handle = [&](auto&, const auto& batch) {
         num_handled += static_cast<count_t>(batch.size());
     };
-    stream<int> kept(comm, handle, {.flush_on_idle = false});
-    kept.port().push(comm.rank(), 1);
+    stream<int> kept(where, handle, {.flush_on_idle = false});
+    kept.port().push(where.rank(), 1);
     for (int i = 0; i < 100; ++i) EXPECT_EQ(kept.port().progress(), 0);
-    kept.port().flush({comm.rank(), 0});
+    kept.port().flush({where.rank(), 0});
     EXPECT_EQ(kept.port().progress(), 1);
     EXPECT_EQ(kept.statistics().messages_of(flush_cause::request), 1);
 
-    stream<int> old(comm, handle, {.flush_on_idle = false, .max_age_seconds = 1e-6});
-    old.port().push(comm.rank(), 1);
+    stream<int> old(where, handle, {.flush_on_idle = false, .max_age_seconds = 1e-6});
+    old.port().push(where.rank(), 1);
     while (num_handled < 2) old.port().progress();
     EXPECT_EQ(old.statistics().messages_of(flush_cause::age), 1);
 
-    stream<int> idle(comm, handle);
-    idle.port().push(comm.rank(), 1);
+    stream<int> idle(where, handle);
+    idle.port().push(where.rank(), 1);
     while (num_handled < 3) idle.port().progress();
     EXPECT_EQ(idle.statistics().messages_of(flush_cause::idle), 1);
 
@@ -816,7 +820,7 @@ TEST_F(Stream, RunsBesideOthersOnOneCommunicator) {
     numbers sums(3);
     for (std::size_t s = 0; s < sums.size(); ++s) {
         several.push_back(std::make_unique<stream<std::int64_t>>(
-            comm,
+            where,
             [&sums, s](auto&, const auto& batch) {
                 sums[s] = std::accumulate(batch.begin(), batch.end(), sums[s]);
             },
@@ -832,7 +836,7 @@ TEST_F(Stream, RunsBesideOthersOnOneCommunicator) {
     for (std::size_t s = 0; s < sums.size(); ++s) several[s]->port().progress();
     std::vector<stream_drain> rests;
     for (std::size_t s = 0; s < sums.size(); ++s) {
-        rests.push_back(several[comm.rank() % 2 == 0 ? s : 2 - s]->port().drain());
+        rests.push_back(several[where.rank() % 2 == 0 ? s : 2 - s]->port().drain());
     }
     for (bool is_at_rest = false; !is_at_rest; std::this_thread::yield()) {
         is_at_rest = true;
@@ -845,8 +849,8 @@ TEST_F(Stream, RunsBesideOthersOnOneCommunicator) {
 
 TEST_F(Stream, HandlesNothingWhileAnotherOneIsWaitedFor) {
     int num_handled = 0;
-    stream<int> others(comm, [](auto&, const auto&) {});
-    stream<int> items(comm, [&](auto&, const auto&) { ++num_handled; });
+    stream<int> others(where, [](auto&, const auto&) {});
+    stream<int> items(where, [&](auto&, const auto&) { ++num_handled; });
     items.port().push(next_rank(), 1);
     items.port().flush();
     others.port().push(next_rank(), 1);
@@ -859,13 +863,14 @@ TEST_F(Stream, HandlesNothingWhileAnotherOneIsWaitedFor) {
     items.close();
 }
 
-// Every rank begins with another one. Each item is pushed on, so that all handlers are needed to the end.
+// Every rank begins with another one. Each item is pushed on, so that all handlers are needed to
+// the end.
 TEST_F(Stream, ComesToRestWhereDrainsOfSeveralAreTestedInTurn) {
     std::vector<std::unique_ptr<stream<int>>> both;
     numbers num_handled(2);
     for (std::size_t s = 0; s < 2; ++s) {
         both.push_back(std::make_unique<stream<int>>(
-            comm,
+            where,
             [this, &num_handled, s](auto& port, const auto& batch) {
                 for (const int steps : batch) {
                     ++num_handled[s];
@@ -874,7 +879,7 @@ TEST_F(Stream, ComesToRestWhereDrainsOfSeveralAreTestedInTurn) {
             },
             stream_options{.buffer_items = 1, .max_buffers = 100, .shared_memory = s == 0}));
     }
-    const auto first = static_cast<std::size_t>(comm.rank() % 2);
+    const auto first = static_cast<std::size_t>(where.rank() % 2);
     for (int k = 0; k < 50; ++k) both[first]->port().push(next_rank(), 9);
     auto rest = both[first]->port().drain();
     for (int k = 0; k < 50; ++k) both[1 - first]->port().push(next_rank(), 9);
@@ -890,16 +895,16 @@ TEST_F(Stream, ComesToRestWhereDrainsOfSeveralAreTestedInTurn) {
 
 TEST_F(Stream, RunsOnPartsOfAllRanks) {
     MPI_Comm half = MPI_COMM_NULL;
-    MPI_Comm_split(MPI_COMM_WORLD, comm.rank() % 2, -comm.rank(), &half);
-    communicator part(half);
+    MPI_Comm_split(MPI_COMM_WORLD, where.rank() % 2, -where.rank(), &half);
+    context part = test::one_region(communicator(half));
     MPI_Comm_free(&half);
     count_t num_handled = 0;
     stream<rank_t> items(part, [&](auto&, const auto& batch) {
-        for (const rank_t from : batch) num_handled += from % 2 == comm.rank() % 2 ? 1 : 1000;
+        for (const rank_t from : batch) num_handled += from % 2 == where.rank() % 2 ? 1 : 1000;
     });
 
     for (int i = 0; i < 50; ++i) {
-        for (rank_t to = 0; to < part.num_ranks(); ++to) items.port().push(to, comm.rank());
+        for (rank_t to = 0; to < part.num_ranks(); ++to) items.port().push(to, where.rank());
     }
     drain(items.port());
 
@@ -909,7 +914,8 @@ TEST_F(Stream, RunsOnPartsOfAllRanks) {
 }
 
 TEST_F(Stream, IsUnseenByTheUsersReceives) {
-    stream<int> items(comm, [](auto&, const auto&) {}, {.buffer_items = 4, .shared_memory = false});
+    stream<int> items(where, [](auto&, const auto&) {},
+                      {.buffer_items = 4, .shared_memory = false});
     const auto sees_message = [] {
         int is_there = 0;
         MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &is_there, MPI_STATUS_IGNORE);
@@ -932,7 +938,7 @@ TEST_F(Stream, MayHaveAThreadThatDrivesMpi) {
     if (!test::has_threads()) GTEST_SKIP() << "MPI has no threads";
     numbers handled(2);
     stream<std::int64_t> items(
-        comm,
+        where,
         [&](auto& port, const auto& batch) {
             std::int64_t& sum = handled[static_cast<std::size_t>(port.id().worker)];
             sum = std::accumulate(batch.begin(), batch.end(), sum);
@@ -952,10 +958,10 @@ TEST_F(Stream, MayHaveAThreadThatDrivesMpi) {
 }
 
 TEST_F(Stream, TimesEverySoManiethItem) {
-    stream<int> items(comm, [](auto&, const auto&) {},
+    stream<int> items(where, [](auto&, const auto&) {},
                       {.buffer_items = 8, .latency_sample_interval = 8});
 
-    for (int i = 0; i < 80; ++i) items.port().push(comm.rank(), i);
+    for (int i = 0; i < 80; ++i) items.port().push(where.rank(), i);
     drain(items.port());
 
     const auto latency = items.statistics().latency;
@@ -970,7 +976,7 @@ class StreamOptions : public Stream {
     errc code_with(const stream_options& options) {
         return code_of([&] {
             stream<int>(
-                comm, [](auto&, const auto&) {}, options)
+                where, [](auto&, const auto&) {}, options)
                 .close();
         });
     }
@@ -994,7 +1000,7 @@ TEST_F(StreamOptions, AreChecked) {
 }
 
 TEST_F(StreamOptions, MustBeEqualOnAllRanksButForThePressure) {
-    const bool is_last = comm.rank() == last_rank();
+    const bool is_last = where.rank() == last_rank();
     const errc expected = num_ranks() == 1 ? errc::success : errc::invalid_argument;
 
     EXPECT_EQ(code_with({.buffer_items = is_last ? 7 : 8}), expected);

@@ -5,10 +5,12 @@
 #include <mpi.h>
 
 #include <future>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "crossdock/stream/stream_options.hpp"
+#include "crossdock/stream_options.hpp"
+#include "support/contexts.hpp"
 
 namespace crossdock::test {
 
@@ -28,6 +30,12 @@ inline bool has_threads() {
     int provided = MPI_THREAD_SINGLE;
     MPI_Query_thread(&provided);
     return provided >= MPI_THREAD_SERIALIZED;
+}
+
+/// @brief All ranks. The regions of `nodes` share memory, or all that can.
+inline context world(const std::optional<topology>& nodes = {}) {
+    const auto all = one_region(communicator(MPI_COMM_WORLD));
+    return nodes ? all.with_nodes(*nodes) : all;
 }
 
 inline rank_t world_size() {
@@ -50,15 +58,17 @@ inline std::string pairs_of(rank_t num_ranks) {
 struct stream_case {
     std::string name;
     stream_options options;
+    std::optional<topology> nodes;
 };
 
-/// @brief All schemes, with one and with two workers, with and without shared memory, and on routes of
-/// several hops. Buffers are small, so that many leave.
+/// @brief All schemes, with one and with two workers, with and without shared memory, and on routes
+/// of several hops. Buffers are small, so that many leave.
 inline std::vector<stream_case> stream_cases(rank_t num_ranks = world_size()) {
     std::vector<stream_case> cases;
-    const auto add = [&](const char* suffix, stream_options options) {
+    const auto add = [&](const char* suffix, stream_options options,
+                         const std::optional<topology>& nodes = {}) {
         options.buffer_items = 8;
-        cases.push_back({std::string(to_string(options.scheme)) + suffix, std::move(options)});
+        cases.push_back({std::string(to_string(options.scheme)) + suffix, options, nodes});
     };
     for (const auto scheme : {stream_scheme::automatic, stream_scheme::ww, stream_scheme::wps,
                               stream_scheme::wsp, stream_scheme::pp, stream_scheme::node}) {
@@ -73,9 +83,9 @@ inline std::vector<stream_case> stream_cases(rank_t num_ranks = world_size()) {
     const auto pairs = topology::from_string(pairs_of(num_ranks));
     const auto single = topology::from_string(std::to_string(num_ranks) + "x1");
     constexpr auto node = stream_scheme::node;
-    add("_pairs", {.workers = 2, .scheme = node, .nodes = pairs});
-    add("_pairs_grid", {.workers = 2, .scheme = node, .route = "grid:2", .nodes = pairs});
-    add("_single", {.workers = 2, .scheme = node, .nodes = single, .shared_memory = false});
+    add("_pairs", {.workers = 2, .scheme = node}, pairs);
+    add("_pairs_grid", {.workers = 2, .scheme = node, .route = "grid:2"}, pairs);
+    add("_single", {.workers = 2, .scheme = node, .shared_memory = false}, single);
     return cases;
 }
 

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <random>
 
-#include "crossdock/topology/discover_mpi.hpp"
+#include "crossdock/discover_topology.hpp"
 
 namespace {
 

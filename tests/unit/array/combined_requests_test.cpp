@@ -1,4 +1,4 @@
-#include "../../../src/array/combined_requests.hpp"
+#include "src/array/combined_requests.hpp"
 
 #include <gtest/gtest.h>
 
@@ -31,45 +31,45 @@ std::vector<Index> indices_of(const combined_requests<Index>& combined) {
     return {combined.indices().begin(), combined.indices().end()};
 }
 
-// The places of a list's requests, by stretches that must follow each other.
+// The positions of a list's requests, by stretches that must follow each other.
 template <class Index>
-std::vector<position_t> places_of(const combined_requests<Index>& combined, std::size_t l,
-                                  const std::vector<Index>& list) {
+std::vector<position_t> positions_of(const combined_requests<Index>& combined, std::size_t l,
+                                     const std::vector<Index>& list) {
     std::vector<position_t> result;
     combined.for_each_stretch(l, std::span<const Index>(list),
-                              [&](std::size_t first, std::span<const position_t> places) {
+                              [&](std::size_t first, std::span<const position_t> positions) {
                                   EXPECT_EQ(first, result.size());
-                                  result.insert(result.end(), places.begin(), places.end());
+                                  result.insert(result.end(), positions.begin(), positions.end());
                               });
     return result;
 }
 
-// Every index once, and each request at the place of its index.
+// Every index once, and each request at the position of its index.
 template <class Index>
 void expect_combined(combining strategy, const index_lists<Index>& lists, count_t num_entries) {
     SCOPED_TRACE(to_string(strategy));
     combined_requests<Index> combined;
     combined.combine(strategy, as_requests(lists), num_entries);
 
-    std::map<Index, position_t> place_of;
+    std::map<Index, position_t> position_of;
     std::size_t num_requests = 0;
     for (std::size_t i = 0; i < combined.indices().size(); ++i)
-        place_of[combined.indices()[i]] = static_cast<position_t>(i);
+        position_of[combined.indices()[i]] = static_cast<position_t>(i);
     std::set<Index> issued;
     for (std::size_t l = 0; l < lists.size(); ++l) {
         num_requests += lists[l].size();
         issued.insert(lists[l].begin(), lists[l].end());
         std::vector<position_t> expected;
-        for (const Index index : lists[l]) expected.push_back(place_of[index]);
+        for (const Index index : lists[l]) expected.push_back(position_of[index]);
         if (strategy != combining::none) {
-            EXPECT_EQ(places_of(combined, l, lists[l]), expected);
+            EXPECT_EQ(positions_of(combined, l, lists[l]), expected);
             continue;
         }
-        for (const position_t place : places_of(combined, l, lists[l]))
-            EXPECT_EQ(combined.indices()[place],
-                      lists[l][place - (num_requests - lists[l].size())]);
+        for (const position_t position : positions_of(combined, l, lists[l]))
+            EXPECT_EQ(combined.indices()[position],
+                      lists[l][position - (num_requests - lists[l].size())]);
     }
-    EXPECT_EQ(place_of.size(), issued.size());
+    EXPECT_EQ(position_of.size(), issued.size());
     EXPECT_EQ(combined.size(),
               static_cast<count_t>(strategy == combining::none ? num_requests : issued.size()));
     if (combined.is_sorted()) {
@@ -79,8 +79,8 @@ void expect_combined(combining strategy, const index_lists<Index>& lists, count_
 
 template <class Index>
 void expect_combined_by_all(const index_lists<Index>& lists, count_t num_entries) {
-    for (const auto& way : registered_combining())
-        expect_combined(way.strategy, lists, num_entries);
+    for (const auto& one : registered_combining())
+        expect_combined(one.strategy, lists, num_entries);
 }
 
 template <class Index>
@@ -140,7 +140,8 @@ TEST(CombinedRequests, TellWideIndicesApartThatShareTheirLowerHalf) {
         {{7, 4294967303, 8589934599}, {4294967295, 4294967296, 4294967303}}, 3 * two_to_32);
 }
 
-// The next request is at once, a few places on, or far behind; the last is the very last place.
+// The next request is at once, a few positions on, or far behind; the last is the very last
+// position.
 TEST(CombinedRequests, AreFoundAgainAtAllDistances) {
     std::vector<std::uint32_t> all(1000);
     for (std::size_t i = 0; i < all.size(); ++i) all[i] = static_cast<std::uint32_t>(3 * i);
@@ -163,7 +164,7 @@ TEST(CombinedRequests, AreNumberedInTheOrderOfTheirIndicesBySorting) {
 
         EXPECT_TRUE(combined.is_sorted());
         EXPECT_EQ(indices_of(combined), (std::vector<std::uint32_t>{3, 5, 7, 9}));
-        EXPECT_EQ(places_of(combined, 1, lists[1]), (std::vector<position_t>{1, 2}));
+        EXPECT_EQ(positions_of(combined, 1, lists[1]), (std::vector<position_t>{1, 2}));
     }
 }
 
@@ -175,11 +176,11 @@ TEST(CombinedRequests, AreNumberedAsTheyComeByHashing) {
 
         EXPECT_FALSE(combined.is_sorted());
         EXPECT_EQ(indices_of(combined), (std::vector<std::uint32_t>{9, 3, 5}));
-        EXPECT_EQ(places_of(combined, 1, lists[1]), (std::vector<position_t>{2, 1}));
+        EXPECT_EQ(positions_of(combined, 1, lists[1]), (std::vector<position_t>{2, 1}));
     }
 }
 
-TEST(CombinedRequests, MoveToOtherPlacesTogether) {
+TEST(CombinedRequests, MoveToOtherPositionsTogether) {
     const index_lists<std::uint32_t> lists{{9, 3, 9}, {5, 3}};
     combined_requests<std::uint32_t> combined;
     combined.combine(combining::hash, as_requests(lists), 10);
@@ -187,21 +188,21 @@ TEST(CombinedRequests, MoveToOtherPlacesTogether) {
     combined.rearrange(raw_vector<position_t>{2, 0, 1});
 
     EXPECT_EQ(indices_of(combined), (std::vector<std::uint32_t>{3, 5, 9}));
-    EXPECT_EQ(places_of(combined, 0, lists[0]), (std::vector<position_t>{2, 0, 2}));
-    EXPECT_EQ(places_of(combined, 1, lists[1]), (std::vector<position_t>{1, 0}));
+    EXPECT_EQ(positions_of(combined, 0, lists[0]), (std::vector<position_t>{2, 0, 2}));
+    EXPECT_EQ(positions_of(combined, 1, lists[1]), (std::vector<position_t>{1, 0}));
 }
 
 TEST(CombinedRequests, MayBeCombinedAnew) {
-    for (const auto& way : registered_combining()) {
+    for (const auto& one : registered_combining()) {
         combined_requests<std::uint32_t> combined;
         for (const bool are_sorted : {false, true, false}) {
             const auto lists = random_lists<std::uint32_t>(3, 50, 20, are_sorted);
-            combined.combine(way.strategy, as_requests(lists), 20);
+            combined.combine(one.strategy, as_requests(lists), 20);
             for (std::size_t l = 0; l < lists.size(); ++l) {
-                const auto places = places_of(combined, l, lists[l]);
-                ASSERT_EQ(places.size(), lists[l].size());
-                for (std::size_t k = 0; k < places.size(); ++k)
-                    EXPECT_EQ(combined.indices()[places[k]], lists[l][k]);
+                const auto positions = positions_of(combined, l, lists[l]);
+                ASSERT_EQ(positions.size(), lists[l].size());
+                for (std::size_t k = 0; k < positions.size(); ++k)
+                    EXPECT_EQ(combined.indices()[positions[k]], lists[l][k]);
             }
         }
     }

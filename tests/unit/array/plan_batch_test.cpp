@@ -1,12 +1,12 @@
-#include "crossdock/array/plan_batch.hpp"
+#include "src/array/plan_batch.hpp"
 
 #include <gtest/gtest.h>
 
 #include <numeric>
 #include <random>
 
-#include "crossdock/pattern/pattern.hpp"
-#include "crossdock/plan/verify.hpp"
+#include "crossdock/pattern.hpp"
+#include "crossdock/verify.hpp"
 #include "support/routes.hpp"
 #include "support/thrown_by.hpp"
 
@@ -60,13 +60,13 @@ TEST(PlanBatch, EveryRouteAndStrategyBringsEveryRequestItsEntry) {
         const auto indices = random_requests(regions.num_ranks(), 23);
         const auto patterns = patterns_of(owners, indices);
         for (const auto& route_name : test::conformance_routes()) {
-            for (const auto& way : registered_combining()) {
+            for (const auto& one : registered_combining()) {
                 for (const bool locally : {true, false}) {
                     for (const bool on_the_way : {true, false}) {
-                        SCOPED_TRACE(route_name + " " + way.name + " on " + where);
+                        SCOPED_TRACE(route_name + " " + one.name + " on " + where);
                         const auto batch =
                             plan_batch(regions, owners, route_name,
-                                       {way.strategy, locally, on_the_way}, indices, true);
+                                       {one.strategy, locally, on_the_way}, indices, true);
                         EXPECT_NO_THROW(verify(plans_of(batch), patterns));
                     }
                 }
@@ -154,10 +154,10 @@ void expect_example(const std::vector<planned_batch>& batch, count_t num_combine
 }
 
 TEST(PlanBatch, CountsWhatIsSentAndCombined) {
-    for (const auto& way : registered_combining()) {
-        if (way.strategy == combining::none) continue;
-        SCOPED_TRACE(way.name);
-        expect_example(plan_example({way.strategy, true, true}), 1,
+    for (const auto& one : registered_combining()) {
+        if (one.strategy == combining::none) continue;
+        SCOPED_TRACE(one.name);
+        expect_example(plan_example({one.strategy, true, true}), 1,
                        {{{1, 1, 0, 0, 0}, {0, 0, 0, 0, 1}},
                         {{1, 1, 0, 0, 0}, {0, 0, 0, 0, 1}},
                         {{0, 0, 1, 1, 1}, {1, 1, 0, 0, 0}},
@@ -204,11 +204,11 @@ TEST(PlanBatch, TakesIndicesOfAnyWidth) {
         const auto owners = block_partition::blocks(num_entries, 5);
         const count_t last = num_entries - 1;
         const auto indices = same_for_all(5, {last, 0, last - 1, last, num_entries / 2});
-        for (const auto& way : registered_combining()) {
-            SCOPED_TRACE(way.name + " of " + std::to_string(num_entries));
+        for (const auto& one : registered_combining()) {
+            SCOPED_TRACE(one.name + " of " + std::to_string(num_entries));
             const auto batch = plan_batch(topology::one_region(5), owners, "direct",
-                                          {way.strategy, true, true}, indices, false);
-            const bool is_combined = way.strategy != combining::none;
+                                          {one.strategy, true, true}, indices, false);
+            const bool is_combined = one.strategy != combining::none;
             EXPECT_EQ(batch[4].statistics.arrived, is_combined ? 8 : 12);
             EXPECT_EQ(batch[0].statistics.arrived, 4);
             EXPECT_EQ(batch[1].statistics.arrived, 0);

@@ -1,4 +1,4 @@
-#include "../../../src/array/radix_rank.hpp"
+#include "src/array/radix_rank.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <random>
 #include <set>
 
-#include "../../../src/array/combined_requests.hpp"
+#include "src/array/combined_requests.hpp"
 
 namespace crossdock::radix_rank_test {
 namespace {
@@ -22,17 +22,17 @@ void expect_ranked(const index_lists<Index>& lists, count_t num_entries) {
         requests.push_back({list, {}, nullptr, false});
         all.insert(all.end(), list.begin(), list.end());
     }
-    std::vector<position_t> places(all.size());
+    std::vector<position_t> positions(all.size());
 
     const auto sorted = radix_rank<Index>(std::pmr::new_delete_resource())
-                            .rank(requests, num_entries, std::span<position_t>(places));
+                            .rank(requests, num_entries, std::span<position_t>(positions));
 
     const std::set<Index> once(all.begin(), all.end());
     ASSERT_TRUE(std::equal(sorted.begin(), sorted.end(), once.begin(), once.end()));
-    for (std::size_t k = 0; k < all.size(); ++k) ASSERT_EQ(sorted[places[k]], all[k]);
+    for (std::size_t k = 0; k < all.size(); ++k) ASSERT_EQ(sorted[positions[k]], all[k]);
 }
 
-// Around where a digit, and the whole sort, changes its way.
+// Around where the digits change their width, and the whole its method.
 constexpr std::initializer_list<std::size_t> lengths{0, 1, 2, 31, 32, 33, 63, 64, 65, 5000};
 
 // All over the array, and so that most share their upper digits with many others.

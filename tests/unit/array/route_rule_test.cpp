@@ -1,4 +1,4 @@
-#include "crossdock/array/route_rule.hpp"
+#include "crossdock/detail/array/route_rule.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 namespace crossdock::route_rule_test {
 namespace {
 
-// Of 8 ranks direct sends 7 messages, 1400 ns of overheads; a quarter of n requests travels in each of 3
-// messages of grid:2, then half of them in one.
+// Of 8 ranks direct sends 7 messages, 1400 ns of overheads; a quarter of n requests travels in each
+// of 3 messages of grid:2, then half of them in one.
 const machine& slow_overheads() {
     static const machine m = test::uniform_machine(100, 50, 1);
     return m;

@@ -1,4 +1,4 @@
-#include "crossdock/array/write_rule.hpp"
+#include "crossdock/detail/array/write_rule.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,19 +12,20 @@
 namespace crossdock::write_rule_test {
 namespace {
 
-// As the requests of one rank after the other; into three places.
+// As the requests of one rank after the other; into three positions.
 template <class T>
 std::vector<T> combine_and_apply(const value_operation& operation, const std::vector<T>& values,
-                                 const std::vector<position_t>& places, std::size_t num_places) {
-    std::vector<T> combined(num_places);
-    std::vector<std::uint8_t> is_set(num_places);
+                                 const std::vector<position_t>& positions,
+                                 std::size_t num_positions) {
+    std::vector<T> combined(num_positions);
+    std::vector<std::uint8_t> is_set(num_positions);
     std::size_t failed_at = 0;
     const bool is_filled =
-        operation.fill_with_identity(reinterpret_cast<std::byte*>(combined.data()), num_places);
+        operation.fill_with_identity(reinterpret_cast<std::byte*>(combined.data()), num_positions);
     operation.combine(reinterpret_cast<std::byte*>(combined.data()), is_set.data(),
-                      reinterpret_cast<const std::byte*>(values.data()), places, failed_at);
-    for (std::size_t p = 0; p < num_places && !is_filled; ++p)
-        EXPECT_EQ(is_set[p], std::count(places.begin(), places.end(), p) > 0 ? 1 : 0);
+                      reinterpret_cast<const std::byte*>(values.data()), positions, failed_at);
+    for (std::size_t p = 0; p < num_positions && !is_filled; ++p)
+        EXPECT_EQ(is_set[p], std::count(positions.begin(), positions.end(), p) > 0 ? 1 : 0);
     return combined;
 }
 
@@ -153,10 +154,11 @@ TEST(WriteRule, TakesTheLeastAndTheGreatest) {
     const auto least = make_write_rule<int>(overwrite::minimum, nullptr);
     const auto greatest = make_write_rule<int>(overwrite::maximum, nullptr);
     const std::vector<int> values{4, -3, 9, 0, 0};
-    const std::vector<position_t> places{0, 0, 0, 1, 2};
+    const std::vector<position_t> positions{0, 0, 0, 1, 2};
 
-    EXPECT_EQ(combine_and_apply(*least.operation, values, places, 3), (std::vector<int>{-3, 0, 0}));
-    EXPECT_EQ(combine_and_apply(*greatest.operation, values, places, 3),
+    EXPECT_EQ(combine_and_apply(*least.operation, values, positions, 3),
+              (std::vector<int>{-3, 0, 0}));
+    EXPECT_EQ(combine_and_apply(*greatest.operation, values, positions, 3),
               (std::vector<int>{9, 0, 0}));
     EXPECT_TRUE(least.operation->combines_at_owner());
     EXPECT_FALSE(least.operation->may_throw());

@@ -1,4 +1,4 @@
-#include "crossdock/base/block_partition.hpp"
+#include "crossdock/block_partition.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "crossdock/base/error.hpp"
+#include "crossdock/error.hpp"
 
 #include <gtest/gtest.h>
 

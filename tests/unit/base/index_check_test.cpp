@@ -1,4 +1,4 @@
-#include "crossdock/base/index_check.hpp"
+#include "src/base/index_check.hpp"
 
 #include <gtest/gtest.h>
 

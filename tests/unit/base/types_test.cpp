@@ -1,4 +1,4 @@
-#include "crossdock/base/types.hpp"
+#include "crossdock/types.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "../../../src/exchange/agreement.hpp"
+#include "src/exchange/agreement.hpp"
 
 #include <gtest/gtest.h>
 

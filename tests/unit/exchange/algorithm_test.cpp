@@ -1,4 +1,4 @@
-#include "crossdock/exchange/algorithm.hpp"
+#include "crossdock/exchange_algorithm.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "crossdock/exchange/exchange_statistics.hpp"
+#include "crossdock/detail/exchange/exchange_statistics.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <random>
 #include <set>
 
-#include "crossdock/route/route.hpp"
+#include "crossdock/route.hpp"
 #include "support/thrown_by.hpp"
 #include "support/topologies.hpp"
 

@@ -1,4 +1,4 @@
-#include "../../../src/exchange/forwarder.hpp"
+#include "src/exchange/forwarder.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "crossdock/executor/copy_list.hpp"
+#include "crossdock/detail/executor/copy_list.hpp"
 
 #include <gtest/gtest.h>
 

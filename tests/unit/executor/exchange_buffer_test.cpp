@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
-#include "crossdock/executor/schedule_runner.hpp"
-#include "crossdock/plan/compile.hpp"
-#include "crossdock/plan/statistics.hpp"
+#include "crossdock/compile.hpp"
+#include "crossdock/plan_statistics.hpp"
+#include "src/executor/schedule_runner.hpp"
 #include "support/patterns.hpp"
 #include "support/schedules.hpp"
 

@@ -1,6 +1,6 @@
-// Every order of events of a few ranks that hand items over in shared memory, by search through all
-// states. The schedules are real; what `schedule_runner` does with them is modelled word by word, so that
-// other ways to do it can be shown to be wrong.
+// A model checker for the protocol in shared memory: it searches all states that a few ranks can
+// reach, in every order of events. The schedules are real. What `schedule_runner` does with them is
+// modelled word by word, so that protocols with a fault can be shown to be wrong.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "crossdock/plan/compile.hpp"
+#include "crossdock/compile.hpp"
 #include "support/patterns.hpp"
 #include "support/schedules.hpp"
 
@@ -23,23 +23,23 @@ using number = std::uint8_t;
 // A slot that someone is writing to, or may write to at any moment.
 constexpr number torn = 255;
 
-// What would be wrong in other protocols.
+// Faults that a protocol could have.
 enum class flaw {
     none,
     one_half,             // all exchanges use the same slots
-    lags_by_three,        // who is three exchanges behind counts as through
+    lags_by_three,        // a rank that is three exchanges behind counts as finished
     one_counter,          // a counter counts the fillers of odd and even exchanges together
     acknowledges_early,   // readers say that they have read when they begin
     publishes_early,      // sections and shares count as written when that begins
-    ends_before_sends,    // a rank says that it is through while its parts are under way
-    contributes_early,    // who fills a share does not wait for the part's last use
-    forgets_the_sender,   // who fills a share of a stripe waits for the buffer's rank only
+    ends_before_sends,    // a rank says that it has finished while its parts are under way
+    contributes_early,    // a contributor does not wait for the last use of the part
+    forgets_the_sender,   // a contributor to a stripe waits for the buffer's rank only
     receives_unasked,     // receives begin while readers may still read
-    receives_in_others,   // stripes are received in other buffers before their ranks say so
-    tests_receives_only,  // who waits for memory makes progress by testing its receives
+    receives_in_others,   // stripes are received in other buffers before those are receivable
+    tests_receives_only,  // a rank that waits for memory only tests its receives
 };
 
-// What a rank is doing now, if it is in the midst of something.
+// What a rank has begun to do and not ended.
 enum doing : number { nothing, running, telling, ending };
 
 enum task_state : number { pending, done };
@@ -103,7 +103,25 @@ class model {
     };
 
     static std::size_t at(int i) { return static_cast<std::size_t>(i); }
-    std::size_t owner(std::size_t r, int buffer) const { return at(domains_[r].rank_at(buffer)); }
+    // The place of a number in an array.
+    template <class Index>
+    static std::size_t at(Index i) {
+        return static_cast<std::size_t>(i.value());
+    }
+    std::size_t owner(std::size_t r, buffer_number buffer) const {
+        return at(domains_[r].rank_at(buffer));
+    }
+
+    const schedule_part& receive(std::size_t r, std::size_t i) const {
+        return work_[r]->receives[receive_number(static_cast<int>(i))];
+    }
+    const schedule_part& send(std::size_t r, std::size_t i) const {
+        return work_[r]->sends[send_number(static_cast<int>(i))];
+    }
+    // The first of its receives.
+    std::size_t num_section_receives(std::size_t r) const {
+        return at(work_[r]->num_section_receives);
+    }
 
     // The k-th receive from a rank with a tag is its k-th send.
     void match_parts() {
@@ -112,9 +130,11 @@ class model {
         for (std::size_t r = 0; r < work_.size(); ++r) {
             std::vector<std::size_t> next(work_.size() * 64);
             for (const auto& part : work_[r]->receives) {
-                const auto& sends = work_[at(part.peer)]->sends;
                 auto& i = next[at(part.peer) * 64 + at(tag(part))];
-                while (at(sends[i].peer) != r || tag(sends[i]) != tag(part)) ++i;
+                const auto is_match = [&](const schedule_part& sent) {
+                    return at(sent.peer) == r && tag(sent) == tag(part);
+                };
+                while (!is_match(send(at(part.peer), i))) ++i;
                 sources_[r].push_back({at(part.peer), i++});
             }
         }
@@ -166,17 +186,17 @@ class model {
 
     bool readers_are_finished(std::size_t r) const {
         const auto& readers = work_[r]->readers;
-        return std::all_of(readers.begin(), readers.end(),
-                           [&](int reader) { return is_finished(r, now_[r].read[at(reader)]); });
+        return std::all_of(readers.begin(), readers.end(), [&](buffer_number reader) {
+            return is_finished(r, now_[r].read[at(reader)]);
+        });
     }
 
     bool may_receive(std::size_t r) const {
         if (wrong_ == flaw::receives_unasked) return true;
         if (!readers_are_finished(r)) return false;
-        const shared_memory_schedule& c = *work_[r];
-        for (std::size_t i = 0; i < c.num_section_receives; ++i) {
-            const auto& part = c.receives[i];
-            if (part.buffer == c.here || wrong_ == flaw::receives_in_others) continue;
+        for (std::size_t i = 0; i < num_section_receives(r); ++i) {
+            const auto& part = receive(r, i);
+            if (part.buffer == work_[r]->here || wrong_ == flaw::receives_in_others) continue;
             if (now_[owner(r, part.buffer)].receivable < now_[r].epoch) return false;
         }
         return true;
@@ -186,26 +206,27 @@ class model {
         for (const auto& [buffer, section] : task.awaited) {
             if (now_[owner(r, buffer)].sections[at(section)] < now_[r].epoch) return false;
         }
-        if (task.purpose == task_purpose::section) return readers_are_finished(r);
-        if (task.purpose != task_purpose::foreign_part || wrong_ == flaw::contributes_early)
-            return true;
-        const auto& to = now_[owner(r, task.to_buffer)];
+        const auto purpose = task.target.purpose();
+        if (purpose == task_purpose::section) return readers_are_finished(r);
+        if (purpose != task_purpose::foreign_part || wrong_ == flaw::contributes_early) return true;
+        const auto& to = now_[owner(r, task.target.buffer())];
         return is_finished(r, to.through) &&
-               (task.sender < 0 || wrong_ == flaw::forgets_the_sender ||
-                is_finished(r, to.read[at(task.sender)]));
+               (task.target.sender() == no_buffer || wrong_ == flaw::forgets_the_sender ||
+                is_finished(r, to.read[at(task.target.sender())]));
     }
 
-    std::size_t counter_index(std::size_t r, int counter) const {
+    std::size_t counter_index(std::size_t r, counter_number counter) const {
         const int half = wrong_ == flaw::one_counter ? 0 : now_[r].epoch % 2;
         return 2 * at(counter) + at(half);
     }
 
     bool is_filled(std::size_t r, std::size_t i) const {
-        const auto& part = work_[r]->sends[i];
-        if (part.counter < 0) {
+        const auto& part = send(r, i);
+        if (part.counter == no_counter) {
             const auto& tasks = work_[r]->tasks;
             for (std::size_t t = 0; t < tasks.size(); ++t) {
-                if (tasks[t].purpose == task_purpose::own_part && at(tasks[t].number) == i &&
+                const task_target& target = tasks[t].target;
+                if (target.purpose() == task_purpose::own_part && at(target.part()) == i &&
                     now_[r].tasks[t] != done)
                     return false;
             }
@@ -219,17 +240,17 @@ class model {
 
     // ---- slots
 
-    number& slot(state& of, std::size_t r, int buffer, count_t index) const {
+    number& slot(state& of, std::size_t r, buffer_number buffer, slot_number number_there) const {
         const std::size_t rank = owner(r, buffer);
         const std::size_t half = wrong_ == flaw::one_half ? 0 : of[r].epoch % 2;
-        return of[rank].slots[half * static_cast<std::size_t>(work_[rank]->num_slots) +
-                              static_cast<std::size_t>(index)];
+        return of[rank]
+            .slots[half * static_cast<std::size_t>(work_[rank]->num_slots) + at(number_there)];
     }
 
     template <class Use>
     void for_each_place(state& of, std::size_t r, const schedule_part& part, Use&& use) const {
         if (part.is_in_place) return;
-        for (count_t k = 0; k < part.num_items; ++k) use(slot(of, r, part.buffer, part.index + k));
+        for (count_t k = 0; k < part.num_items; ++k) use(slot(of, r, part.buffer, part.slot + k));
     }
 
     void expect_items(state& of, std::size_t r, const schedule_part& part) {
@@ -244,16 +265,17 @@ class model {
         for (const auto& step : task.steps) {
             if (step.from_buffer == no_buffer) continue;
             for_each_index(step.list.from, [&](count_t from) {
-                expect_item(slot(of, r, step.from_buffer, step.from_offset + from), of[r].epoch);
+                expect_item(slot(of, r, step.from_buffer, slot_number(step.from_offset + from)),
+                            of[r].epoch);
             });
         }
     }
 
     void write_items(state& of, std::size_t r, const schedule_task& task, number item) {
-        if (task.to_buffer == no_buffer) return;
+        if (task.target.buffer() == no_buffer) return;
         for (const auto& step : task.steps) {
             for_each_index(step.list.to, [&](count_t to) {
-                slot(of, r, task.to_buffer, step.to_offset + to) = item;
+                slot(of, r, task.target.buffer(), slot_number(step.to_offset + to)) = item;
             });
         }
     }
@@ -290,14 +312,14 @@ class model {
         auto& s = next[r];
         ++s.epoch;
         s.is_active = 1;
-        s.has_posted = work_[r]->num_section_receives == 0 ? 1 : 0;
+        s.has_posted = num_section_receives(r) == 0 ? 1 : 0;
         s.is_receivable = work_[r]->has_foreign_receivers ? 0 : 1;
         std::fill(s.tasks.begin(), s.tasks.end(), number{pending});
         std::fill(s.sends.begin(), s.sends.end(), number{unsent});
         for (std::size_t i = 0; i < s.receives.size(); ++i)
-            s.receives[i] = i < work_[r]->num_section_receives ? awaited : posted;
+            s.receives[i] = i < num_section_receives(r) ? awaited : posted;
         if (wrong_ == flaw::acknowledges_early) {
-            for (const int buffer : work_[r]->owners)
+            for (const buffer_number buffer : work_[r]->owners)
                 next[owner(r, buffer)].read[at(work_[r]->here)] = s.epoch;
         }
         visit(std::move(next));
@@ -307,15 +329,15 @@ class model {
         if (now_[r].has_posted != 0 || !may_receive(r)) return;
         state next = now_;
         next[r].has_posted = 1;
-        for (std::size_t i = 0; i < work_[r]->num_section_receives; ++i) {
+        for (std::size_t i = 0; i < num_section_receives(r); ++i) {
             next[r].receives[i] = posted;
-            for_each_place(next, r, work_[r]->receives[i], [](number& item) { item = torn; });
+            for_each_place(next, r, receive(r, i), [](number& item) { item = torn; });
         }
         visit(std::move(next));
     }
 
-    // What MPI has copied is delivered at any time after both sides have begun; a long message only
-    // while both are in calls of MPI that make progress.
+    // A message that MPI has copied is delivered at any time after both sides have begun. A long
+    // one is delivered only while both are in calls of MPI that make progress.
     void deliver(std::size_t r) {
         for (std::size_t i = 0; i < now_[r].receives.size(); ++i) {
             const auto [source, sent] = sources_[r][i];
@@ -325,24 +347,21 @@ class model {
             const bool is_long = from.sends[sent] == under_way && from.epoch == now_[r].epoch;
             if (is_long && !(makes_progress(source) && makes_progress(r))) continue;
             state next = now_;
-            if (from.sends[sent] == under_way)
-                expect_items(next, source, work_[source]->sends[sent]);
+            if (from.sends[sent] == under_way) expect_items(next, source, send(source, sent));
             next[source].num_delivered[sent] = now_[r].epoch;
             next[r].receives[i] = arrived;
-            for_each_place(next, r, work_[r]->receives[i],
-                           [&](number& item) { item = now_[r].epoch; });
+            for_each_place(next, r, receive(r, i), [&](number& item) { item = now_[r].epoch; });
             visit(std::move(next));
         }
     }
 
-    // Whoever has begun an exchange looks again and again until it has ended. Without any receive the
-    // flawed one probed, which makes progress.
+    // A rank in an exchange makes progress until the exchange has ended. The flawed one does so
+    // only while it has a receive to test; without any receive it probes, which makes progress too.
     bool makes_progress(std::size_t r) const {
         const rank_state& s = now_[r];
-        if (wrong_ != flaw::tests_receives_only || work_[r]->num_section_receives == 0)
+        if (wrong_ != flaw::tests_receives_only || num_section_receives(r) == 0)
             return s.is_active != 0;
-        const auto end_of_sections =
-            s.receives.begin() + static_cast<std::ptrdiff_t>(work_[r]->num_section_receives);
+        const auto end_of_sections = s.receives.begin() + work_[r]->num_section_receives;
         const bool has_active_receive =
             std::find(s.receives.begin(), end_of_sections, posted) != end_of_sections;
         return has_active_receive || has_only_messages_left(r);
@@ -352,7 +371,7 @@ class model {
     bool has_only_messages_left(std::size_t r) const {
         const rank_state& s = now_[r];
         const auto is_noted = [&](std::size_t i) { return s.receives[i] == noted; };
-        for (std::size_t i = 0; i < work_[r]->num_section_receives; ++i) {
+        for (std::size_t i = 0; i < num_section_receives(r); ++i) {
             if (!is_noted(i)) return false;
         }
         return s.is_receivable != 0 &&
@@ -361,9 +380,9 @@ class model {
     }
 
     void note_arrivals(std::size_t r) {
-        for (std::size_t i = 0; i < work_[r]->num_section_receives; ++i) {
+        for (std::size_t i = 0; i < num_section_receives(r); ++i) {
             if (now_[r].receives[i] != arrived) continue;
-            const auto& part = work_[r]->receives[i];
+            const auto& part = receive(r, i);
             state next = now_;
             next[r].receives[i] = noted;
             next[owner(r, part.buffer)].sections[at(part.section)] = now_[r].epoch;
@@ -398,7 +417,7 @@ class model {
         state next = now_;
         read_items(next, r, task);
         write_items(next, r, task, next[r].epoch);
-        if (task.purpose == task_purpose::output) {  // there is nothing to tell
+        if (task.target.purpose() == task_purpose::output) {  // there is nothing to tell
             end_task(next[r]);
         } else {
             next[r].doing = telling;
@@ -420,27 +439,26 @@ class model {
     }
 
     void tell(state& next, std::size_t r, const schedule_task& task) const {
-        const shared_memory_schedule& c = *work_[r];
-        if (task.purpose == task_purpose::section) {
-            next[r].sections[at(task.number)] = next[r].epoch;
-        } else if (task.purpose == task_purpose::foreign_part) {
-            ++next[owner(r, task.to_buffer)].counters[counter_index(r, task.number)];
-        } else if (task.purpose == task_purpose::own_part) {
-            const auto& part = c.sends[at(task.number)];
-            if (part.counter >= 0)
+        const task_target& target = task.target;
+        if (target.purpose() == task_purpose::section) {
+            next[r].sections[at(target.section())] = next[r].epoch;
+        } else if (target.purpose() == task_purpose::foreign_part) {
+            ++next[owner(r, target.buffer())].counters[counter_index(r, target.counter())];
+        } else if (target.purpose() == task_purpose::own_part) {
+            const auto& part = work_[r]->sends[target.part()];
+            if (part.counter != no_counter)
                 ++next[owner(r, part.buffer)].counters[counter_index(r, part.counter)];
         }
     }
 
     void send_parts(std::size_t r) {
-        const auto& parts = work_[r]->sends;
-        for (std::size_t i = 0; i < parts.size(); ++i) {
+        for (std::size_t i = 0; i < work_[r]->sends.size(); ++i) {
             if (now_[r].sends[i] != unsent || !is_filled(r, i)) continue;
-            if (parts[i].is_after_previous && now_[r].sends[i - 1] == unsent) continue;
+            if (send(r, i).is_after_previous && now_[r].sends[i - 1] == unsent) continue;
             for (const auto how : {under_way, copied}) {
                 state next = now_;
                 next[r].sends[i] = how;
-                expect_items(next, r, parts[i]);
+                expect_items(next, r, send(r, i));
                 visit(std::move(next));
             }
         }
@@ -448,7 +466,6 @@ class model {
 
     void begin_end(std::size_t r) {
         const rank_state& s = now_[r];
-        const shared_memory_schedule& c = *work_[r];
         const auto is_left = [&](std::size_t i) {
             return s.sends[i] == copied ||
                    (s.sends[i] == under_way && wrong_ == flaw::ends_before_sends) ||
@@ -458,7 +475,7 @@ class model {
             if (task != done) return;
         }
         for (std::size_t i = 0; i < s.receives.size(); ++i) {
-            if (s.receives[i] != (i < c.num_section_receives ? noted : arrived)) return;
+            if (s.receives[i] != (i < num_section_receives(r) ? noted : arrived)) return;
         }
         for (std::size_t i = 0; i < s.sends.size(); ++i) {
             if (!is_left(i)) return;
@@ -532,14 +549,14 @@ void expect_right(const scenario& s, std::size_t num_states) {
     EXPECT_EQ(found.num_states, num_states);
 }
 
-// Two ranks that share memory, of which one reads the other's items, or both do; and three, each of
-// which reads of the one before it.
+// Two ranks that share memory: one reads the other's items, or both do. Three ranks: each reads
+// items of the one before it.
 const scenario one_way{"2", "direct", {{0, 1}}};
 const scenario both_ways{"2", "direct", {{0, 1}, {1, 0}}};
 const scenario circle{"3", "direct", {{0, 1}, {1, 2}, {2, 0}}};
 // Ranks 0 and 1 fill one part, which one of them sends to rank 2.
 const scenario shared_part{"2,1", "three_step", {{0, 2}, {1, 2}}};
-// And the other way round: they read parts of one section.
+// Ranks 1 and 2 read parts of one section.
 const scenario shared_section{"1,2", "three_step", {{0, 1}, {0, 2}}};
 const scenario sums{"2,1", "three_step", {{2, 0}, {2, 1}, {0, 1}}, &reverse_task_graph};
 // Ranks 1 and 3 carry half of a message from rank 0 to rank 2.
@@ -564,7 +581,7 @@ TEST(ScheduleProtocol, RanksCarryStripesForOthers) { expect_right(stripes, 15990
 
 TEST(ScheduleProtocol, RanksReadWhatArrivesAtTheirNeighbors) { expect_right(crossing, 328817); }
 
-// The search finds what is wrong, so it would find it in the protocol.
+// The search finds each fault where there is one, so it would find it in the protocol.
 TEST(ScheduleProtocol, OneHalfIsNotSafe) {
     EXPECT_FALSE(search(both_ways, flaw::one_half).is_safe);
 }
@@ -608,8 +625,8 @@ TEST(ScheduleProtocol, ReceivingInOthersBlocksUnaskedIsNotSafe) {
     EXPECT_FALSE(search(stripes, flaw::receives_in_others).is_safe);
 }
 
-// Rank 0 has what came to it and waits for what comes to rank 1, from 3; that waits for 2, which waits
-// for the long message of 0.
+// Rank 0 has received its message, and waits for the one to rank 1 from rank 3. That waits for rank
+// 2, which waits for the long message of rank 0.
 TEST(ScheduleProtocol, TestingReceivesOnlyWaitsForever) {
     const findings found = search(crossing, flaw::tests_receives_only);
 

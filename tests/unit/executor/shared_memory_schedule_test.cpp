@@ -1,17 +1,20 @@
-#include "crossdock/executor/shared_memory_schedule.hpp"
+#include "src/executor/shared_memory_schedule.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <limits>
 #include <random>
 #include <string>
 
-#include "crossdock/plan/compile.hpp"
+#include "crossdock/compile.hpp"
+#include "src/executor/schedule_wire.hpp"
 #include "support/arrivals.hpp"
 #include "support/patterns.hpp"
 #include "support/routes.hpp"
 #include "support/schedules.hpp"
+#include "support/thrown_by.hpp"
 #include "support/topologies.hpp"
 
 namespace crossdock::shared_memory_schedule_test {
@@ -53,8 +56,8 @@ void add(std::byte* to, const std::byte* from, const copy_list& list) {
 // The outputs of all ranks of a number of exchanges: outputs[exchange][rank].
 using all_outputs = std::vector<std::vector<std::vector<two_values>>>;
 
-// Runs exchanges in an order of events that is drawn: one rank may be far ahead of the others, as far
-// as they let it.
+// Runs exchanges in a random order of events. One rank may get as far ahead of the others as the
+// protocol permits.
 class drawn_run {
   public:
     drawn_run(const schedules& work, const topology& nodes, all_outputs inputs, all_outputs outputs,
@@ -124,7 +127,7 @@ std::vector<topology> divisions_into_nodes(rank_t num_ranks) {
     return result;
 }
 
-// Every one with parts of every length, and with and without stripes.
+// All divisions, with parts of every length, and with and without stripes.
 std::vector<division> all_divisions(rank_t num_ranks) {
     std::vector<division> result;
     for (const auto& nodes : divisions_into_nodes(num_ranks)) {
@@ -210,7 +213,8 @@ class Schedules : public testing::TestWithParam<rank_t> {
     std::uint64_t seed_ = 0;
 };
 
-// Each plan with three of the divisions, so that every route and pattern meets them all.
+// Each plan is run with three of the divisions, so that every route and pattern is run with them
+// all.
 TEST_P(Schedules, BringEveryItemAndEverySumHoweverRanksShareMemory) {
     const auto divisions = all_divisions(num_ranks);
     std::size_t next = 0;
@@ -236,8 +240,8 @@ TEST_P(Schedules, BringEveryItemAndEverySumHoweverRanksShareMemory) {
     }
 }
 
-// Runs of five items each: a message then consists of pieces of several ranks, and of some only a part is
-// delivered where it arrives.
+// Runs of five items each. A message then consists of runs of several ranks, and of some runs only
+// a part is delivered where they arrive.
 TEST_P(Schedules, BringRunsThatAreDividedOnTheWay) {
     std::mt19937 random(static_cast<unsigned>(num_ranks));
     const auto any_rank = [&] {
@@ -265,8 +269,8 @@ TEST_P(Schedules, BringRunsThatAreDividedOnTheWay) {
     }
 }
 
-// Rank 1 forwards five items of rank 2 and five of rank 3 in one message, of which rank 4 needs the second
-// and the third five.
+// Rank 1 forwards items of ranks 2 and 3 in one message. What rank 4 needs of it begins in the
+// middle of rank 2's items and ends in the middle of rank 3's.
 TEST_P(Schedules, BringWhatBeginsInTheMiddleOfAnothersItems) {
     if (num_ranks != 8) return;
     test::pattern_builder builder(num_ranks);
@@ -288,9 +292,9 @@ INSTANTIATE_TEST_SUITE_P(Ranks, Schedules, testing::Values(1, 2, 5, 8),
 // ------------------------------------------------------------------------ small ones, by hand
 
 std::string text_of(const copy_step& step) {
-    auto text =
-        fmt::format(" {} {}:", step.combines ? "combine" : "copy",
-                    step.from_buffer == no_buffer ? "input" : std::to_string(step.from_buffer));
+    auto text = fmt::format(
+        " {} {}:", step.combines ? "combine" : "copy",
+        step.from_buffer == no_buffer ? "input" : std::to_string(step.from_buffer.value()));
     step.list.from.with_lookup([&](auto from) {
         step.list.to.with_lookup([&](auto to) {
             for (count_t k = 0; k < step.list.size(); ++k)
@@ -300,16 +304,23 @@ std::string text_of(const copy_step& step) {
     return text;
 }
 
+std::string text_of(const task_target& target) {
+    const int buffer = target.buffer().value();
+    switch (target.purpose()) {
+        case task_purpose::own_part:
+            return fmt::format("part {} of {}", target.part().value(), buffer);
+        case task_purpose::foreign_part:
+            return fmt::format("arrival counter {} of {}", target.counter().value(), buffer);
+        case task_purpose::section:
+            return fmt::format("section {} of {}", target.section().value(), buffer);
+        default: return "output";
+    }
+}
+
 std::string text_of(const schedule_task& task) {
-    const char* const purpose = task.purpose == task_purpose::output         ? "output"
-                                : task.purpose == task_purpose::own_part     ? "part"
-                                : task.purpose == task_purpose::foreign_part ? "arrival counter"
-                                                                             : "section";
-    auto text = task.purpose == task_purpose::output
-                    ? std::string(purpose)
-                    : fmt::format("{} {} of {}", purpose, task.number, task.to_buffer);
+    auto text = text_of(task.target);
     for (const auto& [buffer, section] : task.awaited)
-        text += fmt::format(", awaits {} of {}", section, buffer);
+        text += fmt::format(", awaits {} of {}", section.value(), buffer.value());
     text += ":";
     for (const auto& step : task.steps) text += text_of(step);
     return text;
@@ -320,18 +331,20 @@ std::vector<std::string> text_of(const shared_memory_schedule& c) {
     std::vector<std::string> lines;
     for (const auto& part : c.receives) {
         lines.push_back(fmt::format("receive {} from {}", part.num_items, part.peer) +
-                        (part.is_in_place ? fmt::format(" to slot {}", part.index)
-                                          : fmt::format(" to {} of {} as section {}", part.index,
-                                                        part.buffer, part.section)));
+                        (part.is_in_place
+                             ? fmt::format(" to slot {}", part.array_index)
+                             : fmt::format(" to {} of {} as section {}", part.slot.value(),
+                                           part.buffer.value(), part.section.value())));
     }
     for (const auto& part : c.sends) {
         lines.push_back(fmt::format("send {} to {}", part.num_items, part.peer) +
-                        (part.is_in_place
-                             ? fmt::format(" from item {}", part.index)
-                             : fmt::format(" from {} of {}", part.index, part.buffer)) +
-                        (part.counter < 0 ? ""
-                                          : fmt::format(", filled by {} at arrival counter {}",
-                                                        part.num_contributors, part.counter)));
+                        (part.is_in_place ? fmt::format(" from item {}", part.array_index)
+                                          : fmt::format(" from {} of {}", part.slot.value(),
+                                                        part.buffer.value())) +
+                        (part.counter == no_counter
+                             ? ""
+                             : fmt::format(", filled by {} at arrival counter {}",
+                                           part.num_contributors, part.counter.value())));
     }
     for (const auto& task : c.tasks) lines.push_back(text_of(task));
     return lines;
@@ -396,10 +409,38 @@ TEST(SharedMemorySchedule, RanksOfOneDomainReadEachOthersItemsWithoutAMessage) {
 
     EXPECT_EQ(text_of(*work[0]), (lines{"section 0 of 0: copy input: 0>0 2>1"}));
     EXPECT_EQ(text_of(*work[1]), (lines{"output, awaits 0 of 0: copy 0: 0>1 1>0"}));
-    EXPECT_EQ(work[0]->readers, std::vector<int>{1});
-    EXPECT_EQ(work[1]->owners, std::vector<int>{0});
+    EXPECT_EQ(work[0]->readers, std::vector{buffer_number(1)});
+    EXPECT_EQ(work[1]->owners, std::vector{buffer_number(0)});
     EXPECT_TRUE(work[0]->owners.empty());
     EXPECT_TRUE(work[1]->readers.empty());
+}
+
+error fault_of(const std::function<void(shared_memory_schedule_builder&)>& call, rank_t rank) {
+    test::pattern_builder builder(2);
+    builder.send(0, 0, 1);
+    const auto nodes = topology::one_region(2);
+    const auto plans = compile(nodes, builder.take(), *make_route("direct", nodes));
+    const auto domain = test::domain_of(nodes, rank);
+    shared_memory_schedule_builder one(
+        forward_task_graph(plans[static_cast<std::size_t>(rank)], domain), domain, no_limit);
+    return test::thrown_by([&] { call(one); });
+}
+
+TEST(SharedMemorySchedule, IsNotBuiltOfMessagesThatNoRankOfTheDomainSends) {
+    const error no_references = fault_of([](auto& one) { one.receive_references(0, {}); }, 1);
+    EXPECT_EQ(no_references.code(), errc::internal);
+    EXPECT_STREQ(no_references.what(), "a rank of the domain has sent no references");
+
+    // Asks for the item that rank 0 would send, before rank 0 has announced it.
+    access_request early;
+    early.writes = {{counter_number(0), no_buffer, {{slot_number(0), slot_number(0), 1}}}};
+    const error no_item = fault_of(
+        [&](auto& one) {
+            one.receive_access_requests({{1, encode(early)}});
+        },
+        0);
+    EXPECT_EQ(no_item.code(), errc::internal);
+    EXPECT_STREQ(no_item.what(), "a rank asks for an item that is none");
 }
 
 TEST(SharedMemorySchedule, OthersCarryStripesFromAndToTheBlocksOfAMessagesRanks) {

@@ -1,4 +1,4 @@
-#include "crossdock/executor/stripe_rule.hpp"
+#include "src/executor/stripe_rule.hpp"
 
 #include <gtest/gtest.h>
 

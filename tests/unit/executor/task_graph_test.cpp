@@ -1,10 +1,10 @@
-#include "crossdock/executor/task_graph.hpp"
+#include "src/executor/task_graph.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
 
-#include "crossdock/plan/compile.hpp"
+#include "crossdock/compile.hpp"
 #include "support/patterns.hpp"
 
 namespace crossdock::task_graph_test {

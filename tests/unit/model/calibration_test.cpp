@@ -1,4 +1,4 @@
-#include "crossdock/model/calibration.hpp"
+#include "src/model/calibration.hpp"
 
 #include <gtest/gtest.h>
 

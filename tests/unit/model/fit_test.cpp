@@ -1,4 +1,4 @@
-#include "crossdock/model/fit.hpp"
+#include "src/model/fit.hpp"
 
 #include <gtest/gtest.h>
 

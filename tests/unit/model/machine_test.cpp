@@ -1,4 +1,4 @@
-#include "crossdock/model/machine.hpp"
+#include "crossdock/machine.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
-#include "crossdock/model/price.hpp"
+#include "crossdock/price.hpp"
 
 #include <gtest/gtest.h>
 
-#include "crossdock/plan/compile.hpp"
+#include "crossdock/compile.hpp"
 #include "support/machines.hpp"
 #include "support/patterns.hpp"
 

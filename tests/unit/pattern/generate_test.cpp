@@ -1,4 +1,4 @@
-#include "crossdock/pattern/generate.hpp"
+#include "crossdock/generate.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 #include <cmath>
 #include <numeric>
 
-#include "../../../src/pattern/geometric.hpp"
-#include "../../../src/pattern/rmat.hpp"
+#include "src/pattern/geometric.hpp"
+#include "src/pattern/rmat.hpp"
 #include "support/thrown_by.hpp"
 
 namespace crossdock::generate_test {

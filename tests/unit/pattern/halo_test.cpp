@@ -1,4 +1,4 @@
-#include "crossdock/pattern/halo.hpp"
+#include "crossdock/halo.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

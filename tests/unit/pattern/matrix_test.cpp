@@ -1,4 +1,4 @@
-#include "crossdock/pattern/matrix.hpp"
+#include "crossdock/matrix.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

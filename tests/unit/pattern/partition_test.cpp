@@ -1,4 +1,4 @@
-#include "crossdock/pattern/partition.hpp"
+#include "crossdock/partition.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "crossdock/pattern/pattern.hpp"
+#include "crossdock/pattern.hpp"
 
 #include <gtest/gtest.h>
 
@@ -137,9 +137,10 @@ struct alltoallv_example {
     counts send_ids;
 
     pattern build() const {
-        return from_neighbor_alltoallv(1, 4,
-                                       {destinations, send_counts, send_displacements, sources,
-                                        receive_counts, receive_displacements, send_ids});
+        return pattern_from_neighbor_alltoallv(
+            1, 4,
+            {destinations, send_counts, send_displacements, sources, receive_counts,
+             receive_displacements, send_ids});
     }
 };
 
@@ -158,7 +159,7 @@ TEST(FromNeighborAlltoallv, ItemsAndSlotsArePositionsOfTheBuffers) {
 }
 
 TEST(FromNeighborAlltoallv, ARankWithoutNeighborsNeedsNoArrays) {
-    const pattern p = from_neighbor_alltoallv(0, 1, {});
+    const pattern p = pattern_from_neighbor_alltoallv(0, 1, {});
 
     EXPECT_EQ(p, pattern{});
 }

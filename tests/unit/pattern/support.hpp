@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "crossdock/pattern/matrix.hpp"
+#include "crossdock/matrix.hpp"
 #include "support/project_file.hpp"
 #include "support/thrown_by.hpp"
 

@@ -1,11 +1,11 @@
-#include "crossdock/plan/compile.hpp"
+#include "crossdock/compile.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "crossdock/plan/statistics.hpp"
-#include "crossdock/plan/verify.hpp"
+#include "crossdock/plan_statistics.hpp"
+#include "crossdock/verify.hpp"
 #include "support.hpp"
 #include "support/golden.hpp"
 #include "support/patterns.hpp"

@@ -1,10 +1,10 @@
-#include "crossdock/plan/leader_agreement.hpp"
+#include "src/plan/leader_agreement.hpp"
 
 #include <gtest/gtest.h>
 
 #include <map>
 
-#include "crossdock/plan/statistics.hpp"
+#include "crossdock/plan_statistics.hpp"
 #include "support.hpp"
 #include "support/least_maximum.hpp"
 #include "support/patterns.hpp"

@@ -3,8 +3,8 @@
 #include <numeric>
 #include <random>
 
-#include "crossdock/plan/plan_compiler.hpp"
-#include "crossdock/plan/verify.hpp"
+#include "crossdock/verify.hpp"
+#include "src/plan/plan_compiler.hpp"
 #include "support/patterns.hpp"
 #include "support/routes.hpp"
 #include "support/thrown_by.hpp"

@@ -1,4 +1,4 @@
-#include "crossdock/plan/plan_compiler.hpp"
+#include "src/plan/plan_compiler.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "crossdock/plan/plan.hpp"
+#include "crossdock/plan.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "../../../src/plan/sort_by_digits.hpp"
+#include "src/plan/sort_by_digits.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "crossdock/plan/statistics.hpp"
+#include "crossdock/plan_statistics.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "crossdock/pattern/halo.hpp"
+#include "crossdock/halo.hpp"
 #include "support.hpp"
 #include "support/patterns.hpp"
 #include "support/project_file.hpp"

@@ -3,7 +3,7 @@
 #include <string_view>
 #include <vector>
 
-#include "crossdock/plan/compile.hpp"
+#include "crossdock/compile.hpp"
 
 namespace crossdock::test {
 

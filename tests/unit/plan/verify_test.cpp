@@ -1,4 +1,4 @@
-#include "crossdock/plan/verify.hpp"
+#include "crossdock/verify.hpp"
 
 #include <gtest/gtest.h>
 

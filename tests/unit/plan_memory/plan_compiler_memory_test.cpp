@@ -5,7 +5,7 @@
 #include <memory>
 #include <new>
 
-#include "crossdock/plan/plan_compiler.hpp"
+#include "src/plan/plan_compiler.hpp"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "crossdock/route/balance.hpp"
+#include "src/route/balance.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "crossdock/route/direct.hpp"
+#include "src/route/direct.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "crossdock/route/grid.hpp"
+#include "src/route/grid.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "crossdock/route/locality.hpp"
+#include "src/route/locality.hpp"
 
 #include <gtest/gtest.h>
 

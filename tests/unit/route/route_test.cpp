@@ -1,4 +1,4 @@
-#include "crossdock/route/route.hpp"
+#include "crossdock/route.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "crossdock/route/route.hpp"
+#include "crossdock/route.hpp"
 
 namespace crossdock::test {
 

@@ -1,4 +1,4 @@
-#include "crossdock/route/three_step.hpp"
+#include "src/route/three_step.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "crossdock/route/two_step.hpp"
+#include "src/route/two_step.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
-#include "crossdock/select/all_partners_cost.hpp"
+#include "crossdock/detail/select/all_partners_cost.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "crossdock/model/price.hpp"
-#include "crossdock/route/route.hpp"
+#include "crossdock/price.hpp"
+#include "crossdock/route.hpp"
 #include "support/machines.hpp"
 #include "support/thrown_by.hpp"
 #include "support/topologies.hpp"

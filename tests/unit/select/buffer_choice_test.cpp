@@ -1,4 +1,4 @@
-#include "crossdock/select/buffer_choice.hpp"
+#include "src/select/buffer_choice.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
-#include "crossdock/select/route_choice.hpp"
+#include "crossdock/route_choice.hpp"
 
 #include <gtest/gtest.h>
 
-#include "crossdock/plan/compile.hpp"
+#include "crossdock/compile.hpp"
 #include "support/machines.hpp"
 #include "support/patterns.hpp"
 

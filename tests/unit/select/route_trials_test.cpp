@@ -1,4 +1,4 @@
-#include "crossdock/select/route_trials.hpp"
+#include "crossdock/detail/select/route_trials.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "crossdock/select/stripe_choice.hpp"
+#include "src/select/stripe_choice.hpp"
 
 #include <gtest/gtest.h>
 

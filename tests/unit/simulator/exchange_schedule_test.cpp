@@ -1,10 +1,10 @@
-#include "crossdock/simulator/exchange_schedule.hpp"
+#include "crossdock/exchange_schedule.hpp"
 
 #include <gtest/gtest.h>
 
 #include <random>
 
-#include "crossdock/simulator/simulate.hpp"
+#include "crossdock/simulate.hpp"
 #include "support/machines.hpp"
 #include "support/thrown_by.hpp"
 

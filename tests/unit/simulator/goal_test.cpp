@@ -1,8 +1,8 @@
-#include "crossdock/simulator/goal.hpp"
+#include "crossdock/goal.hpp"
 
 #include <gtest/gtest.h>
 
-#include "crossdock/simulator/plan_schedule.hpp"
+#include "crossdock/plan_schedule.hpp"
 #include "support.hpp"
 #include "support/machines.hpp"
 

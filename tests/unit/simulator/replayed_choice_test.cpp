@@ -1,12 +1,12 @@
-#include "crossdock/simulator/replayed_choice.hpp"
+#include "src/simulator/replayed_choice.hpp"
 
 #include <gtest/gtest.h>
 
 #include <map>
 
-#include "crossdock/plan/compile.hpp"
-#include "crossdock/simulator/plan_schedule.hpp"
-#include "crossdock/simulator/simulate.hpp"
+#include "crossdock/compile.hpp"
+#include "crossdock/plan_schedule.hpp"
+#include "crossdock/simulate.hpp"
 #include "support/machines.hpp"
 #include "support/patterns.hpp"
 #include "support/thrown_by.hpp"

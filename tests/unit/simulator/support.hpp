@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "crossdock/plan/compile.hpp"
+#include "crossdock/compile.hpp"
 
 namespace crossdock::test {
 

@@ -1,4 +1,4 @@
-#include "../../../src/stream/bucket_by_worker.hpp"
+#include "src/stream/bucket_by_worker.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "crossdock/stream/latency_histogram.hpp"
+#include "crossdock/detail/stream/latency_histogram.hpp"
 
 #include <gtest/gtest.h>
 

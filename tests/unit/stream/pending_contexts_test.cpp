@@ -1,4 +1,4 @@
-#include "crossdock/stream/pending_contexts.hpp"
+#include "crossdock/detail/stream/pending_contexts.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "crossdock/stream/scheme.hpp"
+#include "crossdock/detail/stream/scheme.hpp"
 
 #include <gtest/gtest.h>
 
@@ -171,7 +171,8 @@ TEST(Scheme, SeveralWorkersShareTheirBuffersAbove16MebibytesOfAProcess) {
     EXPECT_EQ(choose_stream_scheme({1, 2, (16 << 20) / 8, 8}), stream_scheme::pp);
 }
 
-// Putting an item of 8 bytes into order takes 1.8 ns; g = 64, two overheads are 360 ns, and 5.6 for an item.
+// Putting an item of 8 bytes into order takes 1.8 ns; g = 64, two overheads are 360 ns, and 5.6 for
+// an item.
 TEST(Scheme, SmallBuffersToManyWorkersCostMoreInMessagesThanInOrder) {
     EXPECT_EQ(choose_stream_scheme({4, 2, 8192, 8}), stream_scheme::ww);
     EXPECT_EQ(choose_stream_scheme({4, 2, 64, 8}), stream_scheme::wps);

@@ -1,4 +1,4 @@
-#include "../../../src/stream/stream_chunk.hpp"
+#include "src/stream/stream_chunk.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,40 +11,15 @@
 #include <thread>
 #include <vector>
 
+#include "chunk_blocks.hpp"
 #include "support/thrown_by.hpp"
 
 namespace crossdock::stream_chunk_test {
 namespace {
 
+using test::shared_node;
+
 std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
-
-// Memory that begins at a line of the cache, as shared windows do.
-struct line_deleter {
-    void operator()(std::byte* block) const { ::operator delete[](block, std::align_val_t{64}); }
-};
-using block_ptr = std::unique_ptr<std::byte[], line_deleter>;
-
-block_ptr make_block(std::size_t num_bytes) {
-    return block_ptr(new (std::align_val_t{64}) std::byte[num_bytes]());
-}
-
-// The processes of a node, each with its own view of the same blocks.
-struct shared_node {
-    shared_node(const chunk_layout& shape, const chunk_memory::sizes& sizes, int num_processes) {
-        std::vector<std::byte*> pointers;
-        for (int p = 0; p < num_processes; ++p) {
-            blocks.push_back(make_block(chunk_memory::block_bytes(shape, sizes)));
-            pointers.push_back(blocks.back().get());
-        }
-        for (int p = 0; p < num_processes; ++p) {
-            processes.emplace_back(shape, sizes, pointers, p);
-            processes.back().initialize();
-        }
-    }
-
-    std::vector<block_ptr> blocks;
-    std::vector<chunk_memory> processes;
-};
 
 std::vector<chunk_ref> free_chunks(const chunk_memory& memory, std::uint32_t owner) {
     std::vector<chunk_ref> result;

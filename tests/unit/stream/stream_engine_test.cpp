@@ -1,4 +1,4 @@
-#include "../../../src/stream/stream_engine.hpp"
+#include "src/stream/stream_engine.hpp"
 
 #include <gtest/gtest.h>
 
@@ -275,7 +275,7 @@ TEST_P(EngineOfScheme, PushesThatFindNoRoomAreTriedAgain) {
     EXPECT_EQ(world.statistics().items, sum);
 }
 
-TEST_P(EngineOfScheme, BothLanesArriveWhole) {
+TEST_P(EngineOfScheme, BothPrioritiesArriveWhole) {
     for_all_worlds([](const topology& nodes, stream_options options) {
         options.priorities = 2;
         stream_world world(nodes, options, {{sizeof(item), 8, false}, {sizeof(item), 8, true}});
@@ -852,7 +852,7 @@ TEST(StreamEngine, AnExceptionOfAHandlerReachesItsWorkerAndEndsTheStream) {
 
 // --------------------------------------------------------------------------- samples, records
 
-TEST_F(LoneWorker, EverySoManiethPushIsSampled) {
+TEST_F(LoneWorker, EveryNthPushIsSampled) {
     for (const stream_scheme scheme : all_schemes) {
         stream_options options = options_of(scheme, "direct", 1, 8);
         options.latency_sample_interval = 10;

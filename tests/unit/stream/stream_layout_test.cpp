@@ -1,4 +1,4 @@
-#include "crossdock/stream/stream_layout.hpp"
+#include "crossdock/detail/stream/stream_layout.hpp"
 
 #include <gtest/gtest.h>
 

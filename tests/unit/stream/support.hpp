@@ -17,15 +17,15 @@
 #include <utility>
 #include <vector>
 
-#include "../../../src/stream/stream_engine.hpp"
+#include "src/stream/stream_engine.hpp"
 
 namespace crossdock::test {
 
 /// Messages and waves between processes that are really objects of one.
 ///
-/// As with MPI, messages of one sender and one urgency take rooms in their order; that they have come,
-/// and that they have been sent, is known later and in an order that a seed chooses. All are long: they
-/// leave when there is room for them and their sender makes progress.
+/// As with MPI, messages of one sender and one urgency take rooms in their order; that they have
+/// come, and that they have been sent, is known later and in an order that a seed chooses. All are
+/// long: they leave when there is room for them and their sender makes progress.
 class network {
   public:
     network(int num_processes, unsigned seed)
@@ -178,6 +178,7 @@ class stream_world {
     stream_world(const topology& nodes, stream_options options,
                  std::vector<stream_channel> channels, unsigned seed = 1)
         : nodes_(nodes), options_(std::move(options)), network_(nodes.num_ranks(), seed) {
+        if (options_.route == "auto") options_.route = "direct";  // as streams do over MPI
         for (rank_t rank = 0; rank < nodes.num_ranks(); ++rank) {
             layouts_.emplace_back(nodes, options_.route, options_.scheme, options_.workers, rank);
             transports_.emplace_back(network_, rank);

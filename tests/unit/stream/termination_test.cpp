@@ -1,4 +1,4 @@
-#include "crossdock/stream/termination.hpp"
+#include "src/stream/termination.hpp"
 
 #include <gtest/gtest.h>
 
@@ -46,7 +46,8 @@ TEST(TerminationDetector, BeginsAnewWhenAllIsAtRest) {
 
 // ------------------------------------------------------------------------ the model
 //
-// Every order of events of a few items, by search through all states (docs/design/0013-termination.md).
+// Every order of events of a few items, by search through all states
+// (docs/design/0013-termination.md).
 //
 //     to push -> waiting -> leaving -> flying [-> waiting on -> flying on] -> handled
 //                        counted    visible       at an intermediate process
@@ -218,8 +219,8 @@ class model {
         }
     }
 
-    // A message arrives only while its sender is in a call of MPI that makes progress; who has seen the
-    // last rest is in none.
+    // A message arrives only while its sender is in a call of MPI that makes progress; who has seen
+    // the last rest is in none.
     bool makes_progress(const state& s, int p) const {
         if (wrong_ == flaw::drains_without_progress && s.is_draining[at(p)] != 0) return false;
         return s.phase[at(p)] < world_.num_phases;

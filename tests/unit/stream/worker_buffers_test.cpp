@@ -1,5 +1,5 @@
 // Corners of filling, leaving and receiving that a whole workload seldom meets.
-#include "../../../src/stream/worker_buffers.hpp"
+#include "src/stream/worker_buffers.hpp"
 
 #include <gtest/gtest.h>
 
@@ -81,7 +81,7 @@ TEST_F(WorkerBuffers, UrgentItemsLeaveAlsoWhereTheyHaveTakenSharedRoom) {
     EXPECT_EQ(worker.progress(), num_staged);
 }
 
-class SharedBuffer : public WorkerBuffers {
+class BufferOfSeveralWorkers : public WorkerBuffers {
   protected:
     // Worker 0 begins a shared buffer and does nothing more; worker 1 puts items into it.
     stream_worker& start_shared(stream_options options) {
@@ -102,7 +102,7 @@ class SharedBuffer : public WorkerBuffers {
     }
 };
 
-TEST_F(SharedBuffer, LeavesWhenAnyWhoFilledItAsks) {
+TEST_F(BufferOfSeveralWorkers, LeavesWhenAnyWhoFilledItAsks) {
     stream_worker& other = start_shared(kept_back());
 
     other.flush();
@@ -111,7 +111,7 @@ TEST_F(SharedBuffer, LeavesWhenAnyWhoFilledItAsks) {
     EXPECT_EQ(num_handled_by(other), 2 * num_staged + 1);
 }
 
-TEST_F(SharedBuffer, LeavesWhenAnyWhoFilledItIsIdle) {
+TEST_F(BufferOfSeveralWorkers, LeavesWhenAnyWhoFilledItIsIdle) {
     stream_options options = kept_back();
     options.flush_on_idle = true;
     stream_worker& other = start_shared(options);
@@ -122,7 +122,7 @@ TEST_F(SharedBuffer, LeavesWhenAnyWhoFilledItIsIdle) {
     EXPECT_EQ(num_handled_by(other), 2 * num_staged + 1);
 }
 
-TEST_F(SharedBuffer, LeavesWhenItemsOfAnyWhoFilledItAreOld) {
+TEST_F(BufferOfSeveralWorkers, LeavesWhenItemsOfAnyWhoFilledItAreOld) {
     stream_options options = kept_back();
     options.max_age_seconds = 0.01;
     stream_world& world = start("1x1", options);
@@ -136,7 +136,7 @@ TEST_F(SharedBuffer, LeavesWhenItemsOfAnyWhoFilledItAreOld) {
     EXPECT_EQ(num_handled_by(world.worker(1)), 2 * num_staged);
 }
 
-TEST_F(SharedBuffer, IsAsOldAsTheItemsStagedForIt) {
+TEST_F(BufferOfSeveralWorkers, IsAsOldAsTheItemsStagedForIt) {
     stream_options options = kept_back();
     options.workers = 1;
     options.max_age_seconds = 0.05;

@@ -1,4 +1,4 @@
-#include "crossdock/topology/topology.hpp"
+#include "crossdock/topology.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,69 @@
+/// @file
+/// @brief Contiguous parts of rows, edges or entries, one for each rank.
+#pragma once
+
+#include <vector>
+
+#include "crossdock/types.hpp"
+
+namespace crossdock {
+
+/// @brief n entries in contiguous parts, one for each rank, in the order of ranks.
+///
+///     blocks(5, 3)             0 0 1 1 2
+///     from_sizes({0, 4, 1})    1 1 1 1 2
+class block_partition {
+  public:
+    /// @brief Parts as equal as possible, larger ones first; takes no memory for each rank.
+    /// @throws error(errc::invalid_argument)  `num_entries` < 0 or `num_ranks` < 1
+    static block_partition blocks(count_t num_entries, rank_t num_ranks);
+
+    /// @brief Parts of given sizes; keeps P + 1 numbers.
+    /// @throws error(errc::invalid_argument)  no sizes, or a negative one
+    /// @throws error(errc::count_overflow)    they add up to more than a `count_t` holds
+    static block_partition from_sizes(const std::vector<count_t>& sizes);
+
+    count_t num_entries() const noexcept { return num_entries_; }
+    rank_t num_ranks() const noexcept { return num_ranks_; }
+
+    /// @brief The first entry of a rank's part, or the number of all for `rank` = P.
+    count_t first(rank_t rank) const noexcept {
+        if (!firsts_.empty()) return firsts_[static_cast<std::size_t>(rank)];
+        return rank * small_size_ + (rank < num_larger_ ? rank : num_larger_);
+    }
+    count_t size(rank_t rank) const noexcept { return first(rank + 1) - first(rank); }
+
+    /// @brief Who owns an entry. Constant time for blocks, else a binary search.
+    /// @pre 0 <= index < num_entries()
+    rank_t owner(count_t index) const noexcept {
+        if (!firsts_.empty()) return search(index);
+        if (num_entries_ > most_exact_)
+            return static_cast<rank_t>(index < split_
+                                           ? index / (small_size_ + 1)
+                                           : num_larger_ + (index - split_) / small_size_);
+        // From the middle of an entry, rounding cannot lead across a border.
+        const auto middle = [](count_t i) { return static_cast<double>(i) + 0.5; };
+        return index < split_
+                   ? static_cast<rank_t>(middle(index) * per_larger_)
+                   : num_larger_ + static_cast<rank_t>(middle(index - split_) * per_small_);
+    }
+
+    friend bool operator==(const block_partition&, const block_partition&) = default;
+
+  private:
+    block_partition() = default;
+    rank_t search(count_t index) const noexcept;
+
+    static constexpr count_t most_exact_ = count_t{1} << 48;
+
+    count_t num_entries_ = 0;
+    rank_t num_ranks_ = 1;
+    count_t small_size_ = 0;
+    rank_t num_larger_ = 0;
+    count_t split_ = 0;      // where the larger parts end
+    double per_larger_ = 0;  // one by the size, as multiplying is faster than dividing
+    double per_small_ = 0;
+    std::vector<count_t> firsts_;  // of given sizes
+};
+
+}  // namespace crossdock

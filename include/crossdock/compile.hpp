@@ -1,0 +1,40 @@
+/// @file
+/// @brief Hop-by-hop set-up: a pattern and a route become one plan per rank.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "crossdock/pattern.hpp"
+#include "crossdock/plan.hpp"
+#include "crossdock/route.hpp"
+
+namespace crossdock {
+
+/// @brief How to compile; equal on all ranks.
+struct compile_options {
+    /// An item whose destinations share the next hop is sent there once; otherwise once for each.
+    bool deduplicate = true;
+};
+
+/// @brief Compiles the patterns of all ranks offline.
+///
+/// Rank p's result is identical to what `compile_mpi` gives on rank p.
+/// @param regions   P ranks
+/// @param patterns  P patterns, entry p for rank p
+/// @param r         a route made for `regions`
+/// @return P plans, entry p for rank p; no reference to the arguments remains
+/// @throws error(errc::size_mismatch)   there are not P patterns, or their `num_ranks` is not P
+/// @throws error(errc::count_mismatch)  a sender and its receiver disagree; the text names both
+/// ranks
+/// @throws as `validate(pattern)`
+/// @par Complexity
+/// H = r.num_stages(). Time and memory O(H n) for n pairs of an item and a destination. Headers
+/// hold runs of items, each with what is common to it said once.
+/// @par Source
+/// The three steps of \cite collom2023neighbor and the stages of \cite selvitopi2019vpt as one
+/// scheme.
+std::vector<plan> compile(const topology& regions, std::span<const pattern> patterns,
+                          const route& r, const compile_options& options = {});
+
+}  // namespace crossdock

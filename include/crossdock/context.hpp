@@ -1,0 +1,127 @@
+/// @file
+/// @brief Where communication takes place: the ranks, their topology and their machine.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "crossdock/communicator.hpp"
+#include "crossdock/machine.hpp"
+#include "crossdock/topology.hpp"
+
+namespace crossdock {
+
+/// @brief How a context is made; equal on all ranks. An empty text means the default.
+struct context_options {
+    /// The regions of the ranks: what `topology::from_string` reads, such as "4x16" or "cyclic:4x16"; or
+    /// "node", "socket", "numa" or "l3", which are discovered. By default what CROSSDOCK_TOPOLOGY says, and
+    /// else "node".
+    std::string topology = "";
+    /// Who may share memory: the ranks of a region of this topology, if they can. By default all that can.
+    std::string nodes = "";
+    /// The machine that routes are chosen for: a preset's name, or a file that rank 0 reads. By default
+    /// what CROSSDOCK_MACHINE says, and else `assumed_machine`.
+    std::string machine = "";
+};
+
+/// @brief A communicator of the library's own, the topology of its ranks, and their machine.
+///
+/// It is made once and is the first argument of everything that communicates:
+///
+///     crossdock::context world(MPI_COMM_WORLD);
+///     crossdock::neighbor_exchange halo(world, pattern);
+///
+/// | state | legal calls | next |
+/// |---|---|---|
+/// | open | all | closed by `close()` |
+/// | closed | destruction, `close()`, `is_open()` | |
+///
+/// A copy is cheap: it shares the communicator, and closing one closes all. The destructor does not
+/// communicate. A context that nobody has closed is closed by MPI_Finalize, on all ranks in the reverse of the
+/// order in which they made their contexts; objects made with it may then still be destroyed.
+/// @par Thread safety
+/// One thread at a time for a context and what was made with it; several threads with contexts of their own
+/// need MPI_THREAD_MULTIPLE. Streams say what their threads may do.
+class context {
+  public:
+    /// @brief Duplicates `user`, and finds out or takes what the options say.
+    ///
+    /// No message of the library meets one of the user's. The environment is read here, on rank 0.
+    /// @par Collective
+    /// Yes, over `user`; blocks.
+    /// @throws error(errc::invalid_argument)  `user` is MPI_COMM_NULL or an intercommunicator; or options differ
+    /// between ranks
+    /// @throws error(errc::invalid_topology)  on all ranks: a topology's text is malformed, or of another
+    /// number of ranks
+    /// @throws as `load_machine`, on all ranks
+    explicit context(MPI_Comm user, const context_options& options = {});
+
+    /// @brief As above, of a communicator that was duplicated before, which it shares.
+    /// @param comm  open; stays so if this throws
+    context(const communicator& comm, const context_options& options);
+
+    /// @brief A context of a communicator that was duplicated before, which it shares.
+    /// @param comm     open
+    /// @param regions  equal on all ranks; of as many ranks as `comm`, which whoever uses the context checks
+    /// @par Collective
+    /// No.
+    context(const communicator& comm, crossdock::topology regions);
+
+    /// @brief This context with another topology, with other nodes, or with another machine.
+    ///
+    /// It shares the communicator. The argument must be equal on all ranks.
+    /// @par Collective
+    /// No.
+    context with_topology(crossdock::topology regions) const;
+    context with_nodes(crossdock::topology nodes) const;
+    context with_machine(crossdock::machine given) const;
+
+    rank_t rank() const noexcept { return comm_.rank(); }
+    rank_t num_ranks() const noexcept { return comm_.num_ranks(); }
+
+    /// @brief The region of every rank.
+    const crossdock::topology& topology() const noexcept { return regions_; }
+
+    /// @brief Who may share memory, if that was restricted.
+    const std::optional<crossdock::topology>& nodes() const noexcept { return nodes_; }
+
+    /// @brief The machine that routes are chosen for.
+    /// @par Collective
+    /// No; but yes and blocking for a context made of a `communicator`, until one machine is known there.
+    const crossdock::machine& machine() const;
+
+    /// @brief Whether a machine was named for this context, by its options or by `with_machine`.
+    bool has_own_machine() const noexcept { return machine_ != nullptr; }
+
+    const communicator& comm() const noexcept { return comm_; }
+    operator const communicator&() const noexcept { return comm_; }
+
+    /// @brief Frees the communicator and what is kept with it. What was made with the context must be idle, and
+    /// can then only be destroyed.
+    /// @par Collective
+    /// Yes; may block.
+    void close() { comm_.close(); }
+    bool is_open() const noexcept { return comm_.is_open(); }
+
+  private:
+    void take(const context_options& options);
+
+    communicator comm_;
+    crossdock::topology regions_;
+    std::optional<crossdock::topology> nodes_;
+    std::shared_ptr<const crossdock::machine> machine_;
+};
+
+/// @brief A number that is equal on ranks whose contexts have equal topologies, nodes and machines.
+std::int64_t agreement_hash(const context& where);
+
+/// @brief What the environment says instead of a route that a program gives: CROSSDOCK_FORCE_ROUTE, or
+/// CROSSDOCK_ROUTE in place of "auto".
+std::string asked_route(const context& where, const std::string& route);
+
+/// @brief Throws where the topology or the nodes of a context are not of its ranks.
+/// @throws error(errc::size_mismatch)
+void check_sizes(const context& where);
+
+}  // namespace crossdock

@@ -1,0 +1,15 @@
+/// @file
+/// @brief All of the library.
+#pragma once
+
+#include "crossdock/context.hpp"
+#include "crossdock/core.hpp"
+#include "crossdock/discover_topology.hpp"
+#include "crossdock/distributed_array.hpp"
+#include "crossdock/make_pattern.hpp"
+#include "crossdock/neighbor_exchange.hpp"
+#include "crossdock/plan_cache.hpp"
+#include "crossdock/plan_maker.hpp"
+#include "crossdock/request_stream.hpp"
+#include "crossdock/sparse_exchange.hpp"
+#include "crossdock/stream.hpp"

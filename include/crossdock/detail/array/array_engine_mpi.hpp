@@ -1,0 +1,163 @@
+/// @file
+/// @brief A distributed array of items of which only the size is known.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "crossdock/block_partition.hpp"
+#include "crossdock/communicator.hpp"
+#include "crossdock/detail/array/batch_statistics.hpp"
+#include "crossdock/detail/array/combining.hpp"
+#include "crossdock/detail/array/route_rule.hpp"
+#include "crossdock/detail/array/value_operation.hpp"
+#include "crossdock/neighbor_exchange.hpp"
+#include "crossdock/topology.hpp"
+
+namespace crossdock {
+
+/// @brief What carries the requests of a batch.
+enum class array_transport {
+    routed,  ///< a route, with requests combined on the way
+    plain,   ///< MPI_Alltoallv, once for requests and once for replies; combines nothing
+    /// MPI_Get and MPI_Accumulate for each request; values that are not numbers are written by one
+    /// rank after the other.
+    rma,
+};
+
+/// @brief What a distributed array is, but for its type. Equal on all ranks but for `num_local`.
+struct array_settings {
+    std::optional<count_t> num_local;  ///< this rank's part; unset on all ranks: blocks
+    std::string route = "auto";
+    count_t expected_requests = default_expected_requests;
+    combining_options combine;
+    array_transport transport = array_transport::routed;
+};
+
+/// @brief MPI's datatype of an arithmetic type; MPI_DATATYPE_NULL for others.
+template <class T>
+MPI_Datatype predefined_datatype() {
+    if constexpr (std::is_same_v<T, float>) return MPI_FLOAT;
+    if constexpr (std::is_same_v<T, double>) return MPI_DOUBLE;
+    if constexpr (std::is_same_v<T, bool> || !std::is_integral_v<T>) return MPI_DATATYPE_NULL;
+    constexpr bool is_signed = std::is_signed_v<T>;
+    switch (sizeof(T)) {
+        case 1: return is_signed ? MPI_INT8_T : MPI_UINT8_T;
+        case 2: return is_signed ? MPI_INT16_T : MPI_UINT16_T;
+        case 4: return is_signed ? MPI_INT32_T : MPI_UINT32_T;
+        case 8: return is_signed ? MPI_INT64_T : MPI_UINT64_T;
+        default: return MPI_DATATYPE_NULL;
+    }
+}
+
+/// @brief An MPI operation that does the same as an operation on a type; null where there is none.
+struct predefined_operation {
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    MPI_Op operation = MPI_OP_NULL;
+};
+
+/// @brief The MPI operation of one of the library's operations on an arithmetic type; values of
+/// others can be replaced, byte by byte.
+template <class T, class Op>
+predefined_operation predefined_for() {
+    predefined_operation result{predefined_datatype<T>(), MPI_OP_NULL};
+    if (std::is_same_v<Op, sum>) result.operation = MPI_SUM;
+    if (std::is_same_v<Op, minimum>) result.operation = MPI_MIN;
+    if (std::is_same_v<Op, maximum>) result.operation = MPI_MAX;
+    if (std::is_same_v<Op, bit_or> && std::is_integral_v<T>) result.operation = MPI_BOR;
+    if (std::is_same_v<Op, replace>) {
+        result.operation = MPI_REPLACE;
+        if (result.type == MPI_DATATYPE_NULL) result.type = MPI_BYTE;
+    }
+    return result;
+}
+
+/// @brief Writes or updates of a batch.
+struct array_changes {
+    std::span<const count_t> indices;
+    const std::byte* values = nullptr;           ///< travelling values
+    const value_operation* operation = nullptr;  ///< null: there are none on any rank
+    predefined_operation predefined;
+};
+
+/// @brief What one rank asks of an array. All writes come before all updates, and these before
+/// reads.
+struct array_batch {
+    array_changes writes;
+    array_changes updates;
+    std::span<const count_t> reads;
+    std::byte* out = nullptr;                   ///< room for one entry for each of `reads`
+    bool has_reads = false;                     ///< on any rank; equal on all
+    std::optional<error> fault = std::nullopt;  ///< what made the rest unusable, if anything did
+};
+
+/// @brief The entries of a distributed array as bytes, and what carries requests to them.
+///
+/// What `distributed_array` is made of; the calls are described there.
+class array_engine {
+  public:
+    /// @par Collective
+    /// Yes; blocks.
+    array_engine(const context& where, count_t num_entries, const array_settings& settings,
+                 std::size_t item_bytes);
+    ~array_engine();
+    array_engine(const array_engine&) = delete;
+    array_engine& operator=(const array_engine&) = delete;
+
+    const context& where() const noexcept;
+    const communicator& comm() const noexcept { return where().comm(); }
+    const block_partition& owners() const noexcept;
+    /// @brief The name of the route that the last batch took, or else the first one will.
+    const std::string& route_name() const noexcept;
+    std::byte* entries() const noexcept;
+    const batch_statistics& last_batch() const noexcept;
+
+    /// @brief Whether a batch is running; then the user's operation must not make requests.
+    bool is_in_batch() const noexcept;
+
+    /// @par Collective
+    /// Yes; blocks.
+    void run(const array_batch& batch);
+
+    /// @brief Sends requests to their owners and keeps their routing.
+    /// @return its items are this rank's entries, its slots the requests
+    /// @par Collective
+    /// Yes; blocks.
+    neighbor_exchange prepare(std::span<const count_t> indices);
+
+    /// @brief How what carries prepared batches is set up: for both directions.
+    neighbor_options exchange_options() const;
+
+    /// @brief Counts the prepared batches that are active.
+    void add_active(int change) noexcept;
+
+    /// @par Collective
+    /// Yes; blocks.
+    void close();
+
+  private:
+    struct implementation;
+
+    std::optional<error> state_fault() const;
+    void run_rma(const array_batch& batch);
+
+    std::unique_ptr<implementation> state_;
+};
+
+/// @brief Where the requests of a batch go if nothing is combined: for each its own position at the
+/// owner.
+struct multi_sf {
+    std::vector<count_t> offsets;  ///< by entry of this rank, its first position, and the end
+    neighbor_exchange requests;    ///< its items are the requests, its slots the positions
+};
+
+/// @par Collective
+/// Yes; blocks.
+multi_sf plan_uncombined(const array_engine& array, std::span<const count_t> indices);
+
+}  // namespace crossdock

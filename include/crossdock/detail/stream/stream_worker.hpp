@@ -1,0 +1,314 @@
+/// @file
+/// @brief One thread's end of a stream, for items as bytes.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+
+#include "crossdock/detail/stream/stream_channel.hpp"
+#include "crossdock/detail/stream/stream_layout.hpp"
+#include "crossdock/stream_options.hpp"
+#include "crossdock/stream_statistics.hpp"
+
+namespace crossdock {
+
+class stream_forwarder;
+class outbox;
+class stream_engine;
+class worker_buffers;
+
+/// @brief Where the next item of a buffer is written. The cursor of a buffer that has not begun has
+/// room for one item, in memory that all such buffers share.
+struct stream_cursor {
+    std::byte* next;
+    std::byte* end;
+    std::byte* tags;
+    std::uint32_t* sources;
+};
+
+/// @brief Where a push looks for an item of the same key that still waits in the buffer.
+struct waiting_items {
+    std::byte* items = nullptr;  ///< the first one; null if the buffer is not begun
+    std::byte* tags = nullptr;
+    std::uint16_t* positions = nullptr;  ///< of items, by hash of key and tag; may be out of date
+};
+
+/// @brief What a push notes beside an item.
+enum class tag_kind : std::uint8_t {
+    none,
+    number,  ///< two bytes: the worker's number in its endpoint
+    any,     ///< the tag, if any, in two or four bytes, and the source, if it is kept
+};
+
+/// @brief What a push reads and writes, in one or two cache lines.
+struct push_state {
+    stream_cursor* cursors = nullptr;                ///< per channel and buffer
+    stream_cursor* const* first_cursors = nullptr;   ///< per rank, in channel 0
+    const stream_layout::target* targets = nullptr;  ///< per rank
+    unsigned num_ranks = 0;
+    unsigned last_worker = 0;
+    std::uint32_t num_buffers = 0;
+    std::uint32_t per_worker_mask = 0;  ///< all ones if there is a buffer for each worker
+    tag_kind tags = tag_kind::none;
+    int tag_bytes = 0;
+    std::uint32_t own_number = 0;
+    bool keeps_sources = false;
+    bool is_refusing = false;          ///< pushes outside handlers
+    waiting_items* waiting = nullptr;  ///< per channel and buffer, where items combine
+    std::uint32_t position_mask = 0;
+    std::int64_t num_combined = 0;
+};
+
+/// @brief The buffers that one worker fills, and what comes to it. `stream_port` gives it a type.
+///
+/// | state | legal calls outside handlers | next |
+/// |---|---|---|
+/// | open | all | draining by `start_drain()`, closed by the stream's `close()` |
+/// | draining | `progress()`, `test_drain()`, `statistics()` | open once `test_drain()` is true |
+/// | closed | `statistics()` | |
+///
+/// @par Thread safety
+/// None: one thread at a time. Different workers of a stream may be used by different threads.
+class alignas(128) stream_worker {  // threads write to theirs all the time
+  public:
+    stream_worker(stream_engine& engine, int worker);
+    ~stream_worker();
+    stream_worker(const stream_worker&) = delete;
+    stream_worker& operator=(const stream_worker&) = delete;
+
+    /// @brief Who this is.
+    worker_id id() const noexcept;
+
+    /// @brief Appends an item of `sizeof(T)` bytes to the buffer for `to`.
+    /// @param channel  one of items of that size
+    /// @par Collective
+    /// No. Waits if all buffers are in use, as the options' `pressure` says; never in a handler.
+    /// @throws error(errc::rank_out_of_range)  there is no such worker
+    /// @throws error(errc::invalid_state)      outside handlers after `start_drain()` or `close()`;
+    /// or no buffer is free, with `back_pressure::fail`
+    /// @throws error(errc::handler_failed)     a handler has thrown somewhere
+    /// @par Complexity
+    /// A few instructions; once per buffer a few hundred.
+    template <class T>
+    void push_item(int channel, worker_id to, const T& item) {
+        store(locate(channel, to), item);
+    }
+
+    /// @brief As `push_item`, but calls `note()` once the worker is known to exist, before the push
+    /// may run handlers; and `forget()` if the push throws after that.
+    template <class T, class Note, class Forget>
+    [[gnu::always_inline]] void push_noted(int channel, worker_id to, const T& item,
+                                           const Note& note, const Forget& forget) {
+        const endpoint_in_buffer at = locate(channel, to);
+        note();
+        if (append(at, item)) [[unlikely]] {
+            try {
+                after_push(*at.open);
+            } catch (...) {
+                forget();
+                throw;
+            }
+        }
+    }
+
+    /// @brief As `push_item` for each of `items`, in their order.
+    /// @par Complexity
+    /// A few instructions and a copy for each buffer that they touch; of each item only the tag.
+    template <class T>
+    void push_items(int channel, worker_id to, std::span<const T> items) {
+        const endpoint_in_buffer at = locate(channel, to);
+        while (!items.empty()) {
+            const auto room = static_cast<std::size_t>(at.open->end - at.open->next) / sizeof(T);
+            const std::size_t count = std::min(items.size(), room);
+            store_bytes(at, items.data(), count, sizeof(T));
+            items = items.subspan(count);
+        }
+    }
+
+    /// @brief As `push_item`, for items whose size only the channel knows.
+    void push_bytes(int channel, worker_id to, const void* item, std::size_t item_bytes) {
+        store_bytes(locate(channel, to), item, 1, item_bytes);
+    }
+
+    /// @brief As `push_item`, but combines with an item of the same key that waits in the buffer,
+    /// if it finds one.
+    /// @param key      the item's
+    /// @param key_of   (bytes of a waiting item) gives its key
+    /// @param combine  (bytes of the waiting item) makes it both
+    template <class T, class KeyOf, class CombineInto>
+    void push_combining(int channel, worker_id to, const T& item, std::uint64_t key,
+                        const KeyOf& key_of, const CombineInto& combine) {
+        const endpoint_in_buffer at = locate(channel, to);
+        if (!combine_waiting(at, sizeof(T), key, key_of, combine)) store(at, item);
+    }
+
+    /// @brief As `push_combining`, for items whose size only the channel knows.
+    template <class KeyOf, class CombineInto>
+    void push_combining_bytes(int channel, worker_id to, const void* item, std::size_t item_bytes,
+                              std::uint64_t key, const KeyOf& key_of, const CombineInto& combine) {
+        const endpoint_in_buffer at = locate(channel, to);
+        if (!combine_waiting(at, item_bytes, key, key_of, combine)) {
+            store_bytes(at, item, 1, item_bytes);
+        }
+    }
+
+    /// @brief As `push_item`, for a channel of records.
+    /// @throws error(errc::size_mismatch)  the item does not fit into a buffer
+    void push_record(int channel, worker_id to, const std::byte* item, std::size_t num_bytes);
+
+    /// @brief Whether a push to `to` would find a buffer. If so, the next push does not wait.
+    /// @throws error(errc::rank_out_of_range)  there is no such worker
+    bool has_room(int channel, worker_id to);
+
+    /// @brief Handles what has come, sends what is due, and drives MPI if this thread may.
+    /// @return items handled
+    /// @par Collective
+    /// No; does not wait.
+    /// @throws error(errc::invalid_state)  called by a handler, or after `close()`
+    count_t progress();
+
+    /// @brief Sends all buffers as they are.
+    void flush();
+    /// @brief Sends the buffers that hold items for `to`, and what else they hold.
+    /// @throws error(errc::rank_out_of_range)  there is no such worker
+    void flush(worker_id to);
+
+    /// @brief From now on the buffer for `to` is full with so many items. Sends what it holds.
+    /// @param num_items  at most what the options' `buffer_items` says
+    /// @throws error(errc::rank_out_of_range)  there is no such worker
+    /// @throws error(errc::invalid_argument)   the number is out of range, or the buffer is shared
+    /// by several workers or holds items of any size
+    void set_buffer_items(worker_id to, count_t num_items);
+
+    /// @brief From now on only handlers push, until the stream has come to rest.
+    /// @throws error(errc::invalid_state)  draining or closed already, or called by a handler
+    void start_drain();
+    /// @brief Makes progress; true once every item of every worker has been handled.
+    /// @throws error  what a handler of this worker has thrown; error(errc::handler_failed) if one
+    /// of another worker has
+    bool test_drain();
+    bool is_draining() const noexcept;
+
+    /// @brief What this worker has done so far.
+    stream_statistics statistics() const;
+
+  private:
+    friend class stream_forwarder;
+    friend class outbox;
+    friend class stream_engine;
+
+    struct endpoint_in_buffer {
+        stream_cursor* open;
+        const stream_layout::target* target;
+        std::uint32_t worker;
+
+        std::uint32_t tag() const noexcept { return target->tag + worker; }
+    };
+
+    endpoint_in_buffer locate(int channel, worker_id to) const {
+        if (static_cast<unsigned>(to.rank) >= push_.num_ranks) [[unlikely]]
+            refuse(to);
+        if (static_cast<unsigned>(to.worker) > push_.last_worker) [[unlikely]]
+            refuse(to);
+        const stream_layout::target* const target = push_.targets + to.rank;
+        const auto worker = static_cast<std::uint32_t>(to.worker);
+        return {push_.first_cursors[to.rank] +
+                    (static_cast<std::uint32_t>(channel) * push_.num_buffers +
+                     (worker & push_.per_worker_mask)),
+                target, worker};
+    }
+
+    template <class T>
+    void store(endpoint_in_buffer at, const T& item) {
+        if (append(at, item)) [[unlikely]]
+            after_push(*at.open);
+    }
+
+    // The last one to read this memory was another worker, whose cache holds it: ask for it early.
+    static constexpr std::size_t prefetch_bytes = 512;
+
+    // Returns whether the buffer is full now. Members are read before the item is written, as the
+    // compiler must assume that the item overwrites them.
+    template <class T>
+    bool append(endpoint_in_buffer at, const T& item) {
+        stream_cursor& open = *at.open;
+        std::byte* const here = open.next;
+        std::byte* const next = here + sizeof(T);
+        const bool is_full = next == open.end;
+        const tag_kind kind = push_.tags;
+        open.next = next;
+        __builtin_prefetch(here + prefetch_bytes, 1);
+        std::memcpy(here, &item, sizeof(T));
+        if (kind == tag_kind::number) {
+            std::byte* const tag_here = open.tags;
+            const auto tag = static_cast<std::uint16_t>(at.tag());
+            open.tags = tag_here + 2;
+            std::memcpy(tag_here, &tag, 2);
+        } else if (kind == tag_kind::any) {
+            put_tag(open, at.tag(), push_.own_number);
+        }
+        return is_full;
+    }
+
+    // The buffer must have room for `count` items.
+    void store_bytes(endpoint_in_buffer at, const void* items, std::size_t count,
+                     std::size_t item_bytes) {
+        stream_cursor& open = *at.open;
+        std::memcpy(open.next, items, count * item_bytes);
+        open.next += count * item_bytes;
+        if (push_.tags == tag_kind::number) {
+            const auto tag = static_cast<std::uint16_t>(at.tag());
+            for (std::size_t i = 0; i < count; ++i) std::memcpy(open.tags + 2 * i, &tag, 2);
+            open.tags += 2 * count;
+        } else if (push_.tags == tag_kind::any) {
+            for (std::size_t i = 0; i < count; ++i) put_tag(open, at.tag(), push_.own_number);
+        }
+        if (open.next == open.end) [[unlikely]]
+            after_push(open);
+    }
+
+    template <class KeyOf, class CombineInto>
+    bool combine_waiting(endpoint_in_buffer at, std::size_t item_bytes, std::uint64_t key,
+                         const KeyOf& key_of, const CombineInto& combine) {
+        const waiting_items& waiting = push_.waiting[at.open - push_.cursors];
+        if (waiting.items == nullptr || push_.is_refusing) return false;
+        const auto fill = static_cast<std::size_t>(at.open->next - waiting.items) / item_bytes;
+        std::uint16_t& slot = position_slot(waiting, key, at.tag());
+        const std::size_t position = slot;
+        std::byte* const other = waiting.items + position * item_bytes;
+        if (position < fill && key_of(other) == key && has_tag(waiting, position, at.tag())) {
+            combine(other);
+            ++push_.num_combined;
+            return true;
+        }
+        slot = static_cast<std::uint16_t>(fill);
+        return false;
+    }
+
+    std::uint16_t& position_slot(const waiting_items& waiting, std::uint64_t key,
+                                 std::uint32_t tag) const {
+        const std::uint64_t mixed = (key + tag) * 0x9E3779B97F4A7C15ULL;  // Fibonacci hashing
+        return waiting.positions[(mixed >> 40) & push_.position_mask];
+    }
+
+    bool has_tag(const waiting_items& waiting, std::size_t position, std::uint32_t tag) const {
+        if (push_.tag_bytes == 0) return true;
+        std::uint32_t found = 0;  // little endian: the lower half is what two bytes hold
+        const auto bytes = static_cast<std::size_t>(push_.tag_bytes);
+        std::memcpy(&found, waiting.tags + position * bytes, bytes);
+        return found == tag;
+    }
+
+    [[noreturn]] void refuse(worker_id to) const;
+    void after_push(stream_cursor& open);
+    void put_tag(stream_cursor& open, std::uint32_t tag, std::uint32_t source);
+
+    push_state push_;
+    std::unique_ptr<worker_buffers> buffers_;
+};
+
+}  // namespace crossdock

@@ -1,0 +1,356 @@
+/// @file
+/// @brief An array spread over all ranks, read and changed in batches.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "crossdock/detail/array/array_engine_mpi.hpp"
+#include "crossdock/detail/array/write_rule.hpp"
+#include "crossdock/detail/base/pooled_resource.hpp"
+#include "crossdock/prepared_batch.hpp"
+
+namespace crossdock {
+
+/// @brief Options of a distributed array. Equal on all ranks, except `num_local`.
+template <item_type T>
+struct array_options {
+    /// How many entries this rank owns. The numbers of all ranks add up to the array's length. If
+    /// unset, which must be so on all ranks, entries lie in blocks as equal as possible.
+    std::optional<count_t> num_local = std::nullopt;
+    /// The name of a route, as `make_route` takes it; or "auto", as `array_route_rule` says.
+    std::string route = "auto";
+    /// About how many requests a rank makes in the first batch. Only "auto" uses it.
+    count_t expected_requests = default_expected_requests;
+    combining_options combine = {};
+    array_transport transport = array_transport::routed;
+    /// Which value stays if several are written to one entry in one batch.
+    overwrite equal_writes = overwrite::any;
+    /// For `overwrite::user`: of two values the one that stays. Associative and commutative.
+    std::function<T(const T&, const T&)> choose = nullptr;
+};
+
+/// @brief A global array of n entries, each owned by one rank; all ranks read, write and update any
+/// entries by their global indices.
+///
+/// All ranks make their requests together, in batches. Requests for the same entry are combined
+/// where they meet on the route to its owner, and travel on as one. Its reply is split again at the
+/// same ranks.
+///
+///     4 ranks, n = 8, hypercube        every rank reads entry 6 of rank 3
+///     stage 0   0 -> 2  {6}   1 -> 3  {6}
+///     stage 1   2 -> 3  {6}            the requests of ranks 0 and 2 have become one
+///     replies   3 -> 2, then 2 -> 0 and 3 -> 1
+///
+/// | state | legal calls | next |
+/// |---|---|---|
+/// | open | all | `close()`: closed |
+/// | a prepared batch is active | requests that are queued, `prepare`, `local()` | its `wait` |
+/// | closed | destruction, `close()` | |
+/// | moved from | destruction, assignment | |
+///
+/// @par Errors
+/// A batch fails on all ranks or on none. If it fails, no entry has changed, no output is written,
+/// and the array can be used as before. Where there are several faults, all ranks throw the same
+/// one:
+/// 1. If a rank finds a fault in its own arguments, the fault of the lowest such rank. It looks, in
+///    this order, at the lengths, for an active prepared batch, and at the indices of writes, of
+///    updates and of reads.
+/// 2. Otherwise, that ranks ask for different kinds of requests or different operations.
+/// 3. Otherwise, what an operation threw.
+///
+/// There is one exception. If the operations of a batch cannot throw, and a rank runs out of memory
+/// for requests that it forwards, only that rank throws, and others may wait for it for ever.
+///
+/// @par Release
+/// The destructor does not communicate. With the transport `rma`, an array that was not closed
+/// leaves its MPI window behind, which `communicator::close()` frees. Without that call, too, the
+/// window is left to MPI_Finalize, which may hang: Open MPI 4.1 frees the windows of each rank in
+/// the order of a table, in which new windows take the slots of those that were freed. So the order
+/// may differ between ranks that are in several communicators.
+/// @par Thread safety
+/// As `neighbor_exchange`.
+/// @par Source
+/// \cite peters2024array. Differs: any number of ranks and any route; replies are matched to
+/// requests by their order (envelopes are an option); values of any type; batches that fail change
+/// nothing.
+template <item_type T>
+class distributed_array {
+  public:
+    /// @brief Makes an array whose entries are all zero bytes.
+    /// @param where        must stay open as long as the array lives
+    /// @param num_entries  equal on all ranks
+    /// @par Collective
+    /// Yes; blocks.
+    /// @throws error(errc::invalid_argument)  on all ranks: `num_entries` or `num_local` is
+    /// negative; `num_local` is set on some ranks only; other options or contexts differ between ranks;
+    /// `overwrite::user` without `choose`; `overwrite::minimum` or `maximum` of a type without <
+    /// @throws error(errc::size_mismatch)     on all ranks: the `num_local` of all ranks do not add
+    /// up to `num_entries`, or the topology of `where` has another number of ranks
+    /// @throws error(errc::out_of_memory)     on all ranks: the entries of a rank do not fit into
+    /// memory
+    /// @throws as `make_route`, on all ranks
+    distributed_array(const context& where, count_t num_entries,
+                      const array_options<T>& options = {})
+        : engine_(
+              std::make_shared<array_engine>(where, num_entries, settings_of(options), sizeof(T))),
+          writes_(on_all_or_none(
+              where.comm(),
+              [&] { return make_write_rule<T>(options.equal_writes, options.choose); },
+              static_cast<std::int64_t>(options.equal_writes), "overwrite rules")) {}
+
+    count_t size() const noexcept { return engine_->owners().num_entries(); }
+
+    /// @brief The global index of the first entry of `local()`.
+    count_t first_index() const noexcept { return engine_->owners().first(engine_->comm().rank()); }
+
+    /// @brief The entries that this rank owns. Do not change them while a prepared batch is active.
+    std::span<T> local() noexcept {
+        return {reinterpret_cast<T*>(engine_->entries()),
+                static_cast<std::size_t>(engine_->owners().size(engine_->comm().rank()))};
+    }
+
+    /// @brief Which rank owns which entries.
+    const block_partition& owners() const noexcept { return engine_->owners(); }
+
+    /// @brief The route that the last batch took. Before the first batch, the route that it will
+    /// take.
+    const std::string& route_name() const noexcept { return engine_->route_name(); }
+
+    /// @brief What this rank sent and received in the last batch, and how long it took. With the
+    /// transport `rma`, only requests are counted.
+    const batch_statistics& last_batch() const noexcept { return engine_->last_batch(); }
+
+    /// @brief Reads entries: out[k] = the entry at indices[k].
+    /// @param out  as long as `indices`
+    /// @par Collective
+    /// Yes; blocks. A rank may pass no indices.
+    /// @par Complexity
+    /// Time and memory are linear in the requests that this rank makes, forwards and answers. The
+    /// route determines the number of messages.
+    /// @throws error(errc::index_out_of_range)  on all ranks: an index is outside [0, size())
+    /// @throws error(errc::size_mismatch)       on all ranks: lengths differ
+    /// @throws error(errc::invalid_argument)    on all ranks: they call different functions, or
+    /// pass different operations
+    /// @throws error(errc::invalid_state)       on all ranks: the array is closed, or a prepared
+    /// batch is active; on this rank only: an operation of a batch called this
+    void read(std::span<const count_t> indices, std::span<T> out);
+
+    /// @brief Writes entries: the entry at indices[k] = values[k].
+    ///
+    /// If several values are written to one entry, `equal_writes` says which of them stays. The
+    /// entry's old value plays no part in that.
+    /// @par Collective
+    /// Yes; blocks.
+    /// @throws as `read`; and on all ranks what `choose` throws: an `error` keeps its code,
+    /// anything else becomes error(errc::invalid_argument)
+    void write(std::span<const count_t> indices, std::span<const T> values);
+
+    /// @brief Updates entries: the entry at indices[k] = op(entry, values[k]), for all k of all
+    /// ranks.
+    /// @param op  associative and commutative; of the same type on all ranks
+    /// @par Collective
+    /// Yes; blocks. If `op` is not `noexcept`, one more reduction finds out whether it threw
+    /// anywhere.
+    /// @throws as `write`
+    template <combine_operation<T> Op>
+    void update(std::span<const count_t> indices, std::span<const T> values, Op op);
+
+    /// @brief Queues a read: the next `step` copies the entry into `variable`.
+    /// @param variable  must live until that step returns
+    /// @par Collective
+    /// No. `step` throws what is wrong with the index.
+    /// @throws error(errc::invalid_state)  an operation of a batch called this
+    void read(count_t index, T* variable);
+
+    /// @brief Queues a write: the next `step` writes the value to the entry.
+    /// @par Collective
+    /// No, as `read`.
+    void write(count_t index, const T& value);
+
+    /// @brief Queues an update: the next `step` combines the value with the entry by its operation.
+    /// @par Collective
+    /// No, as `read`.
+    void update(count_t index, const T& value);
+
+    /// @brief Carries out the queued requests of all ranks: all writes, then all updates, then all
+    /// reads.
+    ///
+    /// This is one batch: requests of the three kinds travel in the same messages. The queue is
+    /// empty afterwards, even if the step fails.
+    /// @param op  the operation of the updates
+    /// @par Collective
+    /// Yes; blocks.
+    /// @throws as `update`
+    template <combine_operation<T> Op = default_update<T>>
+    void step(Op op = {});
+
+    /// @brief Prepares requests that are made again and again, for the same entries.
+    ///
+    /// The indices travel to the owners now. What is returned reads and updates the entries without
+    /// sending them again.
+    /// @par Collective
+    /// Yes; blocks.
+    /// @throws as `read`
+    prepared_batch<T> prepare(std::span<const count_t> indices) {
+        require_no_batch();
+        return prepared_batch<T>(engine_, indices);
+    }
+
+    /// @brief Frees the MPI window that the transport `rma` has. Nothing remains to be freed if the
+    /// communicator was closed before.
+    /// @pre no prepared batch is active
+    /// @par Collective
+    /// Yes; may block.
+    void close() { engine_->close(); }
+
+  private:
+    // A vector of `bool` is no array of `bool`; a vector of these is an array of any T.
+    struct boxed {
+        T value;
+    };
+    struct change_queue {
+        std::vector<count_t> indices;
+        std::vector<boxed> values;
+
+        std::span<const T> span() const {
+            return {reinterpret_cast<const T*>(values.data()), values.size()};
+        }
+    };
+    struct read_queue {
+        std::vector<count_t> indices;
+        std::vector<T*> variables;
+    };
+
+    static array_settings settings_of(const array_options<T>& options);
+    void require_no_batch() const;
+    std::optional<error> length_fault(std::size_t num_indices, std::size_t num_values) const;
+    array_changes writes(std::span<const count_t> indices, std::span<const T> values,
+                         std::vector<ranked<T>>& with_ranks) const;
+
+    std::shared_ptr<array_engine> engine_;
+    write_rule writes_;
+    change_queue queued_writes_;
+    change_queue queued_updates_;
+    read_queue queued_reads_;
+};
+
+template <item_type T>
+void distributed_array<T>::read(std::span<const count_t> indices, std::span<T> out) {
+    require_no_batch();
+    array_batch batch;
+    batch.reads = indices;
+    batch.out = reinterpret_cast<std::byte*>(out.data());
+    batch.has_reads = true;
+    batch.fault = length_fault(indices.size(), out.size());
+    engine_->run(batch);
+}
+
+template <item_type T>
+void distributed_array<T>::write(std::span<const count_t> indices, std::span<const T> values) {
+    require_no_batch();
+    std::vector<ranked<T>> with_ranks;
+    array_batch batch;
+    batch.fault = length_fault(indices.size(), values.size());
+    batch.writes = writes(indices, values, with_ranks);
+    engine_->run(batch);
+}
+
+template <item_type T>
+template <combine_operation<T> Op>
+void distributed_array<T>::update(std::span<const count_t> indices, std::span<const T> values,
+                                  Op op) {
+    require_no_batch();
+    const auto operation = make_update_operation<T>(std::move(op));
+    array_batch batch;
+    batch.fault = length_fault(indices.size(), values.size());
+    batch.updates = {indices, reinterpret_cast<const std::byte*>(values.data()), &operation,
+                     predefined_for<T, Op>()};
+    engine_->run(batch);
+}
+
+template <item_type T>
+void distributed_array<T>::read(count_t index, T* variable) {
+    require_no_batch();
+    queued_reads_.indices.push_back(index);
+    queued_reads_.variables.push_back(variable);
+}
+
+template <item_type T>
+void distributed_array<T>::write(count_t index, const T& value) {
+    require_no_batch();
+    queued_writes_.indices.push_back(index);
+    queued_writes_.values.push_back({value});
+}
+
+template <item_type T>
+void distributed_array<T>::update(count_t index, const T& value) {
+    require_no_batch();
+    queued_updates_.indices.push_back(index);
+    queued_updates_.values.push_back({value});
+}
+
+template <item_type T>
+template <combine_operation<T> Op>
+void distributed_array<T>::step(Op op) {
+    require_no_batch();
+    const auto to_write = std::exchange(queued_writes_, {});
+    const auto to_update = std::exchange(queued_updates_, {});
+    const auto to_read = std::exchange(queued_reads_, {});
+    const auto operation = make_update_operation<T>(std::move(op));
+    std::vector<ranked<T>> with_ranks;
+    const raw_buffer found(to_read.indices.size() * sizeof(T));
+
+    array_batch batch;
+    batch.writes = writes(to_write.indices, to_write.span(), with_ranks);
+    batch.updates = {to_update.indices, reinterpret_cast<const std::byte*>(to_update.values.data()),
+                     &operation, predefined_for<T, Op>()};
+    batch.reads = to_read.indices;
+    batch.out = found.data();
+    batch.has_reads = true;
+    engine_->run(batch);
+    for (std::size_t k = 0; k < to_read.variables.size(); ++k)
+        *to_read.variables[k] = reinterpret_cast<const T*>(found.data())[k];
+}
+
+template <item_type T>
+array_settings distributed_array<T>::settings_of(const array_options<T>& options) {
+    return {options.num_local, options.route, options.expected_requests, options.combine,
+            options.transport};
+}
+
+template <item_type T>
+void distributed_array<T>::require_no_batch() const {
+    CROSSDOCK_ASSERT(light, !engine_->is_in_batch(), "a request during a batch");
+}
+
+template <item_type T>
+std::optional<error> distributed_array<T>::length_fault(std::size_t num_indices,
+                                                        std::size_t num_values) const {
+    if (num_indices == num_values) return std::nullopt;
+    const rank_t rank = engine_->comm().rank();
+    return error(errc::size_mismatch,
+                 "rank " + std::to_string(rank) + " has " + std::to_string(num_indices) +
+                     " indices and " + std::to_string(num_values) + " values",
+                 rank);
+}
+
+template <item_type T>
+array_changes distributed_array<T>::writes(std::span<const count_t> indices,
+                                           std::span<const T> values,
+                                           std::vector<ranked<T>>& with_ranks) const {
+    const auto predefined = writes_.operation->combines_at_owner() ? predefined_operation{}
+                                                                   : predefined_for<T, replace>();
+    const void* travelling = values.data();
+    if (writes_.carries_rank) {
+        for (const T& value : values) with_ranks.push_back({value, engine_->comm().rank()});
+        travelling = with_ranks.data();
+    }
+    return {indices, static_cast<const std::byte*>(travelling), writes_.operation.get(),
+            predefined};
+}
+
+}  // namespace crossdock

@@ -1,0 +1,67 @@
+/// @file
+/// @brief The algorithms of a sparse data exchange, by name, and the choice of one.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "crossdock/machine.hpp"
+#include "crossdock/topology.hpp"
+
+namespace crossdock {
+
+/// @brief How ranks find out who sends to them.
+enum class exchange_method {
+    personalized,           ///< a reduction of P counts, then messages
+    nonblocking,            ///< synchronous sends and nonblocking consensus
+    rma,                    ///< a ticket and a put for every message; messages of one size only
+    locality_personalized,  ///< one message per destination region, found as by `personalized`
+    locality_nonblocking,   ///< one message per destination region, found as by `nonblocking`
+    reduce_scatter,         ///< as `personalized`, but every rank gets its own count only
+    routed,                 ///< over a route whose partners are known: nobody has to be found
+};
+
+/// @brief A method, and for `routed` the route.
+struct exchange_algorithm {
+    exchange_method method = exchange_method::nonblocking;
+    std::string route;  ///< as `make_route` takes it; empty for all others
+
+    friend bool operator==(const exchange_algorithm&, const exchange_algorithm&) = default;
+};
+
+/// @brief One line of the list of algorithms.
+struct exchange_description {
+    std::string name;                  ///< as `parse_exchange_algorithm` takes it
+    std::vector<std::string> aliases;  ///< other names the field has for it
+    std::string summary;
+    exchange_method method;
+};
+
+/// @brief Every method there is; `routed` takes a route after a colon.
+const std::vector<exchange_description>& registered_exchange_algorithms();
+
+/// @brief The algorithm with a name or an alias: "personalized", "nbx", "routed:grid:2".
+/// @throws error(errc::invalid_argument)  there is none; the text lists the names. The route of
+/// `routed` is looked at by `make_route` only.
+exchange_algorithm parse_exchange_algorithm(std::string_view name);
+
+/// @brief The name that `parse_exchange_algorithm` reads back.
+std::string to_string(const exchange_algorithm& algorithm);
+
+/// @brief What `auto` takes on these ranks: the cheapest route of `all_partners_chooser`, for messages that
+/// carry nothing. No communication.
+///
+/// Where all ranks share memory, `auto` asks for one region, whatever the regions are: none is far.
+///
+/// A routed exchange needs no reduction over all ranks: it sends as few messages as a barrier, and
+/// they carry the data. What a rank has to send does not matter, and so need not be agreed on: few messages
+/// ride with those that are sent anyway, and a long one is only announced on the route and travels directly
+/// (`exchange_options`).
+/// @param m  equal on all ranks
+/// @par Complexity
+/// Time O(R + log^2 P) for R regions.
+exchange_algorithm choose_exchange_algorithm(const topology& regions,
+                                             const machine& m = default_machine());
+
+}  // namespace crossdock

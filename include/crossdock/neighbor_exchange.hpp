@@ -1,0 +1,237 @@
+/// @file
+/// @brief The persistent neighbor exchange a user holds.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <ranges>
+#include <string>
+#include <vector>
+
+#include "crossdock/context.hpp"
+#include "crossdock/detail/executor/copy_list.hpp"
+#include "crossdock/neighbor_options.hpp"
+#include "crossdock/operation.hpp"
+#include "crossdock/pattern.hpp"
+#include "crossdock/plan_statistics.hpp"
+
+namespace crossdock {
+
+/// @brief Values one after the other, such as a vector, an array or a span of them.
+template <class R>
+concept item_range = std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
+    item_type<std::ranges::range_value_t<R>>;
+
+/// @brief Whether values can go from one range into another.
+template <class From, class To>
+concept same_items =
+    std::same_as<std::ranges::range_value_t<From>, std::ranges::range_value_t<To>> &&
+    std::ranges::output_range<To, std::ranges::range_value_t<From>>;
+
+/// @brief A pattern compiled along a route and ready to be exchanged again and again.
+///
+/// `items` is the rank's local array (the plan's num_items values), `slots` its output array
+/// (num_slots values). Forward copies items into the slots that need them; reverse brings what is
+/// in the slots home and combines it into the items.
+///
+/// | state | legal calls | next |
+/// |---|---|---|
+/// | idle | `start`, `start_reverse`, `duplicate` | `start`, `start_reverse`: active |
+/// | idle | `exchange`, `reverse` | idle |
+/// | active | `test`, `wait`, `duplicate` | `test` that returns true, `wait`: idle |
+/// | moved from | destruction, assignment | |
+///
+/// While active, the input must not change and the output must not be read. Every rank starts the same
+/// exchanges of one object in the same order; different objects (also duplicates, which share the plan)
+/// are independent: any number may be active at once, and be waited for in any order.
+///
+/// On a route of several stages, and where ranks share memory, a rank does something for others inside
+/// `test`, `wait` and the library's collective calls on the same communicator. While an exchange is
+/// active, a rank must not block elsewhere (in MPI_Barrier, say) for something that another rank does
+/// only after its wait.
+///
+/// *Preparation.* An exchange is ready when the ranks that share memory have told each other where items lie. The
+/// constructor does so for both directions and items of `item_bytes`, and a start then never blocks. Items of
+/// another size need a call of `prepare`, which all ranks make; a start of what is not ready is an error. With
+/// `preparation::lazy` a start makes ready what it needs: it then blocks until the ranks that share memory start it too
+/// (all ranks, if `executor` is `shared_memory` or messages are split), such starts come in one order on all ranks, and
+/// none waits for another exchange in between that a rank starts only afterwards.
+///
+/// *Trials.* The route "auto:measure" compiles the plans of the cheapest candidates of "auto", and takes
+/// another one after `measure.exchanges_each` exchanges in one direction and with one item size, or twice as
+/// many of all. When each had its turn, or the next may lose too much time, the one that was fastest on the
+/// slowest rank is kept, and the others are freed. Directions and sizes weigh as often as they occurred in the
+/// first route's turn. Every exchange is as right as any other; in reverse,
+/// values combine in the order of the plan, so that the bits may change until the trials are over. The start
+/// after a route's turn waits for all ranks, and makes the next route ready; such starts come in one order on
+/// all ranks. A duplicate has the plan that leads so far, and tries nothing.
+///
+/// Arrays that stay the same from one start to the next save a little set-up.
+///
+/// The destructor does not communicate. An object must be idle when it is destroyed; one that is not
+/// leaves its buffers to the messages under way. After an mpi_error only destruction is legal.
+/// @par Thread safety
+/// One thread at a time for all objects of one communicator; several threads with communicators of
+/// their own need MPI_THREAD_MULTIPLE.
+class neighbor_exchange {
+  public:
+    /// @brief Chooses a route, unless one is given, and compiles the plan.
+    /// @param where    stays open for the life of this object
+    /// @param p        this rank's pattern; not kept
+    /// @param options  equal on all ranks
+    /// @par Collective
+    /// Yes; blocks.
+    /// @throws error  on all ranks or none, as `resolve_route` and `compile`; or error(errc::out_of_memory) if a
+    /// node has not enough memory to share, and `executor` is `shared_memory` or `stripe_bytes` is not 0
+    neighbor_exchange(const context& where, const pattern& p, const neighbor_options& options = {});
+
+    /// @brief Takes a plan that was compiled elsewhere; `route` and `deduplicate` have no say.
+    /// @param compiled  this rank's of plans that belong together
+    /// @param options   equal on all ranks
+    /// @throws error(errc::size_mismatch)  on this rank: the plan is of another rank or number of ranks
+    /// @throws error(errc::invalid_plan)   it has more than 32 stages; on all ranks
+    /// @throws error(errc::out_of_memory)  as above
+    /// @par Collective
+    /// Yes; waits for the ranks that share memory, and for all where it is the communicator's first.
+    neighbor_exchange(const context& where, plan compiled, const neighbor_options& options = {});
+
+    /// @brief As above, with a plan that several may use, such as those of `plan_maker` and `plan_cache`.
+    neighbor_exchange(const context& where, std::shared_ptr<const plan> compiled,
+                      const neighbor_options& options = {});
+    ~neighbor_exchange();
+    neighbor_exchange(neighbor_exchange&&) noexcept;
+    neighbor_exchange& operator=(neighbor_exchange&&) noexcept;
+
+    /// @brief A second object on the same plan, which may be active at the same time.
+    /// @throws error(errc::out_of_memory)  as the constructor
+    /// @par Collective
+    /// Yes; waits for the ranks that share memory, or for all as the constructor.
+    neighbor_exchange duplicate() const;
+
+    /// @brief The compiled plan of this rank; during trials that of the last exchange, until the next start.
+    const plan& compiled_plan() const noexcept;
+
+    /// @brief What the route was chosen from; null if it was given, or a plan was.
+    const route_choice* choice() const noexcept;
+
+    /// @brief Whether routes are still being tried: the next exchanges may take another one each.
+    bool is_trying() const noexcept;
+
+    /// @brief What "auto:measure" tried so far, and found; the same on all ranks.
+    std::vector<tried_route> tried_routes() const;
+
+    /// @brief Makes items of another size ready, in both directions; what was ready before no longer is.
+    /// @param item_bytes  at least 1; equal on all ranks
+    /// @par Collective
+    /// Yes; waits for the ranks that share memory, or for all as the constructor.
+    /// @throws error(errc::invalid_argument)  `item_bytes` is 0; on this rank
+    /// @throws error(errc::invalid_state)     an exchange is active; on this rank
+    /// @throws error(errc::out_of_memory)     as the constructor
+    void prepare(std::size_t item_bytes);
+
+    /// @brief Starts a forward exchange; returns without waiting for anyone.
+    /// @param items  `num_items` values or more; must stay unchanged until the exchange is complete
+    /// @param slots  `num_slots` values or more; those no item comes to stay as they are
+    /// @throws error(errc::size_mismatch)  an array is too short
+    /// @throws error(errc::invalid_state)  an exchange is active, or items of this size are not ready
+    /// Such an error is this rank's alone: the others wait for it.
+    /// @par Collective
+    /// Yes, with every rank of the context; does not block, unless prepared lazily.
+    template <item_range Items, item_range Slots>
+    requires same_items<Items, Slots>
+    void start(const Items& items, Slots&& slots) {
+        check_lengths(std::ranges::size(items), std::ranges::size(slots));
+        start_forward(std::ranges::data(items), std::ranges::data(slots),
+                      sizeof(std::ranges::range_value_t<Items>));
+    }
+
+    /// @brief As above, with values of an MPI datatype, one per item, `extent` apart.
+    ///
+    /// Contiguous types travel as bytes, others are packed by MPI.
+    /// @param datatype  committed, at least one byte; may be freed once the exchange is complete
+    /// @throws error(errc::invalid_argument)  a null pointer, MPI_DATATYPE_NULL, or an empty datatype
+    void start(const void* items, void* slots, MPI_Datatype datatype);
+
+    /// @brief Starts a reverse exchange: items[i] = op(items[i], all slots that item i is sent to).
+    ///
+    /// Values combine on the way, in an order that depends on the plan alone, not on timing.
+    /// @param slots  `num_slots` values or more; only those that receive an item are read
+    /// @param items  `num_items` values or more; combined into
+    /// @param op     associative and commutative; copied; must not throw
+    /// @throws as `start`
+    /// @par Collective
+    /// Yes; does not block, unless prepared lazily.
+    template <item_range Slots, item_range Items, class Op>
+    requires same_items<Slots, Items> && combine_operation<Op, std::ranges::range_value_t<Slots>>
+    void start_reverse(const Slots& slots, Items&& items, Op op) {
+        using T = std::ranges::range_value_t<Slots>;
+        check_lengths(std::ranges::size(items), std::ranges::size(slots));
+        start_backward(std::ranges::data(slots), std::ranges::data(items), sizeof(T),
+                       [op](std::byte* to, const std::byte* from, const copy_list& list) mutable {
+                           combine_items(reinterpret_cast<T*>(to), reinterpret_cast<const T*>(from),
+                                         list, op);
+                       });
+    }
+
+    /// @brief As above, with values of an MPI datatype and an MPI operation.
+    /// @param datatype   committed, lower bound 0 and true extent at most its extent; every array is
+    ///                   readable in full extents
+    /// @param operation  predefined for `datatype`, or from MPI_Op_create; must be commutative. MPI ends
+    ///                   the program where a predefined operation is not defined for the datatype.
+    /// @throws error(errc::invalid_argument)  a null pointer or null handle; the datatype is not as said;
+    ///                                        the operation is not commutative
+    void start_reverse(const void* slots, void* items, MPI_Datatype datatype, MPI_Op operation);
+
+    /// @brief Makes progress without waiting; true if the exchange is complete and its output
+    /// valid.
+    /// @throws error(errc::invalid_state)  no exchange is active
+    bool test();
+
+    /// @brief Completes the exchange.
+    /// @throws error(errc::invalid_state)  no exchange is active
+    void wait();
+
+    /// @brief `start` and `wait`.
+    template <item_range Items, item_range Slots>
+    requires same_items<Items, Slots>
+    void exchange(const Items& items, Slots&& slots) {
+        start(items, slots);
+        wait();
+    }
+
+    /// @brief `start_reverse` and `wait`.
+    template <item_range Slots, item_range Items, class Op>
+    requires same_items<Slots, Items> && combine_operation<Op, std::ranges::range_value_t<Slots>>
+    void reverse(const Slots& slots, Items&& items, Op op) {
+        start_reverse(slots, items, std::move(op));
+        wait();
+    }
+
+    bool is_active() const noexcept;
+
+    /// @brief What this rank sends in one forward exchange, in all stages.
+    traffic statistics() const;
+
+    /// @brief The route, and what each candidate was estimated to cost where it was chosen; some lines of text.
+    std::string explain() const;
+
+    /// @brief Gives memory and requests back; the object can then only be destroyed.
+    ///
+    /// The destructor does the same. An exchange that is active keeps its buffers, which are lost.
+    /// @par Collective
+    /// No.
+    void close() noexcept;
+
+  private:
+    struct implementation;
+    explicit neighbor_exchange(std::unique_ptr<implementation> state);
+
+    void check_lengths(std::size_t num_items, std::size_t num_slots) const;
+    void start_forward(const void* items, void* slots, std::size_t item_bytes);
+    void start_backward(const void* slots, void* items, std::size_t item_bytes,
+                        combine_function combine);
+
+    std::unique_ptr<implementation> state_;
+};
+
+}  // namespace crossdock

@@ -1,0 +1,43 @@
+/// @file
+/// @brief Which rank owns which row of a matrix and which entry of a vector.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "crossdock/matrix.hpp"
+#include "crossdock/types.hpp"
+
+namespace crossdock {
+
+/// @brief The owners of y = A x: of A's rows with their entries of y, and of the entries of x.
+///
+///     5 rows, 2 ranks, "block":  row_owner 0 0 0 1 1
+struct partition {
+    rank_t num_ranks = 1;
+    std::vector<rank_t> row_owner;
+    std::vector<rank_t> column_owner;  ///< equals `row_owner` if the matrix is square
+
+    friend bool operator==(const partition&, const partition&) = default;
+};
+
+/// @brief Distributes a matrix.
+///
+/// | spec | owners |
+/// |---|---|
+/// | `block` | contiguous blocks as equal as possible, larger ones first; columns likewise |
+/// | `metis` | METIS_PartGraphKway of the graph of A + A', or of rows and columns if rectangular |
+/// | `random:SEED` | drawn independently with std::mt19937_64; the same on all platforms |
+/// | `file:PATH` | one owner per row (then per column if rectangular), separated by white space |
+///
+/// The path of an existing file is a spec as well. With no more rows (or rows and columns) than
+/// ranks, `metis` gives every one its own rank.
+/// @throws error(errc::invalid_argument)   an unknown spec, or `num_ranks` < 1
+/// @throws error(errc::file_error)         the file is missing or unreadable
+/// @throws error(errc::parse_error)        the file holds something else than numbers
+/// @throws error(errc::size_mismatch)      the file has too few or too many owners
+/// @throws error(errc::rank_out_of_range)  an owner in the file is outside [0, num_ranks)
+/// @throws error(errc::count_overflow)     the graph does not fit the integers of METIS
+partition make_partition(const sparse_matrix& matrix, std::string_view spec, rank_t num_ranks);
+
+}  // namespace crossdock

@@ -1,0 +1,222 @@
+/// @file
+/// @brief The sparse data exchange: a rank knows to whom it sends, not who sends to it.
+#pragma once
+
+#include <cstddef>
+#include <ranges>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+#include "crossdock/context.hpp"
+#include "crossdock/detail/exchange/byte_exchange_mpi.hpp"
+
+namespace crossdock {
+
+/// @brief Messages of one size, the same on all ranks.
+///
+///     count 2, destinations {3, 0}, values {a b, c d}:   a b to rank 3, c d to rank 0
+template <class T>
+struct constant_messages {
+    std::span<const rank_t> destinations;
+    count_t count = 1;          ///< values per message
+    std::span<const T> values;  ///< `count` for each destination, one after the other
+};
+
+/// @brief Messages of any size.
+///
+///     destinations {3, 0}, counts {1, 2}, displacements {2, 0}, values {a b c}:
+///     c to rank 3, a b to rank 0
+template <class T>
+struct variable_messages {
+    std::span<const rank_t> destinations;
+    std::span<const count_t> counts;  ///< values for each destination
+    /// Where each destination's values start; empty: one after the other.
+    std::span<const count_t> displacements;
+    std::span<const T> values;
+};
+
+/// @brief `constant_messages` of an MPI datatype; with a bare pointer, as MPI has it.
+struct constant_datatype_messages {
+    std::span<const rank_t> destinations;
+    count_t count = 1;
+    const void* values = nullptr;               ///< one after the other, in extents
+    MPI_Datatype datatype = MPI_DATATYPE_NULL;  ///< its size must be equal on all ranks
+};
+
+/// @brief `variable_messages` of an MPI datatype.
+struct variable_datatype_messages {
+    std::span<const rank_t> destinations;
+    std::span<const count_t> counts;
+    std::span<const count_t> displacements;  ///< in extents; empty: one after the other
+    const void* values = nullptr;
+    MPI_Datatype datatype = MPI_DATATYPE_NULL;  ///< its size must be equal on all ranks
+};
+
+/// @brief Whose messages came, and where they lie.
+///
+///     sources {1, 1, 4}, counts {2, 0, 1}, displacements {0, 2, 2}, values {a b c}
+struct received_messages {
+    std::vector<rank_t> sources;
+    std::vector<count_t> counts;         ///< values from each source
+    std::vector<count_t> displacements;  ///< where each source's values start
+
+    std::size_t num_messages() const noexcept { return sources.size(); }
+};
+
+/// @brief What came, values one after the other.
+///
+///     for (const auto& [source, values] : received) ...
+template <class T>
+struct received : received_messages {
+    std::vector<T> values;
+
+    /// @brief A message that came, and from whom.
+    struct message_from {
+        rank_t source;
+        std::span<const T> values;
+    };
+
+    /// @brief The values of one message.
+    std::span<const T> message(std::size_t index) const {
+        return std::span(values).subspan(static_cast<std::size_t>(displacements[index]),
+                                         static_cast<std::size_t>(counts[index]));
+    }
+
+    /// @brief Goes through the messages in their order.
+    class iterator {
+      public:
+        using value_type = message_from;
+        using difference_type = std::ptrdiff_t;
+
+        iterator() = default;
+        iterator(const received& all, std::size_t index) : all_(&all), index_(index) {}
+
+        message_from operator*() const { return {all_->sources[index_], all_->message(index_)}; }
+        iterator& operator++() {
+            ++index_;
+            return *this;
+        }
+        iterator operator++(int) { return {*all_, index_++}; }
+        friend bool operator==(const iterator& a, const iterator& b) {
+            return a.index_ == b.index_;
+        }
+
+      private:
+        const received* all_ = nullptr;
+        std::size_t index_ = 0;
+    };
+
+    iterator begin() const { return {*this, 0}; }
+    iterator end() const { return {*this, sources.size()}; }
+};
+
+/// @brief What came, values of an MPI datatype one extent after the other.
+struct received_datatype : received_messages {
+    std::vector<std::byte> values;
+};
+
+/// @brief Delivers messages of one size.
+///
+/// T is trivially copyable and default constructible, and not bool.
+///
+/// Several messages to one destination arrive as several, in the order given; so do messages
+/// without values, and those to the rank itself.
+/// @param messages  borrowed for the call
+/// @par Collective
+/// As `exchange_bytes`.
+/// @throws error(errc::size_mismatch)  `values` is shorter than the messages; on all ranks
+/// @throws error(errc::count_mismatch) `count` differs between ranks; on all ranks
+/// @throws as `exchange_bytes`
+/// @par Source
+/// \cite geyko2024sdde (MPIX_Alltoall_crs)
+template <class T>
+received<T> sparse_exchange(const context& where, const constant_messages<T>& messages,
+                            const exchange_options& options = {});
+
+/// @brief Delivers messages of any size.
+/// @throws error(errc::size_mismatch)      arrays disagree in length; on all ranks
+/// @throws error(errc::invalid_argument)   a count or displacement is negative; on all ranks
+/// @throws as `exchange_bytes`
+/// @par Collective
+/// As `exchange_bytes`.
+/// @par Source
+/// \cite geyko2024sdde (MPIX_Alltoallv_crs)
+template <class T>
+received<T> sparse_exchange(const context& where, const variable_messages<T>& messages,
+                            const exchange_options& options = {});
+
+/// @brief As above: `counts[i]` of `values`, one after the other, to rank `destinations[i]`.
+///
+///     for (const auto& [source, items] : sparse_exchange(world, {3, 0}, {1, 2}, values)) ...
+/// @param values  a range of T, one after the other
+template <std::ranges::contiguous_range Values>
+auto sparse_exchange(const context& where, const std::vector<rank_t>& destinations,
+                     const std::vector<count_t>& counts, const Values& values,
+                     const exchange_options& options = {}) {
+    using T = std::ranges::range_value_t<Values>;
+    return sparse_exchange(where, variable_messages<T>{destinations, counts, {}, values}, options);
+}
+
+/// @brief Delivers values of a committed MPI datatype, which need not be contiguous.
+/// @return values at the same places of their extent as they were sent from; gaps are zero
+/// @throws error(errc::invalid_argument)  `datatype` is MPI_DATATYPE_NULL, or has no bytes; on all
+/// ranks
+/// @throws as the others
+/// @par Collective
+/// As `exchange_bytes`.
+received_datatype sparse_exchange(const context& where, const constant_datatype_messages& messages,
+                                  const exchange_options& options = {});
+received_datatype sparse_exchange(const context& where, const variable_datatype_messages& messages,
+                                  const exchange_options& options = {});
+
+namespace exchange_detail {
+
+// Values are made before they are filled, in a vector whose memory holds them.
+template <class T>
+inline constexpr bool is_exchangeable =
+    std::is_trivially_copyable_v<T>&& std::is_default_constructible_v<T> &&
+    !std::is_same_v<T, bool>;
+
+// Bytes in place of values. Faults are left to the exchange, which tells all ranks.
+byte_outbox constant_outbox(std::span<const rank_t> destinations, count_t count,
+                            std::span<const std::byte> values, std::size_t item_bytes);
+byte_outbox variable_outbox(std::span<const rank_t> destinations, std::span<const count_t> counts,
+                            std::span<const count_t> displacements,
+                            std::span<const std::byte> values, std::size_t item_bytes);
+
+// Sources, counts and displacements of what came.
+received_messages arrangement(const byte_inbox& inbox, std::size_t item_bytes);
+
+template <class T>
+received<T> arrange(const byte_inbox& inbox) {
+    received<T> result{arrangement(inbox, sizeof(T)), {}};
+    result.values.resize(static_cast<std::size_t>(inbox.num_bytes()) / sizeof(T));
+    inbox.copy_to(reinterpret_cast<std::byte*>(result.values.data()));
+    return result;
+}
+
+}  // namespace exchange_detail
+
+template <class T>
+received<T> sparse_exchange(const context& where, const constant_messages<T>& messages,
+                            const exchange_options& options) {
+    static_assert(exchange_detail::is_exchangeable<T>);
+    const auto outbox = exchange_detail::constant_outbox(messages.destinations, messages.count,
+                                                         std::as_bytes(messages.values), sizeof(T));
+    return exchange_detail::arrange<T>(
+        exchange_bytes(where.comm(), where.topology(), outbox, options));
+}
+
+template <class T>
+received<T> sparse_exchange(const context& where, const variable_messages<T>& messages,
+                            const exchange_options& options) {
+    static_assert(exchange_detail::is_exchangeable<T>);
+    const auto outbox = exchange_detail::variable_outbox(messages.destinations, messages.counts,
+                                                         messages.displacements,
+                                                         std::as_bytes(messages.values), sizeof(T));
+    return exchange_detail::arrange<T>(
+        exchange_bytes(where.comm(), where.topology(), outbox, options));
+}
+
+}  // namespace crossdock

@@ -1,0 +1,130 @@
+/// @file
+/// @brief Where ranks live: which region each rank belongs to.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "crossdock/types.hpp"
+
+namespace crossdock {
+
+/// @brief A run-length code for a stretch of ranks: region numbers that count up and start over.
+///
+/// Rank `first_rank + i` belongs to region `first_region + (i / run_length) % num_regions`, for
+/// every i in [0, num_ranks).
+///
+///     "2x4"        {0, 8, 0, 2, 4}:  0 0 0 0 1 1 1 1
+///     "cyclic:2x4" {0, 8, 0, 2, 1}:  0 1 0 1 0 1 0 1
+struct placement {
+    rank_t first_rank;
+    rank_t num_ranks;
+    region_t first_region;
+    region_t num_regions;
+    rank_t run_length;
+
+    friend bool operator==(const placement&, const placement&) = default;
+};
+
+/// @brief The regions of P ranks; a region is the unit of locality, usually a node.
+///
+/// Regions may differ in size and need not be contiguous. Ordinary placements (blocks, round-robin,
+/// a few of either) take a few words however many ranks there are; only an irregular placement
+/// falls back to a table of length P.
+///
+///     ranks   0 1 2 3 4          "2,3"
+///     region  0 0 1 1 1
+///     local   0 1 0 1 2
+class topology {
+  public:
+    /// @brief All ranks in one region.
+    /// @throws error(errc::invalid_topology)  `num_ranks` < 1
+    static topology one_region(rank_t num_ranks);
+
+    /// @brief Reads a topology from text.
+    ///
+    /// | text | meaning |
+    /// |---|---|
+    /// | `4x16` | 4 regions of 16 consecutive ranks |
+    /// | `16,16,8` | consecutive regions of these sizes; `2x16,8` is the same |
+    /// | `cyclic:4x16` | 4 regions of 16, ranks dealt round-robin |
+    /// | `list:0,1,0,1` | the region of every rank; regions are renumbered 0, 1, … by number |
+    ///
+    /// Numbers are plain decimal digits; there is no white space.
+    ///
+    /// @param text       as above
+    /// @param num_ranks  what the text must describe
+    /// @throws error(errc::invalid_topology)  malformed, or describes another number of ranks
+    static topology from_string(std::string_view text, rank_t num_ranks);
+
+    /// @brief As above, with as many ranks as the text describes.
+    static topology from_string(std::string_view text);
+
+    /// @brief From the region of every rank; regions are renumbered 0, 1, … in increasing order.
+    /// @throws error(errc::invalid_topology)  empty, or a negative region
+    /// @par Complexity
+    /// Time O(P log P).
+    static topology from_regions(std::span<const region_t> region_of_rank);
+
+    /// @brief From consecutive placements, as `placements()` returns them.
+    ///
+    /// They need not be the shortest code; `placements()` of the result is.
+    /// @throws error(errc::invalid_topology)  a field is out of range, they do not cover 0..P-1, or
+    /// a region has no rank
+    /// @par Complexity
+    /// Time linear in the number of runs of ranks of one region, here and in `from_string`.
+    static topology from_placements(std::span<const placement> placements);
+
+    rank_t num_ranks() const noexcept { return num_ranks_; }
+    region_t num_regions() const noexcept { return num_regions_; }
+
+    /// @brief The region of a rank. Constant time but for the number of placements (at most 16), as
+    /// all queries here.
+    /// @throws error(errc::rank_out_of_range)  `rank` is outside [0, P)
+    region_t region_of(rank_t rank) const;
+
+    /// @brief A rank's place among the ranks of its region, in rank order, from 0.
+    /// @throws error(errc::rank_out_of_range)  `rank` is outside [0, P)
+    rank_t local_rank(rank_t rank) const;
+
+    /// @brief How many ranks a region has; at least 1.
+    /// @throws error(errc::invalid_argument)  there is no such region
+    rank_t region_size(region_t region) const;
+
+    /// @brief The rank with a given place in a region; the inverse of `local_rank`.
+    /// @throws error(errc::invalid_argument)   there is no such region
+    /// @throws error(errc::rank_out_of_range)  the region has no such local rank
+    rank_t rank_at(region_t region, rank_t local_rank) const;
+
+    /// @brief The run-length code; equal topologies have equal codes.
+    ///
+    /// Each placement takes as many whole runs (consecutive ranks of one region) as follow its
+    /// rule; only its last run may be shorter than `run_length`.
+    ///
+    ///     "2x16,8,3x4"  {0, 40, 0, 3, 16} {40, 12, 3, 3, 4}
+    std::vector<placement> placements() const { return placements_; }
+
+    /// @brief The shortest text that `from_string` reads back as an equal topology.
+    std::string to_string() const;
+
+    friend bool operator==(const topology& a, const topology& b) {
+        return a.placements_ == b.placements_;
+    }
+
+  private:
+    struct table;  // an irregular placement, rank by rank
+
+    explicit topology(std::vector<placement> canonical);
+
+    const placement& placement_of(rank_t rank) const;
+
+    rank_t num_ranks_ = 0;
+    region_t num_regions_ = 0;
+    std::vector<placement> placements_;
+    std::shared_ptr<const table> table_;  // null for an ordinary placement; shared by copies
+};
+
+}  // namespace crossdock

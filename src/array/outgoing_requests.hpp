@@ -1,0 +1,54 @@
+/// @file
+/// @brief Which requests of a rank leave it in a stage, and to whom.
+#pragma once
+
+#include <memory_resource>
+#include <span>
+#include <vector>
+
+#include "combined_requests.hpp"
+#include "position_range.hpp"
+#include "request_routing.hpp"
+
+namespace crossdock {
+
+/// @brief The positions of the requests that go to each destination of a stage, and of those that
+/// stay.
+///
+///     rank 0 on cyclic:2x2, locality, an entry on each rank     held {0 1 2 3}
+///     stage 0, with the destination 1                           to(0) {1} {3}   staying() {0} {2}
+///
+/// Invariant: every position is in one range, of one destination or of what stays; the ranges of
+/// each ascend, and no two of them touch.
+class outgoing_requests {
+  public:
+    outgoing_requests() = default;
+
+    /// @brief Of requests with indices that ascend strictly: one range for each run of owners.
+    /// @par Complexity
+    /// For each owner a binary search.
+    template <class Index>
+    static outgoing_requests of_sorted(const request_routing& routing, std::size_t stage,
+                                       std::span<const Index> indices);
+
+    /// @brief Of requests in any order: moves them to at most one range for each destination.
+    /// @param memory  must outlive `held`
+    /// @par Complexity
+    /// Linear in the requests.
+    template <class Index>
+    static outgoing_requests group(const request_routing& routing, std::size_t stage,
+                                   combined_requests<Index>& held,
+                                   std::pmr::memory_resource* memory);
+
+    /// @brief Those for the stage's d-th destination.
+    std::span<const position_range> to(std::size_t d) const { return ranges_[d]; }
+    std::span<const position_range> staying() const { return ranges_.back(); }
+
+  private:
+    explicit outgoing_requests(std::size_t num_destinations) : ranges_(num_destinations + 1) {}
+    void append(std::size_t d, const position_range& range);
+
+    std::vector<std::vector<position_range>> ranges_;  // by destination; the last is what stays
+};
+
+}  // namespace crossdock

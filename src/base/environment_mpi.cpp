@@ -1,0 +1,31 @@
+#include "environment_mpi.hpp"
+
+#include <cstdlib>
+
+namespace crossdock {
+
+environment::environment(const communicator& comm) {
+    static constexpr const char* names[num_variables] = {
+        "CROSSDOCK_ROUTE",   "CROSSDOCK_FORCE_ROUTE", "CROSSDOCK_TOPOLOGY",
+        "CROSSDOCK_MACHINE", "CROSSDOCK_EXECUTOR",    "CROSSDOCK_EXCHANGE"};
+    comm.wait_for_all();
+    std::string text;  // each value and a null character
+    if (comm.rank() == 0) {
+        for (const char* const name : names) {
+            const char* const value = std::getenv(name);
+            text += value != nullptr ? value : "";
+            text += '\0';
+        }
+    }
+    int length = static_cast<int>(text.size());
+    CROSSDOCK_MPI(MPI_Bcast(&length, 1, MPI_INT, 0, comm.get()));
+    text.resize(static_cast<std::size_t>(length));
+    CROSSDOCK_MPI(MPI_Bcast(text.data(), length, MPI_CHAR, 0, comm.get()));
+    const char* next = text.data();
+    for (auto& value : values_) {
+        value = next;
+        next += value.size() + 1;
+    }
+}
+
+}  // namespace crossdock

@@ -1,0 +1,40 @@
+/// @file
+/// @brief The environment variables of the library, as rank 0 has them.
+#pragma once
+
+#include <string>
+
+#include "crossdock/communicator.hpp"
+
+namespace crossdock {
+
+/// @brief The environment variables that the library reads: once for each communicator, on rank 0, since
+/// the environment need not be the same on all machines.
+///
+/// A variable that is not set is an empty text.
+class environment final : public communicator_resource {
+  public:
+    /// @par Collective
+    /// Yes; blocks, and makes progress on all work until all ranks are here. Two broadcasts.
+    explicit environment(const communicator& comm);
+
+    /// @brief CROSSDOCK_ROUTE: what the route "auto" stands for.
+    const std::string& route() const noexcept { return values_[0]; }
+    /// @brief CROSSDOCK_FORCE_ROUTE: a route in place of every other, also of one that the program names.
+    const std::string& forced_route() const noexcept { return values_[1]; }
+    /// @brief CROSSDOCK_TOPOLOGY: the topology of a context that names none.
+    const std::string& topology() const noexcept { return values_[2]; }
+    /// @brief CROSSDOCK_MACHINE: the machine of a context that names none.
+    const std::string& machine() const noexcept { return values_[3]; }
+    /// @brief CROSSDOCK_EXECUTOR: what the executor "auto" stands for.
+    const std::string& executor() const noexcept { return values_[4]; }
+    /// @brief CROSSDOCK_EXCHANGE: what the algorithm "auto" of sparse exchanges stands for.
+    const std::string& exchange() const noexcept { return values_[5]; }
+
+  private:
+    static constexpr std::size_t num_variables = 6;
+
+    std::string values_[num_variables];
+};
+
+}  // namespace crossdock

@@ -1,0 +1,204 @@
+#include "array_values.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "../base/datatype_mpi.hpp"
+
+namespace crossdock::c {
+
+namespace {
+
+// Calls `use(T())` with the type that a datatype stands for: an integer, float or double.
+// Otherwise returns false.
+template <class Use>
+bool with_number(MPI_Datatype datatype, Use&& use) {
+    const auto is_one_of = [&](const auto& list) {
+        return std::find(list.begin(), list.end(), datatype) != list.end();
+    };
+    const bool is_signed =
+        is_one_of(std::array{MPI_SIGNED_CHAR, MPI_SHORT, MPI_INT, MPI_LONG, MPI_LONG_LONG,
+                             MPI_INT8_T, MPI_INT16_T, MPI_INT32_T, MPI_INT64_T});
+    const bool is_unsigned = is_one_of(
+        std::array{MPI_UNSIGNED_CHAR, MPI_UNSIGNED_SHORT, MPI_UNSIGNED, MPI_UNSIGNED_LONG,
+                   MPI_UNSIGNED_LONG_LONG, MPI_UINT8_T, MPI_UINT16_T, MPI_UINT32_T, MPI_UINT64_T});
+    if (datatype == MPI_FLOAT) {
+        use(float());
+    } else if (datatype == MPI_DOUBLE) {
+        use(double());
+    } else if (is_signed || is_unsigned) {
+        switch (datatype_layout(datatype).size_bytes) {
+            case 1: is_signed ? use(std::int8_t()) : use(std::uint8_t()); break;
+            case 2: is_signed ? use(std::int16_t()) : use(std::uint16_t()); break;
+            case 4: is_signed ? use(std::int32_t()) : use(std::uint32_t()); break;
+            default: is_signed ? use(std::int64_t()) : use(std::uint64_t()); break;
+        }
+    } else {
+        return false;
+    }
+    return true;
+}
+
+template <class T, class Op>
+entry_operation typed_update(Op op) {
+    auto made = make_update_operation<T>(op);
+    return {std::make_unique<decltype(made)>(std::move(made)), predefined_for<T, Op>()};
+}
+
+// The library's own operation of MPI's, if it has one.
+template <class T>
+entry_operation typed_update_by(MPI_Op operation) {
+    if (operation == MPI_SUM) return typed_update<T>(sum());
+    if (operation == MPI_MIN) return typed_update<T>(minimum());
+    if (operation == MPI_MAX) return typed_update<T>(maximum());
+    if constexpr (std::is_integral_v<T>) {
+        if (operation == MPI_BOR) return typed_update<T>(bit_or());
+    }
+    return {};
+}
+
+// Values of which only the bytes are known here.
+class bytes_operation final : public value_operation {
+  public:
+    struct functions {
+        const char* name;
+        combine_function combine;
+        combine_function apply;  // a travelling value to an entry
+        bool combines_at_owner = false;
+    };
+
+    bytes_operation(std::size_t item_bytes, std::size_t value_bytes, functions what)
+        : item_bytes_(item_bytes), value_bytes_(value_bytes), what_(std::move(what)) {}
+
+    std::size_t value_bytes() const noexcept override { return value_bytes_; }
+    bool may_throw() const noexcept override { return false; }
+    bool combines_at_owner() const noexcept override { return what_.combines_at_owner; }
+    const char* name() const noexcept override { return what_.name; }
+    bool fill_with_identity(std::byte*, std::size_t) const noexcept override { return false; }
+
+    void combine(std::byte* into, std::uint8_t* is_set, const std::byte* from,
+                 std::span<const position_t> positions, std::size_t&) const override {
+        for (const position_t p : positions) {
+            std::byte* const to = into + p * value_bytes_;
+            if (is_set[p]) {
+                what_.combine(to, from);
+            } else {
+                std::memcpy(to, from, value_bytes_);
+                is_set[p] = 1;
+            }
+            from += value_bytes_;
+        }
+    }
+
+    void apply(std::byte* entries, const std::byte* from, std::span<const count_t> offsets,
+               std::size_t&) const override {
+        for (const count_t offset : offsets) {
+            what_.apply(entries + static_cast<std::size_t>(offset) * item_bytes_, from);
+            from += value_bytes_;
+        }
+    }
+
+  private:
+    std::size_t item_bytes_;
+    std::size_t value_bytes_;
+    functions what_;
+};
+
+combine_function copy_of(std::size_t num_bytes) {
+    return [num_bytes](std::byte* into, const std::byte* value) {
+        std::memcpy(into, value, num_bytes);
+    };
+}
+
+// That of the smaller rank, and of one rank the later.
+combine_function later_of_smallest(std::size_t item_bytes) {
+    const auto rank_of = [item_bytes](const std::byte* value) {
+        rank_t rank = 0;
+        std::memcpy(&rank, value + item_bytes, sizeof rank);
+        return rank;
+    };
+    return [rank_of, copy = copy_of(item_bytes + sizeof(rank_t))](std::byte* into,
+                                                                  const std::byte* value) {
+        if (rank_of(value) <= rank_of(into)) copy(into, value);
+    };
+}
+
+entry_operation update_of(const entry_type& type, const char* name,
+                          const combine_function& combine) {
+    return {std::make_unique<bytes_operation>(type.item_bytes(), type.item_bytes(),
+                                              bytes_operation::functions{name, combine, combine})};
+}
+
+entry_operation write_of(const entry_type& type, std::size_t value_bytes, const char* name,
+                         const combine_function& combine) {
+    return {std::make_unique<bytes_operation>(
+        type.item_bytes(), value_bytes,
+        bytes_operation::functions{name, combine, copy_of(type.item_bytes()), true})};
+}
+
+// The last of several. What each rank's MPI moves is bytes, unless it is a number.
+entry_operation replacing(const entry_type& type) {
+    entry_operation result = update_of(type, "replace", copy_of(type.item_bytes()));
+    result.predefined = {MPI_BYTE, MPI_REPLACE};
+    with_number(type.datatype(),
+                [&](auto number) { result = typed_update<decltype(number)>(replace()); });
+    return result;
+}
+
+}  // namespace
+
+entry_type::entry_type(MPI_Datatype datatype) : datatype_(datatype) {
+    const datatype_layout layout(datatype);
+    if (layout.lower_bound != 0 || layout.true_lower_bound < 0 ||
+        layout.true_lower_bound + layout.true_extent > layout.extent)
+        throw error(errc::invalid_argument, "an entry's values lie outside the datatype's extent");
+    item_bytes_ = static_cast<std::size_t>(layout.extent);
+}
+
+entry_operation update_by(const entry_type& type, MPI_Op operation) {
+    if (operation == MPI_OP_NULL) throw error(errc::invalid_argument, "operation is MPI_OP_NULL");
+    if (operation == MPI_REPLACE) return replacing(type);
+    entry_operation result;
+    with_number(type.datatype(),
+                [&](auto number) { result = typed_update_by<decltype(number)>(operation); });
+    if (result.operation) return result;
+    int is_commutative = 0;
+    CROSSDOCK_MPI(MPI_Op_commutative(operation, &is_commutative));
+    if (!is_commutative) throw error(errc::invalid_argument, "the operation is not commutative");
+    return update_of(
+        type, "an operation of MPI",
+        [datatype = type.datatype(), operation](std::byte* into, const std::byte* value) {
+            CROSSDOCK_MPI(MPI_Reduce_local(value, into, 1, datatype, operation));
+        });
+}
+
+entry_operation update_by(const entry_type& type, combine_function combine) {
+    return update_of(type, "a function of the caller", combine);
+}
+
+entry_writes writes_by(const entry_type& type, overwrite which, combine_function choose) {
+    const std::size_t item_bytes = type.item_bytes();
+    switch (which) {
+        case overwrite::any: return {replacing(type)};
+        case overwrite::smallest_rank_last:
+            return {write_of(type, travelling_bytes(type, true), "smallest rank",
+                             later_of_smallest(item_bytes)),
+                    true};
+        case overwrite::user:
+            if (!choose) throw error(errc::invalid_argument, "choose is a null pointer");
+            return {write_of(type, item_bytes, "chosen by the caller", choose)};
+        case overwrite::minimum:
+        case overwrite::maximum: break;
+    }
+    entry_writes result;
+    const bool has_order = with_number(type.datatype(), [&](auto number) {
+        result.by.operation = make_write_rule<decltype(number)>(which, nullptr).operation;
+    });
+    if (!has_order)
+        throw error(errc::invalid_argument, "minimum or maximum of values that have no order");
+    return result;
+}
+
+}  // namespace crossdock::c

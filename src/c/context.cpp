@@ -1,0 +1,77 @@
+#include "handles.hpp"
+
+using namespace crossdock::c;
+using crossdock::context_options;
+using crossdock::on_all_or_none;
+
+namespace {
+
+context_options options_from(const crossdock_context_options* options) {
+    const auto given =
+        known_options<crossdock_context_options>(options, CROSSDOCK_CONTEXT_OPTIONS_INIT);
+    return {text_or(given.topology, ""), text_or(given.nodes, ""), text_or(given.machine, "")};
+}
+
+}  // namespace
+
+crossdock_status crossdock_context_create(MPI_Comm user, const crossdock_context_options* options,
+                                          crossdock_context** result) {
+    return guarded([&] {
+        crossdock::communicator comm(user);
+        try {
+            const auto how = on_all_or_none(comm, [&] {
+                require(result, "result");
+                return options_from(options);
+            });
+            give(result, crossdock::context(comm, how));
+        } catch (...) {
+            comm.close();
+            throw;
+        }
+    });
+}
+
+crossdock_status crossdock_context_with_topology(const crossdock_context* context,
+                                                 const crossdock_topology* topology,
+                                                 crossdock_context** result) {
+    return guarded([&] {
+        const auto& where = value_of(context, "context");
+        const auto& regions = value_of(topology, "topology");
+        require(result, "result");
+        give(result, where.with_topology(regions));
+    });
+}
+
+crossdock_status crossdock_context_with_nodes(const crossdock_context* context,
+                                              const crossdock_topology* nodes,
+                                              crossdock_context** result) {
+    return guarded([&] {
+        const auto& where = value_of(context, "context");
+        const auto& regions = value_of(nodes, "nodes");
+        require(result, "result");
+        give(result, where.with_nodes(regions));
+    });
+}
+
+crossdock_status crossdock_context_topology(const crossdock_context* context,
+                                            crossdock_topology** result) {
+    return guarded([&] {
+        const auto& where = value_of(context, "context");
+        require(result, "result");
+        give(result, where.topology());
+    });
+}
+
+crossdock_status crossdock_context_rank(const crossdock_context* context, int* rank) {
+    return give_number(rank, [&] { return value_of(context, "context").rank(); });
+}
+
+crossdock_status crossdock_context_num_ranks(const crossdock_context* context, int* num_ranks) {
+    return give_number(num_ranks, [&] { return value_of(context, "context").num_ranks(); });
+}
+
+crossdock_status crossdock_context_close(crossdock_context* context) {
+    return guarded([&] { value_of(context, "context").close(); });
+}
+
+crossdock_status crossdock_context_free(crossdock_context* context) { return release(context); }

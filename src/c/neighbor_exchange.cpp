@@ -1,0 +1,243 @@
+#include "crossdock/neighbor_exchange.hpp"
+
+#include "../base/datatype_mpi.hpp"
+#include "../executor/executor_mpi.hpp"
+#include "crossdock/make_pattern.hpp"
+#include "handles.hpp"
+
+using crossdock::count_t;
+using crossdock::errc;
+using crossdock::error;
+using crossdock::neighbor_exchange;
+using crossdock::neighbor_options;
+using crossdock::on_all_or_none;
+using crossdock::preparation;
+
+namespace crossdock::c {
+
+neighbor_options options_from(const crossdock_neighbor_options* options) {
+    const auto given =
+        known_options<crossdock_neighbor_options>(options, CROSSDOCK_NEIGHBOR_OPTIONS_INIT);
+    return {
+        .route = text_or(given.route, automatic_route),
+        .deduplicate = given.deduplicate != 0,
+        .max_message_bytes = given.max_message_bytes,
+        .executor = find_executor(text_or(given.executor, automatic_executor)).name,
+        .item_bytes = given.item_bytes,
+        .stripe_bytes = given.stripe_bytes,
+        .prepare =
+            checked_enum<preparation>(given.prepare, CROSSDOCK_PREPARE_LAZILY + 1, "preparation"),
+        .measure = {.max_candidates = given.measure_max_candidates,
+                    .exchanges_each = given.measure_exchanges_each,
+                    .max_lost_seconds = given.measure_max_lost_seconds,
+                    .clock = given.measure_clock},
+    };
+}
+
+}  // namespace crossdock::c
+
+using namespace crossdock::c;
+
+crossdock_status crossdock_neighbor_exchange_create(const crossdock_context* context,
+                                                    const crossdock_pattern* pattern,
+                                                    const crossdock_neighbor_options* options,
+                                                    crossdock_neighbor_exchange** result) {
+    return guarded([&] {
+        const auto& where = value_of(context, "context");
+        const auto how = on_all_or_none(where.comm(), [&] {
+            require(pattern, "pattern");
+            require(result, "result");
+            return options_from(options);
+        });
+        give(result, neighbor_exchange(where, pattern->value, how));
+    });
+}
+
+crossdock_status crossdock_neighbor_exchange_create_from_plan(
+    const crossdock_context* context, const crossdock_plan* plan,
+    const crossdock_neighbor_options* options, crossdock_neighbor_exchange** result) {
+    return guarded([&] {
+        const auto& where = value_of(context, "context");
+        const auto how = on_all_or_none(where.comm(), [&] {
+            const auto& own = value_of(plan, "plan");
+            require(result, "result");
+            if (own.rank() != where.rank() || own.num_ranks() != where.num_ranks())
+                throw error(errc::size_mismatch,
+                            "the plan is of rank " + std::to_string(own.rank()) + " of " +
+                                std::to_string(own.num_ranks()) + ", but this is rank " +
+                                std::to_string(where.rank()) + " of " +
+                                std::to_string(where.num_ranks()),
+                            where.rank());
+            return options_from(options);
+        });
+        give(result, neighbor_exchange(where, plan->value, how));
+    });
+}
+
+namespace {
+
+// MPI takes the ranks of a distributed graph in its order, which MPI_Dist_graph_create may change.
+void require_same_ranks(const crossdock::communicator& comm, MPI_Comm graph) {
+    int relation = MPI_UNEQUAL;
+    if (graph != MPI_COMM_NULL) CROSSDOCK_MPI(MPI_Comm_compare(comm.get(), graph, &relation));
+    if (relation != MPI_CONGRUENT && relation != MPI_IDENT)
+        throw error(errc::invalid_argument, "the graph's ranks are not those of the context");
+}
+
+std::vector<count_t> widened(const int numbers[], int length, const char* what) {
+    const auto given = array(numbers, length, what);
+    return {given.begin(), given.end()};
+}
+
+crossdock::pattern pattern_of_graph(MPI_Comm graph, const int send_counts[],
+                                    const int send_displs[], const int recv_counts[],
+                                    const int recv_displs[]) {
+    int num_sources = 0;
+    int num_destinations = 0;
+    int kind = MPI_UNDEFINED;
+    int is_weighted = 0;
+    CROSSDOCK_MPI(MPI_Topo_test(graph, &kind));
+    if (kind == MPI_DIST_GRAPH)
+        CROSSDOCK_MPI(
+            MPI_Dist_graph_neighbors_count(graph, &num_sources, &num_destinations, &is_weighted));
+    const auto sent = widened(send_counts, num_destinations, "send_counts");
+    const auto sent_from = widened(send_displs, num_destinations, "send_displs");
+    const auto received = widened(recv_counts, num_sources, "recv_counts");
+    const auto received_at = widened(recv_displs, num_sources, "recv_displs");
+    return crossdock::pattern_from_dist_graph(graph, {.send_counts = sent,
+                                                      .send_displacements = sent_from,
+                                                      .receive_counts = received,
+                                                      .receive_displacements = received_at});
+}
+
+}  // namespace
+
+crossdock_status crossdock_neighbor_alltoallv_init(const crossdock_context* context,
+                                                   const int send_counts[], const int send_displs[],
+                                                   const int recv_counts[], const int recv_displs[],
+                                                   MPI_Comm graph, MPI_Datatype datatype,
+                                                   const crossdock_neighbor_options* options,
+                                                   crossdock_neighbor_exchange** result) {
+    return guarded([&] {
+        const auto& where = value_of(context, "context");
+        neighbor_options how;
+        const auto pattern = on_all_or_none(where.comm(), [&] {
+            require(result, "result");
+            how = options_from(options);
+            const crossdock::datatype_layout layout(datatype);
+            how.item_bytes = static_cast<std::size_t>(layout.size_bytes);
+            require_same_ranks(where.comm(), graph);
+            return pattern_of_graph(graph, send_counts, send_displs, recv_counts, recv_displs);
+        });
+        give(result, neighbor_exchange(where, pattern, how));
+    });
+}
+
+crossdock_status crossdock_neighbor_exchange_duplicate(const crossdock_neighbor_exchange* exchange,
+                                                       crossdock_neighbor_exchange** result) {
+    return guarded([&] {
+        // First, so that tags stay alike on all ranks.
+        auto twin = value_of(exchange, "exchange").duplicate();
+        require(result, "result");
+        give(result, std::move(twin));
+    });
+}
+
+crossdock_status crossdock_neighbor_exchange_prepare(crossdock_neighbor_exchange* exchange,
+                                                     size_t item_bytes) {
+    return guarded([&] { value_of(exchange, "exchange").prepare(item_bytes); });
+}
+
+crossdock_status crossdock_neighbor_exchange_explain(const crossdock_neighbor_exchange* exchange,
+                                                     char** text) {
+    return guarded([&] {
+        const auto& explained = value_of(exchange, "exchange");
+        require(text, "text");
+        give_text(text, explained.explain());
+    });
+}
+
+crossdock_status crossdock_neighbor_exchange_plan(const crossdock_neighbor_exchange* exchange,
+                                                  crossdock_plan** result) {
+    return guarded([&] {
+        require(result, "result");
+        give(result, value_of(exchange, "exchange").compiled_plan());
+    });
+}
+
+crossdock_status crossdock_neighbor_exchange_statistics(const crossdock_neighbor_exchange* exchange,
+                                                        crossdock_traffic* traffic) {
+    return guarded([&] {
+        require(traffic, "traffic");
+        *traffic = to_c(value_of(exchange, "exchange").statistics());
+    });
+}
+
+crossdock_status crossdock_neighbor_exchange_num_tried_routes(
+    const crossdock_neighbor_exchange* exchange, int* num_tried_routes, int* is_trying) {
+    return guarded([&] {
+        const auto& tried = value_of(exchange, "exchange");
+        require(num_tried_routes, "num_tried_routes");
+        require(is_trying, "is_trying");
+        *num_tried_routes = static_cast<int>(tried.tried_routes().size());
+        *is_trying = tried.is_trying();
+    });
+}
+
+crossdock_status crossdock_neighbor_exchange_tried_route(
+    const crossdock_neighbor_exchange* exchange, int index, char** route, double* seconds) {
+    return guarded([&] {
+        const auto tried = value_of(exchange, "exchange").tried_routes();
+        require(route, "route");
+        require(seconds, "seconds");
+        if (index < 0 || index >= static_cast<int>(tried.size()))
+            throw error(errc::invalid_argument, "trial " + std::to_string(index) +
+                                                    " is outside [0, " +
+                                                    std::to_string(tried.size()) + ")");
+        const auto& trial = tried[static_cast<std::size_t>(index)];
+        give_text(route, trial.route);
+        *seconds = trial.seconds;
+    });
+}
+
+crossdock_status crossdock_neighbor_exchange_start(crossdock_neighbor_exchange* exchange,
+                                                   const void* items, void* slots,
+                                                   MPI_Datatype datatype) {
+    return guarded([&] { value_of(exchange, "exchange").start(items, slots, datatype); });
+}
+
+crossdock_status crossdock_neighbor_exchange_start_reverse(crossdock_neighbor_exchange* exchange,
+                                                           const void* slots, void* items,
+                                                           MPI_Datatype datatype,
+                                                           MPI_Op operation) {
+    return guarded(
+        [&] { value_of(exchange, "exchange").start_reverse(slots, items, datatype, operation); });
+}
+
+crossdock_status crossdock_neighbor_exchange_test(crossdock_neighbor_exchange* exchange,
+                                                  int* is_complete) {
+    return give_number(is_complete, [&] { return value_of(exchange, "exchange").test(); });
+}
+
+crossdock_status crossdock_neighbor_exchange_wait(crossdock_neighbor_exchange* exchange) {
+    return guarded([&] { value_of(exchange, "exchange").wait(); });
+}
+
+crossdock_status crossdock_neighbor_exchange_forward(crossdock_neighbor_exchange* exchange,
+                                                     const void* items, void* slots,
+                                                     MPI_Datatype datatype) {
+    const auto status = crossdock_neighbor_exchange_start(exchange, items, slots, datatype);
+    return status == CROSSDOCK_SUCCESS ? crossdock_neighbor_exchange_wait(exchange) : status;
+}
+
+crossdock_status crossdock_neighbor_exchange_reverse(crossdock_neighbor_exchange* exchange,
+                                                     const void* slots, void* items,
+                                                     MPI_Datatype datatype, MPI_Op operation) {
+    const auto status =
+        crossdock_neighbor_exchange_start_reverse(exchange, slots, items, datatype, operation);
+    return status == CROSSDOCK_SUCCESS ? crossdock_neighbor_exchange_wait(exchange) : status;
+}
+
+crossdock_status crossdock_neighbor_exchange_free(crossdock_neighbor_exchange* exchange) {
+    return release(exchange);
+}

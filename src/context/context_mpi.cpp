@@ -1,0 +1,127 @@
+#include "crossdock/context.hpp"
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+#include "../base/environment_mpi.hpp"
+#include "../model/machine_mpi.hpp"
+#include "crossdock/discover_topology.hpp"
+
+namespace crossdock {
+
+namespace {
+
+constexpr const char* topology_variable = "CROSSDOCK_TOPOLOGY";
+
+// A level of the machine that stands for a topology, if the text is one's name.
+std::optional<locality> level_of(std::string_view text) {
+    for (const locality level : {locality::node, locality::socket, locality::numa, locality::l3}) {
+        if (text == to_string(level)) return level;
+    }
+    return std::nullopt;
+}
+
+void check_num_ranks(const communicator& comm, const topology& regions, const char* what) {
+    if (regions.num_ranks() == comm.num_ranks()) return;
+    throw error(errc::size_mismatch,
+                fmt::format("the {} \"{}\" has {} ranks, but the communicator {}", what,
+                            regions.to_string(), regions.num_ranks(), comm.num_ranks()));
+}
+
+topology topology_of(const communicator& comm, const context_options& options) {
+    const auto& in_environment = comm.resource<environment>().topology();
+    const bool is_given = !options.topology.empty();
+    const std::string& text = is_given ? options.topology : in_environment;
+    if (text.empty()) return discover_topology(comm);
+    if (const auto level = level_of(text)) return discover_topology(comm, *level);
+    return on_all_or_none(comm, [&] {
+        try {
+            return topology::from_string(text, comm.num_ranks());
+        } catch (const error& fault) {
+            if (is_given) throw;
+            throw error(fault.code(), fmt::format("{}: {}", topology_variable, fault.what()));
+        }
+    });
+}
+
+void agree_on(const communicator& comm, const context_options& options) {
+    agree(comm, std::nullopt,
+          agreement_hash(fmt::format("{}|{}|{}", options.topology, options.nodes, options.machine)),
+          "the options of a context");
+}
+
+}  // namespace
+
+context::context(MPI_Comm user, const context_options& options)
+    : comm_(user), regions_(topology::one_region(comm_.num_ranks())) {
+    try {
+        take(options);
+    } catch (...) {
+        comm_.close();
+        throw;
+    }
+}
+
+context::context(const communicator& comm, const context_options& options)
+    : comm_(comm), regions_(topology::one_region(comm_.num_ranks())) {
+    take(options);
+}
+
+void context::take(const context_options& options) {
+    agree_on(comm_, options);
+    regions_ = topology_of(comm_, options);
+    if (!options.nodes.empty()) {
+        nodes_ = on_all_or_none(
+            comm_, [&] { return topology::from_string(options.nodes, comm_.num_ranks()); });
+    }
+    if (options.machine.empty()) {
+        machine_of(comm_);
+    } else {
+        machine_ = std::make_shared<const crossdock::machine>(
+            load_machine_of_first(comm_, options.machine));
+    }
+}
+
+context::context(const communicator& comm, crossdock::topology regions)
+    : comm_(comm), regions_(std::move(regions)) {}
+
+context context::with_topology(crossdock::topology regions) const {
+    auto result = *this;
+    result.regions_ = std::move(regions);
+    return result;
+}
+
+context context::with_nodes(crossdock::topology nodes) const {
+    auto result = *this;
+    result.nodes_ = std::move(nodes);
+    return result;
+}
+
+context context::with_machine(crossdock::machine given) const {
+    auto result = *this;
+    result.machine_ = std::make_shared<const crossdock::machine>(std::move(given));
+    return result;
+}
+
+const machine& context::machine() const { return machine_ ? *machine_ : machine_of(comm_); }
+
+std::int64_t agreement_hash(const context& where) {
+    const auto& nodes = where.nodes();
+    return agreement_hash(fmt::format("{} {} {}", where.topology().to_string(),
+                                      nodes ? nodes->to_string() : "",
+                                      where.has_own_machine() ? to_json(where.machine()) : ""));
+}
+
+std::string asked_route(const context& where, const std::string& route) {
+    const auto& known = where.comm().resource<environment>();
+    if (!known.forced_route().empty()) return known.forced_route();
+    return route == "auto" && !known.route().empty() ? known.route() : route;
+}
+
+void check_sizes(const context& where) {
+    check_num_ranks(where.comm(), where.topology(), "topology");
+    if (where.nodes()) check_num_ranks(where.comm(), *where.nodes(), "topology of nodes");
+}
+
+}  // namespace crossdock

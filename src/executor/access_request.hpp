@@ -1,0 +1,78 @@
+/// @file
+/// @brief What one rank asks of the other ranks of its domain.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "exchange_layout.hpp"
+
+namespace crossdock {
+
+/// @brief Consecutive slots of a buffer.
+struct slot_range {
+    slot_number first;
+    count_t length = 0;
+
+    friend bool operator==(const slot_range&, const slot_range&) = default;
+};
+
+/// @brief Values in consecutive slots of one buffer that go to consecutive slots of another.
+struct slot_copy {
+    slot_number from;
+    slot_number to;
+    count_t length = 0;
+
+    friend bool operator==(const slot_copy&, const slot_copy&) = default;
+};
+
+/// @brief What a rank shall write into a part in the asking rank's buffer.
+struct part_write {
+    counter_number counter;            ///< of the part
+    buffer_number sender = no_buffer;  ///< of the part, if that is not the asking rank
+    std::vector<slot_copy> runs;       ///< from where the written rank has announced its own items
+
+    friend bool operator==(const part_write&, const part_write&) = default;
+};
+
+/// @brief What one rank asks of one other.
+struct access_request {
+    bool is_reader = false;              ///< the asking rank reads what lies in the other's buffer
+    std::vector<part_write> writes;      ///< own items that the other shall write into parts
+    std::vector<message_part> sends;     ///< stripes that the other shall send
+    std::vector<message_part> receives;  ///< stripes that the other shall receive
+    std::vector<slot_range> copies;      ///< copies of own items that the other shall make
+
+    friend bool operator==(const access_request&, const access_request&) = default;
+};
+
+/// @brief A rank's requests to all others, while they are being collected.
+class access_requests {
+  public:
+    explicit access_requests(exchange_layout& layout) : layout_(layout) {}
+
+    void read(buffer_number of) { of_[of].request.is_reader = true; }
+    void copy(buffer_number of, slot_number first, count_t length);
+    /// @brief Has the owner of `where` write its items into a part of this rank.
+    void write(buffer_number owner, outgoing_part_number part, const slot_copy& run);
+    void send(buffer_number sender, const message_part& part) {
+        of_[sender].request.sends.push_back(part);
+    }
+    void receive(buffer_number receiver, const message_part& part) {
+        of_[receiver].request.receives.push_back(part);
+    }
+
+    /// @brief What was collected, by the rank that is asked.
+    std::map<buffer_number, access_request> take();
+
+  private:
+    struct collected {
+        access_request request;  // without its writes
+        std::map<outgoing_part_number, part_write> writes;
+    };
+
+    exchange_layout& layout_;
+    std::map<buffer_number, collected> of_;
+};
+
+}  // namespace crossdock

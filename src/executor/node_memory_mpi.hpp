@@ -1,0 +1,114 @@
+/// @file
+/// @brief The memory in which the ranks of a node hand each other their items.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "../base/shared_window_mpi.hpp"
+#include "crossdock/communicator.hpp"
+#include "crossdock/topology.hpp"
+#include "memory_domain.hpp"
+
+namespace crossdock {
+
+/// @brief The ranks of a communicator that share memory with this one, and that memory.
+///
+/// The memory is MPI windows. A window is added when the free memory does not suffice. Memory that
+/// is given back is used again, so windows are few, however many exchanges are set up.
+class node_memory {
+  public:
+    /// @param whole  the communicator that is divided
+    /// @param node   the ranks of this domain, in the order of `whole`; closed by `close()`
+    /// @par Collective
+    /// Yes, over the domain; blocks.
+    node_memory(const communicator& whole, communicator node);
+
+    /// @brief The communicator in which a rank's number in the domain is its rank.
+    const communicator& comm() const noexcept { return comm_; }
+    const memory_domain& domain() const noexcept { return domain_; }
+
+    /// @brief Allocates memory of each rank that all of them can use.
+    /// @param bytes       for this rank; may differ between ranks
+    /// @param initialize  called with this rank's memory before others know of it
+    /// @return the memory of each, by number; aligned to 64 bytes
+    /// @par Collective
+    /// Yes, over the domain; waits, and makes progress on all work meanwhile.
+    /// @throws error(errc::out_of_memory)  on all ranks of the domain
+    index_vector<buffer_number, std::byte*> share(
+        std::size_t bytes, const std::function<void(std::byte*)>& initialize);
+
+    /// @brief Gives this rank's memory back, from which others may still read.
+    /// @param is_unused  whether all have read it; called later, when memory is wanted
+    void give_back(std::byte* own, std::function<bool()> is_unused);
+
+    /// @par Collective
+    /// Yes, over the domain; blocks.
+    void close();
+
+  private:
+    // Bytes of this rank's piece of a window.
+    struct range {
+        std::size_t window;
+        std::size_t first;
+        std::size_t bytes;
+    };
+    struct returned_range {
+        range where;
+        std::function<bool()> is_unused;
+    };
+
+    std::optional<range> take(std::size_t bytes);
+    void put_back(const range& freed);
+    void reuse_returned();
+    void grow_by(std::size_t own_bytes);
+    void grow(std::size_t bytes);
+    std::byte* address(buffer_number of, std::size_t window, std::size_t first) const {
+        return windows_[window].pieces()[static_cast<std::size_t>(of.value())] + first;
+    }
+
+    communicator comm_;
+    memory_domain domain_;
+    std::vector<shared_window> windows_;
+    std::size_t own_bytes_ = 0;  // in all windows
+    std::vector<range> free_;    // adjacent ranges are joined
+    std::vector<range> taken_;
+    std::vector<returned_range> returned_;
+};
+
+/// @brief The node memories of a communicator: one for each way in which it is divided.
+class node_memories final : public communicator_resource {
+  public:
+    explicit node_memories(const communicator&) {}
+
+    /// @brief The memory of this rank's domain.
+    ///
+    /// The domain is the ranks that can share memory with this one. If `nodes` is given, only those
+    /// in the same region of it belong to the domain.
+    /// @par Collective
+    /// Yes, over `comm`; blocks where it is asked for the first time.
+    const std::shared_ptr<node_memory>& of(const communicator& comm,
+                                           const std::optional<topology>& nodes);
+
+    /// @brief The topology whose regions are the domains; `one` is the memory of one of them.
+    /// @param one  an answer of `of`
+    /// @par Collective
+    /// Yes, over `comm`; blocks where it is asked for the first time.
+    const topology& domains(const communicator& comm, const node_memory& one);
+
+    void close() override;
+
+  private:
+    struct entry {
+        std::optional<topology> nodes;
+        std::shared_ptr<node_memory> memory;
+        std::optional<topology> domains = std::nullopt;
+    };
+
+    std::vector<entry> entries_;
+};
+
+}  // namespace crossdock

@@ -1,0 +1,312 @@
+#include <algorithm>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "executor_mpi.hpp"
+#include "schedule_runner.hpp"
+
+namespace crossdock {
+
+namespace {
+
+constexpr const char* not_active = "no exchange is active";
+
+// Runs a shared-memory schedule, with MPI's persistent requests for the parts between domains.
+//
+// A part leaves as soon as all of its items are there, whatever its stage. Parts whose items are
+// one run of the user's array are sent from or received there.
+class schedule_executor final : public executor,
+                                private background_work,
+                                private schedule_runner::sender {
+  public:
+    explicit schedule_executor(const executor_setup& setup);
+    ~schedule_executor() override;
+
+    void start(const void* input, void* output, combine_function combine) override;
+    bool test() override;
+    void wait() override;
+
+  private:
+    struct buffer_deleter {
+        void operator()(std::byte* buffer) const noexcept {
+            ::operator delete (buffer, std::align_val_t{exchange_buffer::alignment});
+        }
+    };
+
+    index_vector<buffer_number, exchange_buffer> make_buffers(const shared_memory_schedule& work);
+    const shared_memory_schedule& work() const noexcept { return runner_->work(); }
+    // Stripes of several messages may have the same two ends, beside a message that is not split.
+    int tag_of(const schedule_part& part) const {
+        return first_tag_ + part.stage + (part.is_stripe ? work().num_stages : 0);
+    }
+    std::size_t receive_request(receive_number part, std::size_t half) const;
+    std::size_t send_request(send_number part, std::size_t half) const;
+    MPI_Request& free_request(std::size_t number);
+    void make_receive(receive_number part, std::size_t half);
+    void make_send(send_number part, std::size_t half);
+    void bind(const void* input, void* output);
+
+    void start_receives(receive_number first, receive_number end);
+    void send(send_number part) override;
+    void advance();
+    void take_arrived(decltype(&MPI_Testsome) find_some);
+    void poll();
+    void progress() override;
+    void finish();
+
+    communicator comm_;
+    std::shared_ptr<node_memory> memory_;
+    std::unique_ptr<std::byte, buffer_deleter> private_buffer_;  // where no memory is shared
+    std::byte* own_buffer_ = nullptr;
+    int first_tag_;
+    std::size_t item_bytes_;
+    MPI_Datatype item_ = MPI_DATATYPE_NULL;
+    std::unique_ptr<schedule_runner> runner_;
+
+    // Receives in sections, for one half and then for the other; receives in place; then sends, as
+    // many for each half.
+    std::vector<MPI_Request> requests_;
+    receive_number end_of_sections_;
+    receive_number end_of_receives_;
+    bool must_match_in_order_;
+    std::size_t num_receive_requests_;
+    std::vector<int> completed_;
+
+    const void* input_ = nullptr;
+    void* output_ = nullptr;
+    bool is_active_ = false;
+    bool has_posted_ = false;
+    bool is_registered_ = false;
+};
+
+// Whether several parts come from one rank in one stage. They match in order, and MPI_Startall does
+// not promise to start them in order.
+bool has_several_from_one(const index_vector<receive_number, schedule_part>& receives) {
+    const auto is_beside = [](const schedule_part& a, const schedule_part& b) {
+        return a.peer == b.peer && a.stage == b.stage;
+    };
+    return std::adjacent_find(receives.begin(), receives.end(), is_beside) != receives.end();
+}
+
+schedule_executor::schedule_executor(const executor_setup& setup)
+    : comm_(setup.comm),
+      memory_(setup.memory),
+      first_tag_(setup.first_tag),
+      item_bytes_(setup.item_bytes),
+      runner_(std::make_unique<schedule_runner>(setup.work, make_buffers(*setup.work),
+                                                setup.item_bytes)),
+      end_of_sections_(work().num_section_receives),
+      end_of_receives_(work().receives.end_index()),
+      must_match_in_order_(has_several_from_one(work().receives)) {
+    const std::size_t num_halves = runner_->num_halves();
+    const auto& sends = work().sends;
+    completed_.resize(static_cast<std::size_t>(end_of_sections_.value()));
+    num_receive_requests_ = work().receives.size() + (num_halves - 1) * completed_.size();
+    requests_.assign(num_receive_requests_ + num_halves * sends.size(), MPI_REQUEST_NULL);
+
+    CROSSDOCK_MPI(MPI_Type_contiguous(checked_cast<int>(item_bytes_), MPI_BYTE, &item_));
+    CROSSDOCK_MPI(MPI_Type_commit(&item_));
+    for (std::size_t half = 0; half < num_halves; ++half) {
+        for (receive_number i; i < end_of_sections_; ++i) make_receive(i, half);
+        for (send_number i; i < sends.end_index(); ++i) {
+            if (!sends[i].is_in_place) make_send(i, half);
+        }
+    }
+}
+
+schedule_executor::~schedule_executor() {
+    comm_.remove_work(this);
+    if (is_active_) {
+        // Messages under way still write to the buffer, so its memory is not used again.
+        static_cast<void>(private_buffer_.release());
+    } else if (memory_) {
+        memory_->give_back(own_buffer_, runner_->read_check());
+    }
+    int is_finalized = 0;
+    MPI_Finalized(&is_finalized);
+    if (is_finalized) return;
+    for (auto& request : requests_) {
+        if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);
+    }
+    if (item_ != MPI_DATATYPE_NULL) MPI_Type_free(&item_);
+}
+
+index_vector<buffer_number, exchange_buffer> schedule_executor::make_buffers(
+    const shared_memory_schedule& work) {
+    const std::size_t bytes = exchange_buffer::size_bytes(work, item_bytes_);
+    if (!memory_) {
+        void* const buffer = ::operator new (bytes, std::align_val_t{exchange_buffer::alignment});
+        private_buffer_.reset(static_cast<std::byte*>(buffer));
+        own_buffer_ = private_buffer_.get();
+        return {exchange_buffer::make(own_buffer_, work, item_bytes_)};
+    }
+    const auto all = memory_->share(bytes, [&](std::byte* own) {
+        exchange_buffer::make(own, work, item_bytes_);
+        own_buffer_ = own;
+    });
+    index_vector<buffer_number, exchange_buffer> buffers;
+    for (std::byte* const one : all) buffers.emplace_back(one);
+    return buffers;
+}
+
+std::size_t schedule_executor::receive_request(receive_number part, std::size_t half) const {
+    if (part >= end_of_sections_) half = runner_->num_halves() - 1;
+    return half * completed_.size() + static_cast<std::size_t>(part.value());
+}
+
+std::size_t schedule_executor::send_request(send_number part, std::size_t half) const {
+    if (half > 0 && work().sends[part].is_in_place) half = 0;
+    return num_receive_requests_ + half * work().sends.size() +
+           static_cast<std::size_t>(part.value());
+}
+
+// The place of a request that is to be made; one that is there is freed.
+MPI_Request& schedule_executor::free_request(std::size_t number) {
+    auto& request = requests_[number];
+    if (request != MPI_REQUEST_NULL) CROSSDOCK_MPI(MPI_Request_free(&request));
+    return request;
+}
+
+void schedule_executor::make_receive(receive_number i, std::size_t half) {
+    const auto& part = work().receives[i];
+    std::byte* const at = part.is_in_place
+                              ? static_cast<std::byte*>(output_) +
+                                    static_cast<std::size_t>(part.array_index) * item_bytes_
+                              : runner_->address(part, half);
+    auto& request = free_request(receive_request(i, half));
+    CROSSDOCK_MPI(MPI_Recv_init(at, checked_cast<int>(part.num_items), item_, part.peer,
+                                tag_of(part), comm_.get(), &request));
+}
+
+void schedule_executor::make_send(send_number i, std::size_t half) {
+    const auto& part = work().sends[i];
+    const std::byte* const at = part.is_in_place
+                                    ? static_cast<const std::byte*>(input_) +
+                                          static_cast<std::size_t>(part.array_index) * item_bytes_
+                                    : runner_->address(part, half);
+    auto& request = free_request(send_request(i, half));
+    CROSSDOCK_MPI(MPI_Send_init(at, checked_cast<int>(part.num_items), item_, part.peer,
+                                tag_of(part), comm_.get(), &request));
+}
+
+// The requests of parts in place hold addresses in the user's arrays. They are made anew only when
+// those change.
+void schedule_executor::bind(const void* input, void* output) {
+    if (std::exchange(input_, input) != input) {
+        for (send_number i; i < work().sends.end_index(); ++i) {
+            if (work().sends[i].is_in_place) make_send(i, 0);
+        }
+    }
+    if (std::exchange(output_, output) != output) {
+        for (receive_number i = end_of_sections_; i < end_of_receives_; ++i) make_receive(i, 0);
+    }
+}
+
+void schedule_executor::start(const void* input, void* output, combine_function combine) {
+    CROSSDOCK_ASSERT(light, !is_active_, "an exchange is active already");
+    bind(input, output);
+    runner_->begin(static_cast<const std::byte*>(input), static_cast<std::byte*>(output),
+                   std::move(combine));
+    is_active_ = true;
+    start_receives(end_of_sections_, end_of_receives_);
+    has_posted_ = runner_->may_receive();
+    if (has_posted_) start_receives(receive_number(0), end_of_sections_);
+    runner_->advance(*this);
+    is_registered_ = runner_->owes();
+    if (is_registered_) comm_.add_work(this);
+}
+
+void schedule_executor::start_receives(receive_number first, receive_number end) {
+    if (first == end) return;
+    MPI_Request* const requests = requests_.data() + receive_request(first, runner_->half());
+    if (!must_match_in_order_) {
+        CROSSDOCK_MPI(MPI_Startall(end - first, requests));
+        return;
+    }
+    for (int i = 0; i < end - first; ++i) CROSSDOCK_MPI(MPI_Start(&requests[i]));
+}
+
+void schedule_executor::send(send_number part) {
+    CROSSDOCK_MPI(MPI_Start(&requests_[send_request(part, runner_->half())]));
+}
+
+// Notes what `find_some` (MPI_Testsome or MPI_Waitsome) finds to have arrived.
+void schedule_executor::take_arrived(decltype(&MPI_Testsome) find_some) {
+    int num_completed = 0;
+    CROSSDOCK_MPI(find_some(end_of_sections_.value(),
+                            requests_.data() + runner_->half() * completed_.size(), &num_completed,
+                            completed_.data(), MPI_STATUSES_IGNORE));
+    for (int i = 0; i < num_completed; ++i)
+        runner_->note_received(receive_number(completed_[static_cast<std::size_t>(i)]));
+    advance();
+}
+
+void schedule_executor::advance() {
+    runner_->advance(*this);
+    if (is_registered_ && !runner_->owes()) {
+        comm_.remove_work(this);
+        is_registered_ = false;
+    }
+}
+
+// Does what can be done without waiting.
+void schedule_executor::poll() {
+    if (!has_posted_ && runner_->may_receive()) {
+        start_receives(receive_number(0), end_of_sections_);
+        has_posted_ = true;
+    }
+    if (!completed_.empty()) return take_arrived(&MPI_Testsome);
+    advance();
+}
+
+void schedule_executor::progress() {
+    if (is_registered_) poll();
+}
+
+void schedule_executor::finish() {
+    runner_->end();
+    is_active_ = false;
+}
+
+bool schedule_executor::test() {
+    CROSSDOCK_ASSERT(light, is_active_, not_active);
+    comm_.progress();
+    if (!is_registered_) poll();
+    if (!runner_->is_done()) return false;
+    int is_complete = 0;
+    CROSSDOCK_MPI(MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &is_complete,
+                              MPI_STATUSES_IGNORE));
+    if (is_complete) finish();
+    return is_complete != 0;
+}
+
+void schedule_executor::wait() {
+    CROSSDOCK_ASSERT(light, is_active_, not_active);
+    // It may block in MPI only while it owes nothing to others, and while MPI tells of all that
+    // comes.
+    while (comm_.has_work() || runner_->awaits_domain()) {
+        if (comm_.has_only(this) && !runner_->awaits_domain() && has_posted_) {
+            take_arrived(&MPI_Waitsome);
+        } else {
+            if (test()) return;
+            std::this_thread::yield();
+            advance();
+        }
+    }
+    CROSSDOCK_MPI(
+        MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE));
+    if (!runner_->is_done()) {
+        runner_->note_all_received();
+        runner_->advance(*this);
+    }
+    finish();
+}
+
+}  // namespace
+
+std::unique_ptr<executor> make_schedule_executor(const executor_setup& setup) {
+    return std::make_unique<schedule_executor>(setup);
+}
+
+}  // namespace crossdock

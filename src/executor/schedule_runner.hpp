@@ -1,0 +1,217 @@
+/// @file
+/// @brief Runs the tasks of a shared-memory schedule, synchronized with the other ranks of the
+/// domain.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "flat_schedule.hpp"
+#include "shared_memory_schedule.hpp"
+
+namespace crossdock {
+
+/// @brief A rank's shared memory: ready flags and arrival counters, and slots for items.
+///
+/// Exchanges are numbered from 1; a number is an *epoch*. The buffer has two halves, for the items
+/// of odd and of even epochs. So a rank can begin an exchange while others still read the items of
+/// the last one.
+///
+/// | word | written by | holds |
+/// |---|---|---|
+/// | finished | its rank | the last epoch that it has finished |
+/// | receivable | its rank | the last epoch whose items others may receive here |
+/// | read[b] | reader b | the last epoch whose items b has read or sent from here |
+/// | section[s] | its rank, or the receiver | the last epoch in which section s is readable |
+/// | arrival counter[g][half] | contributors | how many shares were filled, in all epochs |
+///
+/// A word is stored (release) after the items that it is about are written. It is loaded (acquire)
+/// before they are read.
+class exchange_buffer {
+  public:
+    using word = std::atomic<std::uint64_t>;
+    static_assert(word::is_always_lock_free);
+
+    exchange_buffer() = default;
+    /// @brief The buffer that `make` has made at an address, here or on another rank.
+    explicit exchange_buffer(std::byte* memory) : memory_(memory) {}
+
+    static constexpr std::size_t alignment = 64;
+    static std::size_t size_bytes(const shared_memory_schedule& work, std::size_t item_bytes);
+
+    /// @brief Makes a buffer in memory that nobody else looks at yet.
+    static exchange_buffer make(std::byte* memory, const shared_memory_schedule& work,
+                                std::size_t item_bytes);
+
+    word& finished() const { return line(0); }
+    word& receivable() const { return line(1); }
+    word& read(buffer_number reader) const { return line(2 + reader.value()); }
+    word& section(section_number number) const {
+        return line(2 + head().num_buffers + number.value());
+    }
+    word& counter(counter_number number, std::size_t half) const {
+        return line(2 + head().num_buffers + head().num_sections + 2 * number.value() +
+                    static_cast<int>(half));
+    }
+    std::byte* slots(std::size_t half) const {
+        return memory_ + head().slots_at + half * head().half_bytes;
+    }
+
+  private:
+    struct buffer_head {
+        word finished;
+        std::int32_t num_buffers;
+        std::int32_t num_sections;
+        std::uint64_t slots_at;
+        std::uint64_t half_bytes;
+    };
+    static_assert(sizeof(buffer_head) <= alignment);
+
+    static std::size_t num_lines(const shared_memory_schedule& work);
+    static std::size_t half_bytes(const shared_memory_schedule& work, std::size_t item_bytes);
+
+    buffer_head& head() const { return *reinterpret_cast<buffer_head*>(memory_); }
+    // Each word has a cache line of its own, so that ranks do not contend for lines.
+    word& line(int number) const {
+        return *reinterpret_cast<word*>(memory_ + static_cast<std::size_t>(number) * alignment);
+    }
+
+    std::byte* memory_ = nullptr;
+};
+
+/// @brief Runs one rank's schedule, except for the messages between domains.
+///
+/// | state | legal calls | next |
+/// |---|---|---|
+/// | idle | `begin` | active |
+/// | active | `advance`, `note_received`, … | `end`: idle |
+///
+/// It never waits: what cannot be done yet is done by a later `advance`.
+class schedule_runner {
+  public:
+    /// @brief What sends parts to other domains.
+    class sender {
+      public:
+        /// @brief Starts to send a part; all of its items are there.
+        virtual void send(send_number part) = 0;
+
+      protected:
+        ~sender() = default;
+    };
+
+    /// @param buffers  of all ranks of the domain, by number
+    schedule_runner(std::shared_ptr<const shared_memory_schedule> work,
+                    index_vector<buffer_number, exchange_buffer> buffers, std::size_t item_bytes);
+
+    const shared_memory_schedule& work() const noexcept { return *work_; }
+    const exchange_buffer& own_buffer() const { return own_buffer_; }
+
+    void begin(const std::byte* input, std::byte* output, combine_function combine);
+
+    /// @brief Whether parts may be received into sections: all readers have read the items that
+    /// came two exchanges ago.
+    bool may_receive();
+    /// @brief Says that a part has been received into its section.
+    void note_received(receive_number part);
+    /// @brief Says so of all parts that are received into sections.
+    void note_all_received();
+
+    /// @brief Does what can be done. `to` gets each part once, and those of one message in order.
+    void advance(sender& to);
+
+    /// @brief Whether others, or messages, wait for something that this rank still has to do.
+    bool owes() const noexcept {
+        return left_.num_duties > 0 || left_.num_unsent > 0 || !left_.is_receivable ||
+               (left_.num_unreceived > 0 && receives_for_others_);
+    }
+    /// @brief Whether something here waits for other ranks of the domain. Then no message tells
+    /// when it can be done.
+    bool awaits_domain() const noexcept {
+        return left_.num_foreign > 0 || left_.num_counted > 0 || !left_.is_receivable;
+    }
+    /// @brief Whether everything is done. Parts that the sender got may still be under way.
+    bool is_done() const noexcept {
+        return left_.num_tasks == 0 && left_.num_unsent == 0 && left_.num_unreceived == 0 &&
+               left_.is_receivable;
+    }
+
+    /// @brief Tells the others that this rank has finished the exchange.
+    /// @pre `is_done()`, and all parts have been sent
+    void end();
+
+    /// @brief 0 or 1: the half of this exchange.
+    std::size_t half() const noexcept { return epoch_ & half_mask_; }
+    /// @brief Where a part lies that is not in place.
+    std::byte* address(const schedule_part& part, std::size_t half) const {
+        return slots(part.buffer, half) + static_cast<std::size_t>(part.slot.value()) * item_bytes_;
+    }
+    std::size_t num_halves() const noexcept { return half_mask_ + 1; }
+
+    /// @brief A function that says whether all readers have read everything, so that the buffer can
+    /// be used for something else. It may be called when this object is gone.
+    std::function<bool()> read_check() const;
+
+  private:
+    // A task that could not be run at once.
+    struct pending_task {
+        int number;
+        int next_awaited;  // those before are readable
+    };
+    // How much is to be done in an exchange.
+    struct agenda {
+        int num_tasks = 0;
+        int num_duties = 0;   // of the tasks: those that others, or messages, wait for
+        int num_foreign = 0;  // of the tasks: those that wait for others
+        int num_counted = 0;  // parts to be sent that others fill too
+        int num_unsent = 0;
+        int num_unreceived = 0;
+        bool readers_are_finished = true;
+        bool is_receivable = true;
+    };
+    // Of a part that is sent.
+    enum part_state : char { is_contributed = 1, is_sent = 2 };
+
+    const exchange_buffer& buffer(buffer_number number) const { return buffers_[number]; }
+    std::byte* slots(buffer_number number, std::size_t half) const {
+        return slots_[half * buffers_.size() + static_cast<std::size_t>(number.value())];
+    }
+    bool is_finished(std::uint64_t epoch) const { return epoch + 2 >= epoch_; }
+    bool readers_are_finished();
+    void tell_receivable();
+    bool can_run(const flat_schedule::task& task, int& next_awaited);
+    bool has_run(pending_task& pending, sender& to);
+    void look_at_all(sender& to);
+    void look_at_pending(sender& to);
+    void run(const flat_schedule::task& task) const;
+    void complete(const flat_schedule::task& task, sender& to);
+    bool has(part_state state, send_number part) const { return (parts_[part] & state) != 0; }
+    bool is_filled(send_number part) const;
+    void send_if_filled(send_number part, sender& to);
+    void send_part(send_number part, sender& to);
+
+    // In the order in which an exchange uses them. The caches may be cold, so lines count.
+    std::shared_ptr<const shared_memory_schedule> work_;
+    bool receives_for_others_;
+    bool has_looked_ = true;  // at every task
+    agenda all_;
+    agenda left_;
+    std::uint64_t epoch_ = 0;
+    std::uint64_t half_mask_;
+    const std::byte* input_ = nullptr;
+    std::byte* output_ = nullptr;
+    std::size_t item_bytes_;
+    piece_copy copy_;
+    index_vector<send_number, char> parts_;  // states
+    index_vector<buffer_number, exchange_buffer> buffers_;
+    exchange_buffer own_buffer_;
+    std::vector<std::byte*> slots_;  // of all buffers in one half, then in the other
+    flat_schedule program_;
+    std::vector<pending_task> pending_;
+    combine_function combine_;
+};
+
+}  // namespace crossdock

@@ -1,0 +1,29 @@
+/// @file
+/// @brief The machine that a communicator's ranks are taken to run on.
+#pragma once
+
+#include <string>
+
+#include "crossdock/communicator.hpp"
+#include "crossdock/machine.hpp"
+
+namespace crossdock {
+
+/// @brief What CROSSDOCK_MACHINE says in the environment of rank 0, or else `assumed_machine`.
+///
+/// It is a preset's name or a file, which rank 0 alone reads. The same machine on all ranks, and the same
+/// object at every call.
+/// @return lives as long as the communicator is open
+/// @par Collective
+/// Yes; blocks where it is asked for the first time, or has failed before, and never again.
+/// @throws error  on all ranks, as `load_machine`; with the variable's name
+const machine& machine_of(const communicator& comm);
+
+/// @brief A preset, or the machine of a file that rank 0 alone reads; the same on all ranks.
+/// @param name  counts on rank 0
+/// @par Collective
+/// Yes; blocks.
+/// @throws error  on all ranks, as `load_machine`
+machine load_machine_of_first(const communicator& comm, const std::string& name);
+
+}  // namespace crossdock

@@ -1,0 +1,40 @@
+/// @file
+/// @brief The routes "auto" and "auto:measure" of a neighbor collective.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "crossdock/context.hpp"
+#include "crossdock/neighbor_options.hpp"
+#include "crossdock/pattern.hpp"
+#include "crossdock/route_choice.hpp"
+
+namespace crossdock {
+
+/// @brief Whether a route is "auto" or "auto:measure".
+bool is_automatic(std::string_view route) noexcept;
+
+/// @brief A route that can be made, and why it is that one.
+struct resolved_route {
+    std::string name;
+    std::optional<route_choice> choice = std::nullopt;  ///< none if the route was given
+    bool is_measured = false;                           ///< the other candidates are to be tried
+};
+
+/// @brief The route that `options.route` stands for.
+///
+/// CROSSDOCK_FORCE_ROUTE overrules every route, and CROSSDOCK_ROUTE what "auto" stands for.
+/// @param where       topologies and machines are equal on all ranks, as are `options`
+/// @param options     those of the exchange: the route, who shares memory, the item's size
+/// @param also_equal  a value of the caller's that is checked along with the arguments
+/// @par Collective
+/// No if the route is given. Otherwise yes: blocks, as `choose_route`; the first on a communicator also
+/// finds out the nodes.
+/// @throws error  on all ranks, as `choose_route` and `machine_of`; or as `make_route` for what
+/// CROSSDOCK_ROUTE says
+resolved_route resolve_route(const context& where, const pattern& p,
+                             const neighbor_options& options = {}, std::int64_t also_equal = 0);
+
+}  // namespace crossdock

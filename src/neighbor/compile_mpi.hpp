@@ -1,0 +1,33 @@
+/// @file
+/// @brief Hop-by-hop set-up over MPI.
+#pragma once
+
+#include "crossdock/compile.hpp"
+#include "crossdock/context.hpp"
+#include "crossdock/route_choice.hpp"
+
+namespace crossdock {
+
+/// @brief Compiles this rank's plan together with all other ranks; the collective twin of
+/// `compile`.
+///
+/// @param where    its topology is equal on all ranks
+/// @param p        this rank's pattern
+/// @param route_name  as `make_route` takes it, or "auto", which `resolve_route` resolves; equal on all
+/// ranks
+/// @param also_equal  a value of the caller's that is checked along with the arguments
+/// @return this rank's plan, identical to the one `compile` gives
+/// @par Collective
+/// Yes; blocks. A sparse exchange, which also finds out whether arguments are equal and right; one
+/// more for each further stage, or on a route with few messages, one to each possible partner; two
+/// more for balanced routes; and an agreement. The first on a communicator takes one agreement more.
+/// @throws error  on all ranks, as `resolve_route` and `compile`; or error(errc::invalid_argument) if topologies,
+/// routes or
+///         options differ between ranks; or error(errc::size_mismatch) if the topology, the pattern
+///         and the communicator disagree about the number of ranks
+/// @par Complexity
+/// Time, memory and messages follow what passes through this rank; nothing is of size P.
+plan compile(const context& where, const pattern& p, std::string_view route_name = automatic_route,
+             const compile_options& options = {}, std::int64_t also_equal = 0);
+
+}  // namespace crossdock

@@ -1,0 +1,125 @@
+#include "datatype_exchange.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace crossdock {
+
+namespace {
+
+// Calls `use(from, to, length)` for every stretch in which both indices count up together.
+template <class Use>
+void for_each_run(const copy_list& list, Use&& use) {
+    list.from.with_lookup([&](auto from) {
+        list.to.with_lookup([&](auto to) {
+            for (count_t k = 0; k < list.size();) {
+                int length = 1;
+                while (k + length < list.size() && from(k + length) == from(k) + length &&
+                       to(k + length) == to(k) + length &&
+                       length < std::numeric_limits<int>::max()) {
+                    ++length;
+                }
+                use(from(k), to(k), length);
+                k += length;
+            }
+        });
+    });
+}
+
+std::vector<count_t> sorted_unique(std::vector<count_t> values) {
+    std::sort(values.begin(), values.end());
+    values.erase(std::unique(values.begin(), values.end()), values.end());
+    return values;
+}
+
+// The items that leave their place, and the slots that are filled.
+std::vector<count_t> used_items(const plan& p) {
+    std::vector<count_t> items;
+    const auto add = [&](count_t position) {
+        if (position < p.num_items()) items.push_back(position);
+    };
+    for (const auto& stage : p.stages()) {
+        for (const auto& message : stage.sends)
+            std::for_each(message.positions.begin(), message.positions.end(), add);
+    }
+    for (const auto& d : p.deliveries()) add(d.position);
+    return sorted_unique(std::move(items));
+}
+
+std::vector<count_t> filled_slots(const plan& p) {
+    std::vector<count_t> slots;
+    for (const auto& d : p.deliveries()) slots.push_back(d.slot);
+    return sorted_unique(std::move(slots));
+}
+
+}  // namespace
+
+void packed_arrays::make(const plan& p, count_t item_bytes) {
+    if (item_bytes_ == item_bytes) return;
+    const auto allocate = [&](count_t num_values) {
+        return std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(num_values) *
+                                                           static_cast<std::size_t>(item_bytes));
+    };
+    used_items_ = used_items(p);
+    filled_slots_ = filled_slots(p);
+    items_ = allocate(p.num_items());
+    slots_ = allocate(p.num_slots());
+    item_bytes_ = item_bytes;
+}
+
+void packed_arrays::pack(const plan& p, const datatype_packer& packer, const void* items,
+                         void* slots) {
+    make(p, packer.item_bytes());
+    for (const count_t item : used_items_)
+        packer.pack(items, item, items_.get() + item * item_bytes_);
+    target_.emplace(unpack_target{packer, slots});
+}
+
+void packed_arrays::unpack() {
+    if (!target_) return;
+    const auto [packer, slots] = *std::exchange(target_, std::nullopt);
+    for (const count_t slot : filled_slots_)
+        packer.unpack(slots_.get() + slot * item_bytes_, slots, slot);
+}
+
+void packed_arrays::abandon() noexcept {
+    static_cast<void>(items_.release());
+    static_cast<void>(slots_.release());
+}
+
+datatype_combination combination_of(MPI_Datatype datatype, MPI_Op operation) {
+    if (operation == MPI_OP_NULL) throw error(errc::invalid_argument, "operation is MPI_OP_NULL");
+    const datatype_layout layout(datatype);
+    if (layout.lower_bound != 0 || layout.true_lower_bound < 0 ||
+        layout.true_lower_bound + layout.true_extent > layout.extent) {
+        throw error(
+            errc::invalid_argument,
+            fmt::format("a value of the datatype lies in [{}, {}), outside its extent [{}, {})",
+                        layout.true_lower_bound, layout.true_lower_bound + layout.true_extent,
+                        layout.lower_bound, layout.lower_bound + layout.extent));
+    }
+    int is_commutative = 0;
+    CROSSDOCK_MPI(MPI_Op_commutative(operation, &is_commutative));
+    if (!is_commutative) throw error(errc::invalid_argument, "the operation is not commutative");
+    const auto extent = layout.extent;
+    const auto combine = [=](std::byte* to, const std::byte* from, const copy_list& list) {
+        for_each_run(list, [&](count_t from_index, count_t to_index, int length) {
+            CROSSDOCK_MPI(MPI_Reduce_local(from + from_index * extent, to + to_index * extent,
+                                           length, datatype, operation));
+        });
+    };
+    return {static_cast<std::size_t>(extent), combine};
+}
+
+void check_arrays(const plan& p, const void* items, const void* slots) {
+    if ((p.num_items() == 0 || items) && (p.num_slots() == 0 || slots)) return;
+    throw error(
+        errc::invalid_argument,
+        fmt::format("{} is a null pointer", p.num_items() > 0 && !items ? "items" : "slots"),
+        p.rank());
+}
+
+}  // namespace crossdock

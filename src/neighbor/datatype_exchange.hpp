@@ -1,0 +1,63 @@
+/// @file
+/// @brief Exchanges of values of an MPI datatype.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "../base/datatype_mpi.hpp"
+#include "crossdock/detail/executor/copy_list.hpp"
+#include "crossdock/plan.hpp"
+
+namespace crossdock {
+
+/// @brief Arrays of packed values, for exchanges of a datatype that is not contiguous.
+///
+/// They are kept from one exchange to the next of equally long values.
+class packed_arrays {
+  public:
+    /// @brief Packs the items that the plan sends anywhere.
+    /// @param slots  where `unpack` is to put what comes
+    void pack(const plan& p, const datatype_packer& packer, const void* items, void* slots);
+
+    const std::byte* items() const noexcept { return items_.get(); }
+    std::byte* slots() const noexcept { return slots_.get(); }
+
+    /// @brief Unpacks the slots that were filled, if `pack` was called since the last time.
+    void unpack();
+
+    /// @brief Loses the arrays, because messages under way still use them.
+    void abandon() noexcept;
+
+  private:
+    // Where the packed slots go in the end.
+    struct unpack_target {
+        datatype_packer packer;
+        void* slots;
+    };
+
+    void make(const plan& p, count_t item_bytes);
+
+    count_t item_bytes_ = 0;
+    std::vector<count_t> used_items_;
+    std::vector<count_t> filled_slots_;
+    std::unique_ptr<std::byte[]> items_;
+    std::unique_ptr<std::byte[]> slots_;
+    std::optional<unpack_target> target_;
+};
+
+/// @brief Combines values of a datatype by an MPI operation.
+struct datatype_combination {
+    std::size_t extent;
+    combine_function combine;
+};
+
+/// @throws error(errc::invalid_argument)  a null handle; the lower bound is not 0, or a value lies outside its
+/// extent; or the operation is not commutative
+datatype_combination combination_of(MPI_Datatype datatype, MPI_Op operation);
+
+/// @throws error(errc::invalid_argument)  an array is a null pointer that the plan has values for
+void check_arrays(const plan& p, const void* items, const void* slots);
+
+}  // namespace crossdock

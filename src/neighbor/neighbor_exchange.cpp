@@ -1,0 +1,310 @@
+#include "crossdock/neighbor_exchange.hpp"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include "../exchange/peer_exchange_mpi.hpp"
+#include "automatic_route.hpp"
+#include "compile_mpi.hpp"
+#include "datatype_exchange.hpp"
+#include "plan_runner.hpp"
+#include "trial_runs.hpp"
+
+namespace crossdock {
+
+namespace {
+
+// 0 stands for the default, so that options filled with zeros are usable.
+neighbor_options with_defaults(neighbor_options options) {
+    const neighbor_options defaults;
+    if (options.max_message_bytes == 0) options.max_message_bytes = defaults.max_message_bytes;
+    if (options.item_bytes == 0) options.item_bytes = defaults.item_bytes;
+    return options;
+}
+
+// As many as ranks that share memory can set up together; no route has more.
+void check_stages(const plan& p) {
+    if (p.stages().size() <= std::size_t{peer_exchange::max_rounds}) return;
+    throw error(errc::invalid_plan, fmt::format("a plan of {} stages, at most {} can be exchanged",
+                                                p.stages().size(), peer_exchange::max_rounds));
+}
+
+void check_rank(const communicator& comm, const plan& p) {
+    if (p.rank() == comm.rank() && p.num_ranks() == comm.num_ranks()) return;
+    throw error(errc::size_mismatch,
+                fmt::format("the plan is of rank {} of {}, but this is rank {} of {}", p.rank(),
+                            p.num_ranks(), comm.rank(), comm.num_ranks()),
+                comm.rank());
+}
+
+std::int64_t hash_of(const context& where, const neighbor_options& all) {
+    return agreement_hash(fmt::format(
+        "{} {} {} {} {} {} {} {} {}", agreement_hash(where), all.max_message_bytes, all.executor,
+        all.item_bytes, all.stripe_bytes, static_cast<int>(all.prepare), all.measure.max_candidates,
+        all.measure.exchanges_each, all.measure.max_lost_seconds));
+}
+
+using only_runner = std::unique_ptr<plan_runner>;
+using tried_runners = std::unique_ptr<trial_runs>;
+
+// What the constructors make: one plan that is kept, or the plans of several candidates to try.
+struct prepared_plans {
+    std::variant<only_runner, tried_runners> plans;
+    std::shared_ptr<const route_choice> choice = nullptr;
+};
+
+prepared_plans keep_one(const context& where, std::shared_ptr<const plan> compiled,
+                        const neighbor_options& options) {
+    check_rank(where.comm(), *compiled);
+    check_sizes(where);
+    check_stages(*compiled);
+    auto runner = std::make_unique<plan_runner>(where, std::move(compiled), options);
+    runner->prepare(options.item_bytes);
+    return {std::move(runner)};
+}
+
+prepared_plans compile_plans(const context& where, const pattern& p,
+                             const neighbor_options& options) {
+    const auto same = hash_of(where, options);
+    auto resolved = resolve_route(where, p, options, same);
+    const auto compile_along = [&](const std::string& name) {
+        return std::make_shared<const plan>(
+            compile(where, p, name, {options.deduplicate},
+                    agreement_hash(fmt::format("{} {}", same, resolved.is_measured))));
+    };
+    auto best = compile_along(resolved.name);
+    if (!resolved.choice) return keep_one(where, std::move(best), options);
+    const auto choice = std::make_shared<const route_choice>(std::move(*resolved.choice));
+    route_trials trials(*choice, options.measure);
+    if (!resolved.is_measured || trials.winner()) {
+        auto one = keep_one(where, std::move(best), options);
+        one.choice = choice;
+        return one;
+    }
+    check_sizes(where);
+    std::vector<std::unique_ptr<plan_runner>> runners;
+    for (const auto& candidate : trials.candidates()) {
+        auto compiled = runners.empty() ? std::move(best) : compile_along(candidate.route);
+        check_stages(*compiled);
+        runners.push_back(std::make_unique<plan_runner>(where, std::move(compiled), options));
+    }
+    auto tried = std::make_unique<trial_runs>(where.comm(), std::move(trials), std::move(runners),
+                                              options.measure);
+    tried->current().prepare(options.item_bytes);
+    return {std::move(tried), choice};
+}
+
+}  // namespace
+
+struct neighbor_exchange::implementation {
+    implementation(prepared_plans made, const neighbor_options& options)
+        : plans(std::move(made.plans)),
+          choice(std::move(made.choice)),
+          prepared(options.prepare),
+          item_bytes(options.item_bytes) {}
+
+    ~implementation() {
+        if (active) packed.abandon();  // as the executor does with its own buffers
+    }
+
+    trial_runs* trials() const {
+        const auto* const tried = std::get_if<tried_runners>(&plans);
+        return tried ? tried->get() : nullptr;
+    }
+    // During trials it may be another one after every start.
+    plan_runner& present() const {
+        return trials() ? trials()->current() : *std::get<only_runner>(plans);
+    }
+    const plan_runner& leader() const { return trials() ? trials()->leader() : present(); }
+    const plan& compiled() const { return *present().compiled(); }
+
+    void require_idle() const {
+        CROSSDOCK_ASSERT(light, active == nullptr, "an exchange is active already");
+    }
+
+    void require_ready(direction to, std::size_t asked_bytes) const {
+        if (prepared == preparation::lazy) return;
+        const bool is_ready = to == direction::forward || prepared == preparation::both;
+        if (is_ready && asked_bytes == item_bytes) return;
+        throw error(errc::invalid_state,
+                    fmt::format("{} exchanges of items of {} bytes are not ready: what is, are {} "
+                                "of {}; prepare({}) makes them so",
+                                to == direction::forward ? "forward" : "reverse", asked_bytes,
+                                prepared == preparation::both ? "both directions" : "forward ones",
+                                item_bytes, asked_bytes),
+                    compiled().rank());
+    }
+
+    void prepare(std::size_t new_bytes) {
+        require_idle();
+        if (new_bytes == 0) throw error(errc::invalid_argument, "items of 0 bytes");
+        if (prepared == preparation::forward) prepared = preparation::both;
+        item_bytes = new_bytes;
+        present().prepare(direction::forward, new_bytes);
+        present().prepare(direction::reverse, new_bytes);
+    }
+
+    void start(direction to, const void* input, void* output, std::size_t asked_bytes,
+               combine_function&& combine = {}) {
+        require_idle();
+        require_ready(to, asked_bytes);
+        if (auto* const tried = trials()) {
+            if (auto kept = tried->decide()) {
+                results = tried->trials().results();
+                plans = std::move(kept);
+                present().prepare(item_bytes);
+            }
+        }
+        auto& runner = present();
+        runner.prepare(to, asked_bytes);
+        const auto begin = [&]() -> executor& {
+            return runner.start(to, input, output, std::move(combine));
+        };
+        if (auto* const tried = trials()) {
+            tried->begin(to, asked_bytes);
+            active = &tried->timed(begin);
+        } else {
+            active = &begin();
+        }
+    }
+
+    bool test() {
+        const auto ask = [&] { return active->test(); };
+        const bool is_complete = trials() ? trials()->timed(ask) : ask();
+        if (is_complete) complete();
+        return is_complete;
+    }
+
+    void wait() {
+        const auto finish = [&] { active->wait(); };
+        trials() ? trials()->timed(finish) : finish();
+        complete();
+    }
+
+    void complete() {
+        active = nullptr;
+        if (auto* const tried = trials()) tried->end();
+        packed.unpack();
+    }
+
+    std::variant<only_runner, tried_runners> plans;
+    std::shared_ptr<const route_choice> choice;
+    preparation prepared;
+    std::size_t item_bytes;  // what is ready, unless lazy
+    std::vector<tried_route> results;
+    executor* active = nullptr;
+    packed_arrays packed;
+};
+
+neighbor_exchange::neighbor_exchange(const context& where, const pattern& p,
+                                     const neighbor_options& options) {
+    const auto all = with_defaults(options);
+    state_ = std::make_unique<implementation>(compile_plans(where, p, all), all);
+}
+
+neighbor_exchange::neighbor_exchange(const context& where, plan compiled,
+                                     const neighbor_options& options)
+    : neighbor_exchange(where, std::make_shared<const plan>(std::move(compiled)), options) {}
+
+neighbor_exchange::neighbor_exchange(const context& where, std::shared_ptr<const plan> compiled,
+                                     const neighbor_options& options) {
+    const auto all = with_defaults(options);
+    state_ = std::make_unique<implementation>(keep_one(where, std::move(compiled), all), all);
+}
+
+neighbor_exchange::neighbor_exchange(std::unique_ptr<implementation> state)
+    : state_(std::move(state)) {}
+neighbor_exchange::~neighbor_exchange() = default;
+neighbor_exchange::neighbor_exchange(neighbor_exchange&&) noexcept = default;
+neighbor_exchange& neighbor_exchange::operator=(neighbor_exchange&&) noexcept = default;
+
+neighbor_exchange neighbor_exchange::duplicate() const {
+    auto runner = state_->leader().twin();
+    runner->prepare(state_->item_bytes);
+    neighbor_options options;
+    options.prepare = state_->prepared;
+    options.item_bytes = state_->item_bytes;
+    auto twin = std::make_unique<implementation>(prepared_plans{std::move(runner), state_->choice},
+                                                 options);
+    twin->results = tried_routes();
+    return neighbor_exchange(std::move(twin));
+}
+
+const plan& neighbor_exchange::compiled_plan() const noexcept { return state_->compiled(); }
+
+bool neighbor_exchange::is_trying() const noexcept { return state_->trials() != nullptr; }
+
+std::vector<tried_route> neighbor_exchange::tried_routes() const {
+    return state_->trials() ? state_->trials()->trials().results() : state_->results;
+}
+
+const route_choice* neighbor_exchange::choice() const noexcept { return state_->choice.get(); }
+
+traffic neighbor_exchange::statistics() const {
+    return total_traffic(state_->present().regions(), compiled_plan());
+}
+
+std::string neighbor_exchange::explain() const {
+    return choice() ? to_string(*choice()) : compiled_plan().route_name() + "  given\n";
+}
+
+void neighbor_exchange::close() noexcept { state_.reset(); }
+
+void neighbor_exchange::prepare(std::size_t item_bytes) { state_->prepare(item_bytes); }
+
+void neighbor_exchange::start(const void* items, void* slots, MPI_Datatype datatype) {
+    check_arrays(compiled_plan(), items, slots);
+    const datatype_packer packer(state_->present().comm().get(), datatype);
+    const auto item_bytes = static_cast<std::size_t>(packer.item_bytes());
+    if (packer.is_contiguous()) return state_->start(direction::forward, items, slots, item_bytes);
+    state_->require_idle();
+    state_->require_ready(direction::forward, item_bytes);
+    auto& packed = state_->packed;
+    packed.pack(compiled_plan(), packer, items, slots);
+    state_->start(direction::forward, packed.items(), packed.slots(), item_bytes);
+}
+
+void neighbor_exchange::start_reverse(const void* slots, void* items, MPI_Datatype datatype,
+                                      MPI_Op operation) {
+    check_arrays(compiled_plan(), items, slots);
+    auto by = combination_of(datatype, operation);
+    state_->start(direction::reverse, slots, items, by.extent, std::move(by.combine));
+}
+
+bool neighbor_exchange::test() {
+    CROSSDOCK_ASSERT(light, is_active(), "no exchange is active");
+    return state_->test();
+}
+
+void neighbor_exchange::wait() {
+    CROSSDOCK_ASSERT(light, is_active(), "no exchange is active");
+    state_->wait();
+}
+
+bool neighbor_exchange::is_active() const noexcept { return state_->active != nullptr; }
+
+void neighbor_exchange::check_lengths(std::size_t num_items, std::size_t num_slots) const {
+    const plan& p = compiled_plan();
+    if (num_items >= static_cast<std::size_t>(p.num_items()) &&
+        num_slots >= static_cast<std::size_t>(p.num_slots())) {
+        return;
+    }
+    throw error(errc::size_mismatch,
+                fmt::format("rank {} has arrays of {} items and {} slots, the plan {} and {}",
+                            p.rank(), num_items, num_slots, p.num_items(), p.num_slots()),
+                p.rank());
+}
+
+void neighbor_exchange::start_forward(const void* items, void* slots, std::size_t item_bytes) {
+    state_->start(direction::forward, items, slots, item_bytes);
+}
+
+void neighbor_exchange::start_backward(const void* slots, void* items, std::size_t item_bytes,
+                                       combine_function combine) {
+    state_->start(direction::reverse, slots, items, item_bytes, std::move(combine));
+}
+
+}  // namespace crossdock

@@ -1,0 +1,133 @@
+/// @file
+/// @brief Hop-by-hop set-up as one rank's state machine; `compile` and `compile_mpi` carry its
+/// messages.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "crossdock/compile.hpp"
+#include "crossdock/detail/base/word_message.hpp"
+#include "crossdock/pattern.hpp"
+#include "crossdock/plan.hpp"
+#include "crossdock/route.hpp"
+#include "item_runs.hpp"
+#include "leader_agreement.hpp"
+
+namespace crossdock {
+
+class header_reader;
+
+/// @brief What a compilation found out that holds for any items between the same neighbors.
+///
+/// The next hop of an item follows from its destination, the rank it is at and the leaders; so whoever
+/// sends to a neighbor always sends to the same peers, and hears from the same.
+struct peer_sets {
+    std::vector<rank_t> destinations;  ///< of this rank's items; ascending
+    leader_table leaders;
+    /// For each stage, who may have items for whom: as `route::partners`, but for these neighbors.
+    std::vector<stage_partners> stages;
+};
+
+/// @brief Compiles one rank's plan, in rounds in which all ranks take part.
+///
+/// | state | legal call | next |
+/// |---|---|---|
+/// | round k < num_rounds() | `send()`, then `receive()` with what came | round k + 1 |
+/// | round num_rounds() | `finish()` | finished |
+///
+/// A rank starts with its items and their destination sets. In a stage it asks the route for the
+/// next hop of every destination, groups by it, and sends one header per next hop: for every run of
+/// items their source and their remaining destinations. What it sent and what came are noted, and
+/// become the plan. Balanced routes first agree on who speaks for a region, in two more rounds.
+///
+/// Holds nothing of size P: memory and time follow what passes through this rank.
+class plan_compiler {
+  public:
+    /// @param regions  borrowed until `finish()`, as are `p` and `r`
+    /// @pre `validate(p)` passes
+    /// @throws error(errc::count_overflow)  2^32 items or more for one destination
+    plan_compiler(const topology& regions, const pattern& p, const route& r,
+                  const compile_options& options);
+
+    /// @brief For other items between the neighbors that `known` was found for; there are no rounds
+    /// besides the stages.
+    ///
+    /// In each stage a header, empty or not, goes to every peer of the stage.
+    /// @param known  what `peers()` gave on this rank, and on every other; borrowed until `finish()`
+    /// @throws error(errc::invalid_argument)  a destination is none of `known.destinations`
+    plan_compiler(const topology& regions, const pattern& p, const route& r,
+                  const compile_options& options, const peer_sets& known);
+    plan_compiler(plan_compiler&&) = default;
+
+    /// @brief From now on finds the peers on the way between all neighbors, those without items too, for `peers()`.
+    /// @pre no round was begun; called on all ranks
+    void keep_peers();
+
+    /// @brief After `finish()`, what was found.
+    /// @pre `keep_peers()` was called
+    peer_sets peers() const { return found_; }
+
+    /// @brief How many rounds there are; equal on all ranks.
+    int num_rounds() const noexcept;
+
+    /// @brief This round's messages, at most one per rank, none to itself.
+    std::vector<word_message> send();
+
+    /// @brief Takes what came in this round, sorted by source.
+    void receive(const std::vector<word_message>& inbox);
+
+    /// @throws error(errc::count_mismatch)  a source sends another number of items than is expected
+    /// @throws error(errc::internal)        the route left an item on the way
+    plan finish();
+
+  private:
+    // An item and one of the places it is for.
+    struct own_item {
+        count_t item;
+        rank_t destination;
+        std::uint32_t ordinal;
+    };
+    // The slots this rank expects from a source, and what came so far.
+    struct expected_source {
+        std::span<const count_t> slots;
+        std::vector<count_t> joined_slots;  // if there are several entries for it
+        count_t num_arrived = 0;
+    };
+    class known_hops;
+
+    int agreement_rounds() const noexcept { return route_.is_balanced() && !known_ ? 2 : 0; }
+    const leader_table& leaders() const noexcept {
+        return known_ ? known_->leaders : agreement_.leaders();
+    }
+    void check_destinations() const;
+    void expect_slots();
+    std::vector<own_item> own_items(bool for_itself) const;
+    void hold_own_items();
+    std::vector<region_volume> volumes_by_region() const;
+    std::span<const count_t> own_positions_of(const item_run& run) const;
+    std::vector<word_message> send_stage(int stage);
+    void receive_stage(const std::vector<word_message>& inbox);
+    void receive_run(item_run run, header_reader& header);
+    void deliver(const item_run& run, std::span<const run_target> targets);
+    void check_counts() const;
+
+    const topology& regions_;
+    const pattern& pattern_;
+    const route& route_;
+    compile_options options_;
+    leader_agreement agreement_;
+    int round_ = 0;
+    count_t num_positions_;
+    std::vector<count_t> own_positions_;  // of the items of all own runs, one after the other
+    item_runs held_;
+    std::unordered_map<rank_t, expected_source> expected_;
+    const peer_sets* known_ = nullptr;
+    bool keeps_peers_ = false;
+    peer_sets found_;
+    std::vector<run_target> arrived_;  // those of the present run that are here
+    plan::contents plan_;
+};
+
+}  // namespace crossdock

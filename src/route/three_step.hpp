@@ -1,0 +1,42 @@
+/// @file
+/// @brief The route `three_step`.
+#pragma once
+
+#include "crossdock/route.hpp"
+
+namespace crossdock {
+
+/// @brief Inside the source region to the member that speaks with the destination region; across;
+/// inside the destination region.
+///
+/// Between two regions goes at most one message. Which members speak is agreed inside the regions
+/// when a plan is compiled, so that the items each member sends and receives across are balanced
+/// (`balance`). Items for the own region go straight to their destination in the first stage.
+///
+///     "2x2", ranks 0 and 1 to ranks 2 and 3, 1 sends and 2 receives across:
+///         0 -> 1      1 -> 2      2 -> 3
+///         stage 0     stage 1     stage 2
+///
+/// Regions that agreed on nothing speak by number: in region A, member B mod |A| sends to region B
+/// and receives from it.
+///
+/// @par Source
+/// \cite bienz2019node and \cite collom2023neighbor. Differs: sender and receiver are chosen by
+/// volume, in both regions, rather than by region number.
+class three_step_route final : public route {
+  public:
+    static std::unique_ptr<route> make(std::string_view parameters, const topology& regions);
+
+    int num_stages() const override { return 3; }
+    rank_t next_hop(rank_t here, rank_t destination, int stage,
+                    const leader_table& leaders) const override;
+    bool is_balanced() const override { return true; }
+    stage_partners partners(rank_t here, int stage) const override;
+    std::optional<stage_partners> certain_partners(rank_t here, int stage) const override;
+    count_t max_messages_per_rank() const override;
+
+  private:
+    using route::route;
+};
+
+}  // namespace crossdock

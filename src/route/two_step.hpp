@@ -1,0 +1,38 @@
+/// @file
+/// @brief The route `two_step`.
+#pragma once
+
+#include "crossdock/route.hpp"
+
+namespace crossdock {
+
+/// @brief Across to the counterpart in the destination region, then inside that region.
+///
+/// The counterpart of a rank is the member with the same local rank modulo the region's size, so
+/// that what arrives is spread over the region. Items for the own region go straight to their
+/// destination in the first stage.
+///
+///     "2x2", rank 0 to ranks 1, 2 and 3:   0 -> 1      0 -> 2     2 -> 3
+///                                          stage 0     stage 0    stage 1
+///
+/// At most R - 1 messages between regions per rank, and 2 (S - 1) inside, S the largest region.
+/// @par Source
+/// \cite collom2023neighbor. Differs: the counterpart is taken modulo the size, so that regions may
+/// differ in size.
+class two_step_route final : public route {
+  public:
+    static std::unique_ptr<route> make(std::string_view parameters, const topology& regions);
+
+    int num_stages() const override { return 2; }
+    rank_t next_hop(rank_t here, rank_t destination, int stage, const leader_table&) const override;
+    stage_partners partners(rank_t here, int stage) const override;
+    count_t max_messages_per_rank() const override;
+
+  private:
+    using route::route;
+};
+
+/// @brief The bound that `two_step` and `three_step` share: (R - 1) + 2 (S - 1).
+count_t max_messages_by_region(const topology& regions);
+
+}  // namespace crossdock

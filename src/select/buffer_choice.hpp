@@ -1,0 +1,27 @@
+/// @file
+/// @brief How to buffer items that leave one by one: the cheapest way whose buffers are small enough.
+#pragma once
+
+#include <span>
+
+#include "crossdock/machine.hpp"
+
+namespace crossdock {
+
+/// @brief One way of buffering, and what happens to an item on it, on average.
+struct buffering {
+    count_t buffer_bytes = 0;       ///< of all buffers that one source fills
+    count_t most_buffer_bytes = 0;  ///< as many stay in the cache that the source works in
+    double messages = 0;            ///< to another node
+    double copies = 0;              ///< of one item by itself, besides the push
+    double hand_overs = 0;          ///< waiting for a line that another core has written
+};
+
+/// @brief What an item costs: its part of messages' overheads, its copies, and hand-overs.
+double seconds_per_item(const buffering& way, count_t item_bytes, const machine& m);
+
+/// @brief The place of the cheapest way whose buffers stay in the cache; the last one if none does.
+/// @param ways  at least one; of equal prices the first is taken
+std::size_t choose_buffering(std::span<const buffering> ways, count_t item_bytes, const machine& m);
+
+}  // namespace crossdock

@@ -1,0 +1,205 @@
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <numeric>
+#include <string>
+
+#include "crossdock/discover_topology.hpp"
+#include "crossdock/distributed_array.hpp"
+#include "crossdock/make_pattern.hpp"
+#include "crossdock/neighbor_exchange.hpp"
+#include "crossdock/sparse_exchange.hpp"
+#include "support/arrivals.hpp"
+#include "support/patterns.hpp"
+#include "support/thrown_by.hpp"
+
+namespace crossdock::context_test {
+namespace {
+
+using test::thrown_by;
+
+class Context : public testing::Test {
+  protected:
+    void SetUp() override {
+        MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+        MPI_Comm_size(MPI_COMM_WORLD, &num_ranks);
+    }
+    void TearDown() override {
+        for (const char* const name : {"CROSSDOCK_TOPOLOGY", "CROSSDOCK_ROUTE",
+                                       "CROSSDOCK_FORCE_ROUTE", "CROSSDOCK_MACHINE"})
+            unsetenv(name);
+    }
+
+    // Other ranks have another value, which nobody reads.
+    void set_on_first(const char* name, const std::string& value) const {
+        setenv(name, rank == 0 ? value.c_str() : "no such thing", 1);
+    }
+
+    std::string each_alone() const { return std::to_string(num_ranks) + "x1"; }
+    pattern ring() const { return test::ring_pattern(num_ranks)[static_cast<std::size_t>(rank)]; }
+
+    // The only item of the ring's neighbor before this rank.
+    template <class T>
+    void expect_ring(neighbor_exchange& halo) const {
+        const auto p = ring();
+        std::vector<T> items(static_cast<std::size_t>(p.num_items));
+        std::iota(items.begin(), items.end(), static_cast<T>(10 * rank));
+        std::vector<T> slots(static_cast<std::size_t>(p.num_slots), T(-1)), expected = slots;
+        for (const auto& a : test::arrivals(test::ring_pattern(num_ranks), rank))
+            expected[static_cast<std::size_t>(a.slot)] = static_cast<T>(10 * a.source + a.item);
+        halo.exchange(items, slots);
+        EXPECT_EQ(slots, expected);
+    }
+
+    rank_t rank = 0;
+    rank_t num_ranks = 1;
+};
+
+TEST_F(Context, DiscoversItsNodes) {
+    context world(MPI_COMM_WORLD);
+
+    EXPECT_EQ(world.rank(), rank);
+    EXPECT_EQ(world.num_ranks(), num_ranks);
+    EXPECT_EQ(world.topology(), discover_topology(world));
+    EXPECT_FALSE(world.nodes().has_value());
+    EXPECT_FALSE(world.has_own_machine());
+    world.close();
+    EXPECT_FALSE(world.is_open());
+}
+
+TEST_F(Context, TakesWhatTheOptionsSay) {
+    context world(MPI_COMM_WORLD,
+                  {.topology = each_alone(), .nodes = each_alone(), .machine = "quartz"});
+
+    EXPECT_EQ(world.topology(), topology::from_string(each_alone()));
+    ASSERT_TRUE(world.nodes().has_value());
+    EXPECT_EQ(*world.nodes(), topology::from_string(each_alone()));
+    EXPECT_EQ(world.machine(), load_machine("quartz"));
+    const auto other = world.with_topology(topology::one_region(num_ranks));
+    EXPECT_EQ(other.topology(), topology::one_region(num_ranks));
+    EXPECT_EQ(other.machine(), world.machine());
+    EXPECT_EQ(other.with_machine(load_machine("lassen")).machine(), load_machine("lassen"));
+    world.close();
+    EXPECT_FALSE(other.is_open());
+}
+
+TEST_F(Context, TakesTheFirstRanksEnvironmentWhereTheOptionsSayNothing) {
+    set_on_first("CROSSDOCK_TOPOLOGY", each_alone());
+    set_on_first("CROSSDOCK_MACHINE", "lassen");
+    context of_environment(MPI_COMM_WORLD);
+    context given(MPI_COMM_WORLD, {.topology = "node", .machine = "quartz"});
+
+    EXPECT_EQ(of_environment.topology(), topology::from_string(each_alone()));
+    EXPECT_EQ(of_environment.machine(), load_machine("lassen"));
+    EXPECT_EQ(given.topology(), discover_topology(given));
+    EXPECT_EQ(given.machine(), load_machine("quartz"));
+    of_environment.close();
+    given.close();
+}
+
+TEST_F(Context, RefusesOnAllRanksWhatItCannotTake) {
+    const auto code_of = [](const context_options& options) {
+        return thrown_by([&] { context(MPI_COMM_WORLD, options); }).code();
+    };
+    EXPECT_EQ(code_of({.topology = "4y16"}), errc::invalid_topology);
+    EXPECT_EQ(code_of({.topology = std::to_string(num_ranks + 1) + "x1"}), errc::invalid_topology);
+    EXPECT_EQ(code_of({.nodes = "many"}), errc::invalid_topology);
+    EXPECT_EQ(code_of({.machine = "/no/such/machine.json"}), errc::file_error);
+    EXPECT_EQ(thrown_by([] { context(MPI_COMM_NULL); }).code(), errc::invalid_argument);
+    set_on_first("CROSSDOCK_TOPOLOGY", "4y16");
+    const error of_environment = thrown_by([] { context(MPI_COMM_WORLD); });
+    EXPECT_EQ(of_environment.code(), errc::invalid_topology);
+    EXPECT_EQ(std::string(of_environment.what()).find("CROSSDOCK_TOPOLOGY: "), 0U);
+    if (num_ranks == 1) return;
+    EXPECT_EQ(code_of({.topology = rank == 0 ? each_alone() : ""}), errc::invalid_argument);
+}
+
+TEST_F(Context, OneLineMakesAnExchange) {
+    context world(MPI_COMM_WORLD);
+    neighbor_exchange halo(world, ring());
+
+    expect_ring<double>(halo);
+    EXPECT_EQ(halo.statistics(), total_traffic(world.topology(), halo.compiled_plan()));
+    EXPECT_NE(halo.explain().find(halo.compiled_plan().route_name()), std::string::npos);
+    halo.close();
+    world.close();
+}
+
+TEST_F(Context, AnExchangeIsReadyForTheItemsItWasToldOf) {
+    context world(MPI_COMM_WORLD);
+    neighbor_exchange halo(world, ring(), {.route = "direct"});
+    expect_ring<std::int64_t>(halo);
+
+    const std::vector<float> items(static_cast<std::size_t>(ring().num_items));
+    std::vector<float> slots(static_cast<std::size_t>(ring().num_slots));
+    const error fault = thrown_by([&] { halo.start(items, slots); });
+    EXPECT_EQ(fault.code(), errc::invalid_state);
+    EXPECT_STREQ(fault.what(),
+                 "forward exchanges of items of 4 bytes are not ready: what is, are "
+                 "both directions of 8; prepare(4) makes them so");
+    EXPECT_FALSE(halo.is_active());
+    halo.prepare(sizeof(float));
+    expect_ring<float>(halo);
+    EXPECT_EQ(thrown_by([&] { expect_ring<double>(halo); }).code(), errc::invalid_state);
+    EXPECT_EQ(thrown_by([&] { halo.prepare(0); }).code(), errc::invalid_argument);
+
+    neighbor_exchange forward(world, ring(), {.route = "direct", .prepare = preparation::forward});
+    std::vector<double> values(static_cast<std::size_t>(ring().num_items));
+    const std::vector<double> back(static_cast<std::size_t>(ring().num_slots), 1.0);
+    EXPECT_EQ(thrown_by([&] { forward.start_reverse(back, values, sum{}); }).code(),
+              errc::invalid_state);
+    forward.prepare(sizeof(double));
+    forward.reverse(back, values, sum{});
+
+    neighbor_exchange lazy(world, ring(), {.route = "direct", .prepare = preparation::lazy});
+    expect_ring<float>(lazy);
+    expect_ring<double>(lazy);
+    world.close();
+}
+
+TEST_F(Context, AForcedRouteOverrulesTheProgram) {
+    set_on_first("CROSSDOCK_ROUTE", "two_step");
+    set_on_first("CROSSDOCK_FORCE_ROUTE", "hypercube");
+    context world(MPI_COMM_WORLD);
+    neighbor_exchange halo(world, ring(), {.route = "direct"});
+    distributed_array<int> a(world, 2 * num_ranks, {.route = "direct"});
+
+    EXPECT_EQ(halo.compiled_plan().route_name(), "hypercube");
+    EXPECT_EQ(a.route_name(), "hypercube");
+    expect_ring<double>(halo);
+    a.close();
+    world.close();
+}
+
+TEST_F(Context, TheEnvironmentsRouteIsThatOfAutoEverywhere) {
+    set_on_first("CROSSDOCK_ROUTE", "hypercube");
+    context world(MPI_COMM_WORLD);
+
+    EXPECT_EQ(neighbor_exchange(world, ring()).compiled_plan().route_name(), "hypercube");
+    distributed_array<int> a(world, 2 * num_ranks);
+    EXPECT_EQ(a.route_name(), "hypercube");
+    a.close();
+    world.close();
+}
+
+TEST_F(Context, MessagesThatCameAreGoneThroughByTheirSources) {
+    context world(MPI_COMM_WORLD);
+    const rank_t next = (rank + 1) % num_ranks;
+    const std::vector<double> values{1.0 * rank, 2.0 * rank, 3.0 * rank};
+
+    // One value to the next rank, then two.
+    std::vector<rank_t> sources;
+    std::vector<double> came;
+    for (const auto& [source, items] : sparse_exchange(world, {next, next}, {1, 2}, values)) {
+        sources.push_back(source);
+        came.insert(came.end(), items.begin(), items.end());
+    }
+
+    const rank_t previous = (rank + num_ranks - 1) % num_ranks;
+    EXPECT_EQ(sources, (std::vector<rank_t>{previous, previous}));
+    EXPECT_EQ(came, (std::vector<double>{1.0 * previous, 2.0 * previous, 3.0 * previous}));
+    world.close();
+}
+
+}  // namespace
+}  // namespace crossdock::context_test

@@ -1,0 +1,813 @@
+#include "crossdock/neighbor_exchange.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <functional>
+#include <limits>
+#include <thread>
+#include <utility>
+
+#include "crossdock/sparse_exchange.hpp"
+#include "crossdock/verify.hpp"
+#include "src/neighbor/compile_mpi.hpp"
+#include "support/arrivals.hpp"
+#include "support/neighbor_options.hpp"
+#include "support/patterns.hpp"
+#include "support/routes.hpp"
+#include "support/thrown_by.hpp"
+#include "support/topologies.hpp"
+
+namespace crossdock::neighbor_exchange_test {
+namespace {
+
+using test::arrivals;
+using test::conformance_patterns;
+using test::conformance_routes;
+using test::conformance_topologies;
+using test::thrown_by;
+
+template <class T>
+T value_of(rank_t source, count_t item, int round) {
+    return static_cast<T>(1 + round + 7 * source + 3 * item);
+}
+
+template <class T>
+std::vector<T> items_of(const pattern& p, int round) {
+    std::vector<T> items;
+    for (count_t i = 0; i < p.num_items; ++i) items.push_back(value_of<T>(p.rank, i, round));
+    return items;
+}
+
+template <class T>
+std::vector<T> expected_slots(const std::vector<pattern>& patterns, rank_t rank, int round,
+                              T untouched) {
+    std::vector<T> slots(
+        static_cast<std::size_t>(patterns[static_cast<std::size_t>(rank)].num_slots), untouched);
+    for (const auto& a : arrivals(patterns, rank)) {
+        slots[static_cast<std::size_t>(a.slot)] = value_of<T>(a.source, a.item, round);
+    }
+    return slots;
+}
+
+double slot_value(rank_t rank, count_t slot) { return 2.0 + 5 * rank + static_cast<double>(slot); }
+
+// items[i] = op(items[i], every slot that item i of `rank` is sent to).
+template <class Op>
+std::vector<double> expected_items(const std::vector<pattern>& patterns, rank_t rank, Op op) {
+    auto items = items_of<double>(patterns[static_cast<std::size_t>(rank)], 0);
+    for (const auto& p : patterns) {
+        for (const auto& a : arrivals(patterns, p.rank)) {
+            if (a.source != rank) continue;
+            auto& item = items[static_cast<std::size_t>(a.item)];
+            item = op(item, slot_value(p.rank, a.slot));
+        }
+    }
+    return items;
+}
+
+// A type whose size has no loop of its own.
+struct odd_item {
+    std::array<std::int8_t, 3> bytes;
+    odd_item() = default;
+    explicit odd_item(count_t v)
+        : bytes{static_cast<std::int8_t>(v), static_cast<std::int8_t>(v / 3), 1} {}
+    friend bool operator==(const odd_item&, const odd_item&) = default;
+};
+
+class Neighbor : public testing::Test {
+  protected:
+    void TearDown() override {
+        int is_there = 0;
+        MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &is_there, MPI_STATUS_IGNORE);
+        EXPECT_FALSE(is_there) << "a message of the library is on the user's communicator";
+        comm.close();
+    }
+
+    rank_t rank() const { return comm.rank(); }
+    rank_t num_ranks() const { return comm.num_ranks(); }
+    rank_t next() const { return (rank() + 1) % num_ranks(); }
+    rank_t previous() const { return (rank() + num_ranks() - 1) % num_ranks(); }
+    const pattern& mine(const std::vector<pattern>& patterns) const {
+        return patterns[static_cast<std::size_t>(rank())];
+    }
+
+    template <class T>
+    void expect_forward(neighbor_exchange& halo, const std::vector<pattern>& patterns, int round) {
+        const auto items = items_of<T>(mine(patterns), round);
+        std::vector<T> slots(static_cast<std::size_t>(mine(patterns).num_slots), T(99));
+        halo.exchange(items, slots);
+        EXPECT_EQ(slots, expected_slots<T>(patterns, rank(), round, T(99)));
+    }
+
+    template <class Op>
+    void expect_reverse(neighbor_exchange& halo, const std::vector<pattern>& patterns, Op op) {
+        auto items = items_of<double>(mine(patterns), 0);
+        std::vector<double> slots;
+        for (count_t j = 0; j < mine(patterns).num_slots; ++j)
+            slots.push_back(slot_value(rank(), j));
+        halo.reverse(slots, items, op);
+        EXPECT_EQ(items, expected_items(patterns, rank(), op));
+    }
+
+    context where(const topology& regions) const { return {comm, regions}; }
+
+    communicator comm{MPI_COMM_WORLD};
+};
+
+// Who shares memory: ranks of which nodes, or nobody.
+struct sharing {
+    const char* name;
+    std::string executor;
+    std::function<region_t(rank_t)> node_of;  // empty: all ranks are of one node
+    std::size_t stripe_bytes = 0;
+};
+
+const std::array all_sharings{
+    sharing{"persistent", "persistent", {}},
+    sharing{"all", "shared_memory", {}},
+    sharing{"pairs", "shared_memory", [](rank_t rank) { return rank / 2; }},
+    sharing{"first_alone", "auto", [](rank_t rank) { return rank == 0 ? 0 : 1; }},
+    sharing{"alternating", "auto", [](rank_t rank) { return rank % 2; }},
+    sharing{"stripes", "auto", [](rank_t rank) { return rank % 3; }, 16}};
+
+class NeighborSharing : public Neighbor, public testing::WithParamInterface<std::size_t> {
+  protected:
+    neighbor_options options(bool deduplicate = true) const {
+        const auto& who = all_sharings[GetParam()];
+        neighbor_options result;
+        result.deduplicate = deduplicate;
+        result.executor = who.executor;
+        result.stripe_bytes = who.stripe_bytes;
+        return result;
+    }
+
+    // For items of several sizes.
+    neighbor_options lazy_options(bool deduplicate = true) const {
+        auto result = options(deduplicate);
+        result.prepare = preparation::lazy;
+        return result;
+    }
+
+    // On nodes as they share memory.
+    context where(const topology& regions) const { return where(regions, comm); }
+    context where(const topology& regions, const communicator& other) const {
+        const auto& who = all_sharings[GetParam()];
+        const context all(other, regions);
+        if (!who.node_of) return all;
+        std::vector<region_t> nodes;
+        for (rank_t r = 0; r < num_ranks(); ++r) nodes.push_back(who.node_of(r));
+        return all.with_nodes(topology::from_regions(nodes));
+    }
+};
+
+// Every sharing takes its turn: each route and pattern meets all of them, on other topologies.
+TEST_P(NeighborSharing, EveryRouteDeliversEveryPatternBothWays) {
+    std::size_t topology_number = 0;
+    for (const auto& regions : conformance_topologies(num_ranks())) {
+        std::size_t turn = topology_number++;
+        for (const auto& [name, patterns] : conformance_patterns(num_ranks())) {
+            for (const auto& route : conformance_routes()) {
+                for (const bool deduplicate : {true, false}) {
+                    if (turn++ % all_sharings.size() != GetParam()) continue;
+                    SCOPED_TRACE(route + "/" + name + "/" + regions.to_string() +
+                                 (deduplicate ? "+dedup" : ""));
+                    neighbor_exchange halo(where(regions), mine(patterns),
+                                           with_route(route, lazy_options(deduplicate)));
+
+                    expect_forward<double>(halo, patterns, 0);
+                    expect_forward<double>(halo, patterns, 1);
+                    expect_forward<std::int32_t>(halo, patterns, 2);
+                    expect_forward<odd_item>(halo, patterns, 0);
+                    expect_reverse(halo, patterns, sum{});
+                    expect_reverse(halo, patterns,
+                                   [](double a, double b) { return a > b ? a : b; });
+                }
+            }
+        }
+    }
+}
+
+TEST_F(Neighbor, ThePlanIsTheOneThatIsCompiledOffline) {
+    for (const auto& regions : conformance_topologies(num_ranks())) {
+        for (const auto& [name, patterns] : conformance_patterns(num_ranks())) {
+            for (const auto& route : conformance_routes()) {
+                for (const bool deduplicate : {true, false}) {
+                    SCOPED_TRACE(route + "/" + name + "/" + regions.to_string());
+                    const auto offline =
+                        compile(regions, patterns, *make_route(route, regions), {deduplicate});
+                    verify(offline, patterns);
+
+                    const plan online =
+                        compile(where(regions), mine(patterns), route, {deduplicate});
+
+                    EXPECT_EQ(online, offline[static_cast<std::size_t>(rank())]);
+                }
+            }
+        }
+    }
+}
+
+TEST_P(NeighborSharing, LongMessagesAreSentInParts) {
+    const auto regions = topology::one_region(num_ranks());
+    const auto patterns = test::one_heavy_row_pattern(num_ranks());
+    for (const auto& route : conformance_routes()) {
+        SCOPED_TRACE(route);
+        auto in_parts = lazy_options();
+        in_parts.max_message_bytes = 9;
+        neighbor_exchange halo(where(regions), mine(patterns), with_route(route, in_parts));
+
+        expect_forward<double>(halo, patterns, 0);
+        expect_forward<std::int32_t>(halo, patterns, 1);
+        expect_reverse(halo, patterns, sum{});
+    }
+}
+
+TEST_P(NeighborSharing, ReverseTakesMinimumAndMaximum) {
+    const auto patterns = test::random_pattern(num_ranks());
+    neighbor_exchange halo(where(topology::one_region(num_ranks())), mine(patterns),
+                           with_route("three_step", options()));
+
+    expect_reverse(halo, patterns, minimum{});
+    expect_reverse(halo, patterns, maximum{});
+}
+
+TEST_P(NeighborSharing, ReverseCombinesInAnOrderThatTimingDoesNotChange) {
+    const auto patterns = test::one_heavy_row_pattern(num_ranks());
+    neighbor_exchange halo(where(topology::one_region(num_ranks())), mine(patterns),
+                           with_route("hypercube", options()));
+    std::vector<double> slots;
+    for (count_t j = 0; j < mine(patterns).num_slots; ++j)
+        slots.push_back(0.1 * (rank() + 1) + 1e-3 * double(j));
+    std::vector<double> first;
+    for (int round = 0; round < 20; ++round) {
+        auto items = items_of<double>(mine(patterns), 0);
+        halo.reverse(slots, items, sum{});
+        if (round == 0) first = items;
+        EXPECT_EQ(items, first);
+    }
+}
+
+TEST_P(NeighborSharing, TestCompletesAnExchange) {
+    const auto patterns = test::all_to_all_pattern(num_ranks());
+    for (const auto& route : conformance_routes()) {
+        SCOPED_TRACE(route);
+        neighbor_exchange halo(where(topology::one_region(num_ranks())), mine(patterns),
+                               with_route(route, options()));
+        const auto items = items_of<double>(mine(patterns), 0);
+        std::vector<double> slots(static_cast<std::size_t>(mine(patterns).num_slots));
+
+        halo.start(items, slots);
+        while (!halo.test()) sched_yield();
+
+        EXPECT_FALSE(halo.is_active());
+        EXPECT_EQ(slots, expected_slots<double>(patterns, rank(), 0, 0.0));
+    }
+}
+
+TEST_P(NeighborSharing, DuplicatesAndOtherPlansAreActiveAtOnceInAnyOrder) {
+    const auto patterns = test::all_to_all_pattern(num_ranks());
+    const auto ring = test::ring_pattern(num_ranks());
+    const auto regions = topology::one_region(num_ranks());
+    std::vector<neighbor_exchange> active;
+    active.emplace_back(where(regions), mine(patterns), with_route("grid:2", options()));
+    active.push_back(active[0].duplicate());
+    active.push_back(active[0].duplicate());
+    active.emplace_back(where(regions), mine(patterns), with_route("three_step", options()));
+    active.emplace_back(where(regions), mine(ring), with_route("direct", options()));
+    const auto patterns_of = [&](std::size_t i) -> const std::vector<pattern>& {
+        return i == 4 ? ring : patterns;
+    };
+
+    std::vector<std::vector<double>> items(5), slots(5);
+    for (std::size_t k = 0; k < 5; ++k) {
+        const std::size_t i = (k + static_cast<std::size_t>(rank())) % 5;
+        items[i] = items_of<double>(mine(patterns_of(i)), static_cast<int>(10 * i));
+        slots[i].resize(static_cast<std::size_t>(mine(patterns_of(i)).num_slots));
+        active[i].start(items[i], slots[i]);
+    }
+    for (std::size_t k = 0; k < 5; ++k) {
+        active[(3 * k + 2 * static_cast<std::size_t>(rank())) % 5].wait();
+    }
+
+    for (std::size_t i = 0; i < 5; ++i) {
+        EXPECT_EQ(slots[i],
+                  expected_slots<double>(patterns_of(i), rank(), static_cast<int>(10 * i), 0.0))
+            << i;
+    }
+}
+
+TEST_P(NeighborSharing, CollectivesOfTheLibraryForwardForExchangesThatAreActive) {
+    const auto patterns = test::all_to_all_pattern(num_ranks());
+    const auto regions = topology::one_region(num_ranks());
+    for (const auto& route : conformance_routes()) {
+        SCOPED_TRACE(route);
+        neighbor_exchange halo(where(regions), mine(patterns), with_route(route, options()));
+        const auto items = items_of<double>(mine(patterns), 0);
+        std::vector<double> slots(static_cast<std::size_t>(mine(patterns).num_slots));
+
+        // Odd ranks wait before they set the next one up, even ranks after that.
+        halo.start(items, slots);
+        if (rank() % 2 == 1) halo.wait();
+        neighbor_exchange(where(regions), mine(patterns), with_route("direct", options()));
+        if (rank() % 2 == 0) halo.wait();
+
+        EXPECT_EQ(slots, expected_slots<double>(patterns, rank(), 0, 0.0));
+    }
+}
+
+// What the library sets up once for a communicator, when it is first needed there.
+TEST_P(NeighborSharing, FirstCollectivesOfACommunicatorForwardForExchangesThatAreActive) {
+    const auto patterns = test::all_to_all_pattern(num_ranks());
+    const auto regions = topology::one_region(num_ranks());
+    const std::vector<std::int64_t> values{rank()};
+    for (const auto& route : conformance_routes()) {
+        SCOPED_TRACE(route);
+        communicator fresh(MPI_COMM_WORLD);
+        const auto plans = compile(regions, patterns, *make_route(route, regions), {});
+        neighbor_exchange halo(where(topology::one_region(fresh.num_ranks()), fresh),
+                               plans[static_cast<std::size_t>(rank())], options());
+        const auto items = items_of<double>(mine(patterns), 0);
+        std::vector<double> slots(static_cast<std::size_t>(mine(patterns).num_slots));
+
+        halo.start(items, slots);
+        if (rank() % 2 == 1) halo.wait();
+        const std::vector<rank_t> destinations{(rank() + 1) % num_ranks()};
+        const auto arrived =
+            sparse_exchange(where(regions, fresh),
+                            constant_messages<std::int64_t>{destinations, 1, {values.data(), 1}});
+        if (rank() % 2 == 0) halo.wait();
+
+        EXPECT_EQ(slots, expected_slots<double>(patterns, rank(), 0, 0.0));
+        EXPECT_EQ(arrived.values, std::vector<std::int64_t>{previous()});
+        fresh.close();
+    }
+}
+
+TEST_P(NeighborSharing, AFailedStartLeavesNothingBehind) {
+    MPI_Datatype sparse = MPI_DATATYPE_NULL;
+    MPI_Type_create_resized(MPI_INT, 0, 2 * sizeof(int), &sparse);
+    MPI_Type_commit(&sparse);
+    const auto patterns = test::ring_pattern(num_ranks());
+    neighbor_exchange halo(where(topology::one_region(num_ranks())), mine(patterns),
+                           with_route("direct", lazy_options()));
+    const std::vector<int> items{rank(), -1};
+    std::vector<int> slots{-1, -1};
+    EXPECT_STREQ(thrown_by([&] { halo.start(nullptr, slots.data(), sparse); }).what(),
+                 "items is a null pointer");
+    EXPECT_STREQ(thrown_by([&] { halo.start(items.data(), nullptr, sparse); }).what(),
+                 "slots is a null pointer");
+    EXPECT_EQ(thrown_by([&] { halo.start(items.data(), slots.data(), MPI_DATATYPE_NULL); }).code(),
+              errc::invalid_argument);
+
+    expect_forward<double>(halo, patterns, 3);
+    halo.start(items.data(), slots.data(), sparse);
+    halo.wait();
+
+    EXPECT_EQ(slots, (std::vector<int>{previous(), -1}));
+    MPI_Type_free(&sparse);
+}
+
+TEST_P(NeighborSharing, StartWaitsForNobody) {
+    const auto patterns = test::all_to_all_pattern(num_ranks());
+    const rank_t last = num_ranks() - 1;
+    for (const auto& route : conformance_routes()) {
+        SCOPED_TRACE(route);
+        neighbor_exchange halo(where(topology::one_region(num_ranks())), mine(patterns),
+                               with_route(route, options()));
+        const auto items = items_of<double>(mine(patterns), 0);
+        std::vector<double> slots(static_cast<std::size_t>(mine(patterns).num_slots));
+
+        // The last rank starts only after the first one has returned from start.
+        if (rank() == last && last > 0)
+            MPI_Recv(nullptr, 0, MPI_INT, 0, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        halo.start(items, slots);
+        if (rank() == 0 && last > 0) MPI_Send(nullptr, 0, MPI_INT, last, 5, MPI_COMM_WORLD);
+        halo.wait();
+
+        EXPECT_EQ(slots, expected_slots<double>(patterns, rank(), 0, 0.0));
+    }
+}
+
+TEST_P(NeighborSharing, ArraysMayChangeFromOneExchangeToTheNext) {
+    const auto patterns = test::ring_pattern(num_ranks());
+    neighbor_exchange halo(where(topology::one_region(num_ranks())), mine(patterns),
+                           with_route("direct", options()));
+    std::vector<std::vector<double>> items(3), slots(3, std::vector<double>(1));
+    for (int round = 0; round < 9; ++round) {
+        const auto i = static_cast<std::size_t>(round % 3);
+        items[i] = items_of<double>(mine(patterns), round);
+        halo.exchange(items[i], slots[i]);
+        EXPECT_EQ(slots[i], expected_slots<double>(patterns, rank(), round, 0.0));
+    }
+}
+
+TEST_P(NeighborSharing, DatatypesTravelPackedOrNot) {
+    MPI_Datatype every_other = MPI_DATATYPE_NULL;  // 2 of 3 integers, 4 integers apart
+    MPI_Datatype parts = MPI_DATATYPE_NULL;
+    MPI_Type_vector(2, 1, 2, MPI_INT, &parts);
+    MPI_Type_create_resized(parts, 0, 4 * sizeof(int), &every_other);
+    MPI_Type_commit(&every_other);
+    const auto patterns = test::random_pattern(num_ranks());
+    for (const auto& route : conformance_routes()) {
+        SCOPED_TRACE(route);
+        neighbor_exchange halo(where(topology::one_region(num_ranks())), mine(patterns),
+                               with_route(route, options()));
+        std::vector<int> items(4 * static_cast<std::size_t>(mine(patterns).num_items), -5);
+        for (count_t i = 0; i < mine(patterns).num_items; ++i) {
+            items[static_cast<std::size_t>(4 * i)] = value_of<int>(rank(), i, 0);
+            items[static_cast<std::size_t>(4 * i + 2)] = value_of<int>(rank(), i, 1000);
+        }
+        std::vector<int> slots(4 * static_cast<std::size_t>(mine(patterns).num_slots), -1);
+        std::vector<int> expected = slots;
+        for (const auto& a : arrivals(patterns, rank())) {
+            expected[static_cast<std::size_t>(4 * a.slot)] = value_of<int>(a.source, a.item, 0);
+            expected[static_cast<std::size_t>(4 * a.slot + 2)] =
+                value_of<int>(a.source, a.item, 1000);
+        }
+
+        halo.start(items.data(), slots.data(), every_other);
+        halo.wait();
+        EXPECT_EQ(slots, expected);
+
+        const auto numbers = items_of<double>(mine(patterns), 4);
+        std::vector<double> number_slots(static_cast<std::size_t>(mine(patterns).num_slots), 0.0);
+        halo.start(numbers.data(), number_slots.data(), MPI_DOUBLE);
+        halo.wait();
+        EXPECT_EQ(number_slots, expected_slots<double>(patterns, rank(), 4, 0.0));
+    }
+    MPI_Type_free(&every_other);
+    MPI_Type_free(&parts);
+}
+
+void multiply_doubles(void* in, void* inout, int* length, MPI_Datatype*) {
+    for (int i = 0; i < *length; ++i) static_cast<double*>(inout)[i] *= static_cast<double*>(in)[i];
+}
+
+TEST_P(NeighborSharing, ReverseTakesMpiOperations) {
+    MPI_Op product = MPI_OP_NULL;
+    MPI_Op_create(&multiply_doubles, 1, &product);
+    const auto patterns = test::random_pattern(num_ranks());
+    neighbor_exchange halo(where(topology::one_region(num_ranks())), mine(patterns),
+                           with_route("two_step", options()));
+    std::vector<double> slots;
+    for (count_t j = 0; j < mine(patterns).num_slots; ++j) slots.push_back(slot_value(rank(), j));
+    auto sums = items_of<double>(mine(patterns), 0);
+    auto products = sums;
+
+    halo.start_reverse(slots.data(), sums.data(), MPI_DOUBLE, MPI_SUM);
+    halo.wait();
+    halo.start_reverse(slots.data(), products.data(), MPI_DOUBLE, product);
+    halo.wait();
+
+    EXPECT_EQ(sums, expected_items(patterns, rank(), sum{}));
+    EXPECT_EQ(products, expected_items(patterns, rank(), std::multiplies<>{}));
+    MPI_Op_free(&product);
+}
+
+TEST_P(NeighborSharing, ReverseTakesPairsWithGaps) {
+    struct pair {
+        double value;
+        int index;
+    };
+    const auto patterns = test::ring_pattern(num_ranks());
+    neighbor_exchange halo(where(topology::one_region(num_ranks())), mine(patterns),
+                           with_route("direct", lazy_options()));
+    const std::vector<pair> slots{{-1.0 - rank(), rank()}};
+    std::vector<pair> items{{0.0, 77}};
+
+    halo.start_reverse(slots.data(), items.data(), MPI_DOUBLE_INT, MPI_MINLOC);
+    halo.wait();
+
+    EXPECT_EQ(items[0].value, -1.0 - next());
+    EXPECT_EQ(items[0].index, next());
+}
+
+template <std::size_t Bytes>
+struct item_of_bytes {
+    std::array<std::uint8_t, Bytes> bytes{};
+    item_of_bytes() = default;
+    explicit item_of_bytes(count_t v) { bytes.fill(static_cast<std::uint8_t>(v % 251)); }
+    friend bool operator==(const item_of_bytes&, const item_of_bytes&) = default;
+};
+
+TEST_P(NeighborSharing, ItemsOfManySizesTravelOneAfterTheOther) {
+    const auto patterns = test::random_pattern(num_ranks());
+    auto for_bytes = lazy_options();
+    for_bytes.item_bytes = 1;
+    neighbor_exchange halo(where(topology::one_region(num_ranks())), mine(patterns),
+                           with_route("three_step", for_bytes));
+    for (int round = 0; round < 3; ++round) {
+        expect_forward<item_of_bytes<1>>(halo, patterns, round);
+        expect_forward<item_of_bytes<4>>(halo, patterns, round);
+        expect_forward<item_of_bytes<8>>(halo, patterns, round);
+        expect_forward<item_of_bytes<8>>(halo, patterns, round + 1);
+        expect_forward<item_of_bytes<24>>(halo, patterns, round);
+        expect_reverse(halo, patterns, sum{});
+    }
+}
+
+TEST_P(NeighborSharing, AReverseThatIsPreparedWaitsForNobody) {
+    const auto patterns = test::all_to_all_pattern(num_ranks());
+    const rank_t last = num_ranks() - 1;
+    auto prepared = options();
+    prepared.prepare = preparation::both;
+    const neighbor_exchange first(where(topology::one_region(num_ranks())), mine(patterns),
+                                  with_route("two_step", prepared));
+    neighbor_exchange halo = first.duplicate();
+    auto items = items_of<double>(mine(patterns), 0);
+    std::vector<double> slots;
+    for (count_t j = 0; j < mine(patterns).num_slots; ++j) slots.push_back(slot_value(rank(), j));
+
+    if (rank() == last && last > 0)
+        MPI_Recv(nullptr, 0, MPI_INT, 0, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    halo.start_reverse(slots, items, sum{});
+    if (rank() == 0 && last > 0) MPI_Send(nullptr, 0, MPI_INT, last, 5, MPI_COMM_WORLD);
+    halo.wait();
+
+    EXPECT_EQ(items, expected_items(patterns, rank(), sum{}));
+}
+
+TEST_P(NeighborSharing, ReverseHasTheBitsOfPersistentRequests) {
+    const auto patterns = test::one_heavy_row_pattern(num_ranks());
+    std::size_t topology_number = 0;
+    for (const auto& regions : conformance_topologies(num_ranks())) {
+        std::size_t turn = topology_number++;
+        for (const auto& route : conformance_routes()) {
+            if (turn++ % all_sharings.size() != GetParam()) continue;
+            SCOPED_TRACE(route + "/" + regions.to_string());
+            neighbor_exchange plain(where(regions), mine(patterns),
+                                    {.route = route, .executor = "persistent"});
+            neighbor_exchange shared(where(regions), mine(patterns), with_route(route, options()));
+            std::vector<double> slots;
+            for (count_t j = 0; j < mine(patterns).num_slots; ++j)
+                slots.push_back((rank() % 3 == 0 ? 1e9 : 1.0) / (3 * rank() + double(j) + 1));
+            std::vector<double> expected(static_cast<std::size_t>(mine(patterns).num_items), 0.1);
+            auto items = expected;
+
+            plain.reverse(slots, expected, sum{});
+            shared.reverse(slots, items, sum{});
+
+            EXPECT_EQ(items, expected);
+        }
+    }
+}
+
+// Late ranks read what the others have given back already, and want to use again.
+TEST_P(NeighborSharing, ObjectsComeAndGoWhileOthersStillReadThem) {
+    const auto regions = topology::one_region(num_ranks());
+    const auto ring = test::ring_pattern(num_ranks());
+    const auto all_to_all = test::all_to_all_pattern(num_ranks());
+    neighbor_exchange of_ring(where(regions), mine(ring), with_route("direct", options()));
+    const neighbor_exchange of_all(where(regions), mine(all_to_all),
+                                   with_route("three_step", options()));
+    for (int round = 0; round < 60; ++round) {
+        const bool is_ring = round % 3 == 0;
+        const auto& patterns = is_ring ? ring : all_to_all;
+        neighbor_exchange twin = is_ring ? of_ring.duplicate() : of_all.duplicate();
+        const auto items = items_of<double>(mine(patterns), round);
+        std::vector<double> slots(static_cast<std::size_t>(mine(patterns).num_slots));
+
+        twin.start(items, slots);
+        if ((rank() + round) % 2 == 0) std::this_thread::sleep_for(std::chrono::microseconds(300));
+        twin.wait();
+
+        ASSERT_EQ(slots, expected_slots<double>(patterns, rank(), round, 0.0));
+        if (is_ring) of_ring = std::move(twin);
+    }
+}
+
+TEST_P(NeighborSharing, ADuplicateMayBeMadeWhileAnExchangeIsActive) {
+    const auto patterns = test::all_to_all_pattern(num_ranks());
+    neighbor_exchange halo(where(topology::one_region(num_ranks())), mine(patterns),
+                           with_route("grid:2", options()));
+    const auto items = items_of<double>(mine(patterns), 0);
+    const auto twins_items = items_of<double>(mine(patterns), 1);
+    std::vector<double> slots(items.size());
+    std::vector<double> twins_slots(items.size());
+
+    halo.start(items, slots);
+    if (rank() % 2 == 0) halo.wait();
+    neighbor_exchange twin = halo.duplicate();
+    twin.start(twins_items, twins_slots);
+    twin.wait();
+    if (rank() % 2 == 1) halo.wait();
+
+    EXPECT_EQ(slots, expected_slots<double>(patterns, rank(), 0, 0.0));
+    EXPECT_EQ(twins_slots, expected_slots<double>(patterns, rank(), 1, 0.0));
+}
+
+TEST_P(NeighborSharing, AnObjectMayOutliveItsCommunicatorsWork) {
+    const auto patterns = test::random_pattern(num_ranks());
+    communicator own(MPI_COMM_WORLD);
+    neighbor_exchange halo(where(topology::one_region(num_ranks()), own), mine(patterns),
+                           with_route("three_step", options()));
+    expect_forward<double>(halo, patterns, 0);
+    expect_reverse(halo, patterns, sum{});
+
+    own.close();
+
+    EXPECT_EQ(halo.compiled_plan().rank(), rank());
+}
+
+INSTANTIATE_TEST_SUITE_P(Nodes, NeighborSharing,
+                         testing::Range<std::size_t>(0, all_sharings.size()),
+                         [](const auto& test) { return all_sharings[test.param].name; });
+
+// Sets the variable on rank 0, which is the only one that is asked.
+class chosen_executor {
+  public:
+    chosen_executor(rank_t rank, const char* name) {
+        if (rank == 0) setenv("CROSSDOCK_EXECUTOR", name, 1);
+    }
+    ~chosen_executor() { unsetenv("CROSSDOCK_EXECUTOR"); }
+};
+
+TEST_F(Neighbor, AnExecutorThatDoesNotExistIsRefusedOnAllRanks) {
+    const chosen_executor choice(rank(), "telepathy");
+    const auto patterns = test::ring_pattern(num_ranks());
+    const auto make = [&](const char* kind) {
+        return neighbor_exchange(where(topology::one_region(num_ranks())), mine(patterns),
+                                 {.route = "direct", .executor = kind});
+    };
+
+    const error fault = thrown_by([&] { make("auto"); });
+    auto persistent = make("persistent");
+    auto shared = make("shared_memory");
+
+    EXPECT_EQ(fault.code(), errc::invalid_argument);
+    EXPECT_STREQ(fault.what(),
+                 "there is no executor \"telepathy\": auto, persistent, shared_memory");
+    expect_forward<double>(persistent, patterns, 0);
+    expect_forward<double>(shared, patterns, 0);
+}
+
+TEST_F(Neighbor, SharedMemoryMayBeAskedForWhereNobodySharesIt) {
+    const auto patterns = test::all_to_all_pattern(num_ranks());
+    const auto nodes = topology::from_string(std::to_string(num_ranks()) + "x1");
+    neighbor_exchange halo(where(topology::one_region(num_ranks())).with_nodes(nodes),
+                           mine(patterns), {.route = "three_step", .executor = "shared_memory"});
+
+    expect_forward<double>(halo, patterns, 0);
+    expect_reverse(halo, patterns, sum{});
+}
+
+TEST_F(Neighbor, ReverseRefusesWhatItCannotCombine) {
+    const auto patterns = test::ring_pattern(num_ranks());
+    neighbor_exchange halo(where(topology::one_region(num_ranks())), mine(patterns),
+                           {.route = "direct"});
+    MPI_Op ordered = MPI_OP_NULL;
+    MPI_Op_create(&multiply_doubles, 0, &ordered);
+    MPI_Datatype overlapping = MPI_DATATYPE_NULL;
+    MPI_Type_create_resized(MPI_DOUBLE, 0, 4, &overlapping);
+    MPI_Type_commit(&overlapping);
+    double slot = 0, item = 0;
+
+    EXPECT_EQ(thrown_by([&] { halo.start_reverse(&slot, &item, MPI_DOUBLE, ordered); }).code(),
+              errc::invalid_argument);
+    EXPECT_STREQ(thrown_by([&] { halo.start_reverse(&slot, &item, overlapping, MPI_SUM); }).what(),
+                 "a value of the datatype lies in [0, 8), outside its extent [0, 4)");
+    MPI_Op_free(&ordered);
+    MPI_Type_free(&overlapping);
+}
+
+TEST_F(Neighbor, MismatchedCountsNameBothRanksOnAllRanks) {
+    if (num_ranks() < 2) GTEST_SKIP() << "needs two ranks";
+    auto patterns = test::ring_pattern(num_ranks());
+    for (const auto& route : conformance_routes()) {
+        SCOPED_TRACE(route);
+        pattern p = mine(patterns);
+        if (rank() == 1) {  // expects two items of rank 0, which sends one
+            p.num_slots = 2;
+            p.receives = {};
+            p.receives.append(0, std::vector<count_t>{0, 1});
+        }
+        const error fault = thrown_by([&] {
+            neighbor_exchange(where(topology::one_region(num_ranks())), p, {.route = route});
+        });
+        EXPECT_EQ(fault.code(), errc::count_mismatch);
+        EXPECT_EQ(fault.rank(), 1);
+        EXPECT_STREQ(fault.what(), "rank 0 sends 1 items to rank 1, which expects 2");
+
+        neighbor_exchange halo(where(topology::one_region(num_ranks())), mine(patterns),
+                               {.route = route});
+        expect_forward<double>(halo, patterns, 0);
+    }
+}
+
+TEST_F(Neighbor, ADestinationOutOfRangeIsAnErrorOnAllRanks) {
+    pattern p = mine(test::ring_pattern(num_ranks()));
+    if (rank() == num_ranks() - 1) p.sends.ranks[0] = num_ranks() + 3;
+    const error fault = thrown_by([&] {
+        neighbor_exchange(where(topology::one_region(num_ranks())), p, {.route = "direct"});
+    });
+    EXPECT_EQ(fault.code(), errc::rank_out_of_range);
+    EXPECT_EQ(std::string(fault.what()), "destination " + std::to_string(num_ranks() + 3) +
+                                             " of source " + std::to_string(num_ranks() - 1) +
+                                             " is outside [0, " + std::to_string(num_ranks()) +
+                                             ")");
+}
+
+TEST_F(Neighbor, ArgumentsThatDifferBetweenRanksAreRefused) {
+    if (num_ranks() < 2) GTEST_SKIP() << "needs two ranks";
+    const auto patterns = test::ring_pattern(num_ranks());
+    const auto regions = topology::one_region(num_ranks());
+    const error routes = thrown_by([&] {
+        neighbor_exchange(where(regions), mine(patterns),
+                          {.route = rank() == 0 ? "direct" : "two_step"});
+    });
+    EXPECT_STREQ(routes.what(), "topologies, routes or options differ between ranks");
+    const error options = thrown_by([&] {
+        neighbor_exchange(where(regions), mine(patterns),
+                          {.route = "direct", .deduplicate = rank() == 0});
+    });
+    EXPECT_EQ(options.code(), errc::invalid_argument);
+    const error parts = thrown_by([&] {
+        neighbor_exchange(where(regions), mine(patterns),
+                          {.route = "direct",
+                           .deduplicate = true,
+                           .max_message_bytes = rank() == 0 ? std::size_t{8} : 9});
+    });
+    EXPECT_EQ(parts.code(), errc::invalid_argument);
+    const auto one = topology::one_region(num_ranks());
+    const auto other = topology::from_string("1," + std::to_string(num_ranks() - 1));
+    for (const auto& of_first :
+         {neighbor_options{.executor = "persistent"}, neighbor_options{.item_bytes = 4},
+          neighbor_options{.stripe_bytes = 4096},
+          neighbor_options{.prepare = preparation::forward}}) {
+        const error fault = thrown_by([&] {
+            neighbor_exchange(where(regions), mine(patterns),
+                              with_route("direct", rank() == 0 ? of_first : neighbor_options{}));
+        });
+        EXPECT_EQ(fault.code(), errc::invalid_argument);
+    }
+    for (const auto& of_first : {where(regions).with_nodes(one), where(regions).with_nodes(other),
+                                 where(regions).with_machine(default_machine())}) {
+        const error fault = thrown_by([&] {
+            neighbor_exchange(rank() == 0 ? of_first : where(regions), mine(patterns),
+                              {.route = "direct"});
+        });
+        EXPECT_EQ(fault.code(), errc::invalid_argument);
+    }
+    const error unknown = thrown_by([&] {
+        neighbor_exchange(where(regions), mine(patterns),
+                          {.route = rank() == 1 ? "teleport" : "direct"});
+    });
+    EXPECT_EQ(unknown.code(), errc::unknown_route);
+    EXPECT_EQ(unknown.rank(), 1);
+}
+
+TEST_F(Neighbor, ATopologyOfAnotherSizeIsRefused) {
+    const auto patterns = test::ring_pattern(num_ranks());
+    const error fault = thrown_by([&] {
+        neighbor_exchange(where(topology::from_string("3x7")), mine(patterns), {.route = "direct"});
+    });
+    EXPECT_EQ(fault.code(), errc::size_mismatch);
+    EXPECT_EQ(
+        std::string(fault.what()),
+        "the topology \"3x7\" has 21 ranks, but the communicator " + std::to_string(num_ranks()));
+}
+
+TEST_F(Neighbor, NodesOfAnotherSizeAreRefused) {
+    const auto patterns = test::ring_pattern(num_ranks());
+    const error fault = thrown_by([&] {
+        neighbor_exchange(
+            where(topology::one_region(num_ranks())).with_nodes(topology::from_string("3x7")),
+            mine(patterns), {.route = "direct"});
+    });
+    EXPECT_EQ(fault.code(), errc::size_mismatch);
+    EXPECT_EQ(std::string(fault.what()),
+              "the topology of nodes \"3x7\" has 21 ranks, but the communicator " +
+                  std::to_string(num_ranks()));
+}
+
+TEST_F(Neighbor, CallsOutOfStateAreRefused) {
+    const auto patterns = test::ring_pattern(num_ranks());
+    neighbor_exchange halo(where(topology::one_region(num_ranks())), mine(patterns),
+                           {.route = "direct"});
+    const std::vector<double> items(1, 1.0);
+    std::vector<double> slots(1);
+    EXPECT_EQ(thrown_by([&] { halo.wait(); }).code(), errc::invalid_state);
+    EXPECT_EQ(thrown_by([&] { halo.test(); }).code(), errc::invalid_state);
+    EXPECT_EQ(thrown_by([&] { halo.start(items, std::span<double>()); }).code(),
+              errc::size_mismatch);
+    halo.start(items, slots);
+    EXPECT_EQ(thrown_by([&] { halo.start(items, slots); }).code(), errc::invalid_state);
+    halo.wait();
+    EXPECT_EQ(slots[0], 1.0);
+}
+
+TEST_F(Neighbor, RefusesAPlanOfAnotherRank) {
+    plan::contents other;
+    other.rank = comm.rank();
+    other.num_ranks = comm.num_ranks() + 1;
+    EXPECT_EQ(test::thrown_by([&] {
+                  neighbor_exchange(where(topology::one_region(comm.num_ranks())), plan(other));
+              }).code(),
+              errc::size_mismatch);
+}
+
+}  // namespace
+}  // namespace crossdock::neighbor_exchange_test
