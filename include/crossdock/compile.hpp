@@ -19,7 +19,7 @@ struct compile_options {
 
 /// @brief Compiles the patterns of all ranks offline.
 ///
-/// Rank p's result is identical to what `compile_mpi` gives on rank p.
+/// Rank p's result is identical to what the overload with a context gives on rank p.
 /// @param regions   P ranks
 /// @param patterns  P patterns, entry p for rank p
 /// @param r         a route made for `regions`

@@ -39,7 +39,8 @@ struct context_options {
 ///
 /// A copy is cheap: it shares the communicator, and closing one closes all. The destructor does not
 /// communicate. A context that nobody has closed is closed by MPI_Finalize, on all ranks in the reverse of the
-/// order in which they made their contexts; objects made with it may then still be destroyed.
+/// order in which they made their contexts; objects made with it may then still be destroyed. Two things must be closed
+/// before: a stream with a progress thread, and contexts that several threads made, which need not have one order.
 /// @par Thread safety
 /// One thread at a time for a context and what was made with it; several threads with contexts of their own
 /// need MPI_THREAD_MULTIPLE. Streams say what their threads may do.

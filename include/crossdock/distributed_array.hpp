@@ -67,10 +67,7 @@ struct array_options {
 ///
 /// @par Release
 /// The destructor does not communicate. With the transport `rma`, an array that was not closed
-/// leaves its MPI window behind, which `communicator::close()` frees. Without that call, too, the
-/// window is left to MPI_Finalize, which may hang: Open MPI 4.1 frees the windows of each rank in
-/// the order of a table, in which new windows take the slots of those that were freed. So the order
-/// may differ between ranks that are in several communicators.
+/// leaves its MPI window behind, which is freed when its context is closed.
 /// @par Thread safety
 /// As `neighbor_exchange`.
 /// @par Source

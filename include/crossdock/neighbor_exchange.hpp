@@ -37,9 +37,9 @@ concept same_items =
 /// | state | legal calls | next |
 /// |---|---|---|
 /// | idle | `start`, `start_reverse`, `duplicate` | `start`, `start_reverse`: active |
-/// | idle | `exchange`, `reverse` | idle |
+/// | idle | `exchange`, `reverse`, `prepare` | idle |
 /// | active | `test`, `wait`, `duplicate` | `test` that returns true, `wait`: idle |
-/// | moved from | destruction, assignment | |
+/// | moved from, or closed by `close` | destruction, assignment | |
 ///
 /// While active, the input must not change and the output must not be read. Every rank starts the same
 /// exchanges of one object in the same order; different objects (also duplicates, which share the plan)
@@ -147,7 +147,8 @@ class neighbor_exchange {
 
     /// @brief As above, with values of an MPI datatype, one per item, `extent` apart.
     ///
-    /// Contiguous types travel as bytes, others are packed by MPI.
+    /// Contiguous types travel as bytes, others are packed by MPI. What must be ready are items of the
+    /// datatype's size; in reverse, of its extent.
     /// @param datatype  committed, at least one byte; may be freed once the exchange is complete
     /// @throws error(errc::invalid_argument)  a null pointer, MPI_DATATYPE_NULL, or an empty datatype
     void start(const void* items, void* slots, MPI_Datatype datatype);

@@ -25,7 +25,7 @@ namespace crossdock {
 ///
 /// It keeps a copy of each pattern. Give the plan to a `neighbor_exchange`, which may be used by several.
 /// @par Thread safety
-/// As `neighbor`.
+/// As `neighbor_exchange`.
 class plan_cache {
   public:
     /// @param comm      a context's; stays open for the life of this object

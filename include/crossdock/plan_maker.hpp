@@ -26,7 +26,7 @@ namespace crossdock {
 /// change, what they send and receive may no longer be balanced. Where they do not, the plan is the one
 /// that `compile` gives. In the same way the route that "auto" stood for stays.
 /// @par Thread safety
-/// As `neighbor`.
+/// As `neighbor_exchange`.
 class plan_maker {
   public:
     /// @brief Compiles the first plan.

@@ -29,20 +29,23 @@ MPI_Comm duplicate_of(MPI_Comm user) {
 }
 
 // The communicators of this process that are open, the oldest first. MPI_Finalize deletes attributes of
-// MPI_COMM_SELF before all else, while ranks can still communicate; and ranks of two communicators have made
-// them in the same order, as they could not have made them otherwise.
+// MPI_COMM_SELF before all else, while ranks can still communicate. Ranks of two communicators have made them in
+// one order, unless several threads did.
 class open_communicators {
   public:
     static open_communicators& of_process() {
-        static open_communicators all;
+        // Never destroyed: MPI_Finalize may be called by a destructor of something static.
+        static auto& all = *new open_communicators;
         return all;
     }
 
     void add(communicator one) {
         const std::scoped_lock lock(mutex_);
         if (key_ == MPI_KEYVAL_INVALID) {
-            CROSSDOCK_MPI(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, close_all, &key_, nullptr));
-            CROSSDOCK_MPI(MPI_Comm_set_attr(MPI_COMM_SELF, key_, this));
+            int key = MPI_KEYVAL_INVALID;
+            CROSSDOCK_MPI(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, close_all, &key, nullptr));
+            CROSSDOCK_MPI(MPI_Comm_set_attr(MPI_COMM_SELF, key, this));
+            key_ = key;
         }
         all_.push_back(std::move(one));
     }
@@ -58,7 +61,7 @@ class open_communicators {
         if constexpr (CROSSDOCK_ASSERT_LEVEL >= static_cast<int>(assert_level::communication)) {
             if (!all.empty())
                 std::fprintf(stderr,
-                             "crossdock: MPI_Finalize closes %zu contexts of this process\n",
+                             "crossdock: MPI_Finalize closes %zu communicators of this process\n",
                              all.size());
         }
         try {

@@ -63,6 +63,7 @@ void packed_arrays::make(const plan& p, count_t item_bytes) {
         return std::make_unique_for_overwrite<std::byte[]>(static_cast<std::size_t>(num_values) *
                                                            static_cast<std::size_t>(item_bytes));
     };
+    item_bytes_ = 0;  // until all of them are made
     used_items_ = used_items(p);
     filled_slots_ = filled_slots(p);
     items_ = allocate(p.num_items());

@@ -27,6 +27,9 @@ class packed_arrays {
     /// @brief Unpacks the slots that were filled, if `pack` was called since the last time.
     void unpack();
 
+    /// @brief Takes back `pack`: there is nothing to unpack.
+    void forget() noexcept { target_.reset(); }
+
     /// @brief Loses the arrays, because messages under way still use them.
     void abandon() noexcept;
 

@@ -62,7 +62,7 @@ prepared_plans keep_one(const context& where, std::shared_ptr<const plan> compil
     check_sizes(where);
     check_stages(*compiled);
     auto runner = std::make_unique<plan_runner>(where, std::move(compiled), options);
-    runner->prepare(options.item_bytes);
+    runner->prepare(options.prepare, options.item_bytes);
     return {std::move(runner)};
 }
 
@@ -93,7 +93,7 @@ prepared_plans compile_plans(const context& where, const pattern& p,
     }
     auto tried = std::make_unique<trial_runs>(where.comm(), std::move(trials), std::move(runners),
                                               options.measure);
-    tried->current().prepare(options.item_bytes);
+    tried->current().prepare(options.prepare, options.item_bytes);
     return {std::move(tried), choice};
 }
 
@@ -141,10 +141,10 @@ struct neighbor_exchange::implementation {
     void prepare(std::size_t new_bytes) {
         require_idle();
         if (new_bytes == 0) throw error(errc::invalid_argument, "items of 0 bytes");
+        item_bytes = 0;  // nothing is ready until both are
+        present().prepare(preparation::both, new_bytes);
         if (prepared == preparation::forward) prepared = preparation::both;
         item_bytes = new_bytes;
-        present().prepare(direction::forward, new_bytes);
-        present().prepare(direction::reverse, new_bytes);
     }
 
     void start(direction to, const void* input, void* output, std::size_t asked_bytes,
@@ -155,8 +155,8 @@ struct neighbor_exchange::implementation {
             if (auto kept = tried->decide()) {
                 results = tried->trials().results();
                 plans = std::move(kept);
-                present().prepare(item_bytes);
             }
+            present().prepare(prepared, item_bytes);
         }
         auto& runner = present();
         runner.prepare(to, asked_bytes);
@@ -223,7 +223,7 @@ neighbor_exchange& neighbor_exchange::operator=(neighbor_exchange&&) noexcept = 
 
 neighbor_exchange neighbor_exchange::duplicate() const {
     auto runner = state_->leader().twin();
-    runner->prepare(state_->item_bytes);
+    runner->prepare(state_->prepared, state_->item_bytes);
     neighbor_options options;
     options.prepare = state_->prepared;
     options.item_bytes = state_->item_bytes;
@@ -264,7 +264,12 @@ void neighbor_exchange::start(const void* items, void* slots, MPI_Datatype datat
     state_->require_ready(direction::forward, item_bytes);
     auto& packed = state_->packed;
     packed.pack(compiled_plan(), packer, items, slots);
-    state_->start(direction::forward, packed.items(), packed.slots(), item_bytes);
+    try {
+        state_->start(direction::forward, packed.items(), packed.slots(), item_bytes);
+    } catch (...) {
+        packed.forget();
+        throw;
+    }
 }
 
 void neighbor_exchange::start_reverse(const void* slots, void* items, MPI_Datatype datatype,

@@ -38,10 +38,10 @@ std::unique_ptr<plan_runner> plan_runner::twin() const {
     return made;
 }
 
-void plan_runner::prepare(std::size_t item_bytes) {
-    if (options_.prepare == preparation::lazy) return;
+void plan_runner::prepare(preparation what, std::size_t item_bytes) {
+    if (what == preparation::lazy) return;
     prepare(direction::forward, item_bytes);
-    if (options_.prepare == preparation::both) prepare(direction::reverse, item_bytes);
+    if (what == preparation::both) prepare(direction::reverse, item_bytes);
 }
 
 void plan_runner::make_ready(direction_state& one, std::size_t item_bytes) {

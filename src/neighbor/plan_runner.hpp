@@ -35,7 +35,7 @@ class plan_runner {
     /// @par Collective
     /// Over the ranks that share memory; over all ranks if sharing is required, or messages are
     /// split.
-    void prepare(std::size_t item_bytes);
+    void prepare(preparation what, std::size_t item_bytes);
 
     /// @brief Prepares one direction for items of a size, unless it is prepared for that size.
     /// @par Collective

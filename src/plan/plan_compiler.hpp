@@ -1,5 +1,5 @@
 /// @file
-/// @brief Hop-by-hop set-up as one rank's state machine; `compile` and `compile_mpi` carry its
+/// @brief Hop-by-hop set-up as one rank's state machine; the overloads of `compile` carry its
 /// messages.
 #pragma once
 
