@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "crossdock/block_partition.hpp"
-#include "crossdock/matrix.hpp"
+#include "tools/inputs/matrix.hpp"
 
 namespace crossdock::bench::array {
 

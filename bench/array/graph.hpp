@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "crossdock/generate.hpp"
+#include "tools/inputs/generate.hpp"
 
 namespace crossdock::bench::array {
 

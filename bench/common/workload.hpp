@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "crossdock/halo.hpp"
 #include "crossdock/topology.hpp"
+#include "tools/inputs/halo.hpp"
 
 namespace crossdock::bench {
 

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "bench/stream/random.hpp"
-#include "crossdock/generate.hpp"
-#include "crossdock/matrix.hpp"
+#include "tools/inputs/generate.hpp"
+#include "tools/inputs/matrix.hpp"
 
 namespace crossdock::bench::streaming {
 

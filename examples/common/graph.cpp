@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <numeric>
 
-#include "crossdock/generate.hpp"
+#include "tools/inputs/generate.hpp"
 
 namespace examples {
 

@@ -7,7 +7,7 @@
 
 #include "crossdock/block_partition.hpp"
 #include "crossdock/context.hpp"
-#include "crossdock/matrix.hpp"
+#include "tools/inputs/matrix.hpp"
 
 namespace examples {
 

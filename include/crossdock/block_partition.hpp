@@ -4,9 +4,10 @@
 
 #include <vector>
 
+#include "crossdock/detail/base/export.hpp"
 #include "crossdock/types.hpp"
 
-namespace crossdock {
+namespace CROSSDOCK_EXPORT crossdock {
 
 /// @brief n entries in contiguous parts, one for each rank, in the order of ranks.
 ///

@@ -11,9 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "crossdock/detail/base/export.hpp"
 #include "crossdock/types.hpp"
 
-namespace crossdock {
+namespace CROSSDOCK_EXPORT crossdock {
 
 /// @brief An MPI call failed; the message is MPI's text and names the call.
 class mpi_error : public error {

@@ -5,11 +5,12 @@
 #include <span>
 #include <vector>
 
+#include "crossdock/detail/base/export.hpp"
 #include "crossdock/pattern.hpp"
 #include "crossdock/plan.hpp"
 #include "crossdock/route.hpp"
 
-namespace crossdock {
+namespace CROSSDOCK_EXPORT crossdock {
 
 /// @brief How to compile; equal on all ranks.
 struct compile_options {

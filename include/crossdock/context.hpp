@@ -7,10 +7,11 @@
 #include <string>
 
 #include "crossdock/communicator.hpp"
+#include "crossdock/detail/base/export.hpp"
 #include "crossdock/machine.hpp"
 #include "crossdock/topology.hpp"
 
-namespace crossdock {
+namespace CROSSDOCK_EXPORT crossdock {
 
 /// @brief How a context is made; equal on all ranks. An empty text means the default.
 struct context_options {

@@ -41,6 +41,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 /// @brief What went wrong; the numbers never change.
 typedef enum crossdock_status {
@@ -75,7 +76,6 @@ typedef enum crossdock_locality {
 typedef struct crossdock_context crossdock_context;    ///< ranks, their topology, their machine
 typedef struct crossdock_topology crossdock_topology;  ///< which rank is in which region
 typedef struct crossdock_pattern crossdock_pattern;    ///< what one rank sends and receives
-typedef struct crossdock_halos crossdock_halos;        ///< all ranks' patterns of y = A x
 typedef struct crossdock_plan crossdock_plan;          ///< what one rank does in an exchange
 typedef struct crossdock_neighbor_exchange crossdock_neighbor_exchange;  ///< a plan ready to run
 typedef struct crossdock_array crossdock_array;              ///< an array spread over all ranks
@@ -288,34 +288,6 @@ crossdock_status crossdock_pattern_num_items(const crossdock_pattern* pattern, i
 crossdock_status crossdock_pattern_num_slots(const crossdock_pattern* pattern, int64_t* num_slots);
 
 crossdock_status crossdock_pattern_free(crossdock_pattern* pattern);
-
-/// @brief What the ranks exchange in y = A x.
-/// @param path       a Matrix Market file, plain or gzip
-/// @param partition  "block", "metis", "random:SEED", or a file with the owner of every row
-/// @param num_ranks  among which the matrix is distributed; needs no MPI
-/// @return CROSSDOCK_FILE_ERROR if a file is unreadable; CROSSDOCK_PARSE_ERROR if it is malformed;
-///         CROSSDOCK_INVALID_ARGUMENT if the partition is none of these
-crossdock_status crossdock_halos_from_matrix_file(const char* path, const char* partition,
-                                                  int num_ranks, crossdock_halos** result);
-
-/// @brief One rank's pattern: item i is its i-th owned column, slot j its j-th ghost column.
-crossdock_status crossdock_halos_pattern(const crossdock_halos* halos, int rank,
-                                         crossdock_pattern** result);
-
-/// @brief The rows a rank owns, ascending; this and the next two are valid until the halos are
-/// freed.
-crossdock_status crossdock_halos_owned_rows(const crossdock_halos* halos, int rank,
-                                            int64_t* num_rows, const int64_t** rows);
-
-/// @brief The columns a rank owns, ascending.
-crossdock_status crossdock_halos_owned_columns(const crossdock_halos* halos, int rank,
-                                               int64_t* num_columns, const int64_t** columns);
-
-/// @brief The columns a rank needs and others own, by owner, then ascending.
-crossdock_status crossdock_halos_ghost_columns(const crossdock_halos* halos, int rank,
-                                               int64_t* num_columns, const int64_t** columns);
-
-crossdock_status crossdock_halos_free(crossdock_halos* halos);
 
 /// @}
 /// @name Routes
@@ -1189,6 +1161,7 @@ crossdock_status crossdock_stream_free(crossdock_stream* stream);
 
 /// @}
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

@@ -5,9 +5,10 @@
 #include <string_view>
 
 #include "crossdock/communicator.hpp"
+#include "crossdock/detail/base/export.hpp"
 #include "crossdock/topology.hpp"
 
-namespace crossdock {
+namespace CROSSDOCK_EXPORT crossdock {
 
 /// @brief What a region is to be.
 enum class locality {

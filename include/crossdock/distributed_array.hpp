@@ -10,10 +10,11 @@
 
 #include "crossdock/detail/array/array_engine_mpi.hpp"
 #include "crossdock/detail/array/write_rule.hpp"
+#include "crossdock/detail/base/export.hpp"
 #include "crossdock/detail/base/pooled_resource.hpp"
 #include "crossdock/prepared_batch.hpp"
 
-namespace crossdock {
+namespace CROSSDOCK_EXPORT crossdock {
 
 /// @brief Options of a distributed array. Equal on all ranks, except `num_local`.
 template <item_type T>

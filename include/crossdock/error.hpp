@@ -5,7 +5,9 @@
 #include <stdexcept>
 #include <string>
 
-namespace crossdock {
+#include "crossdock/detail/base/export.hpp"
+
+namespace CROSSDOCK_EXPORT crossdock {
 
 /// @brief What went wrong, as a fixed number; the C API returns the same numbers.
 enum class errc : int {

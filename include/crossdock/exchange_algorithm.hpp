@@ -6,10 +6,11 @@
 #include <string_view>
 #include <vector>
 
+#include "crossdock/detail/base/export.hpp"
 #include "crossdock/machine.hpp"
 #include "crossdock/topology.hpp"
 
-namespace crossdock {
+namespace CROSSDOCK_EXPORT crossdock {
 
 /// @brief How ranks find out who sends to them.
 enum class exchange_method {

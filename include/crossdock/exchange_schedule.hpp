@@ -6,10 +6,11 @@
 #include <span>
 #include <vector>
 
+#include "crossdock/detail/base/export.hpp"
 #include "crossdock/detail/exchange/exchange_statistics.hpp"
 #include "crossdock/schedule.hpp"
 
-namespace crossdock {
+namespace CROSSDOCK_EXPORT crossdock {
 
 /// @brief What the messages of an exchange are for, by their tags.
 enum exchange_tag : int {

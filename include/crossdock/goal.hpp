@@ -5,10 +5,11 @@
 #include <iosfwd>
 #include <string>
 
+#include "crossdock/detail/base/export.hpp"
 #include "crossdock/machine.hpp"
 #include "crossdock/schedule.hpp"
 
-namespace crossdock {
+namespace CROSSDOCK_EXPORT crossdock {
 
 /// @brief Writes a schedule in GOAL, the text that LogGOPSim's txt2bin reads.
 ///

@@ -8,9 +8,10 @@
 #include <string_view>
 #include <vector>
 
+#include "crossdock/detail/base/export.hpp"
 #include "crossdock/detail/model/locality.hpp"
 
-namespace crossdock {
+namespace CROSSDOCK_EXPORT crossdock {
 
 /// @brief What a message costs on its way in one protocol: `latency_seconds`, and more for every byte.
 struct protocol_parameters {

@@ -5,9 +5,10 @@
 #include <span>
 
 #include "crossdock/communicator.hpp"
+#include "crossdock/detail/base/export.hpp"
 #include "crossdock/pattern.hpp"
 
-namespace crossdock {
+namespace CROSSDOCK_EXPORT crossdock {
 
 /// @brief A pattern from the global indices that a rank needs; who owns them is found out.
 ///

@@ -18,6 +18,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 typedef struct MPIX_Comm MPIX_Comm;  ///< a private duplicate of MPI's, and where its ranks live
 typedef struct MPIX_Info MPIX_Info;  ///< how to exchange
@@ -94,6 +95,7 @@ int MPIX_Alltoallv_crs(int send_nnz, int send_size, int* dest, int* sendcounts, 
                        int* src, int* recvcounts, int* rdispls, MPI_Datatype recvtype,
                        void* recvvals, MPIX_Info* xinfo, MPIX_Comm* xcomm);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

@@ -9,13 +9,14 @@
 #include <vector>
 
 #include "crossdock/context.hpp"
+#include "crossdock/detail/base/export.hpp"
 #include "crossdock/detail/executor/copy_list.hpp"
 #include "crossdock/neighbor_options.hpp"
 #include "crossdock/operation.hpp"
 #include "crossdock/pattern.hpp"
 #include "crossdock/plan_statistics.hpp"
 
-namespace crossdock {
+namespace CROSSDOCK_EXPORT crossdock {
 
 /// @brief Values one after the other, such as a vector, an array or a span of them.
 template <class R>

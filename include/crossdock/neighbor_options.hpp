@@ -5,9 +5,10 @@
 #include <cstddef>
 #include <string>
 
+#include "crossdock/detail/base/export.hpp"
 #include "crossdock/detail/select/route_trials.hpp"
 
-namespace crossdock {
+namespace CROSSDOCK_EXPORT crossdock {
 
 /// @brief The executor that stands for the one that suits.
 inline constexpr const char* automatic_executor = "auto";

@@ -7,7 +7,9 @@
 #include <limits>
 #include <type_traits>
 
-namespace crossdock {
+#include "crossdock/detail/base/export.hpp"
+
+namespace CROSSDOCK_EXPORT crossdock {
 
 /// @brief What travels: any type that may be copied byte by byte.
 template <class T>

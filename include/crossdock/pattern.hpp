@@ -5,9 +5,10 @@
 #include <span>
 #include <vector>
 
+#include "crossdock/detail/base/export.hpp"
 #include "crossdock/types.hpp"
 
-namespace crossdock {
+namespace CROSSDOCK_EXPORT crossdock {
 
 /// @brief Neighbors and, for each, a list of indices (compressed rows).
 ///

@@ -5,9 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "crossdock/detail/base/export.hpp"
 #include "crossdock/types.hpp"
 
-namespace crossdock {
+namespace CROSSDOCK_EXPORT crossdock {
 
 /// @brief One message a rank sends in a stage, and the positions it is gathered from.
 struct outgoing_message {

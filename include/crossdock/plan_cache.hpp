@@ -6,10 +6,11 @@
 #include <string_view>
 
 #include "crossdock/context.hpp"
+#include "crossdock/detail/base/export.hpp"
 #include "crossdock/detail/plan/kept_plans.hpp"
 #include "crossdock/route_choice.hpp"
 
-namespace crossdock {
+namespace CROSSDOCK_EXPORT crossdock {
 
 /// @brief Compiles plans, and keeps the last ones for patterns that come again.
 ///

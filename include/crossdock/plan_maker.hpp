@@ -7,9 +7,10 @@
 
 #include "crossdock/compile.hpp"
 #include "crossdock/context.hpp"
+#include "crossdock/detail/base/export.hpp"
 #include "crossdock/route_choice.hpp"
 
-namespace crossdock {
+namespace CROSSDOCK_EXPORT crossdock {
 
 /// @brief Compiles a plan, and then others for changed patterns with the same neighbors.
 ///

@@ -4,10 +4,11 @@
 
 #include <span>
 
+#include "crossdock/detail/base/export.hpp"
 #include "crossdock/price.hpp"
 #include "crossdock/schedule.hpp"
 
-namespace crossdock {
+namespace CROSSDOCK_EXPORT crossdock {
 
 /// @brief What the executor does with these plans: a message leaves when all that it forwards is here.
 /// @param plans  of one route, entry p for rank p

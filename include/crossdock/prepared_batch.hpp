@@ -9,8 +9,9 @@
 #include <vector>
 
 #include "crossdock/detail/array/array_engine_mpi.hpp"
+#include "crossdock/detail/base/export.hpp"
 
-namespace crossdock {
+namespace CROSSDOCK_EXPORT crossdock {
 
 /// @brief The values of prepared requests, where their entries are.
 ///

@@ -7,10 +7,11 @@
 #include <span>
 #include <vector>
 
+#include "crossdock/detail/base/export.hpp"
 #include "crossdock/machine.hpp"
 #include "crossdock/plan.hpp"
 
-namespace crossdock {
+namespace CROSSDOCK_EXPORT crossdock {
 
 /// @brief How items travel, besides their plan.
 struct travel_options {

@@ -13,11 +13,12 @@
 #include <vector>
 
 #include "crossdock/context.hpp"
+#include "crossdock/detail/base/export.hpp"
 #include "crossdock/detail/stream/pending_contexts.hpp"
 #include "crossdock/detail/stream/stream_core_mpi.hpp"
 #include "crossdock/stream.hpp"
 
-namespace crossdock {
+namespace CROSSDOCK_EXPORT crossdock {
 
 /// @brief What may be requested, replied, or remembered in between.
 template <class T>

@@ -10,9 +10,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "crossdock/detail/base/export.hpp"
 #include "crossdock/topology.hpp"
 
-namespace crossdock {
+namespace CROSSDOCK_EXPORT crossdock {
 
 /// @brief For each region this rank's region sends to: the members of both regions that speak.
 ///

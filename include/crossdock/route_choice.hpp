@@ -7,9 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "crossdock/detail/base/export.hpp"
 #include "crossdock/detail/select/route_estimate.hpp"
 
-namespace crossdock {
+namespace CROSSDOCK_EXPORT crossdock {
 
 /// @brief The route "auto": `choose_route` names another in its place.
 inline constexpr const char* automatic_route = "auto";

@@ -6,9 +6,10 @@
 #include <span>
 #include <vector>
 
+#include "crossdock/detail/base/export.hpp"
 #include "crossdock/types.hpp"
 
-namespace crossdock {
+namespace CROSSDOCK_EXPORT crossdock {
 
 enum class operation_kind : std::uint8_t {
     send,     ///< needs no partner to be complete

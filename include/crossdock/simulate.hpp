@@ -7,11 +7,12 @@
 #include <functional>
 #include <vector>
 
+#include "crossdock/detail/base/export.hpp"
 #include "crossdock/detail/base/picoseconds.hpp"
 #include "crossdock/machine.hpp"
 #include "crossdock/schedule.hpp"
 
-namespace crossdock {
+namespace CROSSDOCK_EXPORT crossdock {
 
 /// @brief What is different from ranks that start together on a quiet machine.
 struct simulation_options {

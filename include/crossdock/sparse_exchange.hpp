@@ -9,9 +9,10 @@
 #include <vector>
 
 #include "crossdock/context.hpp"
+#include "crossdock/detail/base/export.hpp"
 #include "crossdock/detail/exchange/byte_exchange_mpi.hpp"
 
-namespace crossdock {
+namespace CROSSDOCK_EXPORT crossdock {
 
 /// @brief Messages of one size, the same on all ranks.
 ///

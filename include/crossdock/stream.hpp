@@ -12,10 +12,11 @@
 #include <vector>
 
 #include "crossdock/context.hpp"
+#include "crossdock/detail/base/export.hpp"
 #include "crossdock/detail/stream/stream_core_mpi.hpp"
 #include "crossdock/stream_codec.hpp"
 
-namespace crossdock {
+namespace CROSSDOCK_EXPORT crossdock {
 
 /// @brief Items that came together to one worker.
 template <class T>

@@ -9,7 +9,9 @@
 #include <type_traits>
 #include <vector>
 
-namespace crossdock {
+#include "crossdock/detail/base/export.hpp"
+
+namespace CROSSDOCK_EXPORT crossdock {
 
 /// @brief To be specialised for types that are not trivially copyable; here for strings and
 /// vectors.

@@ -7,10 +7,11 @@
 #include <optional>
 #include <string>
 
+#include "crossdock/detail/base/export.hpp"
 #include "crossdock/detail/stream/scheme.hpp"
 #include "crossdock/types.hpp"
 
-namespace crossdock {
+namespace CROSSDOCK_EXPORT crossdock {
 
 /// @brief A worker: one thread's end of a stream.
 struct worker_id {

@@ -4,10 +4,11 @@
 
 #include <array>
 
+#include "crossdock/detail/base/export.hpp"
 #include "crossdock/detail/stream/latency_histogram.hpp"
 #include "crossdock/types.hpp"
 
-namespace crossdock {
+namespace CROSSDOCK_EXPORT crossdock {
 
 /// @brief Why a buffer left.
 enum class flush_cause {

@@ -8,9 +8,10 @@
 #include <string_view>
 #include <vector>
 
+#include "crossdock/detail/base/export.hpp"
 #include "crossdock/types.hpp"
 
-namespace crossdock {
+namespace CROSSDOCK_EXPORT crossdock {
 
 /// @brief A run-length code for a stretch of ranks: region numbers that count up and start over.
 ///

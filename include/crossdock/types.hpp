@@ -7,9 +7,10 @@
 #include <type_traits>
 #include <utility>
 
+#include "crossdock/detail/base/export.hpp"
 #include "crossdock/error.hpp"
 
-namespace crossdock {
+namespace CROSSDOCK_EXPORT crossdock {
 
 /// @brief A rank of a communicator, from 0; MPI's own type for it.
 using rank_t = int;

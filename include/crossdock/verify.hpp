@@ -4,10 +4,11 @@
 
 #include <span>
 
+#include "crossdock/detail/base/export.hpp"
 #include "crossdock/pattern.hpp"
 #include "crossdock/plan.hpp"
 
-namespace crossdock {
+namespace CROSSDOCK_EXPORT crossdock {
 
 /// @brief Proves symbolically that every needed item reaches every destination slot exactly once.
 ///

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "crossdock/crossdock.h"
-#include "crossdock/halo.hpp"
 #include "crossdock/neighbor_exchange.hpp"
+#include "crossdock/pattern.hpp"
 
 struct crossdock_context {
     crossdock::context value;
@@ -25,9 +25,6 @@ struct crossdock_topology {
 };
 struct crossdock_pattern {
     crossdock::pattern value;
-};
-struct crossdock_halos {
-    std::vector<crossdock::halo> value;
 };
 struct crossdock_plan {
     crossdock::plan value;

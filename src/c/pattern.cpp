@@ -5,7 +5,6 @@ using namespace crossdock::c;
 using crossdock::count_t;
 using crossdock::errc;
 using crossdock::error;
-using crossdock::halo;
 using crossdock::on_all_or_none;
 
 namespace {
@@ -93,64 +92,3 @@ crossdock_status crossdock_pattern_num_slots(const crossdock_pattern* pattern, i
 }
 
 crossdock_status crossdock_pattern_free(crossdock_pattern* pattern) { return release(pattern); }
-
-namespace {
-
-const halo& halo_of(const crossdock_halos* halos, int rank) {
-    const auto& all = value_of(halos, "halos");
-    if (rank < 0 || rank >= static_cast<int>(all.size()))
-        throw error(errc::rank_out_of_range, "rank " + std::to_string(rank) + " is outside [0, " +
-                                                 std::to_string(all.size()) + ")");
-    return all[static_cast<std::size_t>(rank)];
-}
-
-crossdock_status give_array(const crossdock_halos* halos, int rank,
-                            const std::vector<count_t> halo::*member, int64_t* length,
-                            const int64_t** result) {
-    return guarded([&] {
-        require(length, "length");
-        require(result, "result");
-        const auto& values = halo_of(halos, rank).*member;
-        *length = static_cast<int64_t>(values.size());
-        *result = values.data();
-    });
-}
-
-}  // namespace
-
-crossdock_status crossdock_halos_from_matrix_file(const char* path, const char* partition,
-                                                  int num_ranks, crossdock_halos** result) {
-    return guarded([&] {
-        require(path, "path");
-        require(partition, "partition");
-        require(result, "result");
-        const auto matrix = crossdock::read_matrix_market(path);
-        give(result,
-             halos_from_matrix(matrix, crossdock::make_partition(matrix, partition, num_ranks)));
-    });
-}
-
-crossdock_status crossdock_halos_pattern(const crossdock_halos* halos, int rank,
-                                         crossdock_pattern** result) {
-    return guarded([&] {
-        require(result, "result");
-        give(result, halo_of(halos, rank).exchange);
-    });
-}
-
-crossdock_status crossdock_halos_owned_rows(const crossdock_halos* halos, int rank,
-                                            int64_t* num_rows, const int64_t** rows) {
-    return give_array(halos, rank, &halo::owned_rows, num_rows, rows);
-}
-
-crossdock_status crossdock_halos_owned_columns(const crossdock_halos* halos, int rank,
-                                               int64_t* num_columns, const int64_t** columns) {
-    return give_array(halos, rank, &halo::owned_columns, num_columns, columns);
-}
-
-crossdock_status crossdock_halos_ghost_columns(const crossdock_halos* halos, int rank,
-                                               int64_t* num_columns, const int64_t** columns) {
-    return give_array(halos, rank, &halo::ghost_columns, num_columns, columns);
-}
-
-crossdock_status crossdock_halos_free(crossdock_halos* halos) { return release(halos); }

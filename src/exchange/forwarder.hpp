@@ -7,10 +7,11 @@
 #include <vector>
 
 #include "agreement.hpp"
+#include "crossdock/detail/base/export.hpp"
 #include "crossdock/detail/base/pooled_resource.hpp"
 #include "crossdock/route.hpp"
 
-namespace crossdock {
+namespace CROSSDOCK_EXPORT crossdock {
 
 /// @brief A message on its way; its bytes lie elsewhere.
 struct envelope {

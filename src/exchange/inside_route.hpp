@@ -4,10 +4,11 @@
 
 #include <memory>
 
+#include "crossdock/detail/base/export.hpp"
 #include "crossdock/machine.hpp"
 #include "crossdock/route.hpp"
 
-namespace crossdock {
+namespace CROSSDOCK_EXPORT crossdock {
 
 /// @brief The route of `locality_personalized` and `locality_nonblocking` among the members of a
 /// region; its ranks are their local ranks.

@@ -5,9 +5,10 @@
 #include <span>
 #include <vector>
 
+#include "crossdock/detail/base/export.hpp"
 #include "crossdock/detail/exchange/exchange_statistics.hpp"
 
-namespace crossdock {
+namespace CROSSDOCK_EXPORT crossdock {
 
 /// @throws as `count_exchange`, for messages that do not fit the ranks or the method
 void check_messages(const topology& regions, std::span<const std::vector<sized_message>> messages,

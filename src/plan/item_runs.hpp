@@ -6,9 +6,10 @@
 #include <span>
 #include <vector>
 
+#include "crossdock/detail/base/export.hpp"
 #include "crossdock/types.hpp"
 
-namespace crossdock {
+namespace CROSSDOCK_EXPORT crossdock {
 
 /// @brief Where the items of a run have to go.
 struct run_target {

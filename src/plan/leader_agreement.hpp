@@ -7,10 +7,11 @@
 #include <unordered_map>
 #include <vector>
 
+#include "crossdock/detail/base/export.hpp"
 #include "crossdock/detail/base/word_message.hpp"
 #include "crossdock/route.hpp"
 
-namespace crossdock {
+namespace CROSSDOCK_EXPORT crossdock {
 
 /// @brief Items bound for a region.
 struct region_volume {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "crossdock/compile.hpp"
+#include "crossdock/detail/base/export.hpp"
 #include "crossdock/detail/base/word_message.hpp"
 #include "crossdock/pattern.hpp"
 #include "crossdock/plan.hpp"
@@ -15,7 +16,7 @@
 #include "item_runs.hpp"
 #include "leader_agreement.hpp"
 
-namespace crossdock {
+namespace CROSSDOCK_EXPORT crossdock {
 
 class header_reader;
 

@@ -4,9 +4,10 @@
 
 #include <span>
 
+#include "crossdock/detail/base/export.hpp"
 #include "crossdock/machine.hpp"
 
-namespace crossdock {
+namespace CROSSDOCK_EXPORT crossdock {
 
 /// @brief One way of buffering, and what happens to an item on it, on average.
 struct buffering {

@@ -5,9 +5,10 @@
 #include <algorithm>
 #include <vector>
 
+#include "crossdock/detail/base/export.hpp"
 #include "crossdock/topology.hpp"
 
-namespace crossdock {
+namespace CROSSDOCK_EXPORT crossdock {
 
 /// @brief Calls `visit(region, count)` for every run of `count` consecutive ranks, in rank order.
 template <class Visit>

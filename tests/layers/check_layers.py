@@ -42,7 +42,7 @@ def may_include(module):
 MODULE_OF_PUBLIC = {
     "base": "block_partition communicator error operation types",
     "topology": "discover_topology topology",
-    "pattern": "generate halo make_pattern matrix partition pattern",
+    "pattern": "make_pattern pattern",
     "route": "route",
     "plan": "compile plan plan_statistics verify",
     "model": "machine price",
@@ -60,8 +60,8 @@ PUBLIC_WITH_MPI = set(
     "communicator context discover_topology distributed_array make_pattern prepared_batch request_stream "
     "sparse_exchange stream".split()
 )
-# They include all of the library, or all of it that needs no MPI.
-ENTRIES = {"core", "crossdock"}
+# They include all of a library.
+ENTRIES = {"analysis", "core", "crossdock"}
 
 
 def is_mpi_file(path):

@@ -2,7 +2,7 @@
 #include <memory>
 #include <string>
 
-#include "src/model/calibrate_mpi.hpp"
+#include "tools/calibration/calibrate.hpp"
 #include "tools/crossdock/all_ranks.hpp"
 #include "tools/crossdock/output.hpp"
 #include "tools/crossdock/table.hpp"

@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <fstream>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -98,7 +97,6 @@ TEST(Free, OfNothingSucceeds) {
     EXPECT_SUCCESS(crossdock_context_free(nullptr));
     EXPECT_SUCCESS(crossdock_topology_free(nullptr));
     EXPECT_SUCCESS(crossdock_pattern_free(nullptr));
-    EXPECT_SUCCESS(crossdock_halos_free(nullptr));
     EXPECT_SUCCESS(crossdock_plan_free(nullptr));
     EXPECT_SUCCESS(crossdock_neighbor_exchange_free(nullptr));
 }
@@ -191,93 +189,32 @@ TEST(Topology, RefusesWhatItCannotAnswer) {
     EXPECT_SUCCESS(crossdock_topology_free(topology));
 }
 
-/// The matrix drawn at `crossdock::halo`, on two ranks, in a file of this process.
-class Halos : public testing::Test {
+/// Offline plans of two ranks: rank 0 has two items, of which it sends item 1 to rank 1.
+class OfflinePlan : public testing::Test {
   protected:
     void SetUp() override {
-        std::ofstream(path) << "%%MatrixMarket matrix coordinate pattern general\n4 4 6\n"
-                               "1 1\n1 2\n2 2\n3 3\n4 2\n4 4\n";
-        ASSERT_SUCCESS(crossdock_halos_from_matrix_file(path.c_str(), "block", 2, &halos));
-    }
-    void TearDown() override {
-        EXPECT_SUCCESS(crossdock_halos_free(halos));
-        std::remove(path.c_str());
-    }
-
-    using query = crossdock_status (*)(const crossdock_halos*, int, int64_t*, const int64_t**);
-
-    indices list(query ask, int rank) const {
-        int64_t size = -1;
-        const int64_t* values = nullptr;
-        EXPECT_SUCCESS(ask(halos, rank, &size, &values));
-        return {values, values + size};
-    }
-
-    std::string path =
-        testing::TempDir() + "crossdock_c_test_" + number(world(MPI_Comm_rank)) + ".mtx";
-    crossdock_halos* halos = nullptr;
-};
-
-TEST_F(Halos, GiveEachRankItsPatternAndColumns) {
-    crossdock_pattern* pattern = nullptr;
-    int64_t answer = -1;
-
-    EXPECT_EQ(list(crossdock_halos_owned_rows, 1), (indices{2, 3}));
-    EXPECT_EQ(list(crossdock_halos_owned_columns, 0), (indices{0, 1}));
-    EXPECT_EQ(list(crossdock_halos_ghost_columns, 0), indices{});
-    EXPECT_EQ(list(crossdock_halos_ghost_columns, 1), indices{1});
-    EXPECT_SUCCESS(crossdock_halos_pattern(halos, 1, &pattern));
-    EXPECT_SUCCESS(crossdock_pattern_num_items(pattern, &answer));
-    EXPECT_EQ(answer, 2);
-    EXPECT_SUCCESS(crossdock_pattern_num_slots(pattern, &answer));
-    EXPECT_EQ(answer, 1);
-    EXPECT_SUCCESS(crossdock_pattern_free(pattern));
-}
-
-TEST_F(Halos, RefuseFilesPartitionsAndRanksThatAreNone) {
-    crossdock_halos* other = nullptr;
-    crossdock_pattern* pattern = nullptr;
-    int64_t size = 0;
-    const int64_t* values = nullptr;
-
-    EXPECT_EQ(crossdock_halos_from_matrix_file("/no/such/file", "block", 2, &other),
-              CROSSDOCK_FILE_ERROR);
-    EXPECT_EQ(crossdock_halos_from_matrix_file(path.c_str(), "slices", 2, &other),
-              CROSSDOCK_INVALID_ARGUMENT);
-    EXPECT_EQ(crossdock_halos_from_matrix_file(path.c_str(), "block", 0, &other),
-              CROSSDOCK_INVALID_ARGUMENT);
-    std::ofstream(path) << "no matrix";
-    EXPECT_EQ(crossdock_halos_from_matrix_file(path.c_str(), "block", 2, &other),
-              CROSSDOCK_PARSE_ERROR);
-    expect_null(crossdock_halos_from_matrix_file(nullptr, "block", 2, &other), "path");
-    expect_null(crossdock_halos_from_matrix_file("", nullptr, 2, &other), "partition");
-    expect_null(crossdock_halos_from_matrix_file("", "block", 2, nullptr), "result");
-    expect_error(crossdock_halos_pattern(halos, 2, &pattern), CROSSDOCK_RANK_OUT_OF_RANGE,
-                 "rank 2 is outside [0, 2)");
-    expect_error(crossdock_halos_owned_rows(halos, -1, &size, &values), CROSSDOCK_RANK_OUT_OF_RANGE,
-                 "rank -1 is outside [0, 2)");
-    expect_null(crossdock_halos_pattern(nullptr, 0, &pattern), "halos");
-    expect_null(crossdock_halos_pattern(halos, 0, nullptr), "result");
-    expect_null(crossdock_halos_owned_columns(nullptr, 0, &size, &values), "halos");
-    expect_null(crossdock_halos_ghost_columns(halos, 0, nullptr, &values), "length");
-    expect_null(crossdock_halos_ghost_columns(halos, 0, &size, nullptr), "result");
-}
-
-/// Offline plans of the two ranks of `Halos`.
-class OfflinePlan : public Halos {
-  protected:
-    void SetUp() override {
-        Halos::SetUp();
+        const int ranks[2]{0, 1};
+        const int64_t none = 0;
+        const int64_t one = 1;
+        crossdock_neighbor_arguments sends{};
+        sends.num_destinations = 1;
+        sends.destinations = &ranks[1];
+        sends.send_counts = &one;
+        sends.send_displacements = &one;
+        crossdock_neighbor_arguments receives{};
+        receives.num_sources = 1;
+        receives.sources = &ranks[0];
+        receives.receive_counts = &one;
+        receives.receive_displacements = &none;
         ASSERT_SUCCESS(crossdock_topology_from_string("2x1", &topology));
-        for (int rank = 0; rank < 2; ++rank)
-            ASSERT_SUCCESS(crossdock_halos_pattern(halos, rank, &patterns[rank]));
+        ASSERT_SUCCESS(crossdock_pattern_from_neighbor_alltoallv(0, 2, &sends, &patterns[0]));
+        ASSERT_SUCCESS(crossdock_pattern_from_neighbor_alltoallv(1, 2, &receives, &patterns[1]));
         ASSERT_SUCCESS(crossdock_plan_compile_all(topology, patterns, "direct", nullptr, plans));
     }
     void TearDown() override {
         for (crossdock_plan* plan : plans) EXPECT_SUCCESS(crossdock_plan_free(plan));
         for (crossdock_pattern* pattern : patterns) EXPECT_SUCCESS(crossdock_pattern_free(pattern));
         EXPECT_SUCCESS(crossdock_topology_free(topology));
-        Halos::TearDown();
     }
 
     crossdock_topology* topology = nullptr;

@@ -7,8 +7,8 @@
 #include <numeric>
 #include <random>
 
-#include "crossdock/halo.hpp"
 #include "support/project_file.hpp"
+#include "tools/inputs/halo.hpp"
 
 namespace crossdock::pattern_mpi_test {
 namespace {

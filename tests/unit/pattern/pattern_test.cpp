@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "support.hpp"
+#include "support/thrown_by.hpp"
 
 namespace crossdock::pattern_test {
 namespace {

@@ -6,10 +6,10 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "crossdock/halo.hpp"
 #include "support.hpp"
 #include "support/patterns.hpp"
 #include "support/project_file.hpp"
+#include "tools/inputs/halo.hpp"
 
 namespace crossdock::statistics_test {
 namespace {

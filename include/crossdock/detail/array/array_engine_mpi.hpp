@@ -16,10 +16,11 @@
 #include "crossdock/detail/array/combining.hpp"
 #include "crossdock/detail/array/route_rule.hpp"
 #include "crossdock/detail/array/value_operation.hpp"
+#include "crossdock/detail/base/export.hpp"
 #include "crossdock/neighbor_exchange.hpp"
 #include "crossdock/topology.hpp"
 
-namespace crossdock {
+namespace CROSSDOCK_EXPORT crossdock {
 
 /// @brief What carries the requests of a batch.
 enum class array_transport {

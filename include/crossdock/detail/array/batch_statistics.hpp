@@ -4,9 +4,10 @@
 
 #include <vector>
 
+#include "crossdock/detail/base/export.hpp"
 #include "crossdock/plan_statistics.hpp"
 
-namespace crossdock {
+namespace CROSSDOCK_EXPORT crossdock {
 
 /// @brief Requests of one rank in one stage on the way to the owners.
 struct request_stage {

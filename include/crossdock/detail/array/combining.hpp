@@ -6,9 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#include "crossdock/detail/base/export.hpp"
 #include "crossdock/types.hpp"
 
-namespace crossdock {
+namespace CROSSDOCK_EXPORT crossdock {
 
 /// @brief How a rank finds requests for equal indices.
 enum class combining {

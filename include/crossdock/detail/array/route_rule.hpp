@@ -4,9 +4,10 @@
 
 #include <string>
 
+#include "crossdock/detail/base/export.hpp"
 #include "crossdock/detail/select/all_partners_cost.hpp"
 
-namespace crossdock {
+namespace CROSSDOCK_EXPORT crossdock {
 
 /// @brief About how many requests a rank makes in a batch, if nothing else is said.
 inline constexpr count_t default_expected_requests = count_t{1} << 15;

@@ -9,10 +9,11 @@
 #include <span>
 #include <typeinfo>
 
+#include "crossdock/detail/base/export.hpp"
 #include "crossdock/operation.hpp"
 #include "crossdock/types.hpp"
 
-namespace crossdock {
+namespace CROSSDOCK_EXPORT crossdock {
 
 /// @brief A position among combined requests; a rank handles fewer than 2^32 of a batch at a time.
 using position_t = std::uint32_t;

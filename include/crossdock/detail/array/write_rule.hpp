@@ -6,8 +6,9 @@
 #include <memory>
 
 #include "crossdock/detail/array/value_operation.hpp"
+#include "crossdock/detail/base/export.hpp"
 
-namespace crossdock {
+namespace CROSSDOCK_EXPORT crossdock {
 
 /// @brief Which of several values written to an entry in one batch stays.
 enum class overwrite {

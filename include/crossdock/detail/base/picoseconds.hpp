@@ -5,7 +5,9 @@
 #include <cmath>
 #include <cstdint>
 
-namespace crossdock {
+#include "crossdock/detail/base/export.hpp"
+
+namespace CROSSDOCK_EXPORT crossdock {
 
 /// @brief A time, or a stretch of it.
 using picoseconds = std::int64_t;

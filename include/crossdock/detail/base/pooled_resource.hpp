@@ -9,7 +9,9 @@
 #include <utility>
 #include <vector>
 
-namespace crossdock {
+#include "crossdock/detail/base/export.hpp"
+
+namespace CROSSDOCK_EXPORT crossdock {
 
 /// @brief Keeps what is given back, for the next who wants as much.
 ///

@@ -5,9 +5,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "crossdock/detail/base/export.hpp"
 #include "crossdock/types.hpp"
 
-namespace crossdock {
+namespace CROSSDOCK_EXPORT crossdock {
 
 /// @brief Words to a rank (in an outbox) or from a rank (in an inbox).
 struct word_message {

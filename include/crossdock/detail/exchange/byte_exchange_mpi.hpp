@@ -11,13 +11,14 @@
 #include <vector>
 
 #include "crossdock/communicator.hpp"
+#include "crossdock/detail/base/export.hpp"
 #include "crossdock/detail/base/pooled_resource.hpp"
 #include "crossdock/detail/base/word_message.hpp"
 #include "crossdock/detail/exchange/exchange_statistics.hpp"
 #include "crossdock/exchange_algorithm.hpp"
 #include "crossdock/topology.hpp"
 
-namespace crossdock {
+namespace CROSSDOCK_EXPORT crossdock {
 
 /// @brief How messages are ordered that came.
 enum class message_order {

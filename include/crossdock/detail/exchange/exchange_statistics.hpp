@@ -6,11 +6,12 @@
 #include <span>
 #include <vector>
 
+#include "crossdock/detail/base/export.hpp"
 #include "crossdock/exchange_algorithm.hpp"
 #include "crossdock/plan_statistics.hpp"
 #include "crossdock/topology.hpp"
 
-namespace crossdock {
+namespace CROSSDOCK_EXPORT crossdock {
 
 /// @brief What one rank sent in an exchange; a copy to itself is no message.
 struct exchange_traffic {

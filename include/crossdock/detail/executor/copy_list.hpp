@@ -10,9 +10,10 @@
 #include <limits>
 #include <vector>
 
+#include "crossdock/detail/base/export.hpp"
 #include "crossdock/types.hpp"
 
-namespace crossdock {
+namespace CROSSDOCK_EXPORT crossdock {
 
 /// @brief Part of a list of indices: in constant steps, or as a list of offsets to the first.
 struct index_piece {

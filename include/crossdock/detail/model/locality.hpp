@@ -5,9 +5,10 @@
 #include <array>
 #include <utility>
 
+#include "crossdock/detail/base/export.hpp"
 #include "crossdock/topology.hpp"
 
-namespace crossdock {
+namespace CROSSDOCK_EXPORT crossdock {
 
 /// @brief How far two ranks are from each other.
 enum class locality_level {

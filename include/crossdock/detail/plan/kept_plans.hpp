@@ -9,8 +9,9 @@
 #include <vector>
 
 #include "crossdock/compile.hpp"
+#include "crossdock/detail/base/export.hpp"
 
-namespace crossdock {
+namespace CROSSDOCK_EXPORT crossdock {
 
 /// @brief A hash of a pattern: equal patterns, equal numbers.
 ///

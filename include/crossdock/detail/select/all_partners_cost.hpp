@@ -5,11 +5,12 @@
 #include <memory>
 #include <string_view>
 
+#include "crossdock/detail/base/export.hpp"
 #include "crossdock/machine.hpp"
 #include "crossdock/route_choice.hpp"
 #include "crossdock/topology.hpp"
 
-namespace crossdock {
+namespace CROSSDOCK_EXPORT crossdock {
 
 /// @brief What travels to all partners; the same on all ranks.
 struct all_partners_load {

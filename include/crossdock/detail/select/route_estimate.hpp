@@ -6,12 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "crossdock/detail/base/export.hpp"
 #include "crossdock/detail/base/word_message.hpp"
 #include "crossdock/pattern.hpp"
 #include "crossdock/price.hpp"
 #include "crossdock/route.hpp"
 
-namespace crossdock {
+namespace CROSSDOCK_EXPORT crossdock {
 
 /// @brief What an estimate is made for; equal on all ranks.
 struct estimate_options {

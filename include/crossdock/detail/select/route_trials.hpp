@@ -7,9 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "crossdock/detail/base/export.hpp"
 #include "crossdock/route_choice.hpp"
 
-namespace crossdock {
+namespace CROSSDOCK_EXPORT crossdock {
 
 /// @brief How "auto:measure" tries routes; equal on all ranks but for `clock`.
 struct measure_options {

@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <vector>
 
-namespace crossdock {
+#include "crossdock/detail/base/export.hpp"
+
+namespace CROSSDOCK_EXPORT crossdock {
 
 /// @brief Counts times in classes whose width is 1/32 of their power of two of nanoseconds.
 ///

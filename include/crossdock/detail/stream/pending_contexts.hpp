@@ -8,9 +8,10 @@
 #include <span>
 #include <vector>
 
+#include "crossdock/detail/base/export.hpp"
 #include "crossdock/stream_options.hpp"
 
-namespace crossdock {
+namespace CROSSDOCK_EXPORT crossdock {
 
 /// @brief A queue, first in, first out, in one array. The array is kept when the queue is empty,
 /// and becomes larger when more than half of it is in use.

@@ -4,10 +4,11 @@
 
 #include <string_view>
 
+#include "crossdock/detail/base/export.hpp"
 #include "crossdock/machine.hpp"
 #include "crossdock/types.hpp"
 
-namespace crossdock {
+namespace CROSSDOCK_EXPORT crossdock {
 
 /// @brief Between whom the items of one buffer travel.
 ///

@@ -6,9 +6,10 @@
 #include <cstdint>
 #include <span>
 
+#include "crossdock/detail/base/export.hpp"
 #include "crossdock/types.hpp"
 
-namespace crossdock {
+namespace CROSSDOCK_EXPORT crossdock {
 
 class stream_worker;
 

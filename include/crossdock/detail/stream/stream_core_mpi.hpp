@@ -7,11 +7,12 @@
 #include <string>
 
 #include "crossdock/context.hpp"
+#include "crossdock/detail/base/export.hpp"
 #include "crossdock/detail/stream/stream_channel.hpp"
 #include "crossdock/detail/stream/stream_worker.hpp"
 #include "crossdock/stream_options.hpp"
 
-namespace crossdock {
+namespace CROSSDOCK_EXPORT crossdock {
 
 /// @brief The route that the option `route` of a stream stands for.
 std::string stream_route(const context& where, const std::string& route);

@@ -7,11 +7,12 @@
 #include <string_view>
 #include <vector>
 
+#include "crossdock/detail/base/export.hpp"
 #include "crossdock/detail/stream/scheme.hpp"
 #include "crossdock/route.hpp"
 #include "crossdock/stream_options.hpp"
 
-namespace crossdock {
+namespace CROSSDOCK_EXPORT crossdock {
 
 /// @brief The buffers of one process of a stream, computed from topology, route and scheme.
 ///

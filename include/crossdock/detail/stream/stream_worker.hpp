@@ -9,12 +9,13 @@
 #include <memory>
 #include <span>
 
+#include "crossdock/detail/base/export.hpp"
 #include "crossdock/detail/stream/stream_channel.hpp"
 #include "crossdock/detail/stream/stream_layout.hpp"
 #include "crossdock/stream_options.hpp"
 #include "crossdock/stream_statistics.hpp"
 
-namespace crossdock {
+namespace CROSSDOCK_EXPORT crossdock {
 
 class stream_forwarder;
 class outbox;

@@ -1,4 +1,4 @@
-#include "src/model/calibration.hpp"
+#include "tools/calibration/calibration.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "crossdock/halo.hpp"
+#include "tools/inputs/halo.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

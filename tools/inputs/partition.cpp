@@ -1,4 +1,4 @@
-#include "crossdock/partition.hpp"
+#include "partition.hpp"
 
 #include <fmt/format.h>
 #include <metis.h>

@@ -1,4 +1,4 @@
-#include "measuring_mpi.hpp"
+#include "measuring.hpp"
 
 #include <chrono>
 #include <thread>

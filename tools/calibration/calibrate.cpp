@@ -1,4 +1,4 @@
-#include "calibrate_mpi.hpp"
+#include "calibrate.hpp"
 
 #include <fmt/format.h>
 
@@ -12,9 +12,9 @@
 #include <set>
 #include <thread>
 
-#include "../base/shared_window_mpi.hpp"
-#include "host_cores_mpi.hpp"
-#include "measuring_mpi.hpp"
+#include "measuring.hpp"
+#include "src/base/shared_window_mpi.hpp"
+#include "src/model/host_cores_mpi.hpp"
 
 namespace crossdock {
 

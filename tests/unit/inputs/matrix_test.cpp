@@ -1,4 +1,4 @@
-#include "crossdock/matrix.hpp"
+#include "tools/inputs/matrix.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "crossdock/generate.hpp"
+#include "tools/inputs/generate.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,9 +7,9 @@
 #include <cmath>
 #include <numeric>
 
-#include "src/pattern/geometric.hpp"
-#include "src/pattern/rmat.hpp"
 #include "support/thrown_by.hpp"
+#include "tools/inputs/geometric.hpp"
+#include "tools/inputs/rmat.hpp"
 
 namespace crossdock::generate_test {
 namespace {

@@ -1,4 +1,4 @@
-#include "crossdock/halo.hpp"
+#include "halo.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "src/model/calibrate_mpi.hpp"
+#include "tools/calibration/calibrate.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "crossdock/generate.hpp"
+#include "generate.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "src/model/fit.hpp"
+#include "tools/calibration/fit.hpp"
 
 #include <gtest/gtest.h>
 

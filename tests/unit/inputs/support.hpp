@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "crossdock/matrix.hpp"
 #include "support/project_file.hpp"
 #include "support/thrown_by.hpp"
+#include "tools/inputs/matrix.hpp"
 
 namespace crossdock::test {
 

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "crossdock/matrix.hpp"
 #include "crossdock/types.hpp"
+#include "matrix.hpp"
 
 namespace crossdock {
 

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "crossdock/generate.hpp"
+#include "generate.hpp"
 
 namespace crossdock {
 

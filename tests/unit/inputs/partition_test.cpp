@@ -1,4 +1,4 @@
-#include "crossdock/partition.hpp"
+#include "tools/inputs/partition.hpp"
 
 #include <gtest/gtest.h>
 

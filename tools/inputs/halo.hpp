@@ -4,10 +4,10 @@
 
 #include <vector>
 
-#include "crossdock/matrix.hpp"
-#include "crossdock/partition.hpp"
 #include "crossdock/pattern.hpp"
 #include "crossdock/types.hpp"
+#include "matrix.hpp"
+#include "partition.hpp"
 
 namespace crossdock {
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "crossdock/generate.hpp"
+#include "generate.hpp"
 
 namespace crossdock {
 

@@ -1,0 +1,68 @@
+# The libraries are linked from parts. A part is a static library of its own, with which this project's programs are
+# linked: they look behind the public headers, where a shared library exports nothing.
+
+# crossdock_add_part(name MODULES m... [WITH_MPI] [SOURCES file...] [USES part...] [LINKS library...])
+# Sources are found by place: a new file in src/m needs no line here. The part that is built WITH_MPI also has the files
+# *_mpi.cpp of every module; the other parts have none of them.
+function(crossdock_add_part name)
+  cmake_parse_arguments(arg "WITH_MPI" "" "MODULES;SOURCES;USES;LINKS" ${ARGN})
+  set(sources ${arg_SOURCES})
+  foreach(module ${arg_MODULES})
+    file(GLOB files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${module}/*.cpp)
+    list(FILTER files EXCLUDE REGEX "_mpi\\.cpp$")
+    list(APPEND sources ${files})
+  endforeach()
+  if(arg_WITH_MPI)
+    file(GLOB files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*/*_mpi.cpp)
+    list(APPEND sources ${files})
+    list(APPEND arg_LINKS MPI::MPI_C)
+  endif()
+  set(part crossdock_${name}_part)
+  add_library(${part} STATIC ${sources})
+  set_target_properties(${part} PROPERTIES CXX_VISIBILITY_PRESET hidden)
+  crossdock_set_usage(${part} ${arg_WITH_MPI})
+  target_link_libraries(${part} PRIVATE crossdock_warnings nlohmann_json::nlohmann_json ${arg_LINKS})
+  list(TRANSFORM arg_USES REPLACE "(.+)" "crossdock_\\1_part" OUTPUT_VARIABLE parts)
+  target_link_libraries(${part} PUBLIC ${parts})
+  # For the libraries that are linked from it.
+  set(crossdock_${name}_links ${arg_LINKS} PARENT_SCOPE)
+  set(crossdock_${name}_has_mpi ${arg_WITH_MPI} PARENT_SCOPE)
+endfunction()
+
+# crossdock_add_library(target EXPORT_NAME name PARTS part... [REQUIRES library...]): crossdock::name, which is
+# installed, shared or static as BUILD_SHARED_LIBS says.
+function(crossdock_add_library target)
+  cmake_parse_arguments(arg "" "EXPORT_NAME" "PARTS;REQUIRES" ${ARGN})
+  add_library(${target})
+  add_library(crossdock::${arg_EXPORT_NAME} ALIAS ${target})
+  set(has_mpi FALSE)
+  foreach(part ${arg_PARTS})
+    target_sources(${target} PRIVATE $<TARGET_OBJECTS:crossdock_${part}_part>)
+    target_link_libraries(${target} PRIVATE ${crossdock_${part}_links})
+    if(crossdock_${part}_has_mpi)
+      set(has_mpi TRUE)
+    endif()
+  endforeach()
+  target_link_libraries(${target} PUBLIC ${arg_REQUIRES})
+  crossdock_set_usage(${target} ${has_mpi})
+  # A part that uses what the library of another one does not export shows here.
+  if(BUILD_SHARED_LIBS)
+    target_link_options(${target} PRIVATE LINKER:--no-undefined)
+  endif()
+  # Before 1.0 every minor version may change the binary interface.
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${arg_EXPORT_NAME} LINKER_LANGUAGE CXX
+    VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+endfunction()
+
+# What whoever includes the headers compiles with.
+function(crossdock_set_usage target has_mpi)
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  target_compile_definitions(${target} PUBLIC CROSSDOCK_ASSERT_LEVEL=${CROSSDOCK_ASSERT_LEVEL})
+  target_include_directories(${target} PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  if(has_mpi)
+    target_link_libraries(${target} PUBLIC MPI::MPI_C)
+    # The C++ bindings that old MPIs add to mpi.h are not used and warn.
+    target_compile_definitions(${target} PUBLIC OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
+  endif()
+endfunction()

@@ -1,0 +1,10 @@
+/// @file
+/// @brief What exchanges would take on machines that are not at hand: schedules and their simulation.
+/// All of `crossdock::analysis`.
+#pragma once
+
+#include "crossdock/exchange_schedule.hpp"
+#include "crossdock/goal.hpp"
+#include "crossdock/plan_schedule.hpp"
+#include "crossdock/schedule.hpp"
+#include "crossdock/simulate.hpp"

@@ -1,0 +1,46 @@
+"""A C and a C++ program are built as mpicc's users build them, with what pkg-config says of the installed library."""
+
+import os
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+PROGRAMS = Path(__file__).parent / "project"
+PREFIX = Path(os.environ["CROSSDOCK_PREFIX"])
+
+
+def run(*words, **variables):
+    return subprocess.run(["timeout", "120", *words], env={**os.environ, **variables}, check=True,
+                          capture_output=True, text=True).stdout
+
+
+def pkg_config(*words):
+    folders = {str(path.parent) for path in PREFIX.rglob("*.pc")}
+    return run("pkg-config", *words, PKG_CONFIG_PATH=":".join(folders)).split()
+
+
+class PkgConfig(unittest.TestCase):
+    def build_and_run(self, package, *compile_words):
+        with tempfile.TemporaryDirectory() as folder:
+            program = f"{folder}/program"
+            run(*compile_words, *pkg_config("--cflags", "--libs", package), "-o", program)
+            libraries = pkg_config("--variable=libdir", package)
+            run(program, LD_LIBRARY_PATH=":".join(libraries), ASAN_OPTIONS="detect_leaks=0")
+
+    def test_program_in_c(self):
+        version = pkg_config("--modversion", "crossdock")[0]
+        self.build_and_run("crossdock", os.environ["CROSSDOCK_MPICC"], str(PROGRAMS / "main.c"),
+                           f'-DPACKAGE_VERSION="{version}"')
+
+    def test_program_in_cpp(self):
+        self.build_and_run("crossdock", os.environ["CROSSDOCK_MPICXX"], "-std=c++20", str(PROGRAMS / "main.cpp"))
+
+    def test_programs_without_mpi(self):
+        for name in ("core", "analysis"):
+            self.build_and_run(f"crossdock-{name}", os.environ["CROSSDOCK_CXX"], "-std=c++20",
+                               str(PROGRAMS / f"{name}.cpp"))
+
+
+if __name__ == "__main__":
+    unittest.main()

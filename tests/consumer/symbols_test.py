@@ -1,0 +1,62 @@
+"""What the shared libraries export and need.
+
+usage: symbols_test.py            compares with exported_symbols.txt, and with the table of README.md
+       symbols_test.py --write    writes exported_symbols.txt anew
+"""
+
+import os
+import re
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+RECORD = Path(__file__).with_name("exported_symbols.txt")
+README = Path(__file__).parents[2] / "README.md"
+LIBRARIES = {name: Path(path) for name, path in (word.split("=") for word in os.environ["CROSSDOCK_LIBRARIES"].split())}
+# Every program in C++ has them.
+OF_THE_LANGUAGE = re.compile(r"^(libstdc\+\+|libm|libgcc_s|libc|libpthread|ld-linux.*)\.so")
+
+
+def output_of(*words):
+    return subprocess.run(words, check=True, capture_output=True, text=True).stdout
+
+
+def exported(library):
+    """What no other library may define: no inline functions, tables of classes, and instances of templates."""
+    lines = output_of("nm", "--dynamic", "--defined-only", "--demangle", str(library)).splitlines()
+    return sorted({line.split(maxsplit=2)[2] for line in lines if line.split()[1] in "TDBR"})
+
+
+def needed(library):
+    names = re.findall(r"\(NEEDED\).*\[(.+)\]", output_of("readelf", "--dynamic", str(library)))
+    return {name.split(".so")[0] for name in names if not OF_THE_LANGUAGE.match(name)}
+
+
+def text():
+    return "".join(f"{name}\n" + "".join(f"    {symbol}\n" for symbol in exported(library))
+                   for name, library in LIBRARIES.items())
+
+
+class Symbols(unittest.TestCase):
+    maxDiff = None
+
+    def test_exports_are_the_recorded_ones(self):
+        self.assertEqual(text().splitlines(), RECORD.read_text(encoding="utf-8").splitlines())
+
+    def test_exports_have_our_names(self):
+        for library in LIBRARIES.values():
+            for symbol in exported(library):
+                self.assertRegex(symbol, r"^(crossdock(::|_)|MPIX_|operator[^(]*\(crossdock::)")
+
+    def test_needs_what_the_readme_says(self):
+        rows = re.findall(r"^\| `(crossdock::\w+)` \|.*\| ([^|]+) \|$", README.read_text(encoding="utf-8"), re.MULTILINE)
+        said = {name: set(re.findall(r"`(lib\w+)`", last)) for name, last in rows}
+        self.assertEqual(said, {name: needed(library) for name, library in LIBRARIES.items()})
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--write"]:
+        RECORD.write_text(text(), encoding="utf-8")
+    else:
+        unittest.main()
