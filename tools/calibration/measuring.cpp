@@ -1,9 +1,8 @@
 #include "measuring.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
-
-#include "fit.hpp"
 
 namespace crossdock {
 
@@ -79,6 +78,24 @@ bool agree_on_more(MPI_Comm comm, rank_t rank, round_clock& clock) {
 }
 
 }  // namespace
+
+double elapsed_since(double start_seconds) {
+    return std::max(MPI_Wtime() - start_seconds, least_seconds);
+}
+
+std::vector<double> powers_up_to(double first, double last, double factor) {
+    std::vector<double> all;
+    for (double value = first; value <= last; value *= factor) all.push_back(value);
+    return all;
+}
+
+std::vector<timed_amount> pair_up(const std::vector<double>& amounts,
+                                  const std::vector<double>& seconds) {
+    std::vector<timed_amount> samples;
+    for (std::size_t c = 0; c < amounts.size(); ++c)
+        samples.push_back({amounts[c], std::max(seconds[c], least_seconds)});
+    return samples;
+}
 
 void wait_for(MPI_Request& request) {
     for (int is_complete = 0;;) {

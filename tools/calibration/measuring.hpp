@@ -6,16 +6,22 @@
 #include <vector>
 
 #include "crossdock/communicator.hpp"
+#include "fit.hpp"
+#include "peers.hpp"
 
 namespace crossdock {
 
-/// @brief Two ranks that measure together, or one that does so alone.
-struct rank_pair {
-    rank_t first = 0;
-    rank_t second = 0;
+constexpr double least_seconds = 1e-10;  ///< a time is never 0
 
-    bool is_alone() const noexcept { return first == second; }
-};
+/// @brief From a time of MPI_Wtime to now.
+double elapsed_since(double start_seconds);
+
+/// @brief `first`, `first * factor`, ... up to `last`.
+std::vector<double> powers_up_to(double first, double last, double factor = 2);
+
+/// @brief Entry k is amount k with its time.
+std::vector<timed_amount> pair_up(const std::vector<double>& amounts,
+                                  const std::vector<double>& seconds);
 
 /// @brief Completes a request; yields the core while it waits.
 void wait_for(MPI_Request& request);
