@@ -49,6 +49,8 @@ class schedule {
     rank_t num_ranks() const noexcept { return static_cast<rank_t>(first_operation_.size()); }
     std::size_t num_operations() const noexcept { return operations_.size(); }
 
+    /// @brief The operations of all ranks, rank by rank.
+    std::span<const operation> operations() const noexcept { return operations_; }
     std::span<const operation> operations_of(rank_t rank) const;
     /// @brief The numbers of the operations that an operation requires.
     std::span<const std::uint32_t> required_by(rank_t rank, std::size_t number) const;
