@@ -1,5 +1,5 @@
 /// @file
-/// @brief Contiguous parts of rows, edges or entries, one for each rank.
+/// @brief Block partitions: each rank owns consecutive rows, edges or entries.
 #pragma once
 
 #include <vector>
@@ -9,32 +9,33 @@
 
 namespace CROSSDOCK_EXPORT crossdock {
 
-/// @brief n entries in contiguous parts, one for each rank, in the order of ranks.
+/// @brief A partition of n entries into contiguous parts, one for each rank, in the order of ranks.
 ///
 ///     blocks(5, 3)             0 0 1 1 2
 ///     from_sizes({0, 4, 1})    1 1 1 1 2
 class block_partition {
   public:
-    /// @brief Parts as equal as possible, larger ones first; takes no memory for each rank.
+    /// @brief Makes parts that are as equal as possible, larger ones first. Takes constant memory.
     /// @throws error(errc::invalid_argument)  `num_entries` < 0 or `num_ranks` < 1
     static block_partition blocks(count_t num_entries, rank_t num_ranks);
 
-    /// @brief Parts of given sizes; keeps P + 1 numbers.
-    /// @throws error(errc::invalid_argument)  no sizes, or a negative one
-    /// @throws error(errc::count_overflow)    they add up to more than a `count_t` holds
+    /// @brief Makes parts of given sizes. Takes memory for P + 1 numbers.
+    /// @throws error(errc::invalid_argument)  there are no sizes, or one is negative
+    /// @throws error(errc::count_overflow)    the sum of the sizes is more than a `count_t` holds
     static block_partition from_sizes(const std::vector<count_t>& sizes);
 
     count_t num_entries() const noexcept { return num_entries_; }
     rank_t num_ranks() const noexcept { return num_ranks_; }
 
-    /// @brief The first entry of a rank's part, or the number of all for `rank` = P.
+    /// @brief The first entry of a rank's part; for `rank` = P the number of entries.
     count_t first(rank_t rank) const noexcept {
         if (!firsts_.empty()) return firsts_[static_cast<std::size_t>(rank)];
         return rank * small_size_ + (rank < num_larger_ ? rank : num_larger_);
     }
     count_t size(rank_t rank) const noexcept { return first(rank + 1) - first(rank); }
 
-    /// @brief Who owns an entry. Constant time for blocks, else a binary search.
+    /// @brief The owner of an entry. Constant time for blocks, a binary search for parts of given
+    /// sizes.
     /// @pre 0 <= index < num_entries()
     rank_t owner(count_t index) const noexcept {
         if (!firsts_.empty()) return search(index);

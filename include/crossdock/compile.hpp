@@ -1,5 +1,5 @@
 /// @file
-/// @brief Hop-by-hop set-up: a pattern and a route become one plan per rank.
+/// @brief Compiles a pattern and a route into one plan for each rank, by hop-by-hop set-up.
 #pragma once
 
 #include <span>
@@ -12,9 +12,10 @@
 
 namespace CROSSDOCK_EXPORT crossdock {
 
-/// @brief How to compile; equal on all ranks.
+/// @brief Options for compiling plans; equal on all ranks.
 struct compile_options {
-    /// An item whose destinations share the next hop is sent there once; otherwise once for each.
+    /// Whether an item is sent once to a next hop that several of its destinations share. If not,
+    /// it is sent once for each.
     bool deduplicate = true;
 };
 
@@ -30,11 +31,11 @@ struct compile_options {
 /// ranks
 /// @throws as `validate(pattern)`
 /// @par Complexity
-/// H = r.num_stages(). Time and memory O(H n) for n pairs of an item and a destination. Headers
-/// hold runs of items, each with what is common to it said once.
+/// Time and memory O(H n) for H = r.num_stages() and n pairs of an item and a destination. Headers
+/// hold runs of items, and for each run its source and destinations once.
 /// @par Source
-/// The three steps of \cite collom2023neighbor and the stages of \cite selvitopi2019vpt as one
-/// scheme.
+/// One scheme for the three steps of \cite collom2023neighbor and the stages of \cite
+/// selvitopi2019vpt.
 std::vector<plan> compile(const topology& regions, std::span<const pattern> patterns,
                           const route& r, const compile_options& options = {});
 

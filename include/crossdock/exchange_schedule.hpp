@@ -12,12 +12,12 @@
 
 namespace CROSSDOCK_EXPORT crossdock {
 
-/// @brief What the messages of an exchange are for, by their tags.
+/// @brief The tag of a message in the schedule, which says what the message is for.
 enum exchange_tag : int {
-    message_tag = 0,            ///< what the user sends, or a bundle to another region
-    announced_tag = 1,          ///< a long message beside a route
-    ticket_tag = 2,             ///< a number drawn at a receiver's window, and the answer
-    acknowledgement_tag = 3,    ///< a message was received: none of its bytes
+    message_tag = 0,            ///< the user's message, or a bundle to another region
+    announced_tag = 1,          ///< a long message, which travels directly beside a route
+    ticket_tag = 2,             ///< a request for a ticket at a receiver's window, and the reply
+    acknowledgement_tag = 3,    ///< an empty message: another one was received
     first_collective_tag = 16,  ///< rounds of a collective over all ranks, one tag each
     first_stage_tag = 256,      ///< stages of a route, one tag each
 };
@@ -27,11 +27,11 @@ constexpr bool is_counted(int tag) noexcept {
     return tag == message_tag || tag == announced_tag || tag >= first_stage_tag;
 }
 
-/// @brief What all ranks do in a sparse data exchange.
+/// @brief The schedule of a sparse data exchange: what all ranks send, receive and copy.
 ///
 /// Messages with a tag that `is_counted` are exactly those of `count_exchange`. The others are
 ///
-/// | method | besides |
+/// | method | other messages |
 /// |---|---|
 /// | `personalized`, `locality_personalized` | an allreduce of P + 6 words, before any message |
 /// | `reduce_scatter` | a reduce-scatter of 6 P words, before any message |
@@ -39,18 +39,18 @@ constexpr bool is_counted(int tag) noexcept {
 /// | `rma` | 8 bytes to every receiver and back, before any message; an acknowledgement of every message; then an allreduce of 6 words |
 /// | `routed` | nothing |
 ///
-/// An allreduce of up to 2048 bytes is recursive doubling; a longer one halves the vector in every round
-/// and puts it together again. A reduce-scatter halves it likewise. Where the ranks are no power of two,
-/// some give theirs to a neighbor first and get the result from it. What is reduced is copied once.
-/// Bundles are copied together where they are sent.
+/// An allreduce of up to 2048 bytes is recursive doubling. A longer one is recursive halving and
+/// then doubling; a reduce-scatter is recursive halving. If the number of ranks is not a power of
+/// two, some ranks first send their vector to a neighbor, and get the result from it in the end. A
+/// rank copies what it reduces once. It gathers a bundle where it sends it.
 ///
-/// A window's owner draws tickets and answers puts like messages, with its core, as MPI does where the
-/// network has no atomic operations; that the window is large enough is assumed. Messages of more than
-/// `exchange_options::max_message_bytes` are not cut.
+/// The core of a window's owner hands out tickets and answers puts as if they were messages, as MPI
+/// does where the network has no atomic operations. The schedule assumes that every window is large
+/// enough, and does not divide messages of more than `exchange_options::max_message_bytes`.
 /// @param messages, max_forwarded_bytes, m  as in `count_exchange`
 /// @throws as `count_exchange`
 /// @par Complexity
-/// Time and memory linear in the messages that are sent, P log P for a collective.
+/// Time and memory linear in the messages; a collective has P log P of them.
 /// @par Source
 /// \cite thakur2005collective for the collectives; `exchange_algorithm` for the rest.
 schedule schedule_of_exchange(const topology& regions,

@@ -1,5 +1,5 @@
 /// @file
-/// @brief Schedules for other simulators.
+/// @brief Writes schedules in the format GOAL, for other simulators.
 #pragma once
 
 #include <iosfwd>
@@ -13,7 +13,7 @@ namespace CROSSDOCK_EXPORT crossdock {
 
 /// @brief Writes a schedule in GOAL, the text that LogGOPSim's txt2bin reads.
 ///
-///     rank 1 of a path forwards 8 bytes of rank 0 to rank 2, and copying them takes 5 ns
+///     rank 0 sends 8 bytes to rank 1, which copies them in 5 ns and forwards them to rank 2:
 ///
 ///         num_ranks 3
 ///         ...
@@ -25,18 +25,18 @@ namespace CROSSDOCK_EXPORT crossdock {
 ///         l3 requires l2
 ///         }
 ///
-/// Copying is a `calc` of nanoseconds, rounded, before a send and after a receive; below half a
-/// nanosecond there is none. Messages in shared memory are messages like all others. Everything else that a
-/// machine has is not in the file: the other simulator has its own parameters.
-/// @param m  says how long copying takes
+/// Copying is a `calc` of whole nanoseconds, before a send and after a receive; less than half a
+/// nanosecond is left out. Items that go through shared memory are written as messages. The file
+/// has no other parameter of the machine, as the other simulator has its own.
+/// @param m  the machine, which determines how long copying takes
 /// @par Complexity
-/// Writes rank by rank and keeps the lines of one rank only.
+/// Time linear in the schedule; memory for the lines of one rank.
 /// @par Source
 /// \cite hoefler2010loggopsim, Sec. 3: GOAL's operations are sends, receives and computation, and
 /// `requires` is its dependency on completion.
 void write_goal(std::ostream& to, const schedule& s, const machine& m);
 
-/// @brief The same as one text.
+/// @brief The text that `write_goal` writes.
 std::string to_goal(const schedule& s, const machine& m);
 
 }  // namespace crossdock

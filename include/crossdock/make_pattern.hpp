@@ -1,5 +1,5 @@
 /// @file
-/// @brief Patterns that ranks find out together.
+/// @brief Collective ways to make a pattern: from needed indices, or from a distributed graph.
 #pragma once
 
 #include <span>
@@ -10,33 +10,35 @@
 
 namespace CROSSDOCK_EXPORT crossdock {
 
-/// @brief A pattern from the global indices that a rank needs; who owns them is found out.
+/// @brief Makes a pattern from the global indices that each rank owns and needs; the ranks find the
+/// owners.
 ///
-/// Item i is `owned[i]`, slot j is `needed[j]`. An index may be needed repeatedly, on its owner
-/// too.
+/// Item i is `owned[i]`, slot j is `needed[j]`. A rank may need an index several times, and may
+/// need its own.
 ///
 ///     rank 0 owns {0 1}, needs {3 2}      rank 0 sends {1} to 1, receives {slot 1, slot 0} from 1
 ///     rank 1 owns {2 3}, needs {1}        rank 1 sends {0 1} to 0, receives {slot 0} from 0
 ///
-/// Owners are registered in a directory that is itself spread evenly over the ranks: three sparse
-/// exchanges in all (register, ask the directory, ask the owner) and its answer in between.
-/// @param owned   global indices >= 0, each owned by one rank only, in any order
-/// @param needed  global indices
+/// Ranks register what they own in a distributed directory, which is spread evenly over the ranks.
+/// Then they ask the directory who owns what they need, get its answer, and ask the owners: three
+/// sparse exchanges and the answer.
+/// @param owned   global indices >= 0 in any order; each is owned by one rank only
+/// @param needed  global indices in any order
 /// @par Collective
 /// Yes; blocks.
 /// @throws error(errc::index_out_of_range)  an index is negative, or needed but owned by no rank
 /// @throws error(errc::invalid_argument)    an index is owned twice
 /// @par Complexity
-/// Time, memory and messages follow the number of runs of consecutive indices owned and of indices
-/// needed, with those that the directory keeps for others; nothing is of size P.
+/// Time, memory and messages grow with the number of runs of consecutive owned indices and with the
+/// number of needed indices; each rank also keeps its part of the directory. Nothing is of size P.
 pattern pattern_from_needed(const communicator& comm, std::span<const count_t> owned,
                             std::span<const count_t> needed);
 
-/// @brief As above for a rank that owns `first_owned` … `first_owned + num_owned - 1`.
+/// @brief As above, for a rank that owns `first_owned` … `first_owned + num_owned - 1`.
 pattern pattern_from_needed(const communicator& comm, count_t first_owned, count_t num_owned,
                             std::span<const count_t> needed);
 
-/// @brief Counts and displacements for `pattern_from_dist_graph`, in items, as MPI_Neighbor_alltoallv takes
+/// @brief Counts and displacements in items, in the order in which MPI_Neighbor_alltoallv takes
 /// them.
 struct neighbor_counts {
     std::span<const count_t> send_counts;
@@ -46,12 +48,13 @@ struct neighbor_counts {
     std::span<const count_t> send_ids = {};  ///< as in `neighbor_alltoallv_arguments`
 };
 
-/// @brief A pattern from a communicator with a distributed graph and what goes along its edges.
+/// @brief Makes a pattern from a communicator with a distributed graph, and the counts along its
+/// edges.
 /// @param graph   made by MPI_Dist_graph_create or MPI_Dist_graph_create_adjacent
 /// @param counts  entries in the order of MPI_Dist_graph_neighbors
 /// @par Collective
-/// No; asks MPI what it knows locally. An error is this rank's alone: pass the pattern on through a
-/// collective call, or agree, before anybody waits.
+/// No; it asks MPI only for what is known locally. An error is thrown on this rank alone: let a
+/// collective call check the pattern, or agree, before any rank waits for another.
 /// @throws error(errc::invalid_argument)  the communicator has no distributed graph
 /// @throws as `pattern_from_neighbor_alltoallv`
 pattern pattern_from_dist_graph(MPI_Comm graph, const neighbor_counts& counts);

@@ -1,5 +1,5 @@
 /// @file
-/// @brief Who needs which items of whom, as one rank knows it.
+/// @brief Communication patterns: which items a rank sends to whom, and receives from whom.
 #pragma once
 
 #include <span>
@@ -10,10 +10,10 @@
 
 namespace CROSSDOCK_EXPORT crossdock {
 
-/// @brief Neighbors and, for each, a list of indices (compressed rows).
+/// @brief Neighbors and, for each, a list of indices, in compressed rows (CSR).
 ///
-/// Entry e belongs to rank `ranks[e]` and lists `indices[offsets[e]] … indices[offsets[e+1]-1]`.
-/// A rank may appear in several entries; their lists are then one list, in order.
+/// Entry e belongs to rank `ranks[e]` and lists `indices[offsets[e]] … indices[offsets[e+1]-1]`. If
+/// a rank has several entries, their lists in a row are its list.
 struct neighbor_list {
     std::vector<rank_t> ranks;
     std::vector<count_t> offsets{0};
@@ -31,11 +31,12 @@ struct neighbor_list {
     friend bool operator==(const neighbor_list&, const neighbor_list&) = default;
 };
 
-/// @brief What one rank sends and receives: items of its local array, slots of its output array.
+/// @brief One rank's part of a communication pattern: the items that it sends, and the slots that
+/// it receives into.
 ///
 /// An *item* is one value of the local array, named by its index. A *slot* is a place in the output
-/// array. The k-th item that s lists for d fills the k-th slot that d lists for s. An item listed
-/// for several destinations (or twice for one) is ONE item with several destinations.
+/// array. The k-th item that s lists for d fills the k-th slot that d lists for s. An item that is
+/// listed for several destinations, or twice for one, is ONE item with several destinations.
 ///
 ///     rank 0: items [a b c], sends to 1: {a c}    rank 1: slots [. .], receives from 0: {1 0}
 ///     after an exchange rank 1 holds [c a]
@@ -50,13 +51,14 @@ struct pattern {
     friend bool operator==(const pattern&, const pattern&) = default;
 };
 
-/// @brief Checks what one rank can check alone.
+/// @brief Checks one rank's pattern, as far as the rank can without asking others.
 /// @throws error(errc::rank_out_of_range)   a neighbor is outside [0, num_ranks)
 /// @throws error(errc::index_out_of_range)  an item or a slot is outside its array
 /// @throws error(errc::invalid_argument)    offsets decrease, or a slot is filled twice
 /// @throws error(errc::size_mismatch)       `ranks`, `offsets` and `indices` disagree in length
 /// @par Complexity
-/// Linear in the number of items sent and received; one bit per slot unless slots ascend.
+/// Time linear in the number of items sent and received. Memory of one bit for each slot, unless
+/// slots ascend.
 void validate(const pattern& p);
 
 /// @brief The arguments of MPI_Neighbor_alltoallv, in items; arrays may be null where counts are 0.
@@ -67,21 +69,22 @@ struct neighbor_alltoallv_arguments {
     std::span<const rank_t> sources;
     std::span<const count_t> receive_counts;
     std::span<const count_t> receive_displacements;
-    /// Optional, as long as the send buffer (its largest displacement + count): positions with an
-    /// equal id hold the same value and are one item, which is what deduplication needs.
+    /// Optional: an id for each position of the send buffer, up to the largest displacement +
+    /// count. Positions with equal ids hold the same value and are one item; deduplication needs to
+    /// know that.
     std::span<const count_t> send_ids = {};
 };
 
-/// @brief A pattern from the arguments of MPI_Neighbor_alltoallv.
+/// @brief Makes a pattern from the arguments of MPI_Neighbor_alltoallv.
 ///
-/// Item i is position i of the send buffer, slot j position j of the receive buffer; gaps between
-/// displacements stay untouched.
-/// @throws error(errc::size_mismatch)     arrays of one side differ in length, or `send_ids` is
-/// short
-/// @throws error(errc::invalid_argument)  a negative count or displacement
+/// Item i is position i of the send buffer; slot j is position j of the receive buffer. An exchange
+/// leaves gaps between displacements as they are.
+/// @throws error(errc::size_mismatch)     arrays of one side differ in length, or `send_ids` is too
+///          short
+/// @throws error(errc::invalid_argument)  a count or displacement is negative
 /// @throws as `validate`
 /// @par Source
-/// \cite collom2023neighbor (the ids are its extension of MPI_Neighbor_alltoallv).
+/// \cite collom2023neighbor, which extends MPI_Neighbor_alltoallv by the ids.
 pattern pattern_from_neighbor_alltoallv(rank_t rank, rank_t num_ranks,
                                         const neighbor_alltoallv_arguments& arguments);
 

@@ -1,5 +1,5 @@
 /// @file
-/// @brief What one rank does in an exchange, as data.
+/// @brief Plans: the messages of one rank in an exchange, as data.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace CROSSDOCK_EXPORT crossdock {
 
-/// @brief One message a rank sends in a stage, and the positions it is gathered from.
+/// @brief A message that a rank sends in a stage, and the positions whose items it holds.
 struct outgoing_message {
     rank_t destination = 0;
     std::vector<count_t> positions;
@@ -18,7 +18,7 @@ struct outgoing_message {
     friend bool operator==(const outgoing_message&, const outgoing_message&) = default;
 };
 
-/// @brief One message a rank receives in a stage; its items take consecutive positions.
+/// @brief A message that a rank receives in a stage. Its items take consecutive positions.
 struct incoming_message {
     rank_t source = 0;
     count_t first_position = 0;
@@ -27,7 +27,8 @@ struct incoming_message {
     friend bool operator==(const incoming_message&, const incoming_message&) = default;
 };
 
-/// @brief The messages that may travel together, each side sorted by rank.
+/// @brief The messages of one stage, which may travel at the same time; both lists are sorted by
+/// rank.
 struct plan_stage {
     std::vector<outgoing_message> sends;
     std::vector<incoming_message> receives;
@@ -35,7 +36,7 @@ struct plan_stage {
     friend bool operator==(const plan_stage&, const plan_stage&) = default;
 };
 
-/// @brief A value that has come home: what is at `position` belongs into `slot`.
+/// @brief A copy at an item's destination, from `position` to `slot`.
 struct delivery {
     count_t position = 0;
     count_t slot = 0;
@@ -43,11 +44,12 @@ struct delivery {
     friend bool operator==(const delivery&, const delivery&) = default;
 };
 
-/// @brief What one rank does in an exchange: immutable data, without any reference to MPI.
+/// @brief One rank's plan of an exchange: which messages it sends and receives. Immutable data,
+/// without MPI.
 ///
-/// A *position* names a value the rank holds: 0 … num_items-1 are its own items, and the items it
-/// receives follow, in the order of stages and of sources within a stage. Messages carry items
-/// only: what an item is and where it goes next was settled when the plan was compiled.
+/// A *position* names a value that the rank holds: 0 … num_items-1 are its own items. The items
+/// that it receives follow, in the order of stages and, within a stage, of sources. Messages carry
+/// items and no headers: the plan says which item is where, and where it goes next.
 ///
 ///     4 ranks, "2x2", two_step, rank 0's item a to ranks 2 and 3 (num_items 1 at rank 0, else 0):
 ///         rank 0  stage 0: sends to 2 {0}
@@ -55,7 +57,7 @@ struct delivery {
 ///         rank 3  stage 1: receives from 2 at 0;  delivers 0 -> slot 0
 class plan {
   public:
-    /// @brief What a plan is made of; the names are those of the accessors.
+    /// @brief The fields of a plan, named as the accessors are.
     struct contents {
         rank_t rank = 0;
         rank_t num_ranks = 1;
@@ -69,8 +71,9 @@ class plan {
         friend bool operator==(const contents&, const contents&) = default;
     };
 
-    /// @throws error(errc::invalid_plan)  a rank, position or slot is out of range; a position is sent
-    ///         before it is received; a message has no items; receives do not take consecutive positions
+    /// @throws error(errc::invalid_plan)  a rank, position or slot is out of range; a position is
+    ///          sent before it is received; a message has no items; or receives do not take
+    ///          consecutive positions
     /// @par Complexity
     /// Linear in the plan.
     explicit plan(contents data);
@@ -79,7 +82,7 @@ class plan {
     rank_t num_ranks() const noexcept { return data_.num_ranks; }
     const std::string& route_name() const noexcept { return data_.route_name; }
     bool is_deduplicated() const noexcept { return data_.is_deduplicated; }
-    /// @brief Length of the local array that items are taken from.
+    /// @brief Length of the local array, which the items are in.
     count_t num_items() const noexcept { return data_.num_items; }
     /// @brief Length of the output array.
     count_t num_slots() const noexcept { return data_.num_slots; }
@@ -87,7 +90,7 @@ class plan {
     /// @brief Ascending by position.
     const std::vector<delivery>& deliveries() const noexcept { return data_.deliveries; }
 
-    /// @brief Own items plus received ones.
+    /// @brief The number of positions: own items and received ones.
     count_t num_positions() const noexcept;
 
     friend bool operator==(const plan&, const plan&) = default;
@@ -96,15 +99,15 @@ class plan {
     contents data_;
 };
 
-/// @brief The plan in a few lines per stage, for people.
+/// @brief The plan as text for people, a few lines for each stage.
 std::string to_string(const plan& p);
 
 /// @brief The plan as JSON text, schema "crossdock.plan/1".
 std::string to_json(const plan& p);
 
-/// @brief Reads what `to_json` wrote; the result is equal to the plan it was written from.
-/// @throws error(errc::parse_error)   not JSON, another schema, a field is missing, unknown or of
-/// another type, or a number does not fit
+/// @brief Reads what `to_json` wrote. The result is equal to the plan that was written.
+/// @throws error(errc::parse_error)   the text is not JSON or has another schema; a field is
+///          missing, unknown or of another type; or a number does not fit
 /// @throws error(errc::invalid_plan)  as the constructor
 plan plan_from_json(const std::string& text);
 

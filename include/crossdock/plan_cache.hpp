@@ -1,5 +1,5 @@
 /// @file
-/// @brief Plans that are compiled once and found again.
+/// @brief A cache of compiled plans, for patterns that come again.
 #pragma once
 
 #include <memory>
@@ -12,43 +12,48 @@
 
 namespace CROSSDOCK_EXPORT crossdock {
 
-/// @brief Compiles plans, and keeps the last ones for patterns that come again.
+/// @brief Compiles plans, and keeps the most recent ones for patterns that come again.
 ///
-/// A plan is found where all ranks bring what it was compiled from: equal patterns, topologies, routes and
-/// options, which are compared and not only hashed. If one rank's pattern is new, all compile.
+/// The cache finds a plan if all ranks call with the same pattern, topology, route and options as
+/// when they compiled it. It compares them, and not only their hashes. If the pattern of one rank
+/// is new, all ranks compile.
 ///
 ///     plan_cache plans(world);
 ///     plans.compile(world, a, "three_step");    compiles
 ///     plans.compile(world, b, "three_step");    compiles
-///     plans.compile(world, a, "three_step");    the first plan again, for one reduction
+///     plans.compile(world, a, "three_step");    finds the first plan; costs one reduction
 ///
-/// Under the route "auto" a choice is made first, and the plan is found if it was compiled along that route.
+/// With the route "auto" the ranks first choose a route, and find the plan if they compiled it
+/// along that route.
 ///
-/// It keeps a copy of each pattern. Give the plan to a `neighbor_exchange`, which may be used by several.
+/// The cache keeps a copy of each pattern. Several `neighbor_exchange` objects may use one plan.
 /// @par Thread safety
 /// As `neighbor_exchange`.
 class plan_cache {
   public:
-    /// @param comm      a context's; stays open for the life of this object
-    /// @param capacity  how many plans are kept, at most `kept_plans::max_capacity`; equal on all ranks
+    /// @param comm      the communicator of a context; stays open for the life of this object
+    /// @param capacity  the number of plans to keep, at most `kept_plans::max_capacity`; equal on
+    ///          all ranks
     /// @par Collective
     /// Yes; blocks.
     /// @throws error(errc::invalid_argument)  on all ranks: `capacity` is out of range, or differs
+    ///          between ranks
     explicit plan_cache(const communicator& comm, int capacity = 8);
 
-    /// @brief This rank's plan, as `compile` gives it.
-    /// @param where  shares the communicator of the constructor's
-    /// @return the same object as before where it is found
+    /// @brief Finds or compiles this rank's plan, which is the one that `compile` gives.
+    /// @param where  a context that has the communicator of the constructor
+    /// @return the same object as before if the cache finds the plan
     /// @par Collective
-    /// Yes; blocks. One reduction of a word, and for "auto" one more besides `resolve_route`; and where the plan is not found, `compile`.
-    /// @throws error  on all ranks, as `compile`; nothing is kept then
+    /// Yes; blocks. One reduction of a word. With "auto" also `resolve_route` and another
+    /// reduction; if the cache does not find the plan also `compile`.
+    /// @throws error  on all ranks, as `compile`; the cache then keeps nothing new
     /// @par Complexity
-    /// Linear in the pattern, for comparing it.
+    /// Linear in the pattern, which is compared.
     std::shared_ptr<const plan> compile(const context& where, const pattern& p,
                                         std::string_view route_name = automatic_route,
                                         const compile_options& options = {});
 
-    /// @brief How many plans are kept.
+    /// @brief The number of plans that the cache holds.
     int num_kept() const noexcept { return kept_.num_kept(); }
 
   private:

@@ -1,5 +1,5 @@
 /// @file
-/// @brief Plans for patterns that change while their neighbors stay.
+/// @brief Compiles plans again for patterns whose items change while their neighbors stay.
 #pragma once
 
 #include <memory>
@@ -12,27 +12,29 @@
 
 namespace CROSSDOCK_EXPORT crossdock {
 
-/// @brief Compiles a plan, and then others for changed patterns with the same neighbors.
+/// @brief Compiles a plan, and then plans for other patterns with the same neighbors at less cost.
 ///
-/// Who talks with whom in a stage follows from the neighbors, and is found once. A changed pattern then
-/// takes one header to each of these peers and one reduction: nobody is searched for, and who speaks for a
-/// region is not agreed anew.
+/// The neighbors determine the peers of every stage, which the first compilation finds. For another
+/// pattern each rank sends one header to each of its peers and takes part in one reduction. The
+/// ranks neither search for their peers nor agree on leaders again.
 ///
 ///     rank 0 lists items for 2 and 3     make: any items for 2, 3, both or neither
 ///                                        make: an item for 1 is an error on all ranks
 ///
-/// A destination may be listed without items, to have it among the neighbors.
+/// The first pattern may list a destination without items, which makes it a neighbor.
 ///
-/// The leaders of a balanced route stay those that suited the first pattern: where numbers of items
-/// change, what they send and receive may no longer be balanced. Where they do not, the plan is the one
-/// that `compile` gives. In the same way the route that "auto" stood for stays.
+/// The leaders of a balanced route are chosen for the first pattern. If the numbers of items
+/// change, the leaders may no longer share the work evenly; if they stay equal, the plan is the one
+/// that `compile` gives. The route that "auto" chose for the first pattern stays as well.
 /// @par Thread safety
 /// As `neighbor_exchange`.
 class plan_maker {
   public:
     /// @brief Compiles the first plan.
-    /// @param where     stays open for the life of this object; its topology is equal on all ranks
-    /// @param first     this rank's pattern; its destinations are this rank's neighbors from now on
+    /// @param where       stays open for the life of this object; its topology is equal on all
+    ///          ranks
+    /// @param first       this rank's pattern; its destinations are this rank's neighbors from now
+    ///          on
     /// @param route_name  as `compile` takes it; equal on all ranks
     /// @param also_equal  as in `compile`
     /// @par Collective
@@ -45,22 +47,25 @@ class plan_maker {
     plan_maker(plan_maker&&) noexcept;
     plan_maker& operator=(plan_maker&&) noexcept;
 
-    /// @brief The plan of the pattern that was given last, unless that failed.
+    /// @brief The plan that was compiled last.
     const std::shared_ptr<const plan>& latest() const noexcept;
 
     /// @brief Compiles this rank's plan for a changed pattern.
     ///
-    /// New neighbors are an error, not a reason to compile from the start: that takes several times as long
-    /// and settles anew who speaks for a region. All ranks get the error, so that they may well do so.
-    /// @param p  items and slots of any number; its destinations are among the first pattern's
-    /// @return also `latest()`
+    /// A new neighbor is an error. This object does not compile from the start by itself, as that
+    /// takes several times as long and chooses other leaders. All ranks get the error, so that they
+    /// can do so together.
+    /// @param p  a pattern with any number of items and slots, whose destinations are destinations
+    ///          of the first one
+    /// @return the plan, which is also `latest()`
     /// @par Collective
     /// Yes; blocks. A message to each peer of each stage, and one reduction.
-    /// @throws error(errc::invalid_argument)  on all ranks: a rank sends to one that was no neighbor
-    /// @throws error(errc::size_mismatch)     on all ranks: a pattern is of another rank or number of ranks
+    /// @throws error(errc::invalid_argument)  on all ranks: a rank sends to one that is not its
+    ///          neighbor
+    /// @throws error(errc::size_mismatch)     on all ranks: a pattern is for another rank or number
+    ///          of ranks
     /// @throws error(errc::count_mismatch)    on all ranks, as `compile`
-    /// @throws as `validate(pattern)`, on all ranks
-    /// Afterwards the object is as before.
+    /// @throws as `validate(pattern)`, on all ranks After an error the object is as before.
     std::shared_ptr<const plan> make(const pattern& p);
 
   private:

@@ -1,5 +1,5 @@
 /// @file
-/// @brief Plans as schedules.
+/// @brief The schedule of an exchange that runs plans.
 #pragma once
 
 #include <span>
@@ -10,11 +10,12 @@
 
 namespace CROSSDOCK_EXPORT crossdock {
 
-/// @brief What the executor does with these plans: a message leaves when all that it forwards is here.
+/// @brief The schedule by which the executor runs plans. A message leaves when all items that it
+/// forwards have come.
 /// @param plans  of one route, entry p for rank p
 /// @throws error(errc::size_mismatch)  there are not as many plans as ranks
 /// @par Complexity
-/// Linear in the plans, but for a binary search per item that is forwarded.
+/// Linear in the plans, with a binary search for each item that a rank forwards.
 schedule schedule_of(const rank_layout& layout, std::span<const plan> plans,
                      const travel_options& options = {});
 

@@ -1,5 +1,5 @@
 /// @file
-/// @brief What plans cost: messages and items, per stage and level.
+/// @brief Statistics of plans: messages and items, by stage and by rank.
 #pragma once
 
 #include <span>
@@ -11,7 +11,7 @@
 
 namespace CROSSDOCK_EXPORT crossdock {
 
-/// @brief What one rank sends: all of it, and the part that leaves its region.
+/// @brief The messages and items that one rank sends: all of them, and those that leave its region.
 struct traffic {
     count_t messages = 0;
     count_t items = 0;
@@ -22,22 +22,23 @@ struct traffic {
     friend bool operator==(const traffic&, const traffic&) = default;
 };
 
-/// @brief What `sender` sends in one stage.
+/// @brief The messages and items that `sender` sends in one stage.
 /// @pre `stage` < `sender.stages().size()`
 traffic stage_traffic(const topology& regions, const plan& sender, std::size_t stage);
 
-/// @brief What `sender` sends in all stages.
+/// @brief The messages and items that `sender` sends in all stages.
 traffic total_traffic(const topology& regions, const plan& sender);
 
-/// @brief The items a rank needs buffers for: what it sends and what it receives, over all stages.
+/// @brief The number of items that a rank needs buffers for: those that it sends and receives in
+/// all stages.
 ///
-/// An item that is stored and forwarded is counted in both, as it has a place in a message that
-/// arrives and in one that leaves.
+/// An item that the rank forwards counts twice, as it takes space in the message that arrives and
+/// in the one that leaves.
 /// @par Source
 /// \cite selvitopi2019vpt counts the buffers for sending, receiving, and storing and forwarding.
 count_t buffer_items(const plan& p);
 
-/// @brief Sum, maximum and mean over ranks.
+/// @brief Sum, maximum and mean of a number over all ranks.
 struct summary {
     count_t total = 0;
     count_t max = 0;
@@ -46,7 +47,7 @@ struct summary {
     friend bool operator==(const summary&, const summary&) = default;
 };
 
-/// @brief `traffic`, field by field over all ranks.
+/// @brief The fields of `traffic`, each summarized over all ranks.
 struct traffic_summary {
     summary messages;
     summary items;
@@ -54,20 +55,20 @@ struct traffic_summary {
     summary inter_region_items;
 };
 
-/// @brief All ranks' plans of one route, counted.
+/// @brief The messages and items of all ranks on one route.
 struct plan_statistics {
     std::vector<traffic_summary> stages;
     traffic_summary total;
     summary buffer_items;
 };
 
-/// @brief Counts the plans of all ranks.
+/// @brief Counts the messages and items of all ranks' plans.
 /// @pre the plans are of one route, entry p for rank p
 /// @par Complexity
 /// Linear in the messages of all plans.
 plan_statistics analyze(const topology& regions, std::span<const plan> plans);
 
-/// @brief Sum, maximum and mean of one number per rank.
+/// @brief Sum, maximum and mean of a number that each rank has.
 summary summarize(std::span<const count_t> per_rank);
 
 }  // namespace crossdock

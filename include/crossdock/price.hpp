@@ -1,5 +1,5 @@
 /// @file
-/// @brief What plans cost on a machine, by formulae.
+/// @brief Prices of plans: how long they take on a machine, by closed formulae.
 #pragma once
 
 #include <algorithm>
@@ -13,32 +13,33 @@
 
 namespace CROSSDOCK_EXPORT crossdock {
 
-/// @brief How items travel, besides their plan.
+/// @brief What a price depends on besides the plan and the machine.
 struct travel_options {
     count_t item_bytes = 8;
-    /// Ranks of a node hand items over in shared memory, without messages.
+    /// Whether ranks of a node pass items on in shared memory, without messages.
     bool shares_memory = false;
 
-    /// @brief Whether items go without a message to a rank so far away.
+    /// @brief Whether items reach a rank of this locality without a message.
     bool hands_over(locality_level level) const noexcept {
         return shares_memory && level != locality_level::network;
     }
 };
 
-/// @brief The seconds of one rank in one stage, by what they are spent on.
+/// @brief The time of one rank in one stage, by what takes it. All terms are in seconds.
 struct stage_price {
-    double sending = 0;      ///< overheads of messages sent
-    double receiving = 0;    ///< overheads of messages received
+    double sending = 0;      ///< overheads of the messages that it sends
+    double receiving = 0;    ///< overheads of the messages that it receives
     double matching = 0;     ///< search for the receives that messages belong to
     double copying = 0;      ///< gathering and scattering
-    double transfer = 0;     ///< bytes on the rank's own link: of what it sends or what it receives
-    double injection = 0;    ///< bytes that its node sends to others, or gets from them
+    double transfer = 0;     ///< bytes on the rank's own link, out or in, whichever takes longer
+    double injection = 0;    ///< bytes between its node and others, out or in, whichever are more
     double latency = 0;      ///< of the slowest message, with its overheads
-    double time_slices = 0;  ///< looking in vain, on a core that ranks share
+    double time_slices = 0;  ///< looking for messages in vain, on a core that ranks share
 
-    /// @brief Seconds of a core that something is done in.
+    /// @brief The time in which the rank's core does something.
     double work() const noexcept { return sending + receiving + matching + copying; }
-    /// @brief One message from end to end, and what keeps the last one from leaving or being taken.
+    /// @brief The time until the last message has come and its items are copied: one message from
+    /// end to end, and whatever delays the last message most.
     double path() const noexcept {
         return latency + std::max({sending, receiving + matching, transfer, injection}) + copying;
     }
@@ -47,20 +48,22 @@ struct stage_price {
     stage_price& operator+=(const stage_price& other) noexcept;
 };
 
-/// @brief From a rank's start to its end: its core's work in all stages, or the paths of all stages one
-/// after the other, whichever is longer.
+/// @brief The seconds from a rank's start to its end.
 ///
-/// A rank works while messages of others are under way, and a message waits for the stage before it.
+/// They are the work of its core in all stages, or the paths of all stages one after the other,
+/// whichever is longer: a rank works while messages of others are on their way, but a message waits
+/// for the stage before it.
 double rank_seconds(std::span<const stage_price> stages) noexcept;
 
-/// @brief Seconds of a core that a rank takes: its work, and where ranks share cores its turns.
+/// @brief The seconds for which a rank occupies a core: its work, and where ranks share cores its
+/// time slices.
 ///
-/// A rank sends in one turn and takes in the next what has come, and looks in vain for the rest of each.
-/// What is handed over in shared memory is taken in the same round by those whose turn is still to come, which
-/// are half of them: it costs half a turn.
+/// A rank sends the messages of a stage in one time slice and receives in the next; for the rest of
+/// each it looks for messages in vain. Items handed over in shared memory cost half a slice: half
+/// of the ranks have their slice later in the same round, and take the items then.
 double core_seconds(std::span<const stage_price> stages, const machine& m) noexcept;
 
-/// @brief One of the terms that a price consists of.
+/// @brief One of the terms of a `stage_price`, with its name.
 struct price_term {
     const char* name;
     double stage_price::*seconds;
@@ -75,39 +78,47 @@ inline constexpr std::array price_terms{price_term{"sending", &stage_price::send
                                         price_term{"latency", &stage_price::latency},
                                         price_term{"time_slices", &stage_price::time_slices}};
 
-/// @brief The term that most of a stage's time goes to, e.g. "sending".
+/// @brief The name of the term that takes most of a stage's time, such as "sending".
 const char* dominating_term(const stage_price& price) noexcept;
 
-/// @brief Adds up the price of one rank in one stage, message by message.
+/// @brief Computes the price of one rank in one stage, message by message.
+///
+/// A rank that sends n messages and receives m of s bytes each pays, with alpha an overhead, beta
+/// `seconds_per_byte`, and gamma `matching_seconds`,
 ///
 ///     sending    n alpha_send               receiving  m alpha_receive
 ///     matching   gamma m^2 / 4              transfer   max(sum beta s sent, sum beta s received)
 ///     injection  sum over the node / R_node
 ///
 /// @par Source
-/// Max-rate: \cite gropp2016maxrate. Queue search: \cite bienz2018irregular has gamma n^2 as its bound;
-/// here a message's receive is on average in the middle of those that still wait.
+/// The max-rate model is from \cite gropp2016maxrate. \cite bienz2018irregular bounds the queue
+/// search by gamma m^2. Differs: a message's receive is taken to be, on average, in the middle of
+/// those that still wait.
 class stage_pricer {
   public:
     explicit stage_pricer(const machine& m) : machine_(m) {}
 
-    /// @brief `num_messages` alike of `message_bytes` each, gathered from `num_items` items in all.
+    /// @brief Adds `num_messages` messages of `message_bytes` each, and gathering `num_items` items
+    /// for all of them together.
     void send(locality_level level, count_t message_bytes, count_t num_items,
               double num_messages = 1);
-    /// @brief As `send`; what is done with the items is another matter.
+    /// @brief Adds messages that the rank receives, without copying their items.
     void receive(locality_level level, count_t message_bytes, double num_messages = 1);
-    /// @brief A message to another rank that this one waits for.
+    /// @brief Adds the latency of a message, but none of its work: the rank waits for it.
     void await(locality_level level, count_t message_bytes);
-    /// @brief Items that ranks of a node give each other in shared memory: copied, not sent.
+    /// @brief Adds copying items into shared memory for another rank of the node.
     void hand_over(count_t num_bytes, count_t num_items);
-    /// @brief What another rank of the node hands over; what is done with it is another matter.
+    /// @brief Adds items that another rank of the node hands over, without copying them.
     void take_over();
+    /// @brief Adds copying, in pieces of one item each.
     void copy(count_t num_bytes, count_t num_items);
 
-    /// @param node_bytes  what the rank's node sends to others or gets from them, whichever is more
+    /// @brief The price of what was added so far.
+    /// @param node_bytes  bytes that the rank's node sends to other nodes or gets from them,
+    ///          whichever are more
     stage_price price(count_t node_bytes) const;
 
-    /// @brief What this rank has sent to other nodes, and got from them, so far.
+    /// @brief The bytes of messages added so far that go to other nodes, or come from them.
     count_t network_bytes_sent() const noexcept { return network_bytes_sent_; }
     count_t network_bytes_received() const noexcept { return network_bytes_received_; }
 
@@ -123,21 +134,22 @@ class stage_pricer {
     count_t network_bytes_received_ = 0;
 };
 
-/// @brief One stage of all ranks.
+/// @brief The price of one stage for all ranks together.
 struct stage_summary_price {
     stage_price slowest;  ///< of the rank that takes longest
     rank_t slowest_rank = 0;
-    double mean_work = 0;  ///< seconds of a core, per rank
+    double mean_work = 0;  ///< mean of `work()` over the ranks
 };
 
-/// @brief All ranks' plans of one route, priced.
+/// @brief The price of one route's plans for all ranks together.
 struct plan_price {
     std::vector<stage_summary_price> stages;
-    /// Of the slowest rank; or the `core_seconds` of all ranks on the cores that they share, if that is more.
+    /// The time of the slowest rank. Where ranks share cores: the `core_seconds` of all ranks
+    /// divided by the number of cores, if that is more.
     double seconds = 0;
 };
 
-/// @brief Prices the plans of all ranks, rank by rank: entry t of a rank is its stage t.
+/// @brief Prices the plans of all ranks: entry t of entry p is stage t of rank p.
 /// @param plans  of one route, entry p for rank p
 /// @throws error(errc::size_mismatch)  there are not as many plans as ranks
 /// @par Complexity
@@ -146,11 +158,11 @@ std::vector<std::vector<stage_price>> price_by_rank(const rank_layout& layout,
                                                     std::span<const plan> plans, const machine& m,
                                                     const travel_options& options = {});
 
-/// @brief As above, put together.
+/// @brief Prices the plans of all ranks, and puts the prices together.
 plan_price price(const rank_layout& layout, std::span<const plan> plans, const machine& m,
                  const travel_options& options = {});
 
-/// @brief What `price_by_rank` returns, put together.
+/// @brief Puts together what `price_by_rank` returns.
 plan_price summarize(std::span<const std::vector<stage_price>> stages_of_ranks, const machine& m);
 
 }  // namespace crossdock

@@ -1,5 +1,5 @@
 /// @file
-/// @brief How an item travels: the interface of all routes, and the registry that makes them by
+/// @brief Routes: the interface that all of them implement, and the registry that makes them by
 /// name.
 #pragma once
 
@@ -15,32 +15,36 @@
 
 namespace CROSSDOCK_EXPORT crossdock {
 
-/// @brief For each region this rank's region sends to: the members of both regions that speak.
+/// @brief The leaders of a rank's region: for each other region, the member that sends to it, and
+/// the member there that receives.
 ///
-/// Agreed inside the regions when a plan is compiled, and only for the regions this rank has items
-/// for. Read by balanced routes; a region without an entry is spoken with by number.
+/// The ranks of a region agree on leaders when they compile a plan. A rank has entries only for the
+/// regions that it has items for. Balanced routes read the table; for a region without an entry
+/// they compute the leader from its number.
 struct leader_table {
-    std::unordered_map<region_t, rank_t> senders;  ///< the own region's member that sends there
+    std::unordered_map<region_t, rank_t> senders;  ///< the member of the own region that sends
     std::unordered_map<region_t, rank_t>
-        receivers;  ///< the member there that receives; known to the sender
+        receivers;  ///< the member there that receives; only the sender knows it
 };
 
-/// @brief Those a rank may have to do with in one stage, whatever the pattern.
+/// @brief The partners of a rank in one stage: all ranks that it may exchange messages with,
+/// whatever the pattern.
 ///
-/// Both lists ascend and leave out the rank itself. q is among p's destinations exactly if p is
-/// among q's sources.
+/// Both lists ascend and leave out the rank itself. Rank q is a destination of p exactly if p is a
+/// source of q.
 struct stage_partners {
-    std::vector<rank_t> destinations;  ///< to whom it may send
-    std::vector<rank_t> sources;       ///< who may send to it
+    std::vector<rank_t> destinations;  ///< ranks that it may send to
+    std::vector<rank_t> sources;       ///< ranks that may send to it
 
     friend bool operator==(const stage_partners&, const stage_partners&) = default;
 };
 
-/// @brief A way from every rank to every other in a fixed number of stages.
+/// @brief A routing rule: how an item gets from any rank to any other in a fixed number of stages.
 ///
-/// A route is a pure function of (topology, here, destination, stage): it holds the topology it was
-/// made for, sends nothing and keeps nothing. An item from s to d is at h(0) = s before the first
-/// stage and at h(t+1) = next_hop(h(t), d, t) after stage t; h(num_stages()) is d.
+/// A route is a pure function of topology, present rank, destination and stage. It holds the
+/// topology that it was made for, sends nothing and has no other state. An item from s to d is at
+/// h(0) = s before the first stage and at h(t+1) = next_hop(h(t), d, t) after stage t;
+/// h(num_stages()) is d.
 ///
 /// @par Thread safety
 /// All members are const and may be called concurrently.
@@ -48,40 +52,43 @@ class route {
   public:
     virtual ~route() = default;
 
-    /// @brief The text that `make_route` makes this route from.
+    /// @brief The name from which `make_route` makes this route.
     const std::string& name() const noexcept { return name_; }
 
-    /// @brief The largest number of hops; fixed for a topology.
+    /// @brief The number of stages, which is the largest number of hops of an item.
     virtual int num_stages() const = 0;
 
-    /// @brief Where an item for `destination` that is at `here` before `stage` goes in it.
-    /// @param leaders  what the regions agreed on; empty unless `is_balanced()`
-    /// @return the next rank, or `here` if the item stays; some rank where no item for `destination`
-    /// can be at `here` before `stage`
+    /// @brief The rank to which an item for `destination` goes in `stage`, if it is at `here`
+    /// before.
+    /// @param leaders  the leaders that the regions agreed on; empty unless `is_balanced()`
+    /// @return the next rank, or `here` if the item stays; an arbitrary rank if no item for
+    ///          `destination` can be at `here` before `stage`
     virtual rank_t next_hop(rank_t here, rank_t destination, int stage,
                             const leader_table& leaders) const = 0;
 
-    /// @brief Whether `next_hop` reads the leader table.
+    /// @brief Whether `next_hop` depends on the leader table.
     virtual bool is_balanced() const { return false; }
 
-    /// @brief The ranks that `here` may send to and hear from in `stage`, for a leader table
-    /// without entries.
+    /// @brief The partners of `here` in `stage`, if the leader table has no entries.
     ///
-    /// Exactly those: each is some item's next hop. When messages describe themselves, everybody
-    /// hears from all of these sources, and nobody has to ask who sends.
+    /// No rank is listed in vain: each is the next hop of some item. If every rank sends to all of
+    /// its partners, even when it has nothing to send, then each rank knows its sources without
+    /// asking.
     /// @par Complexity
-    /// Linear in the number of partners of all stages, but for sorting them.
+    /// Linear in the number of partners of all stages, and sorting of them.
     virtual stage_partners partners(rank_t here, int stage) const = 0;
 
-    /// @brief As `partners`, for whatever leader table; nothing where that may be anyone.
+    /// @brief The partners of `here` in `stage` with any leader table; nothing if they depend on
+    /// the table.
     ///
-    /// Each may be some item's next hop.
+    /// Each may be the next hop of some item.
     virtual std::optional<stage_partners> certain_partners(rank_t here, int stage) const {
         if (is_balanced()) return std::nullopt;
         return partners(here, stage);
     }
 
-    /// @brief No rank sends more messages than this in one exchange, whatever the pattern.
+    /// @brief An upper bound of the messages that a rank sends in one exchange, whatever the
+    /// pattern.
     virtual count_t max_messages_per_rank() const = 0;
 
   protected:
@@ -95,16 +102,16 @@ class route {
     std::string name_;
 };
 
-/// @brief Makes a route from its name, e.g. "three_step" or "grid:4x4"; `docs/routes.md` lists
-/// them.
-/// @param name     that of a registered route or a named grid, with parameters after a colon where
-/// the route takes them
-/// @param regions  copied into the route
-/// @throws error(errc::unknown_route)  no such name; the text lists those there are
+/// @brief Makes a route from its name, such as "three_step" or "grid:4x4"; `docs/routes.md` lists
+/// the names.
+/// @param name     the name of a registered route or of a named grid, followed by a colon and
+///          parameters if the route takes them
+/// @param regions  the topology; the route copies it
+/// @throws error(errc::unknown_route)  there is no such name; the text lists the names
 /// @throws error(errc::invalid_route)  the parameters are malformed or do not fit the ranks
 std::unique_ptr<route> make_route(std::string_view name, const topology& regions);
 
-/// @brief One line of the registry.
+/// @brief An entry of the registry of routes.
 struct route_description {
     std::string name;     ///< as `make_route` takes it, without parameters
     std::string example;  ///< a complete text for `make_route` that fits any topology
@@ -112,13 +119,14 @@ struct route_description {
     std::unique_ptr<route> (*make)(std::string_view parameters, const topology& regions);
 };
 
-/// @brief Every way to travel, in the order of the documentation.
+/// @brief All routes that are not named grids, in the order of the documentation.
 const std::vector<route_description>& registered_routes();
 
-/// @brief Names for shapes of the registered route `grid`, in the order of the documentation.
+/// @brief Named grids: names for certain shapes of the registered route `grid`, in the order of the
+/// documentation.
 ///
-/// `make_route` takes them as well. What goes through all routes need not go through these: they
-/// travel as `grid` does.
+/// `make_route` takes these names as well. Whoever tries all routes can leave them out, as items
+/// travel on them as on `grid`.
 const std::vector<route_description>& named_grids();
 
 }  // namespace crossdock

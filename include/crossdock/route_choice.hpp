@@ -1,5 +1,5 @@
 /// @file
-/// @brief The route that a pattern should take, and why.
+/// @brief The choice of a route for a pattern: every candidate with its estimated time.
 #pragma once
 
 #include <cstdint>
@@ -12,51 +12,56 @@
 
 namespace CROSSDOCK_EXPORT crossdock {
 
-/// @brief The route "auto": `choose_route` names another in its place.
+/// @brief The name "auto", in place of which the library takes the route that `choose_route` finds.
 inline constexpr const char* automatic_route = "auto";
 
-/// @brief The route "auto:measure": the cheapest candidates of "auto" are tried, and the fastest is kept.
+/// @brief The name "auto:measure": an exchange tries the cheapest candidates of "auto", and keeps
+/// the fastest.
 inline constexpr const char* measured_route = "auto:measure";
 
-/// @brief One candidate with its price.
+/// @brief A candidate and its price.
 struct candidate_price {
     std::string route;
     double seconds = 0;
-    std::string dominating_term;  ///< of its slowest ranks, as `dominating_term(stage_price)`
+    std::string dominating_term;  ///< the largest term of its slowest ranks, such as "sending"
 };
 
-/// @brief All candidates, the cheapest first; those of one price in the order of `candidate_routes`.
+/// @brief All candidates, the cheapest first. Candidates of equal price are in the order of
+/// `candidate_routes`.
 struct route_choice {
     std::vector<candidate_price> candidates;
 
     const std::string& route() const { return candidates.front().route; }
 };
 
-/// @brief The choice in a few lines, for people: candidates, prices and what most of the time goes to.
+/// @brief The choice as text for people: each candidate, its price, and what takes most of the
+/// time.
 std::string to_string(const route_choice& choice);
 
-/// @brief A number that is known of all ranks: the largest, and the sum.
+/// @brief The maximum and the sum of one number over the ranks.
 struct reduced_word {
     std::int64_t max = 0;
     std::int64_t sum = 0;
 };
 
-/// @brief What ranks reduce to choose alike, and the choice that all make of it.
+/// @brief The words that ranks reduce in order to choose alike, and the choice that follows from
+/// them.
 ///
-/// A route takes as long as the slowest rank alone, and what ranks have of others' items on average. Whole
-/// picoseconds, so that no rank rounds otherwise than another.
+/// The price of a route is that of the slowest rank with its own items alone, and of what ranks
+/// forward for others on average. Words are whole picoseconds, so that all ranks compute the same.
 class route_vote {
   public:
-    /// @param candidates  names, equal on all ranks
-    /// @param prices      this rank's, by `route_estimator`
-    /// @param m           that they are for, equal on all ranks
+    /// @param candidates  the names of the candidates, equal on all ranks
+    /// @param prices      this rank's prices of them, by `route_estimator`
+    /// @param m           the machine that the prices are for, equal on all ranks
     route_vote(std::vector<std::string> candidates, const std::vector<estimated_route>& prices,
                const machine& m);
 
-    /// @brief To be reduced in place over all ranks, word by word; as many on all ranks.
+    /// @brief The words, equally many on all ranks; the caller reduces them in place over all
+    /// ranks.
     std::span<reduced_word> words() { return words_; }
 
-    /// @brief The choice, once the words are those of all ranks.
+    /// @brief The choice, after the words were reduced.
     route_choice decide(const machine& m) const;
 
   private:
@@ -64,12 +69,14 @@ class route_vote {
     std::vector<reduced_word> words_;
 };
 
-/// @brief Chooses for the patterns of all ranks; exactly as `choose_route` does.
+/// @brief Chooses a route offline, for the patterns of all ranks.
+///
+/// The choice is the same that the ranks make together.
 /// @param patterns  entry p for rank p
 /// @throws error(errc::size_mismatch)  there are not as many patterns as ranks
 /// @throws as `validate(machine)` and `validate(pattern)`
 /// @par Complexity
-/// That of `route_estimator`, for all ranks.
+/// That of a `route_estimator` for each rank.
 route_choice choose_route(const rank_layout& layout, std::span<const pattern> patterns,
                           const machine& m, const estimate_options& options = {});
 

@@ -1,5 +1,5 @@
 /// @file
-/// @brief Replays a schedule on a machine, event by event.
+/// @brief A discrete-event simulator: replays a schedule on a machine.
 #pragma once
 
 #include <array>
@@ -14,67 +14,81 @@
 
 namespace CROSSDOCK_EXPORT crossdock {
 
-/// @brief What is different from ranks that start together on a quiet machine.
+/// @brief When ranks start, and how noisy the machine is. By default all start at 0 and there is no
+/// noise.
 struct simulation_options {
-    /// When each rank starts; empty: all at 0.
+    /// The start of each rank; empty: all start at 0.
     std::vector<picoseconds> start;
-    /// Mean of a random delay, exponentially distributed, of every operation; 0: none.
+    /// The mean of a random delay, exponentially distributed, which every operation gets; 0: none.
     picoseconds mean_noise = 0;
     std::uint64_t seed = 0;
-    /// Called now and then with the number of operations that are complete; may throw, which ends the
-    /// simulation.
+    /// The simulation calls this from time to time with the number of complete operations. It ends
+    /// if this throws.
     std::function<void(std::size_t)> progress;
 };
 
-/// @brief Where the time of all ranks goes, in picoseconds; the sum is the slowest rank's time, for each rank.
+/// @brief What ranks spend their time on, in picoseconds. All shares of a rank add up to the
+/// slowest rank's time.
 ///
-/// Sums over many ranks may be larger than a time can be.
+/// These are `double`, as sums over many ranks can be more than `picoseconds` hold.
 struct time_shares {
     double copying = 0;
-    /// Overheads of messages of each level, and waiting for them.
+    /// Overheads of messages, and waiting for them, by locality.
     std::array<double, num_locality_levels> by_level{};
-    /// Before the rank has started, and from its last operation until the slowest rank's.
+    /// Before the rank has started, and from its last operation until the slowest rank is done.
     double idle = 0;
 };
 
+/// @brief The result of a simulation.
 struct simulation {
-    std::vector<picoseconds> finish;  ///< of each rank's last operation
+    std::vector<picoseconds> finish;  ///< the end of each rank's last operation
     picoseconds slowest = 0;
     double mean = 0;     ///< of `finish`, in picoseconds
     time_shares shares;  ///< of all ranks together
 };
 
-/// @brief Replays what all ranks do.
+/// @brief Replays the operations of all ranks on a machine.
 ///
-/// A rank does one thing at a time, in the order in which it becomes possible. For a message of s bytes
+/// A rank does one operation at a time, in the order in which they become possible. For a message
+/// of s bytes
 ///
-///     send       the core is busy for copying and send_overhead
-///     way        begins when the rank's and, between nodes, the node's way out is free; its first byte
-///                takes the latency, the others (s - 1) seconds_per_byte. A node's way is taken for
-///                s injection_seconds_per_byte, out and in
-///     receive    the core is busy for receive_overhead, matching_seconds for every receive posted before
-///                that still waits (or for every message that came before, if it is late), and copying
+///     send       the sender's core is busy for copying and send_overhead
+///     way        begins when the sender's link out is free and, between nodes, its node's as well.
+///                The first byte takes the latency, the others (s - 1) seconds_per_byte; the links
+///                of nodes, out and in, are busy for s injection_seconds_per_byte
+///     receive    the receiver's core is busy for receive_overhead, matching, and copying
 ///
-/// Under rendezvous the way begins no sooner than the receive is posted, as far as the sender knows: what
-/// the latency has more than eager's is the handshake, which a late receive begins.
+/// Matching takes `matching_seconds` for each receive that was posted before and still waits. If
+/// the message comes before its receive is posted, it takes that for each message that came before
+/// and has no receive yet.
 ///
-/// Where cores are shared, rank r is on core r modulo their number. Its ranks look in turn whether they have
-/// something to do, for time_slice_seconds each, and one that has does all of it. There cores also carry the
-/// bytes of messages: each end is busy for half of s seconds_per_byte, and links take the latency only.
+/// Under rendezvous the sender sends a request, which takes the eager latency. If the receive is
+/// posted by then, the message takes the rendezvous latency from its send on. Otherwise its way
+/// begins when the receive is posted, and takes the handshake: what the rendezvous latency has more
+/// than the eager one.
+///
+/// Where ranks share cores, rank r is on core r modulo the number of cores. The ranks of a core
+/// take turns: each looks for `time_slice_seconds` whether it has something to do, and if so does
+/// all of it. Cores then also move the bytes of messages: each end is busy for half of s
+/// `seconds_per_byte`, and links take the latency only.
 ///
 /// The same arguments give the same result.
-/// @throws error(errc::size_mismatch)    schedule, layout or start times differ in ranks
-/// @throws error(errc::invalid_argument) a peer is no rank; a message has no receive or a receive no
-///         message, or their bytes differ; operations wait for each other in a circle
+/// @throws error(errc::size_mismatch)    schedule, layout and start times differ in their number of
+///          ranks
+/// @throws error(errc::invalid_argument) a peer is not a rank; a message has no receive, or a
+///          receive no message; the bytes of the two differ; or operations wait for each other in a
+///          cycle
 /// @par Complexity
-/// Time O(n log n) for n operations, and O(u) for a receive that is posted when u messages wait; memory O(n).
+/// Time O(n log n) for n operations, and O(u) for a receive that is posted when u messages wait.
+/// Memory O(n).
 /// @par Source
-/// The rules of LogGP as in \cite hoefler2010loggopsim, with one number for the overhead and gap of each
-/// side; \cite gropp2016maxrate and \cite bienz2018irregular for the rest.
+/// LogGP as in \cite hoefler2010loggopsim; nodes and matching from \cite gropp2016maxrate and \cite
+/// bienz2018irregular. Differs: one number is both the overhead and the gap of a side.
 simulation simulate(const rank_layout& layout, const schedule& s, const machine& m,
                     const simulation_options& options = {});
 
-/// @brief The memory that `simulate` takes, and the schedule itself, for so many operations.
+/// @brief An estimate of the bytes that a schedule of so many operations takes, and `simulate` for
+/// it.
 std::size_t simulation_bytes(rank_t num_ranks, std::size_t num_operations) noexcept;
 
 }  // namespace crossdock

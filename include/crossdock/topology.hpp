@@ -1,5 +1,5 @@
 /// @file
-/// @brief Where ranks live: which region each rank belongs to.
+/// @brief Topologies: the region that each rank belongs to, usually its node.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@
 
 namespace CROSSDOCK_EXPORT crossdock {
 
-/// @brief A run-length code for a stretch of ranks: region numbers that count up and start over.
+/// @brief A run-length code for consecutive ranks, whose regions are numbered in cyclic order.
 ///
 /// Rank `first_rank + i` belongs to region `first_region + (i / run_length) % num_regions`, for
 /// every i in [0, num_ranks).
@@ -33,15 +33,15 @@ struct placement {
 /// @brief The regions of P ranks; a region is the unit of locality, usually a node.
 ///
 /// Regions may differ in size and need not be contiguous. Ordinary placements (blocks, round-robin,
-/// a few of either) take a few words however many ranks there are; only an irregular placement
-/// falls back to a table of length P.
+/// or a few of both) take a few words for any number of ranks. Only an irregular placement needs a
+/// table of length P.
 ///
 ///     ranks   0 1 2 3 4          "2,3"
 ///     region  0 0 1 1 1
 ///     local   0 1 0 1 2
 class topology {
   public:
-    /// @brief All ranks in one region.
+    /// @brief A topology with all ranks in one region.
     /// @throws error(errc::invalid_topology)  `num_ranks` < 1
     static topology one_region(rank_t num_ranks);
 
@@ -57,53 +57,57 @@ class topology {
     /// Numbers are plain decimal digits; there is no white space.
     ///
     /// @param text       as above
-    /// @param num_ranks  what the text must describe
-    /// @throws error(errc::invalid_topology)  malformed, or describes another number of ranks
+    /// @param num_ranks  the number of ranks that the text must describe
+    /// @throws error(errc::invalid_topology)  the text is malformed or describes another number of
+    ///          ranks
     static topology from_string(std::string_view text, rank_t num_ranks);
 
-    /// @brief As above, with as many ranks as the text describes.
+    /// @brief Reads a topology from text, with as many ranks as the text describes.
     static topology from_string(std::string_view text);
 
-    /// @brief From the region of every rank; regions are renumbered 0, 1, … in increasing order.
-    /// @throws error(errc::invalid_topology)  empty, or a negative region
+    /// @brief Makes a topology from the region of every rank. Regions are renumbered 0, 1, … in
+    /// increasing order.
+    /// @throws error(errc::invalid_topology)  there are no ranks, or a region is negative
     /// @par Complexity
     /// Time O(P log P).
     static topology from_regions(std::span<const region_t> region_of_rank);
 
-    /// @brief From consecutive placements, as `placements()` returns them.
+    /// @brief Makes a topology from consecutive placements, as `placements()` returns them.
     ///
-    /// They need not be the shortest code; `placements()` of the result is.
-    /// @throws error(errc::invalid_topology)  a field is out of range, they do not cover 0..P-1, or
-    /// a region has no rank
+    /// The argument need not be the shortest code; `placements()` of the result is the shortest.
+    /// @throws error(errc::invalid_topology)  a field is out of range, the placements do not cover
+    ///          0 … P-1, or a region has no rank
     /// @par Complexity
-    /// Time linear in the number of runs of ranks of one region, here and in `from_string`.
+    /// Time linear in the number of runs, which are consecutive ranks of one region; also in
+    /// `from_string`.
     static topology from_placements(std::span<const placement> placements);
 
     rank_t num_ranks() const noexcept { return num_ranks_; }
     region_t num_regions() const noexcept { return num_regions_; }
 
-    /// @brief The region of a rank. Constant time but for the number of placements (at most 16), as
-    /// all queries here.
+    /// @brief The region of a rank.
+    /// @par Complexity
+    /// Linear in the number of placements, which is at most 16, as for all queries here.
     /// @throws error(errc::rank_out_of_range)  `rank` is outside [0, P)
     region_t region_of(rank_t rank) const;
 
-    /// @brief A rank's place among the ranks of its region, in rank order, from 0.
+    /// @brief The number of a rank among the ranks of its region, in rank order, from 0.
     /// @throws error(errc::rank_out_of_range)  `rank` is outside [0, P)
     rank_t local_rank(rank_t rank) const;
 
-    /// @brief How many ranks a region has; at least 1.
+    /// @brief The number of ranks of a region, at least 1.
     /// @throws error(errc::invalid_argument)  there is no such region
     rank_t region_size(region_t region) const;
 
-    /// @brief The rank with a given place in a region; the inverse of `local_rank`.
+    /// @brief The rank of a region with a given local rank; the inverse of `local_rank`.
     /// @throws error(errc::invalid_argument)   there is no such region
     /// @throws error(errc::rank_out_of_range)  the region has no such local rank
     rank_t rank_at(region_t region, rank_t local_rank) const;
 
     /// @brief The run-length code; equal topologies have equal codes.
     ///
-    /// Each placement takes as many whole runs (consecutive ranks of one region) as follow its
-    /// rule; only its last run may be shorter than `run_length`.
+    /// Each placement takes as many whole runs, which are consecutive ranks of one region, as
+    /// follow its rule. Only its last run may be shorter than `run_length`.
     ///
     ///     "2x16,8,3x4"  {0, 40, 0, 3, 16} {40, 12, 3, 3, 4}
     std::vector<placement> placements() const { return placements_; }

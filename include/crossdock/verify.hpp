@@ -1,5 +1,5 @@
 /// @file
-/// @brief Proof that plans do what their patterns ask.
+/// @brief Symbolic verification: plans deliver what their patterns ask for.
 #pragma once
 
 #include <span>
@@ -10,15 +10,17 @@
 
 namespace CROSSDOCK_EXPORT crossdock {
 
-/// @brief Proves symbolically that every needed item reaches every destination slot exactly once.
+/// @brief Verifies symbolically that the plans bring every item to each slot that needs it, exactly
+/// once.
 ///
-/// Follows the identity of every value (its source and item) stage by stage through all positions:
-/// each message sent in a stage must be received in it, by the rank it names, with as many items;
-/// and each slot that a pattern receives into must be filled once, by the item that its source
-/// lists for it, and no other slot may be filled.
+/// It follows the identity of every value, its source and item, stage by stage through all
+/// positions. The rank that a message names must receive it in the same stage, with the same number
+/// of items. Each slot that a pattern receives into must be filled once, by the item that its
+/// source lists for it; no other slot may be filled.
 /// @param plans     P plans, entry p for rank p
-/// @param patterns  the P patterns they were compiled from
-/// @throws error(errc::invalid_plan)   the proof fails; the text names rank, stage, message or slot
+/// @param patterns  the P patterns that they were compiled from
+/// @throws error(errc::invalid_plan)   the plans do something else; the text names the rank, and
+///          the stage, message or slot
 /// @throws error(errc::size_mismatch)  there are not as many plans as patterns
 /// @par Complexity
 /// Time and memory linear in the positions and slots of all plans.

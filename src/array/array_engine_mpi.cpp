@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <limits>
 #include <new>
 #include <utility>
@@ -10,6 +9,7 @@
 #include "../model/machine_mpi.hpp"
 #include "array_index.hpp"
 #include "array_window_mpi.hpp"
+#include "batch_routings.hpp"
 #include "batch_run_mpi.hpp"
 #include "batch_transport_mpi.hpp"
 
@@ -22,20 +22,6 @@ constexpr const char* arguments_text = "sizes or options of a distributed array"
 request_size size_of_request(count_t num_entries, std::size_t item_bytes) {
     const auto index_bytes = with_index_type(num_entries, [](auto index) { return sizeof index; });
     return {static_cast<count_t>(index_bytes), static_cast<count_t>(item_bytes)};
-}
-
-// The rule of "auto"; nothing else needs one.
-std::optional<array_route_rule> rule_of(const topology& regions, const array_settings& settings,
-                                        const request_size& size, const machine& m) {
-    if (settings.transport != array_transport::routed || settings.route != automatic_route)
-        return std::nullopt;
-    return array_route_rule(regions, settings.expected_requests, size, m);
-}
-
-std::vector<std::string> routes_of(const std::optional<array_route_rule>& rule,
-                                   const array_settings& settings) {
-    if (rule) return {rule->route_for_many(), rule->route_for_few()};
-    return {settings.transport == array_transport::routed ? settings.route : "direct"};
 }
 
 std::int64_t hash_of(const context& where, count_t num_entries, const array_settings& settings,
@@ -87,14 +73,12 @@ struct array_engine::implementation {
     implementation(const context& w, const block_partition& owners, const array_settings& s,
                    std::size_t bytes)
         : where(w),
-          rule(rule_of(w.topology(), s, size_of_request(owners.num_entries(), bytes), w.machine())),
+          routings(w.topology(), owners, w.rank(),
+                   s.transport == array_transport::routed ? s.route : "direct", s.expected_requests,
+                   size_of_request(owners.num_entries(), bytes), w.machine()),
           settings(s),
           item_bytes(bytes) {
-        for (const auto& name : routes_of(rule, settings))
-            routings.emplace_back(name, where.topology(), owners, where.rank());
-        routing = &routings.front();
-        choose_routing();
-        const auto num_local = static_cast<std::size_t>(routing->owners.size(routing->here));
+        const auto num_local = static_cast<std::size_t>(owners.size(w.rank()));
         if (num_local > std::numeric_limits<std::size_t>::max() / item_bytes)
             throw std::bad_array_new_length();
         entries = std::make_unique<std::byte[]>(num_local * item_bytes);
@@ -103,34 +87,24 @@ struct array_engine::implementation {
     // Two sets of tags in turn. A rank may be one batch ahead of another and never two: to be done
     // with the requests of one it must have heard, in one way or another, from all ranks.
     std::unique_ptr<batch_transport> next_transport() {
-        choose_routing();
+        const auto& routing = routings.choose_next();
         if (settings.transport == array_transport::plain)
-            return make_alltoallv_transport(where.comm(), *routing, &memory);
+            return make_alltoallv_transport(where.comm(), routing, &memory);
         const int set = static_cast<int>(num_batches++ % 2);
-        return make_routed_transport(where.comm(), *routing, first_tag + set * tags_of_batch(),
+        return make_routed_transport(where.comm(), routing, first_tag + set * tags_of_batch(),
                                      &memory);
     }
 
-    void choose_routing() {
-        if (rule)
-            routing = rule->route_for_next() == rule->route_for_many() ? &routings.front()
-                                                                       : &routings.back();
-    }
-
-    int tags_of_batch() const {
-        return 2 * static_cast<int>(
-                       std::max(routings.front().num_stages(), routings.back().num_stages()));
-    }
+    int tags_of_batch() const { return 2 * static_cast<int>(routings.max_stages()); }
 
     batch_setup setup() {
-        return {where.comm(), *routing, settings.combine, entries.get(), item_bytes, &memory};
+        return {where.comm(),  routings.latest(), settings.combine,
+                entries.get(), item_bytes,        &memory};
     }
 
     context where;
     pooled_resource memory;
-    std::optional<array_route_rule> rule;
-    std::vector<request_routing> routings;
-    const request_routing* routing = nullptr;  // of the last batch
+    batch_routings routings;
     array_settings settings;
     std::size_t item_bytes;
     std::shared_ptr<std::byte[]> entries;
@@ -169,8 +143,12 @@ array_engine::array_engine(const context& where, count_t num_entries,
 array_engine::~array_engine() = default;
 
 const context& array_engine::where() const noexcept { return state_->where; }
-const block_partition& array_engine::owners() const noexcept { return state_->routing->owners; }
-const std::string& array_engine::route_name() const noexcept { return state_->routing->r->name(); }
+const block_partition& array_engine::owners() const noexcept {
+    return state_->routings.latest().owners;
+}
+const std::string& array_engine::route_name() const noexcept {
+    return state_->routings.latest().r->name();
+}
 std::byte* array_engine::entries() const noexcept { return state_->entries.get(); }
 const batch_statistics& array_engine::last_batch() const noexcept { return state_->last; }
 bool array_engine::is_in_batch() const noexcept { return state_->is_in_batch; }
@@ -195,7 +173,7 @@ void array_engine::run(const array_batch& batch) {
     const auto transport = state_->next_transport();
     auto result = run_batch(state_->setup(), checked, *transport);
     state_->last = std::move(result.statistics);
-    if (state_->rule) state_->rule->learn(result.most_requests);
+    state_->routings.learn(result.most_requests);
 }
 
 void array_engine::run_rma(const array_batch& batch) {

@@ -1,5 +1,5 @@
 /// @file
-/// @brief Random graphs that every rank makes its own part of, without communication.
+/// @brief Distributed random graphs: each rank generates its own edges, without communication.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,11 @@ struct edge {
     friend auto operator<=>(const edge&, const edge&) = default;
 };
 
-/// @brief Which random graph.
+/// @brief The model of a random graph.
 enum class graph_model {
     rmat,  ///< few vertices have most of the edges, as in social networks and in Graph500
     rgg,   ///< points in the unit square, joined if close: random geometric, as in meshes
-    gnm,   ///< both ends drawn uniformly: no locality at all
+    gnm,   ///< both ends of an edge drawn uniformly: no locality at all
 };
 
 /// @brief The model called "rmat", "rgg" or "gnm".
@@ -33,11 +33,12 @@ graph_model parse_graph_model(std::string_view name);
 /// @brief The name that `parse_graph_model` reads back.
 std::string to_string(graph_model model);
 
-/// @brief One graph; equal specs give equal graphs, on any number of ranks.
+/// @brief The parameters of a random graph. Equal parameters give equal graphs, on any number of
+/// ranks.
 struct graph_spec {
     graph_model model = graph_model::rmat;
     count_t num_vertices = 1;
-    count_t num_edges = 0;  ///< of `rgg`: how many are expected; the radius follows from it
+    count_t num_edges = 0;  ///< of `rgg`: the expected number, which the radius follows from
     std::uint64_t seed = 1;
 };
 
@@ -59,9 +60,9 @@ struct index_range {
 /// @throws error(errc::rank_out_of_range)  `rank` is outside [0, num_ranks)
 index_range block_of(count_t length, rank_t rank, rank_t num_ranks);
 
-/// @brief One rank's edges of a graph.
+/// @brief Generates one rank's edges of a graph.
 ///
-/// The lists of rank 0, 1, ... in a row are the same list for every number of ranks.
+/// The lists of ranks 0, 1, ... one after the other give the same list for every number of ranks.
 ///
 /// | model | edges | a rank's part |
 /// |---|---|---|
@@ -69,30 +70,31 @@ index_range block_of(count_t length, rank_t rank, rank_t num_ranks);
 /// | `gnm` | exactly `num_edges`, directed; repeated ones and loops occur | its block of the edges |
 /// | `rgg` | about `num_edges`, each once with `from` < `to`, ascending | edges from its block of vertices |
 ///
-/// `rmat` has the parameters of Graph500, 0.57, 0.19, 0.19 and 0.05, and its scrambled vertices. The
-/// number of vertices need not be a power of two: what falls outside is drawn again.
+/// `rmat` uses the parameters of Graph500, 0.57, 0.19, 0.19 and 0.05, and scrambles vertices as
+/// Graph500 does. The number of vertices need not be a power of two: an edge to a vertex outside is
+/// drawn again.
 ///
-/// `rgg` numbers its vertices along a space-filling curve of square cells, so that a block of them
-/// lies close together.
+/// `rgg` numbers its vertices along a space-filling curve of square cells, so that the vertices of
+/// a block lie close together.
 /// @param spec       equal on all ranks
-/// @param rank       whose part
-/// @param num_ranks  how many parts there are
-/// @throws error(errc::invalid_argument)   fewer than one vertex or rank, a negative number of
-/// edges, or more of them than `connection_radius` can give
+/// @param rank       the rank whose edges are generated
+/// @param num_ranks  the number of ranks that the graph is divided among
+/// @throws error(errc::invalid_argument)   there is less than one vertex or rank, the number of
+///          edges is negative, or no `connection_radius` gives as many
 /// @throws error(errc::rank_out_of_range)  `rank` is outside [0, num_ranks)
 /// @par Complexity
-/// Time O(k log n) for `rmat` and O(k) for `gnm`, for k edges of the rank; most for `rmat` if n is a
-/// little more than a power of two. `rgg`: on average linear in the rank's vertices and edges, but for
-/// sorting its cells; and O(sqrt(n)) on any rank, to divide n vertices.
+/// For k edges of the rank and n vertices, time O(k log n) for `rmat`, which takes longest if n is
+/// a little more than a power of two, and O(k) for `gnm`. `rgg` takes on average linear time in the
+/// rank's vertices and edges, sorting of its cells, and O(sqrt(n)) to divide the vertices.
 /// @par Thread safety
 /// Pure.
 /// @par Source
 /// \cite chakrabarti2004rmat, \cite graph500, \cite funke2018kagen, \cite salmon2011random123.
-/// Differs: an edge of `rmat` and `gnm` depends on the seed and its own index only, and a cell of
-/// `rgg` is any rank's to compute, so that no number of parts enters the graph.
+/// Differs: an edge of `rmat` and `gnm` depends only on the seed and its own index, and any rank
+/// can compute any cell of `rgg`, so that the graph does not depend on the number of ranks.
 std::vector<edge> generate_edges(const graph_spec& spec, rank_t rank, rank_t num_ranks);
 
-/// @brief Where a vertex of `rgg` lies, in [0, 1) x [0, 1).
+/// @brief The position of a vertex of `rgg`, in [0, 1) x [0, 1).
 struct point {
     double x = 0;
     double y = 0;
@@ -100,14 +102,15 @@ struct point {
     friend bool operator==(const point&, const point&) = default;
 };
 
-/// @brief Where some vertices of a graph of the model `rgg` lie.
-/// @throws error(errc::invalid_argument)    as `generate_edges`, or another model
-/// @throws error(errc::index_out_of_range)  a vertex outside [0, num_vertices)
+/// @brief The positions of some vertices of a graph of the model `rgg`.
+/// @throws error(errc::invalid_argument)    as `generate_edges`, or the graph is of another model
+/// @throws error(errc::index_out_of_range)  a vertex is outside [0, num_vertices)
 std::vector<point> vertex_points(const graph_spec& spec, const index_range& vertices);
 
-/// @brief The distance below which `rgg` joins two vertices, so that `num_edges` are expected.
+/// @brief The distance below which `rgg` joins two vertices, so that it has `num_edges` expected
+/// edges.
 ///
-/// The largest is 1: it joins 97 of 100 pairs.
+/// The largest distance is 1, which joins 97 of 100 pairs.
 /// @throws error(errc::invalid_argument)  as `generate_edges`
 double connection_radius(count_t num_vertices, count_t num_edges);
 

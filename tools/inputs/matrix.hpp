@@ -1,5 +1,5 @@
 /// @file
-/// @brief Sparse matrices, whose products with a vector are the classic irregular exchange.
+/// @brief Sparse matrices: reading them, and multiplying them with a vector.
 #pragma once
 
 #include <span>
@@ -10,10 +10,10 @@
 
 namespace crossdock {
 
-/// @brief What the entries of a matrix are.
+/// @brief The kind of a matrix's entries, as Matrix Market names it.
 enum class matrix_field { real, integer, complex, pattern };
 
-/// @brief Which part of a complex number.
+/// @brief The real or the imaginary part of a complex matrix.
 enum class complex_part { real, imaginary };
 
 /// @brief A sparse matrix by rows (CSR); columns ascend strictly within a row.
@@ -42,20 +42,22 @@ struct sparse_matrix {
     friend bool operator==(const sparse_matrix&, const sparse_matrix&) = default;
 };
 
-/// @brief Reads a Matrix Market file, plain or gzip (told apart by content, not by name).
+/// @brief Reads a Matrix Market file, plain or gzip; the content decides which, not the name.
 ///
 /// Symmetric, skew-symmetric and hermitian files store one triangle; the result is the full matrix.
-/// Only coordinate files are read; dense (`array`) ones are refused.
+/// Files in coordinate format are read; dense files (`array`) are refused.
 /// @throws error(errc::file_error)     the file is missing or unreadable
-/// @throws error(errc::parse_error)    the file is malformed: truncated, an entry outside the
-/// matrix, repeated, or missing, text behind the entries, a symmetry that its field does not allow,
-/// or a dimension above 2^20 + 64 times the bytes of its text, which only a damaged header has
+/// @throws error(errc::parse_error)    the file is truncated; an entry is outside the matrix,
+///          repeated or missing; text follows the entries; the field does not allow the symmetry;
+///          or a dimension is above 2^20 + 64 times the bytes of the text, which only a damaged
+///          header has
 /// @throws error(errc::out_of_memory)  the matrix does not fit into memory
 /// @par Complexity
 /// O(n log n) for n entries in the full matrix.
 sparse_matrix read_matrix_market(const std::string& path);
 
-/// @brief One part of y = A x, serially: what every distributed product is compared with.
+/// @brief Computes the real or imaginary part of y = A x serially, as a reference for distributed
+/// products.
 /// @throws error(errc::size_mismatch)  `x` is not `num_columns` long
 std::vector<double> multiply(const sparse_matrix& matrix, std::span<const double> x,
                              complex_part part = complex_part::real);

@@ -1,5 +1,5 @@
 /// @file
-/// @brief Which rank owns which row of a matrix and which entry of a vector.
+/// @brief Partitions of a matrix: the owner of each row and of each column.
 #pragma once
 
 #include <string_view>
@@ -10,7 +10,8 @@
 
 namespace crossdock {
 
-/// @brief The owners of y = A x: of A's rows with their entries of y, and of the entries of x.
+/// @brief The owners for y = A x: row owners hold rows of A and entries of y, column owners entries
+/// of x.
 ///
 ///     5 rows, 2 ranks, "block":  row_owner 0 0 0 1 1
 struct partition {
@@ -21,7 +22,7 @@ struct partition {
     friend bool operator==(const partition&, const partition&) = default;
 };
 
-/// @brief Distributes a matrix.
+/// @brief Partitions a matrix among ranks.
 ///
 /// | spec | owners |
 /// |---|---|
@@ -30,11 +31,11 @@ struct partition {
 /// | `random:SEED` | drawn independently with std::mt19937_64; the same on all platforms |
 /// | `file:PATH` | one owner per row (then per column if rectangular), separated by white space |
 ///
-/// The path of an existing file is a spec as well. With no more rows (or rows and columns) than
-/// ranks, `metis` gives every one its own rank.
+/// The path of an existing file is a spec as well. If there are no more rows (or rows and columns)
+/// than ranks, `metis` gives each of them a rank of its own.
 /// @throws error(errc::invalid_argument)   an unknown spec, or `num_ranks` < 1
 /// @throws error(errc::file_error)         the file is missing or unreadable
-/// @throws error(errc::parse_error)        the file holds something else than numbers
+/// @throws error(errc::parse_error)        the file contains something other than numbers
 /// @throws error(errc::size_mismatch)      the file has too few or too many owners
 /// @throws error(errc::rank_out_of_range)  an owner in the file is outside [0, num_ranks)
 /// @throws error(errc::count_overflow)     the graph does not fit the integers of METIS
