@@ -89,27 +89,32 @@ LEFT, RIGHT, TOP = 210, 680, 66  # of what the axis spans, and of the first row
 LOWEST, HIGHEST = 0.25, 2.5
 TICKS = [0.25, 0.5, 1, 2]
 
-STYLE = """
-  svg { --paper: #ffffff; --ink: #1f2328; --soft: #59636e; --line: #d1d9e0;
-        --direct: #0072b2; --three_step: #d55e00; }
-  @media (prefers-color-scheme: dark) {
-    svg { --paper: #0d1117; --ink: #f0f6fc; --soft: #9198a1; --line: #3d444d;
-          --direct: #56b4e9; --three_step: #ff9d4d; }
-  }
-  text { font: 13px system-ui, -apple-system, "Segoe UI", Helvetica, Arial, sans-serif; fill: var(--ink); }
-  .soft { fill: var(--soft); }
+LIGHT = {"paper": "#ffffff", "ink": "#1f2328", "soft": "#59636e", "line": "#d1d9e0", "direct": "#0072b2",
+         "three_step": "#d55e00"}
+DARK = {"paper": "#0d1117", "ink": "#f0f6fc", "soft": "#9198a1", "line": "#3d444d", "direct": "#56b4e9",
+        "three_step": "#ff9d4d"}
+# Not by variables of CSS, which some programs that show pictures do not know.
+COLORS = """
+  text { fill: %(ink)s; }
+  .soft { fill: %(soft)s; }
+  .paper { fill: %(paper)s; }
+  .line, .row { stroke: %(line)s; }
+  .mpi { stroke: %(ink)s; }
+  .direct { fill: %(direct)s; }
+  .three_step { fill: %(three_step)s; }
+  .auto { stroke: %(ink)s; }
+  .other { fill: %(paper)s; stroke: %(soft)s; }
+"""
+SHAPES = """
+  text { font: 13px system-ui, -apple-system, "Segoe UI", Helvetica, Arial, sans-serif; }
   .heading { font-weight: 600; }
   .middle { text-anchor: middle; }
   .end { text-anchor: end; }
-  .paper { fill: var(--paper); }
-  .line { stroke: var(--line); }
-  .row { stroke: var(--line); stroke-dasharray: 1 4; }
-  .mpi { stroke: var(--ink); stroke-width: 1.5; }
-  .direct { fill: var(--direct); }
-  .three_step { fill: var(--three_step); }
-  .auto { fill: none; stroke: var(--ink); stroke-width: 1.5; }
-  .other { fill: var(--paper); stroke: var(--soft); stroke-width: 1.5; }
+  .row { stroke-dasharray: 1 4; }
+  .mpi, .auto, .other { stroke-width: 1.5; }
+  .auto { fill: none; }
 """
+STYLE = f"{SHAPES}{COLORS % LIGHT}  @media (prefers-color-scheme: dark) {{{COLORS % DARK}  }}\n"
 
 
 def kind_of(contender):
