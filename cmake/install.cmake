@@ -41,6 +41,6 @@ install(FILES
 
 if(TARGET crossdock_tool)
   install(TARGETS crossdock_tool crossdock_analyze crossdock_bench)
-  install(DIRECTORY tools/plots DESTINATION ${CMAKE_INSTALL_DATADIR}/crossdock 
+  install(DIRECTORY tools/plots DESTINATION ${CMAKE_INSTALL_DATADIR}/crossdock
     FILES_MATCHING PATTERN *.py PATTERN *.css PATTERN gain.py EXCLUDE)
 endif()
