@@ -9,7 +9,7 @@
 namespace crossdock {
 
 /// @brief The environment variables that the library reads: once for each communicator, on rank 0, since
-/// the environment need not be the same on all machines.
+/// the environment need not be the same on all machines. Parts of the communicator have what it has.
 ///
 /// A variable that is not set is an empty text.
 class environment final : public communicator_resource {
@@ -17,6 +17,8 @@ class environment final : public communicator_resource {
     /// @par Collective
     /// Yes; blocks, and makes progress on all work until all ranks are here. Two broadcasts.
     explicit environment(const communicator& comm);
+
+    bool is_for_parts() const noexcept override { return true; }
 
     /// @brief CROSSDOCK_ROUTE: what the route "auto" stands for.
     const std::string& route() const noexcept { return values_[0]; }

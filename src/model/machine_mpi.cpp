@@ -15,6 +15,8 @@ struct known_machine final : communicator_resource {
     explicit known_machine(const communicator& comm)
         : value(find(comm, comm.resource<environment>().machine())) {}
 
+    bool is_for_parts() const noexcept override { return true; }
+
     static machine find(const communicator& comm, const std::string& name) {
         if (name.empty()) return assumed_machine(comm);
         try {
