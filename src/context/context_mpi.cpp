@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <string_view>
-
 #include "../base/environment_mpi.hpp"
 #include "../model/machine_mpi.hpp"
 #include "crossdock/discover_topology.hpp"
@@ -13,14 +11,6 @@ namespace crossdock {
 namespace {
 
 constexpr const char* topology_variable = "CROSSDOCK_TOPOLOGY";
-
-// A level of the machine that stands for a topology, if the text is one's name.
-std::optional<locality> level_of(std::string_view text) {
-    for (const locality level : {locality::node, locality::socket, locality::numa, locality::l3}) {
-        if (text == to_string(level)) return level;
-    }
-    return std::nullopt;
-}
 
 void check_num_ranks(const communicator& comm, const topology& regions, const char* what) {
     if (regions.num_ranks() == comm.num_ranks()) return;
@@ -34,7 +24,7 @@ topology topology_of(const communicator& comm, const context_options& options) {
     const bool is_given = !options.topology.empty();
     const std::string& text = is_given ? options.topology : in_environment;
     if (text.empty()) return discover_topology(comm);
-    if (const auto level = level_of(text)) return discover_topology(comm, *level);
+    if (const auto level = find_locality(text)) return discover_topology(comm, *level);
     return on_all_or_none(comm, [&] {
         try {
             return topology::from_string(text, comm.num_ranks());
