@@ -69,14 +69,6 @@ rank_layout layout_of(const topology& regions, const topology& nodes) {
                                                     : rank_layout(regions);
 }
 
-bool shares_memory(const environment& known, const topology& nodes,
-                   const neighbor_options& options) {
-    auto name = options.executor;
-    if (name == automatic_executor && !known.executor().empty()) name = known.executor();
-    return find_executor(name).memory != memory_use::none &&
-           nodes.num_regions() < nodes.num_ranks();
-}
-
 }  // namespace
 
 bool is_automatic(std::string_view route) noexcept {
@@ -94,7 +86,9 @@ resolved_route resolve_route(const context& where, const pattern& p,
     const auto& nodes = where.nodes() ? *where.nodes() : around.nodes();
     estimate_options how;
     how.travel.item_bytes = static_cast<count_t>(options.item_bytes);
-    how.travel.shares_memory = shares_memory(known, nodes, options);
+    how.travel.shares_memory =
+        find_executor(where.comm(), options.executor).memory != memory_use::none &&
+        nodes.num_regions() < nodes.num_ranks();
     how.deduplicate = options.deduplicate;
     auto choice =
         choose_route(where.comm(), layout_of(where.topology(), nodes), p, where.machine(), how);
