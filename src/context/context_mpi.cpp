@@ -4,6 +4,7 @@
 
 #include "../base/environment_mpi.hpp"
 #include "../model/machine_mpi.hpp"
+#include "../topology/agreement_text.hpp"
 #include "crossdock/discover_topology.hpp"
 
 namespace crossdock {
@@ -98,8 +99,8 @@ const machine& context::machine() const { return machine_ ? *machine_ : machine_
 
 std::int64_t agreement_hash(const context& where) {
     const auto& nodes = where.nodes();
-    return agreement_hash(fmt::format("{} {} {}", where.topology().to_string(),
-                                      nodes ? nodes->to_string() : "",
+    return agreement_hash(fmt::format("{} in{} {}", agreement_text(where.topology()),
+                                      nodes ? agreement_text(*nodes) : "",
                                       where.has_own_machine() ? to_json(where.machine()) : ""));
 }
 

@@ -7,6 +7,7 @@
 #include "../executor/executor_mpi.hpp"
 #include "../model/machine_mpi.hpp"
 #include "../select/choose_mpi.hpp"
+#include "../topology/agreement_text.hpp"
 #include "crossdock/discover_topology.hpp"
 
 namespace crossdock {
@@ -44,10 +45,10 @@ class surroundings final : public communicator_resource {
         } catch (...) {
             fault = current_error_of(comm.rank());
         }
-        exchange_checked_words(
-            comm, regions, {}, fault,
-            {agreement_hash(fmt::format("{} {} {}", regions.to_string(), with_machine, also_equal)),
-             "topologies, routes or options"});
+        exchange_checked_words(comm, regions, {}, fault,
+                               {agreement_hash(fmt::format("{} {}{}", with_machine, also_equal,
+                                                           agreement_text(regions))),
+                                "topologies, routes or options"});
         if (with_machine) machine_of(comm);
         has_machine_ = has_machine_ || with_machine;
         if (nodes_) return;
