@@ -78,11 +78,11 @@ bool is_automatic(std::string_view route) noexcept {
 
 resolved_route resolve_route(const context& where, const pattern& p,
                              const neighbor_options& options, std::int64_t also_equal) {
-    const auto& known = where.comm().resource<environment>();
-    if (!is_automatic(options.route) && known.forced_route().empty()) return {options.route};
+    const auto route = asked_route(where, options.route);
+    const bool is_forced = !where.comm().resource<environment>().forced_route().empty();
+    if (!is_automatic(route) && (is_forced || !is_automatic(options.route))) return {route};
     auto& around = where.comm().resource<surroundings>();
     around.find_out(where, p, also_equal);
-    const auto route = asked_route(where, options.route);
     if (!is_automatic(route)) return {route};
     const auto& nodes = where.nodes() ? *where.nodes() : around.nodes();
     estimate_options how;
