@@ -6,6 +6,7 @@
 #include "../model/machine_mpi.hpp"
 #include "../topology/agreement_text.hpp"
 #include "crossdock/discover_topology.hpp"
+#include "crossdock/route_choice.hpp"
 
 namespace crossdock {
 
@@ -108,6 +109,11 @@ std::string asked_route(const context& where, const std::string& route) {
     const auto& known = where.comm().resource<environment>();
     if (!known.forced_route().empty()) return known.forced_route();
     return route == "auto" && !known.route().empty() ? known.route() : route;
+}
+
+std::string asked_untried_route(const context& where, const std::string& route) {
+    auto asked = asked_route(where, route);
+    return asked == measured_route ? automatic_route : asked;
 }
 
 void check_sizes(const context& where) {
