@@ -22,7 +22,8 @@ class environment final : public communicator_resource {
 
     /// @brief CROSSDOCK_ROUTE: what the route "auto" stands for.
     const std::string& route() const noexcept { return values_[0]; }
-    /// @brief CROSSDOCK_FORCE_ROUTE: a route in place of every other, also of one that the program names.
+    /// @brief CROSSDOCK_FORCE_ROUTE: a route in place of every other that exchanges, arrays and streams are given,
+    /// also of one that the program names. Plans that a program compiles keep the route that it names.
     const std::string& forced_route() const noexcept { return values_[1]; }
     /// @brief CROSSDOCK_TOPOLOGY: the topology of a context that names none.
     const std::string& topology() const noexcept { return values_[2]; }
