@@ -38,7 +38,7 @@ template <class Problem>
 contender<Problem> crossdock_algorithm(const std::string& name, const communicator& comm,
                                        const topology& regions) {
     constexpr bool is_one_size = std::is_same_v<Problem, pattern_problem>;
-    return {name, to_string(resolve_exchange_algorithm(comm, regions, name, is_one_size)),
+    return {name, to_string(resolve_exchange_algorithm({comm, regions}, name, is_one_size)),
             [&comm, &regions, name](const Problem& problem, exchange_traffic* sent) {
                 return sparse_exchange(context(comm, regions), problem.messages(),
                                        {.algorithm = name, .sent = sent});

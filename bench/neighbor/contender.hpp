@@ -49,7 +49,8 @@ class contender {
     contender(const contender&) = delete;
     contender& operator=(const contender&) = delete;
 
-    /// @brief Starts to bring every needed item into its slots, or the slots' sums into items; a blocking call does it all here.
+    /// @brief Starts to bring every needed item into its slots, or the slots' sums into items; a blocking call
+    /// does it all here.
     virtual void start() = 0;
 
     /// @brief Makes progress without waiting, where there is a call for that.

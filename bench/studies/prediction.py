@@ -143,7 +143,8 @@ def main():
 
     print_table(cases, options.statistic)
     summary = {statistic: summarize(cases, statistic) for statistic in STATISTICS}
-    print(f"\n{len(cases)} cases{'':13} median ratio   within a factor {TOLERANCE}   direct against three_step in order")
+    print(f"\n{len(cases)} cases{'':13} median ratio   within a factor {TOLERANCE}   "
+          "direct against three_step in order")
     for statistic, found in summary.items():
         print(f"{statistic:20} {found['median_ratio']:14.2f} {100 * found['within_tolerance']:19.0f} % "
               f"{100 * found['orders_right']:34.0f} %")

@@ -53,6 +53,10 @@ class communicator_resource {
 
     /// @brief Gives back what only all ranks together can; `communicator::close()` calls it.
     virtual void close() {}
+
+    /// @brief Whether parts of the communicator share it, if it is there before they are split off. Such a
+    /// resource has nothing to give back.
+    virtual bool is_for_parts() const noexcept { return false; }
 };
 
 /// @brief A private duplicate of the user's communicator; all messages of the library travel on it.
@@ -75,7 +79,8 @@ class communicator {
     /// @throws error(errc::invalid_argument)  `user` is MPI_COMM_NULL or an intercommunicator
     explicit communicator(MPI_Comm user);
 
-    /// @brief The ranks that give the same color, in rank order; work of either is work of both.
+    /// @brief The ranks that give the same color, in rank order; work of either is work of both, and resources
+    /// that are for parts.
     ///
     /// Not closed by `close()` of the whole: who splits closes.
     /// @par Collective
@@ -138,7 +143,7 @@ class communicator {
         for (const auto& kept : state_->resources) {
             if (auto* const found = dynamic_cast<Resource*>(kept.get())) return *found;
         }
-        auto made = std::make_unique<Resource>(*this);
+        auto made = std::make_shared<Resource>(*this);
         Resource& result = *made;
         state_->resources.push_back(std::move(made));
         return result;
@@ -157,10 +162,11 @@ class communicator {
         int next_tag = 0;
         int tag_limit = 0;
         std::shared_ptr<std::vector<background_work*>> work;
-        std::vector<std::unique_ptr<communicator_resource>> resources;
+        std::vector<std::shared_ptr<communicator_resource>> resources;
     };
     /// @brief Takes an MPI communicator that nobody else uses.
     communicator(MPI_Comm own, std::shared_ptr<std::vector<background_work*>> work);
+    communicator make_part(MPI_Comm own) const;
 
     std::shared_ptr<state> state_;
     rank_t rank_ = 0;

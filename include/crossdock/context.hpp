@@ -122,6 +122,9 @@ std::int64_t agreement_hash(const context& where);
 /// CROSSDOCK_ROUTE in place of "auto".
 std::string asked_route(const context& where, const std::string& route);
 
+/// @brief As above, for what tries no routes: "auto" in place of "auto:measure".
+std::string asked_untried_route(const context& where, const std::string& route);
+
 /// @brief Throws where the topology or the nodes of a context are not of its ranks.
 /// @throws error(errc::size_mismatch)
 void check_sizes(const context& where);

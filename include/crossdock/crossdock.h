@@ -353,7 +353,8 @@ typedef struct crossdock_neighbor_options {
     }
 
 /// @brief Compiles this rank's plan together with all other ranks.
-/// @param options  of these `route`, which must not be "auto:measure", and `deduplicate` are used
+/// @param options  of these `route`, which must not be "auto:measure", and `deduplicate` are used;
+///                 CROSSDOCK_FORCE_ROUTE does not overrule a route that is named
 /// @par Collective
 /// Yes; blocks.
 /// @return CROSSDOCK_UNKNOWN_ROUTE or CROSSDOCK_INVALID_ROUTE as the route is;

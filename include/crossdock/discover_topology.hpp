@@ -2,6 +2,7 @@
 /// @brief Finds out where the ranks of a communicator live.
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 #include "crossdock/communicator.hpp"
@@ -21,7 +22,10 @@ enum class locality {
 /// @brief The enumerator's name, e.g. "socket".
 const char* to_string(locality level) noexcept;
 
-/// @brief The locality with a given name.
+/// @brief The locality with a given name, if there is one.
+std::optional<locality> find_locality(std::string_view name) noexcept;
+
+/// @brief As above.
 /// @throws error(errc::invalid_topology)  there is none; the text lists the names
 locality parse_locality(std::string_view name);
 

@@ -35,10 +35,11 @@ constexpr bool is_counted(int tag) noexcept {
 /// |---|---|
 /// | `personalized`, `locality_personalized` | an allreduce of P + 6 words, before any message |
 /// | `reduce_scatter` | a reduce-scatter of 6 P words, before any message |
-/// | `nonblocking`, `locality_nonblocking` | an acknowledgement of every message; an allreduce of 6 words, which a rank enters when all of its own are acknowledged |
-/// | `rma` | 8 bytes to every receiver and back, before any message; an acknowledgement of every message; then an allreduce of 6 words |
+/// | `nonblocking`, `locality_nonblocking` | an acknowledgement of every message; an allreduce of 6 words |
+/// | `rma` | 8 bytes to every receiver and back; an acknowledgement of every message; an allreduce of 6 words |
 /// | `routed` | nothing |
 ///
+/// A rank enters an allreduce after acknowledgements when all of its own have arrived.
 /// An allreduce of up to 2048 bytes is recursive doubling. A longer one is recursive halving and
 /// then doubling; a reduce-scatter is recursive halving. If the number of ranks is not a power of
 /// two, some ranks first send their vector to a neighbor, and get the result from it in the end. A

@@ -170,7 +170,7 @@ class alignas(64) request_port {  // a line of memory for itself: ports belong t
 /// \cite chandrasekar2024stream runs its index-gather as two streams of items that carry an index.
 /// Differs: where order is kept, no index travels.
 template <request_item Q, request_item R, request_item Context = std::uint64_t>
-class request_stream {
+class request_stream : public stream_base<request_port<Q, R, Context>> {
   public:
     using port_type = request_port<Q, R, Context>;
     using answer_handler =
@@ -195,66 +195,31 @@ class request_stream {
     /// @throws error(errc::unknown_route), error(errc::invalid_route), error(errc::out_of_memory)
     request_stream(const context& where, answer_handler answer, reply_handler on_reply,
                    const stream_options& options = {})
-        : sink_(*this),
+        : base(where, completed(where, options), channels),
           answer_(std::move(answer)),
-          on_reply_(std::move(on_reply)),
-          options_(completed(where, options)),
-          core_(where, channels(options_), sink_, options_) {
-        for (int w = 0; w < core_.num_workers(); ++w) {
-            ports_.push_back(port_type(core_.worker(w), core_.layout(), options_.ordered));
-        }
-    }
-    request_stream(const request_stream&) = delete;
-    request_stream& operator=(const request_stream&) = delete;
-
-    int num_workers() const noexcept { return core_.num_workers(); }
-
-    /// @throws error(errc::index_out_of_range)  there is no such worker
-    port_type& port(int worker = 0) {
-        core_.worker(worker);
-        return ports_[static_cast<std::size_t>(worker)];
+          on_reply_(std::move(on_reply)) {
+        base::make_ports([this](stream_worker& worker) {
+            return port_type(worker, base::layout(), is_ordered());
+        });
     }
 
     /// @brief Whether the replies of one worker come to a port in the order of its requests.
-    bool is_ordered() const noexcept { return options_.ordered; }
-
-    /// @brief The scheme in use, never `automatic`.
-    stream_scheme scheme() const noexcept { return core_.scheme(); }
-    const stream_layout& layout() const noexcept { return core_.layout(); }
-
-    /// @brief Drives MPI if this thread may. Handles nothing.
-    void progress() { core_.progress(); }
-
-    /// @brief Ends the stream.
-    /// @par Collective
-    /// Yes; may block. No port may be in use.
-    /// @throws error(errc::invalid_state)  something was requested since the last drain, on any
-    /// rank
-    void close() { core_.close(); }
-    bool is_open() const noexcept { return core_.is_open(); }
-
-    /// @brief Of all ports of this process. Call while none of them is at work.
-    stream_statistics statistics() const { return core_.statistics(); }
+    bool is_ordered() const noexcept { return base::options().ordered; }
 
   private:
-    // Items do not combine: each wants a reply of its own.
-    class request_sink final : public stream_sink {
-      public:
-        explicit request_sink(request_stream& owner) : owner_(owner) {}
-        void handle(stream_worker& worker, const stream_arrivals& arrivals) override {
-            port_type& port = owner_.ports_[static_cast<std::size_t>(worker.id().worker)];
-            if (arrivals.channel == port_type::requests_channel) {
-                port.answer(arrivals, owner_.answer_);
-            } else {
-                port.take_replies(arrivals, owner_.on_reply_);
-            }
-        }
-        std::uint64_t key(const std::byte*) const override { return 0; }
-        void combine(std::byte*, const std::byte*) const override {}
+    using base = stream_base<request_port<Q, R, Context>>;
 
-      private:
-        request_stream& owner_;
-    };
+    void handle(stream_worker& worker, const stream_arrivals& arrivals) override {
+        port_type& port = base::port(worker.id().worker);
+        if (arrivals.channel == port_type::requests_channel) {
+            port.answer(arrivals, answer_);
+        } else {
+            port.take_replies(arrivals, on_reply_);
+        }
+    }
+    // Items do not combine: each wants a reply of its own.
+    std::uint64_t key(const std::byte*) const override { return 0; }
+    void combine(std::byte*, const std::byte*) const override {}
 
     static constexpr std::size_t slot_bytes = sizeof(std::uint32_t);
 
@@ -267,12 +232,8 @@ class request_stream {
         return {channel(sizeof(Q) + more), channel(sizeof(R) + more)};
     }
 
-    request_sink sink_;
     answer_handler answer_;
     reply_handler on_reply_;
-    stream_options options_;
-    stream_core core_;
-    std::vector<port_type> ports_;
 };
 
 template <request_item Q, request_item R, request_item Context>

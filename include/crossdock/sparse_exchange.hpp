@@ -205,8 +205,7 @@ received<T> sparse_exchange(const context& where, const constant_messages<T>& me
     static_assert(exchange_detail::is_exchangeable<T>);
     const auto outbox = exchange_detail::constant_outbox(messages.destinations, messages.count,
                                                          std::as_bytes(messages.values), sizeof(T));
-    return exchange_detail::arrange<T>(
-        exchange_bytes(where.comm(), where.topology(), outbox, options));
+    return exchange_detail::arrange<T>(exchange_bytes(where, outbox, options));
 }
 
 template <class T>
@@ -216,8 +215,7 @@ received<T> sparse_exchange(const context& where, const variable_messages<T>& me
     const auto outbox = exchange_detail::variable_outbox(messages.destinations, messages.counts,
                                                          messages.displacements,
                                                          std::as_bytes(messages.values), sizeof(T));
-    return exchange_detail::arrange<T>(
-        exchange_bytes(where.comm(), where.topology(), outbox, options));
+    return exchange_detail::arrange<T>(exchange_bytes(where, outbox, options));
 }
 
 }  // namespace crossdock

@@ -193,6 +193,57 @@ class stream_port {
     std::vector<std::byte> bytes_;  // of an item with a codec
 };
 
+/// @brief What streams of items and of requests have in common: a port for each worker.
+template <class Port>
+class stream_base : private stream_sink {
+  public:
+    stream_base(const stream_base&) = delete;
+    stream_base& operator=(const stream_base&) = delete;
+
+    int num_workers() const noexcept { return core_.num_workers(); }
+
+    /// @throws error(errc::index_out_of_range)  there is no such worker
+    Port& port(int worker = 0) {
+        core_.worker(worker);
+        return ports_[static_cast<std::size_t>(worker)];
+    }
+
+    /// @brief The scheme in use, never `automatic`.
+    stream_scheme scheme() const noexcept { return core_.scheme(); }
+    const stream_layout& layout() const noexcept { return core_.layout(); }
+
+    /// @brief Drives MPI if this thread may. Handles nothing.
+    void progress() { core_.progress(); }
+
+    /// @brief Ends the stream.
+    /// @par Collective
+    /// Yes; may block. No port may be in use.
+    /// @throws error(errc::invalid_state)  items have been pushed since the last drain, on any rank
+    void close() { core_.close(); }
+    bool is_open() const noexcept { return core_.is_open(); }
+
+    /// @brief Of all ports of this process. Call while none of them is at work.
+    stream_statistics statistics() const { return core_.statistics(); }
+
+  protected:
+    /// @brief With the channels that `channels_of(options)` returns.
+    template <class ChannelsOf>
+    stream_base(const context& where, const stream_options& options, ChannelsOf&& channels_of)
+        : options_(options), core_(where, channels_of(options_), *this, options_) {}
+    ~stream_base() override = default;
+
+    template <class MakePort>
+    void make_ports(MakePort&& make) {
+        for (int w = 0; w < num_workers(); ++w) ports_.push_back(make(core_.worker(w)));
+    }
+    const stream_options& options() const noexcept { return options_; }
+
+  private:
+    stream_options options_;
+    stream_core core_;
+    std::vector<Port> ports_;
+};
+
 /// @brief Sends small items of type T from any worker to any worker, many in one message.
 ///
 /// Each process has `options.workers` workers, each worker a port, and each port belongs to one
@@ -215,7 +266,7 @@ class stream_port {
 /// also between processes; any route may lie between processes; and what else `docs/stream.md`
 /// lists.
 template <class T, class Combine = keep_all>
-class stream {
+class stream : public stream_base<stream_port<T, Combine>> {
     static constexpr bool has_codec = !std::is_trivially_copyable_v<T>;
     static constexpr bool combines = !std::is_same_v<Combine, keep_all>;
     static_assert(!(has_codec && combines), "items with a codec do not combine");
@@ -237,56 +288,20 @@ class stream {
     /// @throws error(errc::unknown_route), error(errc::invalid_route), error(errc::out_of_memory)
     stream(const context& where, handler handle, const stream_options& options = {},
            Combine combine = {})
-        : sink_(*this),
+        : base(where, options, channels),
           handle_(std::move(handle)),
           combine_(std::move(combine)),
-          core_(where, channels(options), sink_, options) {
-        for (int w = 0; w < core_.num_workers(); ++w) {
-            ports_.push_back(port_type(core_.worker(w), combine_, options.priorities));
-        }
-        decoded_.resize(ports_.size());
+          decoded_(static_cast<std::size_t>(options.workers)) {
+        base::make_ports(
+            [&](stream_worker& worker) { return port_type(worker, combine_, options.priorities); });
     }
-    stream(const stream&) = delete;
-    stream& operator=(const stream&) = delete;
-
-    int num_workers() const noexcept { return core_.num_workers(); }
-
-    /// @throws error(errc::index_out_of_range)  there is no such worker
-    port_type& port(int worker = 0) {
-        core_.worker(worker);
-        return ports_[static_cast<std::size_t>(worker)];
-    }
-
-    /// @brief The scheme in use, never `automatic`.
-    stream_scheme scheme() const noexcept { return core_.scheme(); }
-    const stream_layout& layout() const noexcept { return core_.layout(); }
-
-    /// @brief Drives MPI if this thread may. Handles nothing.
-    void progress() { core_.progress(); }
-
-    /// @brief Ends the stream.
-    /// @par Collective
-    /// Yes; may block. No port may be in use.
-    /// @throws error(errc::invalid_state)  items have been pushed since the last drain, on any rank
-    void close() { core_.close(); }
-    bool is_open() const noexcept { return core_.is_open(); }
-
-    /// @brief Of all ports of this process. Call while none of them is at work.
-    stream_statistics statistics() const { return core_.statistics(); }
 
   private:
-    class typed_sink final : public stream_sink {
-      public:
-        explicit typed_sink(stream& owner) : owner_(owner) {}
-        void handle(stream_worker& worker, const stream_arrivals& arrivals) override {
-            owner_.handle_batch(worker.id().worker, arrivals);
-        }
-        std::uint64_t key(const std::byte* item) const override;
-        void combine(std::byte* into, const std::byte* item) const override;
+    using base = stream_base<stream_port<T, Combine>>;
 
-      private:
-        stream& owner_;
-    };
+    void handle(stream_worker& worker, const stream_arrivals& arrivals) override;
+    std::uint64_t key(const std::byte* item) const override;
+    void combine(std::byte* into, const std::byte* item) const override;
 
     static std::vector<stream_channel> channels(const stream_options& options) {
         constexpr std::size_t item_bytes = has_codec ? 0 : sizeof(T);
@@ -296,13 +311,9 @@ class stream {
         if (options.priorities == 2) result[1].is_urgent = true;
         return result;
     }
-    void handle_batch(int worker, const stream_arrivals& arrivals);
 
-    typed_sink sink_;
     handler handle_;
     Combine combine_;
-    stream_core core_;
-    std::vector<port_type> ports_;
     std::vector<std::vector<T>> decoded_;  // per worker, of items with a codec
 };
 
@@ -333,32 +344,32 @@ void stream_port<T, Combine>::push_on(int priority, worker_id to, const T& item)
 }
 
 template <class T, class Combine>
-std::uint64_t stream<T, Combine>::typed_sink::key(const std::byte* item) const {
+std::uint64_t stream<T, Combine>::key(const std::byte* item) const {
     if constexpr (combines) {
         T value;
         std::memcpy(&value, item, sizeof(T));
-        return static_cast<std::uint64_t>(owner_.combine_.key_of(value));
+        return static_cast<std::uint64_t>(combine_.key_of(value));
     }
     return 0;
 }
 
 template <class T, class Combine>
-void stream<T, Combine>::typed_sink::combine(std::byte* into, const std::byte* item) const {
+void stream<T, Combine>::combine(std::byte* into, const std::byte* item) const {
     if constexpr (combines) {
         T both;
         T value;
         std::memcpy(&both, into, sizeof(T));
         std::memcpy(&value, item, sizeof(T));
-        owner_.combine_.combine(both, value);
+        combine_.combine(both, value);
         std::memcpy(into, &both, sizeof(T));
     }
 }
 
 template <class T, class Combine>
-void stream<T, Combine>::handle_batch(int worker, const stream_arrivals& arrivals) {
-    const auto endpoint = static_cast<std::size_t>(worker);
+void stream<T, Combine>::handle(stream_worker& worker, const stream_arrivals& arrivals) {
+    port_type& port = this->port(worker.id().worker);
     if constexpr (has_codec) {
-        std::vector<T>& items = decoded_[endpoint];
+        std::vector<T>& items = decoded_[static_cast<std::size_t>(worker.id().worker)];
         items.clear();
         const std::byte* at = arrivals.items;
         for (count_t i = 0; i < arrivals.num_items; ++i) {
@@ -367,11 +378,11 @@ void stream<T, Combine>::handle_batch(int worker, const stream_arrivals& arrival
             items.push_back(stream_codec<T>::read({at + sizeof record, record.num_bytes}));
             at += stream_record::room(record.num_bytes);
         }
-        handle_(ports_[endpoint], stream_batch<T>(items, arrivals, num_workers()));
+        handle_(port, stream_batch<T>(items, arrivals, base::num_workers()));
     } else {
         const std::span<const T> items(reinterpret_cast<const T*>(arrivals.items),
                                        static_cast<std::size_t>(arrivals.num_items));
-        handle_(ports_[endpoint], stream_batch<T>(items, arrivals, num_workers()));
+        handle_(port, stream_batch<T>(items, arrivals, base::num_workers()));
     }
 }
 

@@ -129,8 +129,7 @@ array_engine::array_engine(const context& where, count_t num_entries,
         hash_of(where, num_entries, settings, item_bytes), arguments_text);
     const auto owners = parts_of_all(comm, num_entries, settings.num_local);
     auto effective = settings;
-    effective.route = asked_route(where, settings.route);
-    if (effective.route == measured_route) effective.route = automatic_route;
+    effective.route = asked_untried_route(where, settings.route);
     where.machine();
     state_ = on_all_or_none(comm, [&] {
         if (settings.transport == array_transport::plain)

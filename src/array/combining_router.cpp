@@ -93,18 +93,20 @@ void combining_router<Index>::split(std::size_t stage) {
 
 template <class Index>
 void combining_router<Index>::count(batch_statistics& result) const {
-    const auto& own = hops_.front();
-    result.requests += own.num_taken();
-    result.combined_locally += own.num_taken() - own.held().size();
+    const auto num_own = hops_.front().num_taken();
+    result.requests += num_own;
+    result.combined_locally += num_own - hops_.front().held().size();
     result.stages.resize(num_stages());
     for (std::size_t s = 0; s < num_stages(); ++s) {
         const auto& next = hops_[s + 1];
-        const auto num_stayed = static_cast<count_t>(next.lists().front().indices.size());
-        result.stages[s].received += next.num_taken() - num_stayed;
+        const auto num_taken = next.num_taken();
+        const auto num_received =
+            num_taken - static_cast<count_t>(next.lists().front().indices.size());
+        result.stages[s].received += num_received;
         if (s + 1 < num_stages())
-            result.stages[s].combined += next.num_taken() - next.held().size();
+            result.stages[s].combined += num_taken - next.held().size();
         else
-            result.arrived += next.num_taken() - num_stayed;
+            result.arrived += num_received;
     }
 }
 

@@ -1,7 +1,9 @@
 #include "crossdock/communicator.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
+#include <iterator>
 #include <mutex>
 #include <new>
 #include <thread>
@@ -104,16 +106,23 @@ communicator::communicator(MPI_Comm own, std::shared_ptr<std::vector<background_
     state_->tag_limit = is_set ? *tag_limit : 32767;
 }
 
+communicator communicator::make_part(MPI_Comm own) const {
+    communicator part(own, state_->work);
+    std::ranges::copy_if(state_->resources, std::back_inserter(part.state_->resources),
+                         [](const auto& kept) { return kept->is_for_parts(); });
+    return part;
+}
+
 communicator communicator::split(int color) const {
     MPI_Comm part = MPI_COMM_NULL;
     CROSSDOCK_MPI(MPI_Comm_split(get(), color, rank_, &part));
-    return {part, state_->work};
+    return make_part(part);
 }
 
 communicator communicator::split_by_node() const {
     MPI_Comm part = MPI_COMM_NULL;
     CROSSDOCK_MPI(MPI_Comm_split_type(get(), MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &part));
-    return {part, state_->work};
+    return make_part(part);
 }
 
 int communicator::reserve_tags(int count) const {

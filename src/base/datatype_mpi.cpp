@@ -1,5 +1,7 @@
 #include "datatype_mpi.hpp"
 
+#include <fmt/format.h>
+
 #include <vector>
 
 namespace crossdock {
@@ -12,6 +14,23 @@ datatype_layout::datatype_layout(MPI_Datatype datatype) {
     CROSSDOCK_MPI(MPI_Type_size_x(datatype, &size_bytes));
     if (size_bytes <= 0) throw error(errc::invalid_argument, "the datatype has no bytes");
     checked_cast<int>(size_bytes);
+}
+
+void datatype_layout::require_in_extent() const {
+    if (lower_bound == 0 && true_lower_bound >= 0 && true_lower_bound + true_extent <= extent)
+        return;
+    throw error(errc::invalid_argument,
+                fmt::format("a value of the datatype lies in [{}, {}), its extent is [{}, {}): it "
+                            "must begin at 0 and hold the value",
+                            true_lower_bound, true_lower_bound + true_extent, lower_bound,
+                            lower_bound + extent));
+}
+
+void require_commutative(MPI_Op operation) {
+    if (operation == MPI_OP_NULL) throw error(errc::invalid_argument, "operation is MPI_OP_NULL");
+    int is_commutative = 0;
+    CROSSDOCK_MPI(MPI_Op_commutative(operation, &is_commutative));
+    if (!is_commutative) throw error(errc::invalid_argument, "the operation is not commutative");
 }
 
 datatype_packer::datatype_packer(MPI_Comm comm, MPI_Datatype datatype)

@@ -23,7 +23,13 @@ struct datatype_layout {
         return lower_bound == 0 && true_lower_bound == 0 && extent == size_bytes &&
                true_extent == size_bytes;
     }
+
+    /// @throws error(errc::invalid_argument)  the lower bound is not 0, or a value lies outside its extent
+    void require_in_extent() const;
 };
+
+/// @throws error(errc::invalid_argument)  MPI_OP_NULL, or an operation that is not commutative
+void require_commutative(MPI_Op operation);
 
 /// @brief Copies single values of a datatype to and from `size_bytes` contiguous bytes.
 class datatype_packer {

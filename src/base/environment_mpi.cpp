@@ -1,6 +1,9 @@
 #include "environment_mpi.hpp"
 
 #include <cstdlib>
+#include <utility>
+
+#include "broadcast_text_mpi.hpp"
 
 namespace crossdock {
 
@@ -17,10 +20,7 @@ environment::environment(const communicator& comm) {
             text += '\0';
         }
     }
-    int length = static_cast<int>(text.size());
-    CROSSDOCK_MPI(MPI_Bcast(&length, 1, MPI_INT, 0, comm.get()));
-    text.resize(static_cast<std::size_t>(length));
-    CROSSDOCK_MPI(MPI_Bcast(text.data(), length, MPI_CHAR, 0, comm.get()));
+    text = broadcast_text(comm, std::move(text));
     const char* next = text.data();
     for (auto& value : values_) {
         value = next;

@@ -9,7 +9,7 @@
 namespace crossdock {
 
 /// @brief The environment variables that the library reads: once for each communicator, on rank 0, since
-/// the environment need not be the same on all machines.
+/// the environment need not be the same on all machines. Parts of the communicator have what it has.
 ///
 /// A variable that is not set is an empty text.
 class environment final : public communicator_resource {
@@ -18,9 +18,12 @@ class environment final : public communicator_resource {
     /// Yes; blocks, and makes progress on all work until all ranks are here. Two broadcasts.
     explicit environment(const communicator& comm);
 
+    bool is_for_parts() const noexcept override { return true; }
+
     /// @brief CROSSDOCK_ROUTE: what the route "auto" stands for.
     const std::string& route() const noexcept { return values_[0]; }
-    /// @brief CROSSDOCK_FORCE_ROUTE: a route in place of every other, also of one that the program names.
+    /// @brief CROSSDOCK_FORCE_ROUTE: a route in place of every other that exchanges, arrays and streams are given,
+    /// also of one that the program names. Plans that a program compiles keep the route that it names.
     const std::string& forced_route() const noexcept { return values_[1]; }
     /// @brief CROSSDOCK_TOPOLOGY: the topology of a context that names none.
     const std::string& topology() const noexcept { return values_[2]; }

@@ -117,6 +117,11 @@ void require_no_batch(const array_engine& engine) {
     if (engine.is_in_batch()) throw error(errc::invalid_state, "a request during a batch");
 }
 
+void require_no_batch(const crossdock_array_batch* prepared) {
+    require(prepared, "batch");
+    require_no_batch(*prepared->engine);
+}
+
 combine_function function_of(crossdock_combine combine, void* user) {
     if (combine == nullptr) return nullptr;
     return [combine, user](std::byte* into, const std::byte* value) { combine(user, into, value); };
@@ -390,8 +395,7 @@ crossdock_status crossdock_array_prepare(crossdock_array* array, int64_t num_ind
 
 crossdock_status crossdock_array_batch_start_read(crossdock_array_batch* batch, void* values) {
     return guarded([&] {
-        require(batch, "batch");
-        require_no_batch(*batch->engine);
+        require_no_batch(batch);
         batch->requests.start(batch->engine->entries(), values, batch->bytes.get());
         batch->engine->add_active(1);
     });
@@ -400,8 +404,7 @@ crossdock_status crossdock_array_batch_start_read(crossdock_array_batch* batch, 
 crossdock_status crossdock_array_batch_start_update(crossdock_array_batch* batch,
                                                     const void* values, MPI_Op operation) {
     return guarded([&] {
-        require(batch, "batch");
-        require_no_batch(*batch->engine);
+        require_no_batch(batch);
         batch->requests.start_reverse(values, batch->engine->entries(), batch->type.datatype(),
                                       operation);
         batch->engine->add_active(1);
@@ -439,8 +442,7 @@ crossdock_status crossdock_array_batch_update(crossdock_array_batch* batch, cons
 crossdock_status crossdock_array_batch_gather(crossdock_array_batch* batch, const void* values,
                                               int64_t** offsets, void** gathered) {
     return guarded([&] {
-        require(batch, "batch");
-        require_no_batch(*batch->engine);
+        require_no_batch(batch);
         require(offsets, "offsets");
         require(gathered, "gathered");
         const auto found = batch->gather(values);
@@ -453,8 +455,7 @@ crossdock_status crossdock_array_batch_gather(crossdock_array_batch* batch, cons
 crossdock_status crossdock_array_batch_scatter(crossdock_array_batch* batch, const void* gathered,
                                                void* values) {
     return guarded([&] {
-        require(batch, "batch");
-        require_no_batch(*batch->engine);
+        require_no_batch(batch);
         batch->scatter(gathered, values);
     });
 }
@@ -463,8 +464,7 @@ crossdock_status crossdock_array_batch_fetch_and_update(crossdock_array_batch* b
                                                         const void* values, void* found,
                                                         MPI_Op operation) {
     return guarded([&] {
-        require(batch, "batch");
-        require_no_batch(*batch->engine);
+        require_no_batch(batch);
         const auto update = update_by(batch->type, operation);
         auto gathered = batch->gather(values);
         const auto& ends = batch->to_owners().offsets;

@@ -151,22 +151,17 @@ entry_operation replacing(const entry_type& type) {
 
 entry_type::entry_type(MPI_Datatype datatype) : datatype_(datatype) {
     const datatype_layout layout(datatype);
-    if (layout.lower_bound != 0 || layout.true_lower_bound < 0 ||
-        layout.true_lower_bound + layout.true_extent > layout.extent)
-        throw error(errc::invalid_argument, "an entry's values lie outside the datatype's extent");
+    layout.require_in_extent();
     item_bytes_ = static_cast<std::size_t>(layout.extent);
 }
 
 entry_operation update_by(const entry_type& type, MPI_Op operation) {
-    if (operation == MPI_OP_NULL) throw error(errc::invalid_argument, "operation is MPI_OP_NULL");
     if (operation == MPI_REPLACE) return replacing(type);
     entry_operation result;
     with_number(type.datatype(),
                 [&](auto number) { result = typed_update_by<decltype(number)>(operation); });
     if (result.operation) return result;
-    int is_commutative = 0;
-    CROSSDOCK_MPI(MPI_Op_commutative(operation, &is_commutative));
-    if (!is_commutative) throw error(errc::invalid_argument, "the operation is not commutative");
+    require_commutative(operation);
     return update_of(
         type, "an operation of MPI",
         [datatype = type.datatype(), operation](std::byte* into, const std::byte* value) {

@@ -2,25 +2,17 @@
 
 #include <fmt/format.h>
 
-#include <string_view>
-
 #include "../base/environment_mpi.hpp"
 #include "../model/machine_mpi.hpp"
+#include "../topology/agreement_text.hpp"
 #include "crossdock/discover_topology.hpp"
+#include "crossdock/route_choice.hpp"
 
 namespace crossdock {
 
 namespace {
 
 constexpr const char* topology_variable = "CROSSDOCK_TOPOLOGY";
-
-// A level of the machine that stands for a topology, if the text is one's name.
-std::optional<locality> level_of(std::string_view text) {
-    for (const locality level : {locality::node, locality::socket, locality::numa, locality::l3}) {
-        if (text == to_string(level)) return level;
-    }
-    return std::nullopt;
-}
 
 void check_num_ranks(const communicator& comm, const topology& regions, const char* what) {
     if (regions.num_ranks() == comm.num_ranks()) return;
@@ -34,7 +26,7 @@ topology topology_of(const communicator& comm, const context_options& options) {
     const bool is_given = !options.topology.empty();
     const std::string& text = is_given ? options.topology : in_environment;
     if (text.empty()) return discover_topology(comm);
-    if (const auto level = level_of(text)) return discover_topology(comm, *level);
+    if (const auto level = find_locality(text)) return discover_topology(comm, *level);
     return on_all_or_none(comm, [&] {
         try {
             return topology::from_string(text, comm.num_ranks());
@@ -108,8 +100,8 @@ const machine& context::machine() const { return machine_ ? *machine_ : machine_
 
 std::int64_t agreement_hash(const context& where) {
     const auto& nodes = where.nodes();
-    return agreement_hash(fmt::format("{} {} {}", where.topology().to_string(),
-                                      nodes ? nodes->to_string() : "",
+    return agreement_hash(fmt::format("{} in{} {}", agreement_text(where.topology()),
+                                      nodes ? agreement_text(*nodes) : "",
                                       where.has_own_machine() ? to_json(where.machine()) : ""));
 }
 
@@ -117,6 +109,11 @@ std::string asked_route(const context& where, const std::string& route) {
     const auto& known = where.comm().resource<environment>();
     if (!known.forced_route().empty()) return known.forced_route();
     return route == "auto" && !known.route().empty() ? known.route() : route;
+}
+
+std::string asked_untried_route(const context& where, const std::string& route) {
+    auto asked = asked_route(where, route);
+    return asked == measured_route ? automatic_route : asked;
 }
 
 void check_sizes(const context& where) {

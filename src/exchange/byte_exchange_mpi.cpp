@@ -24,14 +24,9 @@ exchange_options with_defaults(exchange_options options) {
 }
 
 // What is wrong with what all ranks gave alike.
-void check_common(const communicator& comm, const topology& regions,
-                  const exchange_options& options) {
-    if (!comm.is_open()) throw error(errc::invalid_state, "the communicator is closed");
-    if (regions.num_ranks() != comm.num_ranks()) {
-        throw error(errc::size_mismatch,
-                    fmt::format("the topology \"{}\" has {} ranks, but the communicator {}",
-                                regions.to_string(), regions.num_ranks(), comm.num_ranks()));
-    }
+void check_common(const context& where, const exchange_options& options) {
+    if (!where.is_open()) throw error(errc::invalid_state, "the communicator is closed");
+    check_sizes(where);
     if (options.max_message_bytes < 1 || options.max_message_bytes > most_message_bytes) {
         throw error(errc::invalid_argument,
                     fmt::format("max_message_bytes is {}, outside [1, {}]",
@@ -42,10 +37,10 @@ void check_common(const communicator& comm, const topology& regions,
                     fmt::format("max_forwarded_bytes is {}", *options.max_forwarded_bytes));
     }
     if constexpr (CROSSDOCK_ASSERT_LEVEL >= static_cast<int>(assert_level::communication)) {
-        const auto text = fmt::format("{} {} {} {} {}", regions.to_string(), options.algorithm,
+        const auto text = fmt::format("{} {} {} {} {}", agreement_hash(where), options.algorithm,
                                       options.max_message_bytes, options.num_sources.has_value(),
                                       options.max_forwarded_bytes.value_or(-1));
-        agree(comm, std::nullopt, agreement_hash(text), "topologies or exchange options");
+        agree(where, std::nullopt, agreement_hash(text), "contexts or exchange options");
     }
 }
 
@@ -185,11 +180,11 @@ std::vector<byte_message> keep_own(const std::vector<byte_message>& messages, ra
 
 // The algorithm as a function, ready to run.
 // @param message_bytes  of every message, for `rma`
-exchange_function function_of(const exchange_algorithm& algorithm, const topology& regions,
-                              rank_t rank, exchange_state& state, count_t message_bytes,
+exchange_function function_of(const exchange_algorithm& algorithm, const context& where,
+                              exchange_state& state, count_t message_bytes,
                               count_t max_forwarded_bytes) {
     const auto by_region = [&](const exchange_function& across) -> exchange_function {
-        const kept_route& inside = state.inside_region(regions, rank);
+        const kept_route& inside = state.inside_region(where);
         return [&inside, across](const exchange_task& task, std::vector<byte_message>& found) {
             return exchange_by_region(task, inside, across, found);
         };
@@ -208,7 +203,7 @@ exchange_function function_of(const exchange_algorithm& algorithm, const topolog
             };
         case exchange_method::routed: break;
     }
-    const kept_route& way = state.over_all(algorithm.route, regions, rank);
+    const kept_route& way = state.over_all(algorithm.route, where);
     return
         [&way, max_forwarded_bytes](const exchange_task& task, std::vector<byte_message>& found) {
             return exchange_routed(task, way, max_forwarded_bytes, found);
@@ -250,25 +245,25 @@ void byte_inbox::sort_by_source() {
                      [](const auto& a, const auto& b) { return a.peer < b.peer; });
 }
 
-byte_inbox exchange_bytes(const communicator& comm, const topology& regions,
-                          const byte_outbox& outbox, const exchange_options& given_options) {
+byte_inbox exchange_bytes(const context& where, const byte_outbox& outbox,
+                          const exchange_options& given_options) {
+    const auto& comm = where.comm();
     const auto options = with_defaults(given_options);
-    check_common(comm, regions, options);
+    check_common(where, options);
     auto& state = comm.resource<exchange_state>();
     const bool is_one_size = outbox.shape.items_per_message.has_value();
-    const auto algorithm = state.resolve(options.algorithm, regions, is_one_size);
+    const auto algorithm = state.resolve(options.algorithm, where, is_one_size);
     const bool is_auto = options.algorithm == "auto";
     const count_t max_forwarded_bytes = options.max_forwarded_bytes.value_or(
         is_auto ? auto_max_forwarded_bytes : std::numeric_limits<count_t>::max());
     const auto fault = find_fault(comm, outbox, options, algorithm);
     const count_t message_bytes =
         fault ? 0 : outbox.shape.items_per_message.value_or(0) * outbox.shape.item_bytes;
-    const auto run =
-        function_of(algorithm, regions, comm.rank(), state, message_bytes, max_forwarded_bytes);
+    const auto run = function_of(algorithm, where, state, message_bytes, max_forwarded_bytes);
 
     const auto own = vote_of(outbox.shape, fault.has_value(), outbox.same);
     byte_inbox inbox;
-    mailbox mail(comm, regions, options.max_message_bytes, inbox);
+    mailbox mail(comm, where.topology(), options.max_message_bytes, inbox);
     exchange_task task{mail, state.next_tags(), {}, own, options.num_sources};
     if (!fault) task.messages = keep_own(outbox.messages, comm.rank(), inbox);
     const auto num_own = static_cast<count_t>(inbox.messages().size());
@@ -282,9 +277,9 @@ byte_inbox exchange_bytes(const communicator& comm, const topology& regions,
     return inbox;
 }
 
-exchange_algorithm resolve_exchange_algorithm(const communicator& comm, const topology& regions,
-                                              const std::string& name, bool is_one_size) {
-    return comm.resource<exchange_state>().resolve(name, regions, is_one_size);
+exchange_algorithm resolve_exchange_algorithm(const context& where, const std::string& name,
+                                              bool is_one_size) {
+    return where.comm().resource<exchange_state>().resolve(name, where, is_one_size);
 }
 
 std::vector<word_message> exchange_words(const communicator& comm, const topology& regions,
@@ -296,7 +291,7 @@ std::vector<word_message> exchange_words(const communicator& comm, const topolog
         bytes.messages.reserve(outbox.size());
         for (const auto& message : outbox) bytes.messages.push_back(bytes_of(message));
     }
-    return words_of(exchange_bytes(comm, regions, bytes));
+    return words_of(exchange_bytes({comm, regions}, bytes));
 }
 
 }  // namespace crossdock

@@ -29,15 +29,6 @@ std::vector<word_message> exchange_checked_words(const communicator& comm, const
     return inbox;
 }
 
-std::string agreement_text(const topology& regions) {
-    std::string text;
-    for (const auto& p : regions.placements()) {
-        text += fmt::format(" {} {} {} {} {}", p.first_rank, p.num_ranks, p.first_region,
-                            p.num_regions, p.run_length);
-    }
-    return text;
-}
-
 void check_sizes(const communicator& comm, const topology& regions, const pattern& p) {
     if (regions.num_ranks() != comm.num_ranks()) {
         throw error(errc::size_mismatch,

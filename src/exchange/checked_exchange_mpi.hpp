@@ -3,7 +3,6 @@
 #pragma once
 
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "crossdock/detail/exchange/byte_exchange_mpi.hpp"
@@ -28,9 +27,6 @@ std::vector<word_message> exchange_checked_words(const communicator& comm, const
                                                  const std::vector<word_message>& outbox,
                                                  const std::optional<error>& fault,
                                                  const equal_arguments& same);
-
-/// @brief A topology for `agreement_hash`, in words that do not grow with the ranks of an ordinary placement.
-std::string agreement_text(const topology& regions);
 
 /// @brief Whether a rank's arguments fit together.
 /// @throws error(errc::size_mismatch)  the topology, the pattern and the communicator disagree

@@ -92,7 +92,7 @@ received_datatype exchange_values(const context& where, const void* values, MPI_
     } catch (...) {
         outbox.fault = current_error();
     }
-    const auto inbox = exchange_bytes(where.comm(), where.topology(), outbox, options);
+    const auto inbox = exchange_bytes(where, outbox, options);
     const count_t item_bytes = packer->item_bytes();
     received_datatype result{
         exchange_detail::arrangement(inbox, static_cast<std::size_t>(item_bytes)), {}};

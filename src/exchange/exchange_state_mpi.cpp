@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "../base/environment_mpi.hpp"
-#include "../model/machine_mpi.hpp"
 #include "inside_route.hpp"
 
 namespace crossdock {
@@ -24,6 +23,14 @@ bool do_all_share_memory(const communicator& comm) {
     return num_ranks == comm.num_ranks();
 }
 
+std::optional<machine> own_machine(const context& where) {
+    return where.has_own_machine() ? std::optional(where.machine()) : std::nullopt;
+}
+
+bool is_own_machine(const std::optional<machine>& m, const context& where) {
+    return where.has_own_machine() ? m == where.machine() : !m;
+}
+
 // The partners of `one.here` in every stage; `rank_of` takes the route's ranks to the communicator's.
 template <class RankOf>
 void find_partners(kept_route& one, RankOf&& rank_of) {
@@ -42,45 +49,56 @@ exchange_state::exchange_state(const communicator& comm)
     : first_tag_(comm.reserve_tags(2 * exchange_tags::count)),
       environment_choice_(comm.resource<environment>().exchange()),
       all_share_memory_(do_all_share_memory(comm)),
-      machine_(machine_of(comm)),
       window_(all_share_memory_) {}
 
 exchange_tags exchange_state::next_tags() noexcept {
     return {first_tag_ + static_cast<int>(num_exchanges_++ % 2) * exchange_tags::count};
 }
 
-exchange_algorithm exchange_state::resolve(const std::string& name, const topology& regions,
+exchange_algorithm exchange_state::resolve(const std::string& name, const context& where,
                                            bool is_one_size) {
     if (name != "auto") return parse_exchange_algorithm(name);
     if (!environment_choice_.empty() && environment_choice_ != "auto") {
         auto asked = parse_exchange_algorithm(environment_choice_);
         if (asked.method != exchange_method::rma || is_one_size) return asked;
     }
-    if (ruled_regions_ != regions) {
-        ruled_regions_ = regions;
+    const auto& regions = where.topology();
+    if (ruled_regions_ != regions || !is_own_machine(ruled_machine_, where)) {
         ruled_ = choose_exchange_algorithm(
-            all_share_memory_ ? topology::one_region(regions.num_ranks()) : regions, machine_);
+            all_share_memory_ ? topology::one_region(regions.num_ranks()) : regions,
+            where.machine());
+        ruled_regions_ = regions;
+        ruled_machine_ = own_machine(where);
     }
     return ruled_;
 }
 
-const kept_route& exchange_state::over_all(const std::string& name, const topology& regions,
-                                           rank_t rank) {
+const kept_route& exchange_state::over_all(const std::string& name, const context& where) {
+    const auto& regions = where.topology();
     for (const auto& kept : routes_) {
         if (!kept->is_inside_region && kept->name == name && kept->regions == regions) return *kept;
     }
-    kept_route one{name, regions, false, make_route(name, regions), rank, {}};
+    kept_route one{name, regions, std::nullopt, false, make_route(name, regions), where.rank(), {}};
     find_partners(one, [](rank_t place) { return place; });
     return keep(std::move(one));
 }
 
-const kept_route& exchange_state::inside_region(const topology& regions, rank_t rank) {
+const kept_route& exchange_state::inside_region(const context& where) {
+    const auto& regions = where.topology();
     for (const auto& kept : routes_) {
-        if (kept->is_inside_region && kept->regions == regions) return *kept;
+        if (kept->is_inside_region && kept->regions == regions &&
+            is_own_machine(kept->own_machine, where))
+            return *kept;
     }
-    const region_t region = regions.region_of(rank);
-    auto inside = make_inside_route(regions.region_size(region), machine_);
-    kept_route one{inside->name(), regions, true, std::move(inside), regions.local_rank(rank), {}};
+    const region_t region = regions.region_of(where.rank());
+    auto inside = make_inside_route(regions.region_size(region), where.machine());
+    kept_route one{inside->name(),
+                   regions,
+                   own_machine(where),
+                   true,
+                   std::move(inside),
+                   regions.local_rank(where.rank()),
+                   {}};
     find_partners(one, [&](rank_t place) { return regions.rank_at(region, place); });
     return keep(std::move(one));
 }

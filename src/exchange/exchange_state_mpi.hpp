@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "crossdock/communicator.hpp"
+#include "crossdock/context.hpp"
 #include "crossdock/exchange_algorithm.hpp"
 #include "crossdock/route.hpp"
 #include "put_window_mpi.hpp"
@@ -39,6 +39,7 @@ struct kept_route {
 
     std::string name;
     topology regions;
+    std::optional<machine> own_machine;  // of the context that it was chosen for, inside a region
     bool is_inside_region = false;
     std::unique_ptr<route> r;
     rank_t here = 0;  // in the route's ranks
@@ -59,13 +60,13 @@ class exchange_state final : public communicator_resource {
     /// @brief The algorithm with a name; for "auto", what rank 0's environment says, or else the
     /// rule.
     /// @param is_one_size  whether messages are; the environment's `rma` is for such only
-    exchange_algorithm resolve(const std::string& name, const topology& regions, bool is_one_size);
+    exchange_algorithm resolve(const std::string& name, const context& where, bool is_one_size);
 
     /// @brief A route over all ranks; kept for the next time.
-    const kept_route& over_all(const std::string& name, const topology& regions, rank_t rank);
+    const kept_route& over_all(const std::string& name, const context& where);
 
-    /// @brief The route that suits the ranks of a rank's region; kept for the next time.
-    const kept_route& inside_region(const topology& regions, rank_t rank);
+    /// @brief The route that suits the ranks of this rank's region; kept for the next time.
+    const kept_route& inside_region(const context& where);
 
     /// @brief For `rma`.
     put_window& window() noexcept { return window_; }
@@ -77,9 +78,10 @@ class exchange_state final : public communicator_resource {
     std::uint64_t num_exchanges_ = 0;
     std::string environment_choice_;
     bool all_share_memory_;
-    const machine& machine_;
     put_window window_;
-    std::optional<topology> ruled_regions_;  // for which the rule last chose
+    // For which the rule last chose; a machine only if it was the context's own.
+    std::optional<topology> ruled_regions_;
+    std::optional<machine> ruled_machine_;
     exchange_algorithm ruled_;
     std::vector<std::unique_ptr<kept_route>> routes_;
 };

@@ -10,15 +10,15 @@ namespace {
 
 // Takes all messages of a forwarder home. Partners are known, and every one is heard from. What was
 // sent need not be complete.
-void carry(const exchange_task& task, const kept_route& way, forwarder& forwarded) {
+void carry(const exchange_task& task, const kept_route& way, forwarder& envelopes) {
     for (std::size_t s = 0; s < way.stages.size(); ++s) {
         const auto& [destinations, destination_ranks, num_sources] = way.stages[s];
         const int tag = task.tags.stage(static_cast<int>(s));
-        auto bundles = forwarded.pack(static_cast<int>(s), destinations);
+        auto bundles = envelopes.pack(static_cast<int>(s), destinations);
         for (std::size_t i = 0; i < bundles.size(); ++i)
             task.mail.send(std::move(bundles[i]), destination_ranks[i], tag);
         for (std::size_t num_heard = 0; num_heard < num_sources; ++num_heard)
-            forwarded.take(task.mail.wait_for_message(tag).data);
+            envelopes.take(task.mail.wait_for_message(tag).data);
     }
 }
 
@@ -27,22 +27,22 @@ void carry(const exchange_task& task, const kept_route& way, forwarder& forwarde
 bool exchange_routed(const exchange_task& task, const kept_route& way, count_t max_forwarded_bytes,
                      std::vector<byte_message>& found) {
     mailbox& mail = task.mail;
-    forwarder forwarded(*way.r, way.here, task.own);
+    forwarder envelopes(*way.r, way.here, task.own);
     for (const auto& message : task.messages) {
         const bool is_announced = message.bytes > max_forwarded_bytes;
         if (is_announced) mail.send_announced(message, task.tags.announced());
-        forwarded.hold(
+        envelopes.hold(
             {mail.comm().rank(), message.peer, message.bytes, message.data, is_announced});
     }
-    carry(task, way, forwarded);
-    for (const auto& message : forwarded.arrived()) {
+    carry(task, way, envelopes);
+    for (const auto& message : envelopes.arrived()) {
         found.push_back(
             message.is_announced
                 ? mail.start_receive(message.source, message.bytes, task.tags.announced())
                 : byte_message{message.source, message.bytes, message.data});
     }
     mail.wait_until([&] { return mail.are_received() && mail.are_sent(); });
-    return forwarded.agreed().is_good();
+    return envelopes.agreed().is_good();
 }
 
 bool exchange_by_region(const exchange_task& task, const kept_route& inside,
@@ -50,10 +50,10 @@ bool exchange_by_region(const exchange_task& task, const kept_route& inside,
     mailbox& mail = task.mail;
     const topology& regions = mail.regions();
     const rank_t here = mail.comm().rank();
-    forwarder forwarded(*inside.r, inside.here, task.own);
+    forwarder envelopes(*inside.r, inside.here, task.own);
     const auto hold_for_member = [&](envelope message) {
         message.destination = regions.local_rank(message.destination);
-        forwarded.hold(message);
+        envelopes.hold(message);
     };
 
     std::vector<placed_envelope> leaving;
@@ -80,9 +80,9 @@ bool exchange_by_region(const exchange_task& task, const kept_route& inside,
     for (const auto& one : arrived) {
         for (const auto& message : open_bundle(one.data).messages) hold_for_member(message);
     }
-    carry(task, inside, forwarded);
+    carry(task, inside, envelopes);
     mail.wait_until([&] { return mail.are_sent(); });
-    for (const auto& message : forwarded.arrived())
+    for (const auto& message : envelopes.arrived())
         found.push_back({message.source, message.bytes, message.data});
     return true;
 }

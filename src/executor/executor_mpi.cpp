@@ -1,5 +1,7 @@
 #include "executor_mpi.hpp"
 
+#include "../base/environment_mpi.hpp"
+
 namespace crossdock {
 
 // Each in a file of its own.
@@ -25,6 +27,11 @@ const executor_description& find_executor(std::string_view name) {
     }
     throw error(errc::invalid_argument,
                 "there is no executor \"" + std::string(name) + "\": " + known);
+}
+
+const executor_description& find_executor(const communicator& comm, std::string_view name) {
+    const std::string& asked = comm.resource<environment>().executor();
+    return find_executor(name == "auto" && !asked.empty() ? asked : name);
 }
 
 }  // namespace crossdock

@@ -81,4 +81,9 @@ const std::vector<executor_description>& registered_executors();
 /// @throws error(errc::invalid_argument)  there is none; the text lists the names
 const executor_description& find_executor(std::string_view name);
 
+/// @brief As above; what CROSSDOCK_EXECUTOR says in place of "auto".
+/// @par Collective
+/// Yes; blocks where it is the first to ask for the communicator's environment.
+const executor_description& find_executor(const communicator& comm, std::string_view name);
+
 }  // namespace crossdock

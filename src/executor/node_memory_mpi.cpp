@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "../model/machine_mpi.hpp"
 #include "crossdock/discover_topology.hpp"
 
 namespace crossdock {
@@ -140,6 +141,7 @@ const std::shared_ptr<node_memory>& node_memories::of(const communicator& comm,
         if (known.nodes == nodes) return known.memory;
     }
     comm.wait_for_all();
+    machine_of(comm);  // before there are parts, which have it from here
     communicator node = comm.split_by_node();
     if (nodes) {
         communicator part = node.split(nodes->region_of(comm.rank()));

@@ -1,7 +1,9 @@
 #include "machine_mpi.hpp"
 
 #include <string>
+#include <utility>
 
+#include "../base/broadcast_text_mpi.hpp"
 #include "../base/environment_mpi.hpp"
 #include "assumed_machine_mpi.hpp"
 
@@ -14,6 +16,8 @@ constexpr const char* variable = "CROSSDOCK_MACHINE";
 struct known_machine final : communicator_resource {
     explicit known_machine(const communicator& comm)
         : value(find(comm, comm.resource<environment>().machine())) {}
+
+    bool is_for_parts() const noexcept override { return true; }
 
     static machine find(const communicator& comm, const std::string& name) {
         if (name.empty()) return assumed_machine(comm);
@@ -32,11 +36,7 @@ struct known_machine final : communicator_resource {
 machine load_machine_of_first(const communicator& comm, const std::string& name) {
     auto text = on_all_or_none(
         comm, [&] { return comm.rank() == 0 ? to_json(load_machine(name)) : std::string(); });
-    int length = static_cast<int>(text.size());
-    CROSSDOCK_MPI(MPI_Bcast(&length, 1, MPI_INT, 0, comm.get()));
-    text.resize(static_cast<std::size_t>(length));
-    CROSSDOCK_MPI(MPI_Bcast(text.data(), length, MPI_CHAR, 0, comm.get()));
-    return machine_from_json(text);
+    return machine_from_json(broadcast_text(comm, std::move(text)));
 }
 
 const machine& machine_of(const communicator& comm) { return comm.resource<known_machine>().value; }

@@ -7,6 +7,7 @@
 #include "../executor/executor_mpi.hpp"
 #include "../model/machine_mpi.hpp"
 #include "../select/choose_mpi.hpp"
+#include "../topology/agreement_text.hpp"
 #include "crossdock/discover_topology.hpp"
 
 namespace crossdock {
@@ -44,10 +45,10 @@ class surroundings final : public communicator_resource {
         } catch (...) {
             fault = current_error_of(comm.rank());
         }
-        exchange_checked_words(
-            comm, regions, {}, fault,
-            {agreement_hash(fmt::format("{} {} {}", regions.to_string(), with_machine, also_equal)),
-             "topologies, routes or options"});
+        exchange_checked_words(comm, regions, {}, fault,
+                               {agreement_hash(fmt::format("{} {}{}", with_machine, also_equal,
+                                                           agreement_text(regions))),
+                                "topologies, routes or options"});
         if (with_machine) machine_of(comm);
         has_machine_ = has_machine_ || with_machine;
         if (nodes_) return;
@@ -69,14 +70,6 @@ rank_layout layout_of(const topology& regions, const topology& nodes) {
                                                     : rank_layout(regions);
 }
 
-bool shares_memory(const environment& known, const topology& nodes,
-                   const neighbor_options& options) {
-    auto name = options.executor;
-    if (name == automatic_executor && !known.executor().empty()) name = known.executor();
-    return find_executor(name).memory != memory_use::none &&
-           nodes.num_regions() < nodes.num_ranks();
-}
-
 }  // namespace
 
 bool is_automatic(std::string_view route) noexcept {
@@ -85,16 +78,18 @@ bool is_automatic(std::string_view route) noexcept {
 
 resolved_route resolve_route(const context& where, const pattern& p,
                              const neighbor_options& options, std::int64_t also_equal) {
-    const auto& known = where.comm().resource<environment>();
-    if (!is_automatic(options.route) && known.forced_route().empty()) return {options.route};
+    const auto route = asked_route(where, options.route);
+    const bool is_forced = !where.comm().resource<environment>().forced_route().empty();
+    if (!is_automatic(route) && (is_forced || !is_automatic(options.route))) return {route};
     auto& around = where.comm().resource<surroundings>();
     around.find_out(where, p, also_equal);
-    const auto route = asked_route(where, options.route);
     if (!is_automatic(route)) return {route};
     const auto& nodes = where.nodes() ? *where.nodes() : around.nodes();
     estimate_options how;
     how.travel.item_bytes = static_cast<count_t>(options.item_bytes);
-    how.travel.shares_memory = shares_memory(known, nodes, options);
+    how.travel.shares_memory =
+        find_executor(where.comm(), options.executor).memory != memory_use::none &&
+        nodes.num_regions() < nodes.num_ranks();
     how.deduplicate = options.deduplicate;
     auto choice =
         choose_route(where.comm(), layout_of(where.topology(), nodes), p, where.machine(), how);

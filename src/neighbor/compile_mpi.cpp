@@ -7,6 +7,7 @@
 #include "../base/environment_mpi.hpp"
 #include "../exchange/checked_exchange_mpi.hpp"
 #include "../exchange/peer_exchange_mpi.hpp"
+#include "../topology/agreement_text.hpp"
 #include "automatic_route.hpp"
 #include "planning.hpp"
 

@@ -13,8 +13,8 @@ namespace crossdock {
 ///
 /// @param where    its topology is equal on all ranks
 /// @param p        this rank's pattern
-/// @param route_name  as `make_route` takes it, or "auto", which `resolve_route` resolves; equal on all
-/// ranks
+/// @param route_name  as `make_route` takes it, and then kept, whatever CROSSDOCK_FORCE_ROUTE says; or "auto",
+/// which `resolve_route` resolves; equal on all ranks
 /// @param also_equal  a value of the caller's that is checked along with the arguments
 /// @return this rank's plan, identical to the one `compile` gives
 /// @par Collective

@@ -92,19 +92,9 @@ void packed_arrays::abandon() noexcept {
 }
 
 datatype_combination combination_of(MPI_Datatype datatype, MPI_Op operation) {
-    if (operation == MPI_OP_NULL) throw error(errc::invalid_argument, "operation is MPI_OP_NULL");
+    require_commutative(operation);
     const datatype_layout layout(datatype);
-    if (layout.lower_bound != 0 || layout.true_lower_bound < 0 ||
-        layout.true_lower_bound + layout.true_extent > layout.extent) {
-        throw error(
-            errc::invalid_argument,
-            fmt::format("a value of the datatype lies in [{}, {}), outside its extent [{}, {})",
-                        layout.true_lower_bound, layout.true_lower_bound + layout.true_extent,
-                        layout.lower_bound, layout.lower_bound + layout.extent));
-    }
-    int is_commutative = 0;
-    CROSSDOCK_MPI(MPI_Op_commutative(operation, &is_commutative));
-    if (!is_commutative) throw error(errc::invalid_argument, "the operation is not commutative");
+    layout.require_in_extent();
     const auto extent = layout.extent;
     const auto combine = [=](std::byte* to, const std::byte* from, const copy_list& list) {
         for_each_run(list, [&](count_t from_index, count_t to_index, int length) {

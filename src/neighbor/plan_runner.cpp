@@ -4,8 +4,6 @@
 #include <limits>
 #include <utility>
 
-#include "../base/environment_mpi.hpp"
-
 namespace crossdock {
 
 plan_runner::plan_runner(const context& where, std::shared_ptr<const plan> compiled,
@@ -13,13 +11,11 @@ plan_runner::plan_runner(const context& where, std::shared_ptr<const plan> compi
     : where_(where),
       plan_(std::move(compiled)),
       options_(options),
-      kind_(&find_executor(options.executor)) {
+      kind_(&find_executor(where.comm(), options.executor)) {
     const int num_tags =
         (options_.stripe_bytes > 0 ? 2 : 1) * static_cast<int>(plan_->stages().size());
     forward_.first_tag = comm().reserve_tags(2 * num_tags);
     backward_.first_tag = forward_.first_tag + num_tags;
-    const auto& asked = comm().resource<environment>().executor();
-    if (options_.executor == automatic_executor && !asked.empty()) kind_ = &find_executor(asked);
     if (kind_->memory == memory_use::none) return;
     auto& memories = comm().resource<node_memories>();
     const auto& found = memories.of(comm(), where_.nodes());

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "../exchange/checked_exchange_mpi.hpp"
+#include "../topology/agreement_text.hpp"
 
 namespace crossdock {
 

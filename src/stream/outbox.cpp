@@ -59,7 +59,7 @@ void outbox::enlist(std::size_t index) {
         s.is_listed = true;
     } else {
         s.since = state_.options().max_age_seconds ? state_.engine.now() : 0;
-        begun_.add({index, s.serial, s.since}, [this](const entry& e) { return is_stale(e); });
+        begun_.add({index, s.serial, s.since}, stale());
     }
 }
 
@@ -146,7 +146,7 @@ void outbox::leave_with_shared(std::size_t index, flush_cause cause) {
 
 void outbox::leave_all(flush_cause cause) {
     leave_urgent();
-    while (const auto e = begun_.take([this](const entry& x) { return is_stale(x); })) {
+    while (const auto e = begun_.take(stale())) {
         leave(e->index, cause);
     }
     if (shared_) shared_->close_all(cause);
@@ -162,8 +162,7 @@ void outbox::leave_urgent() {
 }
 
 void outbox::leave_old(std::int64_t limit) {
-    const auto stale = [this](const entry& e) { return is_stale(e); };
-    while (const auto e = begun_.take_until(limit, stale)) {
+    while (const auto e = begun_.take_until(limit, stale())) {
         leave_with_shared(e->index, flush_cause::age);
     }
     if (shared_) shared_->close_old(limit);
@@ -172,7 +171,7 @@ void outbox::leave_old(std::int64_t limit) {
 void outbox::leave_oldest() {
     if (shared_) {
         shared_->close_oldest();
-    } else if (const auto e = begun_.take([this](const entry& x) { return is_stale(x); })) {
+    } else if (const auto e = begun_.take(stale())) {
         leave(e->index, flush_cause::pressure);
     }
 }

@@ -81,8 +81,10 @@ class outbox {
     void begin_chunk(std::size_t index, source_buffer& buffer);
     void enlist(std::size_t index);
     void send(std::size_t index, const source_buffer& buffer, flush_cause cause);
-    bool is_stale(const entry& e) const noexcept {
-        return buffers_[e.index].buffer.is_closed() || buffers_[e.index].serial != e.serial;
+    auto stale() const noexcept {
+        return [this](const entry& e) {
+            return buffers_[e.index].buffer.is_closed() || buffers_[e.index].serial != e.serial;
+        };
     }
 
     worker_state& state_;

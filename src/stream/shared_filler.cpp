@@ -68,8 +68,7 @@ void shared_filler::note(std::size_t index, chunk_ref ref, std::int64_t since) {
     opening& last = known_[index].last;
     if (last == filled || state_.shape().channel(known_[index].channel).is_urgent) return;
     last = filled;
-    entries_.add({index, filled, since, state_.memory().is_of(ref, state_.id.worker)},
-                 [this](const entry& e) { return is_stale(e); });
+    entries_.add({index, filled, since, state_.memory().is_of(ref, state_.id.worker)}, stale());
 }
 
 // Adds what is staged to what waits already for the same buffer, if there is room.
@@ -116,7 +115,7 @@ bool shared_filler::others_drain() const noexcept {
 
 void shared_filler::close_all(flush_cause cause) {
     if (may_close()) {
-        while (const auto e = entries_.take([this](const entry& x) { return is_stale(x); })) {
+        while (const auto e = entries_.take(stale())) {
             close(e->index, e->filled.ref, cause);
         }
     }
@@ -126,21 +125,18 @@ void shared_filler::close_all(flush_cause cause) {
 }
 
 void shared_filler::close_old(std::int64_t limit) {
-    const auto stale = [this](const entry& e) { return is_stale(e); };
-    while (const auto e = entries_.take_until(limit, stale)) {
+    while (const auto e = entries_.take_until(limit, stale())) {
         close(e->index, e->filled.ref, flush_cause::age);
     }
 }
 
 void shared_filler::close_oldest() {
-    const auto oldest = entries_.take_if([](const entry& e) { return e.is_own; },
-                                         [this](const entry& e) { return is_stale(e); });
+    const auto oldest = entries_.take_if([](const entry& e) { return e.is_own; }, stale());
     if (oldest) close(oldest->index, oldest->filled.ref, flush_cause::pressure);
 }
 
 std::size_t shared_filler::num_own_open() {
-    return entries_.count_if([](const entry& e) { return e.is_own; },
-                             [this](const entry& e) { return is_stale(e); });
+    return entries_.count_if([](const entry& e) { return e.is_own; }, stale());
 }
 
 }  // namespace crossdock

@@ -67,6 +67,9 @@ class shared_filler {
     void note(std::size_t index, chunk_ref ref, std::int64_t since);
     void spill(std::size_t index, const source_buffer& staged, std::uint32_t from);
     bool is_stale(const entry& e) const noexcept;
+    auto stale() const noexcept {
+        return [this](const entry& e) { return is_stale(e); };
+    }
     std::uint64_t num_drains(std::uint32_t num_phases) const noexcept;
     bool may_close() const noexcept;
     bool others_drain() const noexcept;

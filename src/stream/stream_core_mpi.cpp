@@ -148,8 +148,8 @@ void stream_core::parts::give_back() {
 }
 
 std::string stream_route(const context& where, const std::string& route) {
-    auto asked = asked_route(where, route);
-    return asked == automatic_route || asked == measured_route ? "direct" : asked;
+    auto asked = asked_untried_route(where, route);
+    return asked == automatic_route ? "direct" : asked;
 }
 
 stream_core::stream_core(const context& where, std::span<const stream_channel> channels,

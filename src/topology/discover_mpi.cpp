@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <hwloc.h>
 
-#include <array>
 #include <memory>
 #include <new>
 #include <type_traits>
@@ -14,8 +13,6 @@
 namespace crossdock {
 
 namespace {
-
-constexpr std::array all_localities{locality::node, locality::socket, locality::numa, locality::l3};
 
 // This process's place in its node.
 
@@ -144,10 +141,15 @@ const char* to_string(locality level) noexcept {
     return "unknown";
 }
 
-locality parse_locality(std::string_view name) {
-    for (const locality level : all_localities) {
+std::optional<locality> find_locality(std::string_view name) noexcept {
+    for (const locality level : {locality::node, locality::socket, locality::numa, locality::l3}) {
         if (name == to_string(level)) return level;
     }
+    return std::nullopt;
+}
+
+locality parse_locality(std::string_view name) {
+    if (const auto level = find_locality(name)) return *level;
     throw error(errc::invalid_topology,
                 fmt::format("locality \"{}\" is none of node, socket, numa, l3", name));
 }

@@ -14,7 +14,8 @@ import records
 
 def json_of(command, *arguments):
     """The JSON document that a command prints."""
-    return json.loads(subprocess.run([command, *map(str, arguments)], capture_output=True, text=True, check=True).stdout)
+    called = subprocess.run([command, *map(str, arguments)], capture_output=True, text=True, check=True)
+    return json.loads(called.stdout)
 
 
 def quick(name, *arguments):

@@ -610,7 +610,8 @@ TEST_F(ArrayInC, IsNotMadeOnAnyRankIfOneAsksForWhatIsNot) {
     refused([](auto&, auto&, auto& datatype) { datatype = MPI_DATATYPE_NULL; }, bad,
             "datatype is MPI_DATATYPE_NULL");
     refused([&](auto&, auto&, auto& datatype) { datatype = reaching_back; }, bad,
-            "an entry's values lie outside the datatype's extent");
+            "a value of the datatype lies in [-8, 0), its extent is [-8, 0): it must begin at 0 "
+            "and hold the value");
     refused(
         [](auto& o, auto&, auto& datatype) {
             o.equal_writes = CROSSDOCK_OVERWRITE_MINIMUM;

@@ -8,6 +8,7 @@
 #include "crossdock/distributed_array.hpp"
 #include "crossdock/make_pattern.hpp"
 #include "crossdock/neighbor_exchange.hpp"
+#include "crossdock/plan_maker.hpp"
 #include "crossdock/sparse_exchange.hpp"
 #include "support/arrivals.hpp"
 #include "support/patterns.hpp"
@@ -166,6 +167,8 @@ TEST_F(Context, AForcedRouteOverrulesTheProgram) {
 
     EXPECT_EQ(halo.compiled_plan().route_name(), "hypercube");
     EXPECT_EQ(a.route_name(), "hypercube");
+    EXPECT_EQ(plan_maker(world, ring(), "direct").latest()->route_name(), "direct");
+    EXPECT_EQ(plan_maker(world, ring()).latest()->route_name(), "hypercube");
     expect_ring<double>(halo);
     a.close();
     world.close();

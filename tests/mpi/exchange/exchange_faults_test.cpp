@@ -219,7 +219,7 @@ TEST_P(ExchangeFaults, TellAllOfNullDataWithACount) {
 TEST_P(ExchangeFaults, TellAllOfBadBytes) {
     const std::byte data[8] = {};
     const auto send = [&](count_t bytes, std::optional<error> fault) {
-        exchange_bytes(comm, regions, {{{next(), bytes, data}}, {1, 8}, fault}, by_algorithm());
+        exchange_bytes({comm, regions}, {{{next(), bytes, data}}, {1, 8}, fault}, by_algorithm());
     };
     expect_heard_by_all(
         errc::invalid_argument,

@@ -85,7 +85,7 @@ TEST_F(LargeExchange, DeliversAMessageOfMoreThanTwoToThe31Bytes) {
     }
     for (const char* algorithm : {"personalized", "nonblocking", "auto"}) {
         SCOPED_TRACE(algorithm);
-        const auto inbox = exchange_bytes(comm, topology::one_region(comm.num_ranks()), outbox,
+        const auto inbox = exchange_bytes({comm, topology::one_region(comm.num_ranks())}, outbox,
                                           {.algorithm = algorithm});
 
         const auto arrived = inbox.messages();

@@ -91,7 +91,7 @@ class CountExchange : public testing::Test {
     void SetUp() override { unsetenv("CROSSDOCK_EXCHANGE"); }
     void TearDown() override { comm.close(); }
 
-    exchange_traffic send(const topology& regions, const named_messages& all,
+    exchange_traffic send(const context& where, const named_messages& all,
                           exchange_options options) {
         const std::vector<std::byte> data(20000);
         byte_outbox outbox{{}, {1, all.size}};
@@ -99,22 +99,29 @@ class CountExchange : public testing::Test {
             outbox.messages.push_back({destination, bytes, data.data()});
         exchange_traffic sent;
         options.sent = &sent;
-        exchange_bytes(comm, regions, outbox, options);
+        exchange_bytes(where, outbox, options);
         return sent;
     }
 
     void expect_counted(const topology& regions, const named_messages& all,
                         const exchange_options& options, const exchange_algorithm& algorithm,
                         count_t max_forwarded_bytes = std::numeric_limits<count_t>::max()) {
-        const auto sent = send(regions, all, options);
+        expect_counted(context(comm, regions), all, options, algorithm, max_forwarded_bytes);
+    }
+    void expect_counted(const context& where, const named_messages& all,
+                        const exchange_options& options, const exchange_algorithm& algorithm,
+                        count_t max_forwarded_bytes = std::numeric_limits<count_t>::max()) {
+        const auto& regions = where.topology();
+        const auto sent = send(where, all, options);
         const auto counted =
-            count_exchange(regions, all.messages, algorithm, max_forwarded_bytes, machine_of(comm));
+            count_exchange(regions, all.messages, algorithm, max_forwarded_bytes, where.machine());
         const auto& own = counted[own_rank()];
-        const auto where = options.algorithm + ' ' + regions.to_string() + ' ' + all.name;
-        EXPECT_EQ(own.messages, sent.messages) << where;
-        EXPECT_EQ(own.message_bytes, sent.message_bytes) << where;
-        EXPECT_EQ(own.inter_region_messages, sent.inter_region_messages) << where;
-        EXPECT_EQ(own.inter_region_message_bytes, sent.inter_region_message_bytes) << where;
+        const auto what = options.algorithm + ' ' + regions.to_string() + ' ' + all.name + ' ' +
+                          where.machine().name;
+        EXPECT_EQ(own.messages, sent.messages) << what;
+        EXPECT_EQ(own.message_bytes, sent.message_bytes) << what;
+        EXPECT_EQ(own.inter_region_messages, sent.inter_region_messages) << what;
+        EXPECT_EQ(own.inter_region_message_bytes, sent.inter_region_message_bytes) << what;
     }
 
     std::size_t own_rank() const { return static_cast<std::size_t>(comm.rank()); }
@@ -144,6 +151,29 @@ TEST_F(CountExchange, IsWhatAutoSends) {
         for (const auto& all : kinds_of_messages(comm.num_ranks()))
             expect_counted(regions, all, {}, algorithm, auto_max_forwarded_bytes);
     }
+}
+
+TEST_F(CountExchange, IsForTheMachineOfTheContext) {
+    setenv("CROSSDOCK_MACHINE", "no such thing", 1);
+    communicator fresh(MPI_COMM_WORLD);
+    const machine far = load_machine("generic_100g"), near = load_machine("emulated_cluster");
+    const named_messages all{"all to all", all_to_all(comm.num_ranks(), 8), 8};
+    const auto regions = topology::one_region(comm.num_ranks());
+    for (int turn = 0; turn < 2; ++turn) {
+        for (const auto& m : {far, near}) {
+            const auto where = context(fresh, regions).with_machine(m);
+            expect_counted(where, all, {}, choose_exchange_algorithm(regions, m),
+                           auto_max_forwarded_bytes);
+            expect_counted(where, all, {.algorithm = "locality_nonblocking"},
+                           parse_exchange_algorithm("locality_nonblocking"));
+        }
+    }
+    if (comm.num_ranks() >= 8) {
+        EXPECT_NE(choose_exchange_algorithm(regions, far),
+                  choose_exchange_algorithm(regions, near));
+    }
+    fresh.close();
+    unsetenv("CROSSDOCK_MACHINE");
 }
 
 TEST_F(CountExchange, KnowsWhichMessagesAreOnlyAnnouncedOnTheRoute) {

@@ -27,6 +27,7 @@ class AutomaticRoute : public testing::Test {
     void TearDown() override {
         unsetenv("CROSSDOCK_ROUTE");
         unsetenv("CROSSDOCK_MACHINE");
+        unsetenv("CROSSDOCK_EXCHANGE");
         comm.close();
     }
 
@@ -138,6 +139,24 @@ TEST_F(AutomaticRoute, FailsOnAllRanksWhereTheEnvironmentNamesNoMachine) {
             thrown_by([&] { neighbor_exchange(where, mine(ring), {.route = route}); });
         EXPECT_EQ(fault.code(), errc::file_error);
         EXPECT_NE(std::string(fault.what()).find("/no/such/machine.json"), std::string::npos);
+    }
+}
+
+TEST_F(AutomaticRoute, AsksTheFirstRankOfAllForTheNodesToo) {
+    for (const char* const name : {"CROSSDOCK_MACHINE", "CROSSDOCK_EXCHANGE"}) {
+        if (rank() != 0) setenv(name, "no such thing", 1);
+    }
+    std::vector<region_t> pairs;
+    for (rank_t r = 0; r < num_ranks(); ++r) pairs.push_back((r + 1) / 2);
+    const auto plans = compile(regions, ring, *make_route("direct", regions));
+    for (const bool has_plan : {false, true}) {
+        communicator fresh(MPI_COMM_WORLD);
+        const auto where = context(fresh, regions).with_nodes(topology::from_regions(pairs));
+        auto halo = has_plan ? neighbor_exchange(where, plans[static_cast<std::size_t>(rank())])
+                             : neighbor_exchange(where, mine(ring), {.route = "direct"});
+        expect_delivered(halo, ring);
+        halo.close();
+        fresh.close();
     }
 }
 

@@ -668,7 +668,8 @@ TEST_F(Neighbor, ReverseRefusesWhatItCannotCombine) {
     EXPECT_EQ(thrown_by([&] { halo.start_reverse(&slot, &item, MPI_DOUBLE, ordered); }).code(),
               errc::invalid_argument);
     EXPECT_STREQ(thrown_by([&] { halo.start_reverse(&slot, &item, overlapping, MPI_SUM); }).what(),
-                 "a value of the datatype lies in [0, 8), outside its extent [0, 4)");
+                 "a value of the datatype lies in [0, 8), its extent is [0, 4): it must begin at 0 "
+                 "and hold the value");
     MPI_Op_free(&ordered);
     MPI_Type_free(&overlapping);
 }

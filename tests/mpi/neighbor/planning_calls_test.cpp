@@ -191,6 +191,23 @@ TEST(PlanReductions, ThereIsOneForEachPlanButTheFirst) {
     comm.close();
 }
 
+TEST(PlanReductions, ThereAreNoMoreWhereARouteIsForced) {
+    const auto num_reductions_of = [](const char* route) {
+        communicator comm(MPI_COMM_WORLD);
+        const auto patterns = test::all_to_all_pattern(comm.num_ranks());
+        num_reductions = 0;
+        neighbor_exchange(context(comm, topology::one_region(comm.num_ranks())),
+                          patterns[static_cast<std::size_t>(comm.rank())], {.route = route});
+        comm.close();
+        return num_reductions;
+    };
+    const int expected = num_reductions_of("direct");
+    setenv("CROSSDOCK_FORCE_ROUTE", "direct", 1);
+    EXPECT_EQ(num_reductions_of("hypercube"), expected);
+    EXPECT_EQ(num_reductions_of("auto"), expected);
+    unsetenv("CROSSDOCK_FORCE_ROUTE");
+}
+
 TEST_F(Planning, UsesMemoryAgainOnceItIsRead) {
     // So long that each object takes a window for itself.
     constexpr std::size_t item_bytes = 16 << 10;

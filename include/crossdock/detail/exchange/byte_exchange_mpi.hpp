@@ -10,13 +10,12 @@
 #include <string>
 #include <vector>
 
-#include "crossdock/communicator.hpp"
+#include "crossdock/context.hpp"
 #include "crossdock/detail/base/export.hpp"
 #include "crossdock/detail/base/pooled_resource.hpp"
 #include "crossdock/detail/base/word_message.hpp"
 #include "crossdock/detail/exchange/exchange_statistics.hpp"
 #include "crossdock/exchange_algorithm.hpp"
-#include "crossdock/topology.hpp"
 
 namespace CROSSDOCK_EXPORT crossdock {
 
@@ -30,7 +29,7 @@ enum class message_order {
 struct exchange_options {
     /// A name of `parse_exchange_algorithm`; or "auto": what the environment variable
     /// `CROSSDOCK_EXCHANGE` of rank 0 says when the communicator is first used, and else
-    /// `choose_exchange_algorithm`.
+    /// `choose_exchange_algorithm` on the context's machine.
     std::string algorithm = "auto";
     message_order order = message_order::by_source;
     /// How many messages will come to this rank, if that is known on every rank: `personalized` and
@@ -117,10 +116,10 @@ class byte_inbox {
 /// Messages without bytes arrive too, and so do those to the rank itself. What is wrong on one rank
 /// is told to all by the messages that travel anyway; then nothing is delivered anywhere and the
 /// communicator is as before.
-/// @param regions  equal on all ranks
+/// @param where  its topology and machine are equal on all ranks
 /// @return valid however long the outbox lives
 /// @par Collective
-/// Yes; waits for all ranks, and waiting yields the core. `regions` and `options` must be equal,
+/// Yes; waits for all ranks, and waiting yields the core. `where` and `options` must be equal,
 /// which only a build with the assertion level `communication` checks.
 /// @par Complexity
 /// Messages: see `exchange_method`. Memory follows what this rank sends, receives and forwards;
@@ -132,27 +131,29 @@ class byte_inbox {
 /// @throws error(errc::invalid_argument)    `outbox.same` differs; on all ranks
 /// @throws error(errc::count_mismatch)      shapes differ, or `num_sources` do not add up to what
 /// is sent; on all ranks
-/// @throws error(errc::size_mismatch)       `regions` has not the communicator's number of ranks
+/// @throws error(errc::size_mismatch)       the topology has not the communicator's number of ranks
 /// @throws error(errc::invalid_argument)    the algorithm is unknown; or, on all ranks, it is `rma`
 /// and messages may differ in size
+/// @throws as `context::machine`
 /// @par Source
 /// \cite geyko2024sdde (the algorithms), \cite hoefler2010nbx (`nonblocking`, `reduce_scatter`).
 /// Differs: regions of any size and order; nothing is lost that is zero or empty; `rma` gives out
 /// places by tickets and needs no window of size P; errors and sizes are agreed on in passing;
 /// `routed` is new.
-byte_inbox exchange_bytes(const communicator& comm, const topology& regions,
-                          const byte_outbox& outbox, const exchange_options& options = {});
+byte_inbox exchange_bytes(const context& where, const byte_outbox& outbox,
+                          const exchange_options& options = {});
 
-/// @brief What an exchange with the algorithm `name` runs on this communicator.
+/// @brief What an exchange with the algorithm `name` runs there.
 /// @param name         as in `exchange_options`
 /// @param is_one_size  whether messages are constant
 /// @throws error(errc::invalid_argument)  there is no such algorithm
 /// @par Collective
 /// Yes; blocks where it is the communicator's first exchange or question, and never again.
-exchange_algorithm resolve_exchange_algorithm(const communicator& comm, const topology& regions,
-                                              const std::string& name, bool is_one_size);
+exchange_algorithm resolve_exchange_algorithm(const context& where, const std::string& name,
+                                              bool is_one_size);
 
-/// @brief Words in place of bytes, as planning talks.
+/// @brief Words in place of bytes, as planning talks: for the machine of the communicator, since that of a
+/// rank's context is an argument that need not be right.
 /// @param fault  this rank's, as in `byte_outbox`; so is `same`
 /// @return what came, sorted by source
 /// @par Collective
