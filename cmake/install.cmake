@@ -1,5 +1,6 @@
-# What `cmake --install` puts where: find_package(crossdock) then gives crossdock::crossdock, and for programs without MPI
-# crossdock::core and crossdock::analysis; pkg-config knows them as crossdock, crossdock-core and crossdock-analysis.
+# What `cmake --install` puts where: find_package(crossdock) then gives crossdock::crossdock, and for programs
+# without MPI crossdock::core and crossdock::analysis; pkg-config knows them as crossdock, crossdock-core and
+# crossdock-analysis.
 include(CMakePackageConfigHelpers)
 
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/crossdock)

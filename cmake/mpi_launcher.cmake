@@ -1,16 +1,18 @@
-# How tests start programs under MPI: crossdock_add_mpirun_test(NAME name RANKS n COMMAND program args... ENVIRONMENT A=b...)
+# How tests start programs under MPI:
+# crossdock_add_mpirun_test(NAME name RANKS n COMMAND program args... ENVIRONMENT A=b...)
 # More ranks than cores is normal: the launcher is told so, and waiting ranks give their core away.
 set(CROSSDOCK_MPIRUN_FLAGS "" CACHE STRING "More flags for mpirun in the tests")
 execute_process(COMMAND ${MPIEXEC_EXECUTABLE} --version OUTPUT_VARIABLE launcher_version ERROR_QUIET)
-# crossdock_rendezvous_environment: messages of more than 256 bytes (MPICH: of 64 or more) are not sent before sender and
-# receiver have agreed, so that a rank that does not answer shows.
+# crossdock_rendezvous_environment: messages of more than 256 bytes (MPICH: of 64 or more) are not sent before
+# sender and receiver have agreed, so that a rank that does not answer shows.
 if(launcher_version MATCHES "\\((Open MPI|OpenRTE)\\) ([0-9]+)")
   set(crossdock_mpirun_flags --oversubscribe --bind-to none)
   set(crossdock_mpirun_environment OMPI_MCA_mpi_yield_when_idle=1 OMPI_ALLOW_RUN_AS_ROOT=1
     OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1)
   if(CMAKE_MATCH_2 LESS 5)
     list(APPEND crossdock_mpirun_environment OMPI_MCA_rmaps_base_oversubscribe=1)
-    # Without single copies in shared memory it finds no windows for one-sided calls by itself: pt2pt has them by messages.
+    # Without single copies in shared memory it finds no windows for one-sided calls by itself: pt2pt has them
+    # by messages.
     set(crossdock_rendezvous_environment OMPI_MCA_btl_vader_single_copy_mechanism=none
       OMPI_MCA_btl_vader_eager_limit=64 OMPI_MCA_btl_tcp_eager_limit=64 OMPI_MCA_osc=pt2pt,sm)
   else()
