@@ -5,24 +5,41 @@ include(CMakePackageConfigHelpers)
 
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/crossdock)
 set(libraries crossdock crossdock_analysis crossdock_core)
-set_target_properties(${libraries} PROPERTIES INSTALL_RPATH $ORIGIN)
-install(TARGETS ${libraries} EXPORT crossdock-targets)
-install(EXPORT crossdock-targets NAMESPACE crossdock:: DESTINATION ${package_folder})
+set_target_properties(${libraries} PROPERTIES INSTALL_RPATH $ORIGIN INSTALL_RPATH_USE_LINK_PATH ON)
+# An export for each, so that who asks for the core need not have MPI.
+foreach(library ${libraries})
+  get_target_property(name ${library} EXPORT_NAME)
+  install(TARGETS ${library} EXPORT crossdock-${name}-targets)
+  install(EXPORT crossdock-${name}-targets NAMESPACE crossdock:: DESTINATION ${package_folder})
+endforeach()
 install(DIRECTORY include/crossdock DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
 # crossdock_install_pkg_config(library description USES other... LINKS package...)
 # Other libraries of this project, and what a static library leaves to be linked, all as pkg-config knows them.
-file(RELATIVE_PATH prefix_of_pkg_config /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+foreach(kind LIBDIR INCLUDEDIR)
+  if(IS_ABSOLUTE ${CMAKE_INSTALL_${kind}})
+    set(pkg_config_${kind} ${CMAKE_INSTALL_${kind}})
+  else()
+    set(pkg_config_${kind} "\${prefix}/${CMAKE_INSTALL_${kind}}")
+  endif()
+endforeach()
+if(IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR})
+  set(pkg_config_prefix ${CMAKE_INSTALL_PREFIX})
+else()
+  # The folder may be moved.
+  file(RELATIVE_PATH way_up /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+  set(pkg_config_prefix "\${pcfiledir}/${way_up}")
+endif()
 function(crossdock_install_pkg_config library description)
   cmake_parse_arguments(arg "" "" "USES;LINKS" ${ARGN})
   string(REPLACE _ - name ${library})
-  list(JOIN arg_USES ", " uses)
-  set(links)
-  set(libs_private)
+  list(TRANSFORM arg_USES APPEND " = ${PROJECT_VERSION}")
+  set(more_libraries)
   if(NOT BUILD_SHARED_LIBS)
-    list(JOIN arg_LINKS ", " links)
-    set(libs_private "-pthread -lstdc++")
+    list(APPEND arg_USES ${arg_LINKS})
+    set(more_libraries "-pthread -lstdc++ -lm")
   endif()
+  list(JOIN arg_USES ", " uses)
   configure_file(cmake/crossdock.pc.in ${name}.pc @ONLY)
   install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endfunction()
@@ -34,14 +51,17 @@ crossdock_install_pkg_config(crossdock "${PROJECT_DESCRIPTION}; compile and link
 
 configure_package_config_file(cmake/crossdock-config.cmake.in crossdock-config.cmake
   INSTALL_DESTINATION ${package_folder})
-write_basic_package_version_file(crossdock-config-version.cmake COMPATIBILITY SameMajorVersion)
+# Before 1.0 every minor version may change the interface.
+write_basic_package_version_file(crossdock-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES
   ${CMAKE_CURRENT_BINARY_DIR}/crossdock-config.cmake ${CMAKE_CURRENT_BINARY_DIR}/crossdock-config-version.cmake
   cmake/Findhwloc.cmake
   DESTINATION ${package_folder})
 
 if(TARGET crossdock_tool)
-  install(TARGETS crossdock_tool crossdock_analyze crossdock_bench)
+  set(programs crossdock_tool crossdock_analyze crossdock_bench)
+  set_target_properties(${programs} PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
+  install(TARGETS ${programs})
   install(DIRECTORY tools/plots DESTINATION ${CMAKE_INSTALL_DATADIR}/crossdock
     FILES_MATCHING PATTERN *.py PATTERN *.css PATTERN gain.py EXCLUDE)
 endif()

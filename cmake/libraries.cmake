@@ -46,7 +46,7 @@ function(crossdock_add_library target)
   target_link_libraries(${target} PUBLIC ${arg_REQUIRES})
   crossdock_set_usage(${target} ${has_mpi})
   # A part that uses what the library of another one does not export shows here.
-  if(BUILD_SHARED_LIBS)
+  if(BUILD_SHARED_LIBS AND NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize=")
     target_link_options(${target} PRIVATE LINKER:--no-undefined)
   endif()
   # Before 1.0 every minor version may change the binary interface.

@@ -54,8 +54,8 @@ class communicator_resource {
     /// @brief Gives back what only all ranks together can; `communicator::close()` calls it.
     virtual void close() {}
 
-    /// @brief Whether parts of the communicator share it, if it is there before they are split off. Such a
-    /// resource has nothing to give back.
+    /// @brief Whether parts of the communicator share it, if it is there before they are split off.
+    /// Such a resource has nothing to give back.
     virtual bool is_for_parts() const noexcept { return false; }
 };
 
@@ -69,8 +69,9 @@ class communicator_resource {
 /// | open | all | closed by `close()` |
 /// | closed | destruction, `close()` | |
 ///
-/// The destructor does not communicate. A communicator that was made from the user's and not closed is closed
-/// by MPI_Finalize, the newest first. A build with `CROSSDOCK_ASSERT_LEVEL` of 3 or more says so on stderr.
+/// The destructor does not communicate. A communicator that was made from the user's and not closed
+/// is closed by MPI_Finalize, the newest first. A build with `CROSSDOCK_ASSERT_LEVEL` of 3 or more
+/// says so on stderr.
 class communicator {
   public:
     /// @brief Duplicates `user`.
@@ -79,10 +80,10 @@ class communicator {
     /// @throws error(errc::invalid_argument)  `user` is MPI_COMM_NULL or an intercommunicator
     explicit communicator(MPI_Comm user);
 
-    /// @brief The ranks that give the same color, in rank order; work of either is work of both, and resources
-    /// that are for parts.
+    /// @brief The ranks that give the same color, in rank order.
     ///
-    /// Not closed by `close()` of the whole: who splits closes.
+    /// Work of either is work of both. The part inherits the resources that are there, if they are
+    /// for parts. Not closed by `close()` of the whole: who splits closes.
     /// @par Collective
     /// Yes; may block.
     communicator split(int color) const;
@@ -115,19 +116,19 @@ class communicator {
         return state_->work->size() == 1 && state_->work->front() == work;
     }
 
-    /// @brief Makes progress on all messages of this process and on all work that was added. Does not
-    /// wait.
+    /// @brief Makes progress on all messages of this process and on all work that was added. Does
+    /// not wait.
     ///
-    /// Every loop that waits calls it, unless each turn tests an active request or probes in vain: MPI
-    /// makes progress only inside its calls, and a test that finds no active request returns at once.
-    /// A long message is not sent before its sender has answered its receiver in such a call.
+    /// Every loop that waits calls it, unless each turn tests an active request or probes in vain:
+    /// MPI makes progress only inside its calls, and a test that finds no active request returns at
+    /// once. A long message is not sent before its sender has answered its receiver in such a call.
     void progress() const;
 
     /// @brief Completes a request, making progress on all work meanwhile. Waiting yields the core.
     void wait(MPI_Request& request) const;
 
-    /// @brief Waits for all ranks, making progress on all work meanwhile: to be called before what blocks
-    /// without.
+    /// @brief Waits for all ranks, making progress on all work meanwhile: to be called before what
+    /// blocks without.
     /// @par Collective
     /// Yes; blocks.
     void wait_for_all() const;

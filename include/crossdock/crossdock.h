@@ -41,7 +41,6 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-#pragma GCC visibility push(default)
 
 /// @brief What went wrong; the numbers never change.
 typedef enum crossdock_status {
@@ -82,6 +81,8 @@ typedef struct crossdock_array crossdock_array;              ///< an array sprea
 typedef struct crossdock_array_batch crossdock_array_batch;  ///< requests for the same entries
 typedef struct crossdock_stream crossdock_stream;  ///< the process's end, with all workers
 typedef struct crossdock_stream_port crossdock_stream_port;  ///< one worker's end of a stream
+
+#pragma GCC visibility push(default)
 
 /// @brief Makes `into` both values. Any order and grouping of values may happen.
 typedef void (*crossdock_combine)(void* user, void* into, const void* value);
@@ -914,11 +915,13 @@ crossdock_status crossdock_array_batch_update(crossdock_array_batch* batch, cons
 ///     entry 0 requested by rank 1, entry 1 by ranks 0 and 2    offsets 0 1 3    gathered v1 v0 v2
 ///
 /// @param values    one for each request of this rank
-/// @param offsets   by entry of this rank, where its values start, and the end: one number more than
+/// @param offsets   by entry of this rank, where its values start, and the end: one number more
+/// than
 ///                  there are entries; to be freed with `crossdock_free`, as `gathered`
 /// @param gathered  of an entry's requests by rank, then in the rank's order; null if there is none
 /// @par Collective
-/// Yes; blocks. The first call of this or of the next two plans a second time, and combines nothing.
+/// Yes; blocks. The first call of this or of the next two plans a second time, and
+/// combines nothing.
 crossdock_status crossdock_array_batch_gather(crossdock_array_batch* batch, const void* values,
                                               int64_t** offsets, void** gathered);
 

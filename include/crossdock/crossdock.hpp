@@ -1,5 +1,6 @@
 /// @file
-/// @brief All of the library.
+/// @brief All that communicates, and what it is made with: all of `crossdock::crossdock` and
+/// `crossdock::core`.
 #pragma once
 
 #include "crossdock/context.hpp"

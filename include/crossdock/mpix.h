@@ -18,10 +18,11 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-#pragma GCC visibility push(default)
 
 typedef struct MPIX_Comm MPIX_Comm;  ///< a private duplicate of MPI's, and where its ranks live
 typedef struct MPIX_Info MPIX_Info;  ///< how to exchange
+
+#pragma GCC visibility push(default)
 
 /// @brief Duplicates `comm` and finds out which of its ranks share a node, or takes the regions
 /// that CROSSDOCK_TOPOLOGY names in the environment of rank 0.

@@ -42,35 +42,37 @@ concept same_items =
 /// | active | `test`, `wait`, `duplicate` | `test` that returns true, `wait`: idle |
 /// | moved from, or closed by `close` | destruction, assignment | |
 ///
-/// While active, the input must not change and the output must not be read. Every rank starts the same
-/// exchanges of one object in the same order; different objects (also duplicates, which share the plan)
-/// are independent: any number may be active at once, and be waited for in any order.
+/// While active, the input must not change and the output must not be read. Every rank starts the
+/// same exchanges of one object in the same order; different objects (also duplicates, which share
+/// the plan) are independent: any number may be active at once, and be waited for in any order.
 ///
-/// On a route of several stages, and where ranks share memory, a rank does something for others inside
-/// `test`, `wait` and the library's collective calls on the same communicator. While an exchange is
-/// active, a rank must not block elsewhere (in MPI_Barrier, say) for something that another rank does
-/// only after its wait.
+/// On a route of several stages, and where ranks share memory, a rank does something for others
+/// inside `test`, `wait` and the library's collective calls on the same communicator. While an
+/// exchange is active, a rank must not block elsewhere (in MPI_Barrier, say) for something that
+/// another rank does only after its wait.
 ///
-/// *Preparation.* An exchange is ready when the ranks that share memory have told each other where items lie. The
-/// constructor does so for both directions and items of `item_bytes`, and a start then never blocks. Items of
-/// another size need a call of `prepare`, which all ranks make; a start of what is not ready is an error. With
-/// `preparation::lazy` a start makes ready what it needs: it then blocks until the ranks that share memory start it too
-/// (all ranks, if `executor` is `shared_memory` or messages are split), such starts come in one order on all ranks, and
-/// none waits for another exchange in between that a rank starts only afterwards.
+/// *Preparation.* An exchange is ready when the ranks that share memory have told each other where
+/// items lie. The constructor does so for both directions and items of `item_bytes`, and a start
+/// then never blocks. Items of another size need a call of `prepare`, which all ranks make; a start
+/// of what is not ready is an error. With `preparation::lazy` a start makes ready what it needs: it
+/// then blocks until the ranks that share memory start it too (all ranks, if `executor` is
+/// `shared_memory` or messages are split), such starts come in one order on all ranks, and none
+/// waits for another exchange in between that a rank starts only afterwards.
 ///
-/// *Trials.* The route "auto:measure" compiles the plans of the cheapest candidates of "auto", and takes
-/// another one after `measure.exchanges_each` exchanges in one direction and with one item size, or twice as
-/// many of all. When each had its turn, or the next may lose too much time, the one that was fastest on the
-/// slowest rank is kept, and the others are freed. Directions and sizes weigh as often as they occurred in the
-/// first route's turn. Every exchange is as right as any other; in reverse,
-/// values combine in the order of the plan, so that the bits may change until the trials are over. The start
-/// after a route's turn waits for all ranks, and makes the next route ready; such starts come in one order on
-/// all ranks. A duplicate has the plan that leads so far, and tries nothing.
+/// *Trials.* The route "auto:measure" compiles the plans of the cheapest candidates of "auto", and
+/// takes another one after `measure.exchanges_each` exchanges in one direction and with one item
+/// size, or twice as many of all. When each had its turn, or the next may lose too much time, the
+/// one that was fastest on the slowest rank is kept, and the others are freed. Directions and sizes
+/// weigh as often as they occurred in the first route's turn. Every exchange is as right as any
+/// other; in reverse, values combine in the order of the plan, so that the bits may change until
+/// the trials are over. The start after a route's turn waits for all ranks, and makes the next
+/// route ready; such starts come in one order on all ranks. A duplicate has the plan that leads so
+/// far, and tries nothing.
 ///
 /// Arrays that stay the same from one start to the next save a little set-up.
 ///
-/// The destructor does not communicate. An object must be idle when it is destroyed; one that is not
-/// leaves its buffers to the messages under way. After an mpi_error only destruction is legal.
+/// The destructor does not communicate. An object must be idle when it is destroyed; one that is
+/// not leaves its buffers to the messages under way. After an mpi_error only destruction is legal.
 /// @par Thread safety
 /// One thread at a time for all objects of one communicator; several threads with communicators of
 /// their own need MPI_THREAD_MULTIPLE.
@@ -82,21 +84,25 @@ class neighbor_exchange {
     /// @param options  equal on all ranks
     /// @par Collective
     /// Yes; blocks.
-    /// @throws error  on all ranks or none, as `resolve_route` and `compile`; or error(errc::out_of_memory) if a
-    /// node has not enough memory to share, and `executor` is `shared_memory` or `stripe_bytes` is not 0
+    /// @throws error  on all ranks or none, as `resolve_route` and `compile`; or
+    /// error(errc::out_of_memory) if a node has not enough memory to share, and `executor` is
+    /// `shared_memory` or `stripe_bytes` is not 0
     neighbor_exchange(const context& where, const pattern& p, const neighbor_options& options = {});
 
     /// @brief Takes a plan that was compiled elsewhere; `route` and `deduplicate` have no say.
     /// @param compiled  this rank's of plans that belong together
     /// @param options   equal on all ranks
-    /// @throws error(errc::size_mismatch)  on this rank: the plan is of another rank or number of ranks
+    /// @throws error(errc::size_mismatch)  on this rank: the plan is of another rank or number of
+    /// ranks
     /// @throws error(errc::invalid_plan)   it has more than 32 stages; on all ranks
     /// @throws error(errc::out_of_memory)  as above
     /// @par Collective
-    /// Yes; waits for the ranks that share memory, and for all where it is the communicator's first.
+    /// Yes; waits for the ranks that share memory, and for all where it is the
+    /// communicator's first.
     neighbor_exchange(const context& where, plan compiled, const neighbor_options& options = {});
 
-    /// @brief As above, with a plan that several may use, such as those of `plan_maker` and `plan_cache`.
+    /// @brief As above, with a plan that several may use, such as those of `plan_maker` and
+    /// `plan_cache`.
     neighbor_exchange(const context& where, std::shared_ptr<const plan> compiled,
                       const neighbor_options& options = {});
     ~neighbor_exchange();
@@ -109,7 +115,8 @@ class neighbor_exchange {
     /// Yes; waits for the ranks that share memory, or for all as the constructor.
     neighbor_exchange duplicate() const;
 
-    /// @brief The compiled plan of this rank; during trials that of the last exchange, until the next start.
+    /// @brief The compiled plan of this rank; during trials that of the last exchange, until the
+    /// next start.
     const plan& compiled_plan() const noexcept;
 
     /// @brief What the route was chosen from; null if it was given, or a plan was.
@@ -121,7 +128,8 @@ class neighbor_exchange {
     /// @brief What "auto:measure" tried so far, and found; the same on all ranks.
     std::vector<tried_route> tried_routes() const;
 
-    /// @brief Makes items of another size ready, in both directions; what was ready before no longer is.
+    /// @brief Makes items of another size ready, in both directions; what was ready before no
+    /// longer is.
     /// @param item_bytes  at least 1; equal on all ranks
     /// @par Collective
     /// Yes; waits for the ranks that share memory, or for all as the constructor.
@@ -134,8 +142,8 @@ class neighbor_exchange {
     /// @param items  `num_items` values or more; must stay unchanged until the exchange is complete
     /// @param slots  `num_slots` values or more; those no item comes to stay as they are
     /// @throws error(errc::size_mismatch)  an array is too short
-    /// @throws error(errc::invalid_state)  an exchange is active, or items of this size are not ready
-    /// Such an error is this rank's alone: the others wait for it.
+    /// @throws error(errc::invalid_state)  an exchange is active, or items of this size are not
+    /// ready Such an error is this rank's alone: the others wait for it.
     /// @par Collective
     /// Yes, with every rank of the context; does not block, unless prepared lazily.
     template <item_range Items, item_range Slots>
@@ -148,10 +156,11 @@ class neighbor_exchange {
 
     /// @brief As above, with values of an MPI datatype, one per item, `extent` apart.
     ///
-    /// Contiguous types travel as bytes, others are packed by MPI. What must be ready are items of the
-    /// datatype's size; in reverse, of its extent.
+    /// Contiguous types travel as bytes, others are packed by MPI. What must be ready are items of
+    /// the datatype's size; in reverse, of its extent.
     /// @param datatype  committed, at least one byte; may be freed once the exchange is complete
-    /// @throws error(errc::invalid_argument)  a null pointer, MPI_DATATYPE_NULL, or an empty datatype
+    /// @throws error(errc::invalid_argument)  a null pointer, MPI_DATATYPE_NULL, or an empty
+    /// datatype
     void start(const void* items, void* slots, MPI_Datatype datatype);
 
     /// @brief Starts a reverse exchange: items[i] = op(items[i], all slots that item i is sent to).
@@ -176,11 +185,14 @@ class neighbor_exchange {
     }
 
     /// @brief As above, with values of an MPI datatype and an MPI operation.
-    /// @param datatype   committed, lower bound 0 and true extent at most its extent; every array is
+    /// @param datatype   committed, lower bound 0 and true extent at most its extent; every array
+    /// is
     ///                   readable in full extents
-    /// @param operation  predefined for `datatype`, or from MPI_Op_create; must be commutative. MPI ends
+    /// @param operation  predefined for `datatype`, or from MPI_Op_create; must be commutative. MPI
+    /// ends
     ///                   the program where a predefined operation is not defined for the datatype.
-    /// @throws error(errc::invalid_argument)  a null pointer or null handle; the datatype is not as said;
+    /// @throws error(errc::invalid_argument)  a null pointer or null handle; the datatype is not as
+    /// said;
     ///                                        the operation is not commutative
     void start_reverse(const void* slots, void* items, MPI_Datatype datatype, MPI_Op operation);
 
@@ -214,7 +226,8 @@ class neighbor_exchange {
     /// @brief What this rank sends in one forward exchange, in all stages.
     traffic statistics() const;
 
-    /// @brief The route, and what each candidate was estimated to cost where it was chosen; some lines of text.
+    /// @brief The route, and what each candidate was estimated to cost where it was chosen; some
+    /// lines of text.
     std::string explain() const;
 
     /// @brief Gives memory and requests back; the object can then only be destroyed.
@@ -225,7 +238,7 @@ class neighbor_exchange {
     void close() noexcept;
 
   private:
-    struct implementation;
+    struct CROSSDOCK_HIDDEN implementation;
     explicit neighbor_exchange(std::unique_ptr<implementation> state);
 
     void check_lengths(std::size_t num_items, std::size_t num_slots) const;

@@ -69,7 +69,7 @@ class plan_maker {
     std::shared_ptr<const plan> make(const pattern& p);
 
   private:
-    struct implementation;
+    struct CROSSDOCK_HIDDEN implementation;
     std::unique_ptr<implementation> state_;
 };
 

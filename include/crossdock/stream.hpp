@@ -227,6 +227,9 @@ class stream_base : private stream_sink {
 
   protected:
     /// @brief With the channels that `channels_of(options)` returns.
+    ///
+    /// The core is made before the derived class and ends after it: it calls its sink only from a
+    /// port.
     template <class ChannelsOf>
     stream_base(const context& where, const stream_options& options, ChannelsOf&& channels_of)
         : options_(options), core_(where, channels_of(options_), *this, options_) {}

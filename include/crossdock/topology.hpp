@@ -120,7 +120,7 @@ class topology {
     }
 
   private:
-    struct table;  // an irregular placement, rank by rank
+    struct CROSSDOCK_HIDDEN table;  // an irregular placement, rank by rank
 
     explicit topology(std::vector<placement> canonical);
 

@@ -6,13 +6,16 @@ import tempfile
 import unittest
 from pathlib import Path
 
-PROGRAMS = Path(__file__).parent / "project"
+FOLDER = Path(__file__).parent
 PREFIX = Path(os.environ["CROSSDOCK_PREFIX"])
 
 
 def run(*words, **variables):
-    return subprocess.run(["timeout", "120", *words], env={**os.environ, **variables}, check=True,
-                          capture_output=True, text=True).stdout
+    done = subprocess.run(["timeout", "120", *words], env={**os.environ, **variables}, check=False,
+                          capture_output=True, text=True)
+    if done.returncode != 0:
+        raise AssertionError(f"{' '.join(words)}: {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout
 
 
 def pkg_config(*words):
@@ -30,16 +33,16 @@ class PkgConfig(unittest.TestCase):
 
     def test_program_in_c(self):
         version = pkg_config("--modversion", "crossdock")[0]
-        self.build_and_run("crossdock", os.environ["CROSSDOCK_MPICC"], str(PROGRAMS / "main.c"),
+        self.build_and_run("crossdock", os.environ["CROSSDOCK_MPICC"], str(FOLDER / "project/main.c"),
                            f'-DPACKAGE_VERSION="{version}"')
 
     def test_program_in_cpp(self):
-        self.build_and_run("crossdock", os.environ["CROSSDOCK_MPICXX"], "-std=c++20", str(PROGRAMS / "main.cpp"))
+        self.build_and_run("crossdock", os.environ["CROSSDOCK_MPICXX"], "-std=c++20", str(FOLDER / "project/main.cpp"))
 
     def test_programs_without_mpi(self):
         for name in ("core", "analysis"):
             self.build_and_run(f"crossdock-{name}", os.environ["CROSSDOCK_CXX"], "-std=c++20",
-                               str(PROGRAMS / f"{name}.cpp"))
+                               str(FOLDER / f"without_mpi/{name}.cpp"))
 
 
 if __name__ == "__main__":

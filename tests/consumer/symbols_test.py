@@ -1,10 +1,11 @@
 """What the shared libraries export and need.
 
-usage: symbols_test.py            compares with exported_symbols.txt, and with the table of README.md
-       symbols_test.py --write    writes exported_symbols.txt anew
+usage: symbols_test.py BUILD            compares with exported_symbols.txt, and with the table of README.md
+       symbols_test.py BUILD --write    writes exported_symbols.txt anew
+
+BUILD is the folder where they were built.
 """
 
-import os
 import re
 import subprocess
 import sys
@@ -13,7 +14,9 @@ from pathlib import Path
 
 RECORD = Path(__file__).with_name("exported_symbols.txt")
 README = Path(__file__).parents[2] / "README.md"
-LIBRARIES = {name: Path(path) for name, path in (word.split("=") for word in os.environ["CROSSDOCK_LIBRARIES"].split())}
+LIBRARIES = {f"crossdock::{name}": Path(sys.argv[1]) / f"lib{file}.so"
+             for name, file in (("core", "crossdock_core"), ("analysis", "crossdock_analysis"),
+                                ("crossdock", "crossdock"))}
 # Every program in C++ has them.
 OF_THE_LANGUAGE = re.compile(r"^(libstdc\+\+|libm|libgcc_s|libc|libpthread|ld-linux.*)\.so")
 
@@ -42,7 +45,8 @@ class Symbols(unittest.TestCase):
     maxDiff = None
 
     def test_exports_are_the_recorded_ones(self):
-        self.assertEqual(text().splitlines(), RECORD.read_text(encoding="utf-8").splitlines())
+        self.assertEqual(text().splitlines(), RECORD.read_text(encoding="utf-8").splitlines(),
+                         f"if this is meant, run {sys.argv[0]} {sys.argv[1]} --write")
 
     def test_exports_have_our_names(self):
         for library in LIBRARIES.values():
@@ -56,7 +60,7 @@ class Symbols(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] == ["--write"]:
+    if sys.argv[2:] == ["--write"]:
         RECORD.write_text(text(), encoding="utf-8")
     else:
-        unittest.main()
+        unittest.main(argv=sys.argv[:1])

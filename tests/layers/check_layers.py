@@ -114,6 +114,17 @@ def faults_of_include(project, file, module, include):
         yield f"{include} of the MPI module {target_module} outside the MPI modules and *_mpi files"
 
 
+EXPORTED = "namespace CROSSDOCK_EXPORT crossdock"
+OPENED = re.compile(r"^namespace (?:\w+ )*crossdock\b", re.MULTILINE)
+
+
+def faults_of_exports(project, file):
+    """What an installed header declares is exported."""
+    if file.is_relative_to(project / "include") and file.suffix == ".hpp":
+        if any(opened != EXPORTED for opened in OPENED.findall(file.read_text(encoding="utf-8"))):
+            yield f"a namespace is opened without '{EXPORTED}'"
+
+
 def find_faults(project):
     """All faults of a project, one sentence each."""
     project = project.resolve()
@@ -127,6 +138,7 @@ def find_faults(project):
         if module not in LEFT_OF:
             faults.append(f"{name}: {module} is not a module; add it to LEFT_OF in {Path(__file__).name}")
             continue
+        faults += (f"{name}: {fault}" for fault in faults_of_exports(project, file))
         for include in INCLUDE.findall(file.read_text(encoding="utf-8")):
             faults += (f"{name}: {fault}" for fault in faults_of_include(project, file, module, include))
     return faults

@@ -20,6 +20,19 @@ class CheckLayers(unittest.TestCase):
         }
         self.assertEqual(self.faults(files), [])
 
+    def test_a_public_header_that_exports_nothing_is_found(self):
+        files = {
+            "include/crossdock/plan.hpp": "namespace CROSSDOCK_EXPORT crossdock {\n}\n",
+            "include/crossdock/route.hpp": "namespace crossdock {\n}\n",
+            "include/crossdock/detail/plan/kept.hpp": "namespace crossdock::detail {\n}\n",
+            "src/plan/detail.hpp": "namespace crossdock {\n}\n",
+        }
+        fault = "a namespace is opened without 'namespace CROSSDOCK_EXPORT crossdock'"
+        self.assertEqual(
+            self.faults(files),
+            [f"include/crossdock/{name}.hpp: {fault}" for name in ("detail/plan/kept", "route")],
+        )
+
     def test_a_backward_arrow_is_found(self):
         files = {
             "include/crossdock/plan.hpp": "",

@@ -17,7 +17,6 @@ namespace crossdock {
 namespace {
 
 constexpr double longest_seconds = 3600;
-constexpr int data_tag = 1;
 constexpr int waiting_tag = 2;  // of receives that nothing is sent to
 
 // Shares of the time.

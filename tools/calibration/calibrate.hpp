@@ -28,7 +28,7 @@ struct calibration_options {
 ///     matching     a ping-pong past receives that wait
 ///     copying      rank 0 copies runs and gathers items
 ///     hand-over    two ranks that share memory raise flags for each other
-///     turns        all ranks poll and yield, there too
+///     time_slices  all ranks poll and yield, there too
 ///
 /// Each part takes its share of the time, in rounds of all its sizes in turn; a size's time is the lower
 /// quartile of its rounds. A part makes one round however little time there is.

@@ -11,6 +11,7 @@
 
 namespace crossdock {
 
+constexpr int data_tag = 1;              ///< of messages that are measured
 constexpr double least_seconds = 1e-10;  ///< a time is never 0
 
 /// @brief From a time of MPI_Wtime to now.

@@ -6,8 +6,6 @@ namespace crossdock {
 
 namespace {
 
-constexpr int data_tag = 1;
-
 double core_seconds() {
     timespec now{};
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);

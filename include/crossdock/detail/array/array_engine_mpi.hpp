@@ -142,7 +142,7 @@ class array_engine {
     void close();
 
   private:
-    struct implementation;
+    struct CROSSDOCK_HIDDEN implementation;
 
     std::optional<error> state_fault() const;
     void run_rma(const array_batch& batch);

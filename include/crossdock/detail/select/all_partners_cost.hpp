@@ -21,12 +21,13 @@ struct all_partners_load {
 
 /// @brief Prices routes on which every rank sends a message to every partner in every stage.
 ///
-/// Messages that describe themselves go so: nobody has to be told who sends, because all do. What a rank has
-/// for whom plays no part, so that ranks choose alike without communication.
+/// Messages that describe themselves go so: nobody has to be told who sends, because all do. What a
+/// rank has for whom plays no part, so that ranks choose alike without communication.
 ///
-/// The candidates are `direct`; `two_step`, `three_step` and `locality:n` where there are several regions and
-/// one has several ranks; and `grid:n`. A rank waits for all its partners of a stage before the next begins,
-/// so prices of stages add up; each is that of the rank with most messages, by `stage_pricer`:
+/// The candidates are `direct`; `two_step`, `three_step` and `locality:n` where there are several
+/// regions and one has several ranks; and `grid:n`. A rank waits for all its partners of a stage
+/// before the next begins, so prices of stages add up; each is that of the rank with most messages,
+/// by `stage_pricer`:
 ///
 /// | route | messages of that rank, and how much of its items is in each; stage by stage |
 /// |---|---|
@@ -36,11 +37,11 @@ struct all_partners_load {
 /// | `locality:n` | K - 1 across, 1/K, for each of n dimensions; S - 1 inside, 1/S |
 /// | `grid:n` | K - 1, 1/K, for each of n dimensions |
 ///
-/// with R regions of S' to S ranks; where blocks or regions are uneven, a rank receives more than it sends.
-/// Regions are nodes: across is `locality_level::network`. A grid's messages stay inside where regions are
-/// blocks of S ranks and the grid's blocks fit into them, or they into the grid's; elsewhere all are taken to go
-/// across. Where ranks share cores, a route takes no less than the work of all ranks and a turn of
-/// each in every stage.
+/// with R regions of S' to S ranks; where blocks or regions are uneven, a rank receives more than
+/// it sends. Regions are nodes: across is `locality_level::network`. A grid's messages stay inside
+/// where regions are blocks of S ranks and the grid's blocks fit into them, or they into the
+/// grid's; elsewhere all are taken to go across. Where ranks share cores, a route takes no less
+/// than the work of all ranks and a turn of each in every stage.
 ///
 ///     "4x4" on the machine shared_cores, where messages are work: three_step, which has fewest across
 ///     "4x4" on generic_100g, where stages are time:                   locality:1, with one stage less
@@ -63,7 +64,7 @@ class all_partners_chooser {
                    const all_partners_load& load = {}) const;
 
   private:
-    struct candidates;
+    struct CROSSDOCK_HIDDEN candidates;
 
     std::shared_ptr<const candidates> all_;  // shared by copies
 };

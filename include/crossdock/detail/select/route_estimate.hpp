@@ -23,14 +23,14 @@ struct estimate_options {
 
 /// @brief The routes that may be cheapest on these ranks, `direct` first.
 ///
-/// Those by region where there are several regions of several ranks; grids of 2, 3 and 4 dimensions and
-/// the hypercube where there are ranks enough for each to differ.
+/// Those by region where there are several regions of several ranks; grids of 2, 3 and 4 dimensions
+/// and the hypercube where there are ranks enough for each to differ.
 std::vector<std::string> candidate_routes(const topology& regions);
 
 /// @brief What a candidate costs a rank, stage by stage.
 ///
-/// Of a stage in the middle a rank knows its own items, which several ranks have then, and not those of
-/// others that it has itself. If all ranks were like it, it would have as many.
+/// Of a stage in the middle a rank knows its own items, which several ranks have then, and not
+/// those of others that it has itself. If all ranks were like it, it would have as many.
 struct estimated_route {
     std::vector<stage_price> alone;     ///< one of those ranks with nothing of others
     std::vector<stage_price> together;  ///< if all ranks were like this one
@@ -43,14 +43,15 @@ struct estimated_route {
 ///     prices of rank p = part.prices();
 ///
 /// The first hop of a rank's own items and the last of what it receives are known, and so is all of
-/// `direct`. What a rank forwards for others is taken to be what others forward for it: along each route
-/// it follows its own items, and those that it receives, and counts the different steps of every stage.
-/// Members of a region tell each other how many items they have for which region, so that the messages of
-/// `three_step` are known as well.
+/// `direct`. What a rank forwards for others is taken to be what others forward for it: along each
+/// route it follows its own items, and those that it receives, and counts the different steps of
+/// every stage. Members of a region tell each other how many items they have for which region, so
+/// that the messages of `three_step` are known as well.
 /// @par Complexity
-/// Time O(H (n + k log k) + S (k + R + H)) for n items to and from k neighbors, H the stages of all
-/// candidates, S members of the region and R regions that they talk with. S - 1 messages, which take 2 R + H
-/// words each and what their receivers forward for the rank; none if there is one region only.
+/// Time O(H (n + k log k) + S (k + R + H)) for n items to and from k neighbors, H
+/// the stages of all candidates, S members of the region and R regions that they talk with. S - 1
+/// messages, which take 2 R + H words each and what their receivers forward for the rank; none if
+/// there is one region only.
 class route_estimator {
   public:
     /// @param layout      borrowed, as are `p`, `candidates` and `m`
@@ -71,7 +72,7 @@ class route_estimator {
     const std::vector<estimated_route>& prices() const;
 
   private:
-    class implementation;
+    class CROSSDOCK_HIDDEN implementation;
     std::unique_ptr<implementation> state_;
 };
 

@@ -58,7 +58,7 @@ class stream_core {
     stream_statistics statistics() const;
 
   private:
-    struct parts;
+    struct CROSSDOCK_HIDDEN parts;
     std::unique_ptr<parts> parts_;
 };
 

@@ -17,10 +17,10 @@
 
 namespace CROSSDOCK_EXPORT crossdock {
 
-class stream_forwarder;
-class outbox;
-class stream_engine;
-class worker_buffers;
+class CROSSDOCK_HIDDEN stream_forwarder;
+class CROSSDOCK_HIDDEN outbox;
+class CROSSDOCK_HIDDEN stream_engine;
+class CROSSDOCK_HIDDEN worker_buffers;
 
 /// @brief Where the next item of a buffer is written. The cursor of a buffer that has not begun has
 /// room for one item, in memory that all such buffers share.
