@@ -1,6 +1,6 @@
 /// @file
-/// @brief What exchanges would take on machines that are not at hand: schedules and their simulation.
-/// All of `crossdock::analysis`.
+/// @brief What exchanges would take on machines that are not at hand: schedules and their
+/// simulation. All of `crossdock::analysis`.
 #pragma once
 
 #include "crossdock/exchange_schedule.hpp"

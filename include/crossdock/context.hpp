@@ -15,14 +15,15 @@ namespace CROSSDOCK_EXPORT crossdock {
 
 /// @brief How a context is made; equal on all ranks. An empty text means the default.
 struct context_options {
-    /// The regions of the ranks: what `topology::from_string` reads, such as "4x16" or "cyclic:4x16"; or
-    /// "node", "socket", "numa" or "l3", which are discovered. By default what CROSSDOCK_TOPOLOGY says, and
-    /// else "node".
+    /// The regions of the ranks: what `topology::from_string` reads, such as "4x16" or
+    /// "cyclic:4x16"; or "node", "socket", "numa" or "l3", which are discovered. By default what
+    /// CROSSDOCK_TOPOLOGY says, and else "node".
     std::string topology = "";
-    /// Who may share memory: the ranks of a region of this topology, if they can. By default all that can.
+    /// Who may share memory: the ranks of a region of this topology, if they can. By default all
+    /// that can.
     std::string nodes = "";
-    /// The machine that routes are chosen for: a preset's name, or a file that rank 0 reads. By default
-    /// what CROSSDOCK_MACHINE says, and else `assumed_machine`.
+    /// The machine that routes are chosen for: a preset's name, or a file that rank 0 reads. By
+    /// default what CROSSDOCK_MACHINE says, and else `assumed_machine`.
     std::string machine = "";
 };
 
@@ -39,12 +40,13 @@ struct context_options {
 /// | closed | destruction, `close()`, `is_open()` | |
 ///
 /// A copy is cheap: it shares the communicator, and closing one closes all. The destructor does not
-/// communicate. A context that nobody has closed is closed by MPI_Finalize, on all ranks in the reverse of the
-/// order in which they made their contexts; objects made with it may then still be destroyed. Two things must be closed
-/// before: a stream with a progress thread, and contexts that several threads made, which need not have one order.
+/// communicate. A context that nobody has closed is closed by MPI_Finalize, on all ranks in the
+/// reverse of the order in which they made their contexts; objects made with it may then still be
+/// destroyed. Two things must be closed before: a stream with a progress thread, and contexts that
+/// several threads made, which need not have one order.
 /// @par Thread safety
-/// One thread at a time for a context and what was made with it; several threads with contexts of their own
-/// need MPI_THREAD_MULTIPLE. Streams say what their threads may do.
+/// One thread at a time for a context and what was made with it; several threads
+/// with contexts of their own need MPI_THREAD_MULTIPLE. Streams say what their threads may do.
 class context {
   public:
     /// @brief Duplicates `user`, and finds out or takes what the options say.
@@ -52,10 +54,10 @@ class context {
     /// No message of the library meets one of the user's. The environment is read here, on rank 0.
     /// @par Collective
     /// Yes, over `user`; blocks.
-    /// @throws error(errc::invalid_argument)  `user` is MPI_COMM_NULL or an intercommunicator; or options differ
-    /// between ranks
-    /// @throws error(errc::invalid_topology)  on all ranks: a topology's text is malformed, or of another
-    /// number of ranks
+    /// @throws error(errc::invalid_argument)  `user` is MPI_COMM_NULL or an intercommunicator; or
+    /// options differ between ranks
+    /// @throws error(errc::invalid_topology)  on all ranks: a topology's text is malformed, or of
+    /// another number of ranks
     /// @throws as `load_machine`, on all ranks
     explicit context(MPI_Comm user, const context_options& options = {});
 
@@ -65,7 +67,8 @@ class context {
 
     /// @brief A context of a communicator that was duplicated before, which it shares.
     /// @param comm     open
-    /// @param regions  equal on all ranks; of as many ranks as `comm`, which whoever uses the context checks
+    /// @param regions  equal on all ranks; of as many ranks as `comm`, which whoever uses the
+    /// context checks
     /// @par Collective
     /// No.
     context(const communicator& comm, crossdock::topology regions);
@@ -90,7 +93,8 @@ class context {
 
     /// @brief The machine that routes are chosen for.
     /// @par Collective
-    /// No; but yes and blocking for a context made of a `communicator`, until one machine is known there.
+    /// No; but yes and blocking for a context made of a `communicator`, until one
+    /// machine is known there.
     const crossdock::machine& machine() const;
 
     /// @brief Whether a machine was named for this context, by its options or by `with_machine`.
@@ -99,8 +103,8 @@ class context {
     const communicator& comm() const noexcept { return comm_; }
     operator const communicator&() const noexcept { return comm_; }
 
-    /// @brief Frees the communicator and what is kept with it. What was made with the context must be idle, and
-    /// can then only be destroyed.
+    /// @brief Frees the communicator and what is kept with it. What was made with the context must
+    /// be idle, and can then only be destroyed.
     /// @par Collective
     /// Yes; may block.
     void close() { comm_.close(); }
@@ -118,8 +122,8 @@ class context {
 /// @brief A number that is equal on ranks whose contexts have equal topologies, nodes and machines.
 std::int64_t agreement_hash(const context& where);
 
-/// @brief What the environment says instead of a route that a program gives: CROSSDOCK_FORCE_ROUTE, or
-/// CROSSDOCK_ROUTE in place of "auto".
+/// @brief What the environment says instead of a route that a program gives: CROSSDOCK_FORCE_ROUTE,
+/// or CROSSDOCK_ROUTE in place of "auto".
 std::string asked_route(const context& where, const std::string& route);
 
 /// @brief As above, for what tries no routes: "auto" in place of "auto:measure".

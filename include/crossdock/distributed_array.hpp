@@ -84,8 +84,9 @@ class distributed_array {
     /// @par Collective
     /// Yes; blocks.
     /// @throws error(errc::invalid_argument)  on all ranks: `num_entries` or `num_local` is
-    /// negative; `num_local` is set on some ranks only; other options or contexts differ between ranks;
-    /// `overwrite::user` without `choose`; `overwrite::minimum` or `maximum` of a type without <
+    /// negative; `num_local` is set on some ranks only; other options or contexts differ between
+    /// ranks; `overwrite::user` without `choose`; `overwrite::minimum` or `maximum` of a type
+    /// without <
     /// @throws error(errc::size_mismatch)     on all ranks: the `num_local` of all ranks do not add
     /// up to `num_entries`, or the topology of `where` has another number of ranks
     /// @throws error(errc::out_of_memory)     on all ranks: the entries of a rank do not fit into

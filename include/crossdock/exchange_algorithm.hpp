@@ -50,15 +50,15 @@ exchange_algorithm parse_exchange_algorithm(std::string_view name);
 /// @brief The name that `parse_exchange_algorithm` reads back.
 std::string to_string(const exchange_algorithm& algorithm);
 
-/// @brief What `auto` takes on these ranks: the cheapest route of `all_partners_chooser`, for messages that
-/// carry nothing. No communication.
+/// @brief What `auto` takes on these ranks: the cheapest route of `all_partners_chooser`, for
+/// messages that carry nothing. No communication.
 ///
 /// Where all ranks share memory, `auto` asks for one region, whatever the regions are: none is far.
 ///
 /// A routed exchange needs no reduction over all ranks: it sends as few messages as a barrier, and
-/// they carry the data. What a rank has to send does not matter, and so need not be agreed on: few messages
-/// ride with those that are sent anyway, and a long one is only announced on the route and travels directly
-/// (`exchange_options`).
+/// they carry the data. What a rank has to send does not matter, and so need not be agreed on: few
+/// messages ride with those that are sent anyway, and a long one is only announced on the route and
+/// travels directly (`exchange_options`).
 /// @param m  equal on all ranks
 /// @par Complexity
 /// Time O(R + log^2 P) for R regions.

@@ -34,8 +34,8 @@ struct gathered_values {
 /// communicator stays open.
 ///
 /// Several prepared batches of an array may be active at once if none of them updates. All rules of
-/// `neighbor_exchange` hold: in particular, an array that is too short is an error of this rank alone, and
-/// an operation must not throw. An operation of another batch must not start one.
+/// `neighbor_exchange` hold: in particular, an array that is too short is an error of this rank
+/// alone, and an operation must not throw. An operation of another batch must not start one.
 ///
 /// | PetscSF | here |
 /// |---|---|

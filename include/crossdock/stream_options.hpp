@@ -33,8 +33,8 @@ struct stream_options {
     int workers = 1;  ///< threads of a process that push and handle, each through its own port
     stream_scheme scheme =
         stream_scheme::automatic;  ///< `node` needs shared memory, or nodes of one rank
-    /// Any registered route, between processes (nodes for `node`); "auto": what CROSSDOCK_ROUTE says, and else
-    /// "direct".
+    /// Any registered route, between processes (nodes for `node`); "auto": what CROSSDOCK_ROUTE
+    /// says, and else "direct".
     std::string route = "auto";
 
     /// @brief g: items of a full buffer, or bytes for items of any size; 0: 64 KiB of them.

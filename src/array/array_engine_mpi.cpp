@@ -178,7 +178,8 @@ void array_engine::run(const array_batch& batch) {
 void array_engine::run_rma(const array_batch& batch) {
     auto& window = state_->window;
     if (!window) {
-        // Making a window blocks, and others may wait for what this rank forwards until they come here.
+        // Making a window blocks, and others may wait for what this rank forwards until they come
+        // here.
         auto made = on_all_or_none(comm(), [&] {
             return std::make_unique<array_window>(comm(), owners(), state_->entries,
                                                   state_->item_bytes);

@@ -30,9 +30,9 @@ MPI_Comm duplicate_of(MPI_Comm user) {
     return duplicate;
 }
 
-// The communicators of this process that are open, the oldest first. MPI_Finalize deletes attributes of
-// MPI_COMM_SELF before all else, while ranks can still communicate. Ranks of two communicators have made them in
-// one order, unless several threads did.
+// The communicators of this process that are open, the oldest first. MPI_Finalize deletes
+// attributes of MPI_COMM_SELF before all else, while ranks can still communicate. Ranks of two
+// communicators have made them in one order, unless several threads did.
 class open_communicators {
   public:
     static open_communicators& of_process() {
@@ -141,8 +141,8 @@ void communicator::remove_work(background_work* work) const noexcept {
 }
 
 void communicator::progress() const {
-    // Nobody sends with this tag, so MPI finds nothing; it makes progress before it says so. With one
-    // source it has one queue to look through.
+    // Nobody sends with this tag, so MPI finds nothing; it makes progress before it says so. With
+    // one source it has one queue to look through.
     int is_there = 0;
     CROSSDOCK_MPI(MPI_Iprobe(rank_, state_->tag_limit, get(), &is_there, MPI_STATUS_IGNORE));
     // A copy, because work that is done removes itself.

@@ -24,7 +24,8 @@ struct datatype_layout {
                true_extent == size_bytes;
     }
 
-    /// @throws error(errc::invalid_argument)  the lower bound is not 0, or a value lies outside its extent
+    /// @throws error(errc::invalid_argument)  the lower bound is not 0, or a value lies outside its
+    /// extent
     void require_in_extent() const;
 };
 

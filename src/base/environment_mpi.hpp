@@ -8,8 +8,9 @@
 
 namespace crossdock {
 
-/// @brief The environment variables that the library reads: once for each communicator, on rank 0, since
-/// the environment need not be the same on all machines. Parts of the communicator have what it has.
+/// @brief The environment variables that the library reads: once for each communicator, on rank 0,
+/// since the environment need not be the same on all machines. Parts of the communicator have what
+/// it has.
 ///
 /// A variable that is not set is an empty text.
 class environment final : public communicator_resource {
@@ -22,8 +23,9 @@ class environment final : public communicator_resource {
 
     /// @brief CROSSDOCK_ROUTE: what the route "auto" stands for.
     const std::string& route() const noexcept { return values_[0]; }
-    /// @brief CROSSDOCK_FORCE_ROUTE: a route in place of every other that exchanges, arrays and streams are given,
-    /// also of one that the program names. Plans that a program compiles keep the route that it names.
+    /// @brief CROSSDOCK_FORCE_ROUTE: a route in place of every other that exchanges, arrays and
+    /// streams are given, also of one that the program names. Plans that a program compiles keep
+    /// the route that it names.
     const std::string& forced_route() const noexcept { return values_[1]; }
     /// @brief CROSSDOCK_TOPOLOGY: the topology of a context that names none.
     const std::string& topology() const noexcept { return values_[2]; }

@@ -7,8 +7,8 @@
 
 namespace crossdock {
 
-/// @brief Calls `use` with the size: as a constant for the usual ones, so that copying an item is one
-/// load and one store.
+/// @brief Calls `use` with the size: as a constant for the usual ones, so that copying an item is
+/// one load and one store.
 template <class Use>
 void with_item_bytes(std::size_t item_bytes, Use&& use) {
     switch (item_bytes) {

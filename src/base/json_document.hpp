@@ -13,9 +13,10 @@ namespace crossdock {
 /// @param what    what it describes, for the errors: "plan"
 /// @param schema  what its field "schema" must say
 /// @param read    takes the fields out of it, as nlohmann::json's `at` and `get_to` do
-/// @param write   what was read, as JSON: conversions round and wrap numbers that do not fit, silently
-/// @throws error(errc::parse_error)  not JSON, another schema, or a field is missing, unknown or of another
-/// type, or a number does not fit
+/// @param write   what was read, as JSON: conversions round and wrap numbers that do not fit,
+/// silently
+/// @throws error(errc::parse_error)  not JSON, another schema, or a field is missing, unknown or of
+/// another type, or a number does not fit
 template <class Read, class Write>
 void read_document(const std::string& text, const std::string& what, const std::string& schema,
                    Read&& read, Write&& write) {

@@ -21,7 +21,8 @@ std::uint64_t free_shared_bytes() {
     return std::uint64_t{found.f_bavail} * found.f_frsize;
 }
 
-// Asked beforehand: where it does not suffice, Open MPI 4.1 returns to one process of the node only.
+// Asked beforehand: where it does not suffice, Open MPI 4.1 returns to one process of the node
+// only.
 void check_room(MPI_Comm node, std::uint64_t bytes) {
     // The sum of all, and what the first of them finds free.
     int rank = 0;

@@ -24,8 +24,8 @@ class shared_window {
     /// @param bytes  may differ between processes
     ///
     /// The memory is taken from the system at once, not where it is first written to.
-    /// @throws error(errc::out_of_memory)  the system has not so much left, or MPI cannot allocate it; on all
-    /// processes of the node
+    /// @throws error(errc::out_of_memory)  the system has not so much left, or MPI cannot allocate
+    /// it; on all processes of the node
     /// @par Collective
     /// Yes, over `node`; blocks.
     shared_window(MPI_Comm node, std::size_t bytes);

@@ -155,7 +155,8 @@ std::optional<error> find_fault(const communicator& comm, const byte_outbox& out
     throw error(errc::count_mismatch, does_not_add_up);
 }
 
-// Where messages may have any length, a number of items below 0 says so, and which one says the hash.
+// Where messages may have any length, a number of items below 0 says so, and which one says the
+// hash.
 error_vote vote_of(const message_shape& shape, bool has_fault, const equal_arguments& same) {
     return {has_fault, {shape.items_per_message.value_or(-1 - same.hash), shape.item_bytes}};
 }

@@ -12,17 +12,17 @@ namespace crossdock {
 
 /// @brief Words between ranks that do not know yet whether their arguments are equal and right.
 ///
-/// As `exchange_words`, whose `regions` would have to be equal on all ranks: this one travels along those
-/// of the last call on the communicator that went well. All calls of the library whose arguments include a
-/// topology begin with it, so that even different ones meet here, and fail.
+/// As `exchange_words`, whose `regions` would have to be equal on all ranks: this one travels along
+/// those of the last call on the communicator that went well. All calls of the library whose
+/// arguments include a topology begin with it, so that even different ones meet here, and fail.
 /// @param regions  of this rank's arguments; part of `same`
 /// @param fault    this rank's, if it has any
 /// @param same     of all arguments that must be equal on all ranks
 /// @return what came, sorted by source; `regions` is the same on all ranks now
 /// @par Collective
 /// Yes; blocks. A sparse exchange; the first on a communicator takes one agreement more.
-/// @throws error  the fault of the lowest rank that has one; or error(errc::invalid_argument) where `same`
-/// differs; on all ranks
+/// @throws error  the fault of the lowest rank that has one; or error(errc::invalid_argument) where
+/// `same` differs; on all ranks
 std::vector<word_message> exchange_checked_words(const communicator& comm, const topology& regions,
                                                  const std::vector<word_message>& outbox,
                                                  const std::optional<error>& fault,

@@ -31,7 +31,8 @@ bool is_own_machine(const std::optional<machine>& m, const context& where) {
     return where.has_own_machine() ? m == where.machine() : !m;
 }
 
-// The partners of `one.here` in every stage; `rank_of` takes the route's ranks to the communicator's.
+// The partners of `one.here` in every stage; `rank_of` takes the route's ranks to the
+// communicator's.
 template <class RankOf>
 void find_partners(kept_route& one, RankOf&& rank_of) {
     for (int s = 0; s < one.r->num_stages(); ++s) {

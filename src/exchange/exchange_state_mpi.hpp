@@ -29,7 +29,8 @@ struct exchange_tags {
     int stage(int s) const noexcept { return first + 2 + s; }
 };
 
-/// @brief A route over the ranks of a communicator or of this rank's region, and the partners on it.
+/// @brief A route over the ranks of a communicator or of this rank's region, and the partners on
+/// it.
 struct kept_route {
     struct stage {
         std::vector<rank_t> destinations;       // in the route's ranks, ascending

@@ -132,7 +132,8 @@ void mailbox::start_receive_into(std::byte* data, rank_t source, count_t bytes, 
 }
 
 void mailbox::pause() {
-    // MPI has made progress in the call that found nothing: a probe, or a test of an active request.
+    // MPI has made progress in the call that found nothing: a probe, or a test of an active
+    // request.
     if (comm_.has_work()) comm_.progress();
     if (++num_pauses_ % pauses_between_yields == 0) std::this_thread::yield();
 }

@@ -34,8 +34,9 @@ class pending_requests {
 
 /// @brief Sends and receives for one exchange.
 ///
-/// A message of `max_message_bytes` or more travels in parts: one of exactly that length, a word that
-/// says how many bytes are left, and those, cut again. What arrives stays in the inbox's memory.
+/// A message of `max_message_bytes` or more travels in parts: one of exactly that length, a word
+/// that says how many bytes are left, and those, cut again. What arrives stays in the inbox's
+/// memory.
 class mailbox {
   public:
     mailbox(const communicator& comm, const topology& regions, count_t max_message_bytes,

@@ -17,9 +17,9 @@ namespace crossdock {
 ///     for (...) inbox = rounds.next(outbox, num_sources);
 ///     agree(comm, fault);
 ///
-/// Ranks that have no message for each other do not wait for each other. After the last round all ranks
-/// must therefore hear from all others before the communicator is used for the next exchange but one;
-/// `agree` does it.
+/// Ranks that have no message for each other do not wait for each other. After the last round all
+/// ranks must therefore hear from all others before the communicator is used for the next exchange
+/// but one; `agree` does it.
 class peer_exchange {
   public:
     /// The most rounds of one object.

@@ -13,8 +13,8 @@ namespace crossdock {
 /// @brief Memory of every rank for records of one size that others put there, and a counter of
 /// tickets.
 ///
-/// A sender draws a ticket from the receiver's counter and puts its record at that place, so that the
-/// window holds what comes and not what could come from P ranks. Records lie in two halves that
+/// A sender draws a ticket from the receiver's counter and puts its record at that place, so that
+/// the window holds what comes and not what could come from P ranks. Records lie in two halves that
 /// exchanges use in turn, as one rank may be an exchange ahead of another. Where a window was too
 /// small it is made larger on all ranks, and everything is put again.
 ///

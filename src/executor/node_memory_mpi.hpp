@@ -90,7 +90,8 @@ class node_memories final : public communicator_resource {
     /// in the same region of it belong to the domain.
     /// @par Collective
     /// Yes, over `comm`; blocks where it is asked for the first time.
-    /// @throws error  on all ranks, as `machine_of`: what ranks of a domain exchange is planned for that machine
+    /// @throws error  on all ranks, as `machine_of`: what ranks of a domain exchange is planned for
+    /// that machine
     const std::shared_ptr<node_memory>& of(const communicator& comm,
                                            const std::optional<topology>& nodes);
 

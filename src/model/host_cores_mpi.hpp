@@ -8,8 +8,9 @@ namespace crossdock {
 
 /// @brief The cores that the ranks share, on all machines together; 0 where each can have its own.
 ///
-/// Machines are told apart by what the system drew when it started, not by who shares memory: containers
-/// of one machine need not share any. Its cores are those that any of its ranks may run on.
+/// Machines are told apart by what the system drew when it started, not by who shares memory:
+/// containers of one machine need not share any. Its cores are those that any of its ranks may run
+/// on.
 /// @par Collective
 /// Yes; blocks. The same on all ranks.
 int count_shared_cores(const communicator& comm);

@@ -11,8 +11,8 @@ namespace crossdock {
 
 /// @brief What CROSSDOCK_MACHINE says in the environment of rank 0, or else `assumed_machine`.
 ///
-/// It is a preset's name or a file, which rank 0 alone reads. The same machine on all ranks, and the same
-/// object at every call. Parts that are split off later have it, too.
+/// It is a preset's name or a file, which rank 0 alone reads. The same machine on all ranks, and
+/// the same object at every call. Parts that are split off later have it, too.
 /// @return lives as long as the communicator is open
 /// @par Collective
 /// Yes; blocks where it is asked for the first time, or has failed before, and never again.

@@ -32,8 +32,8 @@ class surroundings final : public communicator_resource {
   public:
     explicit surroundings(const communicator&) {}
 
-    // Collective; `also_equal` is of all arguments. Which ranks come here depends on their own: where they
-    // differ, others are in `choose_route`, and fail in the same exchange.
+    // Collective; `also_equal` is of all arguments. Which ranks come here depends on their own:
+    // where they differ, others are in `choose_route`, and fail in the same exchange.
     void find_out(const context& where, const pattern& p, std::int64_t also_equal) {
         const bool with_machine = !where.has_own_machine();
         if (nodes_ && (has_machine_ || !with_machine)) return;

@@ -30,8 +30,9 @@ struct resolved_route {
 /// @param options     those of the exchange: the route, who shares memory, the item's size
 /// @param also_equal  a value of the caller's that is checked along with the arguments
 /// @par Collective
-/// No if the route is given or forced, once the communicator's environment is known. Otherwise yes: blocks, as
-/// `choose_route`; the first on a communicator also finds out the nodes.
+/// No if the route is given or forced, once the communicator's environment is
+/// known. Otherwise yes: blocks, as `choose_route`; the first on a communicator also finds out the
+/// nodes.
 /// @throws error  on all ranks, as `choose_route` and `machine_of`; or as `make_route` for what
 /// CROSSDOCK_ROUTE says
 resolved_route resolve_route(const context& where, const pattern& p,

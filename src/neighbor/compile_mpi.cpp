@@ -99,7 +99,8 @@ compilation compile_over_mpi(const context& where, const pattern& p, std::string
 
 std::string resolve_automatic(const context& where, const pattern& p, std::string_view route_name,
                               const compile_options& options, std::int64_t also_equal) {
-    // Ranks may be given different routes: what is first found out about a communicator all find out now.
+    // Ranks may be given different routes: what is first found out about a communicator all find
+    // out now.
     where.comm().resource<environment>();
     if (route_name != automatic_route) return std::string(route_name);
     neighbor_options how;

@@ -13,16 +13,17 @@ namespace crossdock {
 ///
 /// @param where    its topology is equal on all ranks
 /// @param p        this rank's pattern
-/// @param route_name  as `make_route` takes it, and then kept, whatever CROSSDOCK_FORCE_ROUTE says; or "auto",
-/// which `resolve_route` resolves; equal on all ranks
+/// @param route_name  as `make_route` takes it, and then kept, whatever CROSSDOCK_FORCE_ROUTE says;
+/// or "auto", which `resolve_route` resolves; equal on all ranks
 /// @param also_equal  a value of the caller's that is checked along with the arguments
 /// @return this rank's plan, identical to the one `compile` gives
 /// @par Collective
-/// Yes; blocks. A sparse exchange, which also finds out whether arguments are equal and right; one
-/// more for each further stage, or on a route with few messages, one to each possible partner; two
-/// more for balanced routes; and an agreement. The first on a communicator takes one agreement more.
-/// @throws error  on all ranks, as `resolve_route` and `compile`; or error(errc::invalid_argument) if topologies,
-/// routes or
+/// Yes; blocks. A sparse exchange, which also finds out whether arguments are equal
+/// and right; one more for each further stage, or on a route with few messages, one to each
+/// possible partner; two more for balanced routes; and an agreement. The first on a communicator
+/// takes one agreement more.
+/// @throws error  on all ranks, as `resolve_route` and `compile`; or error(errc::invalid_argument)
+/// if topologies, routes or
 ///         options differ between ranks; or error(errc::size_mismatch) if the topology, the pattern
 ///         and the communicator disagree about the number of ranks
 /// @par Complexity

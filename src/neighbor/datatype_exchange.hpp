@@ -56,8 +56,8 @@ struct datatype_combination {
     combine_function combine;
 };
 
-/// @throws error(errc::invalid_argument)  a null handle; the lower bound is not 0, or a value lies outside its
-/// extent; or the operation is not commutative
+/// @throws error(errc::invalid_argument)  a null handle; the lower bound is not 0, or a value lies
+/// outside its extent; or the operation is not commutative
 datatype_combination combination_of(MPI_Datatype datatype, MPI_Op operation);
 
 /// @throws error(errc::invalid_argument)  an array is a null pointer that the plan has values for

@@ -12,7 +12,8 @@ namespace crossdock {
 
 namespace {
 
-// Above the slots of plans: this rank was given a route. Ranks that choose one have no slot to offer yet.
+// Above the slots of plans: this rank was given a route. Ranks that choose one have no slot to
+// offer yet.
 constexpr std::uint64_t is_given = std::uint64_t{1} << kept_plans::max_capacity;
 
 // Who was given a route waits for nobody who chooses one; all fail.

@@ -11,8 +11,8 @@ namespace crossdock {
 
 namespace {
 
-// In place of a header: somebody before has a fault, and items are missing that are not the receiver's
-// matter. It takes every hop that the items would have taken.
+// In place of a header: somebody before has a fault, and items are missing that are not the
+// receiver's matter. It takes every hop that the items would have taken.
 constexpr std::int64_t is_spoiled = -1;
 
 bool has_spoiled(const std::vector<word_message>& inbox) {

@@ -22,7 +22,8 @@ compilation compile_and_keep_peers(const context& where, const pattern& p,
                                    std::string_view route_name, const compile_options& options,
                                    std::int64_t also_equal);
 
-/// @brief The name of a route, where "auto" may stand for one; for an exchange with default options.
+/// @brief The name of a route, where "auto" may stand for one; for an exchange with default
+/// options.
 /// @par Collective
 /// As `resolve_route`.
 /// @throws error  as `resolve_route`

@@ -12,8 +12,8 @@ namespace crossdock {
 
 /// @brief Trials over MPI: exchanges on the routes' plans, one after the other, timed.
 ///
-/// An exchange takes the time that a rank spends in its start, its tests and its wait. Its kind is its
-/// direction and the size of its items.
+/// An exchange takes the time that a rank spends in its start, its tests and its wait. Its kind is
+/// its direction and the size of its items.
 class trial_runs {
   public:
     /// @param runners  one for each candidate

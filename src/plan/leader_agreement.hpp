@@ -28,8 +28,8 @@ struct region_volume {
 ///        coordinators of those regions the sum and the sender
 ///     3. those coordinators balance what comes in, and tell the senders who receives
 ///
-/// A rank learns only what concerns regions it has items for; only the coordinators hear of all regions
-/// that their region talks with.
+/// A rank learns only what concerns regions it has items for; only the coordinators hear of all
+/// regions that their region talks with.
 class leader_agreement {
   public:
     leader_agreement(const topology& regions, rank_t here);

@@ -22,8 +22,8 @@ class header_reader;
 
 /// @brief What a compilation found out that holds for any items between the same neighbors.
 ///
-/// The next hop of an item follows from its destination, the rank it is at and the leaders; so whoever
-/// sends to a neighbor always sends to the same peers, and hears from the same.
+/// The next hop of an item follows from its destination, the rank it is at and the leaders; so
+/// whoever sends to a neighbor always sends to the same peers, and hears from the same.
 struct peer_sets {
     std::vector<rank_t> destinations;  ///< of this rank's items; ascending
     leader_table leaders;
@@ -56,13 +56,15 @@ class plan_compiler {
     /// besides the stages.
     ///
     /// In each stage a header, empty or not, goes to every peer of the stage.
-    /// @param known  what `peers()` gave on this rank, and on every other; borrowed until `finish()`
+    /// @param known  what `peers()` gave on this rank, and on every other; borrowed until
+    /// `finish()`
     /// @throws error(errc::invalid_argument)  a destination is none of `known.destinations`
     plan_compiler(const topology& regions, const pattern& p, const route& r,
                   const compile_options& options, const peer_sets& known);
     plan_compiler(plan_compiler&&) = default;
 
-    /// @brief From now on finds the peers on the way between all neighbors, those without items too, for `peers()`.
+    /// @brief From now on finds the peers on the way between all neighbors, those without items
+    /// too, for `peers()`.
     /// @pre no round was begun; called on all ranks
     void keep_peers();
 

@@ -14,9 +14,9 @@ namespace crossdock {
 
 /// @brief A header read from the front.
 ///
-/// A header is the number of receivers, the receivers, and then runs: a word with the source and the
-/// number of targets, which is negative if there is not just one item; then how many there are; and a
-/// word for each target with its destination and ordinal.
+/// A header is the number of receivers, the receivers, and then runs: a word with the source and
+/// the number of targets, which is negative if there is not just one item; then how many there are;
+/// and a word for each target with its destination and ordinal.
 class header_reader {
   public:
     explicit header_reader(std::span<const std::int64_t> words) : words_(words) {}

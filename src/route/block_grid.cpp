@@ -29,7 +29,8 @@ cell_block block_grid::block_of(int cell, int level) const {
     return block;
 }
 
-// Calls `visit` for the other blocks that the block of `here` was cut from in a dimension, in order.
+// Calls `visit` for the other blocks that the block of `here` was cut from in a dimension, in
+// order.
 template <class Visit>
 void block_grid::for_each_sibling(int here, int dimension, Visit visit) const {
     const cell_block home = block_of(here, dimension);

@@ -18,7 +18,8 @@ struct cell_block {
 /// @brief Cells 0, 1, … cut into K1 blocks of nearly equal size, each block into K2, and so on.
 ///
 /// What is at one cell for another travels dimension by dimension: in dimension t from its block of
-/// level t + 1 to the destination's, to the cell with the same place there, modulo the block's size.
+/// level t + 1 to the destination's, to the cell with the same place there, modulo the block's
+/// size.
 ///
 ///     7 cells, shape 3x3:   {0 1 2} {3 4} {5 6}     2 to 6:   2 -> 5 -> 6
 class block_grid {

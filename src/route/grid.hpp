@@ -18,8 +18,9 @@ namespace crossdock {
 ///
 /// At most (K1 - 1) + (K2 - 1) + … messages per rank.
 /// @par Source
-/// \cite selvitopi2019vpt (the dimensions of grid:n) and \cite peters2024array (also the shapes with
-/// names). Differs: blocks of nearly equal size in place of a grid with missing ranks.
+/// \cite selvitopi2019vpt (the dimensions of grid:n) and \cite peters2024array (also
+/// the shapes with names). Differs: blocks of nearly equal size in place of a grid with missing
+/// ranks.
 class grid_route final : public route {
   public:
     /// @param parameters  ":K1xK2x…" with a product of at least P, or ":n" for n balanced

@@ -23,8 +23,8 @@ std::vector<int> hypercube_shape(int num_cells);
 
 /// @brief Powers of two 2^e1, 2^e2, … with e1 < e2 < … and e1 + e2 + … = ceil(log2 num_cells).
 ///
-/// The exponents are 1, 2, …, m with the largest m that has room; each of the last ones takes one of
-/// the bits that are left over.
+/// The exponents are 1, 2, …, m with the largest m that has room; each of the last ones takes one
+/// of the bits that are left over.
 std::vector<int> increasing_shape(int num_cells);
 
 /// @brief `increasing_shape`, backwards.

@@ -15,7 +15,8 @@ rank_t leader_by_number(const topology& regions, region_t region, region_t other
     return regions.rank_at(region, other % regions.region_size(region));
 }
 
-// Whether a member of `region` speaks with any other by number: with region `local`, local + size, …
+// Whether a member of `region` speaks with any other by number: with region `local`, local + size,
+// …
 bool speaks_by_number(const topology& regions, region_t region, rank_t local) {
     const rank_t first = local == region ? local + regions.region_size(region) : local;
     return first < regions.num_regions();

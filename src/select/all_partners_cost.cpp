@@ -48,7 +48,8 @@ partner_messages to_members(const region_sizes& all, count_t num_parts) {
     return to_all(locality_level::region, all.largest - 1, share_of(num_parts));
 }
 
-// To the counterparts in other regions: in a small region one is that of several ranks of a large one.
+// To the counterparts in other regions: in a small region one is that of several ranks of a large
+// one.
 partner_messages to_counterparts(const region_sizes& all, count_t num_sent, count_t num_received,
                                  double share) {
     const count_t num_alike = (all.largest - 1) / all.smallest + 1;

@@ -1,5 +1,6 @@
 /// @file
-/// @brief How to buffer items that leave one by one: the cheapest way whose buffers are small enough.
+/// @brief How to buffer items that leave one by one: the cheapest way whose buffers are small
+/// enough.
 #pragma once
 
 #include <span>

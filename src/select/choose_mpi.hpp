@@ -7,17 +7,18 @@
 
 namespace crossdock {
 
-/// @brief Chooses a route for this rank's pattern together with all other ranks; the collective twin of
-/// `choose_route`.
+/// @brief Chooses a route for this rank's pattern together with all other ranks; the collective
+/// twin of `choose_route`.
 ///
 /// @param layout  equal on all ranks, as are `m` and `options`
 /// @param p       this rank's pattern
 /// @return the choice of `choose_route`, the same on all ranks
 /// @par Collective
-/// Yes; blocks. A sparse exchange of one message to every member of the region, which also finds out
-/// whether arguments are equal and right; and one reduction. The first on a communicator takes one
-/// agreement more.
-/// @throws error(errc::size_mismatch)     the layout, the pattern and the communicator disagree; on all ranks
+/// Yes; blocks. A sparse exchange of one message to every member of the region,
+/// which also finds out whether arguments are equal and right; and one reduction. The first on a
+/// communicator takes one agreement more.
+/// @throws error(errc::size_mismatch)     the layout, the pattern and the communicator disagree; on
+/// all ranks
 /// @throws error(errc::invalid_argument)  layouts, machines or options differ; on all ranks
 /// @throws as `validate(pattern)`, on all ranks
 /// @par Complexity

@@ -21,7 +21,8 @@ struct item_group {
 
 /// @brief The neighbors that a rank has items for, and which of the items are equal.
 ///
-/// What is asked of it again and again takes the time of what is sent, however long the local array is.
+/// What is asked of it again and again takes the time of what is sent, however long the local array
+/// is.
 class sent_items {
   public:
     /// @param deduplicate  an item that is in several entries of a group counts once

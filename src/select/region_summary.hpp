@@ -1,5 +1,6 @@
 /// @file
-/// @brief What the members of a region tell each other, and what the region as a whole sends and receives.
+/// @brief What the members of a region tell each other, and what the region as a whole sends and
+/// receives.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,8 @@ struct counted_items {
     count_t num_items;
 };
 
-/// @brief What a rank, or all ranks of its region, sends to other nodes in a stage, and gets from them.
+/// @brief What a rank, or all ranks of its region, sends to other nodes in a stage, and gets from
+/// them.
 struct node_items {
     count_t sent = 0;
     count_t received = 0;
@@ -52,7 +54,8 @@ struct member_summary {
 
 /// @brief One side of the region's traffic with the other regions.
 ///
-/// The member that speaks with a region is the one that `leader_agreement` would find for such volumes.
+/// The member that speaks with a region is the one that `leader_agreement` would find for such
+/// volumes.
 class region_side {
   public:
     struct member_share {
@@ -102,8 +105,8 @@ class region_summary {
     /// @brief Of all members together.
     const std::vector<stage_items>& stages() const noexcept { return stages_; }
 
-    /// @brief How many of the items that another region is asked for come when equal ones travel once;
-    /// taken to be as many as of the region's own.
+    /// @brief How many of the items that another region is asked for come when equal ones travel
+    /// once; taken to be as many as of the region's own.
     count_t arriving(count_t num_asked) const noexcept;
 
   private:

@@ -13,8 +13,8 @@ member_summary summarize_member(const estimate_frame& frame);
 /// @brief What a rank gets from where, by the rank that it gets it through.
 using receives_by_rank = std::map<rank_t, std::vector<counted_items>>;
 
-/// @brief What the rank gets on `two_step` from where, by the member that forwards it; itself for what comes
-/// directly.
+/// @brief What the rank gets on `two_step` from where, by the member that forwards it; itself for
+/// what comes directly.
 receives_by_rank receives_by_counterpart(const estimate_frame& frame, const route& r);
 
 /// @brief Adds to `two_step`, whose sends of the first stage are there, all else.

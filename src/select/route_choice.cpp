@@ -11,7 +11,8 @@ namespace crossdock {
 
 namespace {
 
-// Of a candidate: its seconds, those of a core, and its terms. The last word of all counts the ranks.
+// Of a candidate: its seconds, those of a core, and its terms. The last word of all counts the
+// ranks.
 constexpr std::size_t num_words = 2 + price_terms.size();
 
 template <class Part>

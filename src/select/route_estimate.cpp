@@ -127,8 +127,8 @@ class route_estimator::implementation {
                 together};
     }
 
-    // The stages of a candidate, which begin at `first_stage` of all; `part_of` says which part of a
-    // stage's items counts.
+    // The stages of a candidate, which begin at `first_stage` of all; `part_of` says which part of
+    // a stage's items counts.
     template <class PartOf>
     std::vector<stage_price> price(std::size_t candidate, std::size_t first_stage,
                                    node_items stage_items::*of_node, PartOf&& part_of) const {

@@ -24,8 +24,8 @@ struct alike_steps {
 
 /// @brief The different steps of a rank's own items, or of the items for it, in a stage.
 ///
-/// Each is taken to be a message of one rank, on which these items pass as others' items pass here. Of the
-/// first stage's sends and the last stage's receives that is so.
+/// Each is taken to be a message of one rank, on which these items pass as others' items pass here.
+/// Of the first stage's sends and the last stage's receives that is so.
 struct traced_stage {
     std::vector<alike_steps> steps;
     count_t num_items = 0;          ///< of all steps

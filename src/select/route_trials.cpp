@@ -112,7 +112,8 @@ double route_trials::lost_seconds() const {
     return all;
 }
 
-// What is measured may be far from the estimates; that they are right about each other is assumed here.
+// What is measured may be far from the estimates; that they are right about each other is assumed
+// here.
 double route_trials::expected_loss(std::size_t candidate) const {
     const double estimate = candidates_.front().seconds;
     if (estimate <= 0) return 0;

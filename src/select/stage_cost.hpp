@@ -49,7 +49,8 @@ class stage_cost {
         at(stage).receive(level, bytes_of(num_items));
     }
 
-    /// @brief Another rank of the node waits for the message, and this one for what it forwards of it.
+    /// @brief Another rank of the node waits for the message, and this one for what it forwards of
+    /// it.
     void await(int stage, locality_level level, count_t num_items) {
         at(stage).await(level, bytes_of(num_items));
     }
@@ -60,7 +61,8 @@ class stage_cost {
         at(stage).copy(bytes_of(num_slots), num_slots);
     }
 
-    /// @param num_node_items  what the rank's node sends to others or gets from them, whichever is more
+    /// @param num_node_items  what the rank's node sends to others or gets from them, whichever is
+    /// more
     stage_price price(int stage, count_t num_node_items) const {
         return stages_[static_cast<std::size_t>(stage)].price(bytes_of(num_node_items));
     }

@@ -9,8 +9,8 @@ namespace {
 constexpr count_t word_bytes = 8;
 constexpr count_t most_short_bytes = 2048;  // of an allreduce that sends all of it in every round
 
-// The ranks of a collective. Of the first 2 r ranks, which are too many for a power of two, the odd ones
-// take part for the even ones before them.
+// The ranks of a collective. Of the first 2 r ranks, which are too many for a power of two, the odd
+// ones take part for the even ones before them.
 //
 //     6 ranks, r = 2:     0 -> 1, 2 -> 3     places 0 1 2 3 are ranks 1 3 4 5
 class collective {

@@ -106,8 +106,8 @@ class exchange_writer {
         }
     }
 
-    // Messages along a route whose places are ranks, a bundle for every partner in every stage. Sources and
-    // destinations are places.
+    // Messages along a route whose places are ranks, a bundle for every partner in every stage.
+    // Sources and destinations are places.
     void carry(const route& way, const std::vector<rank_t>& ranks, directed_messages&& messages) {
         const leader_table nobody_agreed;
         for (int stage = 0; stage < way.num_stages(); ++stage) {

@@ -20,7 +20,8 @@ long long copy_nanoseconds(const operation& what, const machine& m) {
                          static_cast<double>(what.copied_items) * m.copy_seconds_per_item));
 }
 
-// Writes the operations of one rank. An operation becomes one label or two; others require the last.
+// Writes the operations of one rank. An operation becomes one label or two; others require the
+// last.
 class rank_writer {
   public:
     rank_writer(const schedule& s, const machine& m, rank_t rank, fmt::memory_buffer& into)

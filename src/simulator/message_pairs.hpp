@@ -9,8 +9,8 @@
 
 namespace crossdock {
 
-/// @brief For every operation, counted over all ranks: the other end of its message; its own number for a
-/// copy.
+/// @brief For every operation, counted over all ranks: the other end of its message; its own number
+/// for a copy.
 /// @throws as `simulate`, where messages and receives do not match
 /// @par Complexity
 /// Time O(n log n).

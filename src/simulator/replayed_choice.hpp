@@ -10,8 +10,8 @@ namespace crossdock {
 
 /// @brief Compiles the plans of all candidates, and replays those whose prices are lowest.
 ///
-/// For who has the patterns of all ranks and the time: it takes as long as planning all candidates and
-/// simulating a few. Where prices are close, it says which route is really the faster one.
+/// For who has the patterns of all ranks and the time: it takes as long as planning all candidates
+/// and simulating a few. Where prices are close, it says which route is really the faster one.
 /// @param patterns        entry p for rank p
 /// @param num_candidates  at least 1; how many are replayed
 /// @return those candidates with their simulated seconds, the fastest first

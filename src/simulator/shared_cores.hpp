@@ -13,9 +13,9 @@ namespace crossdock {
 
 /// @brief Cores that serve ranks in turn: rank r is on core r modulo their number.
 ///
-/// A rank that has nothing to do looks, and gives its core up after `slice`; one that has something does all
-/// of it after that. So a rank waits until the time slice comes round to it, also on a core that does nothing
-/// else:
+/// A rank that has nothing to do looks, and gives its core up after `slice`; one that has something
+/// does all of it after that. So a rank waits until the time slice comes round to it, also on a
+/// core that does nothing else:
 ///
 ///     1 core, 4 ranks; rank 2 has something to do from x on
 ///     looks  0 1 2 3 0 1 2    x = during 0: starts after 2's look
@@ -32,7 +32,8 @@ class shared_cores {
     shared_cores(int num_cores, rank_t num_ranks, picoseconds slice);
 
     /// @brief A rank that is not working has something to do.
-    /// @return its time slice, if that is the core's next; an earlier answer of the core is void then
+    /// @return its time slice, if that is the core's next; an earlier answer of the core is void
+    /// then
     std::optional<next_slice> want(rank_t rank, picoseconds now);
 
     /// @brief Whether a time slice that was announced comes; its rank is working then.

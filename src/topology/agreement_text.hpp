@@ -10,7 +10,8 @@
 
 namespace crossdock {
 
-/// @brief Words that do not grow with the ranks of an ordinary placement; equal for equal topologies only.
+/// @brief Words that do not grow with the ranks of an ordinary placement; equal for equal
+/// topologies only.
 inline std::string agreement_text(const topology& regions) {
     std::string text;
     for (const auto& p : regions.placements()) {

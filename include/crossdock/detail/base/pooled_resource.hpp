@@ -15,8 +15,8 @@ namespace CROSSDOCK_EXPORT crossdock {
 
 /// @brief Keeps what is given back, for the next who wants as much.
 ///
-/// Large blocks that come anew from the system cost a page fault for every page, which is more than what
-/// is done with them. Sizes are rounded up by at most a quarter. Small blocks are not kept.
+/// Large blocks that come anew from the system cost a page fault for every page, which is more than
+/// what is done with them. Sizes are rounded up by at most a quarter. Small blocks are not kept.
 /// @par Complexity
 /// Holds at most what was in use at one time, but for blocks of sizes that are not wanted any more.
 /// @par Thread safety

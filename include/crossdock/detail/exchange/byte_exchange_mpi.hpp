@@ -49,7 +49,8 @@ inline constexpr count_t auto_max_forwarded_bytes = 4096;
 
 /// @brief Bytes to a rank (in an outbox) or from a rank (in an inbox), which lie elsewhere.
 ///
-/// What is sent stays the caller's until the exchange is over; what came lives as long as its inbox.
+/// What is sent stays the caller's until the exchange is over; what came lives as long as its
+/// inbox.
 struct byte_message {
     rank_t peer = 0;
     count_t bytes = 0;
@@ -64,7 +65,8 @@ struct message_shape {
     friend bool operator==(const message_shape&, const message_shape&) = default;
 };
 
-/// @brief Arguments of the caller that must be equal on all ranks, which an exchange finds out in passing.
+/// @brief Arguments of the caller that must be equal on all ranks, which an exchange finds out in
+/// passing.
 struct equal_arguments {
     std::int64_t hash = 0;  ///< as of `agreement_hash`: not negative
     const char* what = "the arguments";
@@ -152,8 +154,8 @@ byte_inbox exchange_bytes(const context& where, const byte_outbox& outbox,
 exchange_algorithm resolve_exchange_algorithm(const context& where, const std::string& name,
                                               bool is_one_size);
 
-/// @brief Words in place of bytes, as planning talks: for the machine of the communicator, since that of a
-/// rank's context is an argument that need not be right.
+/// @brief Words in place of bytes, as planning talks: for the machine of the communicator, since
+/// that of a rank's context is an argument that need not be right.
 /// @param fault  this rank's, as in `byte_outbox`; so is `same`
 /// @return what came, sorted by source
 /// @par Collective

@@ -45,7 +45,8 @@ struct sized_message {
 /// @return entry p for rank p
 /// @throws error(errc::size_mismatch)      there are not as many entries as ranks
 /// @throws error(errc::rank_out_of_range)  a destination is not a rank
-/// @throws error(errc::invalid_argument)   a count of bytes is negative, or messages of `rma` differ
+/// @throws error(errc::invalid_argument)   a count of bytes is negative, or messages of `rma`
+/// differ
 ///                                         in size
 /// @throws as `make_route`, for `routed`
 /// @par Complexity

@@ -14,13 +14,14 @@ namespace CROSSDOCK_EXPORT crossdock {
 
 /// @brief How "auto:measure" tries routes; equal on all ranks but for `clock`.
 struct measure_options {
-    /// At most so many are tried, of those whose estimate is within `most_estimate_ratio` of the best.
+    /// At most so many are tried, of those whose estimate is within `most_estimate_ratio` of the
+    /// best.
     int max_candidates = 3;
     /// Each is tried until it had so many exchanges of one kind, or twice as many of all.
     int exchanges_each = 8;
-    /// No further route is tried if trials so far lost, and its own are expected to lose, more than this:
-    /// the time of their exchanges on the slowest rank, beyond that of as many of the fastest. Time to set
-    /// routes up is not counted.
+    /// No further route is tried if trials so far lost, and its own are expected to lose, more than
+    /// this: the time of their exchanges on the slowest rank, beyond that of as many of the
+    /// fastest. Time to set routes up is not counted.
     double max_lost_seconds = 0.1;
     /// Seconds since any moment; null: a steady clock.
     double (*clock)() = nullptr;
@@ -37,8 +38,8 @@ struct trial_report {
     friend bool operator==(const trial_report&, const trial_report&) = default;
 };
 
-/// @brief A route that was tried, and how long an exchange took: the lower quartile on the slowest rank, and of
-/// several kinds their mean, weighed by how often the first trial had each.
+/// @brief A route that was tried, and how long an exchange took: the lower quartile on the slowest
+/// rank, and of several kinds their mean, weighed by how often the first trial had each.
 struct tried_route {
     std::string route;
     double seconds = 0;
@@ -53,8 +54,9 @@ struct tried_route {
 ///         trials.take(maxima over all ranks of trials.report());
 ///     }
 ///
-/// Exchanges of one *kind* have one direction and one size of items. The kinds of the first trial are judged, each as
-/// often as it occurred there. One that a later trial has not met counts as if it took as long as on the leader.
+/// Exchanges of one *kind* have one direction and one size of items. The kinds of the first trial
+/// are judged, each as often as it occurred there. One that a later trial has not met counts as if
+/// it took as long as on the leader.
 ///
 ///     first trial     5 forward at 10, 4 reverse at 30     total 5 * 10 + 4 * 30 = 170
 ///     second trial    5 forward at 12, 4 reverse at 15     total 5 * 12 + 4 * 15 = 120: leads
@@ -88,7 +90,8 @@ class route_trials {
     /// @brief This rank's report of the current route, by kind.
     std::vector<trial_report> report() const;
 
-    /// @brief Goes on to the next route or decides; of equals the one with the better estimate wins.
+    /// @brief Goes on to the next route or decides; of equals the one with the better estimate
+    /// wins.
     /// @param slowest  the maxima over all ranks
     void take(std::vector<trial_report> slowest);
 
