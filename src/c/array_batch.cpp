@@ -1,0 +1,221 @@
+#include <optional>
+
+#include "array_handles.hpp"
+
+using crossdock::array_engine;
+using crossdock::count_t;
+using crossdock::on_all_or_none;
+
+namespace {
+
+// A datatype of so many bytes: what lies between two values of an entry travels, too.
+class bytes_type {
+  public:
+    explicit bytes_type(std::size_t num_bytes) {
+        CROSSDOCK_MPI(
+            MPI_Type_contiguous(crossdock::checked_cast<int>(num_bytes), MPI_BYTE, &type_));
+        CROSSDOCK_MPI(MPI_Type_commit(&type_));
+    }
+    ~bytes_type() {
+        int is_finalized = 0;
+        MPI_Finalized(&is_finalized);
+        if (!is_finalized) MPI_Type_free(&type_);
+    }
+    bytes_type(const bytes_type&) = delete;
+    bytes_type& operator=(const bytes_type&) = delete;
+
+    MPI_Datatype get() const noexcept { return type_; }
+
+  private:
+    MPI_Datatype type_ = MPI_DATATYPE_NULL;
+};
+
+// MPI's own replacement is for one-sided calls only.
+class copy_operation {
+  public:
+    copy_operation() { CROSSDOCK_MPI(MPI_Op_create(copy, 1, &operation_)); }
+    ~copy_operation() { MPI_Op_free(&operation_); }
+    copy_operation(const copy_operation&) = delete;
+    copy_operation& operator=(const copy_operation&) = delete;
+
+    MPI_Op get() const noexcept { return operation_; }
+
+  private:
+    static void copy(void* values, void* into, int* length, MPI_Datatype* datatype) {
+        int num_bytes = 0;
+        MPI_Type_size(*datatype, &num_bytes);
+        std::memcpy(into, values,
+                    static_cast<std::size_t>(*length) * static_cast<std::size_t>(num_bytes));
+    }
+
+    MPI_Op operation_ = MPI_OP_NULL;
+};
+
+}  // namespace
+
+struct crossdock_array_batch {
+    crossdock::c::entry_type type;
+    bytes_type bytes;
+    std::shared_ptr<array_engine> engine;
+    std::vector<count_t> indices;
+    crossdock::neighbor_exchange requests;
+    std::optional<crossdock::multi_sf> uncombined = std::nullopt;  // once it is needed
+
+    count_t num_entries() const { return requests.compiled_plan().num_items(); }
+
+    std::vector<std::byte> room(count_t num_values) const {
+        return std::vector<std::byte>(static_cast<std::size_t>(num_values) * type.item_bytes());
+    }
+
+    crossdock::multi_sf& to_owners() {
+        if (!uncombined) uncombined.emplace(plan_uncombined(*engine, indices));
+        return *uncombined;
+    }
+
+    // Each value by itself, to where its entry is.
+    std::vector<std::byte> gather(const void* values) {
+        auto& way = to_owners();
+        auto gathered = room(way.offsets.back());
+        way.requests.start(values, gathered.data(), bytes.get());
+        way.requests.wait();
+        return gathered;
+    }
+
+    void scatter(const void* gathered, void* values) {
+        auto& way = to_owners();
+        const copy_operation copy;
+        way.requests.start_reverse(gathered, values, bytes.get(), copy.get());
+        way.requests.wait();
+    }
+};
+
+using namespace crossdock::c;
+
+namespace {
+
+void require_idle(const crossdock_array_batch* prepared) {
+    require(prepared, "batch");
+    require_no_batch(*prepared->engine);
+}
+
+}  // namespace
+
+crossdock_status crossdock_array_prepare(crossdock_array* array, int64_t num_indices,
+                                         const int64_t* indices, crossdock_array_batch** result) {
+    return guarded([&] {
+        require_no_batch(engine_of(array));
+        const auto wanted = on_all_or_none(array->engine->comm(), [&] {
+            require(result, "result");
+            return crossdock::c::array(indices, num_indices, "indices");
+        });
+        *result = new crossdock_array_batch{array->type,
+                                            bytes_type(array->type.item_bytes()),
+                                            array->engine,
+                                            {wanted.begin(), wanted.end()},
+                                            array->engine->prepare(wanted)};
+    });
+}
+
+crossdock_status crossdock_array_batch_start_read(crossdock_array_batch* batch, void* values) {
+    return guarded([&] {
+        require_idle(batch);
+        batch->requests.start(batch->engine->entries(), values, batch->bytes.get());
+        batch->engine->add_active(1);
+    });
+}
+
+crossdock_status crossdock_array_batch_start_update(crossdock_array_batch* batch,
+                                                    const void* values, MPI_Op operation) {
+    return guarded([&] {
+        require_idle(batch);
+        batch->requests.start_reverse(values, batch->engine->entries(), batch->type.datatype(),
+                                      operation);
+        batch->engine->add_active(1);
+    });
+}
+
+crossdock_status crossdock_array_batch_test(crossdock_array_batch* batch, int* is_complete) {
+    return give_number(is_complete, [&] {
+        require(batch, "batch");
+        const bool is_over = batch->requests.test();
+        if (is_over) batch->engine->add_active(-1);
+        return is_over;
+    });
+}
+
+crossdock_status crossdock_array_batch_wait(crossdock_array_batch* batch) {
+    return guarded([&] {
+        require(batch, "batch");
+        batch->requests.wait();
+        batch->engine->add_active(-1);
+    });
+}
+
+crossdock_status crossdock_array_batch_read(crossdock_array_batch* batch, void* values) {
+    const auto status = crossdock_array_batch_start_read(batch, values);
+    return status == CROSSDOCK_SUCCESS ? crossdock_array_batch_wait(batch) : status;
+}
+
+crossdock_status crossdock_array_batch_update(crossdock_array_batch* batch, const void* values,
+                                              MPI_Op operation) {
+    const auto status = crossdock_array_batch_start_update(batch, values, operation);
+    return status == CROSSDOCK_SUCCESS ? crossdock_array_batch_wait(batch) : status;
+}
+
+crossdock_status crossdock_array_batch_gather(crossdock_array_batch* batch, const void* values,
+                                              int64_t** offsets, void** gathered) {
+    return guarded([&] {
+        require_idle(batch);
+        require(offsets, "offsets");
+        require(gathered, "gathered");
+        const auto found = batch->gather(values);
+        auto new_values = copied(found);
+        *offsets = copied(batch->to_owners().offsets).release();
+        *gathered = new_values.release();
+    });
+}
+
+crossdock_status crossdock_array_batch_scatter(crossdock_array_batch* batch, const void* gathered,
+                                               void* values) {
+    return guarded([&] {
+        require_idle(batch);
+        batch->scatter(gathered, values);
+    });
+}
+
+crossdock_status crossdock_array_batch_fetch_and_update(crossdock_array_batch* batch,
+                                                        const void* values, void* found,
+                                                        MPI_Op operation) {
+    return guarded([&] {
+        require_idle(batch);
+        const auto update = update_by(batch->type, operation);
+        auto gathered = batch->gather(values);
+        const auto& ends = batch->to_owners().offsets;
+        const std::size_t item_bytes = batch->type.item_bytes();
+        auto before = batch->room(1);
+        std::size_t failed_at = 0;
+        for (count_t e = 0; e < batch->num_entries(); ++e) {
+            for (count_t k = ends[static_cast<std::size_t>(e)];
+                 k < ends[static_cast<std::size_t>(e) + 1]; ++k) {
+                std::byte* const value = gathered.data() + static_cast<std::size_t>(k) * item_bytes;
+                std::memcpy(before.data(),
+                            batch->engine->entries() + static_cast<std::size_t>(e) * item_bytes,
+                            item_bytes);
+                update.operation->apply(batch->engine->entries(), value, {&e, 1}, failed_at);
+                std::memcpy(value, before.data(), item_bytes);
+            }
+        }
+        batch->scatter(gathered.data(), found);
+    });
+}
+
+crossdock_status crossdock_array_batch_plan(const crossdock_array_batch* batch,
+                                            crossdock_plan** result) {
+    return guarded([&] {
+        require(batch, "batch");
+        require(result, "result");
+        give(result, batch->requests.compiled_plan());
+    });
+}
+
+crossdock_status crossdock_array_batch_free(crossdock_array_batch* batch) { return release(batch); }
