@@ -916,8 +916,7 @@ crossdock_status crossdock_array_batch_update(crossdock_array_batch* batch, cons
 ///
 /// @param values    one for each request of this rank
 /// @param offsets   by entry of this rank, where its values start, and the end: one number more
-/// than
-///                  there are entries; to be freed with `crossdock_free`, as `gathered`
+/// than there are entries; to be freed with `crossdock_free`, as `gathered`
 /// @param gathered  of an entry's requests by rank, then in the rank's order; null if there is none
 /// @par Collective
 /// Yes; blocks. The first call of this or of the next two plans a second time, and

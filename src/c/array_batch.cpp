@@ -67,6 +67,11 @@ struct crossdock_array_batch {
         return std::vector<std::byte>(static_cast<std::size_t>(num_values) * type.item_bytes());
     }
 
+    // One for each request.
+    void require_values(const void* values, const char* what) const {
+        if (!indices.empty()) crossdock::c::require(values, what);
+    }
+
     crossdock::multi_sf& to_owners() {
         if (!uncombined) uncombined.emplace(plan_uncombined(*engine, indices));
         return *uncombined;
@@ -166,8 +171,11 @@ crossdock_status crossdock_array_batch_gather(crossdock_array_batch* batch, cons
                                               int64_t** offsets, void** gathered) {
     return guarded([&] {
         require_idle(batch);
-        require(offsets, "offsets");
-        require(gathered, "gathered");
+        on_all_or_none(batch->engine->comm(), [&] {
+            require(offsets, "offsets");
+            require(gathered, "gathered");
+            batch->require_values(values, "values");
+        });
         const auto found = batch->gather(values);
         auto new_values = copied(found);
         *offsets = copied(batch->to_owners().offsets).release();
@@ -179,6 +187,7 @@ crossdock_status crossdock_array_batch_scatter(crossdock_array_batch* batch, con
                                                void* values) {
     return guarded([&] {
         require_idle(batch);
+        on_all_or_none(batch->engine->comm(), [&] { batch->require_values(values, "values"); });
         batch->scatter(gathered, values);
     });
 }
@@ -188,7 +197,11 @@ crossdock_status crossdock_array_batch_fetch_and_update(crossdock_array_batch* b
                                                         MPI_Op operation) {
     return guarded([&] {
         require_idle(batch);
-        const auto update = update_by(batch->type, operation);
+        const auto update = on_all_or_none(batch->engine->comm(), [&] {
+            batch->require_values(values, "values");
+            batch->require_values(found, "found");
+            return update_by(batch->type, operation);
+        });
         auto gathered = batch->gather(values);
         const auto& ends = batch->to_owners().offsets;
         const std::size_t item_bytes = batch->type.item_bytes();

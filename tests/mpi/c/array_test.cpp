@@ -458,6 +458,39 @@ TEST_P(ArrayInCTravels, PreparedBatchesGatherAndScatter) {
     EXPECT_SUCCESS(crossdock_array_batch_free(batch));
 }
 
+TEST_F(ArrayInC, WhatOneRankGivesWrongFailsOnAll) {
+    make();
+    crossdock_array_batch* batch = nullptr;
+    const auto values = values_of<int64_t>(rank);
+    numbers found(indices.size());
+    int64_t* offsets = nullptr;
+    void* gathered = nullptr;
+    ASSERT_SUCCESS(crossdock_array_prepare(array, num_requests, indices.data(), &batch));
+    const void* const missing = is_last ? nullptr : values.data();
+
+    expect_error(crossdock_array_batch_fetch_and_update(batch, values.data(), found.data(),
+                                                        is_last ? MPI_OP_NULL : MPI_SUM),
+                 CROSSDOCK_INVALID_ARGUMENT, "operation is MPI_OP_NULL");
+    expect_null(crossdock_array_batch_fetch_and_update(batch, missing, found.data(), MPI_SUM),
+                "values");
+    expect_null(crossdock_array_batch_fetch_and_update(batch, values.data(),
+                                                       is_last ? nullptr : found.data(), MPI_SUM),
+                "found");
+    expect_null(crossdock_array_batch_gather(batch, missing, &offsets, &gathered), "values");
+    expect_null(
+        crossdock_array_batch_gather(batch, values.data(), is_last ? nullptr : &offsets, &gathered),
+        "offsets");
+    ASSERT_SUCCESS(crossdock_array_batch_gather(batch, values.data(), &offsets, &gathered));
+    expect_null(crossdock_array_batch_scatter(batch, gathered, is_last ? nullptr : found.data()),
+                "values");
+    EXPECT_SUCCESS(crossdock_array_batch_scatter(batch, gathered, found.data()));
+    EXPECT_EQ(found, values);
+
+    EXPECT_SUCCESS(crossdock_free(offsets));
+    EXPECT_SUCCESS(crossdock_free(gathered));
+    EXPECT_SUCCESS(crossdock_array_batch_free(batch));
+}
+
 TEST_F(ArrayInC, AnActiveBatchForbidsOthers) {
     make();
     crossdock_array_batch* batch = nullptr;
