@@ -143,7 +143,7 @@ class neighbor_exchange {
     /// @param slots  `num_slots` values or more; those no item comes to stay as they are
     /// @throws error(errc::size_mismatch)  an array is too short
     /// @throws error(errc::invalid_state)  an exchange is active, or items of this size are not
-    /// ready Such an error is this rank's alone: the others wait for it.
+    /// ready. Such an error is this rank's alone: the others wait for it.
     /// @par Collective
     /// Yes, with every rank of the context; does not block, unless prepared lazily.
     template <item_range Items, item_range Slots>
@@ -186,14 +186,11 @@ class neighbor_exchange {
 
     /// @brief As above, with values of an MPI datatype and an MPI operation.
     /// @param datatype   committed, lower bound 0 and true extent at most its extent; every array
-    /// is
-    ///                   readable in full extents
+    /// is readable in full extents
     /// @param operation  predefined for `datatype`, or from MPI_Op_create; must be commutative. MPI
-    /// ends
-    ///                   the program where a predefined operation is not defined for the datatype.
+    /// ends the program where a predefined operation is not defined for the datatype.
     /// @throws error(errc::invalid_argument)  a null pointer or null handle; the datatype is not as
-    /// said;
-    ///                                        the operation is not commutative
+    /// said; the operation is not commutative
     void start_reverse(const void* slots, void* items, MPI_Datatype datatype, MPI_Op operation);
 
     /// @brief Makes progress without waiting; true if the exchange is complete and its output

@@ -23,8 +23,8 @@ namespace crossdock {
 /// possible partner; two more for balanced routes; and an agreement. The first on a communicator
 /// takes one agreement more.
 /// @throws error  on all ranks, as `resolve_route` and `compile`; or error(errc::invalid_argument)
-/// if topologies, routes or
-///         options differ between ranks; or error(errc::size_mismatch) if the topology, the pattern
+/// if topologies, routes or options differ between ranks; or error(errc::size_mismatch) if the
+/// topology, the pattern
 ///         and the communicator disagree about the number of ranks
 /// @par Complexity
 /// Time, memory and messages follow what passes through this rank; nothing is of size P.

@@ -46,8 +46,7 @@ struct sized_message {
 /// @throws error(errc::size_mismatch)      there are not as many entries as ranks
 /// @throws error(errc::rank_out_of_range)  a destination is not a rank
 /// @throws error(errc::invalid_argument)   a count of bytes is negative, or messages of `rma`
-/// differ
-///                                         in size
+/// differ in size
 /// @throws as `make_route`, for `routed`
 /// @par Complexity
 /// Memory O(P). Time linear in the hops of all messages, and in the partners of all ranks on the
