@@ -29,23 +29,18 @@ constexpr double copying_share = 0.04;
 constexpr double hand_over_share = 0.03;
 constexpr double slice_share = 0.05;
 
-constexpr std::array measured_levels{locality_level::region, locality_level::node,
-                                     locality_level::network};
-
 class measurer {
   public:
     measurer(const communicator& comm, const rank_layout& layout,
              const calibration_options& options)
-        : comm_(comm), layout_(layout), options_(options) {}
+        : comm_(comm), layout_(layout), options_(options), levels_(levels_with_peers(layout)) {}
 
     machine_samples run() {
         samples_.name = options_.name;
         samples_.description = options_.description;
         samples_.num_ranks = comm_.num_ranks();
         samples_.num_cores = count_shared_cores(comm_);
-        for (const auto level : measured_levels) {
-            if (const auto pair = find_pair(layout_, level)) measure_level(level, *pair);
-        }
+        for (const auto level : levels_) measure_level(level, *find_pair(layout_, level));
         measure_injection();
         measure_matching();
         const double copying_seconds = begin("copying", copying_share) / 2;
@@ -196,9 +191,8 @@ class measurer {
     }
 
     void measure_matching() {
-        const auto level = nearest_level(layout_);
-        if (!level) return;
-        const auto pair = find_pair(layout_, *level);
+        if (levels_.empty()) return;
+        const auto pair = find_pair(layout_, levels_.front());
         const std::vector<double> counts{0, 128, 256, 512, 1024};
         const auto times = measure_by_two(
             comm_.get(), *pair, counts.size(), begin("matching", matching_share),
@@ -227,12 +221,11 @@ class measurer {
     // An exchange takes the work of all ranks, and time in which ranks look in vain: each sends in one turn
     // and takes what has come in the next. That time is what exchanges of no messages would take.
     void measure_time_slices() {
-        const auto level = farthest_level(layout_);
-        if (samples_.num_cores == 0 || !level) return;
+        if (samples_.num_cores == 0 || levels_.empty()) return;
         constexpr std::size_t bytes = 8;
         constexpr std::array<int, 2> counts{1, 4};
         std::vector<message_set> bursts;
-        for (const int count : counts) bursts.push_back(make_burst(*level, count, bytes));
+        for (const int count : counts) bursts.push_back(make_burst(levels_.back(), count, bytes));
         const auto found =
             measure_by_all(comm_.get(), counts.size(), begin("time_slices", slice_share),
                            [&](auto c) { return bursts[c].exchange(); });
@@ -250,6 +243,7 @@ class measurer {
     communicator comm_;
     const rank_layout& layout_;
     const calibration_options& options_;
+    const std::vector<locality_level> levels_;  // at which there is something to measure
     machine_samples samples_;
     double share_over_ = 0;
 };

@@ -1,7 +1,6 @@
 #include "peers.hpp"
 
 #include <algorithm>
-#include <array>
 #include <set>
 
 namespace crossdock {
@@ -36,20 +35,13 @@ std::optional<rank_pair> find_pair(const rank_layout& layout, locality_level lev
     return std::nullopt;
 }
 
-std::optional<locality_level> nearest_level(const rank_layout& layout) {
+std::vector<locality_level> levels_with_peers(const rank_layout& layout) {
+    std::vector<locality_level> levels;
     for (const auto level :
          {locality_level::region, locality_level::node, locality_level::network}) {
-        if (find_pair(layout, level)) return level;
+        if (find_pair(layout, level)) levels.push_back(level);
     }
-    return std::nullopt;
-}
-
-std::optional<locality_level> farthest_level(const rank_layout& layout) {
-    for (const auto level :
-         {locality_level::network, locality_level::node, locality_level::region}) {
-        if (find_pair(layout, level)) return level;
-    }
-    return std::nullopt;
+    return levels;
 }
 
 int count_ranks_with_peers(const rank_layout& layout, locality_level level) {

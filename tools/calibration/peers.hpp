@@ -25,9 +25,8 @@ std::vector<rank_t> peers_of(const rank_layout& layout, rank_t rank, locality_le
 /// @brief The first two ranks at a level.
 std::optional<rank_pair> find_pair(const rank_layout& layout, locality_level level);
 
-/// @brief The nearest and the farthest level at which there are two ranks.
-std::optional<locality_level> nearest_level(const rank_layout& layout);
-std::optional<locality_level> farthest_level(const rank_layout& layout);
+/// @brief The levels at which there are two ranks, from the nearest on.
+std::vector<locality_level> levels_with_peers(const rank_layout& layout);
 
 /// @brief How many ranks have others at a level.
 int count_ranks_with_peers(const rank_layout& layout, locality_level level);

@@ -32,13 +32,12 @@ TEST(Peers, PairsAndCountsLeaveOutRanksThatAreAlone) {
     EXPECT_EQ(count_ranks_with_peers(uneven, locality_level::network), 6);
 }
 
-TEST(Peers, LevelsAreFoundFromNearAndFromFar) {
-    EXPECT_EQ(nearest_level(uneven), locality_level::region);
-    EXPECT_EQ(farthest_level(uneven), locality_level::network);
-    const auto scattered = layout_of("2x1", "1x2");
-    EXPECT_EQ(nearest_level(scattered), locality_level::node);
-    EXPECT_EQ(farthest_level(scattered), locality_level::node);
-    EXPECT_FALSE(nearest_level(layout_of("1", "1")));
+TEST(Peers, LevelsAreFoundFromNearToFar) {
+    using levels = std::vector<locality_level>;
+    EXPECT_EQ(levels_with_peers(uneven),
+              (levels{locality_level::region, locality_level::node, locality_level::network}));
+    EXPECT_EQ(levels_with_peers(layout_of("2x1", "1x2")), levels{locality_level::node});
+    EXPECT_EQ(levels_with_peers(layout_of("1", "1")), levels{});
 }
 
 TEST(Peers, BurstsTakeTheirPeersInTurn) {
