@@ -15,7 +15,6 @@ function(crossdock_add_part name)
   if(arg_WITH_MPI)
     file(GLOB files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*/*_mpi.cpp)
     list(APPEND sources ${files})
-    list(APPEND arg_LINKS MPI::MPI_C)
   endif()
   set(part crossdock_${name}_part)
   add_library(${part} STATIC ${sources})
@@ -26,25 +25,20 @@ function(crossdock_add_part name)
   target_link_libraries(${part} PUBLIC ${parts})
   # For the libraries that are linked from it.
   set(crossdock_${name}_links ${arg_LINKS} PARENT_SCOPE)
-  set(crossdock_${name}_has_mpi ${arg_WITH_MPI} PARENT_SCOPE)
 endfunction()
 
-# crossdock_add_library(target EXPORT_NAME name PARTS part... [REQUIRES library...]): crossdock::name, which is
-# installed, shared or static as BUILD_SHARED_LIBS says.
+# crossdock_add_library(target EXPORT_NAME name PARTS part... [WITH_MPI] [REQUIRES library...]): crossdock::name, which
+# is installed, shared or static as BUILD_SHARED_LIBS says.
 function(crossdock_add_library target)
-  cmake_parse_arguments(arg "" "EXPORT_NAME" "PARTS;REQUIRES" ${ARGN})
+  cmake_parse_arguments(arg "WITH_MPI" "EXPORT_NAME" "PARTS;REQUIRES" ${ARGN})
   add_library(${target})
   add_library(crossdock::${arg_EXPORT_NAME} ALIAS ${target})
-  set(has_mpi FALSE)
   foreach(part ${arg_PARTS})
     target_sources(${target} PRIVATE $<TARGET_OBJECTS:crossdock_${part}_part>)
     target_link_libraries(${target} PRIVATE ${crossdock_${part}_links})
-    if(crossdock_${part}_has_mpi)
-      set(has_mpi TRUE)
-    endif()
   endforeach()
   target_link_libraries(${target} PUBLIC ${arg_REQUIRES})
-  crossdock_set_usage(${target} ${has_mpi})
+  crossdock_set_usage(${target} ${arg_WITH_MPI})
   # A part that uses what the library of another one does not export shows here.
   if(BUILD_SHARED_LIBS AND NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize=")
     target_link_options(${target} PRIVATE LINKER:--no-undefined)
