@@ -118,10 +118,10 @@ EXPORTED = "namespace CROSSDOCK_EXPORT crossdock"
 OPENED = re.compile(r"^namespace (?:\w+ )*crossdock\b", re.MULTILINE)
 
 
-def faults_of_exports(project, file):
+def faults_of_exports(project, file, text):
     """What an installed header declares is exported."""
     if file.is_relative_to(project / "include") and file.suffix == ".hpp":
-        if any(opened != EXPORTED for opened in OPENED.findall(file.read_text(encoding="utf-8"))):
+        if any(opened != EXPORTED for opened in OPENED.findall(text)):
             yield f"a namespace is opened without '{EXPORTED}'"
 
 
@@ -138,8 +138,9 @@ def find_faults(project):
         if module not in LEFT_OF:
             faults.append(f"{name}: {module} is not a module; add it to LEFT_OF in {Path(__file__).name}")
             continue
-        faults += (f"{name}: {fault}" for fault in faults_of_exports(project, file))
-        for include in INCLUDE.findall(file.read_text(encoding="utf-8")):
+        text = file.read_text(encoding="utf-8")
+        faults += (f"{name}: {fault}" for fault in faults_of_exports(project, file, text))
+        for include in INCLUDE.findall(text):
             faults += (f"{name}: {fault}" for fault in faults_of_include(project, file, module, include))
     return faults
 
