@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "crossdock/detail/array/batch_statistics.hpp"
-#include "crossdock/plan_statistics.hpp"
+#include "crossdock/plan.hpp"
 
 namespace crossdock::bench::array {
 

@@ -12,7 +12,7 @@
 #include "crossdock/context.hpp"
 #include "crossdock/neighbor_exchange.hpp"
 #include "crossdock/pattern.hpp"
-#include "crossdock/plan_statistics.hpp"
+#include "crossdock/plan.hpp"
 #include "crossdock/topology.hpp"
 
 namespace crossdock::bench {

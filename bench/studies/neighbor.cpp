@@ -10,7 +10,7 @@
 #include "bench/neighbor/hierarchy.hpp"
 #include "bench/studies/print_record.hpp"
 #include "bench/studies/replay.hpp"
-#include "crossdock/compile.hpp"
+#include "crossdock/plan.hpp"
 #include "crossdock/route_choice.hpp"
 
 namespace {

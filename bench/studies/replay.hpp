@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "crossdock/pattern.hpp"
-#include "crossdock/plan_schedule.hpp"
-#include "crossdock/plan_statistics.hpp"
+#include "crossdock/plan.hpp"
 #include "crossdock/route.hpp"
+#include "crossdock/schedule.hpp"
 #include "crossdock/simulate.hpp"
 
 namespace crossdock::bench {

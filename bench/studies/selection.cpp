@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "bench/common/workload.hpp"
-#include "crossdock/compile.hpp"
-#include "crossdock/plan_schedule.hpp"
+#include "crossdock/plan.hpp"
 #include "crossdock/route_choice.hpp"
+#include "crossdock/schedule.hpp"
 #include "crossdock/simulate.hpp"
 
 namespace {

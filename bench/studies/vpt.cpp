@@ -11,7 +11,7 @@
 #include "bench/common/workload.hpp"
 #include "bench/studies/print_record.hpp"
 #include "bench/studies/replay.hpp"
-#include "crossdock/compile.hpp"
+#include "crossdock/plan.hpp"
 
 namespace {
 

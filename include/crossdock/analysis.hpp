@@ -3,8 +3,5 @@
 /// simulation. All of `crossdock::analysis`.
 #pragma once
 
-#include "crossdock/exchange_schedule.hpp"
-#include "crossdock/goal.hpp"
-#include "crossdock/plan_schedule.hpp"
 #include "crossdock/schedule.hpp"
 #include "crossdock/simulate.hpp"

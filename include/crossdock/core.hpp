@@ -4,14 +4,11 @@
 #pragma once
 
 #include "crossdock/block_partition.hpp"
-#include "crossdock/compile.hpp"
 #include "crossdock/exchange_algorithm.hpp"
 #include "crossdock/machine.hpp"
 #include "crossdock/pattern.hpp"
 #include "crossdock/plan.hpp"
-#include "crossdock/plan_statistics.hpp"
 #include "crossdock/price.hpp"
 #include "crossdock/route.hpp"
 #include "crossdock/route_choice.hpp"
 #include "crossdock/topology.hpp"
-#include "crossdock/verify.hpp"

@@ -1,11 +1,15 @@
 /// @file
-/// @brief Plans: the messages of one rank in an exchange, as data.
+/// @brief Plans: the messages of one rank in an exchange, as data; how they are compiled, verified and counted.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
 #include "crossdock/detail/base/export.hpp"
+#include "crossdock/pattern.hpp"
+#include "crossdock/route.hpp"
+#include "crossdock/topology.hpp"
 #include "crossdock/types.hpp"
 
 namespace CROSSDOCK_EXPORT crossdock {
@@ -110,5 +114,108 @@ std::string to_json(const plan& p);
 ///          missing, unknown or of another type; or a number does not fit
 /// @throws error(errc::invalid_plan)  as the constructor
 plan plan_from_json(const std::string& text);
+
+/// @brief Options for compiling plans; equal on all ranks.
+struct compile_options {
+    /// Whether an item is sent once to a next hop that several of its destinations share. If not,
+    /// it is sent once for each.
+    bool deduplicate = true;
+};
+
+/// @brief Compiles the patterns of all ranks offline.
+///
+/// Rank p's result is identical to what the overload with a context gives on rank p.
+/// @param regions   P ranks
+/// @param patterns  P patterns, entry p for rank p
+/// @param r         a route made for `regions`
+/// @return P plans, entry p for rank p; no reference to the arguments remains
+/// @throws error(errc::size_mismatch)   there are not P patterns, or their `num_ranks` is not P
+/// @throws error(errc::count_mismatch)  a sender and its receiver disagree; the text names both
+/// ranks
+/// @throws as `validate(pattern)`
+/// @par Complexity
+/// Time and memory O(H n) for H = r.num_stages() and n pairs of an item and a destination. Headers
+/// hold runs of items, and for each run its source and destinations once.
+/// @par Source
+/// One scheme for the three steps of \cite collom2023neighbor and the stages of \cite
+/// selvitopi2019vpt.
+std::vector<plan> compile(const topology& regions, std::span<const pattern> patterns,
+                          const route& r, const compile_options& options = {});
+
+/// @brief Verifies symbolically that the plans bring every item to each slot that needs it, exactly
+/// once.
+///
+/// It follows the identity of every value, its source and item, stage by stage through all
+/// positions. The rank that a message names must receive it in the same stage, with the same number
+/// of items. Each slot that a pattern receives into must be filled once, by the item that its
+/// source lists for it; no other slot may be filled.
+/// @param plans     P plans, entry p for rank p
+/// @param patterns  the P patterns that they were compiled from
+/// @throws error(errc::invalid_plan)   the plans do something else; the text names the rank, and
+///          the stage, message or slot
+/// @throws error(errc::size_mismatch)  there are not as many plans as patterns
+/// @par Complexity
+/// Time and memory linear in the positions and slots of all plans.
+void verify(std::span<const plan> plans, std::span<const pattern> patterns);
+
+/// @brief The messages and items that one rank sends: all of them, and those that leave its region.
+struct traffic {
+    count_t messages = 0;
+    count_t items = 0;
+    count_t inter_region_messages = 0;
+    count_t inter_region_items = 0;
+
+    traffic& operator+=(const traffic& other);
+    friend bool operator==(const traffic&, const traffic&) = default;
+};
+
+/// @brief The messages and items that `sender` sends in one stage.
+/// @pre `stage` < `sender.stages().size()`
+traffic stage_traffic(const topology& regions, const plan& sender, std::size_t stage);
+
+/// @brief The messages and items that `sender` sends in all stages.
+traffic total_traffic(const topology& regions, const plan& sender);
+
+/// @brief The number of items that a rank needs buffers for: those that it sends and receives in
+/// all stages.
+///
+/// An item that the rank forwards counts twice, as it takes space in the message that arrives and
+/// in the one that leaves.
+/// @par Source
+/// \cite selvitopi2019vpt counts the buffers for sending, receiving, and storing and forwarding.
+count_t buffer_items(const plan& p);
+
+/// @brief Sum, maximum and mean of a number over all ranks.
+struct summary {
+    count_t total = 0;
+    count_t max = 0;
+    double mean = 0;
+
+    friend bool operator==(const summary&, const summary&) = default;
+};
+
+/// @brief The fields of `traffic`, each summarized over all ranks.
+struct traffic_summary {
+    summary messages;
+    summary items;
+    summary inter_region_messages;
+    summary inter_region_items;
+};
+
+/// @brief The messages and items of all ranks on one route.
+struct plan_statistics {
+    std::vector<traffic_summary> stages;
+    traffic_summary total;
+    summary buffer_items;
+};
+
+/// @brief Counts the messages and items of all ranks' plans.
+/// @pre the plans are of one route, entry p for rank p
+/// @par Complexity
+/// Linear in the messages of all plans.
+plan_statistics analyze(const topology& regions, std::span<const plan> plans);
+
+/// @brief Sum, maximum and mean of a number that each rank has.
+summary summarize(std::span<const count_t> per_rank);
 
 }  // namespace crossdock

@@ -5,9 +5,9 @@
 #include <memory>
 #include <string_view>
 
-#include "crossdock/compile.hpp"
 #include "crossdock/context.hpp"
 #include "crossdock/detail/base/export.hpp"
+#include "crossdock/plan.hpp"
 #include "crossdock/route_choice.hpp"
 
 namespace CROSSDOCK_EXPORT crossdock {

@@ -1,12 +1,18 @@
 /// @file
-/// @brief Schedules: the sends, receives and copies of all ranks, with their dependencies.
+/// @brief Schedules: the sends, receives and copies of all ranks with their dependencies, of plans and of sparse exchanges.
 #pragma once
 
 #include <cstdint>
+#include <iosfwd>
+#include <limits>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "crossdock/detail/base/export.hpp"
+#include "crossdock/detail/exchange/exchange_statistics.hpp"
+#include "crossdock/machine.hpp"
+#include "crossdock/price.hpp"
 #include "crossdock/types.hpp"
 
 namespace CROSSDOCK_EXPORT crossdock {
@@ -65,5 +71,90 @@ class schedule {
     std::vector<std::size_t> first_required_{0};  // of each operation
     std::vector<std::uint32_t> required_;
 };
+
+/// @brief The schedule by which the executor runs plans. A message leaves when all items that it
+/// forwards have come.
+/// @param plans  of one route, entry p for rank p
+/// @throws error(errc::size_mismatch)  there are not as many plans as ranks
+/// @par Complexity
+/// Linear in the plans, with a binary search for each item that a rank forwards.
+schedule schedule_of(const rank_layout& layout, std::span<const plan> plans,
+                     const travel_options& options = {});
+
+/// @brief The tag of a message in the schedule, which says what the message is for.
+enum exchange_tag : int {
+    message_tag = 0,            ///< the user's message, or a bundle to another region
+    announced_tag = 1,          ///< a long message, which travels directly beside a route
+    ticket_tag = 2,             ///< a request for a ticket at a receiver's window, and the reply
+    acknowledgement_tag = 3,    ///< an empty message: another one was received
+    first_collective_tag = 16,  ///< rounds of a collective over all ranks, one tag each
+    first_stage_tag = 256,      ///< stages of a route, one tag each
+};
+
+/// @brief Whether `count_exchange` counts a message with this tag.
+constexpr bool is_counted(int tag) noexcept {
+    return tag == message_tag || tag == announced_tag || tag >= first_stage_tag;
+}
+
+/// @brief The schedule of a sparse data exchange: what all ranks send, receive and copy.
+///
+/// Messages with a tag that `is_counted` are exactly those of `count_exchange`. The others are
+///
+/// | method | other messages |
+/// |---|---|
+/// | `personalized`, `locality_personalized` | an allreduce of P + 6 words, before any message |
+/// | `reduce_scatter` | a reduce-scatter of 6 P words, before any message |
+/// | `nonblocking`, `locality_nonblocking` | an acknowledgement of every message; an allreduce of 6 words |
+/// | `rma` | 8 bytes to every receiver and back; an acknowledgement of every message; an allreduce of 6 words |
+/// | `routed` | nothing |
+///
+/// A rank enters an allreduce after acknowledgements when all of its own have arrived.
+/// An allreduce of up to 2048 bytes is recursive doubling. A longer one is recursive halving and
+/// then doubling; a reduce-scatter is recursive halving. If the number of ranks is not a power of
+/// two, some ranks first send their vector to a neighbor, and get the result from it in the end. A
+/// rank copies what it reduces once. It gathers a bundle where it sends it.
+///
+/// The core of a window's owner hands out tickets and answers puts as if they were messages, as MPI
+/// does where the network has no atomic operations. The schedule assumes that every window is large
+/// enough, and does not divide messages of more than `exchange_options::max_message_bytes`.
+/// @param messages, max_forwarded_bytes, m  as in `count_exchange`
+/// @throws as `count_exchange`
+/// @par Complexity
+/// Time and memory linear in the messages; a collective has P log P of them.
+/// @par Source
+/// \cite thakur2005collective for the collectives; `exchange_algorithm` for the rest.
+schedule schedule_of_exchange(const topology& regions,
+                              std::span<const std::vector<sized_message>> messages,
+                              const exchange_algorithm& algorithm,
+                              count_t max_forwarded_bytes = std::numeric_limits<count_t>::max(),
+                              const machine& m = default_machine());
+
+/// @brief Writes a schedule in GOAL, the text that LogGOPSim's txt2bin reads.
+///
+///     rank 0 sends 8 bytes to rank 1, which copies them in 5 ns and forwards them to rank 2:
+///
+///         num_ranks 3
+///         ...
+///         rank 1 {
+///         l1: recv 8b from 0 tag 0
+///         l2: calc 5
+///         l2 requires l1
+///         l3: send 8b to 2 tag 0
+///         l3 requires l2
+///         }
+///
+/// Copying is a `calc` of whole nanoseconds, before a send and after a receive; less than half a
+/// nanosecond is left out. Items that go through shared memory are written as messages. The file
+/// has no other parameter of the machine, as the other simulator has its own.
+/// @param m  the machine, which determines how long copying takes
+/// @par Complexity
+/// Time linear in the schedule; memory for the lines of one rank.
+/// @par Source
+/// \cite hoefler2010loggopsim, Sec. 3: GOAL's operations are sends, receives and computation, and
+/// `requires` is its dependency on completion.
+void write_goal(std::ostream& to, const schedule& s, const machine& m);
+
+/// @brief The text that `write_goal` writes.
+std::string to_goal(const schedule& s, const machine& m);
 
 }  // namespace crossdock

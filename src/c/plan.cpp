@@ -1,7 +1,5 @@
+#include "crossdock/plan.hpp"
 #include "../neighbor/compile_mpi.hpp"
-#include "crossdock/compile.hpp"
-#include "crossdock/plan_statistics.hpp"
-#include "crossdock/verify.hpp"
 #include "handles.hpp"
 
 using namespace crossdock::c;

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "crossdock/context.hpp"
-#include "crossdock/neighbor_options.hpp"
+#include "crossdock/neighbor_exchange.hpp"
 #include "crossdock/pattern.hpp"
 #include "crossdock/route_choice.hpp"
 

@@ -2,8 +2,8 @@
 /// @brief Hop-by-hop set-up over MPI.
 #pragma once
 
-#include "crossdock/compile.hpp"
 #include "crossdock/context.hpp"
+#include "crossdock/plan.hpp"
 #include "crossdock/route_choice.hpp"
 
 namespace crossdock {

@@ -8,7 +8,7 @@
 #include "../executor/executor_mpi.hpp"
 #include "build_schedule_mpi.hpp"
 #include "crossdock/context.hpp"
-#include "crossdock/neighbor_options.hpp"
+#include "crossdock/neighbor_exchange.hpp"
 
 namespace crossdock {
 

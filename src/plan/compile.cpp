@@ -1,4 +1,4 @@
-#include "crossdock/compile.hpp"
+#include "crossdock/plan.hpp"
 
 #include <fmt/format.h>
 

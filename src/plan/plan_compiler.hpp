@@ -7,7 +7,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "crossdock/compile.hpp"
 #include "crossdock/detail/base/export.hpp"
 #include "crossdock/detail/base/word_message.hpp"
 #include "crossdock/pattern.hpp"

@@ -1,4 +1,4 @@
-#include "crossdock/verify.hpp"
+#include "crossdock/plan.hpp"
 
 #include <fmt/format.h>
 

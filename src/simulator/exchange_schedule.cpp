@@ -1,4 +1,4 @@
-#include "crossdock/exchange_schedule.hpp"
+#include "crossdock/schedule.hpp"
 
 #include <algorithm>
 #include <memory>

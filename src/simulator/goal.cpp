@@ -1,4 +1,4 @@
-#include "crossdock/goal.hpp"
+#include "crossdock/schedule.hpp"
 
 #include <fmt/format.h>
 

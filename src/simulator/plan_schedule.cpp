@@ -1,4 +1,4 @@
-#include "crossdock/plan_schedule.hpp"
+#include "crossdock/schedule.hpp"
 
 #include <fmt/format.h>
 

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "crossdock/compile.hpp"
-#include "crossdock/plan_schedule.hpp"
+#include "crossdock/plan.hpp"
+#include "crossdock/schedule.hpp"
 #include "crossdock/simulate.hpp"
 
 namespace crossdock {

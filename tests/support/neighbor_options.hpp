@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "crossdock/neighbor_options.hpp"
+#include "crossdock/neighbor_exchange.hpp"
 
 namespace crossdock {
 

@@ -5,8 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "crossdock/compile.hpp"
-#include "crossdock/verify.hpp"
+#include "crossdock/plan.hpp"
 #include "tools/crossdock/all_ranks.hpp"
 #include "tools/crossdock/analyze.hpp"
 #include "tools/crossdock/output.hpp"

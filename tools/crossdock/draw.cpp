@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "crossdock/compile.hpp"
+#include "crossdock/plan.hpp"
 #include "tools/crossdock/all_ranks.hpp"
 #include "tools/crossdock/output.hpp"
 #include "tools/crossdock/pattern_input.hpp"

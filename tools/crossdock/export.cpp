@@ -5,9 +5,8 @@
 #include <iostream>
 #include <memory>
 
-#include "crossdock/compile.hpp"
-#include "crossdock/goal.hpp"
-#include "crossdock/plan_schedule.hpp"
+#include "crossdock/plan.hpp"
+#include "crossdock/schedule.hpp"
 #include "tools/crossdock/all_ranks.hpp"
 #include "tools/crossdock/output.hpp"
 #include "tools/crossdock/pattern_input.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "crossdock/plan_statistics.hpp"
+#include "crossdock/plan.hpp"
 #include "crossdock/price.hpp"
 #include "crossdock/simulate.hpp"
 #include "tools/crossdock/exchange_input.hpp"

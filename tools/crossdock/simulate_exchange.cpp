@@ -2,7 +2,7 @@
 
 #include <bit>
 
-#include "crossdock/exchange_schedule.hpp"
+#include "crossdock/schedule.hpp"
 #include "tools/crossdock/memory_limit.hpp"
 #include "tools/crossdock/output.hpp"
 #include "tools/crossdock/simulate.hpp"

@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "bench/neighbor/hierarchy.hpp"
-#include "crossdock/compile.hpp"
-#include "crossdock/plan_schedule.hpp"
+#include "crossdock/plan.hpp"
+#include "crossdock/schedule.hpp"
 #include "tools/crossdock/memory_limit.hpp"
 #include "tools/crossdock/replay_memory.hpp"
 #include "tools/crossdock/route_names.hpp"

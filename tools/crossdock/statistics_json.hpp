@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "crossdock/plan_statistics.hpp"
+#include "crossdock/plan.hpp"
 
 namespace crossdock::tool {
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "crossdock/error.hpp"
-#include "crossdock/neighbor_options.hpp"
+#include "crossdock/neighbor_exchange.hpp"
 
 namespace crossdock_c_test {
 namespace {

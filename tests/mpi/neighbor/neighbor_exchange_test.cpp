@@ -10,8 +10,8 @@
 #include <thread>
 #include <utility>
 
+#include "crossdock/plan.hpp"
 #include "crossdock/sparse_exchange.hpp"
-#include "crossdock/verify.hpp"
 #include "src/neighbor/compile_mpi.hpp"
 #include "support/arrivals.hpp"
 #include "support/neighbor_options.hpp"

@@ -6,7 +6,7 @@
 #include <random>
 
 #include "crossdock/pattern.hpp"
-#include "crossdock/verify.hpp"
+#include "crossdock/plan.hpp"
 #include "support/routes.hpp"
 #include "support/thrown_by.hpp"
 

@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "crossdock/compile.hpp"
-#include "crossdock/plan_statistics.hpp"
+#include "crossdock/plan.hpp"
 #include "src/executor/schedule_runner.hpp"
 #include "support/patterns.hpp"
 #include "support/schedules.hpp"

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "crossdock/compile.hpp"
+#include "crossdock/plan.hpp"
 #include "support/patterns.hpp"
 #include "support/schedules.hpp"
 

@@ -10,8 +10,8 @@
 #include <thread>
 #include <vector>
 
-#include "crossdock/compile.hpp"
 #include "crossdock/operation.hpp"
+#include "crossdock/plan.hpp"
 #include "support/arrivals.hpp"
 #include "support/patterns.hpp"
 #include "support/schedules.hpp"

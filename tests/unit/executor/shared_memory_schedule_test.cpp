@@ -8,7 +8,7 @@
 #include <random>
 #include <string>
 
-#include "crossdock/compile.hpp"
+#include "crossdock/plan.hpp"
 #include "src/executor/schedule_wire.hpp"
 #include "support/arrivals.hpp"
 #include "support/patterns.hpp"

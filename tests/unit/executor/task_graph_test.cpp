@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "crossdock/compile.hpp"
+#include "crossdock/plan.hpp"
 #include "support/patterns.hpp"
 
 namespace crossdock::task_graph_test {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "crossdock/compile.hpp"
+#include "crossdock/plan.hpp"
 #include "support/machines.hpp"
 #include "support/patterns.hpp"
 

@@ -1,11 +1,9 @@
-#include "crossdock/compile.hpp"
+#include "crossdock/plan.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "crossdock/plan_statistics.hpp"
-#include "crossdock/verify.hpp"
 #include "support.hpp"
 #include "support/golden.hpp"
 #include "support/patterns.hpp"

@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "crossdock/plan_statistics.hpp"
+#include "crossdock/plan.hpp"
 #include "support.hpp"
 #include "support/least_maximum.hpp"
 #include "support/patterns.hpp"

@@ -3,7 +3,7 @@
 #include <numeric>
 #include <random>
 
-#include "crossdock/verify.hpp"
+#include "crossdock/plan.hpp"
 #include "src/plan/plan_compiler.hpp"
 #include "support/patterns.hpp"
 #include "support/routes.hpp"

@@ -1,4 +1,4 @@
-#include "crossdock/plan_statistics.hpp"
+#include "crossdock/plan.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -3,7 +3,7 @@
 #include <string_view>
 #include <vector>
 
-#include "crossdock/compile.hpp"
+#include "crossdock/plan.hpp"
 
 namespace crossdock::test {
 

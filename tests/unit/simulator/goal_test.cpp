@@ -1,8 +1,7 @@
-#include "crossdock/goal.hpp"
+#include "crossdock/schedule.hpp"
 
 #include <gtest/gtest.h>
 
-#include "crossdock/plan_schedule.hpp"
 #include "support.hpp"
 #include "support/machines.hpp"
 

@@ -4,8 +4,8 @@
 
 #include <map>
 
-#include "crossdock/compile.hpp"
-#include "crossdock/plan_schedule.hpp"
+#include "crossdock/plan.hpp"
+#include "crossdock/schedule.hpp"
 #include "crossdock/simulate.hpp"
 #include "support/machines.hpp"
 #include "support/patterns.hpp"

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "crossdock/plan_schedule.hpp"
+#include "crossdock/schedule.hpp"
 #include "support.hpp"
 #include "support/machines.hpp"
 

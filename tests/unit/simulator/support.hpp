@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "crossdock/compile.hpp"
+#include "crossdock/plan.hpp"
 
 namespace crossdock::test {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "crossdock/detail/base/export.hpp"
-#include "crossdock/plan_statistics.hpp"
+#include "crossdock/plan.hpp"
 
 namespace CROSSDOCK_EXPORT crossdock {
 

@@ -8,7 +8,7 @@
 
 #include "crossdock/detail/base/export.hpp"
 #include "crossdock/exchange_algorithm.hpp"
-#include "crossdock/plan_statistics.hpp"
+#include "crossdock/plan.hpp"
 #include "crossdock/topology.hpp"
 
 namespace CROSSDOCK_EXPORT crossdock {

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "crossdock/compile.hpp"
 #include "crossdock/detail/base/export.hpp"
+#include "crossdock/plan.hpp"
 
 namespace CROSSDOCK_EXPORT crossdock {
 
