@@ -1,7 +1,10 @@
 #include "bench/neighbor/contender.hpp"
 
-#ifdef CROSSDOCK_HAS_MPI_EXTENSIONS
+#ifdef CROSSDOCK_HAS_NEIGHBOR_INIT
+#define CROSSDOCK_NEIGHBOR_ALLTOALLV_INIT MPI_Neighbor_alltoallv_init
+#elif defined(CROSSDOCK_HAS_MPI_EXTENSIONS)
 #include <mpi-ext.h>
+#define CROSSDOCK_NEIGHBOR_ALLTOALLV_INIT MPIX_Neighbor_alltoallv_init
 #endif
 
 namespace crossdock::bench {

@@ -6,7 +6,8 @@
 #include <iterator>
 #include <mutex>
 #include <new>
-#include <thread>
+
+#include "crossdock/detail/base/suspension.hpp"
 
 namespace crossdock {
 
@@ -151,15 +152,16 @@ void communicator::progress() const {
 }
 
 void communicator::wait(MPI_Request& request) const {
-    for (int is_complete = 0; has_work() && !is_complete;) {
+    for (int is_complete = 0; (has_work() || suspension::current()) && !is_complete;) {
         progress();
         CROSSDOCK_MPI(MPI_Test(&request, &is_complete, MPI_STATUS_IGNORE));
-        if (!is_complete) std::this_thread::yield();
+        if (!is_complete) pause_wait();
     }
     CROSSDOCK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
 }
 
 void communicator::wait_for_all() const {
+    if (auto* const one = suspension::current()) return one->before_blocking(*this);
     MPI_Request barrier = MPI_REQUEST_NULL;
     CROSSDOCK_MPI(MPI_Ibarrier(get(), &barrier));
     wait(barrier);

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <thread>
+
+#include "crossdock/detail/base/suspension.hpp"
 
 namespace crossdock {
 
@@ -135,7 +136,7 @@ void mailbox::pause() {
     // MPI has made progress in the call that found nothing: a probe, or a test of an active
     // request.
     if (comm_.has_work()) comm_.progress();
-    if (++num_pauses_ % pauses_between_yields == 0) std::this_thread::yield();
+    if (++num_pauses_ % pauses_between_yields == 0) pause_wait();
 }
 
 }  // namespace crossdock

@@ -1,8 +1,8 @@
 #include <algorithm>
-#include <thread>
 #include <utility>
 #include <vector>
 
+#include "crossdock/detail/base/suspension.hpp"
 #include "executor_mpi.hpp"
 #include "schedule_runner.hpp"
 
@@ -290,7 +290,7 @@ void schedule_executor::wait() {
             take_arrived(&MPI_Waitsome);
         } else {
             if (test()) return;
-            std::this_thread::yield();
+            pause_wait();
             advance();
         }
     }

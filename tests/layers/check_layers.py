@@ -27,8 +27,9 @@ LEFT_OF = {
     "stream": {"context", "select"},
     "c": {"array", "stream"},
     "mpix": {"c"},
+    "drop_in": {"neighbor"},
 }
-MPI_MODULES = {"neighbor", "c", "mpix"}
+MPI_MODULES = {"neighbor", "c", "mpix", "drop_in"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 

@@ -3,5 +3,5 @@
 namespace tool = crossdock::tool;
 
 int main(int argc, char** argv) {
-    return tool::run_program(argc, argv, {&tool::add_info, &tool::add_demo});
+    return tool::run_program(argc, argv, {&tool::add_info, &tool::add_demo, &tool::add_run});
 }

@@ -18,6 +18,10 @@ constexpr std::array verbs{
     verb_entry{"info", "crossdock", "Show MPI, the topology and the routes there are"},
     verb_entry{"demo", "crossdock",
                "Exchange the halo of y = A x over every route, and count what each sends"},
+    verb_entry{
+        "run", "crossdock",
+        "Run an MPI program that knows nothing of crossdock, with its neighborhood collectives "
+        "taken over: crossdock run -- mpirun -n 64 ./app"},
     verb_entry{"analyze", "crossdock-analyze",
                "Count what every route sends for the halo of y = A x; needs no MPI, and under a "
                "launcher the first process alone does it"},

@@ -1,0 +1,21 @@
+# What the MPI has, asked by symbol: Open MPI 4.1 has the persistent neighborhood collectives under names of its own.
+# crossdock_mpi_features: what sources that use them are compiled with.
+include(CheckCXXSourceCompiles)
+include(CMakePushCheckState)
+cmake_push_check_state(RESET)
+set(CMAKE_REQUIRED_DEFINITIONS -DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX)
+set(CMAKE_REQUIRED_LIBRARIES MPI::MPI_C)
+check_cxx_source_compiles("#include <mpi.h>
+  int main() { return &MPI_Neighbor_alltoallv_init == nullptr; }" CROSSDOCK_HAS_NEIGHBOR_INIT)
+check_cxx_source_compiles("#include <mpi.h>
+  #include <mpi-ext.h>
+  int main() { return &MPIX_Neighbor_alltoallv_init == nullptr; }" CROSSDOCK_HAS_MPI_EXTENSIONS)
+check_cxx_source_compiles("#include <mpi.h>
+  int main() { return &MPIX_Async_start == nullptr; }" CROSSDOCK_HAS_MPIX_ASYNC)
+cmake_pop_check_state()
+set(crossdock_mpi_features)
+foreach(feature CROSSDOCK_HAS_NEIGHBOR_INIT CROSSDOCK_HAS_MPI_EXTENSIONS CROSSDOCK_HAS_MPIX_ASYNC)
+  if(${feature})
+    list(APPEND crossdock_mpi_features ${feature})
+  endif()
+endforeach()

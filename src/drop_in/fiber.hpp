@@ -1,0 +1,33 @@
+/// @file
+/// @brief A function that runs on a stack of its own, and can be left in the middle.
+#pragma once
+
+#include <boost/context/fiber.hpp>
+#include <functional>
+
+#include "crossdock/detail/base/suspension.hpp"
+
+namespace crossdock::drop_in {
+
+/// @brief Runs what waits for other ranks a piece at a time: from one look at what it waits for to the next.
+class fiber {
+  public:
+    /// @param body  must not throw; runs at the first `resume`
+    explicit fiber(std::function<void()> body);
+
+    /// @brief Runs on until the body waits or returns.
+    /// @param waits  what the body's waits are to call; set while it runs
+    void resume(suspension& waits);
+
+    /// @brief Goes back to who called `resume`; to be called by the body.
+    void leave();
+
+    bool is_done() const noexcept { return is_done_; }
+
+  private:
+    boost::context::fiber inside_;
+    boost::context::fiber outside_;
+    bool is_done_ = false;
+};
+
+}  // namespace crossdock::drop_in

@@ -1,0 +1,145 @@
+#include "progress.hpp"
+
+#include <dlfcn.h>
+#include <mpi.h>
+
+#include <algorithm>
+#include <limits>
+#include <random>
+#include <thread>
+#include <utility>
+
+#include "crossdock/communicator.hpp"
+
+namespace crossdock::drop_in {
+
+namespace {
+
+#ifndef CROSSDOCK_HAS_MPIX_ASYNC
+using progress_callback = int (*)();
+using register_function = int (*)(progress_callback);
+
+// Of Open MPI, in all its versions.
+register_function find_register() {
+    return reinterpret_cast<register_function>(dlsym(RTLD_DEFAULT, "opal_progress_register"));
+}
+#endif
+
+// A number that is the same on all ranks of a communicator, and not that of another one.
+class blocking_key final : public communicator_resource {
+  public:
+    explicit blocking_key(const communicator& comm) {
+        if (comm.rank() == 0) {
+            std::random_device random;
+            key_ = static_cast<std::int64_t>((std::uint64_t{random()} << 31) ^ random()) &
+                   std::numeric_limits<std::int64_t>::max();
+        }
+        MPI_Request reduction = MPI_REQUEST_NULL;
+        CROSSDOCK_MPI(
+            MPI_Iallreduce(MPI_IN_PLACE, &key_, 1, MPI_INT64_T, MPI_MAX, comm.get(), &reduction));
+        comm.wait(reduction);
+    }
+
+    std::int64_t key() const noexcept { return key_; }
+
+  private:
+    std::int64_t key_ = -1;
+};
+
+}  // namespace
+
+progress_engine& progress_engine::of_process() {
+    // Never destroyed: MPI may call it until the process ends.
+    static auto& engine = *new progress_engine;
+    return engine;
+}
+
+bool progress_engine::is_available() {
+#ifdef CROSSDOCK_HAS_MPIX_ASYNC
+    return true;
+#else
+    static const bool is_found = find_register() != nullptr;
+    return is_found;
+#endif
+}
+
+void progress_engine::ask_mpi_to_call() {
+    if (std::exchange(is_asked_, true)) return;
+#ifdef CROSSDOCK_HAS_MPIX_ASYNC
+    // MPI_Finalize waits until it is done.
+    const auto poll = [](MPIX_Async_thing) -> int {
+        auto& engine = of_process();
+        engine.advance();
+        if (!engine.is_idle()) return MPIX_ASYNC_NOPROGRESS;
+        engine.is_asked_ = false;
+        return MPIX_ASYNC_DONE;
+    };
+    CROSSDOCK_MPI(MPIX_Async_start(poll, nullptr, MPIX_STREAM_NULL));
+#else
+    find_register()([]() -> int {
+        of_process().advance();
+        return 0;
+    });
+#endif
+}
+
+void progress_engine::start(std::function<void()> body) {
+    ask_mpi_to_call();
+    fibers_.push_back(std::make_unique<running>(std::move(body)));
+    advance();
+}
+
+void progress_engine::watch(watched& one) {
+    ask_mpi_to_call();
+    watched_.push_back(&one);
+}
+
+void progress_engine::run_until(const std::function<bool()>& condition) {
+    for (advance(); !condition(); advance()) {
+        int is_there = 0;
+        CROSSDOCK_MPI(MPI_Iprobe(MPI_ANY_SOURCE, 0, MPI_COMM_SELF, &is_there, MPI_STATUS_IGNORE));
+        std::this_thread::yield();
+    }
+}
+
+void progress_engine::advance() {
+    if (is_idle() || std::exchange(is_advancing_, true)) return;
+    std::erase_if(watched_, [](watched* one) { return one->advance(); });
+    for (const auto& one : fibers_) resume(*one);
+    std::erase_if(fibers_, [](const auto& one) { return one->stack.is_done(); });
+    is_advancing_ = false;
+}
+
+void progress_engine::resume(running& one) {
+    current_ = &one;
+    one.stack.resume(*this);
+    current_ = nullptr;
+    // What it voted for is over, unless it still votes.
+    if (voter_ == &one && one.wanted_key == no_key) voter_ = nullptr;
+}
+
+void progress_engine::suspend() { current_->stack.leave(); }
+
+bool progress_engine::may_block(std::int64_t key) const {
+    if (voter_ != nullptr && voter_ != current_) return false;
+    return std::ranges::all_of(fibers_, [&](const auto& one) {
+        return one->wanted_key == no_key || one->wanted_key >= key;
+    });
+}
+
+void progress_engine::before_blocking(const communicator& comm) {
+    auto& self = *current_;
+    const auto key = comm.resource<blocking_key>().key();
+    self.wanted_key = key;
+    for (int may_all = 0; !may_all;) {
+        may_all = may_block(key);
+        voter_ = may_all ? &self : voter_ == &self ? nullptr : voter_;
+        MPI_Request vote = MPI_REQUEST_NULL;
+        CROSSDOCK_MPI(
+            MPI_Iallreduce(MPI_IN_PLACE, &may_all, 1, MPI_INT, MPI_MIN, comm.get(), &vote));
+        comm.wait(vote);
+    }
+    self.wanted_key = no_key;
+}
+
+}  // namespace crossdock::drop_in

@@ -1,0 +1,87 @@
+/// @file
+/// @brief Progress of exchanges inside whatever MPI call a program waits in.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
+#include <vector>
+
+#include "fiber.hpp"
+
+namespace crossdock::drop_in {
+
+/// @brief What is asked again and again until it is complete.
+class watched {
+  public:
+    /// @brief Does what can be done without waiting; true if nothing is left to do. Must not throw.
+    virtual bool advance() = 0;
+
+  protected:
+    ~watched() = default;
+};
+
+/// @brief All exchanges of this process that are under way: functions that wait for other ranks, and what is watched.
+///
+/// MPI itself calls `advance`, from inside its blocking and testing functions: Open MPI by a callback of its progress
+/// loop, MPICH by MPIX_Async_start. A rank thereby forwards for others whatever its program waits for.
+///
+/// A function of several may block in MPI, in calls that have no nonblocking form. Two communicators whose ranks
+/// blocked in different orders would wait for each other for ever, so the ranks of a communicator vote first; of those
+/// that ask on one rank, the one with the least key has its turn.
+/// @par Thread safety
+/// One thread at a time; `lock` is held around all calls, but not `advance`, which takes it if it can.
+class progress_engine final : private suspension {
+  public:
+    /// @brief Whether the MPI that is loaded can call `advance`.
+    static bool is_available();
+
+    static progress_engine& of_process();
+
+    /// @brief Runs `body` until it waits for the first time, and goes on with it inside MPI's calls.
+    /// @param body  must not throw
+    void start(std::function<void()> body);
+
+    /// @brief Advances `one` inside MPI's calls, until it is complete.
+    /// @param one  borrowed
+    void watch(watched& one);
+
+    /// @brief Leaves the body that runs until `condition` holds.
+    template <class Condition>
+    void wait_until(Condition&& condition) {
+        while (!condition()) suspend();
+    }
+
+    /// @brief Makes progress until `condition` holds; not to be called by a body.
+    void run_until(const std::function<bool()>& condition);
+
+    /// @brief One piece of everything that is under way; nothing if called from inside itself.
+    void advance();
+
+    bool is_idle() const noexcept { return fibers_.empty() && watched_.empty(); }
+
+  private:
+    struct running {
+        explicit running(std::function<void()> body) : stack(std::move(body)) {}
+        fiber stack;
+        std::int64_t wanted_key = no_key;  // of the communicator that it wants to block in
+    };
+    static constexpr std::int64_t no_key = -1;
+
+    void suspend() override;
+    void before_blocking(const communicator& comm) override;
+    bool may_block(std::int64_t key) const;
+    void resume(running& one);
+    void ask_mpi_to_call();
+
+    std::list<std::unique_ptr<running>> fibers_;
+    std::vector<watched*> watched_;
+    running* current_ = nullptr;
+    const running* voter_ =
+        nullptr;  // which has voted to block, and must not find another one blocking
+    bool is_advancing_ = false;
+    bool is_asked_ = false;  // MPI calls
+};
+
+}  // namespace crossdock::drop_in

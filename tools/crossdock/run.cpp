@@ -1,0 +1,81 @@
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tools/crossdock/all_ranks.hpp"
+#include "tools/crossdock/output.hpp"
+#include "tools/crossdock/verbs.hpp"
+
+namespace crossdock::tool {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct run_options {
+    std::vector<std::string> command;
+    std::string route;
+    std::string machine;
+    std::string topology;
+};
+
+// The library lies where it was installed, or where it was built.
+fs::path find_library() {
+    const auto program = fs::read_symlink("/proc/self/exe").parent_path();
+    for (const auto& folder :
+         {program / CROSSDOCK_INSTALLED_LIBRARIES, fs::path(CROSSDOCK_BUILT_LIBRARIES)}) {
+        const auto library = (folder / "libcrossdock_mpi.so").lexically_normal();
+        if (fs::exists(library)) return library;
+    }
+    throw error(errc::file_error,
+                "libcrossdock_mpi.so is not installed: it is built where Boost.Context is found");
+}
+
+void set(const char* name, const std::string& value) {
+    setenv(name, value.c_str(), 1);
+    std::fprintf(stderr, "crossdock: %s=%s\n", name, value.c_str());
+}
+
+// Becomes the command; the ranks that it starts inherit what is set here.
+int run(const run_options& options) {
+    const char* const preloaded = std::getenv("LD_PRELOAD");
+    set("LD_PRELOAD", find_library().string() + (preloaded ? std::string(":") + preloaded : ""));
+    if (!options.route.empty()) set("CROSSDOCK_ROUTE", options.route);
+    if (!options.machine.empty()) set("CROSSDOCK_MACHINE", options.machine);
+    if (!options.topology.empty()) set("CROSSDOCK_TOPOLOGY", options.topology);
+    std::vector<char*> words;
+    for (const auto& word : options.command) words.push_back(const_cast<char*>(word.c_str()));
+    words.push_back(nullptr);
+    execvp(words.front(), words.data());
+    report(fmt::format("{} cannot be started: {}", words.front(), std::strerror(errno)));
+    return bad_input;
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, action& chosen) {
+    auto* const verb = add_verb(app, "run");
+    const auto options = std::make_shared<run_options>();
+    verb->add_option("--route", options->route,
+                     "The route of all exchanges (CROSSDOCK_ROUTE); by default the "
+                     "fastest, which may be MPI's own");
+    verb->add_option("--machine", options->machine,
+                     "The machine that routes are chosen for (CROSSDOCK_MACHINE)");
+    verb->add_option("--topology", options->topology,
+                     "The regions of the ranks, as 4x16 (CROSSDOCK_TOPOLOGY); by "
+                     "default nodes");
+    verb->add_option("command", options->command,
+                     "After --: what starts the program, as mpirun -n 64 ./app")
+        ->required();
+    verb->positionals_at_end();
+    verb->callback([options, &chosen] { chosen = [options] { return run(*options); }; });
+}
+
+}  // namespace crossdock::tool
