@@ -58,6 +58,11 @@ install(FILES
   cmake/Findhwloc.cmake
   DESTINATION ${package_folder})
 
+if(TARGET crossdock_mpi)
+  set_target_properties(crossdock_mpi PROPERTIES INSTALL_RPATH $ORIGIN INSTALL_RPATH_USE_LINK_PATH ON)
+  install(TARGETS crossdock_mpi)
+endif()
+
 if(TARGET crossdock_tool)
   set(programs crossdock_tool crossdock_analyze crossdock_bench)
   set_target_properties(${programs} PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)

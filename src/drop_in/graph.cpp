@@ -95,6 +95,19 @@ std::optional<both_sides> neighbors_of(MPI_Comm comm) {
     return std::nullopt;
 }
 
+// With the regions that the environment names, if they are of so many ranks: it names one topology for communicators of
+// all sizes.
+context context_of(MPI_Comm comm) {
+    try {
+        return context(comm);
+    } catch (const error& fault) {
+        if (fault.code() != errc::invalid_topology) throw;
+    }
+    context_options by_node;
+    by_node.topology = "node";
+    return context(comm, by_node);
+}
+
 int alignment_of(const call_layout& layout) {
     return std::min(layout.sends.alignment(), layout.receives.alignment());
 }
@@ -139,7 +152,7 @@ graph::graph(MPI_Comm user, neighbors sources, neighbors destinations)
         checked_cast<int>(destinations_.ranks.size()), destinations_.ranks.data(), MPI_UNWEIGHTED,
         MPI_INFO_NULL, 0, &twin_));
     CROSSDOCK_MPI(MPI_Comm_set_errhandler(twin_, MPI_ERRORS_RETURN));
-    where_.emplace(bare);
+    where_.emplace(context_of(bare));
     CROSSDOCK_MPI(MPI_Comm_free(&bare));
 }
 
