@@ -36,15 +36,15 @@ struct compared {
     exchange twin;
 };
 
-void compare_side(const char* name, const side& got, const side& expected, const std::vector<int>& neighbors,
-                  report& found) {
+void compare_side(const std::string& name, const side& got, const side& expected,
+                  const std::vector<int>& neighbors, report& found) {
     const auto [at, other] = std::mismatch(got.storage.begin(), got.storage.end(), expected.storage.begin(),
                                            expected.storage.end());
     if (at == got.storage.end() && other == expected.storage.end()) return;
     const auto byte = static_cast<std::size_t>(at - got.storage.begin());
     const int block = got.block_at(byte);
-    char text[200];
-    std::snprintf(text, sizeof text, "%s buffer, neighbor %d (rank %d), byte %zu: expected %02x, got %02x", name,
+    char text[256];
+    std::snprintf(text, sizeof text, "%s, neighbor %d (rank %d), byte %zu: expected %02x, got %02x", name.c_str(),
                   block, block < 0 ? -1 : neighbors[static_cast<std::size_t>(block)], byte,
                   static_cast<unsigned>(*other), static_cast<unsigned>(*at));
     found.difference(text + std::string(block < 0 ? " (in a gap or a guard)" : ""));
@@ -128,8 +128,9 @@ class program {
         for (auto& one : all) {
             one.twin.prepare(round);
             run_twin(one.twin, round);
-            compare_side("receive", one.taken.received(), one.twin.received(), where.sources(), found_);
-            compare_side("send", one.taken.sent(), one.twin.sent(), where.destinations(), found_);
+            const auto name = one.twin.choice().name();
+            compare_side(name + "'s receive buffer", one.taken.received(), one.twin.received(), where.sources(), found_);
+            compare_side(name + "'s send buffer", one.taken.sent(), one.twin.sent(), where.destinations(), found_);
         }
     }
 

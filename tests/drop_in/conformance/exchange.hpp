@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "datatypes.hpp"
+#include "grid_edges.hpp"
 #include "topology.hpp"
 
 namespace conformance {
@@ -92,16 +93,15 @@ class side {
     const datatype& type_of(std::size_t block) const { return types.size() == 1 ? types[0] : types[block]; }
     std::size_t num_blocks() const { return first_bytes_.size(); }
 
-    template <class Count>
-    const Count* count_array() const { return std::get<std::vector<Count>>(counts).data(); }
-    template <class Count>
-    Count count() const {
-        const auto& all = std::get<std::vector<Count>>(counts);
-        return all.empty() ? Count{0} : all.front();
-    }
-    template <class Displacement>
-    const Displacement* displacement_array() const {
-        return std::get<std::vector<Displacement>>(displacements).data();
+    /// @param equal_count  where one count holds for all blocks
+    template <class Count, class Displacement>
+    arguments<Count, Displacement> as_arguments(int equal_count) const {
+        return {base,
+                static_cast<Count>(equal_count),
+                std::get<std::vector<Count>>(counts).data(),
+                std::get<std::vector<Displacement>>(displacements).data(),
+                byte_displacements.data(),
+                handles.data()};
     }
 
     /// Blocks of `num_units` units each, counted in values of their datatypes.
@@ -224,7 +224,12 @@ class exchange {
             if (has_freed_types_) make_types();
             place(round);
         }
-        random_numbers(hash_of(choice_.seed, where_->rank(), round, 1)).fill(send_.storage);
+        random_numbers contents(hash_of(choice_.seed, where_->rank(), round, 1));
+        // Any pairing of the edges between two ranks gives the same if the sender's bytes are all equal.
+        if (where_->has_paired_edges() && !pairs_as_mpi4(choice_.how))
+            std::fill(send_.storage.begin(), send_.storage.end(), static_cast<std::byte>(contents.next()));
+        else
+            contents.fill(send_.storage);
         random_numbers(hash_of(choice_.seed, where_->rank(), round, 2)).fill(recv_.storage);
     }
 
@@ -295,8 +300,7 @@ class exchange {
         return static_cast<int>(std::count(neighbors.begin(), end, neighbors[neighbor]));
     }
 
-    // Equal at both ends of an edge. On a grid, edges between the same two ranks are equal: MPIs before MPI 4 pair those
-    // of a periodic dimension of one or two ranks as they come, later ones the upper with the lower.
+    // Equal at both ends of an edge; on a grid, equal for all edges between two ranks, which see pairs_as_mpi4().
     std::uint64_t edge_key(std::size_t neighbor, bool is_receive) const {
         const auto& neighbors = is_receive ? where_->sources() : where_->destinations();
         const int here = where_->rank();
@@ -328,11 +332,7 @@ class exchange {
     std::vector<int> units_of_blocks(std::size_t num_blocks, bool is_receive, int round) const {
         std::vector<int> units(num_blocks);
         for (std::size_t i = 0; i < num_blocks; ++i) {
-            const bool is_own = is_allgather() && !is_receive;
-            units[i] = num_units(is_own && choice_.which == call::allgatherv ? hash_of(where_->rank())
-                                 : is_own                                     ? 0
-                                                                              : edge_key(i, is_receive),
-                                 round);
+            units[i] = is_allgather() && !is_receive ? sent_units_ : num_units(edge_key(i, is_receive), round);
         }
         return units;
     }
@@ -361,6 +361,8 @@ class exchange {
     }
 
     void place(int round) {
+        equal_units_ = num_units(0, round);
+        sent_units_ = choice_.which == call::allgatherv ? num_units(hash_of(where_->rank()), round) : equal_units_;
         const bool is_w = choice_.which == call::alltoallw;
         const bool is_v = choice_.which == call::allgatherv || choice_.which == call::alltoallv || is_w;
         random_numbers own(hash_of(choice_.seed, where_->rank(), 5));
@@ -372,48 +374,25 @@ class exchange {
         const std::size_t shift = choice_.alternates_buffers && round % 2 == 1 ? side::guard_bytes : 0;
         send_.place(own, send_how, units_of_blocks(num_blocks_[0], false, round), is_w, choice_.is_bottom, shift);
         recv_.place(own, recv_how, units_of_blocks(num_blocks_[1], true, round), is_w, choice_.is_bottom, shift);
-        equal_units_ = num_units(0, round);
     }
 
     // Calls what `Small` or `Large` names in the table of functions.
     template <auto Small, auto Large, class... Last>
     void invoke(Last... last) {
-        if (choice_.is_large) invoke_form<MPI_Count, MPI_Aint>(mpi_->large.*Large, last...);
-        else invoke_form<int, int>(mpi_->small.*Small, last...);
+        if (choice_.is_large) invoke_form(mpi_->large.*Large, last...);
+        else invoke_form(mpi_->small.*Small, last...);
     }
 
     template <class Count, class Displacement, class... Last>
     void invoke_form(const calls<Count, Displacement, MPI_Comm, Last...>& mpi, Last... last) {
-        const auto& s = send_;
-        const auto& r = recv_;
-        // With no neighbor there is no count to take, but the argument must still be a legal one.
-        const auto equal_count = [&](const side& at) {
-            return static_cast<Count>(equal_units_ / at.types[0].num_units);
-        };
-        switch (choice_.which) {
-            case call::allgather:
-                mpi.allgather(s.base, s.count<Count>(), s.handles[0], r.base, equal_count(r), r.handles[0],
-                              comm_, last...);
-                break;
-            case call::allgatherv:
-                mpi.allgatherv(s.base, s.count<Count>(), s.handles[0], r.base, r.count_array<Count>(),
-                               r.displacement_array<Displacement>(), r.handles[0], comm_, last...);
-                break;
-            case call::alltoall:
-                mpi.alltoall(s.base, equal_count(s), s.handles[0], r.base, equal_count(r), r.handles[0],
-                             comm_, last...);
-                break;
-            case call::alltoallv:
-                mpi.alltoallv(s.base, s.count_array<Count>(), s.displacement_array<Displacement>(),
-                              s.handles[0], r.base, r.count_array<Count>(),
-                              r.displacement_array<Displacement>(), r.handles[0], comm_, last...);
-                break;
-            case call::alltoallw:
-                mpi.alltoallw(s.base, s.count_array<Count>(), s.byte_displacements.data(), s.handles.data(),
-                              r.base, r.count_array<Count>(), r.byte_displacements.data(),
-                              r.handles.data(), comm_, last...);
-                break;
-        }
+        conformance::invoke(mpi, choice_.which, arguments_of<Count, Displacement>(send_, sent_units_),
+                            arguments_of<Count, Displacement>(recv_, equal_units_), comm_, last...);
+    }
+
+    // Calls of alltoallw have no datatype where there is no neighbor, nor the one count.
+    template <class Count, class Displacement>
+    static arguments<Count, Displacement> arguments_of(const side& at, int units) {
+        return at.as_arguments<Count, Displacement>(at.types.empty() ? 0 : units / at.types[0].num_units);
     }
 
     void free_types_early() {
@@ -430,7 +409,8 @@ class exchange {
     side send_;
     side recv_;
     std::size_t num_blocks_[2] = {0, 0};
-    int equal_units_ = 0;
+    int sent_units_ = 0;   // to all destinations, where the call has one count for them
+    int equal_units_ = 0;  // from all sources
     bool has_freed_types_ = false;
 };
 

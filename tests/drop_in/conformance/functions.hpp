@@ -41,6 +41,38 @@ struct forms {
     calls<Count, Displacement, MPI_Comm, MPI_Info, MPI_Request*> persistent;
 };
 
+/// What a call is told of the data that it sends, or of those that it receives; each call takes what it needs.
+template <class Count, class Displacement>
+struct arguments {
+    void* base;
+    Count count;
+    const Count* counts;
+    const Displacement* displacements;
+    const MPI_Aint* byte_displacements;
+    const MPI_Datatype* types;
+};
+
+template <class Count, class Displacement, class... Last>
+int invoke(const calls<Count, Displacement, Last...>& mpi, call which,
+           const arguments<Count, Displacement>& s, const arguments<Count, Displacement>& r,
+           Last... last) {
+    switch (which) {
+        case call::allgather:
+            return mpi.allgather(s.base, s.count, s.types[0], r.base, r.count, r.types[0], last...);
+        case call::allgatherv:
+            return mpi.allgatherv(s.base, s.count, s.types[0], r.base, r.counts, r.displacements,
+                                  r.types[0], last...);
+        case call::alltoall:
+            return mpi.alltoall(s.base, s.count, s.types[0], r.base, r.count, r.types[0], last...);
+        case call::alltoallv:
+            return mpi.alltoallv(s.base, s.counts, s.displacements, s.types[0], r.base, r.counts,
+                                 r.displacements, r.types[0], last...);
+        default:
+            return mpi.alltoallw(s.base, s.counts, s.byte_displacements, s.types, r.base, r.counts,
+                                 r.byte_displacements, r.types, last...);
+    }
+}
+
 struct functions {
     decltype(&MPI_Dist_graph_create_adjacent) dist_graph_create_adjacent;
     decltype(&MPI_Cart_create) cart_create;

@@ -54,6 +54,8 @@ class topology {
 
     const std::string& name() const { return name_; }
     bool is_cartesian() const { return is_cartesian_; }
+    /// Whether it is a grid that is periodic along one or two ranks: then its neighbors up and down are the same.
+    bool has_paired_edges() const { return has_paired_edges_; }
     bool has_this_rank() const { return pairs_.front().twin != MPI_COMM_NULL; }
     int rank() const { return rank_; }
     /// In MPI's order; MPI_PROC_NULL beyond the ends of a grid.
@@ -207,6 +209,7 @@ class topology {
             lengths.push_back(dimensions == 1 && shared.chance(60) ? left : 1 + shared.below(left));
             periods.push_back(shared.below(2));
             left /= lengths.back();
+            has_paired_edges_ = has_paired_edges_ || (periods.back() != 0 && lengths.back() <= 2);
             name_ += " " + std::to_string(lengths.back()) + (periods.back() ? " periodic," : ",");
         }
         if (parent == MPI_COMM_NULL) return;
@@ -272,6 +275,7 @@ class topology {
     std::uint64_t weight_seed_;
     std::string name_;
     bool is_cartesian_ = false;
+    bool has_paired_edges_ = false;
     int num_ranks_ = 0;
     int rank_ = 0;
     std::vector<int> sources_;
