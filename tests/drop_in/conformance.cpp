@@ -38,15 +38,15 @@ struct compared {
 
 void compare_side(const std::string& name, const side& got, const side& expected,
                   const std::vector<int>& neighbors, report& found) {
-    const auto [at, other] = std::mismatch(got.storage.begin(), got.storage.end(), expected.storage.begin(),
-                                           expected.storage.end());
+    const auto [at, other] = std::mismatch(got.storage.begin(), got.storage.end(),
+                                           expected.storage.begin(), expected.storage.end());
     if (at == got.storage.end() && other == expected.storage.end()) return;
     const auto byte = static_cast<std::size_t>(at - got.storage.begin());
     const int block = got.block_at(byte);
     char text[256];
-    std::snprintf(text, sizeof text, "%s, neighbor %d (rank %d), byte %zu: expected %02x, got %02x", name.c_str(),
-                  block, block < 0 ? -1 : neighbors[static_cast<std::size_t>(block)], byte,
-                  static_cast<unsigned>(*other), static_cast<unsigned>(*at));
+    std::snprintf(text, sizeof text, "%s, neighbor %d (rank %d), byte %zu: expected %02x, got %02x",
+                  name.c_str(), block, block < 0 ? -1 : neighbors[static_cast<std::size_t>(block)],
+                  byte, static_cast<unsigned>(*other), static_cast<unsigned>(*at));
     found.difference(text + std::string(block < 0 ? " (in a gap or a guard)" : ""));
 }
 
@@ -67,7 +67,8 @@ class program {
     /// Returns the exit status, the same on all ranks.
     int run() {
         compare_errors(found_);
-        while (num_exchanges_ < options_.num_exchanges && found_.num_differences() < report::max_differences) {
+        while (num_exchanges_ < options_.num_exchanges &&
+               found_.num_differences() < report::max_differences) {
             topology where(shared_);
             const int num_episodes = 1 + shared_.below(8);
             const bool frees_early = shared_.chance(30);
@@ -76,7 +77,8 @@ class program {
         }
         const long num_differences = found_.num_differences();
         if (world_rank() == 0)
-            std::printf("conformance: %ld exchanges, %ld differences\n", num_exchanges_, num_differences);
+            std::printf("conformance: %ld exchanges, %ld differences\n", num_exchanges_,
+                        num_differences);
         return num_differences == 0 ? 0 : 1;
     }
 
@@ -87,36 +89,43 @@ class program {
         return rank;
     }
 
-    // Some exchanges at once, several times.
+    // Some exchanges at once, several times; those that block are called while others are in flight.
     void run_episode(topology& where, bool frees_communicator) {
-        const auto how = static_cast<form>(shared_.below(has_persistent() ? 3 : 2));
-        const int at_once = how == form::blocking ? 1 : 1 + shared_.below(4);
+        const bool is_blocking = shared_.chance(30);
         const int lengths[] = {1, 3, 8, 20};
         const int num_rounds = lengths[shared_.below(4)];
         std::list<compared> all;
         std::string name = where.name();
-        for (int i = 0; i < at_once; ++i) {
-            const auto choice = exchange_choice::draw(how, shared_);
+        for (int left = is_blocking ? 1 : 1 + shared_.below(4); left > 0; --left) {
+            const auto choice =
+                exchange_choice::draw(is_blocking ? form::blocking : draw_form(), shared_);
             const auto pair = shared_.next() % where.pairs().size();
             all.emplace_back(choice, where, where.pairs()[pair]);
             name += ", " + choice.name();
         }
-        const bool has_ring = how != form::blocking && shared_.chance(40);
+        const bool has_ring = !is_blocking && shared_.chance(40);
+        const bool is_ring_persistent = shared_.chance(50);
         const int ring_values = shared_.chance(80) ? shared_.below(20) : 5000;
         std::unique_ptr<ring_message> ring;
         if (has_ring)
-            ring = std::make_unique<ring_message>(messages_, 7, ring_values, how == form::persistent);
+            ring = std::make_unique<ring_message>(messages_, 7, ring_values, is_ring_persistent);
         for (int round = 0; round < num_rounds; ++round) {
             interlude between(shared_, everyone_, half_, found_);
             found_.enter(num_exchanges_, name + between.name());
-            const bool is_last = frees_communicator && how != form::blocking && round == num_rounds - 1;
-            run_round(where, all, ring.get(), between, round, is_last);
-            num_exchanges_ += at_once;
+            run_round(where, all, ring.get(), between, round,
+                      frees_communicator && round == num_rounds - 1);
+            num_exchanges_ += static_cast<long>(all.size());
         }
     }
 
-    void run_round(topology& where, std::list<compared>& all, ring_message* ring, interlude& between, int round,
-                   bool frees_communicator) {
+    form draw_form() {
+        const int kind = shared_.below(10);
+        if (kind == 0) return form::blocking;
+        return has_persistent() && kind < 6 ? form::persistent : form::nonblocking;
+    }
+
+    void run_round(topology& where, std::list<compared>& all, ring_message* ring,
+                   interlude& between, int round, bool frees_communicator) {
         random_numbers own(hash_of(options_.seed, num_exchanges_, world_rank()));
         for (auto& one : all) one.taken.prepare(round);
         if (ring != nullptr) ring->start(round);
@@ -129,8 +138,10 @@ class program {
             one.twin.prepare(round);
             run_twin(one.twin, round);
             const auto name = one.twin.choice().name();
-            compare_side(name + "'s receive buffer", one.taken.received(), one.twin.received(), where.sources(), found_);
-            compare_side(name + "'s send buffer", one.taken.sent(), one.twin.sent(), where.destinations(), found_);
+            compare_side(name + "'s receive buffer", one.taken.received(), one.twin.received(),
+                         where.sources(), found_);
+            compare_side(name + "'s send buffer", one.taken.sent(), one.twin.sent(),
+                         where.destinations(), found_);
         }
     }
 
@@ -144,32 +155,36 @@ class program {
         twin.wait();
     }
 
-    // Nonblocking calls in the same order on all ranks; persistent requests in any, one by one or together.
+    // Calls come in the same order on all ranks, the starts of persistent requests in any, one by one or together.
     void start(std::list<compared>& all, ring_message* ring, int round, random_numbers& own) {
-        if (all.front().taken.choice().how != form::persistent) {
-            for (auto& one : all) one.taken.start();
-            return;
-        }
         std::vector<MPI_Request*> places;
         for (auto& one : all) {
             if (round == 0) one.taken.initialize();
             if (one.taken.request != MPI_REQUEST_NULL) places.push_back(&one.taken.request);
         }
-        if (ring != nullptr) places.insert(places.end(), {&ring->requests[0], &ring->requests[1]});
+        if (ring != nullptr && ring->is_persistent())
+            places.insert(places.end(), {&ring->requests[0], &ring->requests[1]});
         own.shuffle(places);
-        std::vector<MPI_Request> requests;
-        for (auto* place : places) requests.push_back(*place);
+        auto requests = values_of(places);
         if (own.chance(50)) {
             MPI_Startall(static_cast<int>(requests.size()), requests.data());
         } else {
             for (auto& request : requests) MPI_Start(&request);
         }
         for (std::size_t i = 0; i < places.size(); ++i) *places[i] = requests[i];
+        for (auto& one : all)
+            if (one.taken.choice().how != form::persistent) one.taken.start();
+    }
+
+    static std::vector<MPI_Request> values_of(const std::vector<MPI_Request*>& places) {
+        std::vector<MPI_Request> requests;
+        requests.reserve(1);  // Open MPI wants an address even of no request.
+        for (const auto* place : places) requests.push_back(*place);
+        return requests;
     }
 
     // In one array with null requests and one that is inactive, in any order.
     void complete(std::list<compared>& all, ring_message* ring, int round, random_numbers& own) {
-        if (all.front().taken.choice().how == form::blocking) return;
         MPI_Request inactive = MPI_REQUEST_NULL;
         MPI_Request none = MPI_REQUEST_NULL;
         int unused = 0;
@@ -177,17 +192,19 @@ class program {
         std::vector<MPI_Request*> places;
         for (auto& one : all) places.push_back(&one.taken.request);
         if (ring != nullptr) places.insert(places.end(), {&ring->requests[0], &ring->requests[1]});
-        const auto num_active = static_cast<int>(
-            std::count_if(places.begin(), places.end(), [](auto* r) { return *r != MPI_REQUEST_NULL; }));
+        const auto num_active = static_cast<int>(std::count_if(
+            places.begin(), places.end(), [](auto* r) { return *r != MPI_REQUEST_NULL; }));
         if (own.chance(30)) places.insert(places.end(), {&none, &inactive});
         own.shuffle(places);
-        std::vector<MPI_Request> requests;
-        for (auto* place : places) requests.push_back(*place);
+        auto requests = values_of(places);
 
         auto how = static_cast<completion>(own.below(num_completions));
 #ifdef MPICH_NUMVERSION
         // MPICH 5.0's Testall gives MPI_ERR_IN_STATUS while a persistent collective is not complete.
-        if (all.front().taken.choice().how == form::persistent && how == completion::testall)
+        const auto is_persistent = [](const auto& one) {
+            return one.taken.choice().how == form::persistent;
+        };
+        if (how == completion::testall && std::any_of(all.begin(), all.end(), is_persistent))
             how = completion::waitall;
 #endif
         completer done(requests, own, found_);
@@ -195,10 +212,12 @@ class program {
 
         for (std::size_t i = 0; i < places.size(); ++i) {
             *places[i] = requests[i];
-            if (ring != nullptr && places[i] == &ring->requests[0]) ring->check(round, done.status(i), found_);
+            if (ring != nullptr && places[i] == &ring->requests[0])
+                ring->check(round, done.status(i), found_);
         }
         for (const auto& one : all) {
-            if (one.taken.choice().how == form::nonblocking && one.taken.request != MPI_REQUEST_NULL)
+            if (one.taken.choice().how == form::nonblocking &&
+                one.taken.request != MPI_REQUEST_NULL)
                 found_.difference("a completed request is not null");
         }
         if (inactive != MPI_REQUEST_NULL) MPI_Request_free(&inactive);
@@ -222,11 +241,16 @@ options parse(int argc, char** argv) {
             given.is_verbose = true;
             continue;
         }
-        if (name == "--seed") given.seed = std::strtoull(value, nullptr, 10);
-        else if (name == "--exchanges") given.num_exchanges = std::strtol(value, nullptr, 10);
-        else if (name == "--twin" && value == std::string("sends")) given.has_twin_by_hand = true;
+        if (name == "--seed")
+            given.seed = std::strtoull(value, nullptr, 10);
+        else if (name == "--exchanges")
+            given.num_exchanges = std::strtol(value, nullptr, 10);
+        else if (name == "--twin" && value == std::string("sends"))
+            given.has_twin_by_hand = true;
         else {
-            std::fprintf(stderr, "usage: conformance [--seed S] [--exchanges N] [--twin sends] [--verbose]\n");
+            std::fprintf(
+                stderr,
+                "usage: conformance [--seed S] [--exchanges N] [--twin sends] [--verbose]\n");
             std::exit(2);
         }
         ++i;

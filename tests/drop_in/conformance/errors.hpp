@@ -9,10 +9,16 @@
 
 namespace conformance {
 
-enum class fault { in_place_sent, in_place_received, null_sent_type, null_received_type, no_topology };
-constexpr const char* fault_names[] = {"MPI_IN_PLACE as send buffer", "MPI_IN_PLACE as receive buffer",
-                                       "MPI_DATATYPE_NULL sent", "MPI_DATATYPE_NULL received",
-                                       "a communicator without a topology"};
+enum class fault {
+    in_place_sent,
+    in_place_received,
+    null_sent_type,
+    null_received_type,
+    no_topology
+};
+constexpr const char* fault_names[] = {
+    "MPI_IN_PLACE as send buffer", "MPI_IN_PLACE as receive buffer", "MPI_DATATYPE_NULL sent",
+    "MPI_DATATYPE_NULL received", "a communicator without a topology"};
 
 // MPICH 5.0 takes MPI_IN_PLACE for an address and crashes.
 #ifdef MPICH_NUMVERSION
@@ -44,7 +50,8 @@ inline error_seen provoke(const functions& mpi, form how, call which, fault what
     const int displacement = 0;
     const MPI_Aint byte_displacement = 0;
     const MPI_Datatype sent_type = what == fault::null_sent_type ? MPI_DATATYPE_NULL : MPI_INT;
-    const MPI_Datatype received_type = what == fault::null_received_type ? MPI_DATATYPE_NULL : MPI_INT;
+    const MPI_Datatype received_type =
+        what == fault::null_received_type ? MPI_DATATYPE_NULL : MPI_INT;
     void* sent = what == fault::in_place_sent ? MPI_IN_PLACE : &sent_value;
     void* received = what == fault::in_place_received ? MPI_IN_PLACE : &received_value;
     handled_comm = MPI_COMM_NULL;
@@ -59,13 +66,14 @@ inline error_seen provoke(const functions& mpi, form how, call which, fault what
     return seen;
 }
 
-inline void compare_fault(form how, call which, fault what, const MPI_Comm (&comms)[2], report& found) {
+inline void compare_fault(form how, call which, fault what, const MPI_Comm (&comms)[2],
+                          report& found) {
     const auto got = provoke(taken_functions, how, which, what, comms[0]);
     const auto expected = provoke(twin_functions, how, which, what, comms[1]);
-    const std::string where = std::string(form_names[static_cast<int>(how)]) + " of " +
-                              call_names[static_cast<int>(which)] + ", " +
-                              fault_names[static_cast<int>(what)] + ": ";
-    found.expect_equal((where + "class of the error").c_str(), expected.returned_class, got.returned_class);
+    const std::string where =
+        name_of(how, which) + ", " + fault_names[static_cast<int>(what)] + ": ";
+    found.expect_equal((where + "class of the error").c_str(), expected.returned_class,
+                       got.returned_class);
     found.expect_equal((where + "class that the handler was told").c_str(), expected.handled_class,
                        got.handled_class);
     found.expect_equal((where + "handled on the communicator").c_str(), expected.is_handled_on_comm,
@@ -82,15 +90,17 @@ inline void compare_errors(report& found) {
         MPI_Comm graphs[2];
         MPI_Comm plain[2];
         for (auto& graph : graphs)
-            PMPI_Dist_graph_create_adjacent(MPI_COMM_SELF, 1, &self, MPI_UNWEIGHTED, 1, &self, MPI_UNWEIGHTED,
-                                            MPI_INFO_NULL, 0, &graph);
+            PMPI_Dist_graph_create_adjacent(MPI_COMM_SELF, 1, &self, MPI_UNWEIGHTED, 1, &self,
+                                            MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &graph);
         for (auto& comm : plain) PMPI_Comm_dup(MPI_COMM_SELF, &comm);
-        for (const auto comm : {graphs[0], graphs[1], plain[0], plain[1], MPI_COMM_WORLD}) MPI_Comm_set_errhandler(comm, handler);
+        for (const auto comm : {graphs[0], graphs[1], plain[0], plain[1], MPI_COMM_WORLD})
+            MPI_Comm_set_errhandler(comm, handler);
         for (int how = 0; how < (has_persistent() ? 3 : 2); ++how) {
             for (int which = 0; which < 5; ++which) {
                 for (int what = first_fault; what < 5; ++what)
-                    compare_fault(static_cast<form>(how), static_cast<call>(which), static_cast<fault>(what),
-                                  static_cast<fault>(what) == fault::no_topology ? plain : graphs, found);
+                    compare_fault(
+                        static_cast<form>(how), static_cast<call>(which), static_cast<fault>(what),
+                        static_cast<fault>(what) == fault::no_topology ? plain : graphs, found);
             }
         }
         for (auto* comm : {&graphs[0], &graphs[1], &plain[0], &plain[1]}) MPI_Comm_free(comm);

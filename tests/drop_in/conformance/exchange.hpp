@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdio>
 #include <numeric>
 #include <string>
 #include <tuple>
@@ -48,10 +47,12 @@ struct exchange_choice {
         drawn.of = static_cast<unit>(shared.below(4));
         drawn.multiple = shared.chance(50) ? 1 : 6;
         const int size = shared.below(20);
-        drawn.size = size < 15 ? static_cast<amount>(size / 3) : size < 19 ? amount::some : amount::many;
+        drawn.size = size < 15   ? static_cast<amount>(size / 3)
+                     : size < 19 ? amount::some
+                                 : amount::many;
         drawn.changes = how == form::persistent || shared.chance(50) ? change::never
-                        : shared.chance(50)                           ? change::all
-                                                                      : change::some_edges;
+                        : shared.chance(50)                          ? change::all
+                                                                     : change::some_edges;
         drawn.alternates_buffers = how != form::persistent && shared.chance(20);
         drawn.frees_types_early = shared.chance(20) && keeps_datatypes(how);
         drawn.is_bottom = shared.chance(25);
@@ -59,12 +60,7 @@ struct exchange_choice {
         return drawn;
     }
 
-    std::string name() const {
-        char text[64];
-        std::snprintf(text, sizeof text, form_names[static_cast<int>(how)],
-                      call_names[static_cast<int>(which)]);
-        return text + std::string(is_large ? "_c" : "");
-    }
+    std::string name() const { return name_of(how, which) + (is_large ? "_c" : ""); }
 };
 
 enum class placement { consecutive, scattered, overlapping };
@@ -90,7 +86,9 @@ class side {
         std::apply([](auto&... all) { (all.reserve(1), ...); }, displacements);
     }
 
-    const datatype& type_of(std::size_t block) const { return types.size() == 1 ? types[0] : types[block]; }
+    const datatype& type_of(std::size_t block) const {
+        return types.size() == 1 ? types[0] : types[block];
+    }
     std::size_t num_blocks() const { return first_bytes_.size(); }
 
     /// @param equal_count  where one count holds for all blocks
@@ -115,7 +113,8 @@ class side {
         const MPI_Aint step = has_byte_displacements ? 16 : 1;
         for (std::size_t i = 0; i < num_blocks; ++i) {
             small[i] = num_units[i] / type_of(i).num_units;
-            widths[i] = has_byte_displacements ? (small[i] * type_of(i).extent + 15) / 16 * 16 : small[i];
+            widths[i] =
+                has_byte_displacements ? (small[i] * type_of(i).extent + 15) / 16 * 16 : small[i];
         }
         std::get<1>(counts).assign(small.begin(), small.end());
 
@@ -131,14 +130,16 @@ class side {
 
         first_bytes_.resize(num_blocks);
         for (std::size_t i = 0; i < num_blocks; ++i)
-            first_bytes_[i] = guard_bytes + shift_bytes + static_cast<std::size_t>(first[i] * unit_bytes);
+            first_bytes_[i] =
+                guard_bytes + shift_bytes + static_cast<std::size_t>(first[i] * unit_bytes);
         MPI_Aint address = 0;
         MPI_Get_address(start, &address);
         if (has_byte_displacements) {
             base = is_bottom ? MPI_BOTTOM : start + origin;
             byte_displacements.resize(num_blocks);
             for (std::size_t i = 0; i < num_blocks; ++i)
-                byte_displacements[i] = first[i] - type_of(i).lower_bound + (is_bottom ? address : -origin);
+                byte_displacements[i] =
+                    first[i] - type_of(i).lower_bound + (is_bottom ? address : -origin);
             return;
         }
         // Not by pointer arithmetic, as a lower bound may lie before the storage.
@@ -153,14 +154,17 @@ class side {
     /// Where a block's values start for MPI, as a receive or send by hand would be told.
     void* address_of(std::size_t block) const {
         const auto* start = storage.data() + first_bytes_[block];
-        return reinterpret_cast<void*>(reinterpret_cast<MPI_Aint>(start) - type_of(block).lower_bound);
+        return reinterpret_cast<void*>(reinterpret_cast<MPI_Aint>(start) -
+                                       type_of(block).lower_bound);
     }
 
     /// The block that holds a byte of the storage, or -1: a gap or a guard.
     int block_at(std::size_t byte) const {
         for (std::size_t i = 0; i < num_blocks(); ++i) {
-            const auto extent = static_cast<std::size_t>(std::get<0>(counts)[i] * type_of(i).extent);
-            if (byte >= first_bytes_[i] && byte < first_bytes_[i] + extent) return static_cast<int>(i);
+            const auto extent =
+                static_cast<std::size_t>(std::get<0>(counts)[i] * type_of(i).extent);
+            if (byte >= first_bytes_[i] && byte < first_bytes_[i] + extent)
+                return static_cast<int>(i);
         }
         return -1;
     }
@@ -170,8 +174,9 @@ class side {
     }
 
   private:
-    static MPI_Aint line_up(random_numbers& random, placement how, const std::vector<MPI_Aint>& widths,
-                            MPI_Aint step, std::vector<MPI_Aint>& first) {
+    static MPI_Aint line_up(random_numbers& random, placement how,
+                            const std::vector<MPI_Aint>& widths, MPI_Aint step,
+                            std::vector<MPI_Aint>& first) {
         std::vector<std::size_t> order(widths.size());
         std::iota(order.begin(), order.end(), std::size_t{0});
         const bool is_scattered = how == placement::scattered;
@@ -185,8 +190,8 @@ class side {
         return end;
     }
 
-    static MPI_Aint overlap(random_numbers& random, const std::vector<MPI_Aint>& widths, MPI_Aint step,
-                            std::vector<MPI_Aint>& first) {
+    static MPI_Aint overlap(random_numbers& random, const std::vector<MPI_Aint>& widths,
+                            MPI_Aint step, std::vector<MPI_Aint>& first) {
         MPI_Aint end = 0;
         for (std::size_t i = 0; i < widths.size(); ++i) {
             first[i] = random.below(4) * step;
@@ -200,7 +205,8 @@ class side {
 
 class exchange {
   public:
-    exchange(const exchange_choice& choice, const topology& where, MPI_Comm comm, const functions& mpi)
+    exchange(const exchange_choice& choice, const topology& where, MPI_Comm comm,
+             const functions& mpi)
         : choice_(choice), where_(&where), comm_(comm), mpi_(&mpi) {
         make_types();
     }
@@ -227,7 +233,8 @@ class exchange {
         random_numbers contents(hash_of(choice_.seed, where_->rank(), round, 1));
         // Any pairing of the edges between two ranks gives the same if the sender's bytes are all equal.
         if (where_->has_paired_edges() && !pairs_as_mpi4(choice_.how))
-            std::fill(send_.storage.begin(), send_.storage.end(), static_cast<std::byte>(contents.next()));
+            std::fill(send_.storage.begin(), send_.storage.end(),
+                      static_cast<std::byte>(contents.next()));
         else
             contents.fill(send_.storage);
         random_numbers(hash_of(choice_.seed, where_->rank(), round, 2)).fill(recv_.storage);
@@ -248,7 +255,8 @@ class exchange {
         if (choice_.how == form::persistent) {
             mpi_->start(&request);
         } else if (choice_.how == form::nonblocking) {
-            invoke<&forms<int, int>::nonblocking, &forms<MPI_Count, MPI_Aint>::nonblocking>(&request);
+            invoke<&forms<int, int>::nonblocking, &forms<MPI_Count, MPI_Aint>::nonblocking>(
+                &request);
             free_types_early();
         } else {
             invoke<&forms<int, int>::blocking, &forms<MPI_Count, MPI_Aint>::blocking>();
@@ -269,8 +277,8 @@ class exchange {
         for (std::size_t i = 0; i < destinations.size(); ++i) {
             const auto block = is_allgather() ? 0 : i;
             PMPI_Isend(send_.address_of(block), std::get<0>(send_.counts)[block],
-                       send_.type_of(block).handle, destinations[i], tag(i, destinations, false), comm_,
-                       &requests.emplace_back());
+                       send_.type_of(block).handle, destinations[i], tag(i, destinations, false),
+                       comm_, &requests.emplace_back());
         }
         PMPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
     }
@@ -323,7 +331,8 @@ class exchange {
             case amount::none: return 0;
             case amount::one: return choice_.multiple;
             case amount::tiny: return choice_.multiple * random.below(4);
-            case amount::few_edges: return random.chance(70) ? 0 : choice_.multiple * (1 + random.below(20));
+            case amount::few_edges:
+                return random.chance(70) ? 0 : choice_.multiple * (1 + random.below(20));
             case amount::some: return choice_.multiple * random.below(60);
             default: return choice_.multiple * random.below(2000 / choice_.multiple);
         }
@@ -332,7 +341,8 @@ class exchange {
     std::vector<int> units_of_blocks(std::size_t num_blocks, bool is_receive, int round) const {
         std::vector<int> units(num_blocks);
         for (std::size_t i = 0; i < num_blocks; ++i) {
-            units[i] = is_allgather() && !is_receive ? sent_units_ : num_units(edge_key(i, is_receive), round);
+            units[i] = is_allgather() && !is_receive ? sent_units_
+                                                     : num_units(edge_key(i, is_receive), round);
         }
         return units;
     }
@@ -353,8 +363,9 @@ class exchange {
         for (std::size_t i = 0; i < (is_w ? num_blocks : 1); ++i) {
             const int divisors[] = {1, 2, 3, 6};
             const int held = choice_.multiple == 1 ? 1 : divisors[own.below(4)];
-            const auto of = is_w ? static_cast<unit>(hash_of(choice_.seed, edge_key(i, is_receive == 1), 4) % 4)
-                                 : choice_.of;
+            const auto of =
+                is_w ? static_cast<unit>(hash_of(choice_.seed, edge_key(i, is_receive == 1), 4) % 4)
+                     : choice_.of;
             made.types.push_back(make_datatype(of, held, own));
             made.handles.push_back(made.types.back().handle);
         }
@@ -362,37 +373,46 @@ class exchange {
 
     void place(int round) {
         equal_units_ = num_units(0, round);
-        sent_units_ = choice_.which == call::allgatherv ? num_units(hash_of(where_->rank()), round) : equal_units_;
+        sent_units_ = choice_.which == call::allgatherv ? num_units(hash_of(where_->rank()), round)
+                                                        : equal_units_;
         const bool is_w = choice_.which == call::alltoallw;
-        const bool is_v = choice_.which == call::allgatherv || choice_.which == call::alltoallv || is_w;
+        const bool is_v =
+            choice_.which == call::allgatherv || choice_.which == call::alltoallv || is_w;
         random_numbers own(hash_of(choice_.seed, where_->rank(), 5));
         const bool overlaps = own.chance(20);
         const auto recv_how = is_v ? placement::scattered : placement::consecutive;
-        const auto send_how = is_allgather() ? placement::consecutive
+        const auto send_how = is_allgather()     ? placement::consecutive
                               : is_v && overlaps ? placement::overlapping
-                                                  : recv_how;
-        const std::size_t shift = choice_.alternates_buffers && round % 2 == 1 ? side::guard_bytes : 0;
-        send_.place(own, send_how, units_of_blocks(num_blocks_[0], false, round), is_w, choice_.is_bottom, shift);
-        recv_.place(own, recv_how, units_of_blocks(num_blocks_[1], true, round), is_w, choice_.is_bottom, shift);
+                                                 : recv_how;
+        const std::size_t shift =
+            choice_.alternates_buffers && round % 2 == 1 ? side::guard_bytes : 0;
+        send_.place(own, send_how, units_of_blocks(num_blocks_[0], false, round), is_w,
+                    choice_.is_bottom, shift);
+        recv_.place(own, recv_how, units_of_blocks(num_blocks_[1], true, round), is_w,
+                    choice_.is_bottom, shift);
     }
 
     // Calls what `Small` or `Large` names in the table of functions.
     template <auto Small, auto Large, class... Last>
     void invoke(Last... last) {
-        if (choice_.is_large) invoke_form(mpi_->large.*Large, last...);
-        else invoke_form(mpi_->small.*Small, last...);
+        if (choice_.is_large)
+            invoke_form(mpi_->large.*Large, last...);
+        else
+            invoke_form(mpi_->small.*Small, last...);
     }
 
     template <class Count, class Displacement, class... Last>
     void invoke_form(const calls<Count, Displacement, MPI_Comm, Last...>& mpi, Last... last) {
-        conformance::invoke(mpi, choice_.which, arguments_of<Count, Displacement>(send_, sent_units_),
+        conformance::invoke(mpi, choice_.which,
+                            arguments_of<Count, Displacement>(send_, sent_units_),
                             arguments_of<Count, Displacement>(recv_, equal_units_), comm_, last...);
     }
 
     // Calls of alltoallw have no datatype where there is no neighbor, nor the one count.
     template <class Count, class Displacement>
     static arguments<Count, Displacement> arguments_of(const side& at, int units) {
-        return at.as_arguments<Count, Displacement>(at.types.empty() ? 0 : units / at.types[0].num_units);
+        return at.as_arguments<Count, Displacement>(
+            at.types.empty() ? 0 : units / at.types[0].num_units);
     }
 
     void free_types_early() {

@@ -10,14 +10,20 @@
 #include <mpi-ext.h>
 #endif
 
+#include <string>
+
 namespace conformance {
 
 enum class call { allgather, allgatherv, alltoall, alltoallv, alltoallw };
 enum class form { blocking, nonblocking, persistent };
 
-constexpr const char* call_names[] = {"allgather", "allgatherv", "alltoall", "alltoallv",
-                                      "alltoallw"};
-constexpr const char* form_names[] = {"Neighbor_%s", "Ineighbor_%s", "Neighbor_%s_init"};
+inline std::string name_of(form how, call which) {
+    constexpr const char* calls[] = {"allgather", "allgatherv", "alltoall", "alltoallv",
+                                     "alltoallw"};
+    const std::string of = calls[static_cast<int>(which)];
+    if (how == form::persistent) return "Neighbor_" + of + "_init";
+    return (how == form::blocking ? "Neighbor_" : "Ineighbor_") + of;
+}
 
 /// The five calls of one form, in the order of `call`; the forms differ in the last arguments.
 template <class Count, class Displacement, class... Last>
@@ -85,10 +91,10 @@ struct functions {
     forms<MPI_Count, MPI_Aint> large;
 };
 
-#define CONFORMANCE_CALLS(name, suffix)                                           \
-    {                                                                             \
+#define CONFORMANCE_CALLS(name, suffix)                                            \
+    {                                                                              \
         name##allgather##suffix, name##allgatherv##suffix, name##alltoall##suffix, \
-            name##alltoallv##suffix, name##alltoallw##suffix                      \
+            name##alltoallv##suffix, name##alltoallw##suffix                       \
     }
 #if defined(CROSSDOCK_HAS_NEIGHBOR_INIT)
 #define CONFORMANCE_PERSISTENT(mpi) CONFORMANCE_CALLS(mpi##_Neighbor_, _init)
@@ -99,22 +105,22 @@ struct functions {
     {}
 #endif
 #ifdef CROSSDOCK_HAS_LARGE_COUNTS
-#define CONFORMANCE_LARGE(mpi)                                                             \
-    {                                                                                      \
+#define CONFORMANCE_LARGE(mpi)                                                           \
+    {                                                                                    \
         CONFORMANCE_CALLS(mpi##_Neighbor_, _c), CONFORMANCE_CALLS(mpi##_Ineighbor_, _c), \
-            CONFORMANCE_CALLS(mpi##_Neighbor_, _init_c)                                    \
+            CONFORMANCE_CALLS(mpi##_Neighbor_, _init_c)                                  \
     }
 #else
 #define CONFORMANCE_LARGE(mpi) \
     {}
 #endif
-#define CONFORMANCE_FUNCTIONS(mpi)                                                           \
-    {                                                                                        \
-        mpi##_Dist_graph_create_adjacent, mpi##_Cart_create, mpi##_Graph_create,             \
-            mpi##_Comm_dup, mpi##_Start, mpi##_Wait, mpi##_Request_free,                     \
-            {CONFORMANCE_CALLS(mpi##_Neighbor_, ), CONFORMANCE_CALLS(mpi##_Ineighbor_, ),    \
-             CONFORMANCE_PERSISTENT(mpi)},                                                   \
-            CONFORMANCE_LARGE(mpi)                                                           \
+#define CONFORMANCE_FUNCTIONS(mpi)                                                               \
+    {                                                                                            \
+        mpi##_Dist_graph_create_adjacent, mpi##_Cart_create, mpi##_Graph_create, mpi##_Comm_dup, \
+            mpi##_Start, mpi##_Wait, mpi##_Request_free,                                         \
+            {CONFORMANCE_CALLS(mpi##_Neighbor_, ), CONFORMANCE_CALLS(mpi##_Ineighbor_, ),        \
+             CONFORMANCE_PERSISTENT(mpi)},                                                       \
+            CONFORMANCE_LARGE(mpi)                                                               \
     }
 
 /// What the program under test calls, and what it is compared with.

@@ -37,7 +37,8 @@ inline bool pairs_as_mpi4(form how) {
         int sent[] = {1, 2};
         int received[] = {0, 0};
         const MPI_Datatype type = MPI_INT;
-        invoke_form(twin_functions, asked, call::alltoall, {sent, 1, nullptr, nullptr, nullptr, &type},
+        invoke_form(twin_functions, asked, call::alltoall,
+                    {sent, 1, nullptr, nullptr, nullptr, &type},
                     {received, 1, nullptr, nullptr, nullptr, &type}, grid);
         PMPI_Comm_free(&grid);
         return received[0] == 2;

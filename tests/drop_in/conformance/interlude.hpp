@@ -17,8 +17,11 @@ class interlude {
     /// @param everyone  a communicator of all ranks for these calls alone
     /// @param half      one of every second rank, of which this rank is a member
     interlude(random_numbers& shared, MPI_Comm everyone, MPI_Comm half, report& found)
-        : kind_(static_cast<kind>(shared.below(16))), odd_ranks_(shared.below(2)), everyone_(everyone),
-          half_(half), found_(&found) {
+        : kind_(static_cast<kind>(shared.below(16))),
+          odd_ranks_(shared.below(2)),
+          everyone_(everyone),
+          half_(half),
+          found_(&found) {
         PMPI_Comm_size(everyone, &num_ranks_);
         PMPI_Comm_rank(everyone, &rank_);
         is_among_ = rank_ % 2 == odd_ranks_;
@@ -26,10 +29,16 @@ class interlude {
     }
 
     std::string name() const {
-        constexpr const char* names[] = {"Barrier", "Barrier of half the ranks", "Allreduce",
-                                         "Allreduce of half the ranks", "a ring of Send and Recv", "Ssend",
-                                         "Probe", "Recv of what is sent after wait",
-                                         "Probe of what is sent after wait", "sleep"};
+        constexpr const char* names[] = {"Barrier",
+                                         "Barrier of half the ranks",
+                                         "Allreduce",
+                                         "Allreduce of half the ranks",
+                                         "a ring of Send and Recv",
+                                         "Ssend",
+                                         "Probe",
+                                         "Recv of what is sent after wait",
+                                         "Probe of what is sent after wait",
+                                         "sleep"};
         const auto i = static_cast<std::size_t>(kind_);
         return i < std::size(names) ? std::string(", between: ") + names[i] : "";
     }
@@ -57,8 +66,10 @@ class interlude {
             case kind::ring: pass_token(); break;
             case kind::ssend:
                 if (!has_partner()) break;
-                if (is_sender) MPI_Ssend(&rank_, 1, MPI_INT, partner_, tag, everyone_);
-                else receive(false);
+                if (is_sender)
+                    MPI_Ssend(&rank_, 1, MPI_INT, partner_, tag, everyone_);
+                else
+                    receive(false);
                 break;
             case kind::probe:
                 if (!has_partner()) break;
@@ -81,7 +92,8 @@ class interlude {
     }
 
     void after_wait() {
-        if ((kind_ == kind::late_send || kind_ == kind::late_probe) && has_partner() && rank_ % 2 == 1)
+        if ((kind_ == kind::late_send || kind_ == kind::late_probe) && has_partner() &&
+            rank_ % 2 == 1)
             MPI_Send(&rank_, 1, MPI_INT, partner_, tag, everyone_);
     }
 

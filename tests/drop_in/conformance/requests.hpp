@@ -37,7 +37,10 @@ inline std::vector<std::size_t> random_order(std::size_t size, random_numbers& r
 class completer {
   public:
     completer(std::vector<MPI_Request>& requests, random_numbers& random, report& found)
-        : requests_(&requests), random_(&random), found_(&found), statuses_(requests.size()),
+        : requests_(&requests),
+          random_(&random),
+          found_(&found),
+          statuses_(requests.size()),
           times_(requests.size(), 0) {}
 
     /// @param num_active  of the requests
@@ -64,8 +67,8 @@ class completer {
                 }
                 break;
         }
-        found_->expect_equal("requests completed by Waitany, Waitsome, Testany or Testsome", num_active,
-                             std::accumulate(times_.begin(), times_.end(), 0));
+        found_->expect_equal("requests completed by Waitany, Waitsome, Testany or Testsome",
+                             num_active, std::accumulate(times_.begin(), times_.end(), 0));
         if (!times_.empty())
             found_->expect_equal("times that one request completed", std::min(num_active, 1),
                                  *std::max_element(times_.begin(), times_.end()));
@@ -88,8 +91,10 @@ class completer {
         auto* status = &statuses_[i];
         if (how == completion::get_status)
             poll([&](int& flag) { MPI_Request_get_status(*request, &flag, status); });
-        if (how == completion::test) poll([&](int& flag) { MPI_Test(request, &flag, status); });
-        else MPI_Wait(request, how == completion::wait ? status : MPI_STATUS_IGNORE);
+        if (how == completion::test)
+            poll([&](int& flag) { MPI_Test(request, &flag, status); });
+        else
+            MPI_Wait(request, how == completion::wait ? status : MPI_STATUS_IGNORE);
     }
 
     bool complete_any(bool waits) {
@@ -114,7 +119,8 @@ class completer {
         some(size, requests_->data(), &num_done, indices.data(), statuses.data());
         if (num_done == MPI_UNDEFINED) return false;
         if (num_done == 0) sched_yield();
-        for (std::size_t k = 0; k < static_cast<std::size_t>(num_done); ++k) keep(indices[k], statuses[k]);
+        for (std::size_t k = 0; k < static_cast<std::size_t>(num_done); ++k)
+            keep(indices[k], statuses[k]);
         return true;
     }
 
@@ -135,7 +141,9 @@ class completer {
 class ring_message {
   public:
     ring_message(MPI_Comm comm, int tag, int num_values, bool is_persistent)
-        : is_persistent_(is_persistent), tag_(tag), sent_(static_cast<std::size_t>(num_values)),
+        : is_persistent_(is_persistent),
+          tag_(tag),
+          sent_(static_cast<std::size_t>(num_values)),
           received_(sent_.size()) {
         int num_ranks = 0;
         PMPI_Comm_size(comm, &num_ranks);
@@ -157,6 +165,8 @@ class ring_message {
 
     MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};  // to receive, to send
 
+    bool is_persistent() const { return is_persistent_; }
+
     /// Persistent requests are left to whoever starts them.
     void start(int round) {
         for (std::size_t i = 0; i < sent_.size(); ++i) sent_[i] = value(rank_, round, i);
@@ -172,10 +182,12 @@ class ring_message {
         MPI_Get_count(&status, MPI_INT, &num_values);
         found.expect_equal("source in the status of a receive", previous_, status.MPI_SOURCE);
         found.expect_equal("tag in the status of a receive", tag_, status.MPI_TAG);
-        found.expect_equal("count in the status of a receive", static_cast<long>(sent_.size()), num_values);
+        found.expect_equal("count in the status of a receive", static_cast<long>(sent_.size()),
+                           num_values);
         for (std::size_t i = 0; i < sent_.size(); ++i) {
             if (received_[i] == value(previous_, round, i)) continue;
-            found.expect_equal("value of an ordinary receive", value(previous_, round, i), received_[i]);
+            found.expect_equal("value of an ordinary receive", value(previous_, round, i),
+                               received_[i]);
             return;
         }
     }

@@ -31,10 +31,14 @@ class topology {
         pairs_.emplace_back();
         if (parent != MPI_COMM_NULL) PMPI_Comm_rank(parent, &rank_);
         // All ranks draw the same numbers, those outside the parent too.
-        if (kind < 4) make_dist_graph(shared, parent, true);
-        else if (kind < 6) make_dist_graph(shared, parent, false);
-        else if (kind < 8) make_cart(shared, parent);
-        else make_graph(shared, parent);
+        if (kind < 4)
+            make_dist_graph(shared, parent, true);
+        else if (kind < 6)
+            make_dist_graph(shared, parent, false);
+        else if (kind < 8)
+            make_cart(shared, parent);
+        else
+            make_graph(shared, parent);
         if (parent != MPI_COMM_NULL) PMPI_Comm_free(&parent);
         if (shared.chance(30)) duplicate(shared.chance(50));
     }
@@ -71,7 +75,9 @@ class topology {
         PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
         const int kind = shared.below(5);
         const auto seed = shared.next();
-        const auto is_member = [&](int r) { return kind != 4 || r == 0 || hash_of(seed, r) % 4 != 0; };
+        const auto is_member = [&](int r) {
+            return kind != 4 || r == 0 || hash_of(seed, r) % 4 != 0;
+        };
         const int key = kind == 3 ? -rank : rank;
         MPI_Comm parent = MPI_COMM_NULL;
         PMPI_Comm_split(MPI_COMM_WORLD, is_member(rank) ? 0 : MPI_UNDEFINED, key, &parent);
@@ -100,8 +106,7 @@ class topology {
             }
         }
         if (shared.chance(30)) {
-            for (std::size_t i = 0, end = edges.size(); i < end; i += 2)
-                edges.push_back(edges[i]);
+            for (std::size_t i = 0, end = edges.size(); i < end; i += 2) edges.push_back(edges[i]);
             name_ += " several edges between two ranks,";
         }
         if (shared.chance(20)) {
@@ -146,10 +151,10 @@ class topology {
     void make_adjacent(const functions& mpi, MPI_Comm parent, bool is_weighted, MPI_Comm& made) {
         const auto in = weights(sources_.size());
         const auto out = weights(destinations_.size());
-        mpi.dist_graph_create_adjacent(
-            parent, static_cast<int>(sources_.size()), sources_.data(), weights_of(in, is_weighted),
-            static_cast<int>(destinations_.size()), destinations_.data(),
-            weights_of(out, is_weighted), MPI_INFO_NULL, 0, &made);
+        mpi.dist_graph_create_adjacent(parent, static_cast<int>(sources_.size()), sources_.data(),
+                                       weights_of(in, is_weighted),
+                                       static_cast<int>(destinations_.size()), destinations_.data(),
+                                       weights_of(out, is_weighted), MPI_INFO_NULL, 0, &made);
     }
 
     // Each edge is named by some rank, and one source may be named several times.
