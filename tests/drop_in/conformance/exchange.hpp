@@ -16,9 +16,9 @@ namespace conformance {
 enum class amount { none, one, tiny, few_edges, some, many };
 enum class change { never, all, some_edges };
 
-// Open MPI 4.1 does not keep the datatypes of persistent collectives: it crashes at the start if they have been freed.
+// Open MPI does not keep the datatypes of persistent collectives: it crashes at the start if they have been freed.
 constexpr bool keeps_datatypes(form how) {
-#ifdef CROSSDOCK_HAS_MPI_EXTENSIONS
+#ifdef OPEN_MPI
     return how == form::nonblocking;
 #else
     return how != form::blocking;
