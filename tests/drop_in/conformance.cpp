@@ -101,8 +101,8 @@ class program {
     // Some exchanges at once, several times; those that block are called while others are in flight.
     void run_episode(topology& where, bool frees_communicator) {
         const bool is_blocking = shared_.chance(30);
-        const int lengths[] = {1, 3, 8, 20};
-        const int num_rounds = lengths[shared_.below(4)];
+        const int lengths[] = {1, 1, 1, 3, 3, 8, 20, 60};
+        const int num_rounds = lengths[shared_.below(8)];
         std::list<compared> all;
         std::string name = where.name();
         for (int left = is_blocking ? 1 : 1 + shared_.below(4); left > 0; --left) {

@@ -3,18 +3,18 @@
 #pragma once
 
 #include <algorithm>
-#include <numeric>
 #include <string>
-#include <tuple>
 
-#include "datatypes.hpp"
 #include "grid_edges.hpp"
+#include "side.hpp"
 #include "topology.hpp"
 
 namespace conformance {
 
 enum class amount { none, one, tiny, few_edges, some, many };
-enum class change { never, all, some_edges };
+
+/// What is not the same each time; `layout` is displacements and datatypes, but not counts, of some ranks.
+enum class change { never, counts, some_counts, some_counts_once, layout };
 
 // Open MPI does not keep the datatypes of persistent collectives: it crashes at the start if they have been freed.
 constexpr bool keeps_datatypes(form how) {
@@ -50,9 +50,8 @@ struct exchange_choice {
         drawn.size = size < 15   ? static_cast<amount>(size / 3)
                      : size < 19 ? amount::some
                                  : amount::many;
-        drawn.changes = how == form::persistent || shared.chance(50) ? change::never
-                        : shared.chance(50)                          ? change::all
-                                                                     : change::some_edges;
+        if (how != form::persistent && shared.chance(60))
+            drawn.changes = static_cast<change>(1 + shared.below(4));
         drawn.alternates_buffers = how != form::persistent && shared.chance(20);
         drawn.frees_types_early = shared.chance(20) && keeps_datatypes(how);
         drawn.is_bottom = shared.chance(25);
@@ -63,152 +62,12 @@ struct exchange_choice {
     std::string name() const { return name_of(how, which) + (is_large ? "_c" : ""); }
 };
 
-enum class placement { consecutive, scattered, overlapping };
-
-/// The send or the receive arguments of one rank, and the memory that they name.
-class side {
-  public:
-    static constexpr std::size_t guard_bytes = 64;
-
-    std::vector<datatype> types;  // one, or one for each block
-    std::vector<MPI_Datatype> handles;
-    std::tuple<std::vector<int>, std::vector<MPI_Count>> counts;
-    std::tuple<std::vector<int>, std::vector<MPI_Aint>> displacements;
-    std::vector<MPI_Aint> byte_displacements;
-    std::vector<std::byte> storage;
-    void* base = nullptr;
-
-    /// Arrays without an element have an address, as some MPIs want it.
-    void avoid_null_arrays() {
-        handles.reserve(1);
-        byte_displacements.reserve(1);
-        std::apply([](auto&... all) { (all.reserve(1), ...); }, counts);
-        std::apply([](auto&... all) { (all.reserve(1), ...); }, displacements);
-    }
-
-    const datatype& type_of(std::size_t block) const {
-        return types.size() == 1 ? types[0] : types[block];
-    }
-    std::size_t num_blocks() const { return first_bytes_.size(); }
-
-    /// @param equal_count  where one count holds for all blocks
-    template <class Count, class Displacement>
-    arguments<Count, Displacement> as_arguments(int equal_count) const {
-        return {base,
-                static_cast<Count>(equal_count),
-                std::get<std::vector<Count>>(counts).data(),
-                std::get<std::vector<Displacement>>(displacements).data(),
-                byte_displacements.data(),
-                handles.data()};
-    }
-
-    /// Blocks of `num_units` units each, counted in values of their datatypes.
-    /// @param has_byte_displacements  as MPI_Neighbor_alltoallw
-    void place(random_numbers& random, placement how, const std::vector<int>& num_units,
-               bool has_byte_displacements, bool is_bottom, std::size_t shift_bytes) {
-        const auto num_blocks = num_units.size();
-        auto& small = std::get<0>(counts);
-        small.resize(num_blocks);
-        std::vector<MPI_Aint> widths(num_blocks);  // in steps
-        const MPI_Aint step = has_byte_displacements ? 16 : 1;
-        for (std::size_t i = 0; i < num_blocks; ++i) {
-            small[i] = num_units[i] / type_of(i).num_units;
-            widths[i] =
-                has_byte_displacements ? (small[i] * type_of(i).extent + 15) / 16 * 16 : small[i];
-        }
-        std::get<1>(counts).assign(small.begin(), small.end());
-
-        std::vector<MPI_Aint> first(num_blocks);
-        const auto end = how == placement::overlapping ? overlap(random, widths, step, first)
-                                                       : line_up(random, how, widths, step, first);
-        const MPI_Aint unit_bytes = has_byte_displacements ? 1 : types[0].extent;
-        storage.resize(2 * guard_bytes + shift_bytes + static_cast<std::size_t>(end * unit_bytes));
-        auto* start = storage.data() + guard_bytes + shift_bytes;
-        MPI_Aint origin = 0;  // what displacements count from; blocks before it have negative ones
-        if (how != placement::consecutive && random.chance(50))
-            origin = random.below(static_cast<int>(end / step) + 1) * step;
-
-        first_bytes_.resize(num_blocks);
-        for (std::size_t i = 0; i < num_blocks; ++i)
-            first_bytes_[i] =
-                guard_bytes + shift_bytes + static_cast<std::size_t>(first[i] * unit_bytes);
-        MPI_Aint address = 0;
-        MPI_Get_address(start, &address);
-        if (has_byte_displacements) {
-            base = is_bottom ? MPI_BOTTOM : start + origin;
-            byte_displacements.resize(num_blocks);
-            for (std::size_t i = 0; i < num_blocks; ++i)
-                byte_displacements[i] =
-                    first[i] - type_of(i).lower_bound + (is_bottom ? address : -origin);
-            return;
-        }
-        // Not by pointer arithmetic, as a lower bound may lie before the storage.
-        address += origin * unit_bytes - types[0].lower_bound;
-        base = reinterpret_cast<void*>(address);
-        auto& steps = std::get<0>(displacements);
-        steps.resize(num_blocks);
-        for (std::size_t i = 0; i < num_blocks; ++i) steps[i] = static_cast<int>(first[i] - origin);
-        std::get<1>(displacements).assign(steps.begin(), steps.end());
-    }
-
-    /// Where a block's values start for MPI, as a receive or send by hand would be told.
-    void* address_of(std::size_t block) const {
-        const auto* start = storage.data() + first_bytes_[block];
-        return reinterpret_cast<void*>(reinterpret_cast<MPI_Aint>(start) -
-                                       type_of(block).lower_bound);
-    }
-
-    /// The block that holds a byte of the storage, or -1: a gap or a guard.
-    int block_at(std::size_t byte) const {
-        for (std::size_t i = 0; i < num_blocks(); ++i) {
-            const auto extent =
-                static_cast<std::size_t>(std::get<0>(counts)[i] * type_of(i).extent);
-            if (byte >= first_bytes_[i] && byte < first_bytes_[i] + extent)
-                return static_cast<int>(i);
-        }
-        return -1;
-    }
-
-    void free_types() {
-        for (auto& type : types) type.free();
-    }
-
-  private:
-    static MPI_Aint line_up(random_numbers& random, placement how,
-                            const std::vector<MPI_Aint>& widths, MPI_Aint step,
-                            std::vector<MPI_Aint>& first) {
-        std::vector<std::size_t> order(widths.size());
-        std::iota(order.begin(), order.end(), std::size_t{0});
-        const bool is_scattered = how == placement::scattered;
-        if (is_scattered && random.chance(50)) random.shuffle(order);
-        MPI_Aint end = 0;
-        for (const auto i : order) {
-            if (is_scattered) end += random.below(3) * step;
-            first[i] = end;
-            end += widths[i];
-        }
-        return end;
-    }
-
-    static MPI_Aint overlap(random_numbers& random, const std::vector<MPI_Aint>& widths,
-                            MPI_Aint step, std::vector<MPI_Aint>& first) {
-        MPI_Aint end = 0;
-        for (std::size_t i = 0; i < widths.size(); ++i) {
-            first[i] = random.below(4) * step;
-            end = std::max(end, first[i] + widths[i]);
-        }
-        return end;
-    }
-
-    std::vector<std::size_t> first_bytes_;  // in storage
-};
-
 class exchange {
   public:
     exchange(const exchange_choice& choice, const topology& where, MPI_Comm comm,
              const functions& mpi)
         : choice_(choice), where_(&where), comm_(comm), mpi_(&mpi) {
-        make_types();
+        make_types(0);
     }
     exchange(const exchange&) = delete;
     exchange& operator=(const exchange&) = delete;
@@ -227,7 +86,7 @@ class exchange {
     /// Sets counts and displacements, and fills the buffers; of a persistent exchange, the latter only.
     void prepare(int round) {
         if (choice_.how != form::persistent || round == 0) {
-            if (has_freed_types_) make_types();
+            if (has_freed_types_ || layout_ != layout(round)) make_types(layout(round));
             place(round);
         }
         random_numbers contents(hash_of(choice_.seed, where_->rank(), round, 1));
@@ -322,11 +181,22 @@ class exchange {
         }
     }
 
+    // Twice the same, and at times what has been before.
+    static int version_in(int round) { return round / 2 % 3; }
+
+    int layout(int round) const {
+        const bool is_among = hash_of(choice_.seed, where_->rank(), 6) % 2 == 0;
+        return choice_.changes == change::layout && is_among ? version_in(round) : 0;
+    }
+
     int num_units(std::uint64_t key, int round) const {
-        const bool is_changed =
-            choice_.changes == change::all ||
-            (choice_.changes == change::some_edges && hash_of(choice_.seed, key, 3) % 4 == 0);
-        random_numbers random(hash_of(choice_.seed, key, is_changed ? round : 0));
+        const bool is_among = hash_of(choice_.seed, key, 3) % 8 == 0;
+        int version = 0;
+        if (choice_.changes == change::counts ||
+            (choice_.changes == change::some_counts && is_among))
+            version = version_in(round);
+        if (choice_.changes == change::some_counts_once && is_among && round >= 10) version = 1;
+        random_numbers random(hash_of(choice_.seed, key, version));
         switch (choice_.size) {
             case amount::none: return 0;
             case amount::one: return choice_.multiple;
@@ -340,16 +210,18 @@ class exchange {
 
     std::vector<int> units_of_blocks(std::size_t num_blocks, bool is_receive, int round) const {
         std::vector<int> units(num_blocks);
-        for (std::size_t i = 0; i < num_blocks; ++i) {
+        for (std::size_t i = 0; i < num_blocks; ++i)
             units[i] = is_allgather() && !is_receive ? sent_units_
                                                      : num_units(edge_key(i, is_receive), round);
-        }
         return units;
     }
 
-    void make_types() {
+    void make_types(int layout) {
+        layout_ = layout;
         has_freed_types_ = false;
-        random_numbers own(hash_of(choice_.seed, where_->rank()));
+        send_.free_types();
+        recv_.free_types();
+        random_numbers own(hash_of(choice_.seed, where_->rank(), layout));
         make_types(send_, own, is_allgather() ? 1 : where_->destinations().size(), 0);
         make_types(recv_, own, where_->sources().size(), 1);
     }
@@ -378,7 +250,7 @@ class exchange {
         const bool is_w = choice_.which == call::alltoallw;
         const bool is_v =
             choice_.which == call::allgatherv || choice_.which == call::alltoallv || is_w;
-        random_numbers own(hash_of(choice_.seed, where_->rank(), 5));
+        random_numbers own(hash_of(choice_.seed, where_->rank(), layout_, 5));
         const bool overlaps = own.chance(20);
         const auto recv_how = is_v ? placement::scattered : placement::consecutive;
         const auto send_how = is_allgather()     ? placement::consecutive
@@ -431,6 +303,7 @@ class exchange {
     std::size_t num_blocks_[2] = {0, 0};
     int sent_units_ = 0;   // to all destinations, where the call has one count for them
     int equal_units_ = 0;  // from all sources
+    int layout_ = 0;
     bool has_freed_types_ = false;
 };
 
