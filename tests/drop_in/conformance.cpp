@@ -4,9 +4,14 @@
 ///     conformance [--seed S] [--exchanges N] [--twin sends] [--verbose]
 ///
 /// With a library that takes MPI_* over, this compares the library with the MPI; without one, the MPI with itself. With
-/// `--twin sends`, the twin is what the standard says the collective does, by sends and receives: this shows what an MPI
-/// does wrong itself. Needs nothing but an MPI: mpicxx -std=c++20 -O1 conformance.cpp
-
+/// `--twin sends`, the twin is what the standard says the collective does, by sends and receives: this shows what an
+/// MPI does wrong itself. Needs nothing but an MPI; functions.hpp says by which macros it learns what that one has.
+///
+/// Topologies are drawn one after the other, on each some episodes: a few exchanges in flight at once, several times,
+/// with the same arguments or others. All ranks draw what is called and how much each edge carries from one seed; how a
+/// rank lays its data out, and how it completes its requests, it draws for itself. What an MPI fails at itself is left
+/// out under the macro OPEN_MPI or MPICH_NUMVERSION, and said there.
+#include <algorithm>
 #include <cstdlib>
 #include <list>
 #include <memory>

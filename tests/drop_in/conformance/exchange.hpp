@@ -146,7 +146,7 @@ class exchange {
     bool is_allgather() const {
         return choice_.which == call::allgather || choice_.which == call::allgatherv;
     }
-    // Open MPI does not where a rank has no neighbor: 4.1 and 5.0 in all allgatherv, 4.1 in all persistent calls.
+    // Where a rank has no neighbor. Open MPI does not: 4.1 and 5.0 in allgatherv, 4.1 in persistent calls.
     bool takes_null_arrays() const {
 #ifdef OPEN_MPI
         return choice_.which != call::allgatherv && choice_.how != form::persistent;
@@ -262,6 +262,8 @@ class exchange {
                     choice_.is_bottom, shift);
         recv_.place(own, recv_how, units_of_blocks(num_blocks_[1], true, round), is_w,
                     choice_.is_bottom, shift);
+        for (auto* at : {&send_, &recv_})
+            if (is_v && takes_null_arrays() && at->num_blocks() == 0) at->base = nullptr;
     }
 
     // Calls what `Small` or `Large` names in the table of functions.

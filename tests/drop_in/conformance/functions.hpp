@@ -1,5 +1,5 @@
 /// @file
-/// @brief The functions that are compared: MPI_*, which a preloaded library may define, and PMPI_*, which are the MPI's.
+/// @brief The functions that are compared: MPI_*, which a preloaded library may define, and PMPI_*, the MPI's own.
 ///
 /// CROSSDOCK_HAS_NEIGHBOR_INIT says that the MPI has MPI_Neighbor_*_init, CROSSDOCK_HAS_MPI_EXTENSIONS that it has
 /// MPIX_Neighbor_*_init in mpi-ext.h, and CROSSDOCK_HAS_LARGE_COUNTS that it has MPI_Neighbor_*_c.

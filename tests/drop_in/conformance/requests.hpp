@@ -143,18 +143,17 @@ class ring_message {
     ring_message(MPI_Comm comm, int tag, int num_values, bool is_persistent)
         : is_persistent_(is_persistent),
           tag_(tag),
+          comm_(comm),
           sent_(static_cast<std::size_t>(num_values)),
           received_(sent_.size()) {
         int num_ranks = 0;
         PMPI_Comm_size(comm, &num_ranks);
         PMPI_Comm_rank(comm, &rank_);
         previous_ = (rank_ + num_ranks - 1) % num_ranks;
-        const int next = (rank_ + 1) % num_ranks;
-        comm_ = comm;
-        next_ = next;
+        next_ = (rank_ + 1) % num_ranks;
         if (!is_persistent_) return;
         MPI_Recv_init(received_.data(), num_values, MPI_INT, previous_, tag, comm, &requests[0]);
-        MPI_Send_init(sent_.data(), num_values, MPI_INT, next, tag, comm, &requests[1]);
+        MPI_Send_init(sent_.data(), num_values, MPI_INT, next_, tag, comm, &requests[1]);
     }
     ring_message(const ring_message&) = delete;
     ring_message& operator=(const ring_message&) = delete;
@@ -199,7 +198,7 @@ class ring_message {
 
     bool is_persistent_;
     int tag_;
-    MPI_Comm comm_ = MPI_COMM_NULL;
+    MPI_Comm comm_;
     int rank_ = 0;
     int previous_ = 0;
     int next_ = 0;
