@@ -57,10 +57,13 @@ void compare_side(const std::string& name, const side& got, const side& expected
     if (at == got.storage.end() && other == expected.storage.end()) return;
     const auto byte = static_cast<std::size_t>(at - got.storage.begin());
     const int block = got.block_at(byte);
+    // What allgather sends goes to all neighbors, of which there may be none.
+    const bool has_neighbor = block >= 0 && block < static_cast<int>(neighbors.size());
+    const int rank = has_neighbor ? neighbors[static_cast<std::size_t>(block)] : -1;
     char text[256];
     std::snprintf(text, sizeof text, "%s, neighbor %d (rank %d), byte %zu: expected %02x, got %02x",
-                  name.c_str(), block, block < 0 ? -1 : neighbors[static_cast<std::size_t>(block)],
-                  byte, static_cast<unsigned>(*other), static_cast<unsigned>(*at));
+                  name.c_str(), block, rank, byte, static_cast<unsigned>(*other),
+                  static_cast<unsigned>(*at));
     found.difference(text + std::string(block < 0 ? " (in a gap or a guard)" : ""));
 }
 
