@@ -125,11 +125,15 @@ MPI_Comm own_messages() {
 // message that completes it, so that whatever MPI does with requests works with this one too.
 class persistent_exchange final : private watched {
   public:
-    persistent_exchange(neighbor_call call, std::unique_ptr<planned_exchange> plan, int tag)
-        : call_(std::move(call)),
-          plan_(std::move(plan)),
-          exchange_(plan_->next_instance()),
-          tag_(tag) {}
+    persistent_exchange(neighbor_call call, std::unique_ptr<planned_exchange> plan)
+        : call_(std::move(call)), plan_(std::move(plan)), exchange_(plan_->next_instance()) {
+        if (free_tags().empty()) free_tags().push_back(next_tag_++);
+        tag_ = free_tags().back();
+        free_tags().pop_back();
+    }
+    ~persistent_exchange() { free_tags().push_back(tag_); }
+
+    int tag() const noexcept { return tag_; }
 
     void start() {
         call_.sends.pack();
@@ -139,18 +143,28 @@ class persistent_exchange final : private watched {
 
   private:
     bool advance() override {
-        if (!exchange_.test()) return false;
-        call_.receives.unpack();
+        try {
+            if (!exchange_.test()) return false;
+            call_.receives.unpack();
+        } catch (...) {
+            PMPI_Comm_call_errhandler(MPI_COMM_SELF, current_code());
+        }
         complete();
         return true;
     }
+
+    static std::vector<int>& free_tags() {
+        static auto& tags = *new std::vector<int>;
+        return tags;
+    }
+    static inline int next_tag_ = 0;
 
     void complete() const { PMPI_Send(nullptr, 0, MPI_BYTE, 0, tag_, own_messages()); }
 
     neighbor_call call_;
     std::unique_ptr<planned_exchange> plan_;
     neighbor_exchange& exchange_;
-    int tag_;
+    int tag_ = 0;
 };
 
 std::unordered_map<MPI_Request, std::unique_ptr<persistent_exchange>>& persistent_exchanges() {
@@ -225,20 +239,25 @@ int make_persistent(neighbor_call call, MPI_Request* request, const std::functio
     turn.end();
     if (!plan) return code;
     if (!plan->is_faster()) return by_mpi();
-    static int next_tag = 0;
-    const int tag = next_tag++;
-    CROSSDOCK_MPI(MPI_Recv_init(nullptr, 0, MPI_BYTE, 0, tag, own_messages(), request));
-    persistent_exchanges()[*request] =
-        std::make_unique<persistent_exchange>(std::move(call), std::move(plan), tag);
+    auto made = std::make_unique<persistent_exchange>(std::move(call), std::move(plan));
+    CROSSDOCK_MPI(MPI_Recv_init(nullptr, 0, MPI_BYTE, 0, made->tag(), own_messages(), request));
+    persistent_exchanges()[*request] = std::move(made);
     return MPI_SUCCESS;
 }
 
 bool has_persistent() noexcept { return !persistent_exchanges().empty(); }
 
-void start_persistent(MPI_Request request) {
+int start_persistent(MPI_Request request) {
     const auto& all = persistent_exchanges();
-    if (all.empty()) return;
-    if (const auto found = all.find(request); found != all.end()) found->second->start();
+    if (all.empty()) return MPI_SUCCESS;
+    const auto found = all.find(request);
+    if (found == all.end()) return MPI_SUCCESS;
+    try {
+        found->second->start();
+    } catch (...) {
+        return current_code();
+    }
+    return MPI_SUCCESS;
 }
 
 void forget_persistent(MPI_Request request) { persistent_exchanges().erase(request); }

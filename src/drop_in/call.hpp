@@ -40,7 +40,7 @@ int start_exchange(neighbor_call call, MPI_Request* request);
 int make_persistent(neighbor_call call, MPI_Request* request, const std::function<int()>& by_mpi);
 
 /// @brief Starts the exchange of a request of `make_persistent`, which MPI has started; nothing if it is another one.
-void start_persistent(MPI_Request request);
+int start_persistent(MPI_Request request);
 
 /// @brief Whether there are any.
 bool has_persistent() noexcept;

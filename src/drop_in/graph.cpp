@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <utility>
 
 namespace crossdock::drop_in {
@@ -86,6 +85,9 @@ std::optional<both_sides> of_cartesian(MPI_Comm comm) {
 }
 
 std::optional<both_sides> neighbors_of(MPI_Comm comm) {
+    int is_inter = 0;
+    CROSSDOCK_MPI(MPI_Comm_test_inter(comm, &is_inter));
+    if (is_inter) return std::nullopt;
     int kind = MPI_UNDEFINED, rank = 0;
     CROSSDOCK_MPI(MPI_Topo_test(comm, &kind));
     CROSSDOCK_MPI(MPI_Comm_rank(comm, &rank));
@@ -139,9 +141,7 @@ std::shared_ptr<graph> graph::of(MPI_Comm user) {
 }
 
 graph::graph(MPI_Comm user, neighbors sources, neighbors destinations)
-    : sources_(std::move(sources)),
-      destinations_(std::move(destinations)),
-      is_forced_(std::getenv("CROSSDOCK_ROUTE") != nullptr) {
+    : sources_(std::move(sources)), destinations_(std::move(destinations)) {
     // A split, since a duplicate would call the user's functions that copy attributes.
     MPI_Comm bare = MPI_COMM_NULL;
     int rank = 0;
@@ -153,6 +153,7 @@ graph::graph(MPI_Comm user, neighbors sources, neighbors destinations)
         MPI_INFO_NULL, 0, &twin_));
     CROSSDOCK_MPI(MPI_Comm_set_errhandler(twin_, MPI_ERRORS_RETURN));
     where_.emplace(context_of(bare));
+    is_forced_ = asked_untried_route(*where_, automatic_route) != automatic_route;
     CROSSDOCK_MPI(MPI_Comm_free(&bare));
 }
 

@@ -88,7 +88,7 @@ class graph {
     std::optional<context> where_;
     std::int64_t next_turn_ = 0;
     std::int64_t present_turn_ = 0;
-    bool is_forced_;                                        // a route was asked for
+    bool is_forced_ = false;                                // a route was asked for
     std::vector<std::unique_ptr<planned_exchange>> plans_;  // the same ones on all ranks
     call_layout last_;
     int num_repeats_ = 0;

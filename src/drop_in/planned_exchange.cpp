@@ -30,8 +30,17 @@ void start_items(neighbor_exchange& one, const std::byte* items, std::byte* slot
         std::span(reinterpret_cast<item*>(slots), static_cast<std::size_t>(p.num_slots())));
 }
 
+template <class Exchange>
+double seconds_of(Exchange&& exchange) {
+    const auto begin = std::chrono::steady_clock::now();
+    exchange();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+}  // namespace
+
 // One side of MPI_Ineighbor_alltoallw, in bytes that begin where the layout does.
-struct bytes_side {
+struct planned_exchange::bytes_side {
     explicit bytes_side(const side_layout& layout)
         : buffer(static_cast<std::size_t>(layout.num_bytes())),
           offsets(layout.offsets.begin(), layout.offsets.end()),
@@ -46,20 +55,21 @@ struct bytes_side {
     std::vector<MPI_Datatype> types;
 };
 
-template <class Exchange>
-double seconds_of(Exchange&& exchange) {
-    const auto begin = std::chrono::steady_clock::now();
-    exchange();
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
-}  // namespace
-
 planned_exchange::planned_exchange(const context& where, const pattern& p, call_layout layout,
                                    int alignment, std::size_t depth)
     : layout_(std::move(layout)), alignment_(alignment), depth_(depth), comm_(&where.comm()) {
     instances_.reserve(depth);
     instances_.emplace_back(where, p, options_of(alignment));
+    if (!instances_.front().is_trying()) return;
+    // No later start may wait for other ranks.
+    bytes_side sends(layout_.sends);
+    bytes_side receives(layout_.receives);
+    while (instances_.front().is_trying()) exchange_bytes(sends, receives);
+}
+
+void planned_exchange::exchange_bytes(bytes_side& sends, bytes_side& receives) {
+    start(instances_.front(), sends.buffer.data(), receives.buffer.data());
+    while (!instances_.front().test()) pause_wait();
 }
 
 void planned_exchange::compare_with_mpi(MPI_Comm twin) {
@@ -73,10 +83,7 @@ void planned_exchange::compare_with_mpi(MPI_Comm twin) {
             receives.types.data(), twin, &request));
         comm_->wait(request);
     };
-    const auto by_plan = [&] {
-        start(instances_.front(), sends.buffer.data(), receives.buffer.data());
-        while (!instances_.front().test()) pause_wait();
-    };
+    const auto by_plan = [&] { exchange_bytes(sends, receives); };
     std::array<double, 2> seconds{};
     for (int i = 0; i < num_trials; ++i) {
         const std::array taken{seconds_of(by_mpi), seconds_of(by_plan)};

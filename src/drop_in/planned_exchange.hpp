@@ -52,6 +52,10 @@ class planned_exchange {
     void start(neighbor_exchange& one, const std::byte* items, std::byte* slots) const;
 
   private:
+    struct bytes_side;
+
+    void exchange_bytes(bytes_side& sends, bytes_side& receives);
+
     call_layout layout_;
     int alignment_;
     std::size_t depth_;

@@ -96,10 +96,11 @@ int attached(int code, MPI_Comm* made) {
     if (code != MPI_SUCCESS || is_off()) return code;
     try {
         graph::attach(*made);
-        return MPI_SUCCESS;
     } catch (...) {
-        return current_code();
+        code = current_code();
+        PMPI_Comm_call_errhandler(*made, code);
     }
+    return code;
 }
 
 }  // namespace
@@ -187,8 +188,10 @@ extern "C" {
 int MPI_Start(MPI_Request* request) {
     // It is active before what completes it can be sent.
     const MPI_Request handle = *request;
-    const int code = PMPI_Start(request);
-    if (code == MPI_SUCCESS) start_persistent(handle);
+    int code = PMPI_Start(request);
+    if (code != MPI_SUCCESS) return code;
+    code = start_persistent(handle);
+    if (code != MPI_SUCCESS) PMPI_Comm_call_errhandler(MPI_COMM_SELF, code);
     return code;
 }
 
