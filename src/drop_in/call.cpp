@@ -56,12 +56,14 @@ void exchange_in_turn(neighbor_call& call, graph::turn& turn) {
     turn.wait();
     auto* const plan = call.on->find_plan(call.layout());
     if (plan == nullptr) {
+        engine.end_blocking();
         exchange_of_mpi by_mpi(call);
         by_mpi.start(call);
         turn.end();
         return engine.wait_until([&] { return by_mpi.test(); });
     }
     auto& one = plan->next_instance();
+    engine.end_blocking();
     engine.wait_until([&] { return !one.is_active(); });
     call.sends.pack();
     plan->start(one, call.sends.bytes(), call.receives.bytes());

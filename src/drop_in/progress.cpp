@@ -114,8 +114,7 @@ void progress_engine::resume(running& one) {
     current_ = &one;
     one.stack.resume(*this);
     current_ = nullptr;
-    // What it voted for is over, unless it still votes.
-    if (voter_ == &one && one.wanted_key == no_key) voter_ = nullptr;
+    if (one.stack.is_done() && voter_ == &one) voter_ = nullptr;
 }
 
 void progress_engine::suspend() { current_->stack.leave(); }
@@ -129,10 +128,11 @@ bool progress_engine::may_block(std::int64_t key) const {
 
 void progress_engine::before_blocking(const communicator& comm) {
     auto& self = *current_;
+    const bool has_voted = voter_ == &self;
     const auto key = comm.resource<blocking_key>().key();
-    self.wanted_key = key;
+    if (!has_voted) self.wanted_key = key;
     for (int may_all = 0; !may_all;) {
-        may_all = may_block(key);
+        may_all = has_voted || may_block(key);
         voter_ = may_all ? &self : voter_ == &self ? nullptr : voter_;
         MPI_Request vote = MPI_REQUEST_NULL;
         CROSSDOCK_MPI(
@@ -140,6 +140,10 @@ void progress_engine::before_blocking(const communicator& comm) {
         comm.wait(vote);
     }
     self.wanted_key = no_key;
+}
+
+void progress_engine::end_blocking() {
+    if (voter_ == current_) voter_ = nullptr;
 }
 
 }  // namespace crossdock::drop_in

@@ -53,6 +53,9 @@ class progress_engine final : private suspension {
         while (!condition()) suspend();
     }
 
+    /// @brief The body that runs has set up what it needs, and blocks no more: others may.
+    void end_blocking();
+
     /// @brief Makes progress until `condition` holds; not to be called by a body.
     void run_until(const std::function<bool()>& condition);
 
@@ -78,8 +81,7 @@ class progress_engine final : private suspension {
     std::list<std::unique_ptr<running>> fibers_;
     std::vector<watched*> watched_;
     running* current_ = nullptr;
-    const running* voter_ =
-        nullptr;  // which has voted to block, and must not find another one blocking
+    const running* voter_ = nullptr;  // which has voted to block, until its set-up ends
     bool is_advancing_ = false;
     bool is_asked_ = false;  // MPI calls
 };

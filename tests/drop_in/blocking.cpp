@@ -1,0 +1,190 @@
+// Exchanges whose ranks block in something else, which rank 0 joins only after its own wait: ranks forward for it
+// meanwhile, or wait for ever. Also communicators that the drop-in is to leave alone.
+#include <mpi.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace {
+
+struct world {
+    int rank = 0;
+    int num_ranks = 0;
+    int num_faults = 0;
+
+    void expect(bool is_right, const char* what) {
+        if (is_right) return;
+        ++num_faults;
+        std::printf("rank %d: %s\n", rank, what);
+    }
+};
+
+// An exchange with all other ranks, of two values each.
+class all_to_all {
+  public:
+    explicit all_to_all(const world& in)
+        : in_(in), others_(static_cast<std::size_t>(in.num_ranks - 1)) {
+        std::vector<int> others;
+        for (int other = 0; other < in.num_ranks; ++other)
+            if (other != in.rank) others.push_back(other);
+        const int degree = in.num_ranks - 1;
+        MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, degree, others.data(), MPI_UNWEIGHTED,
+                                       degree, others.data(), MPI_UNWEIGHTED, MPI_INFO_NULL, 0,
+                                       &graph_);
+        others_ = others;
+        sent_.resize(2 * others.size());
+        received_.resize(2 * others.size());
+    }
+    ~all_to_all() { MPI_Comm_free(&graph_); }
+
+    void start() {
+        ++number_;
+        for (std::size_t i = 0; i < sent_.size(); ++i)
+            sent_[i] = value(in_.rank, others_[i / 2], i % 2);
+        received_.assign(received_.size(), -1);
+        MPI_Ineighbor_alltoall(sent_.data(), 2, MPI_LONG, received_.data(), 2, MPI_LONG, graph_,
+                               &request_);
+    }
+
+    bool wait() {
+        MPI_Wait(&request_, MPI_STATUS_IGNORE);
+        for (std::size_t i = 0; i < received_.size(); ++i)
+            if (received_[i] != value(others_[i / 2], in_.rank, i % 2)) return false;
+        return true;
+    }
+
+  private:
+    long value(int from, int to, std::size_t index) const {
+        return 1000000L * number_ + 1000L * from + 10L * to + static_cast<long>(index);
+    }
+
+    const world& in_;
+    std::vector<int> others_;
+    std::vector<long> sent_;
+    std::vector<long> received_;
+    MPI_Comm graph_ = MPI_COMM_NULL;
+    MPI_Request request_ = MPI_REQUEST_NULL;
+    long number_ = 0;
+};
+
+struct blocking_call {
+    const char* name;
+    std::function<void()> call;
+};
+
+std::vector<blocking_call> blocking_calls(const world& in, const std::string& file_name) {
+    const int next = (in.rank + 1) % in.num_ranks;
+    const int previous = (in.rank + in.num_ranks - 1) % in.num_ranks;
+    return {
+        {"MPI_Barrier", [] { MPI_Barrier(MPI_COMM_WORLD); }},
+        {"MPI_Allreduce",
+         [] {
+             int one = 1, sum = 0;
+             MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+         }},
+        {"a ring of MPI_Ssend and MPI_Recv",
+         [=] {
+             if (in.num_ranks == 1) return;
+             int token = 0;
+             if (in.rank == 0) MPI_Ssend(&token, 1, MPI_INT, next, 1, MPI_COMM_WORLD);
+             MPI_Recv(&token, 1, MPI_INT, previous, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+             if (in.rank != 0) MPI_Ssend(&token, 1, MPI_INT, next, 1, MPI_COMM_WORLD);
+         }},
+        {"MPI_Probe",
+         [=] {
+             int token = 0;
+             if (in.rank == 0)
+                 for (int to = 1; to < in.num_ranks; ++to)
+                     MPI_Send(&token, 1, MPI_INT, to, 2, MPI_COMM_WORLD);
+             if (in.rank == 0) return;
+             MPI_Probe(0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+             MPI_Recv(&token, 1, MPI_INT, 0, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+         }},
+        {"MPI_Win_fence",
+         [=] {
+             int* memory = nullptr;
+             MPI_Win window = MPI_WIN_NULL;
+             MPI_Win_allocate(sizeof(int), sizeof(int), MPI_INFO_NULL, MPI_COMM_WORLD, &memory,
+                              &window);
+             MPI_Win_fence(0, window);
+             MPI_Put(&in.rank, 1, MPI_INT, next, 0, 1, MPI_INT, window);
+             MPI_Win_fence(0, window);
+             MPI_Win_free(&window);
+         }},
+        {"MPI_File_write_at_all",
+         [=] {
+             MPI_File file = MPI_FILE_NULL;
+             MPI_File_open(MPI_COMM_WORLD, file_name.c_str(),
+                           MPI_MODE_CREATE | MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE,
+                           MPI_INFO_NULL, &file);
+             MPI_File_write_at_all(file, in.rank * 4, &in.rank, 1, MPI_INT, MPI_STATUS_IGNORE);
+             MPI_File_close(&file);
+         }},
+        {"MPI_Comm_split",
+         [=] {
+             MPI_Comm half = MPI_COMM_NULL;
+             MPI_Comm_split(MPI_COMM_WORLD, in.rank % 2, 0, &half);
+             MPI_Comm_free(&half);
+         }},
+        {"usleep", [] { usleep(20000); }},
+    };
+}
+
+void block_while_others_need_this_rank(world& in, const std::string& file_name) {
+    all_to_all exchange(in);
+    // More often than a plan needs to be compiled, so that it also happens while ranks block.
+    for (const auto& [name, call] : blocking_calls(in, file_name)) {
+        for (int repetition = 0; repetition < 4; ++repetition) {
+            exchange.start();
+            if (in.rank == 0) in.expect(exchange.wait(), name);
+            call();
+            if (in.rank != 0) in.expect(exchange.wait(), name);
+        }
+    }
+}
+
+// Two communicators whose first exchanges, which compile plans, the ranks start in different orders.
+void start_in_different_orders(world& in) {
+    for (int repetition = 0; repetition < 10; ++repetition) {
+        all_to_all a(in), b(in);
+        for (int exchange = 0; exchange < 3; ++exchange) {
+            auto& first = in.rank % 2 == 0 ? a : b;
+            auto& second = in.rank % 2 == 0 ? b : a;
+            first.start();
+            second.start();
+            in.expect(second.wait() && first.wait(), "two communicators in different orders");
+        }
+    }
+}
+
+void duplicate_an_intercommunicator(const world& in) {
+    if (in.num_ranks < 2) return;
+    MPI_Comm half = MPI_COMM_NULL, both = MPI_COMM_NULL, copy = MPI_COMM_NULL;
+    const bool is_upper = in.rank > 0;
+    MPI_Comm_split(MPI_COMM_WORLD, is_upper, 0, &half);
+    MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, is_upper ? 0 : 1, 3, &both);
+    MPI_Comm_dup(both, &copy);
+    MPI_Comm_free(&copy);
+    MPI_Comm_free(&both);
+    MPI_Comm_free(&half);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    MPI_Init(&argc, &argv);
+    world in;
+    MPI_Comm_rank(MPI_COMM_WORLD, &in.rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &in.num_ranks);
+    duplicate_an_intercommunicator(in);
+    block_while_others_need_this_rank(
+        in, std::string(argv[0]) + "." + std::to_string(in.num_ranks) + ".tmp");
+    start_in_different_orders(in);
+    int num_faults = 0;
+    MPI_Allreduce(&in.num_faults, &num_faults, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Finalize();
+    return num_faults > 0;
+}
