@@ -10,11 +10,9 @@ check_cxx_source_compiles("#include <mpi.h>
 check_cxx_source_compiles("#include <mpi.h>
   #include <mpi-ext.h>
   int main() { return &MPIX_Neighbor_alltoallv_init == nullptr; }" CROSSDOCK_HAS_MPI_EXTENSIONS)
-check_cxx_source_compiles("#include <mpi.h>
-  int main() { return &MPIX_Async_start == nullptr; }" CROSSDOCK_HAS_MPIX_ASYNC)
 cmake_pop_check_state()
 set(crossdock_mpi_features)
-foreach(feature CROSSDOCK_HAS_NEIGHBOR_INIT CROSSDOCK_HAS_MPI_EXTENSIONS CROSSDOCK_HAS_MPIX_ASYNC)
+foreach(feature CROSSDOCK_HAS_NEIGHBOR_INIT CROSSDOCK_HAS_MPI_EXTENSIONS)
   if(${feature})
     list(APPEND crossdock_mpi_features ${feature})
   endif()

@@ -137,7 +137,11 @@ class persistent_exchange final : private watched {
 
     int tag() const noexcept { return tag_; }
 
+    /// Frees the plan.
+    void release() { plan_.reset(); }
+
     void start() {
+        const progress_engine::pause alone;
         call_.sends.pack();
         plan_->start(exchange_, call_.sends.bytes(), call_.receives.bytes());
         progress_engine::of_process().watch(*this);
@@ -262,6 +266,16 @@ int start_persistent(MPI_Request request) {
     return MPI_SUCCESS;
 }
 
-void forget_persistent(MPI_Request request) { persistent_exchanges().erase(request); }
+void forget_persistent(MPI_Request request) {
+    auto& all = persistent_exchanges();
+    if (all.empty()) return;
+    const auto found = all.find(request);
+    if (found == all.end()) return;
+    // It frees requests of its own, which come here, too.
+    const auto forgotten = std::move(found->second);
+    all.erase(found);
+    const progress_engine::pause alone;
+    forgotten->release();
+}
 
 }  // namespace crossdock::drop_in

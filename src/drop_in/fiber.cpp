@@ -1,16 +1,26 @@
 #include "fiber.hpp"
 
+#include <boost/context/protected_fixedsize_stack.hpp>
+#include <memory>
 #include <utility>
 
 namespace crossdock::drop_in {
 
+namespace {
+
+// MPI's functions keep arrays on the stack; pages that are not touched cost nothing.
+constexpr std::size_t stack_bytes = std::size_t{1} << 20;
+
+}  // namespace
+
 fiber::fiber(std::function<void()> body)
-    : inside_([this, body = std::move(body)](boost::context::fiber&& outside) {
-          outside_ = std::move(outside);
-          body();
-          is_done_ = true;
-          return std::move(outside_);
-      }) {}
+    : inside_(std::allocator_arg, boost::context::protected_fixedsize_stack(stack_bytes),
+              [this, body = std::move(body)](boost::context::fiber&& outside) {
+                  outside_ = std::move(outside);
+                  body();
+                  is_done_ = true;
+                  return std::move(outside_);
+              }) {}
 
 void fiber::resume(suspension& waits) {
     auto* const around = suspension::set_current(&waits);

@@ -15,15 +15,14 @@ namespace crossdock::drop_in {
 
 namespace {
 
-#ifndef CROSSDOCK_HAS_MPIX_ASYNC
-using progress_callback = int (*)();
-using register_function = int (*)(progress_callback);
+// Open MPI's, in all its versions; looked for in what is loaded.
+using ask_function = int (*)(int (*)());
 
-// Of Open MPI, in all its versions.
-register_function find_register() {
-    return reinterpret_cast<register_function>(dlsym(RTLD_DEFAULT, "opal_progress_register"));
+ask_function find_ask() {
+    static const auto found =
+        reinterpret_cast<ask_function>(dlsym(RTLD_DEFAULT, "opal_progress_register"));
+    return found;
 }
-#endif
 
 // A number that is the same on all ranks of a communicator, and not that of another one.
 class blocking_key final : public communicator_resource {
@@ -54,33 +53,14 @@ progress_engine& progress_engine::of_process() {
     return engine;
 }
 
-bool progress_engine::is_available() {
-#ifdef CROSSDOCK_HAS_MPIX_ASYNC
-    return true;
-#else
-    static const bool is_found = find_register() != nullptr;
-    return is_found;
-#endif
-}
+bool progress_engine::is_available() { return find_ask() != nullptr; }
 
 void progress_engine::ask_mpi_to_call() {
     if (std::exchange(is_asked_, true)) return;
-#ifdef CROSSDOCK_HAS_MPIX_ASYNC
-    // MPI_Finalize waits until it is done.
-    const auto poll = [](MPIX_Async_thing) -> int {
-        auto& engine = of_process();
-        engine.advance();
-        if (!engine.is_idle()) return MPIX_ASYNC_NOPROGRESS;
-        engine.is_asked_ = false;
-        return MPIX_ASYNC_DONE;
-    };
-    CROSSDOCK_MPI(MPIX_Async_start(poll, nullptr, MPIX_STREAM_NULL));
-#else
-    find_register()([]() -> int {
+    find_ask()([]() -> int {
         of_process().advance();
         return 0;
     });
-#endif
 }
 
 void progress_engine::start(std::function<void()> body) {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <list>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "fiber.hpp"
@@ -25,7 +26,7 @@ class watched {
 /// @brief All exchanges of this process that are under way: functions that wait for other ranks, and what is watched.
 ///
 /// MPI itself calls `advance`, from inside its blocking and testing functions: Open MPI by a callback of its progress
-/// loop, MPICH by MPIX_Async_start. A rank thereby forwards for others whatever its program waits for.
+/// loop. A rank thereby forwards for others whatever its program waits for.
 ///
 /// A function of several may block in MPI, in calls that have no nonblocking form. Two communicators whose ranks
 /// blocked in different orders would wait for each other for ever, so the ranks of a communicator vote first; of those
@@ -61,6 +62,18 @@ class progress_engine final : private suspension {
 
     /// @brief One piece of everything that is under way; nothing if called from inside itself.
     void advance();
+
+    /// @brief While there is one, MPI's calls advance nothing: for what is done to an exchange outside of a body.
+    class pause {
+      public:
+        pause() : was_advancing_(std::exchange(of_process().is_advancing_, true)) {}
+        ~pause() { of_process().is_advancing_ = was_advancing_; }
+        pause(const pause&) = delete;
+        pause& operator=(const pause&) = delete;
+
+      private:
+        bool was_advancing_;
+    };
 
     bool is_idle() const noexcept { return fibers_.empty() && watched_.empty(); }
 

@@ -1,5 +1,6 @@
 // Preloaded under LeakSanitizer, which could not tell MPI's own leaks from ours: those of a plugin
-// that MPI has unloaded carry no name that lsan.supp could list, and some of MPI_Init end in libc.
+// that MPI has unloaded carry no name that lsan.supp could list, and some of MPI_Init and
+// MPI_Intercomm_create end in libc.
 #include <mpi.h>
 #include <sanitizer/lsan_interface.h>
 
@@ -20,6 +21,14 @@ int MPI_Init(int* argc, char*** argv) {
 int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
     __lsan_disable();
     const int status = PMPI_Init_thread(argc, argv, required, provided);
+    __lsan_enable();
+    return status;
+}
+
+int MPI_Intercomm_create(MPI_Comm local, int local_leader, MPI_Comm peer, int remote_leader,
+                         int tag, MPI_Comm* made) {
+    __lsan_disable();
+    const int status = PMPI_Intercomm_create(local, local_leader, peer, remote_leader, tag, made);
     __lsan_enable();
     return status;
 }
