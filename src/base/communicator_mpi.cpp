@@ -219,10 +219,14 @@ void agree(const communicator& comm, const std::optional<error>& fault, std::int
         head = {static_cast<int>(fault->code()), fault->rank() < 0 ? failing_rank : fault->rank(),
                 static_cast<std::int64_t>(text.size())};
     }
-    CROSSDOCK_MPI(MPI_Bcast(&head, 3, MPI_INT64_T, failing_rank, comm.get()));
+    const auto broadcast = [&](void* values, int count, MPI_Datatype type) {
+        MPI_Request request = MPI_REQUEST_NULL;
+        CROSSDOCK_MPI(MPI_Ibcast(values, count, type, failing_rank, comm.get(), &request));
+        comm.wait(request);
+    };
+    broadcast(&head, 3, MPI_INT64_T);
     text.resize(static_cast<std::size_t>(head.length));
-    CROSSDOCK_MPI(
-        MPI_Bcast(text.data(), static_cast<int>(head.length), MPI_CHAR, failing_rank, comm.get()));
+    broadcast(text.data(), static_cast<int>(head.length), MPI_CHAR);
     throw error(static_cast<errc>(head.code), text, static_cast<rank_t>(head.rank));
 }
 

@@ -141,8 +141,10 @@ std::optional<error> find_fault(const communicator& comm, const byte_outbox& out
                                const error_vote& own, const equal_arguments& same) {
     agree(comm, fault, same.hash, same.what);
     auto first = own.shape;
-    CROSSDOCK_MPI(
-        MPI_Bcast(first.data(), static_cast<int>(first.size()), MPI_INT64_T, 0, comm.get()));
+    MPI_Request broadcast = MPI_REQUEST_NULL;
+    CROSSDOCK_MPI(MPI_Ibcast(first.data(), static_cast<int>(first.size()), MPI_INT64_T, 0,
+                             comm.get(), &broadcast));
+    comm.wait(broadcast);
     std::optional<error> difference;
     if (first != own.shape) {
         difference.emplace(

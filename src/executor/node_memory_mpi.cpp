@@ -47,6 +47,7 @@ index_vector<buffer_number, std::byte*> node_memory::share(
         const auto has_none = [](const slot& p) { return p.window < 0; };
         if (std::none_of(slots.begin(), slots.end(), has_none)) break;
         try {
+            comm_.wait_for_all();
             grow_by(own ? 0 : bytes);
         } catch (...) {
             if (own) put_back(*own);

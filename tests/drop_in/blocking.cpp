@@ -22,11 +22,11 @@ struct world {
     }
 };
 
-// An exchange with all other ranks, of two values each.
+// An exchange with all other ranks.
 class all_to_all {
   public:
-    explicit all_to_all(const world& in)
-        : in_(in), others_(static_cast<std::size_t>(in.num_ranks - 1)) {
+    explicit all_to_all(const world& in, std::size_t num_values = 2)
+        : in_(in), num_values_(num_values) {
         std::vector<int> others;
         for (int other = 0; other < in.num_ranks; ++other)
             if (other != in.rank) others.push_back(other);
@@ -35,33 +35,36 @@ class all_to_all {
                                        degree, others.data(), MPI_UNWEIGHTED, MPI_INFO_NULL, 0,
                                        &graph_);
         others_ = others;
-        sent_.resize(2 * others.size());
-        received_.resize(2 * others.size());
+        sent_.resize(num_values_ * others.size());
+        received_.resize(num_values_ * others.size());
     }
     ~all_to_all() { MPI_Comm_free(&graph_); }
 
     void start() {
         ++number_;
         for (std::size_t i = 0; i < sent_.size(); ++i)
-            sent_[i] = value(in_.rank, others_[i / 2], i % 2);
+            sent_[i] = value(in_.rank, others_[i / num_values_], i % num_values_);
         received_.assign(received_.size(), -1);
-        MPI_Ineighbor_alltoall(sent_.data(), 2, MPI_LONG, received_.data(), 2, MPI_LONG, graph_,
-                               &request_);
+        const int count = static_cast<int>(num_values_);
+        MPI_Ineighbor_alltoall(sent_.data(), count, MPI_LONG, received_.data(), count, MPI_LONG,
+                               graph_, &request_);
     }
 
     bool wait() {
         MPI_Wait(&request_, MPI_STATUS_IGNORE);
         for (std::size_t i = 0; i < received_.size(); ++i)
-            if (received_[i] != value(others_[i / 2], in_.rank, i % 2)) return false;
+            if (received_[i] != value(others_[i / num_values_], in_.rank, i % num_values_))
+                return false;
         return true;
     }
 
   private:
     long value(int from, int to, std::size_t index) const {
-        return 1000000L * number_ + 1000L * from + 10L * to + static_cast<long>(index);
+        return 1000000000L * number_ + 10000000L * from + 100000L * to + static_cast<long>(index);
     }
 
     const world& in_;
+    std::size_t num_values_;
     std::vector<int> others_;
     std::vector<long> sent_;
     std::vector<long> received_;
@@ -146,10 +149,10 @@ void block_while_others_need_this_rank(world& in, const std::string& file_name) 
     }
 }
 
-// Two communicators whose first exchanges, which compile plans, the ranks start in different orders.
-void start_in_different_orders(world& in) {
+// Two communicators whose first exchanges, which compile plans and set up memory, the ranks start in different orders.
+void start_in_different_orders(world& in, std::size_t num_values) {
     for (int repetition = 0; repetition < 10; ++repetition) {
-        all_to_all a(in), b(in);
+        all_to_all a(in, num_values), b(in, num_values);
         for (int exchange = 0; exchange < 3; ++exchange) {
             auto& first = in.rank % 2 == 0 ? a : b;
             auto& second = in.rank % 2 == 0 ? b : a;
@@ -182,7 +185,9 @@ int main(int argc, char** argv) {
     duplicate_an_intercommunicator(in);
     block_while_others_need_this_rank(
         in, std::string(argv[0]) + "." + std::to_string(in.num_ranks) + ".tmp");
-    start_in_different_orders(in);
+    start_in_different_orders(in, 2);
+    start_in_different_orders(in,
+                              20000);  // more than the memory that ranks of a node share at first
     int num_faults = 0;
     MPI_Allreduce(&in.num_faults, &num_faults, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     MPI_Finalize();
