@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import tempfile
 import unittest
 
 RUN = [os.environ["CROSSDOCK_TOOL"], "run"]
@@ -27,10 +28,22 @@ class Run(unittest.TestCase):
         self.assertEqual([value for _, value in said[1:]], ["three_step", "1,2"])
 
     def test_TakesTheProgramsCallsOver(self):
-        done = run("--route", "sideways", "--", *PROGRAM)
+        # Without it Open MPI 4.1 sometimes loses the message.
+        done = run("--route", "sideways", "--", *PROGRAM, OMPI_MCA_orte_base_help_aggregate="0")
 
         self.assertNotEqual(done.returncode, 0)
         self.assertIn('no route is called "sideways"', done.stdout + done.stderr)
+
+    def test_TellsTheLauncherWhatRanksOfOtherNodesNeed(self):
+        with tempfile.TemporaryDirectory() as folder:
+            launcher = os.path.join(folder, "mpirun")
+            with open(launcher, "w", encoding="utf-8") as script:
+                script.write('#!/bin/sh\necho "$@"\n')
+            os.chmod(launcher, 0o755)
+
+            done = run("--route", "direct", "--", launcher, "-n", "2", "./app", "-x")
+
+        self.assertEqual(done.stdout.split(), ["-x", "CROSSDOCK_ROUTE", "-x", "LD_PRELOAD", "-n", "2", "./app", "-x"])
 
     def test_TakesNothingOverWhereItIsOff(self):
         done = run("--route", "sideways", "--", *PROGRAM, CROSSDOCK_OFF="1")

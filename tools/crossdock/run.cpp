@@ -1,3 +1,4 @@
+#include <mpi.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -38,20 +39,33 @@ fs::path find_library() {
                 "libcrossdock_mpi.so is not installed: it is built where Boost.Context is found");
 }
 
-void set(const char* name, const std::string& value) {
-    setenv(name, value.c_str(), 1);
-    std::fprintf(stderr, "crossdock: %s=%s\n", name, value.c_str());
+// Open MPI's launcher gives ranks on other nodes the variables only that it is told of.
+bool has_to_be_told(const std::string& program) {
+#ifdef OPEN_MPI
+    const auto name = fs::path(program).filename();
+    return name == "mpirun" || name == "mpiexec" || name == "orterun";
+#else
+    return program.empty();
+#endif
 }
 
-// Becomes the command; the ranks that it starts inherit what is set here.
+// Becomes the command; the ranks that it starts get what is set here.
 int run(const run_options& options) {
+    auto command = options.command;
+    const bool is_told = has_to_be_told(command.front());
+    const auto set = [&](const char* name, const std::string& value) {
+        if (value.empty()) return;
+        setenv(name, value.c_str(), 1);
+        std::fprintf(stderr, "crossdock: %s=%s\n", name, value.c_str());
+        if (is_told) command.insert(command.begin() + 1, {"-x", name});
+    };
     const char* const preloaded = std::getenv("LD_PRELOAD");
     set("LD_PRELOAD", find_library().string() + (preloaded ? std::string(":") + preloaded : ""));
-    if (!options.route.empty()) set("CROSSDOCK_ROUTE", options.route);
-    if (!options.machine.empty()) set("CROSSDOCK_MACHINE", options.machine);
-    if (!options.topology.empty()) set("CROSSDOCK_TOPOLOGY", options.topology);
+    set("CROSSDOCK_ROUTE", options.route);
+    set("CROSSDOCK_MACHINE", options.machine);
+    set("CROSSDOCK_TOPOLOGY", options.topology);
     std::vector<char*> words;
-    for (const auto& word : options.command) words.push_back(const_cast<char*>(word.c_str()));
+    for (const auto& word : command) words.push_back(const_cast<char*>(word.c_str()));
     words.push_back(nullptr);
     execvp(words.front(), words.data());
     report(fmt::format("{} cannot be started: {}", words.front(), std::strerror(errno)));
