@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <numeric>
+#include <ranges>
 #include <utility>
 
 #include "crossdock/communicator.hpp"
@@ -50,6 +51,23 @@ count_t side_layout::num_bytes() const {
     return end;
 }
 
+bool side_layout::has_overlaps() const {
+    const auto overlap_in = [this](const auto& indices) {
+        count_t end = 0;
+        for (const std::size_t i : indices) {
+            if (lengths[i] == 0) continue;
+            if (offsets[i] < end) return true;
+            end = offsets[i] + lengths[i];
+        }
+        return false;
+    };
+    if (!overlap_in(std::views::iota(std::size_t{0}, lengths.size()))) return false;
+    std::vector<std::size_t> order(lengths.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::sort(order, {}, [this](std::size_t i) { return offsets[i]; });
+    return overlap_in(order);
+}
+
 int side_layout::alignment() const {
     std::uint64_t bits = std::uint64_t{1} << greatest_alignment;
     for (std::size_t i = 0; i < lengths.size(); ++i)
@@ -57,42 +75,35 @@ int side_layout::alignment() const {
     return std::countr_zero(bits);
 }
 
-call_side::call_side(void* buffer, std::vector<block> blocks)
-    : buffer_(buffer), blocks_(std::move(blocks)) {
+call_side::call_side(void* buffer, std::vector<block> blocks, bool is_shared)
+    : buffer_(buffer), blocks_(std::move(blocks)), is_shared_(is_shared) {
     count_t total = 0;
-    MPI_Aint first = 0, end = 0;
-    bool is_first = true;
+    MPI_Aint end = 0;
     MPI_Datatype known = MPI_DATATYPE_NULL;
     int size = 0;
-    bool in_a_row = true;
     for (const auto& one : blocks_) {
-        if (one.count == 0) {
-            layout_.lengths.push_back(0);
-            continue;
-        }
-        if (one.type != known) {
+        if (one.count > 0 && one.type != known) {
             known = one.type;
             size = size_of(known);
-            in_a_row = in_a_row && (size == 0 || lies_in_a_row(known, size));
+            is_packed_ = is_packed_ || (size > 0 && !lies_in_a_row(known, size));
         }
-        const count_t length = count_t{size} * one.count;
+        const count_t length = one.count > 0 ? count_t{size} * one.count : 0;
         layout_.lengths.push_back(length);
         if (length == 0) continue;
+        first_ = total == 0 ? one.offset : std::min(first_, one.offset);
+        end = total == 0 ? one.offset + length : std::max<MPI_Aint>(end, one.offset + length);
         total += length;
-        first = is_first ? one.offset : std::min(first, one.offset);
-        end = is_first ? one.offset + length : std::max<MPI_Aint>(end, one.offset + length);
-        is_first = false;
     }
-    layout_.is_packed = !in_a_row || end - first > most_span * total + small_span;
+    for (std::size_t i = 0; i < blocks_.size(); ++i)
+        layout_.offsets.push_back(layout_.lengths[i] > 0 ? blocks_[i].offset - first_ : 0);
+    is_packed_ = is_packed_ || end - first_ > most_span * total + small_span ||
+                 (!is_shared_ && layout_.has_overlaps());
+    if (!is_packed_) return;
     count_t next = 0;
     for (std::size_t i = 0; i < blocks_.size(); ++i) {
-        const count_t length = layout_.lengths[i];
-        const count_t in_place = length > 0 ? blocks_[i].offset - first : 0;
-        layout_.offsets.push_back(layout_.is_packed ? next : in_place);
-        next += length;
+        layout_.offsets[i] = is_shared_ ? 0 : next;
+        next += layout_.lengths[i];
     }
-    layout_.first = layout_.is_packed ? 0 : first;
-    if (layout_.is_packed) packed_.resize(static_cast<std::size_t>(total));
 }
 
 call_side::~call_side() {
@@ -102,9 +113,11 @@ call_side::~call_side() {
 call_side::call_side(call_side&& other) noexcept
     : buffer_(other.buffer_),
       blocks_(std::move(other.blocks_)),
+      is_shared_(other.is_shared_),
+      is_packed_(other.is_packed_),
+      first_(other.first_),
       own_types_(std::exchange(other.own_types_, {})),
-      layout_(std::move(other.layout_)),
-      packed_(std::move(other.packed_)) {}
+      layout_(std::move(other.layout_)) {}
 
 void call_side::keep_types() {
     MPI_Datatype known = MPI_DATATYPE_NULL, own = MPI_DATATYPE_NULL;
@@ -121,33 +134,35 @@ void call_side::keep_types() {
     }
 }
 
-std::byte* call_side::bytes() {
-    if (layout_.is_packed) return packed_.data();
-    return moved(buffer_, layout_.first);
+std::byte* call_side::begin_of(std::size_t i) const noexcept {
+    return moved(buffer_, blocks_[i].offset);
 }
 
-void call_side::pack() {
-    if (!layout_.is_packed) return;
+std::byte* call_side::bytes() const noexcept { return moved(buffer_, first_); }
+
+template <class Copy>
+void call_side::for_each_planned(const side_layout& planned, Copy&& copy) const {
     for (std::size_t i = 0; i < blocks_.size(); ++i) {
-        const auto& one = blocks_[i];
-        if (layout_.lengths[i] == 0) continue;
-        int position = 0;
-        CROSSDOCK_MPI(MPI_Pack(moved(buffer_, one.offset), one.count, one.type,
-                               packed_.data() + layout_.offsets[i],
-                               checked_cast<int>(layout_.lengths[i]), &position, MPI_COMM_SELF));
+        if (layout_.lengths[i] == 0 || layout_.lengths[i] != planned.lengths[i]) continue;
+        copy(blocks_[i], begin_of(i), planned.offsets[i], checked_cast<int>(planned.lengths[i]));
+        if (is_shared_) return;
     }
 }
 
-void call_side::unpack() {
-    if (!layout_.is_packed) return;
-    for (std::size_t i = 0; i < blocks_.size(); ++i) {
-        const auto& one = blocks_[i];
-        if (layout_.lengths[i] == 0) continue;
+void call_side::pack(const side_layout& planned, std::byte* bytes) const {
+    for_each_planned(planned, [&](const block& one, std::byte* from, count_t offset, int length) {
         int position = 0;
-        CROSSDOCK_MPI(MPI_Unpack(packed_.data() + layout_.offsets[i],
-                                 checked_cast<int>(layout_.lengths[i]), &position,
-                                 moved(buffer_, one.offset), one.count, one.type, MPI_COMM_SELF));
-    }
+        CROSSDOCK_MPI(
+            MPI_Pack(from, one.count, one.type, bytes + offset, length, &position, MPI_COMM_SELF));
+    });
+}
+
+void call_side::unpack(const side_layout& planned, const std::byte* bytes) const {
+    for_each_planned(planned, [&](const block& one, std::byte* to, count_t offset, int length) {
+        int position = 0;
+        CROSSDOCK_MPI(
+            MPI_Unpack(bytes + offset, length, &position, to, one.count, one.type, MPI_COMM_SELF));
+    });
 }
 
 namespace {

@@ -19,18 +19,17 @@ struct block {
     MPI_Datatype type = MPI_DATATYPE_NULL;
 };
 
-/// @brief How the blocks of one side lie, in bytes. Calls with equal layouts can use one plan.
+/// @brief Where the blocks of one side lie, in bytes from where the first one begins.
 struct side_layout {
-    bool is_packed = false;  ///< the blocks are made one after the other by MPI_Pack
-    MPI_Aint first = 0;      ///< of the buffer, where the first block begins
-    std::vector<count_t>
-        offsets;  ///< of each block, seen from `first`; a packed side has none with gaps
+    std::vector<count_t> offsets;
     std::vector<count_t> lengths;
 
     friend bool operator==(const side_layout&, const side_layout&) = default;
 
-    /// @brief From `first` to the end of the last block.
+    /// @brief To the end of the last block.
     count_t num_bytes() const;
+    /// @brief Whether a byte belongs to two blocks.
+    bool has_overlaps() const;
     /// @brief The greatest power of two, at most 64, that divides all offsets and lengths, as a logarithm.
     int alignment() const;
 };
@@ -38,9 +37,10 @@ struct side_layout {
 /// @brief One side of a call: a buffer and its blocks, an entry for each neighbor.
 class call_side {
   public:
-    /// @param buffer  borrowed until the exchange is complete; so are the datatypes, unless `keep_types`
+    /// @param buffer     borrowed until the exchange is complete; so are the datatypes, unless `keep_types`
+    /// @param is_shared  all neighbors have the same block
     /// @throws mpi_error
-    call_side(void* buffer, std::vector<block> blocks);
+    call_side(void* buffer, std::vector<block> blocks, bool is_shared);
     ~call_side();
     call_side(call_side&&) noexcept;
     call_side& operator=(call_side&&) = delete;
@@ -48,23 +48,36 @@ class call_side {
     /// @brief Makes the datatypes its own, so that the user may free his.
     void keep_types();
 
+    /// @brief As in the buffer; or one block after the other, if MPI_Pack has to make them: they have gaps, overlap, or
+    /// lie far apart.
     const side_layout& layout() const noexcept { return layout_; }
     std::span<const block> blocks() const noexcept { return blocks_; }
+    bool is_shared() const noexcept { return is_shared_; }
     void* buffer() const noexcept { return buffer_; }
+    /// @brief Where block `i` begins.
+    std::byte* begin_of(std::size_t i) const noexcept;
 
-    /// @brief Where the bytes of the layout lie: in the buffer, or in memory of this object's.
-    std::byte* bytes();
-    /// @brief Fills `bytes` before an exchange, if the blocks are packed.
-    void pack();
-    /// @brief Fills the blocks after an exchange, if they are packed.
-    void unpack();
+    /// @brief Whether the buffer has the blocks where a plan for `planned` looks for them.
+    bool lies_as(const side_layout& planned) const { return !is_packed_ && layout_ == planned; }
+    /// @brief Where the layout begins in the buffer.
+    std::byte* bytes() const noexcept;
+    /// @brief Copies the blocks that are as long as planned to where they are planned from `bytes` on.
+    void pack(const side_layout& planned, std::byte* bytes) const;
+    /// @brief The reverse.
+    void unpack(const side_layout& planned, const std::byte* bytes) const;
 
   private:
+    // Calls `copy` for the blocks that `pack` takes.
+    template <class Copy>
+    void for_each_planned(const side_layout& planned, Copy&& copy) const;
+
     void* buffer_;
     std::vector<block> blocks_;
+    bool is_shared_;
+    bool is_packed_ = false;
+    MPI_Aint first_ = 0;  // of the buffer, where the first block begins
     std::vector<MPI_Datatype> own_types_;
     side_layout layout_;
-    std::vector<std::byte> packed_;
 };
 
 /// @brief The pattern of a call, in items of 2^`alignment` bytes.

@@ -1,5 +1,6 @@
 #include "call.hpp"
 
+#include <atomic>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -10,6 +11,8 @@ namespace {
 
 // Open MPI prints no longer ones where an error ends the program.
 constexpr std::size_t longest_sentence = 150;
+// On the twin of a communicator: the edges whose length is not what the plan has.
+constexpr int different_edge_tag = 0;
 
 // What MPI_Ineighbor_alltoallw takes.
 struct alltoallw_arguments {
@@ -26,13 +29,11 @@ struct alltoallw_arguments {
     std::vector<MPI_Datatype> types;
 };
 
-// Exchanges by MPI itself, on the twin of the user's communicator.
+// An exchange by MPI itself, on the twin of the user's communicator.
 class exchange_of_mpi {
   public:
     explicit exchange_of_mpi(const neighbor_call& call)
-        : sends_(call.sends), receives_(call.receives) {}
-
-    void start(const neighbor_call& call) {
+        : sends_(call.sends), receives_(call.receives) {
         CROSSDOCK_MPI(PMPI_Ineighbor_alltoallw(
             call.sends.buffer(), sends_.counts.data(), sends_.offsets.data(), sends_.types.data(),
             call.receives.buffer(), receives_.counts.data(), receives_.offsets.data(),
@@ -51,132 +52,195 @@ class exchange_of_mpi {
     MPI_Request request_ = MPI_REQUEST_NULL;
 };
 
-void exchange_in_turn(neighbor_call& call, graph::turn& turn) {
+// The edges of a call that carry other lengths than planned, one by one. Both ends of an edge know that.
+class different_edges {
+  public:
+    different_edges(const neighbor_call& call, const call_layout& planned) {
+        const auto for_each = [](const call_side& side, const side_layout& as_planned,
+                                 const neighbors& all, auto&& start) {
+            const auto& lengths = side.layout().lengths;
+            if (lengths == as_planned.lengths) return;
+            for (std::size_t i = 0; i < lengths.size(); ++i) {
+                if (lengths[i] == as_planned.lengths[i] || lengths[i] == 0) continue;
+                start(side.begin_of(i), side.blocks()[i], all.ranks[i]);
+            }
+        };
+        for_each(call.receives, planned.receives, call.on->sources(),
+                 [&](void* to, const block& one, rank_t source) {
+                     CROSSDOCK_MPI(MPI_Irecv(to, one.count, one.type, source, different_edge_tag,
+                                             call.on->twin(), &added()));
+                 });
+        for_each(call.sends, planned.sends, call.on->destinations(),
+                 [&](const void* from, const block& one, rank_t destination) {
+                     CROSSDOCK_MPI(MPI_Isend(from, one.count, one.type, destination,
+                                             different_edge_tag, call.on->twin(), &added()));
+                 });
+    }
+
+    bool test() {
+        if (requests_.empty()) return true;
+        int are_complete = 0;
+        CROSSDOCK_MPI(MPI_Testall(static_cast<int>(requests_.size()), requests_.data(),
+                                  &are_complete, MPI_STATUSES_IGNORE));
+        return are_complete != 0;
+    }
+
+  private:
+    MPI_Request& added() { return requests_.emplace_back(MPI_REQUEST_NULL); }
+
+    std::vector<MPI_Request> requests_;
+};
+
+void exchange_in_turn(neighbor_call& call, graph::turn& turn, call_form form) {
     auto& engine = progress_engine::of_process();
     turn.wait();
-    auto* const plan = call.on->find_plan(call.layout());
-    if (plan == nullptr) {
+    const auto decided = call.on->decide(call.layout(), call.is_gather(), form);
+    std::optional<graph::question> question;
+    if (decided.is_asked) question.emplace(*call.on, call.is_gather());
+    const auto finish_turn = [&] {
+        if (question) question->conclude();
+        turn.end();
+    };
+    if (decided.plan == nullptr) {
         engine.end_blocking();
         exchange_of_mpi by_mpi(call);
-        by_mpi.start(call);
-        turn.end();
+        finish_turn();
         return engine.wait_until([&] { return by_mpi.test(); });
     }
-    auto& one = plan->next_instance();
+    auto& one = decided.plan->next_instance();
     engine.end_blocking();
     engine.wait_until([&] { return !one.is_active(); });
-    call.sends.pack();
-    plan->start(one, call.sends.bytes(), call.receives.bytes());
-    turn.end();
+    different_edges others(call, decided.plan->layout());
+    one.start(call.sends, call.receives);
+    finish_turn();
     engine.wait_until([&] { return one.test(); });
-    call.receives.unpack();
+    engine.wait_until([&] { return others.test(); });
 }
 
-// The body of a call that is not persistent. `complete` takes the code.
+// Begins a call that is not persistent. `complete` takes its code when it is complete.
 template <class Complete>
-std::function<void()> body_of(neighbor_call call, Complete complete) {
+void begin(neighbor_call call, call_form form, Complete complete) {
     struct state {
         neighbor_call call;
-        graph::turn turn;
+        std::optional<graph::turn> turn;
     };
-    graph::turn turn(*call.on);
-    const auto kept = std::make_shared<state>(std::move(call), std::move(turn));
-    return [kept, complete] {
+    const auto kept = std::make_shared<state>(std::move(call));
+    kept->turn.emplace(*kept->call.on);
+    progress_engine::of_process().start([kept, form, complete] {
         int code = MPI_SUCCESS;
         try {
-            exchange_in_turn(kept->call, kept->turn);
+            exchange_in_turn(kept->call, *kept->turn, form);
         } catch (...) {
             code = current_code();
         }
-        kept->turn.end();
-        complete(code);
-    };
+        kept->turn->end();
+        complete(*kept->call.on, code);
+    });
 }
 
-// The request of an exchange that is not persistent: one that MPI calls generalized.
-struct generalized_request {
-    MPI_Request handle = MPI_REQUEST_NULL;
-    int code = MPI_SUCCESS;
-
-    static int query(void* state, MPI_Status* status) {
-        status->MPI_SOURCE = MPI_UNDEFINED;
-        status->MPI_TAG = MPI_UNDEFINED;
-        MPI_Status_set_cancelled(status, 0);
-        MPI_Status_set_elements(status, MPI_BYTE, 0);
-        return static_cast<generalized_request*>(state)->code;
-    }
-    static int free(void* state) {
-        delete static_cast<generalized_request*>(state);
-        return MPI_SUCCESS;
-    }
-    static int cancel(void*, int) { return MPI_ERR_REQUEST; }
-};
-
-// The communicator on which a rank tells itself that a persistent exchange is complete.
+// The communicator on which a rank tells itself that an exchange is complete.
 MPI_Comm own_messages() {
     static const MPI_Comm comm = [] {
         MPI_Comm made = MPI_COMM_NULL;
-        CROSSDOCK_MPI(MPI_Comm_dup(MPI_COMM_SELF, &made));
+        CROSSDOCK_MPI(PMPI_Comm_dup(MPI_COMM_SELF, &made));
         CROSSDOCK_MPI(MPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN));
         return made;
     }();
     return comm;
 }
 
-// The user's request is a persistent receive from this rank itself. When the exchange is complete, the rank sends the
-// message that completes it, so that whatever MPI does with requests works with this one too.
-class persistent_exchange final : private watched {
+// A request that the user holds: a receive of nothing from this rank itself. When the exchange is complete, the rank
+// sends the message that completes it, so that whatever MPI does with requests works with this one too.
+class own_request {
   public:
-    persistent_exchange(neighbor_call call, std::unique_ptr<planned_exchange> plan)
-        : call_(std::move(call)), plan_(std::move(plan)), exchange_(plan_->next_instance()) {
+    own_request() {
         if (free_tags().empty()) free_tags().push_back(next_tag_++);
         tag_ = free_tags().back();
         free_tags().pop_back();
     }
-    ~persistent_exchange() { free_tags().push_back(tag_); }
+    ~own_request() { free_tags().push_back(tag_); }
+    own_request(const own_request&) = delete;
+    own_request& operator=(const own_request&) = delete;
 
-    int tag() const noexcept { return tag_; }
+    template <class Receive>
+    MPI_Request receive_by(Receive&& function) const {
+        MPI_Request made = MPI_REQUEST_NULL;
+        CROSSDOCK_MPI(function(nullptr, 0, MPI_BYTE, 0, tag_, own_messages(), &made));
+        return made;
+    }
 
-    /// Frees the plan.
-    void release() { plan_.reset(); }
-
-    void start() {
-        const progress_engine::pause alone;
-        call_.sends.pack();
-        plan_->start(exchange_, call_.sends.bytes(), call_.receives.bytes());
-        progress_engine::of_process().watch(*this);
+    // A message with a byte is too long, and MPI's wait returns an error.
+    void complete(const graph& on, int code) const {
+        if (code != MPI_SUCCESS) PMPI_Comm_call_errhandler(on.error_comm(), code);
+        const char failure = 1;
+        PMPI_Send(&failure, code == MPI_SUCCESS ? 0 : 1, MPI_BYTE, 0, tag_, own_messages());
     }
 
   private:
-    bool advance() override {
-        try {
-            if (!exchange_.test()) return false;
-            call_.receives.unpack();
-        } catch (...) {
-            PMPI_Comm_call_errhandler(MPI_COMM_SELF, current_code());
-        }
-        complete();
-        return true;
-    }
-
     static std::vector<int>& free_tags() {
         static auto& tags = *new std::vector<int>;
         return tags;
     }
     static inline int next_tag_ = 0;
 
-    void complete() const { PMPI_Send(nullptr, 0, MPI_BYTE, 0, tag_, own_messages()); }
-
-    neighbor_call call_;
-    std::unique_ptr<planned_exchange> plan_;
-    neighbor_exchange& exchange_;
     int tag_ = 0;
 };
 
-std::unordered_map<MPI_Request, std::unique_ptr<persistent_exchange>>& persistent_exchanges() {
-    static auto& all = *new std::unordered_map<MPI_Request, std::unique_ptr<persistent_exchange>>;
-    return all;
-}
+class persistent_exchange final : private watched {
+  public:
+    persistent_exchange(neighbor_call call, std::unique_ptr<planned_exchange> plan)
+        : call_(std::move(call)), plan_(std::move(plan)), exchange_(plan_->next_instance()) {
+        ++call_.on->num_persistent;
+    }
+    ~persistent_exchange() { --call_.on->num_persistent; }
+    persistent_exchange(const persistent_exchange&) = delete;
+    persistent_exchange& operator=(const persistent_exchange&) = delete;
+
+    MPI_Request make_request() const { return request_.receive_by(MPI_Recv_init); }
+
+    bool is_active() const { return exchange_.is_active(); }
+
+    int start() {
+        try {
+            exchange_.start(call_.sends, call_.receives);
+        } catch (...) {
+            const int code = current_code();
+            request_.complete(*call_.on, code);
+            return code;
+        }
+        progress_engine::of_process().watch(*this);
+        return MPI_SUCCESS;
+    }
+
+  private:
+    bool advance() override {
+        int code = MPI_SUCCESS;
+        try {
+            if (!exchange_.test()) return false;
+        } catch (...) {
+            code = current_code();
+        }
+        request_.complete(*call_.on, code);
+        return true;
+    }
+
+    neighbor_call call_;
+    std::unique_ptr<planned_exchange> plan_;
+    planned_exchange::instance& exchange_;
+    own_request request_;
+};
+
+// Of this process; those that are not persistent until they are complete.
+struct own_requests {
+    std::unordered_map<MPI_Request, std::unique_ptr<persistent_exchange>> persistent;
+    std::unordered_map<MPI_Request, std::unique_ptr<own_request>> nonblocking;
+    std::atomic<bool> has_persistent = false;
+
+    static own_requests& of_process() {
+        static auto& all = *new own_requests;
+        return all;
+    }
+};
 
 }  // namespace
 
@@ -188,7 +252,6 @@ int current_code() noexcept {
     } catch (...) {
         const auto failure = current_error();
         if (failure.code() == errc::out_of_memory) return MPI_ERR_NO_MEM;
-        if (failure.code() == errc::count_mismatch) return MPI_ERR_TRUNCATE;
         int code = MPI_ERR_OTHER;
         const auto text = std::string("crossdock: ") + failure.what();
         if (MPI_Add_error_code(MPI_ERR_OTHER, &code) == MPI_SUCCESS)
@@ -197,85 +260,106 @@ int current_code() noexcept {
     }
 }
 
+bool leaves(graph& on, bool is_gather, call_form form) {
+    if (form == call_form::blocking && !on.has_turn())
+        progress_engine::of_process().run_until([&] { return on.has_turn(); });
+    const progress_engine::access alone;
+    return on.has_turn() && on.leaves(is_gather);
+}
+
 int exchange(neighbor_call call) {
-    auto& engine = progress_engine::of_process();
     bool is_complete = false;
     int result = MPI_SUCCESS;
-    engine.start(body_of(std::move(call), [&](int code) {
-        result = code;
-        is_complete = true;
-    }));
-    engine.run_until([&] { return is_complete; });
+    {
+        const progress_engine::access alone;
+        begin(std::move(call), call_form::blocking, [&](const graph&, int code) {
+            result = code;
+            is_complete = true;
+        });
+    }
+    progress_engine::of_process().run_until([&] { return is_complete; });
     return result;
 }
 
 int start_exchange(neighbor_call call, MPI_Request* request) {
+    const progress_engine::access alone;
     call.sends.keep_types();
     call.receives.keep_types();
-    auto* const state = new generalized_request;
-    CROSSDOCK_MPI(MPI_Grequest_start(generalized_request::query, generalized_request::free,
-                                     generalized_request::cancel, state, &state->handle));
-    *request = state->handle;
-    progress_engine::of_process().start(body_of(std::move(call), [state](int code) {
-        state->code = code;
-        MPI_Grequest_complete(state->handle);
-    }));
+    auto made = std::make_unique<own_request>();
+    const auto handle = made->receive_by(MPI_Irecv);
+    *request = handle;
+    auto& all = own_requests::of_process().nonblocking;
+    all[handle] = std::move(made);
+    begin(std::move(call), call_form::nonblocking, [&all, handle](const graph& on, int code) {
+        const auto found = all.find(handle);
+        const auto done = std::move(found->second);
+        all.erase(found);
+        done->complete(on, code);
+    });
     return MPI_SUCCESS;
 }
 
-int make_persistent(neighbor_call call, MPI_Request* request, const std::function<int()>& by_mpi) {
+std::optional<int> make_persistent(neighbor_call call, MPI_Request* request) {
     call.sends.keep_types();
     call.receives.keep_types();
     auto& engine = progress_engine::of_process();
     std::unique_ptr<planned_exchange> plan;
     int code = MPI_SUCCESS;
     bool is_complete = false;
-    graph::turn turn(*call.on);
-    engine.start([&] {
-        try {
-            turn.wait();
-            const auto layout = call.layout();
-            plan = call.on->make_plan(layout, call.on->agree_on_alignment(layout), 1);
-        } catch (...) {
-            code = current_code();
-        }
-        is_complete = true;
-    });
+    {
+        const progress_engine::access alone;
+        const auto turn = std::make_shared<graph::turn>(*call.on);
+        engine.start([&, turn] {
+            try {
+                turn->wait();
+                plan = call.on->make_plan(call.layout(), call_form::persistent, 1);
+            } catch (...) {
+                code = current_code();
+            }
+            turn->end();
+            is_complete = true;
+        });
+    }
     engine.run_until([&] { return is_complete; });
-    turn.end();
-    if (!plan) return code;
-    if (!plan->is_faster()) return by_mpi();
+    if (code != MPI_SUCCESS) return code;
+    if (!plan) return std::nullopt;
+    const progress_engine::access alone;
     auto made = std::make_unique<persistent_exchange>(std::move(call), std::move(plan));
-    CROSSDOCK_MPI(MPI_Recv_init(nullptr, 0, MPI_BYTE, 0, made->tag(), own_messages(), request));
-    persistent_exchanges()[*request] = std::move(made);
+    *request = made->make_request();
+    auto& all = own_requests::of_process();
+    all.persistent[*request] = std::move(made);
+    all.has_persistent = true;
     return MPI_SUCCESS;
 }
 
-bool has_persistent() noexcept { return !persistent_exchanges().empty(); }
-
 int start_persistent(MPI_Request request) {
-    const auto& all = persistent_exchanges();
-    if (all.empty()) return MPI_SUCCESS;
-    const auto found = all.find(request);
-    if (found == all.end()) return MPI_SUCCESS;
-    try {
-        found->second->start();
-    } catch (...) {
-        return current_code();
-    }
-    return MPI_SUCCESS;
+    auto& all = own_requests::of_process();
+    if (!all.has_persistent.load(std::memory_order_relaxed) || progress_engine::is_inside())
+        return MPI_SUCCESS;
+    const progress_engine::access alone;
+    const auto found = all.persistent.find(request);
+    return found == all.persistent.end() ? MPI_SUCCESS : found->second->start();
 }
 
 void forget_persistent(MPI_Request request) {
-    auto& all = persistent_exchanges();
-    if (all.empty()) return;
-    const auto found = all.find(request);
-    if (found == all.end()) return;
-    // It frees requests of its own, which come here, too.
-    const auto forgotten = std::move(found->second);
-    all.erase(found);
-    const progress_engine::pause alone;
-    forgotten->release();
+    auto& all = own_requests::of_process();
+    if (!all.has_persistent.load(std::memory_order_relaxed) || progress_engine::is_inside()) return;
+    const progress_engine::access alone;
+    const auto found = all.persistent.find(request);
+    if (found == all.persistent.end()) return;
+    // One that is active must not be freed; it is kept, since others still send to it.
+    if (found->second->is_active()) static_cast<void>(found->second.release());
+    all.persistent.erase(found);
+    all.has_persistent = !all.persistent.empty();
+}
+
+bool is_own(MPI_Request request) {
+    if (progress_engine::is_inside()) return false;
+    const progress_engine::access alone;
+    const auto& all = own_requests::of_process();
+    const auto found = all.persistent.find(request);
+    return all.nonblocking.contains(request) ||
+           (found != all.persistent.end() && found->second->is_active());
 }
 
 }  // namespace crossdock::drop_in

@@ -4,9 +4,8 @@
 
 #include <mpi.h>
 
-#include <functional>
 #include <memory>
-#include <vector>
+#include <optional>
 
 #include "graph.hpp"
 
@@ -18,34 +17,42 @@ struct neighbor_call {
     call_side sends;
     call_side receives;
 
+    bool is_gather() const noexcept { return sends.is_shared(); }
     call_layout layout() const { return {sends.layout(), receives.layout()}; }
 };
 
 /// @brief MPI's code of the exception in flight; MPI_Error_string has its sentence.
 int current_code() noexcept;
 
+/// @brief Whether the call that comes now is to be made as it is, on the twin of the communicator; it is then counted.
+/// @param form  a blocking call first waits for its turn, and all ranks then get the same answer; a nonblocking one does
+///              not, and `start_exchange` does on some ranks what MPI does on others
+bool leaves(graph& on, bool is_gather, call_form form);
+
 /// @brief Exchanges, and waits.
 /// @return MPI_SUCCESS, or an error code that no error handler has seen
 int exchange(neighbor_call call);
 
 /// @brief Starts an exchange.
-/// @param request  a request as MPI's own, complete when the exchange is
+/// @param request  of MPI's own, complete when the exchange is
+/// @return as `exchange`
 int start_exchange(neighbor_call call, MPI_Request* request);
 
 /// @brief Makes a persistent exchange.
 ///
 /// The ranks of a communicator start such exchanges in any order, so nothing is left to be agreed on then.
 /// @param request  inactive; `start_persistent` starts it, and MPI completes it
-/// @param by_mpi   makes MPI's own request, where that is faster
-int make_persistent(neighbor_call call, MPI_Request* request, const std::function<int()>& by_mpi);
+/// @return as `exchange`; nothing if MPI is to make the request, on all ranks
+std::optional<int> make_persistent(neighbor_call call, MPI_Request* request);
 
 /// @brief Starts the exchange of a request of `make_persistent`, which MPI has started; nothing if it is another one.
+/// @return as `exchange`
 int start_persistent(MPI_Request request);
-
-/// @brief Whether there are any.
-bool has_persistent() noexcept;
 
 /// @brief Frees what is behind a request of `make_persistent`; nothing if it is another one.
 void forget_persistent(MPI_Request request);
+
+/// @brief Whether a request is one of this library's that is not complete.
+bool is_own(MPI_Request request);
 
 }  // namespace crossdock::drop_in

@@ -13,14 +13,18 @@ constexpr std::size_t stack_bytes = std::size_t{1} << 20;
 
 }  // namespace
 
-fiber::fiber(std::function<void()> body)
+fiber::fiber()
     : inside_(std::allocator_arg, boost::context::protected_fixedsize_stack(stack_bytes),
-              [this, body = std::move(body)](boost::context::fiber&& outside) {
+              [this](boost::context::fiber&& outside) {
                   outside_ = std::move(outside);
-                  body();
-                  is_done_ = true;
+                  for (;; leave()) {
+                      body_();
+                      body_ = nullptr;
+                  }
                   return std::move(outside_);
               }) {}
+
+void fiber::begin(std::function<void()> body) { body_ = std::move(body); }
 
 void fiber::resume(suspension& waits) {
     auto* const around = suspension::set_current(&waits);

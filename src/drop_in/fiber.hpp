@@ -1,5 +1,5 @@
 /// @file
-/// @brief A function that runs on a stack of its own, and can be left in the middle.
+/// @brief A stack of its own, on which functions run that can be left in the middle.
 #pragma once
 
 #include <boost/context/fiber.hpp>
@@ -12,8 +12,11 @@ namespace crossdock::drop_in {
 /// @brief Runs what waits for other ranks a piece at a time: from one look at what it waits for to the next.
 class fiber {
   public:
-    /// @param body  must not throw; runs at the first `resume`
-    explicit fiber(std::function<void()> body);
+    fiber();
+
+    /// @brief What the next `resume` begins; the last one must be done.
+    /// @param body  must not throw
+    void begin(std::function<void()> body);
 
     /// @brief Runs on until the body waits or returns.
     /// @param waits  what the body's waits are to call; set while it runs
@@ -22,12 +25,12 @@ class fiber {
     /// @brief Goes back to who called `resume`; to be called by the body.
     void leave();
 
-    bool is_done() const noexcept { return is_done_; }
+    bool is_done() const noexcept { return !body_; }
 
   private:
     boost::context::fiber inside_;
     boost::context::fiber outside_;
-    bool is_done_ = false;
+    std::function<void()> body_;
 };
 
 }  // namespace crossdock::drop_in

@@ -1,16 +1,23 @@
 #include "graph.hpp"
 
 #include <algorithm>
-#include <array>
+#include <iterator>
+#include <list>
 #include <utility>
 
 namespace crossdock::drop_in {
 
 namespace {
 
-constexpr int repeats_until_planned = 1;
-constexpr std::size_t most_plans = 16;
 constexpr std::size_t most_under_way = 2;  // of calls with one layout
+constexpr count_t most_trial_bytes = count_t{1} << 30;
+bool is_finalizing = false;
+
+// Those that are not freed.
+std::list<std::shared_ptr<graph>>& all_graphs() {
+    static auto& all = *new std::list<std::shared_ptr<graph>>;
+    return all;
+}
 
 int delete_graph(MPI_Comm, int, void* kept, void*) {
     delete static_cast<std::shared_ptr<graph>*>(kept);
@@ -110,23 +117,16 @@ context context_of(MPI_Comm comm) {
     return context(comm, by_node);
 }
 
-int alignment_of(const call_layout& layout) {
-    return std::min(layout.sends.alignment(), layout.receives.alignment());
-}
-
 }  // namespace
 
 void graph::attach(MPI_Comm user) {
     if (user == MPI_COMM_NULL || !progress_engine::is_available()) return;
     auto found = neighbors_of(user);
     if (!found) return;
-    int level = MPI_THREAD_SINGLE;
-    CROSSDOCK_MPI(MPI_Query_thread(&level));
-    int is_possible = level < MPI_THREAD_MULTIPLE;
-    CROSSDOCK_MPI(PMPI_Allreduce(MPI_IN_PLACE, &is_possible, 1, MPI_INT, MPI_MIN, user));
-    if (!is_possible) return;
     auto made =
         std::make_shared<graph>(user, std::move(found->sources), std::move(found->destinations));
+    const progress_engine::access alone;
+    all_graphs().push_back(made);
     CROSSDOCK_MPI(MPI_Comm_set_attr(user, key(), new std::shared_ptr<graph>(std::move(made))));
 }
 
@@ -141,7 +141,7 @@ std::shared_ptr<graph> graph::of(MPI_Comm user) {
 }
 
 graph::graph(MPI_Comm user, neighbors sources, neighbors destinations)
-    : sources_(std::move(sources)), destinations_(std::move(destinations)) {
+    : user_(user), sources_(std::move(sources)), destinations_(std::move(destinations)) {
     // A split, since a duplicate would call the user's functions that copy attributes.
     MPI_Comm bare = MPI_COMM_NULL;
     int rank = 0;
@@ -154,57 +154,143 @@ graph::graph(MPI_Comm user, neighbors sources, neighbors destinations)
     CROSSDOCK_MPI(MPI_Comm_set_errhandler(twin_, MPI_ERRORS_RETURN));
     where_.emplace(context_of(bare));
     is_forced_ = asked_untried_route(*where_, automatic_route) != automatic_route;
+    for (auto& kind : kinds_) kind.calls = repetition(is_forced_);
     CROSSDOCK_MPI(MPI_Comm_free(&bare));
 }
 
 graph::turn::turn(graph& of) : of_(&of), number_(of.next_turn_++) {}
 
 void graph::turn::wait() const {
-    progress_engine::of_process().wait_until([&] { return of_->present_turn_ == number_; });
+    progress_engine::of_process().wait_until([&] { return is_there(); });
 }
 
 void graph::turn::end() {
     if (auto* const left = std::exchange(of_, nullptr)) ++left->present_turn_;
 }
 
-planned_exchange* graph::find_plan(const call_layout& layout) {
-    num_repeats_ = layout == last_ ? num_repeats_ + 1 : 0;
-    if (num_repeats_ == 0) last_ = layout;
-    const auto found =
-        std::ranges::find_if(plans_, [&](const auto& one) { return one->layout() == layout; });
-    const int index = found == plans_.end() ? -1 : static_cast<int>(found - plans_.begin());
-    std::array<int, 4> least{index, -index, is_forced_ ? repeats_until_planned : num_repeats_,
-                             alignment_of(layout)};
-    MPI_Request reduction = MPI_REQUEST_NULL;
-    CROSSDOCK_MPI(MPI_Iallreduce(MPI_IN_PLACE, least.data(), 4, MPI_INT, MPI_MIN,
-                                 where_->comm().get(), &reduction));
-    where_->comm().wait(reduction);
-    planned_exchange* plan = nullptr;
-    if (index >= 0 && least[0] == index && -least[1] == index) {
-        plan = plans_[static_cast<std::size_t>(index)].get();
-    } else if (least[2] >= repeats_until_planned && plans_.size() < most_plans) {
-        plans_.push_back(make_plan(layout, least[3], most_under_way));
-        plan = plans_.back().get();
-    }
-    return plan != nullptr && plan->is_faster() ? plan : nullptr;
+bool graph::leaves(bool is_gather) {
+    auto& calls = kind_of(is_gather).calls;
+    const bool leaves = calls.leaves_next();
+    if (leaves) calls.leave();
+    return leaves;
 }
 
-std::unique_ptr<planned_exchange> graph::make_plan(const call_layout& layout, int alignment,
+graph::decision graph::decide(const call_layout& layout, bool is_gather, call_form form) {
+    auto& kind = kind_of(is_gather);
+    if (leaves(is_gather)) return {};
+    const auto step = kind.calls.next(layout.sends.lengths, layout.receives.lengths);
+    if (step.slot == repetition::no_slot) return {nullptr, step.is_asked};
+    if (std::exchange(kind.round, step.round) != step.round)
+        std::ranges::move(std::exchange(kind.plans, {}), std::back_inserter(kind.old));
+    const auto slot = static_cast<std::size_t>(step.slot);
+    if (slot == kind.plans.size()) {
+        kind.plans.push_back(make_plan(layout, form, most_under_way));
+        if (!kind.plans.back()) kind.calls.lost();
+    }
+    auto* const plan = kind.plans[slot].get();
+    if (plan != nullptr && (plan->layout().sends.lengths != layout.sends.lengths ||
+                            plan->layout().receives.lengths != layout.receives.lengths))
+        kind.calls.differed();
+    return {plan, step.is_asked};
+}
+
+graph::question::question(graph& of, bool is_gather)
+    : calls_(of.kind_of(is_gather).calls), comm_(of.where_->comm()), votes_(calls_.vote()) {
+    CROSSDOCK_MPI(
+        MPI_Iallreduce(MPI_IN_PLACE, &votes_, 1, MPI_UINT32_T, MPI_BAND, comm_.get(), &reduction_));
+}
+
+void graph::question::conclude() {
+    comm_.wait(reduction_);
+    calls_.conclude(votes_);
+}
+
+std::unique_ptr<planned_exchange> graph::make_plan(const call_layout& layout, call_form form,
                                                    std::size_t depth) const {
-    const auto p = pattern_of(where_->rank(), where_->num_ranks(), destinations_.ranks,
-                              layout.sends, sources_.ranks, layout.receives, alignment);
-    auto made = std::make_unique<planned_exchange>(*where_, p, layout, alignment, depth);
-    if (!is_forced_) made->compare_with_mpi(twin_);
+    const int alignment = agree_on_alignment(layout);
+    if (alignment < 0) return nullptr;
+    std::unique_ptr<planned_exchange> made;
+    try {
+        const auto p = pattern_of(where_->rank(), where_->num_ranks(), destinations_.ranks,
+                                  layout.sends, sources_.ranks, layout.receives, alignment);
+        made = std::make_unique<planned_exchange>(*where_, p, layout, alignment, depth);
+    } catch (const error& fault) {
+        // What MPI is to say of counts that do not match, MPI says.
+        if (fault.code() != errc::count_mismatch) throw;
+        return nullptr;
+    }
+    if (is_forced_) return made;
+    const auto seconds = made->compare_with_mpi(twin_, form);
+    if (seconds.by_plan >= seconds.by_mpi) made.reset();
     return made;
 }
 
+// Negative if a rank has too much to try.
 int graph::agree_on_alignment(const call_layout& layout) const {
-    int alignment = alignment_of(layout);
+    const bool is_too_much =
+        std::max(layout.sends.num_bytes(), layout.receives.num_bytes()) > most_trial_bytes;
+    int alignment =
+        is_too_much ? -1 : std::min(layout.sends.alignment(), layout.receives.alignment());
     MPI_Request reduction = MPI_REQUEST_NULL;
     CROSSDOCK_MPI(MPI_Iallreduce(MPI_IN_PLACE, &alignment, 1, MPI_INT, MPI_MIN,
                                  where_->comm().get(), &reduction));
     where_->comm().wait(reduction);
     return alignment;
+}
+
+bool graph::is_idle() const {
+    const auto are_idle = [](const auto& plans) {
+        return std::ranges::all_of(plans, [](const auto& one) { return !one || one->is_idle(); });
+    };
+    return std::ranges::all_of(
+        kinds_, [&](const auto& kind) { return are_idle(kind.plans) && are_idle(kind.old); });
+}
+
+void graph::close() {
+    turn last(*this);
+    last.wait();
+    progress_engine::of_process().wait_until(
+        [this] { return is_finalizing || num_persistent == 0; });
+    MPI_Request all_free = MPI_REQUEST_NULL;
+    CROSSDOCK_MPI(MPI_Ibarrier(where_->comm().get(), &all_free));
+    where_->comm().wait(all_free);
+    progress_engine::of_process().wait_until([this] { return is_idle(); });
+    kinds_ = {};
+    where_->comm().wait_for_all();
+    where_->close();
+    CROSSDOCK_MPI(PMPI_Comm_free(&twin_));
+}
+
+void graph::detach(MPI_Comm user) {
+    if (progress_engine::is_inside()) return;
+    const auto one = of(user);
+    if (!one) return;
+    const progress_engine::access alone;
+    close_later(one);
+}
+
+void graph::close_later(const std::shared_ptr<graph>& one) {
+    one->user_ = MPI_COMM_NULL;
+    progress_engine::of_process().start([one] {
+        try {
+            one->close();
+        } catch (...) {
+            // MPI_Finalize frees the rest.
+        }
+        std::erase(all_graphs(), one);
+    });
+}
+
+void graph::detach_all() {
+    auto& engine = progress_engine::of_process();
+    {
+        const progress_engine::access alone;
+        is_finalizing = true;
+        const auto left = all_graphs();
+        for (const auto& one : left)
+            if (one->user_ != MPI_COMM_NULL) close_later(one);
+    }
+    engine.run_until([] { return all_graphs().empty(); });
 }
 
 }  // namespace crossdock::drop_in

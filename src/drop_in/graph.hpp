@@ -4,6 +4,7 @@
 
 #include <mpi.h>
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -13,6 +14,7 @@
 #include "crossdock/context.hpp"
 #include "planned_exchange.hpp"
 #include "progress.hpp"
+#include "repetition.hpp"
 
 namespace crossdock::drop_in {
 
@@ -52,6 +54,7 @@ class graph {
             : of_(std::exchange(other.of_, nullptr)), number_(other.number_) {}
         turn& operator=(turn&&) = delete;
 
+        bool is_there() const noexcept { return of_->present_turn_ == number_; }
         /// @brief Leaves the body that runs until it is this one's turn.
         void wait() const;
         void end();
@@ -61,37 +64,90 @@ class graph {
         std::int64_t number_;
     };
 
-    /// @brief The plan for a call that is not persistent, or null: MPI is to do it.
-    ///
-    /// A call whose layout came twice in a row on all ranks gets a plan, unless MPI is faster.
+    /// @brief Whether a call that comes now has its turn.
+    bool has_turn() const noexcept { return present_turn_ == next_turn_; }
+
+    /// @brief Whether a call that comes now is MPI's, and no rank is asked; it is then counted. The same on all ranks.
+    /// @pre it is the call's turn
+    bool leaves(bool is_gather);
+
+    /// @brief What becomes of a call that is not persistent.
+    struct decision {
+        planned_exchange* plan = nullptr;  ///< null: MPI does it
+        bool is_asked = false;             ///< the ranks find out whether they go on like this
+    };
+
+    /// @brief Decides, and compiles a plan if it is time to.
     /// @par Collective
-    /// Yes, in turn. One reduction of four words; and `make_plan`.
-    planned_exchange* find_plan(const call_layout& layout);
+    /// Yes, in turn; blocks if a plan is compiled.
+    decision decide(const call_layout& layout, bool is_gather, call_form form);
+
+    /// @brief The answers of all ranks to whether they go on like this.
+    /// @par Collective
+    /// Yes, in turn. One reduction of a word.
+    class question {
+      public:
+        question(graph& of, bool is_gather);
+        /// @brief Leaves the body that runs until the answers are there.
+        void conclude();
+
+      private:
+        repetition& calls_;
+        const communicator& comm_;
+        std::uint32_t votes_;
+        MPI_Request reduction_ = MPI_REQUEST_NULL;
+    };
 
     /// @brief Compiles a plan and compares it with MPI, unless the environment names a route.
-    /// @param alignment  as `pattern_of` takes it; equal on all ranks
-    /// @param depth      as `planned_exchange` takes it
+    /// @param depth  as `planned_exchange` takes it
+    /// @return null if MPI is faster, or if no plan can be for this call
     /// @par Collective
     /// Yes, in turn; blocks.
-    std::unique_ptr<planned_exchange> make_plan(const call_layout& layout, int alignment,
+    std::unique_ptr<planned_exchange> make_plan(const call_layout& layout, call_form form,
                                                 std::size_t depth) const;
 
-    /// @brief The alignment that the layouts of all ranks have.
+    /// @brief Frees what it has, in the background, when all ranks have called this and have freed their persistent
+    /// requests.
     /// @par Collective
-    /// Yes, in turn; blocks.
-    int agree_on_alignment(const call_layout& layout) const;
+    /// Yes; does not block.
+    static void detach(MPI_Comm user);
+
+    /// @brief As above for all that are left, whatever persistent requests they have; waits until they are freed.
+    /// @par Collective
+    /// Yes, over all that are left; blocks.
+    static void detach_all();
+
+    /// @brief Where the user has the errors of his calls told.
+    MPI_Comm error_comm() const noexcept { return user_ != MPI_COMM_NULL ? user_ : MPI_COMM_SELF; }
+
+    /// @brief Persistent requests that are not freed.
+    int num_persistent = 0;
 
   private:
+    // Calls in which all neighbors get the same block have plans of their own, which send it to a node once.
+    struct call_kind {
+        repetition calls{false};
+        int round = 0;
+        std::vector<std::unique_ptr<planned_exchange>>
+            plans;  // of the present round; null: MPI is faster
+        std::vector<std::unique_ptr<planned_exchange>> old;
+    };
+
+    call_kind& kind_of(bool is_gather) { return kinds_[is_gather ? 1 : 0]; }
+    bool is_idle() const;
+    int agree_on_alignment(const call_layout& layout) const;
+    static void close_later(const std::shared_ptr<graph>& one);
+    void close();
+
+    MPI_Comm user_;  // null once it is freed
     neighbors sources_;
     neighbors destinations_;
     MPI_Comm twin_ = MPI_COMM_NULL;
     std::optional<context> where_;
     std::int64_t next_turn_ = 0;
     std::int64_t present_turn_ = 0;
-    bool is_forced_ = false;                                // a route was asked for
-    std::vector<std::unique_ptr<planned_exchange>> plans_;  // the same ones on all ranks
-    call_layout last_;
-    int num_repeats_ = 0;
+    bool is_forced_ = false;  // a route was asked for
+    std::array<call_kind, 2> kinds_;
 };
 
 }  // namespace crossdock::drop_in

@@ -3,16 +3,19 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <functional>
+#include <iterator>
 #include <span>
 #include <utility>
 
 #include "crossdock/detail/base/suspension.hpp"
+#include "own_functions.hpp"
 
 namespace crossdock::drop_in {
 
 namespace {
 
-constexpr int num_trials = 6;  // the first of them is not counted
+constexpr int num_trials = 8;  // the first of them is not counted
 
 neighbor_options options_of(int alignment) {
     neighbor_options options;
@@ -30,6 +33,12 @@ void start_items(neighbor_exchange& one, const std::byte* items, std::byte* slot
         std::span(reinterpret_cast<item*>(slots), static_cast<std::size_t>(p.num_slots())));
 }
 
+double median_of(std::vector<double> values) {
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::ranges::nth_element(values, middle);
+    return *middle;
+}
+
 template <class Exchange>
 double seconds_of(Exchange&& exchange) {
     const auto begin = std::chrono::steady_clock::now();
@@ -39,14 +48,19 @@ double seconds_of(Exchange&& exchange) {
 
 }  // namespace
 
-// One side of MPI_Ineighbor_alltoallw, in bytes that begin where the layout does.
+// One side of a call of bytes that lie as planned.
 struct planned_exchange::bytes_side {
     explicit bytes_side(const side_layout& layout)
-        : buffer(static_cast<std::size_t>(layout.num_bytes())),
-          offsets(layout.offsets.begin(), layout.offsets.end()),
-          types(offsets.size(), MPI_BYTE) {
-        std::ranges::transform(layout.lengths, std::back_inserter(counts),
-                               [](count_t length) { return checked_cast<int>(length); });
+        : buffer(static_cast<std::size_t>(layout.num_bytes())) {
+        // Open MPI wants addresses even where there is no neighbor.
+        counts.reserve(layout.lengths.size() + 1);
+        offsets.reserve(layout.lengths.size() + 1);
+        types.reserve(layout.lengths.size() + 1);
+        for (std::size_t i = 0; i < layout.lengths.size(); ++i) {
+            counts.push_back(checked_cast<int>(layout.lengths[i]));
+            offsets.push_back(layout.offsets[i]);
+            types.push_back(MPI_BYTE);
+        }
     }
 
     std::vector<std::byte> buffer;
@@ -55,63 +69,142 @@ struct planned_exchange::bytes_side {
     std::vector<MPI_Datatype> types;
 };
 
+namespace {
+
+// MPI's exchange of bytes, as a program would call it.
+class exchange_of_bytes {
+  public:
+    template <class Side>
+    exchange_of_bytes(Side& sends, Side& receives, MPI_Comm twin, call_form form,
+                      const communicator& comm)
+        : comm_(&comm) {
+        const auto with = [&sends, &receives, twin](auto&& function, auto... request) {
+            CROSSDOCK_MPI(function(sends.buffer.data(), sends.counts.data(), sends.offsets.data(),
+                                   sends.types.data(), receives.buffer.data(),
+                                   receives.counts.data(), receives.offsets.data(),
+                                   receives.types.data(), twin, request...));
+        };
+        if (form == call_form::blocking) exchange_ = [with] { with(PMPI_Neighbor_alltoallw); };
+#ifdef CROSSDOCK_OWN_INIT
+        if (form == call_form::persistent) {
+            with(CROSSDOCK_OWN_INIT(alltoallw), MPI_INFO_NULL, &persistent_);
+            exchange_ = [this] {
+                MPI_Request request = persistent_;
+                CROSSDOCK_MPI(PMPI_Start(&request));
+                comm_->wait(request);
+            };
+        }
+#endif
+        if (!exchange_)
+            exchange_ = [this, with] {
+                MPI_Request request = MPI_REQUEST_NULL;
+                with(PMPI_Ineighbor_alltoallw, &request);
+                comm_->wait(request);
+            };
+    }
+    ~exchange_of_bytes() {
+        if (persistent_ != MPI_REQUEST_NULL) PMPI_Request_free(&persistent_);
+    }
+    exchange_of_bytes(const exchange_of_bytes&) = delete;
+    exchange_of_bytes& operator=(const exchange_of_bytes&) = delete;
+
+    void operator()() const { exchange_(); }
+
+  private:
+    const communicator* comm_;
+    MPI_Request persistent_ = MPI_REQUEST_NULL;
+    std::function<void()> exchange_;
+};
+
+}  // namespace
+
 planned_exchange::planned_exchange(const context& where, const pattern& p, call_layout layout,
                                    int alignment, std::size_t depth)
     : layout_(std::move(layout)), alignment_(alignment), depth_(depth), comm_(&where.comm()) {
     instances_.reserve(depth);
-    instances_.emplace_back(where, p, options_of(alignment));
-    if (!instances_.front().is_trying()) return;
+    instances_.emplace_back(neighbor_exchange(where, p, options_of(alignment)), *this);
+    if (!instances_.front().exchange_.is_trying()) return;
     // No later start may wait for other ranks.
-    bytes_side sends(layout_.sends);
-    bytes_side receives(layout_.receives);
-    while (instances_.front().is_trying()) exchange_bytes(sends, receives);
+    auto [sends, receives] = trial_sides();
+    while (instances_.front().exchange_.is_trying()) exchange_bytes(sends, receives);
+}
+
+std::pair<planned_exchange::bytes_side, planned_exchange::bytes_side>
+planned_exchange::trial_sides() const {
+    return on_all_or_none(
+        *comm_, [&] { return std::pair(bytes_side(layout_.sends), bytes_side(layout_.receives)); });
 }
 
 void planned_exchange::exchange_bytes(bytes_side& sends, bytes_side& receives) {
-    start(instances_.front(), sends.buffer.data(), receives.buffer.data());
+    instances_.front().start(sends.buffer.data(), receives.buffer.data());
     while (!instances_.front().test()) pause_wait();
 }
 
-void planned_exchange::compare_with_mpi(MPI_Comm twin) {
-    bytes_side sends(layout_.sends);
-    bytes_side receives(layout_.receives);
-    const auto by_mpi = [&] {
-        MPI_Request request = MPI_REQUEST_NULL;
-        CROSSDOCK_MPI(PMPI_Ineighbor_alltoallw(
-            sends.buffer.data(), sends.counts.data(), sends.offsets.data(), sends.types.data(),
-            receives.buffer.data(), receives.counts.data(), receives.offsets.data(),
-            receives.types.data(), twin, &request));
-        comm_->wait(request);
-    };
+trial_seconds planned_exchange::compare_with_mpi(MPI_Comm twin, call_form form) {
+    auto [sends, receives] = trial_sides();
+    const exchange_of_bytes by_mpi(sends, receives, twin, form, *comm_);
     const auto by_plan = [&] { exchange_bytes(sends, receives); };
-    std::array<double, 2> seconds{};
+    std::array<std::vector<double>, 2> taken;
+    comm_->wait_for_all();
     for (int i = 0; i < num_trials; ++i) {
-        const std::array taken{seconds_of(by_mpi), seconds_of(by_plan)};
-        for (std::size_t who = 0; who < taken.size() && i > 0; ++who) seconds[who] += taken[who];
+        const std::array seconds{seconds_of(by_plan), seconds_of(by_mpi)};
+        for (std::size_t who = 0; who < taken.size() && i > 0; ++who)
+            taken[who].push_back(seconds[who]);
     }
+    std::array<double, 2> slowest{median_of(taken[0]), median_of(taken[1])};
     MPI_Request reduction = MPI_REQUEST_NULL;
-    CROSSDOCK_MPI(MPI_Iallreduce(MPI_IN_PLACE, seconds.data(), 2, MPI_DOUBLE, MPI_MAX, comm_->get(),
+    CROSSDOCK_MPI(MPI_Iallreduce(MPI_IN_PLACE, slowest.data(), 2, MPI_DOUBLE, MPI_MAX, comm_->get(),
                                  &reduction));
     comm_->wait(reduction);
-    is_faster_ = seconds[1] < seconds[0];
+    return {slowest[0], slowest[1]};
 }
 
-neighbor_exchange& planned_exchange::next_instance() {
+planned_exchange::instance& planned_exchange::next_instance() {
     const auto number = num_exchanges_++ % depth_;
-    if (number == instances_.size()) instances_.push_back(instances_.front().duplicate());
+    if (number == instances_.size())
+        instances_.emplace_back(instances_.front().exchange_.duplicate(), *this);
     return instances_[number];
 }
 
-void planned_exchange::start(neighbor_exchange& one, const std::byte* items,
-                             std::byte* slots) const {
-    switch (alignment_) {
-        case 0: return start_items<1>(one, items, slots);
-        case 1: return start_items<2>(one, items, slots);
-        case 2: return start_items<4>(one, items, slots);
-        case 3: return start_items<8>(one, items, slots);
-        case 4: return start_items<16>(one, items, slots);
-        case 5: return start_items<32>(one, items, slots);
-        default: return start_items<64>(one, items, slots);
+bool planned_exchange::is_idle() const {
+    return std::ranges::none_of(instances_, [](const auto& one) { return one.is_active(); });
+}
+
+void planned_exchange::instance::start(const call_side& sends, const call_side& receives) {
+    const auto room_for = [](std::vector<std::byte>& room, const side_layout& planned) {
+        room.resize(static_cast<std::size_t>(planned.num_bytes()));
+        return room.data();
+    };
+    const auto& planned = of_->layout_;
+    const std::byte* items = sends.bytes();
+    if (!sends.lies_as(planned.sends)) {
+        items = room_for(items_, planned.sends);
+        sends.pack(planned.sends, items_.data());
+    }
+    std::byte* slots = receives.bytes();
+    unpacked_into_ = nullptr;
+    if (!receives.lies_as(planned.receives)) {
+        slots = room_for(slots_, planned.receives);
+        unpacked_into_ = &receives;
+    }
+    start(items, slots);
+}
+
+bool planned_exchange::instance::test() {
+    if (!exchange_.test()) return false;
+    if (unpacked_into_ != nullptr) unpacked_into_->unpack(of_->layout_.receives, slots_.data());
+    return true;
+}
+
+void planned_exchange::instance::start(const std::byte* items, std::byte* slots) {
+    switch (of_->alignment_) {
+        case 0: return start_items<1>(exchange_, items, slots);
+        case 1: return start_items<2>(exchange_, items, slots);
+        case 2: return start_items<4>(exchange_, items, slots);
+        case 3: return start_items<8>(exchange_, items, slots);
+        case 4: return start_items<16>(exchange_, items, slots);
+        case 5: return start_items<32>(exchange_, items, slots);
+        default: return start_items<64>(exchange_, items, slots);
     }
 }
 

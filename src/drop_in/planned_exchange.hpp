@@ -4,6 +4,8 @@
 
 #include <mpi.h>
 
+#include <cstddef>
+#include <utility>
 #include <vector>
 
 #include "blocks.hpp"
@@ -15,11 +17,18 @@ namespace crossdock::drop_in {
 struct call_layout {
     side_layout sends;
     side_layout receives;
-
-    friend bool operator==(const call_layout&, const call_layout&) = default;
 };
 
-/// @brief A plan for calls of one layout, and whether it is faster than MPI.
+/// @brief How a program waits for a call; MPI has functions of its own for each, some of them faster than others.
+enum class call_form { blocking, nonblocking, persistent };
+
+/// @brief What a plan and MPI took for one exchange, in seconds on the slowest rank; the median of a few.
+struct trial_seconds {
+    double by_plan = 0;
+    double by_mpi = 0;
+};
+
+/// @brief A plan for calls of one layout.
 ///
 /// With two objects two exchanges can be under way; a third one waits for the first.
 class planned_exchange {
@@ -34,35 +43,57 @@ class planned_exchange {
 
     const call_layout& layout() const noexcept { return layout_; }
 
-    /// @brief Does a few exchanges of unspecified bytes along the plan and a few by MPI, and compares what they take on
-    /// the slowest rank.
+    /// @brief Does a few exchanges of unspecified bytes along the plan and a few by MPI.
     /// @param twin  a communicator whose neighbors are those of the pattern
     /// @par Collective
     /// Yes; blocks.
-    void compare_with_mpi(MPI_Comm twin);
+    trial_seconds compare_with_mpi(MPI_Comm twin, call_form form);
 
-    /// @brief Whether exchanges along the plan take less time than MPI's; true if they were not compared.
-    bool is_faster() const noexcept { return is_faster_; }
+    /// @brief One exchange at a time along the plan.
+    class instance {
+      public:
+        instance(neighbor_exchange exchange, const planned_exchange& of)
+            : exchange_(std::move(exchange)), of_(&of) {}
+
+        bool is_active() const { return exchange_.is_active(); }
+
+        /// @brief Starts what the plan does for the blocks that are as long as planned.
+        /// @param sends, receives  borrowed until the exchange is complete
+        void start(const call_side& sends, const call_side& receives);
+        /// @brief Whether it is complete; the blocks are then in their places.
+        bool test();
+
+      private:
+        friend class planned_exchange;
+        void start(const std::byte* items, std::byte* slots);
+
+        neighbor_exchange exchange_;
+        const planned_exchange* of_;
+        std::vector<std::byte> items_;  // of a call whose blocks do not lie as planned
+        std::vector<std::byte> slots_;
+        const call_side* unpacked_into_ = nullptr;
+    };
 
     /// @brief The object for the next exchange; may be active still.
     /// @par Collective
     /// Yes; blocks when the second one is made.
-    neighbor_exchange& next_instance();
+    instance& next_instance();
 
-    void start(neighbor_exchange& one, const std::byte* items, std::byte* slots) const;
+    /// @brief Whether no exchange is under way.
+    bool is_idle() const;
 
   private:
     struct bytes_side;
 
+    std::pair<bytes_side, bytes_side> trial_sides() const;
     void exchange_bytes(bytes_side& sends, bytes_side& receives);
 
     call_layout layout_;
     int alignment_;
     std::size_t depth_;
     const communicator* comm_;
-    std::vector<neighbor_exchange> instances_;
+    std::vector<instance> instances_;
     std::size_t num_exchanges_ = 0;
-    bool is_faster_ = true;
 };
 
 }  // namespace crossdock::drop_in

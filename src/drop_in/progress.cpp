@@ -45,6 +45,9 @@ class blocking_key final : public communicator_resource {
     std::int64_t key_ = -1;
 };
 
+// Inside a thread that has access.
+constinit thread_local bool is_inside_library [[gnu::tls_model("initial-exec")]] = false;
+
 }  // namespace
 
 progress_engine& progress_engine::of_process() {
@@ -55,6 +58,22 @@ progress_engine& progress_engine::of_process() {
 
 bool progress_engine::is_available() { return find_ask() != nullptr; }
 
+bool progress_engine::is_inside() noexcept { return is_inside_library; }
+
+bool progress_engine::take_access() noexcept {
+    if (is_taken_.exchange(true, std::memory_order_acquire)) return false;
+    return is_inside_library = true;
+}
+
+progress_engine::access::access() {
+    while (!of_process().take_access()) std::this_thread::yield();
+}
+
+progress_engine::access::~access() {
+    is_inside_library = false;
+    of_process().is_taken_.store(false, std::memory_order_release);
+}
+
 void progress_engine::ask_mpi_to_call() {
     if (std::exchange(is_asked_, true)) return;
     find_ask()([]() -> int {
@@ -63,31 +82,55 @@ void progress_engine::ask_mpi_to_call() {
     });
 }
 
+void progress_engine::count_under_way() {
+    num_under_way_.store(fibers_.size() + watched_.size(), std::memory_order_relaxed);
+}
+
 void progress_engine::start(std::function<void()> body) {
     ask_mpi_to_call();
-    fibers_.push_back(std::make_unique<running>(std::move(body)));
-    advance();
+    if (idle_.empty()) idle_.push_back(std::make_unique<running>());
+    fibers_.splice(fibers_.end(), idle_, idle_.begin());
+    auto& one = *fibers_.back();
+    one.stack.begin(std::move(body));
+    resume(one);
+    if (one.stack.is_done()) idle_.splice(idle_.begin(), fibers_, std::prev(fibers_.end()));
+    count_under_way();
 }
 
 void progress_engine::watch(watched& one) {
     ask_mpi_to_call();
     watched_.push_back(&one);
+    count_under_way();
 }
 
 void progress_engine::run_until(const std::function<bool()>& condition) {
-    for (advance(); !condition(); advance()) {
+    for (;; std::this_thread::yield()) {
+        {
+            const access alone;
+            if (condition()) return;
+            advance_all();
+            if (condition()) return;
+        }
         int is_there = 0;
         CROSSDOCK_MPI(MPI_Iprobe(MPI_ANY_SOURCE, 0, MPI_COMM_SELF, &is_there, MPI_STATUS_IGNORE));
-        std::this_thread::yield();
     }
 }
 
 void progress_engine::advance() {
-    if (is_idle() || std::exchange(is_advancing_, true)) return;
+    if (num_under_way_.load(std::memory_order_relaxed) == 0 || !take_access()) return;
+    advance_all();
+    is_inside_library = false;
+    is_taken_.store(false, std::memory_order_release);
+}
+
+void progress_engine::advance_all() {
     std::erase_if(watched_, [](watched* one) { return one->advance(); });
-    for (const auto& one : fibers_) resume(*one);
-    std::erase_if(fibers_, [](const auto& one) { return one->stack.is_done(); });
-    is_advancing_ = false;
+    for (auto at = fibers_.begin(); at != fibers_.end();) {
+        const auto one = at++;
+        resume(**one);
+        if ((*one)->stack.is_done()) idle_.splice(idle_.begin(), fibers_, one);
+    }
+    count_under_way();
 }
 
 void progress_engine::resume(running& one) {

@@ -2,11 +2,11 @@
 /// @brief Progress of exchanges inside whatever MPI call a program waits in.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <list>
 #include <memory>
-#include <utility>
 #include <vector>
 
 #include "fiber.hpp"
@@ -32,13 +32,26 @@ class watched {
 /// blocked in different orders would wait for each other for ever, so the ranks of a communicator vote first; of those
 /// that ask on one rank, the one with the least key has its turn.
 /// @par Thread safety
-/// One thread at a time; `lock` is held around all calls, but not `advance`, which takes it if it can.
+/// A thread has `access` while it calls anything but `advance` and `run_until`, which take it themselves.
 class progress_engine final : private suspension {
   public:
     /// @brief Whether the MPI that is loaded can call `advance`.
     static bool is_available();
 
     static progress_engine& of_process();
+
+    /// @brief One thread's right to change exchanges; the others wait for it, and `advance` does nothing meanwhile.
+    /// @pre not `is_inside()`
+    class access {
+      public:
+        access();
+        ~access();
+        access(const access&) = delete;
+        access& operator=(const access&) = delete;
+    };
+
+    /// @brief Whether this thread has access: then it is the library that calls MPI, not the program.
+    static bool is_inside() noexcept;
 
     /// @brief Runs `body` until it waits for the first time, and goes on with it inside MPI's calls.
     /// @param body  must not throw
@@ -60,26 +73,11 @@ class progress_engine final : private suspension {
     /// @brief Makes progress until `condition` holds; not to be called by a body.
     void run_until(const std::function<bool()>& condition);
 
-    /// @brief One piece of everything that is under way; nothing if called from inside itself.
+    /// @brief One piece of everything that is under way; nothing if a thread has access.
     void advance();
-
-    /// @brief While there is one, MPI's calls advance nothing: for what is done to an exchange outside of a body.
-    class pause {
-      public:
-        pause() : was_advancing_(std::exchange(of_process().is_advancing_, true)) {}
-        ~pause() { of_process().is_advancing_ = was_advancing_; }
-        pause(const pause&) = delete;
-        pause& operator=(const pause&) = delete;
-
-      private:
-        bool was_advancing_;
-    };
-
-    bool is_idle() const noexcept { return fibers_.empty() && watched_.empty(); }
 
   private:
     struct running {
-        explicit running(std::function<void()> body) : stack(std::move(body)) {}
         fiber stack;
         std::int64_t wanted_key = no_key;  // of the communicator that it wants to block in
     };
@@ -88,15 +86,20 @@ class progress_engine final : private suspension {
     void suspend() override;
     void before_blocking(const communicator& comm) override;
     bool may_block(std::int64_t key) const;
+    bool take_access() noexcept;
+    void advance_all();
     void resume(running& one);
     void ask_mpi_to_call();
+    void count_under_way();
 
     std::list<std::unique_ptr<running>> fibers_;
+    std::list<std::unique_ptr<running>> idle_;  // whose bodies are done
     std::vector<watched*> watched_;
+    std::atomic<std::size_t> num_under_way_ = 0;
+    std::atomic<bool> is_taken_ = false;
     running* current_ = nullptr;
     const running* voter_ = nullptr;  // which has voted to block, until its set-up ends
-    bool is_advancing_ = false;
-    bool is_asked_ = false;  // MPI calls
+    bool is_asked_ = false;           // MPI calls
 };
 
 }  // namespace crossdock::drop_in

@@ -2,13 +2,12 @@
 #include <mpi.h>
 
 #include <cstdlib>
-#include <functional>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "call.hpp"
-#ifdef CROSSDOCK_HAS_MPI_EXTENSIONS
-#include <mpi-ext.h>
-#endif
+#include "own_functions.hpp"
 
 namespace {
 
@@ -25,42 +24,37 @@ MPI_Aint extent_of(MPI_Datatype type) {
     return extent;
 }
 
-// One side of a call, as its arguments name it; `blocks` gives those of the neighbors.
-struct side_arguments {
-    const void* buffer;
-    std::function<std::vector<block>(const neighbors&)> blocks;
-};
+constexpr int not_plain = -1;
 
 // Blocks of one length. Every neighbor has the first one, or each its own.
-side_arguments equal_blocks(const void* buffer, int count, MPI_Datatype type, bool is_shared) {
-    return {buffer, [=](const neighbors& all) {
-                const MPI_Aint stride = is_shared ? 0 : count * extent_of(type);
-                std::vector<block> made;
-                for (const int entry : all.entries) made.push_back({entry * stride, count, type});
-                return made;
-            }};
+std::vector<block> equal_blocks(const neighbors& all, int count, MPI_Datatype type,
+                                bool is_shared) {
+    if (type == MPI_DATATYPE_NULL) count = not_plain;
+    const MPI_Aint stride = is_shared || count <= 0 ? 0 : count * extent_of(type);
+    std::vector<block> made;
+    made.reserve(all.entries.size());
+    for (const int entry : all.entries) made.push_back({entry * stride, count, type});
+    return made;
 }
 
-side_arguments blocks_at(const void* buffer, const int* counts, const int* displacements,
-                         MPI_Datatype type) {
-    return {buffer, [=](const neighbors& all) {
-                const MPI_Aint extent = extent_of(type);
-                std::vector<block> made;
-                for (const int entry : all.entries)
-                    made.push_back({counts[entry] > 0 ? displacements[entry] * extent : 0,
-                                    counts[entry], type});
-                return made;
-            }};
+std::vector<block> blocks_at(const neighbors& all, const int* counts, const int* displacements,
+                             MPI_Datatype type) {
+    const MPI_Aint extent = type == MPI_DATATYPE_NULL ? 0 : extent_of(type);
+    std::vector<block> made;
+    made.reserve(all.entries.size());
+    for (const int entry : all.entries)
+        made.push_back({counts[entry] > 0 ? displacements[entry] * extent : 0,
+                        type == MPI_DATATYPE_NULL ? not_plain : counts[entry], type});
+    return made;
 }
 
-side_arguments typed_blocks(const void* buffer, const int* counts, const MPI_Aint* displacements,
-                            const MPI_Datatype* types) {
-    return {buffer, [=](const neighbors& all) {
-                std::vector<block> made;
-                for (const int entry : all.entries)
-                    made.push_back({displacements[entry], counts[entry], types[entry]});
-                return made;
-            }};
+std::vector<block> typed_blocks(const neighbors& all, const int* counts,
+                                const MPI_Aint* displacements, const MPI_Datatype* types) {
+    std::vector<block> made;
+    made.reserve(all.entries.size());
+    for (const int entry : all.entries)
+        made.push_back({displacements[entry], counts[entry], types[entry]});
+    return made;
 }
 
 // What MPI is to say of wrong arguments, MPI says.
@@ -70,30 +64,56 @@ bool is_plain(const std::vector<block>& blocks) {
     return true;
 }
 
+// A side of a call: its buffer, and what gives the blocks of neighbors.
+template <class Blocks>
+struct side {
+    const void* buffer;
+    Blocks blocks;
+};
+template <class Blocks>
+side(const void*, Blocks) -> side<Blocks>;
+
 // Does a call, or lets MPI do it.
-template <class Perform, class Own>
-int take(MPI_Comm comm, const side_arguments& sends, const side_arguments& receives,
-         Perform&& perform, Own&& own) {
-    int code = MPI_SUCCESS;
+// @param is_gather  all neighbors are sent the same block
+// @param perform    returns a code that no error handler has seen, or nothing to let MPI do it
+// @param own        MPI's function, for a communicator
+template <class Sends, class Receives, class Perform, class Own>
+int take(MPI_Comm comm, call_form form, bool is_gather, const side<Sends>& sends,
+         const side<Receives>& receives, Perform&& perform, Own&& own) {
+    std::optional<int> code;
     try {
         auto on = is_off() ? nullptr : graph::of(comm);
-        if (!on || sends.buffer == MPI_IN_PLACE) return own();
-        auto send_blocks = sends.blocks(on->destinations());
-        auto receive_blocks = receives.blocks(on->sources());
-        if (!is_plain(send_blocks) || !is_plain(receive_blocks)) return own();
-        call_side send_side(const_cast<void*>(sends.buffer), std::move(send_blocks));
-        call_side receive_side(const_cast<void*>(receives.buffer), std::move(receive_blocks));
-        code = perform({std::move(on), std::move(send_side), std::move(receive_side)});
+        if (!on || sends.buffer == MPI_IN_PLACE || receives.buffer == MPI_IN_PLACE)
+            return own(comm);
+        if (form != call_form::persistent && leaves(*on, is_gather, form)) {
+            code = own(on->twin());
+        } else {
+            auto send_blocks = sends.blocks(on->destinations());
+            auto receive_blocks = receives.blocks(on->sources());
+            if (!is_plain(send_blocks) || !is_plain(receive_blocks)) return own(comm);
+            code =
+                perform({std::move(on),
+                         {const_cast<void*>(sends.buffer), std::move(send_blocks), is_gather},
+                         {const_cast<void*>(receives.buffer), std::move(receive_blocks), false}});
+        }
     } catch (...) {
         code = current_code();
     }
-    if (code != MPI_SUCCESS) PMPI_Comm_call_errhandler(comm, code);
+    if (!code) return own(comm);
+    if (*code != MPI_SUCCESS) PMPI_Comm_call_errhandler(comm, *code);
+    return *code;
+}
+
+// A request that MPI has just started, so that what completes it can be sent.
+int started(MPI_Request request) {
+    const int code = start_persistent(request);
+    if (code != MPI_SUCCESS) PMPI_Comm_call_errhandler(MPI_COMM_SELF, code);
     return code;
 }
 
 // A communicator that MPI has just made.
 int attached(int code, MPI_Comm* made) {
-    if (code != MPI_SUCCESS || is_off()) return code;
+    if (code != MPI_SUCCESS || is_off() || progress_engine::is_inside()) return code;
     try {
         graph::attach(*made);
     } catch (...) {
@@ -105,103 +125,93 @@ int attached(int code, MPI_Comm* made) {
 
 }  // namespace
 
-#ifdef CROSSDOCK_HAS_NEIGHBOR_INIT
-#define CROSSDOCK_INIT(name) MPI_Neighbor_##name##_init
-#define CROSSDOCK_OWN_INIT(name) PMPI_Neighbor_##name##_init
-#elif defined(CROSSDOCK_HAS_MPI_EXTENSIONS)
-#define CROSSDOCK_INIT(name) MPIX_Neighbor_##name##_init
-#define CROSSDOCK_OWN_INIT(name) PMPIX_Neighbor_##name##_init
-#endif
-
 #pragma GCC visibility push(default)
 
 #define CROSSDOCK_LIST(...) __VA_ARGS__
+#define CROSSDOCK_SIDES(sends, receives)                                                \
+    side{sendbuf, [&]([[maybe_unused]] const neighbors& all) { return sends; }}, side { \
+        recvbuf, [&]([[maybe_unused]] const neighbors& all) { return receives; }        \
+    }
 #ifdef CROSSDOCK_INIT
-#define CROSSDOCK_TAKE_INIT(name, parameters, arguments, sends, receives)                          \
-    extern "C" int CROSSDOCK_INIT(name)(CROSSDOCK_LIST parameters, MPI_Comm comm, MPI_Info info,   \
-                                        MPI_Request * request) {                                   \
-        const auto by_mpi = [&] {                                                                  \
-            return CROSSDOCK_OWN_INIT(name)(CROSSDOCK_LIST arguments, comm, info, request);        \
-        };                                                                                         \
-        return take(                                                                               \
-            comm, sends, receives,                                                                 \
-            [&](neighbor_call call) { return make_persistent(std::move(call), request, by_mpi); }, \
-            by_mpi);                                                                               \
+#define CROSSDOCK_TAKE_INIT(name, is_gather, parameters, arguments, sends, receives)             \
+    extern "C" int CROSSDOCK_INIT(name)(CROSSDOCK_LIST parameters, MPI_Comm comm, MPI_Info info, \
+                                        MPI_Request * request) {                                 \
+        return take(                                                                             \
+            comm, call_form::persistent, is_gather, CROSSDOCK_SIDES(sends, receives),            \
+            [&](neighbor_call call) { return make_persistent(std::move(call), request); },       \
+            [&](MPI_Comm on) {                                                                   \
+                return CROSSDOCK_OWN_INIT(name)(CROSSDOCK_LIST arguments, on, info, request);    \
+            });                                                                                  \
     }
 #else
-#define CROSSDOCK_TAKE_INIT(name, parameters, arguments, sends, receives)
+#define CROSSDOCK_TAKE_INIT(name, is_gather, parameters, arguments, sends, receives)
 #endif
 // The three forms of a call. The lists are what stands before the communicator.
-#define CROSSDOCK_TAKE(name, parameters, arguments, sends, receives)                         \
-    extern "C" int MPI_Neighbor_##name(CROSSDOCK_LIST parameters, MPI_Comm comm) {           \
-        return take(comm, sends, receives, exchange,                                         \
-                    [&] { return PMPI_Neighbor_##name(CROSSDOCK_LIST arguments, comm); });   \
-    }                                                                                        \
-    extern "C" int MPI_Ineighbor_##name(CROSSDOCK_LIST parameters, MPI_Comm comm,            \
-                                        MPI_Request* request) {                              \
-        return take(                                                                         \
-            comm, sends, receives,                                                           \
-            [&](neighbor_call call) { return start_exchange(std::move(call), request); },    \
-            [&] { return PMPI_Ineighbor_##name(CROSSDOCK_LIST arguments, comm, request); }); \
-    }                                                                                        \
-    CROSSDOCK_TAKE_INIT(name, parameters, arguments, sends, receives)
+#define CROSSDOCK_TAKE(name, is_gather, parameters, arguments, sends, receives)               \
+    extern "C" int MPI_Neighbor_##name(CROSSDOCK_LIST parameters, MPI_Comm comm) {            \
+        return take(                                                                          \
+            comm, call_form::blocking, is_gather, CROSSDOCK_SIDES(sends, receives), exchange, \
+            [&](MPI_Comm on) { return PMPI_Neighbor_##name(CROSSDOCK_LIST arguments, on); }); \
+    }                                                                                         \
+    extern "C" int MPI_Ineighbor_##name(CROSSDOCK_LIST parameters, MPI_Comm comm,             \
+                                        MPI_Request* request) {                               \
+        return take(                                                                          \
+            comm, call_form::nonblocking, is_gather, CROSSDOCK_SIDES(sends, receives),        \
+            [&](neighbor_call call) { return start_exchange(std::move(call), request); },     \
+            [&](MPI_Comm on) {                                                                \
+                return PMPI_Ineighbor_##name(CROSSDOCK_LIST arguments, on, request);          \
+            });                                                                               \
+    }                                                                                         \
+    CROSSDOCK_TAKE_INIT(name, is_gather, parameters, arguments, sends, receives)
 
-CROSSDOCK_TAKE(alltoall,
+CROSSDOCK_TAKE(alltoall, false,
                (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
                 int recvcount, MPI_Datatype recvtype),
                (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype),
-               equal_blocks(sendbuf, sendcount, sendtype, false),
-               equal_blocks(recvbuf, recvcount, recvtype, false))
+               equal_blocks(all, sendcount, sendtype, false),
+               equal_blocks(all, recvcount, recvtype, false))
 
-CROSSDOCK_TAKE(alltoallv,
+CROSSDOCK_TAKE(alltoallv, false,
                (const void* sendbuf, const int* sendcounts, const int* sdispls,
                 MPI_Datatype sendtype, void* recvbuf, const int* recvcounts, const int* rdispls,
                 MPI_Datatype recvtype),
                (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype),
-               blocks_at(sendbuf, sendcounts, sdispls, sendtype),
-               blocks_at(recvbuf, recvcounts, rdispls, recvtype))
+               blocks_at(all, sendcounts, sdispls, sendtype),
+               blocks_at(all, recvcounts, rdispls, recvtype))
 
-CROSSDOCK_TAKE(alltoallw,
+CROSSDOCK_TAKE(alltoallw, false,
                (const void* sendbuf, const int* sendcounts, const MPI_Aint* sdispls,
                 const MPI_Datatype* sendtypes, void* recvbuf, const int* recvcounts,
                 const MPI_Aint* rdispls, const MPI_Datatype* recvtypes),
                (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes),
-               typed_blocks(sendbuf, sendcounts, sdispls, sendtypes),
-               typed_blocks(recvbuf, recvcounts, rdispls, recvtypes))
+               typed_blocks(all, sendcounts, sdispls, sendtypes),
+               typed_blocks(all, recvcounts, rdispls, recvtypes))
 
-CROSSDOCK_TAKE(allgather,
+CROSSDOCK_TAKE(allgather, true,
                (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
                 int recvcount, MPI_Datatype recvtype),
                (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype),
-               equal_blocks(sendbuf, sendcount, sendtype, true),
-               equal_blocks(recvbuf, recvcount, recvtype, false))
+               equal_blocks(all, sendcount, sendtype, true),
+               equal_blocks(all, recvcount, recvtype, false))
 
-CROSSDOCK_TAKE(allgatherv,
+CROSSDOCK_TAKE(allgatherv, true,
                (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
                 const int* recvcounts, const int* displs, MPI_Datatype recvtype),
                (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype),
-               equal_blocks(sendbuf, sendcount, sendtype, true),
-               blocks_at(recvbuf, recvcounts, displs, recvtype))
+               equal_blocks(all, sendcount, sendtype, true),
+               blocks_at(all, recvcounts, displs, recvtype))
 
 extern "C" {
 
 int MPI_Start(MPI_Request* request) {
-    // It is active before what completes it can be sent.
-    const MPI_Request handle = *request;
-    int code = PMPI_Start(request);
-    if (code != MPI_SUCCESS) return code;
-    code = start_persistent(handle);
-    if (code != MPI_SUCCESS) PMPI_Comm_call_errhandler(MPI_COMM_SELF, code);
-    return code;
+    const int code = PMPI_Start(request);
+    return code == MPI_SUCCESS ? started(*request) : code;
 }
 
 int MPI_Startall(int count, MPI_Request requests[]) {
-    if (!has_persistent()) return PMPI_Startall(count, requests);
-    for (int i = 0; i < count; ++i) {
-        const int code = MPI_Start(&requests[i]);
-        if (code != MPI_SUCCESS) return code;
-    }
-    return MPI_SUCCESS;
+    int code = PMPI_Startall(count, requests);
+    for (int i = 0; i < count && code == MPI_SUCCESS; ++i) code = started(requests[i]);
+    return code;
 }
 
 int MPI_Request_free(MPI_Request* request) {
@@ -209,6 +219,27 @@ int MPI_Request_free(MPI_Request* request) {
     const int code = PMPI_Request_free(request);
     if (code == MPI_SUCCESS) forget_persistent(handle);
     return code;
+}
+
+int MPI_Cancel(MPI_Request* request) {
+    if (!is_own(*request)) return PMPI_Cancel(request);
+    PMPI_Comm_call_errhandler(MPI_COMM_SELF, MPI_ERR_REQUEST);
+    return MPI_ERR_REQUEST;
+}
+
+int MPI_Comm_free(MPI_Comm* comm) {
+    graph::detach(*comm);
+    return PMPI_Comm_free(comm);
+}
+
+int MPI_Comm_disconnect(MPI_Comm* comm) {
+    graph::detach(*comm);
+    return PMPI_Comm_disconnect(comm);
+}
+
+int MPI_Finalize() {
+    graph::detach_all();
+    return PMPI_Finalize();
 }
 
 int MPI_Dist_graph_create_adjacent(MPI_Comm comm, int indegree, const int sources[],

@@ -89,9 +89,12 @@ inline void compare_errors(report& found) {
         const int self = 0;
         MPI_Comm graphs[2];
         MPI_Comm plain[2];
-        for (auto& graph : graphs)
-            PMPI_Dist_graph_create_adjacent(MPI_COMM_SELF, 1, &self, MPI_UNWEIGHTED, 1, &self,
-                                            MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &graph);
+        const auto make = [&](const auto& function, MPI_Comm& made) {
+            function(MPI_COMM_SELF, 1, &self, MPI_UNWEIGHTED, 1, &self, MPI_UNWEIGHTED,
+                     MPI_INFO_NULL, 0, &made);
+        };
+        make(MPI_Dist_graph_create_adjacent, graphs[0]);
+        make(PMPI_Dist_graph_create_adjacent, graphs[1]);
         for (auto& comm : plain) PMPI_Comm_dup(MPI_COMM_SELF, &comm);
         for (const auto comm : {graphs[0], graphs[1], plain[0], plain[1], MPI_COMM_WORLD})
             MPI_Comm_set_errhandler(comm, handler);

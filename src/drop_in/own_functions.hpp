@@ -1,0 +1,18 @@
+/// @file
+/// @brief Names of MPI's functions for persistent neighborhood collectives, if it has them.
+///
+/// MPI 4.0 has MPI_Neighbor_alltoall_init and the others; Open MPI 4.1 has them as MPIX_.
+#pragma once
+
+#include <mpi.h>
+#ifdef CROSSDOCK_HAS_MPI_EXTENSIONS
+#include <mpi-ext.h>
+#endif
+
+#ifdef CROSSDOCK_HAS_NEIGHBOR_INIT
+#define CROSSDOCK_INIT(name) MPI_Neighbor_##name##_init
+#define CROSSDOCK_OWN_INIT(name) PMPI_Neighbor_##name##_init
+#elif defined(CROSSDOCK_HAS_MPI_EXTENSIONS)
+#define CROSSDOCK_INIT(name) MPIX_Neighbor_##name##_init
+#define CROSSDOCK_OWN_INIT(name) PMPIX_Neighbor_##name##_init
+#endif
