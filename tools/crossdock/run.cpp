@@ -5,11 +5,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "bench/common/drop_in_library.hpp"
 #include "tools/crossdock/all_ranks.hpp"
 #include "tools/crossdock/output.hpp"
 #include "tools/crossdock/verbs.hpp"
@@ -18,26 +18,12 @@ namespace crossdock::tool {
 
 namespace {
 
-namespace fs = std::filesystem;
-
 struct run_options {
     std::vector<std::string> command;
     std::string route;
     std::string machine;
     std::string topology;
 };
-
-// The library lies where it was installed, or where it was built.
-fs::path find_library() {
-    const auto program = fs::read_symlink("/proc/self/exe").parent_path();
-    for (const auto& folder :
-         {program / CROSSDOCK_INSTALLED_LIBRARIES, fs::path(CROSSDOCK_BUILT_LIBRARIES)}) {
-        const auto library = (folder / "libcrossdock_mpi.so").lexically_normal();
-        if (fs::exists(library)) return library;
-    }
-    throw error(errc::file_error,
-                "libcrossdock_mpi.so is not installed: it is built where Boost.Context is found");
-}
 
 // Open MPI's launcher gives ranks on other nodes the variables only that it is told of.
 bool has_to_be_told(const std::string& program) {
@@ -59,8 +45,10 @@ int run(const run_options& options) {
         std::fprintf(stderr, "crossdock: %s=%s\n", name, value.c_str());
         if (is_told) command.insert(command.begin() + 1, {"-x", name});
     };
+    const auto library = bench::find_drop_in_library();
+    if (library.empty()) throw error(errc::file_error, bench::no_drop_in_library);
     const char* const preloaded = std::getenv("LD_PRELOAD");
-    set("LD_PRELOAD", find_library().string() + (preloaded ? std::string(":") + preloaded : ""));
+    set("LD_PRELOAD", library.string() + (preloaded ? std::string(":") + preloaded : ""));
     set("CROSSDOCK_ROUTE", options.route);
     set("CROSSDOCK_MACHINE", options.machine);
     set("CROSSDOCK_TOPOLOGY", options.topology);
