@@ -7,8 +7,10 @@
 namespace crossdock::bench {
 
 std::vector<entrant> baselines() {
-    return {mpi_persistent(), mpi_neighbor_alltoallv(), mpi_neighbor_alltoallv_init(),
-            petsc_forest("basic"), petsc_forest("neighbor")};
+    std::vector<entrant> all{mpi_persistent()};
+    for (auto& collective : neighborhood_collectives()) all.push_back(std::move(collective));
+    for (const char* type : {"basic", "neighbor"}) all.push_back(petsc_forest(type));
+    return all;
 }
 
 item_datatype::item_datatype(std::size_t item_bytes) {

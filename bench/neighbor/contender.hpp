@@ -92,11 +92,9 @@ std::vector<entrant> baselines();
 /// @brief Written by hand: persistent requests, a loop that packs, slots received in place.
 entrant mpi_persistent();
 
-/// @brief Packs, and calls MPI_Neighbor_alltoallv on a distributed graph.
-entrant mpi_neighbor_alltoallv();
-
-/// @brief The same, by a request that MPI_Neighbor_alltoallv_init makes once.
-entrant mpi_neighbor_alltoallv_init();
+/// @brief Pack, and call MPI_Neighbor_alltoallv in its three forms on a distributed graph: MPI's own, and those that a
+/// program gets by the drop-in. Its requests are counted as what the program asks for, whatever the drop-in sends.
+std::vector<entrant> neighborhood_collectives();
 
 /// @brief PETSc's star forest, leaves are slots: PetscSFBcast, in reverse PetscSFReduce.
 /// @param type  PETSc's name of the implementation: "basic" or "neighbor"

@@ -1,11 +1,6 @@
+#include "bench/common/drop_in_library.hpp"
 #include "bench/neighbor/contender.hpp"
-
-#ifdef CROSSDOCK_HAS_NEIGHBOR_INIT
-#define CROSSDOCK_NEIGHBOR_ALLTOALLV_INIT MPI_Neighbor_alltoallv_init
-#elif defined(CROSSDOCK_HAS_MPI_EXTENSIONS)
-#include <mpi-ext.h>
-#define CROSSDOCK_NEIGHBOR_ALLTOALLV_INIT MPIX_Neighbor_alltoallv_init
-#endif
+#include "bench/neighbor/neighbor_functions.hpp"
 
 namespace crossdock::bench {
 
@@ -44,26 +39,56 @@ side slot_side(const pattern& what, std::span<std::byte> slots) {
     return result;
 }
 
-// What both collectives need: the graph, and the arguments that describe the values.
+// Whose functions are called, and from which exchange on one is like the other.
+struct provider {
+    const neighbor_functions& functions;
+    int num_unsettled;
+};
+
+provider mpi(const communicator&) { return {functions_of_mpi(), 0}; }
+
+// It plans a call that is repeated, and compares with MPI by itself; within how many calls is its own matter, but these
+// are enough.
+provider drop_in(const communicator& comm) {
+    // The ranks agree once that all have it.
+    static const auto* const functions =
+        on_all_or_none(comm, [] { return &functions_of_drop_in(); });
+    return {*functions, 20};
+}
+
+// What all forms of the collective need: the graph, and the arguments that describe the values.
 class graph_collective : public contender {
   public:
-    traffic sent() const override { return direct_traffic(task_.where.topology(), task_.what); }
-
-  protected:
-    explicit graph_collective(const exchange_task& task)
+    graph_collective(const exchange_task& task, const provider& by)
         : task_(task),
+          functions_(by.functions),
           type_(task.item_bytes),
           packed_(task),
           from_(packed_side(task.what, packed_)),
-          to_(slot_side(task.what, task.slots)) {
+          to_(slot_side(task.what, task.slots)),
+          num_unsettled_(by.num_unsettled) {
         if (!task.is_forward()) std::swap(from_, to_);
-        CROSSDOCK_MPI(MPI_Dist_graph_create_adjacent(
+        CROSSDOCK_MPI(functions_.create_graph(
             task.where.comm().get(), checked_cast<int>(to_.ranks.size()), to_.ranks.data(),
             MPI_UNWEIGHTED, checked_cast<int>(from_.ranks.size()), from_.ranks.data(),
             MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &graph_));
     }
 
-    ~graph_collective() override { MPI_Comm_free(&graph_); }
+    ~graph_collective() override { functions_.free_graph(&graph_); }
+
+    traffic sent() const override { return direct_traffic(task_.where.topology(), task_.what); }
+
+    bool is_settled() const override { return num_unsettled_ <= 0; }
+
+  protected:
+    // Calls a function with the arguments that all forms have, and what one form has besides.
+    template <class Function, class... More>
+    void call(const char* name, Function* function, More... more) {
+        const int code = function(from_.values, from_.counts.data(), from_.displacements.data(),
+                                  type_.get(), to_.values, to_.counts.data(),
+                                  to_.displacements.data(), type_.get(), graph_, more...);
+        if (code != MPI_SUCCESS) throw mpi_error(code, name);
+    }
 
     void before() {
         if (task_.is_forward()) packed_.pack();
@@ -71,25 +96,28 @@ class graph_collective : public contender {
 
     void after() {
         if (!task_.is_forward()) packed_.add();
+        --num_unsettled_;
     }
 
     exchange_task task_;
+    const neighbor_functions& functions_;
+
+  private:
     item_datatype type_;
     packed_items packed_;
     side from_;
     side to_;
     MPI_Comm graph_ = MPI_COMM_NULL;
+    int num_unsettled_;
 };
 
 class blocking_call final : public graph_collective {
   public:
-    explicit blocking_call(const exchange_task& task) : graph_collective(task) {}
+    using graph_collective::graph_collective;
 
     void start() override {
         before();
-        CROSSDOCK_MPI(MPI_Neighbor_alltoallv(
-            from_.values, from_.counts.data(), from_.displacements.data(), type_.get(), to_.values,
-            to_.counts.data(), to_.displacements.data(), type_.get(), graph_));
+        call("MPI_Neighbor_alltoallv", functions_.exchange);
         after();
     }
 
@@ -97,23 +125,9 @@ class blocking_call final : public graph_collective {
     void wait() override {}
 };
 
-#ifdef CROSSDOCK_NEIGHBOR_ALLTOALLV_INIT
-
-class persistent_call final : public graph_collective {
+class call_with_request : public graph_collective {
   public:
-    explicit persistent_call(const exchange_task& task) : graph_collective(task) {
-        CROSSDOCK_MPI(CROSSDOCK_NEIGHBOR_ALLTOALLV_INIT(
-            from_.values, from_.counts.data(), from_.displacements.data(), type_.get(), to_.values,
-            to_.counts.data(), to_.displacements.data(), type_.get(), graph_, MPI_INFO_NULL,
-            &request_));
-    }
-
-    ~persistent_call() override { MPI_Request_free(&request_); }
-
-    void start() override {
-        before();
-        CROSSDOCK_MPI(MPI_Start(&request_));
-    }
+    using graph_collective::graph_collective;
 
     void test() override {
         int is_complete = 0;
@@ -125,30 +139,57 @@ class persistent_call final : public graph_collective {
         after();
     }
 
-  private:
+  protected:
     MPI_Request request_ = MPI_REQUEST_NULL;
 };
 
-#endif
+class nonblocking_call final : public call_with_request {
+  public:
+    using call_with_request::call_with_request;
 
-}  // namespace
+    void start() override {
+        before();
+        call("MPI_Ineighbor_alltoallv", functions_.start_exchange, &request_);
+    }
+};
 
-entrant mpi_neighbor_alltoallv() {
-    return {"mpi_neighbor_alltoallv", "", false, "",
-            [](const exchange_task& task) -> std::unique_ptr<contender> {
-                return std::make_unique<blocking_call>(task);
+class persistent_call final : public call_with_request {
+  public:
+    persistent_call(const exchange_task& task, const provider& by) : call_with_request(task, by) {
+        call("MPI_Neighbor_alltoallv_init", functions_.make_persistent, MPI_INFO_NULL, &request_);
+    }
+
+    ~persistent_call() override { functions_.free_request(&request_); }
+
+    void start() override {
+        before();
+        CROSSDOCK_MPI(functions_.start(&request_));
+    }
+};
+
+template <class Call>
+entrant make_entrant(const std::string& name, provider (*find)(const communicator&),
+                     const std::string& obstacle) {
+    return {name, "", false, obstacle,
+            [find](const exchange_task& task) -> std::unique_ptr<contender> {
+                return std::make_unique<Call>(task, find(task.where.comm()));
             }};
 }
 
-entrant mpi_neighbor_alltoallv_init() {
-    const std::string name = "mpi_neighbor_alltoallv_init";
-#ifdef CROSSDOCK_NEIGHBOR_ALLTOALLV_INIT
-    return {name, "", false, "", [](const exchange_task& task) -> std::unique_ptr<contender> {
-                return std::make_unique<persistent_call>(task);
-            }};
-#else
-    return {name, "", false, "this MPI has no MPI_Neighbor_alltoallv_init", {}};
-#endif
+}  // namespace
+
+std::vector<entrant> neighborhood_collectives() {
+    const std::string no_library = find_drop_in_library().empty() ? no_drop_in_library : "";
+    const std::string no_init = functions_of_mpi().make_persistent == nullptr
+                                    ? "this MPI has no MPI_Neighbor_alltoallv_init"
+                                    : "";
+    return {make_entrant<blocking_call>("mpi_neighbor_alltoallv", mpi, ""),
+            make_entrant<nonblocking_call>("mpi_ineighbor_alltoallv", mpi, ""),
+            make_entrant<persistent_call>("mpi_neighbor_alltoallv_init", mpi, no_init),
+            make_entrant<blocking_call>("drop_in:blocking", drop_in, no_library),
+            make_entrant<nonblocking_call>("drop_in:nonblocking", drop_in, no_library),
+            make_entrant<persistent_call>("drop_in:persistent", drop_in,
+                                          no_library.empty() ? no_init : no_library)};
 }
 
 }  // namespace crossdock::bench

@@ -9,6 +9,7 @@ import unittest
 import bench_record
 from command_line import DATA, TESTS, crossdock, crossdock_json
 
+FORMS_OF_MPI = ["mpi_neighbor_alltoallv", "mpi_ineighbor_alltoallv", "mpi_neighbor_alltoallv_init"]
 GOLDEN = TESTS / "golden/bench_neighbor-D_10-2,3.json"
 
 
@@ -80,11 +81,13 @@ class BenchNeighbor(unittest.TestCase):
             self.assertTrue(all(contender["verified"] for contender in found["contenders"]))
 
     def test_BaselineTakesPartOrIsLeftOutWithAReason(self):
-        names = ["petsc_sf_neighbor", "mpi_persistent", "mpi_neighbor_alltoallv_init",
-                 "petsc_sf_basic"]
-        reasons = {"petsc_sf_neighbor": "this build has no PETSc",
-                   "petsc_sf_basic": "this build has no PETSc",
-                   "mpi_neighbor_alltoallv_init": "this MPI has no MPI_Neighbor_alltoallv_init"}
+        names = ["petsc_sf_neighbor", "mpi_persistent", "drop_in:persistent", *FORMS_OF_MPI, "petsc_sf_basic",
+                 "drop_in:nonblocking", "drop_in:blocking"]
+        no_petsc, no_init = "this build has no PETSc", "this MPI has no MPI_Neighbor_alltoallv_init"
+        no_drop_in = "libcrossdock_mpi.so is not installed: it is built where Boost.Context is found"
+        reasons = {"petsc_sf_neighbor": {no_petsc}, "petsc_sf_basic": {no_petsc},
+                   "mpi_neighbor_alltoallv_init": {no_init}, "drop_in:persistent": {no_drop_in, no_init},
+                   "drop_in:nonblocking": {no_drop_in}, "drop_in:blocking": {no_drop_in}}
 
         found = bench(DATA / "D_10.mtx.gz", 4, "--topology", "2x2", "--item-bytes", 24,
                       "--baselines", ",".join(names), "--routes", "direct")
@@ -97,7 +100,26 @@ class BenchNeighbor(unittest.TestCase):
             self.assertTrue(one["verified"], one["name"])
             self.assertIsNone(one["executor"])
         for one in found["left_out"]:
-            self.assertEqual(one["reason"], reasons[one["name"]])
+            self.assertIn(one["reason"], reasons[one["name"]])
+
+    def test_DropInIsCalledByItsContendersOnly(self):
+        def contest(*names):
+            return ("bench", "neighbor", "dense:1", "--topology", "1,2", "--routes", "direct", "--set-ups", 1,
+                    "--iterations", 1, "--baselines", ",".join(names))
+
+        wrong = {"CROSSDOCK_ROUTE": "sideways"}
+        found = crossdock_json(*contest("mpi_neighbor_alltoallv", "mpi_ineighbor_alltoallv"), ranks=3,
+                               environment=wrong)
+        self.assertTrue(all(one["verified"] for one in found["contenders"]))
+
+        # Other MPIs do all themselves.
+        is_taken_over = found["mpi"].startswith("Open MPI")
+        for form in ("persistent", "blocking", "nonblocking"):
+            done = crossdock(*contest("mpi_persistent", f"drop_in:{form}"), ranks=3, environment=wrong)
+            if not is_taken_over or "without drop_in" in done.stdout:
+                continue
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn('no route is called "sideways"', done.stderr)
 
     def test_EveryLevelOfAHierarchyIsTimedAndAllTogether(self):
         parts = {"part0.txt.gz": "level 0 rows 8 ranks 4 starts 0 2 4 6 8\n"

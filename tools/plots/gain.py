@@ -16,6 +16,7 @@ import records
 MPI = {
     "mpi_persistent",
     "mpi_neighbor_alltoallv",
+    "mpi_ineighbor_alltoallv",
     "mpi_neighbor_alltoallv_init",
     "mpi_alltoall",
     "mpi_alltoallv",
