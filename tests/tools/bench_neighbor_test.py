@@ -10,6 +10,7 @@ import bench_record
 from command_line import DATA, TESTS, crossdock, crossdock_json
 
 FORMS_OF_MPI = ["mpi_neighbor_alltoallv", "mpi_ineighbor_alltoallv", "mpi_neighbor_alltoallv_init"]
+FORMS_OF_DROP_IN = ["drop_in:blocking", "drop_in:nonblocking", "drop_in:persistent"]
 GOLDEN = TESTS / "golden/bench_neighbor-D_10-2,3.json"
 
 
@@ -81,8 +82,7 @@ class BenchNeighbor(unittest.TestCase):
             self.assertTrue(all(contender["verified"] for contender in found["contenders"]))
 
     def test_BaselineTakesPartOrIsLeftOutWithAReason(self):
-        names = ["petsc_sf_neighbor", "mpi_persistent", "drop_in:persistent", *FORMS_OF_MPI, "petsc_sf_basic",
-                 "drop_in:nonblocking", "drop_in:blocking"]
+        names = ["petsc_sf_neighbor", "mpi_persistent", *FORMS_OF_DROP_IN, *FORMS_OF_MPI, "petsc_sf_basic"]
         no_petsc, no_init = "this build has no PETSc", "this MPI has no MPI_Neighbor_alltoallv_init"
         no_drop_in = "libcrossdock_mpi.so is not installed: it is built where Boost.Context is found"
         reasons = {"petsc_sf_neighbor": {no_petsc}, "petsc_sf_basic": {no_petsc},
@@ -102,6 +102,18 @@ class BenchNeighbor(unittest.TestCase):
         for one in found["left_out"]:
             self.assertIn(one["reason"], reasons[one["name"]])
 
+    def test_EveryFormOfTheDropInIsRightOnARoute(self):
+        # Where the route is given, MPI is not compared with it.
+        environment = {"CROSSDOCK_ROUTE": "three_step", "CROSSDOCK_TOPOLOGY": "2,3"}
+        for more in (["--overlap"], ["--direction", "reverse", "--item-bytes", 24]):
+            found = crossdock_json("bench", "neighbor", DATA / "D_10.mtx.gz", "--routes", "direct", "--set-ups", 2,
+                                   "--iterations", 2, *more, ranks=5, environment=environment)
+
+            self.assertTrue(all(one["verified"] for one in found["contenders"]))
+            self.assertEqual([one["name"] for one in found["contenders"] if one["name"].startswith("drop_in:")],
+                             [name for name in FORMS_OF_DROP_IN
+                              if name not in [one["name"] for one in found["left_out"]]])
+
     def test_DropInIsCalledByItsContendersOnly(self):
         def contest(*names):
             return ("bench", "neighbor", "dense:1", "--topology", "1,2", "--routes", "direct", "--set-ups", 1,
@@ -114,8 +126,8 @@ class BenchNeighbor(unittest.TestCase):
 
         # Other MPIs do all themselves.
         is_taken_over = found["mpi"].startswith("Open MPI")
-        for form in ("persistent", "blocking", "nonblocking"):
-            done = crossdock(*contest("mpi_persistent", f"drop_in:{form}"), ranks=3, environment=wrong)
+        for name in FORMS_OF_DROP_IN:
+            done = crossdock(*contest("mpi_persistent", name), ranks=3, environment=wrong)
             if not is_taken_over or "without drop_in" in done.stdout:
                 continue
             self.assertNotEqual(done.returncode, 0)
