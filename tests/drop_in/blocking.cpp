@@ -40,11 +40,17 @@ class all_to_all {
     }
     ~all_to_all() { MPI_Comm_free(&graph_); }
 
+    // Returns when the exchange is complete.
+    bool exchange() {
+        prepare();
+        const int count = static_cast<int>(num_values_);
+        MPI_Neighbor_alltoall(sent_.data(), count, MPI_LONG, received_.data(), count, MPI_LONG,
+                              graph_);
+        return is_right();
+    }
+
     void start() {
-        ++number_;
-        for (std::size_t i = 0; i < sent_.size(); ++i)
-            sent_[i] = value(in_.rank, others_[i / num_values_], i % num_values_);
-        received_.assign(received_.size(), -1);
+        prepare();
         const int count = static_cast<int>(num_values_);
         MPI_Ineighbor_alltoall(sent_.data(), count, MPI_LONG, received_.data(), count, MPI_LONG,
                                graph_, &request_);
@@ -52,13 +58,24 @@ class all_to_all {
 
     bool wait() {
         MPI_Wait(&request_, MPI_STATUS_IGNORE);
+        return is_right();
+    }
+
+  private:
+    void prepare() {
+        ++number_;
+        for (std::size_t i = 0; i < sent_.size(); ++i)
+            sent_[i] = value(in_.rank, others_[i / num_values_], i % num_values_);
+        received_.assign(received_.size(), -1);
+    }
+
+    bool is_right() const {
         for (std::size_t i = 0; i < received_.size(); ++i)
             if (received_[i] != value(others_[i / num_values_], in_.rank, i % num_values_))
                 return false;
         return true;
     }
 
-  private:
     long value(int from, int to, std::size_t index) const {
         return 1000000000L * number_ + 10000000L * from + 100000L * to + static_cast<long>(index);
     }
@@ -163,6 +180,19 @@ void start_in_different_orders(world& in, std::size_t num_values) {
     }
 }
 
+// One has an exchange under way while it blocks in that of another communicator, which others enter first.
+void block_with_another_under_way(world& in, std::size_t num_values) {
+    for (int repetition = 0; repetition < 10; ++repetition) {
+        all_to_all a(in, num_values), b(in, num_values);
+        for (int exchange = 0; exchange < 20; ++exchange) {
+            if (in.rank % 2 == 1) a.start();
+            in.expect(b.exchange(), "a blocking exchange beside another");
+            if (in.rank % 2 == 0) a.start();
+            in.expect(a.wait(), "an exchange beside a blocking one");
+        }
+    }
+}
+
 void duplicate_an_intercommunicator(const world& in) {
     if (in.num_ranks < 2) return;
     MPI_Comm half = MPI_COMM_NULL, both = MPI_COMM_NULL, copy = MPI_COMM_NULL;
@@ -188,6 +218,7 @@ int main(int argc, char** argv) {
     start_in_different_orders(in, 2);
     start_in_different_orders(in,
                               20000);  // more than the memory that ranks of a node share at first
+    block_with_another_under_way(in);
     int num_faults = 0;
     MPI_Allreduce(&in.num_faults, &num_faults, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     MPI_Finalize();

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -28,7 +29,7 @@ struct run_options {
 // Open MPI's launcher gives ranks on other nodes the variables only that it is told of.
 bool has_to_be_told(const std::string& program) {
 #ifdef OPEN_MPI
-    const auto name = fs::path(program).filename();
+    const auto name = std::filesystem::path(program).filename();
     return name == "mpirun" || name == "mpiexec" || name == "orterun";
 #else
     return program.empty();

@@ -19,6 +19,8 @@ class suspension {
     virtual void suspend() = 0;
 
     /// @brief Waits until all ranks of a communicator are about to block in it, and none of them in another one.
+    /// @pre since their present call began, they have waited for each other: a rank that is not there yet may be busy
+    /// with a call that this rank makes only later
     virtual void before_blocking(const communicator& comm) = 0;
 
     /// @brief The one of this thread; usually null.
