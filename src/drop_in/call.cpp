@@ -1,5 +1,6 @@
 #include "call.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <string>
 #include <unordered_map>
@@ -77,6 +78,11 @@ class different_edges {
                  });
     }
 
+    void wait() {
+        CROSSDOCK_MPI(
+            MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE));
+    }
+
     bool test() {
         if (requests_.empty()) return true;
         int are_complete = 0;
@@ -107,7 +113,7 @@ void exchange_in_turn(neighbor_call& call, graph::turn& turn, call_form form) {
         finish_turn();
         return engine.wait_until([&] { return by_mpi.test(); });
     }
-    auto& one = decided.plan->next_instance();
+    auto& one = decided.plan->next_instance(form);
     engine.end_blocking();
     engine.wait_until([&] { return !one.is_active(); });
     different_edges others(call, decided.plan->layout());
@@ -115,6 +121,18 @@ void exchange_in_turn(neighbor_call& call, graph::turn& turn, call_form form) {
     finish_turn();
     engine.wait_until([&] { return one.test(); });
     engine.wait_until([&] { return others.test(); });
+}
+
+// A blocking call that has its turn and a plan, while nothing else is under way.
+void exchange_alone(const neighbor_call& call) {
+    graph::turn turn(*call.on);
+    const auto decided = call.on->decide(call.layout(), call.is_gather(), call_form::blocking);
+    auto& one = decided.plan->next_instance(call_form::blocking);
+    different_edges others(call, decided.plan->layout());
+    one.start(call.sends, call.receives);
+    turn.end();
+    one.wait();
+    others.wait();
 }
 
 // Begins a call that is not persistent. `complete` takes its code when it is complete.
@@ -189,7 +207,9 @@ class own_request {
 class persistent_exchange final : private watched {
   public:
     persistent_exchange(neighbor_call call, std::unique_ptr<planned_exchange> plan)
-        : call_(std::move(call)), plan_(std::move(plan)), exchange_(plan_->next_instance()) {
+        : call_(std::move(call)),
+          plan_(std::move(plan)),
+          exchange_(plan_->next_instance(call_form::persistent)) {
         ++call_.on->num_persistent;
     }
     ~persistent_exchange() { --call_.on->num_persistent; }
@@ -210,6 +230,18 @@ class persistent_exchange final : private watched {
         }
         progress_engine::of_process().watch(*this);
         return MPI_SUCCESS;
+    }
+
+    // Blocks until it is complete.
+    void wait() {
+        int code = MPI_SUCCESS;
+        try {
+            exchange_.wait();
+        } catch (...) {
+            code = current_code();
+        }
+        progress_engine::of_process().forget(*this);
+        request_.complete(*call_.on, code);
     }
 
   private:
@@ -234,11 +266,27 @@ class persistent_exchange final : private watched {
 struct own_requests {
     std::unordered_map<MPI_Request, std::unique_ptr<persistent_exchange>> persistent;
     std::unordered_map<MPI_Request, std::unique_ptr<own_request>> nonblocking;
-    std::atomic<bool> has_persistent = false;
+    std::atomic<bool> has_some = false;
 
     static own_requests& of_process() {
         static auto& all = *new own_requests;
         return all;
+    }
+
+    void count() { has_some = !persistent.empty() || !nonblocking.empty(); }
+
+    // Whether a call of the program may be about one of them.
+    bool concern_program() const {
+        return has_some.load(std::memory_order_relaxed) && !progress_engine::is_inside();
+    }
+
+    persistent_exchange* find_active(MPI_Request request) const {
+        const auto found = persistent.find(request);
+        return found == persistent.end() || !found->second->is_active() ? nullptr
+                                                                        : found->second.get();
+    }
+    bool is_under_way(MPI_Request request) const {
+        return nonblocking.contains(request) || find_active(request) != nullptr;
     }
 };
 
@@ -272,6 +320,15 @@ int exchange(neighbor_call call) {
     int result = MPI_SUCCESS;
     {
         const progress_engine::access alone;
+        if (progress_engine::of_process().may_block(0) && call.on->has_turn() &&
+            call.on->is_planned(call.is_gather())) {
+            try {
+                exchange_alone(call);
+            } catch (...) {
+                result = current_code();
+            }
+            return result;
+        }
         begin(std::move(call), call_form::blocking, [&](const graph&, int code) {
             result = code;
             is_complete = true;
@@ -288,13 +345,13 @@ int start_exchange(neighbor_call call, MPI_Request* request) {
     auto made = std::make_unique<own_request>();
     const auto handle = made->receive_by(MPI_Irecv);
     *request = handle;
-    auto& all = own_requests::of_process().nonblocking;
-    all[handle] = std::move(made);
+    auto& all = own_requests::of_process();
+    all.nonblocking[handle] = std::move(made);
+    all.count();
     begin(std::move(call), call_form::nonblocking, [&all, handle](const graph& on, int code) {
-        const auto found = all.find(handle);
-        const auto done = std::move(found->second);
-        all.erase(found);
-        done->complete(on, code);
+        const auto done = all.nonblocking.extract(handle);
+        all.count();
+        done.mapped()->complete(on, code);
     });
     return MPI_SUCCESS;
 }
@@ -328,38 +385,57 @@ std::optional<int> make_persistent(neighbor_call call, MPI_Request* request) {
     *request = made->make_request();
     auto& all = own_requests::of_process();
     all.persistent[*request] = std::move(made);
-    all.has_persistent = true;
+    all.count();
     return MPI_SUCCESS;
 }
 
 int start_persistent(MPI_Request request) {
-    auto& all = own_requests::of_process();
-    if (!all.has_persistent.load(std::memory_order_relaxed) || progress_engine::is_inside())
-        return MPI_SUCCESS;
+    const auto& all = own_requests::of_process();
+    if (!all.concern_program()) return MPI_SUCCESS;
     const progress_engine::access alone;
     const auto found = all.persistent.find(request);
     return found == all.persistent.end() ? MPI_SUCCESS : found->second->start();
 }
 
+void wait_for_own(std::span<const MPI_Request> requests) {
+    const auto& all = own_requests::of_process();
+    if (!all.concern_program()) return;
+    {
+        const progress_engine::access alone;
+        persistent_exchange* one = nullptr;
+        int number = 0;
+        for (const auto& request : requests) {
+            if (!all.is_under_way(request)) continue;
+            one = all.find_active(request);
+            ++number;
+        }
+        if (number == 0) return;
+        if (number == 1 && one != nullptr && progress_engine::of_process().may_block(1))
+            return one->wait();
+    }
+    progress_engine::of_process().run_until([&] {
+        return std::ranges::none_of(
+            requests, [&](const MPI_Request& request) { return all.is_under_way(request); });
+    });
+}
+
 void forget_persistent(MPI_Request request) {
     auto& all = own_requests::of_process();
-    if (!all.has_persistent.load(std::memory_order_relaxed) || progress_engine::is_inside()) return;
+    if (!all.concern_program()) return;
     const progress_engine::access alone;
     const auto found = all.persistent.find(request);
     if (found == all.persistent.end()) return;
     // One that is active must not be freed; it is kept, since others still send to it.
     if (found->second->is_active()) static_cast<void>(found->second.release());
     all.persistent.erase(found);
-    all.has_persistent = !all.persistent.empty();
+    all.count();
 }
 
 bool is_own(MPI_Request request) {
-    if (progress_engine::is_inside()) return false;
-    const progress_engine::access alone;
     const auto& all = own_requests::of_process();
-    const auto found = all.persistent.find(request);
-    return all.nonblocking.contains(request) ||
-           (found != all.persistent.end() && found->second->is_active());
+    if (!all.concern_program()) return false;
+    const progress_engine::access alone;
+    return all.is_under_way(request);
 }
 
 }  // namespace crossdock::drop_in

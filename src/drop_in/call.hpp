@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 
 #include "graph.hpp"
 
@@ -48,6 +49,9 @@ std::optional<int> make_persistent(neighbor_call call, MPI_Request* request);
 /// @brief Starts the exchange of a request of `make_persistent`, which MPI has started; nothing if it is another one.
 /// @return as `exchange`
 int start_persistent(MPI_Request request);
+
+/// @brief Waits until those of the requests that are this library's are complete, faster than MPI's wait calls back.
+void wait_for_own(std::span<const MPI_Request> requests);
 
 /// @brief Frees what is behind a request of `make_persistent`; nothing if it is another one.
 void forget_persistent(MPI_Request request);

@@ -125,6 +125,7 @@ void graph::attach(MPI_Comm user) {
     if (!found) return;
     auto made =
         std::make_shared<graph>(user, std::move(found->sources), std::move(found->destinations));
+    close_before_finalize();
     const progress_engine::access alone;
     all_graphs().push_back(made);
     CROSSDOCK_MPI(MPI_Comm_set_attr(user, key(), new std::shared_ptr<graph>(std::move(made))));
@@ -173,6 +174,12 @@ bool graph::leaves(bool is_gather) {
     const bool leaves = calls.leaves_next();
     if (leaves) calls.leave();
     return leaves;
+}
+
+bool graph::is_planned(bool is_gather) const {
+    const auto& kind = kinds_[is_gather ? 1 : 0];
+    return kind.calls.goes_on(kind.round, kind.plans.size()) &&
+           std::ranges::all_of(kind.plans, [](const auto& plan) { return plan != nullptr; });
 }
 
 graph::decision graph::decide(const call_layout& layout, bool is_gather, call_form form) {
@@ -281,8 +288,8 @@ void graph::close_later(const std::shared_ptr<graph>& one) {
     });
 }
 
-void graph::detach_all() {
-    auto& engine = progress_engine::of_process();
+// MPI_Finalize calls it before all else. What is left is freed here, whatever persistent requests there are.
+int graph::close_all(MPI_Comm, int, void*, void*) {
     {
         const progress_engine::access alone;
         is_finalizing = true;
@@ -290,7 +297,18 @@ void graph::detach_all() {
         for (const auto& one : left)
             if (one->user_ != MPI_COMM_NULL) close_later(one);
     }
-    engine.run_until([] { return all_graphs().empty(); });
+    progress_engine::of_process().run_until([] { return all_graphs().empty(); });
+    return MPI_SUCCESS;
+}
+
+void graph::close_before_finalize() {
+    static const bool is_asked_for = [] {
+        int made = MPI_KEYVAL_INVALID;
+        CROSSDOCK_MPI(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, close_all, &made, nullptr));
+        CROSSDOCK_MPI(MPI_Comm_set_attr(MPI_COMM_SELF, made, nullptr));
+        return true;
+    }();
+    static_cast<void>(is_asked_for);
 }
 
 }  // namespace crossdock::drop_in

@@ -71,6 +71,10 @@ class graph {
     /// @pre it is the call's turn
     bool leaves(bool is_gather);
 
+    /// @brief Whether `decide` will find a plan for the call that comes now, and wait for nobody.
+    /// @pre it is the call's turn
+    bool is_planned(bool is_gather) const;
+
     /// @brief What becomes of a call that is not persistent.
     struct decision {
         planned_exchange* plan = nullptr;  ///< null: MPI does it
@@ -112,11 +116,6 @@ class graph {
     /// Yes; does not block.
     static void detach(MPI_Comm user);
 
-    /// @brief As above for all that are left, whatever persistent requests they have; waits until they are freed.
-    /// @par Collective
-    /// Yes, over all that are left; blocks.
-    static void detach_all();
-
     /// @brief Where the user has the errors of his calls told.
     MPI_Comm error_comm() const noexcept { return user_ != MPI_COMM_NULL ? user_ : MPI_COMM_SELF; }
 
@@ -136,6 +135,8 @@ class graph {
     call_kind& kind_of(bool is_gather) { return kinds_[is_gather ? 1 : 0]; }
     bool is_idle() const;
     int agree_on_alignment(const call_layout& layout) const;
+    static int close_all(MPI_Comm, int, void*, void*);
+    static void close_before_finalize();
     static void close_later(const std::shared_ptr<graph>& one);
     void close();
 

@@ -159,11 +159,11 @@ trial_seconds planned_exchange::compare_with_mpi(MPI_Comm twin, call_form form) 
     return {slowest[0], slowest[1]};
 }
 
-planned_exchange::instance& planned_exchange::next_instance() {
-    const auto number = num_exchanges_++ % depth_;
-    if (number == instances_.size())
+planned_exchange::instance& planned_exchange::next_instance(call_form form) {
+    if (form != call_form::blocking) present_ = (present_ + 1) % depth_;
+    if (present_ == instances_.size())
         instances_.emplace_back(instances_.front().exchange_.duplicate(), *this);
-    return instances_[number];
+    return instances_[present_];
 }
 
 bool planned_exchange::is_idle() const {
@@ -192,8 +192,17 @@ void planned_exchange::instance::start(const call_side& sends, const call_side& 
 
 bool planned_exchange::instance::test() {
     if (!exchange_.test()) return false;
-    if (unpacked_into_ != nullptr) unpacked_into_->unpack(of_->layout_.receives, slots_.data());
+    unpack();
     return true;
+}
+
+void planned_exchange::instance::wait() {
+    exchange_.wait();
+    unpack();
+}
+
+void planned_exchange::instance::unpack() const {
+    if (unpacked_into_ != nullptr) unpacked_into_->unpack(of_->layout_.receives, slots_.data());
 }
 
 void planned_exchange::instance::start(const std::byte* items, std::byte* slots) {

@@ -62,10 +62,13 @@ class planned_exchange {
         void start(const call_side& sends, const call_side& receives);
         /// @brief Whether it is complete; the blocks are then in their places.
         bool test();
+        /// @brief Blocks in MPI until it is complete.
+        void wait();
 
       private:
         friend class planned_exchange;
         void start(const std::byte* items, std::byte* slots);
+        void unpack() const;
 
         neighbor_exchange exchange_;
         const planned_exchange* of_;
@@ -74,10 +77,10 @@ class planned_exchange {
         const call_side* unpacked_into_ = nullptr;
     };
 
-    /// @brief The object for the next exchange; may be active still.
+    /// @brief The object for the next exchange; may be active still. Blocking calls go on with that of the last one.
     /// @par Collective
-    /// Yes; blocks when the second one is made.
-    instance& next_instance();
+    /// Yes; blocks if there is none yet.
+    instance& next_instance(call_form form);
 
     /// @brief Whether no exchange is under way.
     bool is_idle() const;
@@ -93,7 +96,7 @@ class planned_exchange {
     std::size_t depth_;
     const communicator* comm_;
     std::vector<instance> instances_;
-    std::size_t num_exchanges_ = 0;
+    std::size_t present_ = 0;
 };
 
 }  // namespace crossdock::drop_in

@@ -45,6 +45,8 @@ class blocking_key final : public communicator_resource {
     std::int64_t key_ = -1;
 };
 
+constexpr int rounds_between_probes = 8;
+
 // Inside a thread that has access.
 constinit thread_local bool is_inside_library [[gnu::tls_model("initial-exec")]] = false;
 
@@ -61,7 +63,9 @@ bool progress_engine::is_available() { return find_ask() != nullptr; }
 bool progress_engine::is_inside() noexcept { return is_inside_library; }
 
 bool progress_engine::take_access() noexcept {
-    if (is_taken_.exchange(true, std::memory_order_acquire)) return false;
+    if (is_taken_.load(std::memory_order_relaxed) ||
+        is_taken_.exchange(true, std::memory_order_acquire))
+        return false;
     return is_inside_library = true;
 }
 
@@ -103,14 +107,30 @@ void progress_engine::watch(watched& one) {
     count_under_way();
 }
 
+bool progress_engine::may_block(std::size_t num_own) const {
+    static const bool is_only_thread = [] {
+        int level = MPI_THREAD_SINGLE;
+        CROSSDOCK_MPI(MPI_Query_thread(&level));
+        return level < MPI_THREAD_MULTIPLE;
+    }();
+    return is_only_thread && num_under_way_.load(std::memory_order_relaxed) == num_own;
+}
+
+void progress_engine::forget(watched& one) {
+    std::erase(watched_, &one);
+    count_under_way();
+}
+
 void progress_engine::run_until(const std::function<bool()>& condition) {
-    for (;; std::this_thread::yield()) {
+    for (int round = 0;; ++round, std::this_thread::yield()) {
         {
             const access alone;
             if (condition()) return;
             advance_all();
             if (condition()) return;
         }
+        // What is under way makes MPI progress itself, but for what ranks tell each other in shared memory.
+        if (round % rounds_between_probes != 0) continue;
         int is_there = 0;
         CROSSDOCK_MPI(MPI_Iprobe(MPI_ANY_SOURCE, 0, MPI_COMM_SELF, &is_there, MPI_STATUS_IGNORE));
     }
@@ -142,7 +162,7 @@ void progress_engine::resume(running& one) {
 
 void progress_engine::suspend() { current_->stack.leave(); }
 
-bool progress_engine::may_block(std::int64_t key) const {
+bool progress_engine::may_vote_for(std::int64_t key) const {
     if (voter_ != nullptr && voter_ != current_) return false;
     return std::ranges::all_of(fibers_, [&](const auto& one) {
         return one->wanted_key == no_key || one->wanted_key >= key;
@@ -155,7 +175,7 @@ void progress_engine::before_blocking(const communicator& comm) {
     const auto key = comm.resource<blocking_key>().key();
     if (!has_voted) self.wanted_key = key;
     for (int may_all = 0; !may_all;) {
-        may_all = has_voted || may_block(key);
+        may_all = has_voted || may_vote_for(key);
         voter_ = may_all ? &self : voter_ == &self ? nullptr : voter_;
         MPI_Request vote = MPI_REQUEST_NULL;
         CROSSDOCK_MPI(

@@ -60,6 +60,8 @@ class progress_engine final : private suspension {
     /// @brief Advances `one` inside MPI's calls, until it is complete.
     /// @param one  borrowed
     void watch(watched& one);
+    /// @brief No longer advances `one`.
+    void forget(watched& one);
 
     /// @brief Leaves the body that runs until `condition` holds.
     template <class Condition>
@@ -76,6 +78,10 @@ class progress_engine final : private suspension {
     /// @brief One piece of everything that is under way; nothing if a thread has access.
     void advance();
 
+    /// @brief Whether the calling thread may block in MPI while it has access: nothing but `num_own` of its own is under
+    /// way, and no other thread can begin anything.
+    bool may_block(std::size_t num_own) const;
+
   private:
     struct running {
         fiber stack;
@@ -85,7 +91,7 @@ class progress_engine final : private suspension {
 
     void suspend() override;
     void before_blocking(const communicator& comm) override;
-    bool may_block(std::int64_t key) const;
+    bool may_vote_for(std::int64_t key) const;
     bool take_access() noexcept;
     void advance_all();
     void resume(running& one);

@@ -37,6 +37,12 @@ class repetition {
     /// @brief Counts a call for which `leaves_next` holds, whatever its lengths.
     void leave();
 
+    /// @brief Whether `next` will name one of the slots of period `round`, of which there are `num_slots`, and not ask.
+    bool goes_on(int round, std::size_t num_slots) const noexcept {
+        return period_ > 0 && round == round_ && num_slots == static_cast<std::size_t>(period_) &&
+               num_calls_ + 1 != asked_next_;
+    }
+
     /// @brief What becomes of the next call.
     /// @param sends, receives  how many bytes each edge of this rank carries
     step next(const std::vector<count_t>& sends, const std::vector<count_t>& receives);

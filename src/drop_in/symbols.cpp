@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -214,6 +215,16 @@ int MPI_Startall(int count, MPI_Request requests[]) {
     return code;
 }
 
+int MPI_Wait(MPI_Request* request, MPI_Status* status) {
+    wait_for_own({request, 1});
+    return PMPI_Wait(request, status);
+}
+
+int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
+    if (count > 0) wait_for_own({requests, static_cast<std::size_t>(count)});
+    return PMPI_Waitall(count, requests, statuses);
+}
+
 int MPI_Request_free(MPI_Request* request) {
     const MPI_Request handle = *request;
     const int code = PMPI_Request_free(request);
@@ -235,11 +246,6 @@ int MPI_Comm_free(MPI_Comm* comm) {
 int MPI_Comm_disconnect(MPI_Comm* comm) {
     graph::detach(*comm);
     return PMPI_Comm_disconnect(comm);
-}
-
-int MPI_Finalize() {
-    graph::detach_all();
-    return PMPI_Finalize();
 }
 
 int MPI_Dist_graph_create_adjacent(MPI_Comm comm, int indegree, const int sources[],

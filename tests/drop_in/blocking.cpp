@@ -215,10 +215,11 @@ int main(int argc, char** argv) {
     duplicate_an_intercommunicator(in);
     block_while_others_need_this_rank(
         in, std::string(argv[0]) + "." + std::to_string(in.num_ranks) + ".tmp");
-    start_in_different_orders(in, 2);
-    start_in_different_orders(in,
-                              20000);  // more than the memory that ranks of a node share at first
-    block_with_another_under_way(in);
+    // The latter is more than the memory that ranks of a node share at first.
+    for (const std::size_t num_values : {2, 20000}) {
+        start_in_different_orders(in, num_values);
+        block_with_another_under_way(in, num_values);
+    }
     int num_faults = 0;
     MPI_Allreduce(&in.num_faults, &num_faults, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     MPI_Finalize();
