@@ -1,0 +1,230 @@
+// The functions of MPI that libcrossdock_mpi.so takes the place of, as Fortran programs call them (mpif.h, `use mpi`,
+// `use mpi_f08`): the Fortran bindings of Open MPI call PMPI_, below the functions in C.
+//
+// A compiler appends one underscore to a name, or two. The names without one are left out: programs in C have functions
+// of their own called mpi_comm_dup and the like.
+#include <mpi.h>
+
+#include <concepts>
+#include <cstddef>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+#ifdef CROSSDOCK_HAS_MPI_EXTENSIONS
+#include <mpi-ext.h>
+#endif
+
+// A Fortran program names a constant by the address of one of these, which libmpi has.
+extern "C" {
+extern MPI_Fint mpi_fortran_bottom_;
+extern MPI_Fint mpi_fortran_in_place_;
+extern MPI_Fint mpi_fortran_unweighted_;
+extern MPI_Fint mpi_fortran_weights_empty_;
+}
+
+namespace {
+
+template <class T>
+concept handle = std::same_as<T, MPI_Comm> || std::same_as<T, MPI_Datatype> ||
+    std::same_as<T, MPI_Info> || std::same_as<T, MPI_Request>;
+
+template <class T>
+T from_fortran(MPI_Fint given) {
+    if constexpr (std::same_as<T, MPI_Comm>)
+        return PMPI_Comm_f2c(given);
+    else if constexpr (std::same_as<T, MPI_Datatype>)
+        return PMPI_Type_f2c(given);
+    else if constexpr (std::same_as<T, MPI_Info>)
+        return PMPI_Info_f2c(given);
+    else if constexpr (std::same_as<T, MPI_Request>)
+        return PMPI_Request_f2c(given);
+    else
+        return given;
+}
+MPI_Fint to_fortran(MPI_Comm comm) { return PMPI_Comm_c2f(comm); }
+MPI_Fint to_fortran(MPI_Request request) { return PMPI_Request_c2f(request); }
+
+// What a function in C takes as a T, from the address that Fortran passes. Here: a buffer, or an array of integers. A
+// LOGICAL in an array is true if it is not zero, as in C.
+template <class T>
+struct argument {
+    explicit argument(void* at) : in_c(static_cast<T>(at)) {
+        if constexpr (std::is_void_v<std::remove_pointer_t<T>>) {
+            if (at == &mpi_fortran_bottom_) in_c = MPI_BOTTOM;
+            if (at == &mpi_fortran_in_place_) in_c = MPI_IN_PLACE;
+        } else if constexpr (std::same_as<T, const int*>) {
+            if (at == &mpi_fortran_unweighted_) in_c = MPI_UNWEIGHTED;
+            if (at == &mpi_fortran_weights_empty_) in_c = MPI_WEIGHTS_EMPTY;
+        }
+    }
+    T& get() { return in_c; }
+    void give_back() {}
+    T in_c;
+};
+
+template <class T>
+requires handle<T> || std::same_as<T, int>
+struct argument<T> {
+    explicit argument(void* at) : in_c(from_fortran<T>(*static_cast<MPI_Fint*>(at))) {}
+    T& get() { return in_c; }
+    void give_back() {}
+    T in_c;
+};
+
+// A handle that the function makes or changes.
+template <handle T>
+struct argument<T*> {
+    explicit argument(void* given) : at(static_cast<MPI_Fint*>(given)) {}
+    void read() { in_c = from_fortran<T>(*at); }
+    T* get() { return &in_c; }
+    void give_back() { *at = to_fortran(in_c); }
+    MPI_Fint* at;
+    T in_c{};
+};
+
+// The datatypes of all neighbors.
+template <>
+struct argument<const MPI_Datatype*> {
+    explicit argument(void* given) : at(static_cast<const MPI_Fint*>(given)) {}
+    void read(int size) {
+        for (int i = 0; i < size; ++i) in_c.push_back(from_fortran<MPI_Datatype>(at[i]));
+    }
+    const MPI_Datatype* get() { return in_c.data(); }
+    void give_back() {}
+    const MPI_Fint* at;
+    std::vector<MPI_Datatype> in_c;
+};
+
+struct degrees {
+    int num_sources = 0;
+    int num_destinations = 0;
+};
+
+// None where there is no topology; MPI says so then.
+degrees degrees_of(MPI_Comm comm) {
+    int kind = MPI_UNDEFINED, degree = 0, other_degree = 0, is_weighted = 0;
+    if (comm != MPI_COMM_NULL) PMPI_Topo_test(comm, &kind);
+    if (kind == MPI_DIST_GRAPH) {
+        PMPI_Dist_graph_neighbors_count(comm, &degree, &other_degree, &is_weighted);
+        return {degree, other_degree};
+    }
+    if (kind == MPI_GRAPH) {
+        int rank = 0;
+        PMPI_Comm_rank(comm, &rank);
+        PMPI_Graph_neighbors_count(comm, rank, &degree);
+    } else if (kind == MPI_CART) {
+        PMPI_Cartdim_get(comm, &degree);
+        degree *= 2;
+    }
+    return {degree, degree};
+}
+
+template <class... C, class... Addresses>
+int call_in_c(int (*function)(C...), Addresses... addresses) {
+    constexpr std::size_t size = sizeof...(C);
+    std::tuple<argument<C>...> all{argument<C>(addresses)...};
+    if constexpr (size == 1) std::get<0>(all).read();
+    // What makes a communicator has the LOGICAL `reorder` before it, or no integer.
+    if constexpr (size > 2) {
+        auto& last_but_one = std::get<size - 2>(all).in_c;
+        if constexpr (std::same_as<decltype(last_but_one), int&>) last_but_one = last_but_one != 0;
+    }
+    if constexpr ((std::same_as<C, const MPI_Datatype*> || ...)) {
+        const auto present = degrees_of(std::get<argument<MPI_Comm>>(all).in_c);
+        std::get<3>(all).read(present.num_destinations);
+        std::get<7>(all).read(present.num_sources);
+    }
+    const int code = std::apply([&](auto&... one) { return function(one.get()...); }, all);
+    if (code == MPI_SUCCESS) std::apply([](auto&... one) { (one.give_back(), ...); }, all);
+    return code;
+}
+
+// A C function that takes an array of requests.
+int call_in_c(int (*function)(int, MPI_Request*), void* count, void* first) {
+    auto* const given = static_cast<MPI_Fint*>(first);
+    std::vector<MPI_Request> requests;
+    for (int i = 0; i < *static_cast<MPI_Fint*>(count); ++i)
+        requests.push_back(from_fortran<MPI_Request>(given[i]));
+    const int code = function(*static_cast<MPI_Fint*>(count), requests.data());
+    for (std::size_t i = 0; i < requests.size(); ++i) given[i] = to_fortran(requests[i]);
+    return code;
+}
+
+// mpi_f08 may leave out `ierror`.
+template <class Function, class... Addresses>
+void call(MPI_Fint* ierror, Function function, Addresses... addresses) noexcept {
+    int code = MPI_SUCCESS;
+    try {
+        code = call_in_c(function, addresses...);
+    } catch (...) {
+        code = MPI_ERR_NO_MEM;
+        PMPI_Comm_call_errhandler(MPI_COMM_SELF, code);
+    }
+    if (ierror != nullptr) *ierror = code;
+}
+
+}  // namespace
+
+#define CROSSDOCK_NAMES_1 a
+#define CROSSDOCK_NAMES_2 CROSSDOCK_NAMES_1, b
+#define CROSSDOCK_NAMES_3 CROSSDOCK_NAMES_2, c
+#define CROSSDOCK_NAMES_6 CROSSDOCK_NAMES_3, d, e, f
+#define CROSSDOCK_NAMES_7 CROSSDOCK_NAMES_6, g
+#define CROSSDOCK_NAMES_8 CROSSDOCK_NAMES_7, h
+#define CROSSDOCK_NAMES_9 CROSSDOCK_NAMES_8, i
+#define CROSSDOCK_NAMES_10 CROSSDOCK_NAMES_9, j
+#define CROSSDOCK_NAMES_11 CROSSDOCK_NAMES_10, k
+#define CROSSDOCK_ADDRESSES_1 void* a
+#define CROSSDOCK_ADDRESSES_2 CROSSDOCK_ADDRESSES_1, void* b
+#define CROSSDOCK_ADDRESSES_3 CROSSDOCK_ADDRESSES_2, void* c
+#define CROSSDOCK_ADDRESSES_6 CROSSDOCK_ADDRESSES_3, void *d, void *e, void *f
+#define CROSSDOCK_ADDRESSES_7 CROSSDOCK_ADDRESSES_6, void* g
+#define CROSSDOCK_ADDRESSES_8 CROSSDOCK_ADDRESSES_7, void* h
+#define CROSSDOCK_ADDRESSES_9 CROSSDOCK_ADDRESSES_8, void* i
+#define CROSSDOCK_ADDRESSES_10 CROSSDOCK_ADDRESSES_9, void* j
+#define CROSSDOCK_ADDRESSES_11 CROSSDOCK_ADDRESSES_10, void* k
+
+// `size` counts what stands before `ierror`.
+#define CROSSDOCK_FORTRAN(size, name, fortran_name)                                          \
+    extern "C" void fortran_name##_(CROSSDOCK_ADDRESSES_##size, MPI_Fint* ierror) {          \
+        call(ierror, name, CROSSDOCK_NAMES_##size);                                          \
+    }                                                                                        \
+    extern "C" [[gnu::alias(#fortran_name "_")]] decltype(fortran_name##_) fortran_name##__; \
+    extern "C" [[gnu::alias(#fortran_name "_")]] decltype(fortran_name##_) fortran_name##_f08_;
+
+#ifdef CROSSDOCK_HAS_NEIGHBOR_INIT
+#define CROSSDOCK_FORTRAN_INIT(size, name) \
+    CROSSDOCK_FORTRAN(size, MPI_Neighbor_##name##_init, mpi_neighbor_##name##_init)
+#elif defined(CROSSDOCK_HAS_MPI_EXTENSIONS)
+#define CROSSDOCK_FORTRAN_INIT(size, name) \
+    CROSSDOCK_FORTRAN(size, MPIX_Neighbor_##name##_init, mpix_neighbor_##name##_init)
+#else
+#define CROSSDOCK_FORTRAN_INIT(size, name)
+#endif
+// The three forms of a call; a nonblocking one has a request, a persistent one an info besides.
+#define CROSSDOCK_FORTRAN_NEIGHBOR(name, size, nonblocking_size, persistent_size)   \
+    CROSSDOCK_FORTRAN(size, MPI_Neighbor_##name, mpi_neighbor_##name)               \
+    CROSSDOCK_FORTRAN(nonblocking_size, MPI_Ineighbor_##name, mpi_ineighbor_##name) \
+    CROSSDOCK_FORTRAN_INIT(persistent_size, name)
+
+#pragma GCC visibility push(default)
+
+CROSSDOCK_FORTRAN_NEIGHBOR(alltoall, 7, 8, 9)
+CROSSDOCK_FORTRAN_NEIGHBOR(alltoallv, 9, 10, 11)
+CROSSDOCK_FORTRAN_NEIGHBOR(alltoallw, 9, 10, 11)
+CROSSDOCK_FORTRAN_NEIGHBOR(allgather, 7, 8, 9)
+CROSSDOCK_FORTRAN_NEIGHBOR(allgatherv, 8, 9, 10)
+CROSSDOCK_FORTRAN(1, MPI_Start, mpi_start)
+CROSSDOCK_FORTRAN(2, MPI_Startall, mpi_startall)
+CROSSDOCK_FORTRAN(1, MPI_Request_free, mpi_request_free)
+CROSSDOCK_FORTRAN(1, MPI_Cancel, mpi_cancel)
+CROSSDOCK_FORTRAN(10, MPI_Dist_graph_create_adjacent, mpi_dist_graph_create_adjacent)
+CROSSDOCK_FORTRAN(9, MPI_Dist_graph_create, mpi_dist_graph_create)
+CROSSDOCK_FORTRAN(6, MPI_Graph_create, mpi_graph_create)
+CROSSDOCK_FORTRAN(6, MPI_Cart_create, mpi_cart_create)
+CROSSDOCK_FORTRAN(3, MPI_Cart_sub, mpi_cart_sub)
+CROSSDOCK_FORTRAN(2, MPI_Comm_dup, mpi_comm_dup)
+CROSSDOCK_FORTRAN(3, MPI_Comm_dup_with_info, mpi_comm_dup_with_info)
+CROSSDOCK_FORTRAN(1, MPI_Comm_free, mpi_comm_free)
+CROSSDOCK_FORTRAN(1, MPI_Comm_disconnect, mpi_comm_disconnect)
