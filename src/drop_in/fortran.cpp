@@ -7,6 +7,8 @@
 
 #include <concepts>
 #include <cstddef>
+#include <mutex>
+#include <set>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -83,17 +85,24 @@ struct argument<T*> {
     T in_c{};
 };
 
-// The datatypes of all neighbors.
+// The datatypes of all neighbors. MPI reads the array until a nonblocking call is complete, and the program has none in
+// C: each that differs is kept.
 template <>
 struct argument<const MPI_Datatype*> {
     explicit argument(void* given) : at(static_cast<const MPI_Fint*>(given)) {}
     void read(int size) {
-        for (int i = 0; i < size; ++i) in_c.push_back(from_fortran<MPI_Datatype>(at[i]));
+        static std::mutex one_at_a_time;
+        static auto& all = *new std::set<std::vector<MPI_Datatype>>;
+        std::vector<MPI_Datatype> types;
+        for (int i = 0; i < size; ++i) types.push_back(from_fortran<MPI_Datatype>(at[i]));
+        types.push_back(MPI_DATATYPE_NULL);  // MPI refuses null arrays
+        const std::lock_guard lock(one_at_a_time);
+        in_c = all.insert(std::move(types)).first->data();
     }
-    const MPI_Datatype* get() { return in_c.data(); }
+    const MPI_Datatype* get() { return in_c; }
     void give_back() {}
     const MPI_Fint* at;
-    std::vector<MPI_Datatype> in_c;
+    const MPI_Datatype* in_c = nullptr;
 };
 
 struct degrees {
