@@ -237,3 +237,5 @@ CROSSDOCK_FORTRAN(2, MPI_Comm_dup, mpi_comm_dup)
 CROSSDOCK_FORTRAN(3, MPI_Comm_dup_with_info, mpi_comm_dup_with_info)
 CROSSDOCK_FORTRAN(1, MPI_Comm_free, mpi_comm_free)
 CROSSDOCK_FORTRAN(1, MPI_Comm_disconnect, mpi_comm_disconnect)
+
+#pragma GCC visibility pop

@@ -25,6 +25,7 @@ program gather_scatter
         num_faults = num_faults + count_faults()
     end do
     call MPI_Comm_free(graph)
+    deallocate (neighbors, counts, displacements, points, sent, received)
     call MPI_Allreduce(MPI_IN_PLACE, num_faults, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD)
     call MPI_Finalize()
     if (num_faults > 0) error stop "gather_scatter: wrong sums"

@@ -18,6 +18,15 @@ int MPI_Init(int* argc, char*** argv) {
     return status;
 }
 
+// As Fortran programs call it, which may leave `ierror` out.
+void mpi_init_(MPI_Fint* ierror);
+void mpi_init_f08_(MPI_Fint* ierror) __attribute__((alias("mpi_init_")));
+
+void mpi_init_(MPI_Fint* ierror) {
+    const int status = MPI_Init(0, 0);
+    if (ierror) *ierror = status;
+}
+
 int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
     __lsan_disable();
     const int status = PMPI_Init_thread(argc, argv, required, provided);
