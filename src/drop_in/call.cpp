@@ -309,6 +309,8 @@ int current_code() noexcept {
 }
 
 bool leaves(graph& on, bool is_gather, call_form form) {
+    // `start_exchange` has nonblocking calls made on the twin.
+    if (form == call_form::nonblocking && on.as_called() != on.twin()) return false;
     if (form == call_form::blocking && !on.has_turn())
         progress_engine::of_process().run_until([&] { return on.has_turn(); });
     const progress_engine::access alone;

@@ -25,7 +25,7 @@ struct neighbor_call {
 /// @brief MPI's code of the exception in flight; MPI_Error_string has its sentence.
 int current_code() noexcept;
 
-/// @brief Whether the call that comes now is to be made as it is, on the twin of the communicator; it is then counted.
+/// @brief Whether the call that comes now is to be made by MPI, on `on.as_called()`; it is then counted.
 /// @param form  a blocking call first waits for its turn, and all ranks then get the same answer; a nonblocking one does
 ///              not, and `start_exchange` does on some ranks what MPI does on others
 bool leaves(graph& on, bool is_gather, call_form form);

@@ -13,9 +13,8 @@
 #include <type_traits>
 #include <utility>
 #include <vector>
-#ifdef CROSSDOCK_HAS_MPI_EXTENSIONS
-#include <mpi-ext.h>
-#endif
+
+#include "own_functions.hpp"
 
 // A Fortran program names a constant by the address of one of these, which libmpi has.
 extern "C" {
@@ -202,12 +201,10 @@ void call(MPI_Fint* ierror, Function function, Addresses... addresses) noexcept 
     extern "C" [[gnu::alias(#fortran_name "_")]] decltype(fortran_name##_) fortran_name##__; \
     extern "C" [[gnu::alias(#fortran_name "_")]] decltype(fortran_name##_) fortran_name##_f08_;
 
-#ifdef CROSSDOCK_HAS_NEIGHBOR_INIT
+#ifdef CROSSDOCK_INIT
+#define CROSSDOCK_EXPANDED(size, name, fortran_name) CROSSDOCK_FORTRAN(size, name, fortran_name)
 #define CROSSDOCK_FORTRAN_INIT(size, name) \
-    CROSSDOCK_FORTRAN(size, MPI_Neighbor_##name##_init, mpi_neighbor_##name##_init)
-#elif defined(CROSSDOCK_HAS_MPI_EXTENSIONS)
-#define CROSSDOCK_FORTRAN_INIT(size, name) \
-    CROSSDOCK_FORTRAN(size, MPIX_Neighbor_##name##_init, mpix_neighbor_##name##_init)
+    CROSSDOCK_EXPANDED(size, CROSSDOCK_INIT(name), CROSSDOCK_FORTRAN_INIT_NAME(name))
 #else
 #define CROSSDOCK_FORTRAN_INIT(size, name)
 #endif

@@ -72,17 +72,35 @@ both_sides of_graph(MPI_Comm comm, int rank) {
     return {made, made};
 }
 
+struct grid_shape {
+    explicit grid_shape(MPI_Comm comm) {
+        int num_dimensions = 0;
+        CROSSDOCK_MPI(MPI_Cartdim_get(comm, &num_dimensions));
+        const auto size = static_cast<std::size_t>(num_dimensions);
+        extents.resize(size);
+        are_periodic.resize(size);
+        std::vector<int> coordinates(size);
+        CROSSDOCK_MPI(MPI_Cart_get(comm, num_dimensions, extents.data(), are_periodic.data(),
+                                   coordinates.data()));
+    }
+
+    std::vector<int> extents;
+    std::vector<int> are_periodic;
+};
+
+int topology_kind(MPI_Comm comm) {
+    int kind = MPI_UNDEFINED;
+    CROSSDOCK_MPI(MPI_Topo_test(comm, &kind));
+    return kind;
+}
+
 // None where a dimension wraps around after one or two ranks: which of the two blocks for one neighbor then goes where
 // differs between MPIs.
 std::optional<both_sides> of_cartesian(MPI_Comm comm) {
-    int num_dimensions = 0;
-    CROSSDOCK_MPI(MPI_Cartdim_get(comm, &num_dimensions));
-    const auto size = static_cast<std::size_t>(num_dimensions);
-    std::vector<int> extents(size), are_periodic(size), coordinates(size), ranks;
-    CROSSDOCK_MPI(MPI_Cart_get(comm, num_dimensions, extents.data(), are_periodic.data(),
-                               coordinates.data()));
-    for (std::size_t d = 0; d < size; ++d) {
-        if (are_periodic[d] && extents[d] <= 2) return std::nullopt;
+    const grid_shape grid(comm);
+    std::vector<int> ranks;
+    for (std::size_t d = 0; d < grid.extents.size(); ++d) {
+        if (grid.are_periodic[d] && grid.extents[d] <= 2) return std::nullopt;
         int below = 0, above = 0;
         CROSSDOCK_MPI(MPI_Cart_shift(comm, static_cast<int>(d), 1, &below, &above));
         ranks.insert(ranks.end(), {below, above});
@@ -91,13 +109,24 @@ std::optional<both_sides> of_cartesian(MPI_Comm comm) {
     return both_sides{made, made};
 }
 
+// The grid that `comm` is on a communicator with the same ranks; null if it is none.
+MPI_Comm same_grid(MPI_Comm comm, MPI_Comm bare) {
+    if (topology_kind(comm) != MPI_CART) return MPI_COMM_NULL;
+    const grid_shape grid(comm);
+    MPI_Comm made = MPI_COMM_NULL;
+    CROSSDOCK_MPI(PMPI_Cart_create(bare, static_cast<int>(grid.extents.size()), grid.extents.data(),
+                                   grid.are_periodic.data(), 0, &made));
+    CROSSDOCK_MPI(MPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN));
+    return made;
+}
+
 std::optional<both_sides> neighbors_of(MPI_Comm comm) {
     int is_inter = 0;
     CROSSDOCK_MPI(MPI_Comm_test_inter(comm, &is_inter));
     if (is_inter) return std::nullopt;
-    int kind = MPI_UNDEFINED, rank = 0;
-    CROSSDOCK_MPI(MPI_Topo_test(comm, &kind));
+    int rank = 0;
     CROSSDOCK_MPI(MPI_Comm_rank(comm, &rank));
+    const int kind = topology_kind(comm);
     if (kind == MPI_DIST_GRAPH) return of_dist_graph(comm);
     if (kind == MPI_GRAPH) return of_graph(comm, rank);
     if (kind == MPI_CART) return of_cartesian(comm);
@@ -153,6 +182,7 @@ graph::graph(MPI_Comm user, neighbors sources, neighbors destinations)
         checked_cast<int>(destinations_.ranks.size()), destinations_.ranks.data(), MPI_UNWEIGHTED,
         MPI_INFO_NULL, 0, &twin_));
     CROSSDOCK_MPI(MPI_Comm_set_errhandler(twin_, MPI_ERRORS_RETURN));
+    grid_ = same_grid(user, bare);
     where_.emplace(context_of(bare));
     is_forced_ = asked_untried_route(*where_, automatic_route) != automatic_route;
     for (auto& kind : kinds_) kind.calls = repetition(is_forced_);
@@ -266,6 +296,7 @@ void graph::close() {
     where_->comm().wait_for_all();
     where_->close();
     CROSSDOCK_MPI(PMPI_Comm_free(&twin_));
+    if (grid_ != MPI_COMM_NULL) CROSSDOCK_MPI(PMPI_Comm_free(&grid_));
 }
 
 void graph::detach(MPI_Comm user) {

@@ -44,6 +44,8 @@ class graph {
     const context& where() const noexcept { return *where_; }
     /// @brief A distributed graph of the same neighbors, for exchanges of MPI's own beside the user's.
     MPI_Comm twin() const noexcept { return twin_; }
+    /// @brief One that calls can be made on as they are: a grid, whose neighbors may be MPI_PROC_NULL; else the twin.
+    MPI_Comm as_called() const noexcept { return grid_ != MPI_COMM_NULL ? grid_ : twin_; }
 
     /// @brief Calls of one communicator agree one after the other, in the order in which the program makes them.
     class turn {
@@ -144,6 +146,7 @@ class graph {
     neighbors sources_;
     neighbors destinations_;
     MPI_Comm twin_ = MPI_COMM_NULL;
+    MPI_Comm grid_ = MPI_COMM_NULL;
     std::optional<context> where_;
     std::int64_t next_turn_ = 0;
     std::int64_t present_turn_ = 0;

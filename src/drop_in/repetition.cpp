@@ -8,8 +8,8 @@ namespace crossdock::drop_in {
 
 namespace {
 
-// Of watched calls, these are asked about: the ones at which a period of 1, 2, and 3 or 4 can have come twice.
-constexpr std::array<std::int64_t, 3> asked_watched{2, 4, 8};
+// Of watched calls, these are asked about: the ones at which periods of 1, 2, up to 4 and up to 8 can have come twice.
+constexpr std::array<std::int64_t, 4> asked_watched{2, 4, 8, 16};
 constexpr std::int64_t least_left = 16;
 constexpr std::int64_t least_left_if_lost = 256;
 constexpr std::int64_t most_left = 4096;
@@ -18,8 +18,9 @@ constexpr std::int64_t most_between_questions = 1024;
 
 }  // namespace
 
-repetition::repetition(bool is_planned_at_once)
-    : period_(is_planned_at_once ? 1 : 0),
+repetition::repetition(bool is_always_planned)
+    : is_always_planned_(is_always_planned),
+      period_(is_always_planned ? 1 : 0),
       asked_next_(first_question),
       num_left_last_(least_left / 2) {}
 
@@ -58,7 +59,8 @@ std::uint32_t repetition::vote() const noexcept {
 void repetition::conclude(std::uint32_t agreed) {
     num_different_ = num_since_asked_ = 0;
     if (period_ > 0) {
-        if (agreed == 0) return leave_more(least_left);
+        if (agreed == 0 && !is_always_planned_) return leave_more(least_left);
+        if (agreed == 0) ++round_;
         asked_next_ += std::min(asked_next_, most_between_questions);
         num_left_last_ = std::max(num_left_last_ / 2, least_left / 2);
         return;

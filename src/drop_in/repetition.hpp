@@ -18,11 +18,11 @@ namespace crossdock::drop_in {
 /// again after twice as many calls each time. If most calls of a rank differed, or MPI is faster, calls are left to MPI, each time for longer, and then watched again.
 class repetition {
   public:
-    static constexpr int max_period = 4;
+    static constexpr int max_period = 8;
     static constexpr int no_slot = -1;
 
-    /// @param is_planned_at_once  the first call already has a plan
-    explicit repetition(bool is_planned_at_once);
+    /// @param is_always_planned  no call is MPI's: all go along one plan, which is made anew if most differ from it
+    explicit repetition(bool is_always_planned);
 
     struct step {
         int slot = no_slot;  ///< which plan of the present period; `no_slot`: none
@@ -70,7 +70,8 @@ class repetition {
     void leave_more(std::int64_t at_least);
     void observe(edge_lengths lengths);
 
-    int period_ = 0;  // 0: calls are left to MPI or watched
+    bool is_always_planned_;
+    int period_;  // 0: calls are left to MPI or watched
     int round_ = 0;
     int num_lost_ = 0;                // slots of this period
     std::int64_t num_calls_ = 0;      // since they are watched or planned

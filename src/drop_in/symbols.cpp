@@ -87,7 +87,7 @@ int take(MPI_Comm comm, call_form form, bool is_gather, const side<Sends>& sends
         if (!on || sends.buffer == MPI_IN_PLACE || receives.buffer == MPI_IN_PLACE)
             return own(comm);
         if (form != call_form::persistent && leaves(*on, is_gather, form)) {
-            code = own(on->twin());
+            code = own(on->as_called());
         } else {
             auto send_blocks = sends.blocks(on->destinations());
             auto receive_blocks = receives.blocks(on->sources());
@@ -290,3 +290,5 @@ int MPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* made) {
 }
 
 }  // extern "C"
+
+#pragma GCC visibility pop

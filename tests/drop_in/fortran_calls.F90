@@ -104,7 +104,6 @@ contains
         call MPI_Comm_free(graph, ierror)
         call expect(graph == MPI_COMM_NULL, "MPI_Comm_free")
 
-        if (is_route_named) return
         ! Rank 0 is isolated.
         degree = 0
         sources = MPI_PROC_NULL

@@ -81,11 +81,11 @@ TEST(Repetition, APeriodOfThreeIsFound) {
 TEST(Repetition, CallsThatNeverRepeatAreLeftForLongerEachTime) {
     lone_rank one;
     count_t bytes = 0;
-    for (int i = 0; i < 8; ++i) EXPECT_EQ(one.call(++bytes), repetition::no_slot);
-    EXPECT_EQ(one.num_questions, 3);
+    for (int i = 0; i < 16; ++i) EXPECT_EQ(one.call(++bytes), repetition::no_slot);
+    EXPECT_EQ(one.num_questions, 4);
 
     EXPECT_EQ(one.num_left_after(++bytes), 16);
-    for (int i = 1; i < 8; ++i) EXPECT_EQ(one.call(++bytes), repetition::no_slot);
+    for (int i = 1; i < 16; ++i) EXPECT_EQ(one.call(++bytes), repetition::no_slot);
     EXPECT_EQ(one.num_left_after(++bytes), 32);
 }
 
@@ -94,7 +94,7 @@ TEST(Repetition, OfManyCallsThatNeverRepeatFewAreAskedAbout) {
 
     for (count_t bytes = 0; bytes < 100000; ++bytes) one.call(bytes);
 
-    EXPECT_EQ(one.num_questions, 3 * 32);
+    EXPECT_EQ(one.num_questions, 4 * 32);
 }
 
 TEST(Repetition, QuestionsAboutAPlanBecomeRare) {
@@ -105,23 +105,36 @@ TEST(Repetition, QuestionsAboutAPlanBecomeRare) {
 }
 
 TEST(Repetition, SomeCallsThatDifferAreNoReasonToGiveUpAPlan) {
-    lone_rank one(true);
+    lone_rank one;
+    for (int i = 0; i < 2; ++i) one.call(8);
 
     for (int i = 0; i < 64; ++i) EXPECT_EQ(one.call(i % 2 == 0 ? 8 : 9), 0);
 }
 
 TEST(Repetition, APlanThatMostCallsDifferFromIsGivenUp) {
-    lone_rank one(true);
+    lone_rank one;
+    for (int i = 0; i < 2; ++i) one.call(8);
     for (int i = 0; i < 8; ++i) EXPECT_EQ(one.call(9), 0);
 
     EXPECT_EQ(one.num_left_after(9), 16);
     EXPECT_EQ(one.call(9), repetition::no_slot);
     EXPECT_EQ(one.call(9), 0);
-    EXPECT_EQ(one.round, 1);  // it needs another plan
+    EXPECT_EQ(one.round, 2);  // it needs another plan
+}
+
+TEST(Repetition, WhereNoCallIsMpisAPlanThatMostDifferFromIsMadeAnew) {
+    lone_rank one(true);
+    for (int i = 0; i < 8; ++i) EXPECT_EQ(one.call(9), 0);
+    EXPECT_EQ(one.round, 0);
+
+    EXPECT_EQ(one.call(9), 0);
+    EXPECT_EQ(one.round, 1);
 }
 
 TEST(Repetition, OneRankThatDiffersMakesAllGiveUp) {
-    repetition calls(true);
+    repetition calls(false);
+    for (int i = 0; i < 2; ++i) calls.next(lengths{8}, lengths{8});
+    calls.conclude(calls.vote());
     for (int i = 0; i < 8; ++i) calls.next(lengths{8}, lengths{8});
     ASSERT_EQ(calls.vote(), keep);
 
