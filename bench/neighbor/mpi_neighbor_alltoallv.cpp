@@ -135,7 +135,7 @@ class call_with_request : public graph_collective {
     }
 
     void wait() override {
-        CROSSDOCK_MPI(MPI_Wait(&request_, MPI_STATUS_IGNORE));
+        CROSSDOCK_MPI(functions_.wait(&request_, MPI_STATUS_IGNORE));
         after();
     }
 

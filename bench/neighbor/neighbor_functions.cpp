@@ -51,6 +51,7 @@ neighbor_functions find_functions_of_drop_in() {
     library.find(found.make_persistent, CROSSDOCK_NAME(CROSSDOCK_NEIGHBOR_INIT));
 #endif
     library.find(found.start, "MPI_Start");
+    library.find(found.wait, "MPI_Wait");
     library.find(found.free_request, "MPI_Request_free");
     return found;
 }
@@ -68,6 +69,7 @@ const neighbor_functions& functions_of_mpi() {
                                                   nullptr,
 #endif
                                                   MPI_Start,
+                                                  MPI_Wait,
                                                   MPI_Request_free};
     return functions;
 }

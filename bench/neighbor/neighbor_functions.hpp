@@ -7,8 +7,6 @@
 namespace crossdock::bench {
 
 /// @brief The functions that a program exchanges by.
-///
-/// A request is completed by MPI's own functions, whoever made it.
 struct neighbor_functions {
     decltype(&MPI_Dist_graph_create_adjacent) create_graph;
     decltype(&MPI_Comm_free) free_graph;
@@ -18,6 +16,7 @@ struct neighbor_functions {
     int (*make_persistent)(const void*, const int*, const int*, MPI_Datatype, void*, const int*,
                            const int*, MPI_Datatype, MPI_Comm, MPI_Info, MPI_Request*);
     decltype(&MPI_Start) start;
+    decltype(&MPI_Wait) wait;
     decltype(&MPI_Request_free) free_request;
 };
 

@@ -1,6 +1,7 @@
 #include "blocks.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <numeric>
 #include <ranges>
@@ -17,30 +18,63 @@ constexpr int greatest_alignment = 6;
 constexpr count_t most_span = 4;
 constexpr count_t small_span = 4096;
 
-bool is_named(MPI_Datatype type) {
+int size_of(MPI_Datatype type) {
+    int size = 0;
+    CROSSDOCK_MPI(MPI_Type_size(type, &size));
+    return size;
+}
+
+struct envelope {
+    explicit envelope(MPI_Datatype type) {
+        CROSSDOCK_MPI(
+            MPI_Type_get_envelope(type, &num_integers, &num_addresses, &num_types, &combiner));
+    }
+
     int num_integers = 0, num_addresses = 0, num_types = 0, combiner = 0;
+};
+
+bool is_named(MPI_Datatype type) { return envelope(type).combiner == MPI_COMBINER_NAMED; }
+
+bool find_in_a_row(MPI_Datatype type) {
+    MPI_Aint lower_bound = 0, extent = 0;
+    CROSSDOCK_MPI(MPI_Type_get_extent(type, &lower_bound, &extent));
+    if (lower_bound != 0 || extent != size_of(type)) return false;
+    const envelope made_by(type);
+    if (made_by.combiner == MPI_COMBINER_NAMED) return true;
+    if (made_by.combiner != MPI_COMBINER_DUP && made_by.combiner != MPI_COMBINER_CONTIGUOUS)
+        return false;
+    std::array<int, 1> count{};
+    MPI_Datatype inner = MPI_DATATYPE_NULL;
     CROSSDOCK_MPI(
-        MPI_Type_get_envelope(type, &num_integers, &num_addresses, &num_types, &combiner));
-    return combiner == MPI_COMBINER_NAMED;
+        MPI_Type_get_contents(type, made_by.num_integers, 0, 1, count.data(), nullptr, &inner));
+    const bool is_in_a_row = find_in_a_row(inner);
+    if (!is_named(inner)) CROSSDOCK_MPI(PMPI_Type_free(&inner));
+    return is_in_a_row;
 }
 
 // Whether the values of a datatype are their bytes, one after the other. A derived one may have them in another order.
-bool lies_in_a_row(MPI_Datatype type, int size) {
-    MPI_Aint lower_bound = 0, extent = 0;
-    CROSSDOCK_MPI(MPI_Type_get_extent(type, &lower_bound, &extent));
-    return lower_bound == 0 && extent == size && is_named(type);
+// What was found is kept with the datatype.
+bool lies_in_a_row(MPI_Datatype type) {
+    static const int key = [] {
+        int made = MPI_KEYVAL_INVALID;
+        CROSSDOCK_MPI(
+            MPI_Type_create_keyval(MPI_TYPE_DUP_FN, MPI_TYPE_NULL_DELETE_FN, &made, nullptr));
+        return made;
+    }();
+    static char yes, no;
+    void* found = nullptr;
+    int is_found = 0;
+    CROSSDOCK_MPI(MPI_Type_get_attr(type, key, static_cast<void*>(&found), &is_found));
+    if (is_found) return found == &yes;
+    const bool is_in_a_row = find_in_a_row(type);
+    CROSSDOCK_MPI(MPI_Type_set_attr(type, key, is_in_a_row ? &yes : &no));
+    return is_in_a_row;
 }
 
 // MPI_BOTTOM is a null pointer, and offsets are then addresses.
 std::byte* moved(void* buffer, MPI_Aint offset) {
     return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(buffer) +
                                         static_cast<std::uintptr_t>(offset));
-}
-
-int size_of(MPI_Datatype type) {
-    int size = 0;
-    CROSSDOCK_MPI(MPI_Type_size(type, &size));
-    return size;
 }
 
 }  // namespace
@@ -85,7 +119,7 @@ call_side::call_side(void* buffer, std::vector<block> blocks, bool is_shared)
         if (one.count > 0 && one.type != known) {
             known = one.type;
             size = size_of(known);
-            is_packed_ = is_packed_ || (size > 0 && !lies_in_a_row(known, size));
+            is_packed_ = is_packed_ || (size > 0 && !lies_in_a_row(known));
         }
         const count_t length = one.count > 0 ? count_t{size} * one.count : 0;
         layout_.lengths.push_back(length);

@@ -123,18 +123,6 @@ void exchange_in_turn(neighbor_call& call, graph::turn& turn, call_form form) {
     engine.wait_until([&] { return others.test(); });
 }
 
-// A blocking call that has its turn and a plan, while nothing else is under way.
-void exchange_alone(const neighbor_call& call) {
-    graph::turn turn(*call.on);
-    const auto decided = call.on->decide(call.layout(), call.is_gather(), call_form::blocking);
-    auto& one = decided.plan->next_instance(call_form::blocking);
-    different_edges others(call, decided.plan->layout());
-    one.start(call.sends, call.receives);
-    turn.end();
-    one.wait();
-    others.wait();
-}
-
 // Begins a call that is not persistent. `complete` takes its code when it is complete.
 template <class Complete>
 void begin(neighbor_call call, call_form form, Complete complete) {
@@ -204,68 +192,12 @@ class own_request {
     int tag_ = 0;
 };
 
-class persistent_exchange final : private watched {
-  public:
-    persistent_exchange(neighbor_call call, std::unique_ptr<planned_exchange> plan)
-        : call_(std::move(call)),
-          plan_(std::move(plan)),
-          exchange_(plan_->next_instance(call_form::persistent)) {
-        ++call_.on->num_persistent;
-    }
-    ~persistent_exchange() { --call_.on->num_persistent; }
-    persistent_exchange(const persistent_exchange&) = delete;
-    persistent_exchange& operator=(const persistent_exchange&) = delete;
+class exchange_with_request;
 
-    MPI_Request make_request() const { return request_.receive_by(MPI_Recv_init); }
-
-    bool is_active() const { return exchange_.is_active(); }
-
-    int start() {
-        try {
-            exchange_.start(call_.sends, call_.receives);
-        } catch (...) {
-            const int code = current_code();
-            request_.complete(*call_.on, code);
-            return code;
-        }
-        progress_engine::of_process().watch(*this);
-        return MPI_SUCCESS;
-    }
-
-    // Blocks until it is complete.
-    void wait() {
-        int code = MPI_SUCCESS;
-        try {
-            exchange_.wait();
-        } catch (...) {
-            code = current_code();
-        }
-        progress_engine::of_process().forget(*this);
-        request_.complete(*call_.on, code);
-    }
-
-  private:
-    bool advance() override {
-        int code = MPI_SUCCESS;
-        try {
-            if (!exchange_.test()) return false;
-        } catch (...) {
-            code = current_code();
-        }
-        request_.complete(*call_.on, code);
-        return true;
-    }
-
-    neighbor_call call_;
-    std::unique_ptr<planned_exchange> plan_;
-    planned_exchange::instance& exchange_;
-    own_request request_;
-};
-
-// Of this process; those that are not persistent until they are complete.
+// The requests of this process that the user holds, but for those that are not persistent and complete.
 struct own_requests {
-    std::unordered_map<MPI_Request, std::unique_ptr<persistent_exchange>> persistent;
-    std::unordered_map<MPI_Request, std::unique_ptr<own_request>> nonblocking;
+    std::unordered_map<MPI_Request, std::unique_ptr<exchange_with_request>> planned;
+    std::unordered_map<MPI_Request, std::unique_ptr<own_request>> in_bodies;
     std::atomic<bool> has_some = false;
 
     static own_requests& of_process() {
@@ -273,22 +205,101 @@ struct own_requests {
         return all;
     }
 
-    void count() { has_some = !persistent.empty() || !nonblocking.empty(); }
+    void count() { has_some = !planned.empty() || !in_bodies.empty(); }
 
     // Whether a call of the program may be about one of them.
     bool concern_program() const {
         return has_some.load(std::memory_order_relaxed) && !progress_engine::is_inside();
     }
 
-    persistent_exchange* find_active(MPI_Request request) const {
-        const auto found = persistent.find(request);
-        return found == persistent.end() || !found->second->is_active() ? nullptr
-                                                                        : found->second.get();
-    }
+    exchange_with_request* find_active(MPI_Request request) const;
     bool is_under_way(MPI_Request request) const {
-        return nonblocking.contains(request) || find_active(request) != nullptr;
+        return in_bodies.contains(request) || find_active(request) != nullptr;
     }
 };
+
+// An exchange along a plan: of a persistent request, or of one nonblocking call.
+class exchange_with_request final : private watched {
+  public:
+    exchange_with_request(neighbor_call call, planned_exchange::instance& exchange)
+        : call_(std::move(call)), exchange_(exchange) {}
+    exchange_with_request(neighbor_call call, std::unique_ptr<planned_exchange> plan)
+        : call_(std::move(call)),
+          plan_(std::move(plan)),
+          exchange_(plan_->next_instance(call_form::persistent)) {
+        ++call_.on->num_persistent;
+    }
+    ~exchange_with_request() {
+        if (plan_) --call_.on->num_persistent;
+    }
+    exchange_with_request(const exchange_with_request&) = delete;
+    exchange_with_request& operator=(const exchange_with_request&) = delete;
+
+    template <class Receive>
+    MPI_Request make_request(Receive&& function) {
+        return handle_ = request_.receive_by(function);
+    }
+
+    bool is_active() const { return exchange_.is_active(); }
+
+    int start() {
+        try {
+            others_.emplace(call_, exchange_.planned());
+            exchange_.start(call_.sends, call_.receives);
+        } catch (...) {
+            const int code = current_code();
+            end(code);
+            return code;
+        }
+        progress_engine::of_process().watch(*this);
+        return MPI_SUCCESS;
+    }
+
+    // Blocks until it is complete; a nonblocking call's object is gone then.
+    void wait() {
+        int code = MPI_SUCCESS;
+        try {
+            exchange_.wait();
+            others_->wait();
+        } catch (...) {
+            code = current_code();
+        }
+        progress_engine::of_process().forget(*this);
+        end(code);
+    }
+
+  private:
+    bool advance() override {
+        int code = MPI_SUCCESS;
+        try {
+            if ((exchange_.is_active() && !exchange_.test()) || !others_->test()) return false;
+        } catch (...) {
+            code = current_code();
+        }
+        end(code);
+        return true;
+    }
+
+    void end(int code) {
+        request_.complete(*call_.on, code);
+        if (plan_) return;
+        auto& all = own_requests::of_process();
+        const auto self = all.planned.extract(handle_);
+        all.count();
+    }
+
+    neighbor_call call_;
+    std::unique_ptr<planned_exchange> plan_;  // of a persistent request
+    planned_exchange::instance& exchange_;
+    std::optional<different_edges> others_;
+    own_request request_;
+    MPI_Request handle_ = MPI_REQUEST_NULL;
+};
+
+exchange_with_request* own_requests::find_active(MPI_Request request) const {
+    const auto found = planned.find(request);
+    return found == planned.end() || !found->second->is_active() ? nullptr : found->second.get();
+}
 
 }  // namespace
 
@@ -317,19 +328,32 @@ bool leaves(graph& on, bool is_gather, call_form form) {
     return on.has_turn() && on.leaves(is_gather);
 }
 
+namespace {
+
+// A blocking call that has its turn and a plan, while nothing else is under way.
+int exchange_alone(const neighbor_call& call, planned_exchange::instance& one) {
+    try {
+        different_edges others(call, one.planned());
+        one.start(call.sends, call.receives);
+        one.wait();
+        others.wait();
+        return MPI_SUCCESS;
+    } catch (...) {
+        return current_code();
+    }
+}
+
+}  // namespace
+
 int exchange(neighbor_call call) {
     bool is_complete = false;
     int result = MPI_SUCCESS;
     {
         const progress_engine::access alone;
-        if (progress_engine::of_process().may_block(0) && call.on->has_turn() &&
-            call.on->is_planned(call.is_gather())) {
-            try {
-                exchange_alone(call);
-            } catch (...) {
-                result = current_code();
-            }
-            return result;
+        if (progress_engine::of_process().may_block(0)) {
+            if (auto* const ready =
+                    call.on->find_ready(call.layout(), call.is_gather(), call_form::blocking))
+                return exchange_alone(call, *ready);
         }
         begin(std::move(call), call_form::blocking, [&](const graph&, int code) {
             result = code;
@@ -344,14 +368,22 @@ int start_exchange(neighbor_call call, MPI_Request* request) {
     const progress_engine::access alone;
     call.sends.keep_types();
     call.receives.keep_types();
+    auto& all = own_requests::of_process();
+    if (auto* const ready =
+            call.on->find_ready(call.layout(), call.is_gather(), call_form::nonblocking)) {
+        auto made = std::make_unique<exchange_with_request>(std::move(call), *ready);
+        *request = made->make_request(MPI_Irecv);
+        auto& one = *(all.planned[*request] = std::move(made));
+        all.count();
+        return one.start();
+    }
     auto made = std::make_unique<own_request>();
     const auto handle = made->receive_by(MPI_Irecv);
     *request = handle;
-    auto& all = own_requests::of_process();
-    all.nonblocking[handle] = std::move(made);
+    all.in_bodies[handle] = std::move(made);
     all.count();
     begin(std::move(call), call_form::nonblocking, [&all, handle](const graph& on, int code) {
-        const auto done = all.nonblocking.extract(handle);
+        const auto done = all.in_bodies.extract(handle);
         all.count();
         done.mapped()->complete(on, code);
     });
@@ -383,10 +415,10 @@ std::optional<int> make_persistent(neighbor_call call, MPI_Request* request) {
     if (code != MPI_SUCCESS) return code;
     if (!plan) return std::nullopt;
     const progress_engine::access alone;
-    auto made = std::make_unique<persistent_exchange>(std::move(call), std::move(plan));
-    *request = made->make_request();
+    auto made = std::make_unique<exchange_with_request>(std::move(call), std::move(plan));
+    *request = made->make_request(MPI_Recv_init);
     auto& all = own_requests::of_process();
-    all.persistent[*request] = std::move(made);
+    all.planned[*request] = std::move(made);
     all.count();
     return MPI_SUCCESS;
 }
@@ -395,8 +427,8 @@ int start_persistent(MPI_Request request) {
     const auto& all = own_requests::of_process();
     if (!all.concern_program()) return MPI_SUCCESS;
     const progress_engine::access alone;
-    const auto found = all.persistent.find(request);
-    return found == all.persistent.end() ? MPI_SUCCESS : found->second->start();
+    const auto found = all.planned.find(request);
+    return found == all.planned.end() ? MPI_SUCCESS : found->second->start();
 }
 
 void wait_for_own(std::span<const MPI_Request> requests) {
@@ -404,7 +436,7 @@ void wait_for_own(std::span<const MPI_Request> requests) {
     if (!all.concern_program()) return;
     {
         const progress_engine::access alone;
-        persistent_exchange* one = nullptr;
+        exchange_with_request* one = nullptr;
         int number = 0;
         for (const auto& request : requests) {
             if (!all.is_under_way(request)) continue;
@@ -425,11 +457,11 @@ void forget_persistent(MPI_Request request) {
     auto& all = own_requests::of_process();
     if (!all.concern_program()) return;
     const progress_engine::access alone;
-    const auto found = all.persistent.find(request);
-    if (found == all.persistent.end()) return;
+    const auto found = all.planned.find(request);
+    if (found == all.planned.end()) return;
     // One that is active must not be freed; it is kept, since others still send to it.
     if (found->second->is_active()) static_cast<void>(found->second.release());
-    all.persistent.erase(found);
+    all.planned.erase(found);
     all.count();
 }
 

@@ -206,10 +206,13 @@ bool graph::leaves(bool is_gather) {
     return leaves;
 }
 
-bool graph::is_planned(bool is_gather) const {
-    const auto& kind = kinds_[is_gather ? 1 : 0];
-    return kind.calls.goes_on(kind.round, kind.plans.size()) &&
-           std::ranges::all_of(kind.plans, [](const auto& plan) { return plan != nullptr; });
+planned_exchange::instance* graph::find_ready(const call_layout& layout, bool is_gather,
+                                              call_form form) {
+    auto& kind = kind_of(is_gather);
+    if (!has_turn() || !kind.calls.goes_on(kind.round, kind.plans.size())) return nullptr;
+    const auto& plan = kind.plans[kind.calls.next_slot()];
+    if (!plan || !plan->find_ready(form)) return nullptr;
+    return &decide(layout, is_gather, form).plan->next_instance(form);
 }
 
 graph::decision graph::decide(const call_layout& layout, bool is_gather, call_form form) {

@@ -73,9 +73,10 @@ class graph {
     /// @pre it is the call's turn
     bool leaves(bool is_gather);
 
-    /// @brief Whether `decide` will find a plan for the call that comes now, and wait for nobody.
-    /// @pre it is the call's turn
-    bool is_planned(bool is_gather) const;
+    /// @brief What exchanges for the call that comes now, if it has its turn and need not wait for anybody; it is then
+    /// counted. Null otherwise.
+    planned_exchange::instance* find_ready(const call_layout& layout, bool is_gather,
+                                           call_form form);
 
     /// @brief What becomes of a call that is not persistent.
     struct decision {

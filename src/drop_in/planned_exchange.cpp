@@ -10,12 +10,14 @@
 
 #include "crossdock/detail/base/suspension.hpp"
 #include "own_functions.hpp"
+#include "progress.hpp"
 
 namespace crossdock::drop_in {
 
 namespace {
 
-constexpr int num_trials = 8;  // the first of them is not counted
+constexpr int num_rounds = 3;
+constexpr int exchanges_in_a_row = 4;
 
 neighbor_options options_of(int alignment) {
     neighbor_options options;
@@ -33,17 +35,13 @@ void start_items(neighbor_exchange& one, const std::byte* items, std::byte* slot
         std::span(reinterpret_cast<item*>(slots), static_cast<std::size_t>(p.num_slots())));
 }
 
-double median_of(std::vector<double> values) {
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::ranges::nth_element(values, middle);
-    return *middle;
-}
-
+// Of one of several in a row.
 template <class Exchange>
 double seconds_of(Exchange&& exchange) {
     const auto begin = std::chrono::steady_clock::now();
-    exchange();
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    for (int i = 0; i < exchanges_in_a_row; ++i) exchange();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() /
+           exchanges_in_a_row;
 }
 
 }  // namespace
@@ -137,6 +135,8 @@ planned_exchange::trial_sides() const {
 
 void planned_exchange::exchange_bytes(bytes_side& sends, bytes_side& receives) {
     instances_.front().start(sends.buffer.data(), receives.buffer.data());
+    // As calls of the program wait.
+    if (progress_engine::of_process().may_block(1)) return instances_.front().wait();
     while (!instances_.front().test()) pause_wait();
 }
 
@@ -144,26 +144,40 @@ trial_seconds planned_exchange::compare_with_mpi(MPI_Comm twin, call_form form) 
     auto [sends, receives] = trial_sides();
     const exchange_of_bytes by_mpi(sends, receives, twin, form, *comm_);
     const auto by_plan = [&] { exchange_bytes(sends, receives); };
-    std::array<std::vector<double>, 2> taken;
+    // Ranks that are early in one exchange wait in the next: only several in a row tell what one takes.
+    std::array<std::array<double, 2>, num_rounds> seconds{};
     comm_->wait_for_all();
-    for (int i = 0; i < num_trials; ++i) {
-        const std::array seconds{seconds_of(by_plan), seconds_of(by_mpi)};
-        for (std::size_t who = 0; who < taken.size() && i > 0; ++who)
-            taken[who].push_back(seconds[who]);
+    by_plan();
+    by_mpi();
+    for (auto& [planned, own] : seconds) {
+        planned = seconds_of(by_plan);
+        own = seconds_of(by_mpi);
     }
-    std::array<double, 2> slowest{median_of(taken[0]), median_of(taken[1])};
     MPI_Request reduction = MPI_REQUEST_NULL;
-    CROSSDOCK_MPI(MPI_Iallreduce(MPI_IN_PLACE, slowest.data(), 2, MPI_DOUBLE, MPI_MAX, comm_->get(),
-                                 &reduction));
+    CROSSDOCK_MPI(MPI_Iallreduce(MPI_IN_PLACE, seconds.data(), 2 * num_rounds, MPI_DOUBLE, MPI_MAX,
+                                 comm_->get(), &reduction));
     comm_->wait(reduction);
-    return {slowest[0], slowest[1]};
+    const auto median_of = [&](std::size_t who) {
+        std::ranges::sort(seconds, {}, [who](const auto& round) { return round[who]; });
+        return seconds[num_rounds / 2][who];
+    };
+    return {median_of(0), median_of(1)};
 }
 
 planned_exchange::instance& planned_exchange::next_instance(call_form form) {
-    if (form != call_form::blocking) present_ = (present_ + 1) % depth_;
+    present_ = number_of_next(form);
     if (present_ == instances_.size())
         instances_.emplace_back(instances_.front().exchange_.duplicate(), *this);
     return instances_[present_];
+}
+
+planned_exchange::instance* planned_exchange::find_ready(call_form form) {
+    const auto next = number_of_next(form);
+    return next == instances_.size() || instances_[next].is_active() ? nullptr : &instances_[next];
+}
+
+std::size_t planned_exchange::number_of_next(call_form form) const {
+    return form == call_form::blocking ? present_ : (present_ + 1) % depth_;
 }
 
 bool planned_exchange::is_idle() const {

@@ -22,7 +22,7 @@ struct call_layout {
 /// @brief How a program waits for a call; MPI has functions of its own for each, some of them faster than others.
 enum class call_form { blocking, nonblocking, persistent };
 
-/// @brief What a plan and MPI took for one exchange, in seconds on the slowest rank; the median of a few.
+/// @brief What a plan and MPI took for one exchange, in seconds on the slowest rank; the median of a few rounds.
 struct trial_seconds {
     double by_plan = 0;
     double by_mpi = 0;
@@ -56,6 +56,7 @@ class planned_exchange {
             : exchange_(std::move(exchange)), of_(&of) {}
 
         bool is_active() const { return exchange_.is_active(); }
+        const call_layout& planned() const noexcept { return of_->layout_; }
 
         /// @brief Starts what the plan does for the blocks that are as long as planned.
         /// @param sends, receives  borrowed until the exchange is complete
@@ -82,6 +83,9 @@ class planned_exchange {
     /// Yes; blocks if there is none yet.
     instance& next_instance(call_form form);
 
+    /// @brief What `next_instance` would return, if it is there and not active; null otherwise.
+    instance* find_ready(call_form form);
+
     /// @brief Whether no exchange is under way.
     bool is_idle() const;
 
@@ -89,6 +93,7 @@ class planned_exchange {
     struct bytes_side;
 
     std::pair<bytes_side, bytes_side> trial_sides() const;
+    std::size_t number_of_next(call_form form) const;
     void exchange_bytes(bytes_side& sends, bytes_side& receives);
 
     call_layout layout_;

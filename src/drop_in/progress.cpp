@@ -96,6 +96,7 @@ void progress_engine::start(std::function<void()> body) {
     fibers_.splice(fibers_.end(), idle_, idle_.begin());
     auto& one = *fibers_.back();
     one.stack.begin(std::move(body));
+    count_under_way();
     resume(one);
     if (one.stack.is_done()) idle_.splice(idle_.begin(), fibers_, std::prev(fibers_.end()));
     count_under_way();

@@ -43,6 +43,11 @@ class repetition {
                num_calls_ + 1 != asked_next_;
     }
 
+    /// @pre `goes_on`
+    std::size_t next_slot() const noexcept {
+        return static_cast<std::size_t>(num_calls_ % period_);
+    }
+
     /// @brief What becomes of the next call.
     /// @param sends, receives  how many bytes each edge of this rank carries
     step next(const std::vector<count_t>& sends, const std::vector<count_t>& receives);
