@@ -146,12 +146,23 @@ context context_of(MPI_Comm comm) {
     return context(comm, by_node);
 }
 
+// Whether all ranks are here in their main threads. Open MPI 4.1 now and then waits for ever if several threads make
+// communicators at the same time, and set-ups make some.
+bool are_main_threads(MPI_Comm comm) {
+    int level = MPI_THREAD_SINGLE, is_main = 1, are_all = 1;
+    CROSSDOCK_MPI(MPI_Query_thread(&level));
+    if (level == MPI_THREAD_MULTIPLE) CROSSDOCK_MPI(MPI_Is_thread_main(&is_main));
+    CROSSDOCK_MPI(PMPI_Allreduce(&is_main, &are_all, 1, MPI_INT, MPI_MIN, comm));
+    return are_all != 0;
+}
+
 }  // namespace
 
 void graph::attach(MPI_Comm user) {
     if (user == MPI_COMM_NULL || !progress_engine::is_available()) return;
     auto found = neighbors_of(user);
     if (!found) return;
+    if (!are_main_threads(user)) return;
     auto made =
         std::make_shared<graph>(user, std::move(found->sources), std::move(found->destinations));
     close_before_finalize();

@@ -226,10 +226,9 @@ int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
 }
 
 int MPI_Request_free(MPI_Request* request) {
-    const MPI_Request handle = *request;
-    const int code = PMPI_Request_free(request);
-    if (code == MPI_SUCCESS) forget_persistent(handle);
-    return code;
+    // Before another thread is given the same handle.
+    forget_persistent(*request);
+    return PMPI_Request_free(request);
 }
 
 int MPI_Cancel(MPI_Request* request) {
