@@ -55,8 +55,8 @@ if(CMAKE_CXX_FLAGS MATCHES "fsanitize=address")
 endif()
 
 # crossdock_choose_ranks(variable 1 2 5 8 20): the rank counts that a test runs with. Without sanitizers all of
-# them. With sanitizers, which slow many ranks on few cores down most, 8 is left out where there is 5. 1 stays,
-# since one rank often takes a way of its own, and so does 20: above 16 the sparse exchange does.
+# them. With sanitizers, which slow many ranks on few cores down most, 8 and 20 are left out where there is 5. 1
+# stays, since one rank often takes a way of its own; so does the sparse exchange above 16 ranks: mpi/exchange runs on 20.
 function(crossdock_choose_ranks variable)
   set(chosen ${ARGN})
   if(CMAKE_CXX_FLAGS MATCHES "-fsanitize=" AND 5 IN_LIST chosen)
