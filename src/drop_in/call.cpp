@@ -6,14 +6,14 @@
 #include <unordered_map>
 #include <utility>
 
+#include "edge_messages.hpp"
+
 namespace crossdock::drop_in {
 
 namespace {
 
 // Open MPI prints no longer ones where an error ends the program.
 constexpr std::size_t longest_sentence = 150;
-// On the twin of a communicator: the edges whose length is not what the plan has.
-constexpr int different_edge_tag = 0;
 
 // What MPI_Ineighbor_alltoallw takes.
 struct alltoallw_arguments {
@@ -53,54 +53,14 @@ class exchange_of_mpi {
     MPI_Request request_ = MPI_REQUEST_NULL;
 };
 
-// The edges of a call that carry other lengths than planned, one by one. Both ends of an edge know that.
-class different_edges {
-  public:
-    different_edges(const neighbor_call& call, const call_layout& planned) {
-        const auto for_each = [](const call_side& side, const side_layout& as_planned,
-                                 const neighbors& all, auto&& start) {
-            const auto& lengths = side.layout().lengths;
-            if (lengths == as_planned.lengths) return;
-            for (std::size_t i = 0; i < lengths.size(); ++i) {
-                if (lengths[i] == as_planned.lengths[i] || lengths[i] == 0) continue;
-                start(side.begin_of(i), side.blocks()[i], all.ranks[i]);
-            }
-        };
-        for_each(call.receives, planned.receives, call.on->sources(),
-                 [&](void* to, const block& one, rank_t source) {
-                     CROSSDOCK_MPI(MPI_Irecv(to, one.count, one.type, source, different_edge_tag,
-                                             call.on->twin(), &added()));
-                 });
-        for_each(call.sends, planned.sends, call.on->destinations(),
-                 [&](const void* from, const block& one, rank_t destination) {
-                     CROSSDOCK_MPI(MPI_Isend(from, one.count, one.type, destination,
-                                             different_edge_tag, call.on->twin(), &added()));
-                 });
-    }
-
-    void wait() {
-        CROSSDOCK_MPI(
-            MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE));
-    }
-
-    bool test() {
-        if (requests_.empty()) return true;
-        int are_complete = 0;
-        CROSSDOCK_MPI(MPI_Testall(static_cast<int>(requests_.size()), requests_.data(),
-                                  &are_complete, MPI_STATUSES_IGNORE));
-        return are_complete != 0;
-    }
-
-  private:
-    MPI_Request& added() { return requests_.emplace_back(MPI_REQUEST_NULL); }
-
-    std::vector<MPI_Request> requests_;
-};
+void count_planned(const neighbor_call& call) {
+    if (call.facts != nullptr) ++call.facts->num_planned;
+}
 
 void exchange_in_turn(neighbor_call& call, graph::turn& turn, call_form form) {
     auto& engine = progress_engine::of_process();
     turn.wait();
-    const auto decided = call.on->decide(call.layout(), call.is_gather(), form);
+    const auto decided = call.on->decide(call.layout(), call.is_gather(), form, call.facts);
     std::optional<graph::question> question;
     if (decided.is_asked) question.emplace(*call.on, call.is_gather());
     const auto finish_turn = [&] {
@@ -116,7 +76,8 @@ void exchange_in_turn(neighbor_call& call, graph::turn& turn, call_form form) {
     auto& one = decided.plan->next_instance(form);
     engine.end_blocking();
     engine.wait_until([&] { return !one.is_active(); });
-    different_edges others(call, decided.plan->layout());
+    edge_messages others(call, *decided.plan);
+    count_planned(call);
     one.start(call.sends, call.receives);
     finish_turn();
     engine.wait_until([&] { return one.test(); });
@@ -244,7 +205,9 @@ class exchange_with_request final : private watched {
 
     int start() {
         try {
-            others_.emplace(call_, exchange_.planned());
+            others_.emplace(call_, exchange_.whole());
+            count_planned(call_);
+            if (plan_ && call_.facts != nullptr) ++call_.facts->num_calls;
             exchange_.start(call_.sends, call_.receives);
         } catch (...) {
             const int code = current_code();
@@ -291,7 +254,7 @@ class exchange_with_request final : private watched {
     neighbor_call call_;
     std::unique_ptr<planned_exchange> plan_;  // of a persistent request
     planned_exchange::instance& exchange_;
-    std::optional<different_edges> others_;
+    std::optional<edge_messages> others_;
     own_request request_;
     MPI_Request handle_ = MPI_REQUEST_NULL;
 };
@@ -333,7 +296,8 @@ namespace {
 // A blocking call that has its turn and a plan, while nothing else is under way.
 int exchange_alone(const neighbor_call& call, planned_exchange::instance& one) {
     try {
-        different_edges others(call, one.planned());
+        edge_messages others(call, one.whole());
+        count_planned(call);
         one.start(call.sends, call.receives);
         one.wait();
         others.wait();
@@ -403,7 +367,7 @@ std::optional<int> make_persistent(neighbor_call call, MPI_Request* request) {
         engine.start([&, turn] {
             try {
                 turn->wait();
-                plan = call.on->make_plan(call.layout(), call_form::persistent, 1);
+                plan = call.on->make_plan(call.layout(), call_form::persistent, 1, call.facts);
             } catch (...) {
                 code = current_code();
             }

@@ -8,19 +8,9 @@
 #include <optional>
 #include <span>
 
-#include "graph.hpp"
+#include "neighbor_call.hpp"
 
 namespace crossdock::drop_in {
-
-/// @brief A call, in the form of MPI_Neighbor_alltoallw with displacements in bytes.
-struct neighbor_call {
-    std::shared_ptr<graph> on;
-    call_side sends;
-    call_side receives;
-
-    bool is_gather() const noexcept { return sends.is_shared(); }
-    call_layout layout() const { return {sends.layout(), receives.layout()}; }
-};
 
 /// @brief MPI's code of the exception in flight; MPI_Error_string has its sentence.
 int current_code() noexcept;

@@ -1,9 +1,13 @@
 #include "graph.hpp"
 
 #include <algorithm>
+#include <array>
+#include <chrono>
 #include <iterator>
 #include <list>
 #include <utility>
+
+#include "record.hpp"
 
 namespace crossdock::drop_in {
 
@@ -12,6 +16,7 @@ namespace {
 constexpr std::size_t most_under_way = 2;  // of calls with one layout
 constexpr count_t most_trial_bytes = count_t{1} << 30;
 bool is_finalizing = false;
+int num_graphs = 0;
 
 // Those that are not freed.
 std::list<std::shared_ptr<graph>>& all_graphs() {
@@ -182,7 +187,10 @@ std::shared_ptr<graph> graph::of(MPI_Comm user) {
 }
 
 graph::graph(MPI_Comm user, neighbors sources, neighbors destinations)
-    : user_(user), sources_(std::move(sources)), destinations_(std::move(destinations)) {
+    : user_(user),
+      number_(num_graphs++),
+      sources_(std::move(sources)),
+      destinations_(std::move(destinations)) {
     // A split, since a duplicate would call the user's functions that copy attributes.
     MPI_Comm bare = MPI_COMM_NULL;
     int rank = 0;
@@ -226,7 +234,8 @@ planned_exchange::instance* graph::find_ready(const call_layout& layout, bool is
     return &decide(layout, is_gather, form).plan->next_instance(form);
 }
 
-graph::decision graph::decide(const call_layout& layout, bool is_gather, call_form form) {
+graph::decision graph::decide(const call_layout& layout, bool is_gather, call_form form,
+                              call_facts* facts) {
     auto& kind = kind_of(is_gather);
     if (leaves(is_gather)) return {};
     const auto step = kind.calls.next(layout.sends.lengths, layout.receives.lengths);
@@ -235,7 +244,7 @@ graph::decision graph::decide(const call_layout& layout, bool is_gather, call_fo
         std::ranges::move(std::exchange(kind.plans, {}), std::back_inserter(kind.old));
     const auto slot = static_cast<std::size_t>(step.slot);
     if (slot == kind.plans.size()) {
-        kind.plans.push_back(make_plan(layout, form, most_under_way));
+        kind.plans.push_back(make_plan(layout, form, most_under_way, facts));
         if (!kind.plans.back()) kind.calls.lost();
     }
     auto* const plan = kind.plans[slot].get();
@@ -257,23 +266,62 @@ void graph::question::conclude() {
 }
 
 std::unique_ptr<planned_exchange> graph::make_plan(const call_layout& layout, call_form form,
-                                                   std::size_t depth) const {
+                                                   std::size_t depth, call_facts* facts) {
+    const auto begin = std::chrono::steady_clock::now();
     const int alignment = agree_on_alignment(layout);
     if (alignment < 0) return nullptr;
     std::unique_ptr<planned_exchange> made;
     try {
         const auto p = pattern_of(where_->rank(), where_->num_ranks(), destinations_.ranks,
                                   layout.sends, sources_.ranks, layout.receives, alignment);
-        made = std::make_unique<planned_exchange>(*where_, p, layout, alignment, depth);
+        record_pattern(*where_, p, number_, num_plans_, 1 << alignment);
+        made =
+            std::make_unique<planned_exchange>(*where_, p, layout, alignment, depth, num_plans_++);
     } catch (const error& fault) {
         // What MPI is to say of counts that do not match, MPI says.
         if (fault.code() != errc::count_mismatch) throw;
         return nullptr;
     }
-    if (is_forced_) return made;
-    const auto seconds = made->compare_with_mpi(twin_, form);
-    if (seconds.by_plan >= seconds.by_mpi) made.reset();
+    if (is_forced_ && facts == nullptr) return made;
+    const auto trial = made->compare_with_mpi(twin_, form);
+    const bool is_used = is_forced_ || trial.by_plan < trial.by_mpi;
+    if (facts != nullptr) {
+        const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+        facts->plan = facts_of(*made, taken.count(), trial);
+        facts->plan->is_used = is_used;
+    }
+    if (!is_used) made.reset();
     return made;
+}
+
+plan_facts graph::facts_of(const planned_exchange& planned, double set_up_seconds,
+                           trial_seconds trial) const {
+    const auto& along = planned.plan();
+    const auto& regions = where_->topology();
+    const auto is_outside = [&](rank_t other) {
+        return regions.region_of(other) != regions.region_of(where_->rank());
+    };
+    const auto& lengths = planned.layout().sends.lengths;
+    std::array<count_t, 4> numbers{};
+    auto& [most_neighbors, bytes, before, after] = numbers;
+    for (std::size_t i = 0; i < lengths.size(); ++i) {
+        if (lengths[i] == 0) continue;
+        ++most_neighbors;
+        bytes += lengths[i];
+        before += is_outside(destinations_.ranks[i]);
+    }
+    for (const auto& stage : along.stages())
+        for (const auto& one : stage.sends) after += is_outside(one.destination);
+    const auto& comm = where_->comm();
+    const auto reduce = [&](count_t* values, int count, MPI_Op by) {
+        MPI_Request reduction = MPI_REQUEST_NULL;
+        CROSSDOCK_MPI(
+            MPI_Iallreduce(MPI_IN_PLACE, values, count, MPI_INT64_T, by, comm.get(), &reduction));
+        comm.wait(reduction);
+    };
+    reduce(&most_neighbors, 1, MPI_MAX);
+    reduce(&bytes, 3, MPI_SUM);
+    return {along.route_name(), false, trial, set_up_seconds, bytes, most_neighbors, before, after};
 }
 
 // Negative if a rank has too much to try.
@@ -343,6 +391,7 @@ int graph::close_all(MPI_Comm, int, void*, void*) {
             if (one->user_ != MPI_COMM_NULL) close_later(one);
     }
     progress_engine::of_process().run_until([] { return all_graphs().empty(); });
+    if (const auto* const facts = report::of_process()) facts->tell();
     return MPI_SUCCESS;
 }
 

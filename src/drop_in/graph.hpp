@@ -15,6 +15,7 @@
 #include "planned_exchange.hpp"
 #include "progress.hpp"
 #include "repetition.hpp"
+#include "report.hpp"
 
 namespace crossdock::drop_in {
 
@@ -42,6 +43,8 @@ class graph {
     const neighbors& sources() const noexcept { return sources_; }
     const neighbors& destinations() const noexcept { return destinations_; }
     const context& where() const noexcept { return *where_; }
+    /// @brief That of no other one of this process.
+    int number() const noexcept { return number_; }
     /// @brief A distributed graph of the same neighbors, for exchanges of MPI's own beside the user's.
     MPI_Comm twin() const noexcept { return twin_; }
     /// @brief One that calls can be made on as they are: a grid, whose neighbors may be MPI_PROC_NULL; else the twin.
@@ -87,7 +90,8 @@ class graph {
     /// @brief Decides, and compiles a plan if it is time to.
     /// @par Collective
     /// Yes, in turn; blocks if a plan is compiled.
-    decision decide(const call_layout& layout, bool is_gather, call_form form);
+    decision decide(const call_layout& layout, bool is_gather, call_form form,
+                    call_facts* facts = nullptr);
 
     /// @brief The answers of all ranks to whether they go on like this.
     /// @par Collective
@@ -107,11 +111,12 @@ class graph {
 
     /// @brief Compiles a plan and compares it with MPI, unless the environment names a route.
     /// @param depth  as `planned_exchange` takes it
+    /// @param facts  takes what was found out, if it is not null; it is so on all ranks or none
     /// @return null if MPI is faster, or if no plan can be for this call
     /// @par Collective
     /// Yes, in turn; blocks.
     std::unique_ptr<planned_exchange> make_plan(const call_layout& layout, call_form form,
-                                                std::size_t depth) const;
+                                                std::size_t depth, call_facts* facts);
 
     /// @brief Frees what it has, in the background, when all ranks have called this and have freed their persistent
     /// requests.
@@ -137,6 +142,8 @@ class graph {
 
     call_kind& kind_of(bool is_gather) { return kinds_[is_gather ? 1 : 0]; }
     bool is_idle() const;
+    plan_facts facts_of(const planned_exchange& plan, double set_up_seconds,
+                        trial_seconds trial) const;
     int agree_on_alignment(const call_layout& layout) const;
     static int close_all(MPI_Comm, int, void*, void*);
     static void close_before_finalize();
@@ -144,6 +151,7 @@ class graph {
     void close();
 
     MPI_Comm user_;  // null once it is freed
+    int number_;
     neighbors sources_;
     neighbors destinations_;
     MPI_Comm twin_ = MPI_COMM_NULL;
@@ -151,6 +159,7 @@ class graph {
     std::optional<context> where_;
     std::int64_t next_turn_ = 0;
     std::int64_t present_turn_ = 0;
+    int num_plans_ = 0;
     bool is_forced_ = false;  // a route was asked for
     std::array<call_kind, 2> kinds_;
 };

@@ -117,8 +117,12 @@ class exchange_of_bytes {
 }  // namespace
 
 planned_exchange::planned_exchange(const context& where, const pattern& p, call_layout layout,
-                                   int alignment, std::size_t depth)
-    : layout_(std::move(layout)), alignment_(alignment), depth_(depth), comm_(&where.comm()) {
+                                   int alignment, std::size_t depth, int number)
+    : layout_(std::move(layout)),
+      alignment_(alignment),
+      depth_(depth),
+      number_(number),
+      comm_(&where.comm()) {
     instances_.reserve(depth);
     instances_.emplace_back(neighbor_exchange(where, p, options_of(alignment)), *this);
     if (!instances_.front().exchange_.is_trying()) return;

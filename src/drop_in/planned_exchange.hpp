@@ -36,12 +36,19 @@ class planned_exchange {
     /// @param where, p  as `neighbor_exchange` takes them
     /// @param layout    of the calls that `p` was made of, in items of 2^`alignment` bytes
     /// @param depth     how many exchanges can be under way
+    /// @param number    as `number` returns it
     /// @par Collective
     /// Yes; blocks.
     planned_exchange(const context& where, const pattern& p, call_layout layout, int alignment,
-                     std::size_t depth);
+                     std::size_t depth, int number);
 
     const call_layout& layout() const noexcept { return layout_; }
+    /// @brief The plan; its layout is in items.
+    const crossdock::plan& plan() const noexcept {
+        return instances_.front().exchange_.compiled_plan();
+    }
+    /// @brief How many plans its communicator had before; the same on all ranks.
+    int number() const noexcept { return number_; }
 
     /// @brief Does a few exchanges of unspecified bytes along the plan and a few by MPI.
     /// @param twin  a communicator whose neighbors are those of the pattern
@@ -56,7 +63,7 @@ class planned_exchange {
             : exchange_(std::move(exchange)), of_(&of) {}
 
         bool is_active() const { return exchange_.is_active(); }
-        const call_layout& planned() const noexcept { return of_->layout_; }
+        const planned_exchange& whole() const noexcept { return *of_; }
 
         /// @brief Starts what the plan does for the blocks that are as long as planned.
         /// @param sends, receives  borrowed until the exchange is complete
@@ -99,6 +106,7 @@ class planned_exchange {
     call_layout layout_;
     int alignment_;
     std::size_t depth_;
+    int number_;
     const communicator* comm_;
     std::vector<instance> instances_;
     std::size_t present_ = 0;

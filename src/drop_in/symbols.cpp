@@ -74,28 +74,47 @@ struct side {
 template <class Blocks>
 side(const void*, Blocks) -> side<Blocks>;
 
+// What the program called, and where.
+struct call_site {
+    const char* function;
+    const void* address;
+};
+
+// The facts of a call, if there is to be a report.
+call_facts* facts_of(const call_site& site, const graph& on, call_form form) {
+    auto* const all = report::of_process();
+    if (all == nullptr) return nullptr;
+    const progress_engine::access alone;
+    auto& facts = all->of_call(on.number(), site.function, site.address);
+    facts.rank = on.where().rank();
+    facts.num_ranks = on.where().num_ranks();
+    if (form != call_form::persistent) ++facts.num_calls;
+    return &facts;
+}
+
 // Does a call, or lets MPI do it.
 // @param is_gather  all neighbors are sent the same block
 // @param perform    returns a code that no error handler has seen, or nothing to let MPI do it
 // @param own        MPI's function, for a communicator
 template <class Sends, class Receives, class Perform, class Own>
-int take(MPI_Comm comm, call_form form, bool is_gather, const side<Sends>& sends,
-         const side<Receives>& receives, Perform&& perform, Own&& own) {
+int take(const call_site& site, MPI_Comm comm, call_form form, bool is_gather,
+         const side<Sends>& sends, const side<Receives>& receives, Perform&& perform, Own&& own) {
     std::optional<int> code;
     try {
         auto on = is_off() ? nullptr : graph::of(comm);
         if (!on || sends.buffer == MPI_IN_PLACE || receives.buffer == MPI_IN_PLACE)
             return own(comm);
+        auto* const facts = facts_of(site, *on, form);
         if (form != call_form::persistent && leaves(*on, is_gather, form)) {
             code = own(on->as_called());
         } else {
             auto send_blocks = sends.blocks(on->destinations());
             auto receive_blocks = receives.blocks(on->sources());
             if (!is_plain(send_blocks) || !is_plain(receive_blocks)) return own(comm);
-            code =
-                perform({std::move(on),
-                         {const_cast<void*>(sends.buffer), std::move(send_blocks), is_gather},
-                         {const_cast<void*>(receives.buffer), std::move(receive_blocks), false}});
+            code = perform({std::move(on),
+                            {const_cast<void*>(sends.buffer), std::move(send_blocks), is_gather},
+                            {const_cast<void*>(receives.buffer), std::move(receive_blocks), false},
+                            facts});
         }
     } catch (...) {
         code = current_code();
@@ -129,6 +148,8 @@ int attached(int code, MPI_Comm* made) {
 #pragma GCC visibility push(default)
 
 #define CROSSDOCK_LIST(...) __VA_ARGS__
+#define CROSSDOCK_SITE \
+    call_site { __func__, __builtin_return_address(0) }
 #define CROSSDOCK_SIDES(sends, receives)                                                \
     side{sendbuf, [&]([[maybe_unused]] const neighbors& all) { return sends; }}, side { \
         recvbuf, [&]([[maybe_unused]] const neighbors& all) { return receives; }        \
@@ -138,7 +159,8 @@ int attached(int code, MPI_Comm* made) {
     extern "C" int CROSSDOCK_INIT(name)(CROSSDOCK_LIST parameters, MPI_Comm comm, MPI_Info info, \
                                         MPI_Request * request) {                                 \
         return take(                                                                             \
-            comm, call_form::persistent, is_gather, CROSSDOCK_SIDES(sends, receives),            \
+            CROSSDOCK_SITE, comm, call_form::persistent, is_gather,                              \
+            CROSSDOCK_SIDES(sends, receives),                                                    \
             [&](neighbor_call call) { return make_persistent(std::move(call), request); },       \
             [&](MPI_Comm on) {                                                                   \
                 return CROSSDOCK_OWN_INIT(name)(CROSSDOCK_LIST arguments, on, info, request);    \
@@ -148,21 +170,23 @@ int attached(int code, MPI_Comm* made) {
 #define CROSSDOCK_TAKE_INIT(name, is_gather, parameters, arguments, sends, receives)
 #endif
 // The three forms of a call. The lists are what stands before the communicator.
-#define CROSSDOCK_TAKE(name, is_gather, parameters, arguments, sends, receives)               \
-    extern "C" int MPI_Neighbor_##name(CROSSDOCK_LIST parameters, MPI_Comm comm) {            \
-        return take(                                                                          \
-            comm, call_form::blocking, is_gather, CROSSDOCK_SIDES(sends, receives), exchange, \
-            [&](MPI_Comm on) { return PMPI_Neighbor_##name(CROSSDOCK_LIST arguments, on); }); \
-    }                                                                                         \
-    extern "C" int MPI_Ineighbor_##name(CROSSDOCK_LIST parameters, MPI_Comm comm,             \
-                                        MPI_Request* request) {                               \
-        return take(                                                                          \
-            comm, call_form::nonblocking, is_gather, CROSSDOCK_SIDES(sends, receives),        \
-            [&](neighbor_call call) { return start_exchange(std::move(call), request); },     \
-            [&](MPI_Comm on) {                                                                \
-                return PMPI_Ineighbor_##name(CROSSDOCK_LIST arguments, on, request);          \
-            });                                                                               \
-    }                                                                                         \
+#define CROSSDOCK_TAKE(name, is_gather, parameters, arguments, sends, receives)           \
+    extern "C" int MPI_Neighbor_##name(CROSSDOCK_LIST parameters, MPI_Comm comm) {        \
+        return take(CROSSDOCK_SITE, comm, call_form::blocking, is_gather,                 \
+                    CROSSDOCK_SIDES(sends, receives), exchange, [&](MPI_Comm on) {        \
+                        return PMPI_Neighbor_##name(CROSSDOCK_LIST arguments, on);        \
+                    });                                                                   \
+    }                                                                                     \
+    extern "C" int MPI_Ineighbor_##name(CROSSDOCK_LIST parameters, MPI_Comm comm,         \
+                                        MPI_Request* request) {                           \
+        return take(                                                                      \
+            CROSSDOCK_SITE, comm, call_form::nonblocking, is_gather,                      \
+            CROSSDOCK_SIDES(sends, receives),                                             \
+            [&](neighbor_call call) { return start_exchange(std::move(call), request); }, \
+            [&](MPI_Comm on) {                                                            \
+                return PMPI_Ineighbor_##name(CROSSDOCK_LIST arguments, on, request);      \
+            });                                                                           \
+    }                                                                                     \
     CROSSDOCK_TAKE_INIT(name, is_gather, parameters, arguments, sends, receives)
 
 CROSSDOCK_TAKE(alltoall, false,

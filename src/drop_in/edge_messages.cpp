@@ -1,0 +1,107 @@
+#include "edge_messages.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace crossdock::drop_in {
+
+namespace {
+
+constexpr int different_edge_tag = 0;
+
+bool verifies() {
+    static const bool is_asked_for = std::getenv("CROSSDOCK_VERIFY") != nullptr;
+    return is_asked_for;
+}
+
+// Calls `start` with each block that is not as long as planned.
+template <class Start>
+void for_each_different(const call_side& side, const side_layout& planned, const neighbors& all,
+                        Start&& start) {
+    const auto& lengths = side.layout().lengths;
+    if (lengths == planned.lengths) return;
+    for (std::size_t i = 0; i < lengths.size(); ++i)
+        if (lengths[i] != planned.lengths[i] && lengths[i] > 0)
+            start(side.begin_of(i), side.blocks()[i], all.ranks[i]);
+}
+
+std::vector<std::byte> bytes_of(const call_side& side, std::size_t i) {
+    const auto& one = side.blocks()[i];
+    std::vector<std::byte> packed(static_cast<std::size_t>(side.layout().lengths[i]));
+    int position = 0;
+    if (!packed.empty())
+        CROSSDOCK_MPI(MPI_Pack(side.begin_of(i), one.count, one.type, packed.data(),
+                               checked_cast<int>(std::ssize(packed)), &position, MPI_COMM_SELF));
+    return packed;
+}
+
+}  // namespace
+
+edge_messages::edge_messages(const neighbor_call& call, const planned_exchange& plan)
+    : call_(&call) {
+    const auto& planned = plan.layout();
+    for_each_different(call.receives, planned.receives, call.on->sources(),
+                       [&](void* to, const block& one, rank_t source) {
+                           CROSSDOCK_MPI(MPI_Irecv(to, one.count, one.type, source,
+                                                   different_edge_tag, call.on->twin(), &added()));
+                       });
+    for_each_different(call.sends, planned.sends, call.on->destinations(),
+                       [&](const void* from, const block& one, rank_t destination) {
+                           CROSSDOCK_MPI(MPI_Isend(from, one.count, one.type, destination,
+                                                   different_edge_tag, call.on->twin(), &added()));
+                       });
+    if (verifies()) send_again(call, different_edge_tag + 1 + plan.number());
+}
+
+void edge_messages::send_again(const neighbor_call& call, int tag) {
+    const auto size_of = [](const std::vector<std::byte>& bytes) {
+        return checked_cast<int>(std::ssize(bytes));
+    };
+    const auto& sources = call.on->sources().ranks;
+    for (std::size_t i = 0; i < sources.size(); ++i) {
+        const auto length = static_cast<std::size_t>(call.receives.layout().lengths[i]);
+        auto& bytes = received_again_.emplace_back(length);
+        CROSSDOCK_MPI(MPI_Irecv(bytes.data(), size_of(bytes), MPI_BYTE, sources[i], tag,
+                                call.on->twin(), &added()));
+    }
+    const auto& destinations = call.on->destinations().ranks;
+    for (std::size_t i = 0; i < destinations.size(); ++i) {
+        const auto& bytes = sent_again_.emplace_back(bytes_of(call.sends, i));
+        CROSSDOCK_MPI(MPI_Isend(bytes.data(), size_of(bytes), MPI_BYTE, destinations[i], tag,
+                                call.on->twin(), &added()));
+    }
+}
+
+void edge_messages::wait() {
+    CROSSDOCK_MPI(
+        MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE));
+    check();
+}
+
+bool edge_messages::test() {
+    if (requests_.empty()) return true;
+    int are_complete = 0;
+    CROSSDOCK_MPI(MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &are_complete,
+                              MPI_STATUSES_IGNORE));
+    if (are_complete) check();
+    return are_complete != 0;
+}
+
+void edge_messages::check() const {
+    for (std::size_t i = 0; i < received_again_.size(); ++i) {
+        const auto& expected = received_again_[i];
+        const auto got = bytes_of(call_->receives, i);
+        const auto [at, other] = std::ranges::mismatch(got, expected);
+        if (at == got.end()) continue;
+        throw error(errc::internal,
+                    fmt::format("rank {}: byte {} of block {}, from rank {}, is {:#04x} by the "
+                                "route and {:#04x} by MPI",
+                                call_->on->where().rank(), at - got.begin(), i,
+                                call_->on->sources().ranks[i], std::to_integer<int>(*at),
+                                std::to_integer<int>(*other)));
+    }
+}
+
+}  // namespace crossdock::drop_in

@@ -1,0 +1,22 @@
+/// @file
+/// @brief A neighborhood collective, whatever function the program called.
+#pragma once
+
+#include <memory>
+
+#include "graph.hpp"
+
+namespace crossdock::drop_in {
+
+/// @brief A call, in the form of MPI_Neighbor_alltoallw with displacements in bytes.
+struct neighbor_call {
+    std::shared_ptr<graph> on;
+    call_side sends;
+    call_side receives;
+    call_facts* facts = nullptr;  ///< where the call is counted, if CROSSDOCK_REPORT is set
+
+    bool is_gather() const noexcept { return sends.is_shared(); }
+    call_layout layout() const { return {sends.layout(), receives.layout()}; }
+};
+
+}  // namespace crossdock::drop_in

@@ -1,0 +1,22 @@
+/// @file
+/// @brief Patterns that are written down for the tools: CROSSDOCK_RECORD.
+#pragma once
+
+#include "crossdock/context.hpp"
+#include "crossdock/pattern.hpp"
+
+namespace crossdock::drop_in {
+
+/// @brief Writes the pattern of a plan into the folder that CROSSDOCK_RECORD names; nothing if it is not set.
+///
+/// `graph<number>.<plan>.mtx` is a matrix in Matrix Market's format whose product y = A x exchanges these items, and
+/// `.owners` has the rank of each row: what `explain`, `simulate`, `draw` and `bench neighbor` take with --partition. A
+/// communicator whose first rank is r > 0 of all writes `rank<r>.graph...`.
+/// @param number  of the communicator
+/// @param plan    of its plans
+/// @param bytes   of an item, for the comment in the file
+/// @par Collective
+/// Yes; waits for all ranks. A file that cannot be written is left out.
+void record_pattern(const context& where, const pattern& p, int number, int plan, int bytes);
+
+}  // namespace crossdock::drop_in
