@@ -205,6 +205,7 @@ count_t append_blocks(neighbor_list& list, std::span<const rank_t> ranks, const 
                       int alignment) {
     std::vector<count_t> indices;
     for (std::size_t i = 0; i < ranks.size(); ++i) {
+        if (side.lengths[i] == 0) continue;
         indices.resize(static_cast<std::size_t>(side.lengths[i] >> alignment));
         std::iota(indices.begin(), indices.end(), side.offsets[i] >> alignment);
         list.append(ranks[i], indices);

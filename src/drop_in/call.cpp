@@ -60,9 +60,9 @@ void count_planned(const neighbor_call& call) {
 void exchange_in_turn(neighbor_call& call, graph::turn& turn, call_form form) {
     auto& engine = progress_engine::of_process();
     turn.wait();
-    const auto decided = call.on->decide(call.layout(), call.is_gather(), form, call.facts);
+    const auto decided = call.on->decide(call.layout(), call.kind, form, call.facts);
     std::optional<graph::question> question;
-    if (decided.is_asked) question.emplace(*call.on, call.is_gather());
+    if (decided.is_asked) question.emplace(*call.on, call.kind);
     const auto finish_turn = [&] {
         if (question) question->conclude();
         turn.end();
@@ -282,13 +282,13 @@ int current_code() noexcept {
     }
 }
 
-bool leaves(graph& on, bool is_gather, call_form form) {
+bool leaves(graph& on, block_kind kind, call_form form) {
     // `start_exchange` has nonblocking calls made on the twin.
     if (form == call_form::nonblocking && on.as_called() != on.twin()) return false;
     if (form == call_form::blocking && !on.has_turn())
         progress_engine::of_process().run_until([&] { return on.has_turn(); });
     const progress_engine::access alone;
-    return on.has_turn() && on.leaves(is_gather);
+    return on.has_turn() && on.leaves(kind);
 }
 
 namespace {
@@ -316,7 +316,7 @@ int exchange(neighbor_call call) {
         const progress_engine::access alone;
         if (progress_engine::of_process().may_block(0)) {
             if (auto* const ready =
-                    call.on->find_ready(call.layout(), call.is_gather(), call_form::blocking))
+                    call.on->find_ready(call.layout(), call.kind, call_form::blocking))
                 return exchange_alone(call, *ready);
         }
         begin(std::move(call), call_form::blocking, [&](const graph&, int code) {
@@ -333,8 +333,7 @@ int start_exchange(neighbor_call call, MPI_Request* request) {
     call.sends.keep_types();
     call.receives.keep_types();
     auto& all = own_requests::of_process();
-    if (auto* const ready =
-            call.on->find_ready(call.layout(), call.is_gather(), call_form::nonblocking)) {
+    if (auto* const ready = call.on->find_ready(call.layout(), call.kind, call_form::nonblocking)) {
         auto made = std::make_unique<exchange_with_request>(std::move(call), *ready);
         *request = made->make_request(MPI_Irecv);
         auto& one = *(all.planned[*request] = std::move(made));
@@ -367,7 +366,8 @@ std::optional<int> make_persistent(neighbor_call call, MPI_Request* request) {
         engine.start([&, turn] {
             try {
                 turn->wait();
-                plan = call.on->make_plan(call.layout(), call_form::persistent, 1, call.facts);
+                plan = call.on->make_plan(call.layout(), call.kind, call_form::persistent, 1,
+                                          call.facts);
             } catch (...) {
                 code = current_code();
             }

@@ -204,7 +204,7 @@ void call(MPI_Fint* ierror, Function function, Addresses... addresses) noexcept 
 #ifdef CROSSDOCK_INIT
 #define CROSSDOCK_EXPANDED(size, name, fortran_name) CROSSDOCK_FORTRAN(size, name, fortran_name)
 #define CROSSDOCK_FORTRAN_INIT(size, name) \
-    CROSSDOCK_EXPANDED(size, CROSSDOCK_INIT(name), CROSSDOCK_FORTRAN_INIT_NAME(name))
+    CROSSDOCK_EXPANDED(size, CROSSDOCK_INIT(Neighbor_##name), CROSSDOCK_FORTRAN_INIT_NAME(name))
 #else
 #define CROSSDOCK_FORTRAN_INIT(size, name)
 #endif

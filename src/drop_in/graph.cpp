@@ -5,6 +5,7 @@
 #include <chrono>
 #include <iterator>
 #include <list>
+#include <numeric>
 #include <utility>
 
 #include "record.hpp"
@@ -29,13 +30,29 @@ int delete_graph(MPI_Comm, int, void* kept, void*) {
     return MPI_SUCCESS;
 }
 
-int key() {
-    static const int created = [] {
-        int made = MPI_KEYVAL_INVALID;
-        CROSSDOCK_MPI(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_graph, &made, nullptr));
-        return made;
-    }();
+int new_key() {
+    int made = MPI_KEYVAL_INVALID;
+    CROSSDOCK_MPI(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_graph, &made, nullptr));
+    return made;
+}
+
+// Of what is kept for the neighbors of a topology, and for all ranks.
+int topology_key() {
+    static const int created = new_key();
     return created;
+}
+int all_ranks_key() {
+    static const int created = new_key();
+    return created;
+}
+
+std::shared_ptr<graph> kept_with(MPI_Comm user, int key) {
+    if (user == MPI_COMM_NULL) return nullptr;
+    void* kept = nullptr;
+    int is_set = 0;
+    if (MPI_Comm_get_attr(user, key, static_cast<void*>(&kept), &is_set) != MPI_SUCCESS || !is_set)
+        return nullptr;
+    return *static_cast<std::shared_ptr<graph>*>(kept);
 }
 
 neighbors all_of(std::vector<rank_t> ranks) {
@@ -168,27 +185,39 @@ void graph::attach(MPI_Comm user) {
     auto found = neighbors_of(user);
     if (!found) return;
     if (!are_main_threads(user)) return;
-    auto made =
-        std::make_shared<graph>(user, std::move(found->sources), std::move(found->destinations));
+    keep(user, topology_key(),
+         std::make_shared<graph>(user, std::move(found->sources), std::move(found->destinations),
+                                 true));
+}
+
+std::shared_ptr<graph> graph::of_all_ranks(MPI_Comm user, bool may_make) {
+    auto known = kept_with(user, all_ranks_key());
+    if (known || !may_make || !progress_engine::is_available()) return known;
+    int is_inter = 0, num_ranks = 0;
+    CROSSDOCK_MPI(MPI_Comm_test_inter(user, &is_inter));
+    if (is_inter || !are_main_threads(user)) return nullptr;
+    CROSSDOCK_MPI(MPI_Comm_size(user, &num_ranks));
+    std::vector<rank_t> ranks(static_cast<std::size_t>(num_ranks));
+    std::iota(ranks.begin(), ranks.end(), 0);
+    const auto all = all_of(std::move(ranks));
+    auto made = std::make_shared<graph>(user, all, all, false);
+    keep(user, all_ranks_key(), made);
+    return made;
+}
+
+void graph::keep(MPI_Comm user, int key, const std::shared_ptr<graph>& made) {
     close_before_finalize();
     const progress_engine::access alone;
     all_graphs().push_back(made);
-    CROSSDOCK_MPI(MPI_Comm_set_attr(user, key(), new std::shared_ptr<graph>(std::move(made))));
+    CROSSDOCK_MPI(MPI_Comm_set_attr(user, key, new std::shared_ptr<graph>(made)));
 }
 
-std::shared_ptr<graph> graph::of(MPI_Comm user) {
-    if (user == MPI_COMM_NULL) return nullptr;
-    void* kept = nullptr;
-    int is_set = 0;
-    if (MPI_Comm_get_attr(user, key(), static_cast<void*>(&kept), &is_set) != MPI_SUCCESS ||
-        !is_set)
-        return nullptr;
-    return *static_cast<std::shared_ptr<graph>*>(kept);
-}
+std::shared_ptr<graph> graph::of(MPI_Comm user) { return kept_with(user, topology_key()); }
 
-graph::graph(MPI_Comm user, neighbors sources, neighbors destinations)
+graph::graph(MPI_Comm user, neighbors sources, neighbors destinations, bool has_topology)
     : user_(user),
       number_(num_graphs++),
+      has_topology_(has_topology),
       sources_(std::move(sources)),
       destinations_(std::move(destinations)) {
     // A split, since a duplicate would call the user's functions that copy attributes.
@@ -196,16 +225,17 @@ graph::graph(MPI_Comm user, neighbors sources, neighbors destinations)
     int rank = 0;
     CROSSDOCK_MPI(MPI_Comm_rank(user, &rank));
     CROSSDOCK_MPI(MPI_Comm_split(user, 0, rank, &bare));
+    CROSSDOCK_MPI(MPI_Comm_set_errhandler(bare, MPI_ERRORS_RETURN));
     CROSSDOCK_MPI(PMPI_Dist_graph_create_adjacent(
         bare, checked_cast<int>(sources_.ranks.size()), sources_.ranks.data(), MPI_UNWEIGHTED,
         checked_cast<int>(destinations_.ranks.size()), destinations_.ranks.data(), MPI_UNWEIGHTED,
         MPI_INFO_NULL, 0, &twin_));
     CROSSDOCK_MPI(MPI_Comm_set_errhandler(twin_, MPI_ERRORS_RETURN));
-    grid_ = same_grid(user, bare);
+    same_ = has_topology_ ? same_grid(user, bare) : bare;
     where_.emplace(context_of(bare));
     is_forced_ = asked_untried_route(*where_, automatic_route) != automatic_route;
     for (auto& kind : kinds_) kind.calls = repetition(is_forced_);
-    CROSSDOCK_MPI(MPI_Comm_free(&bare));
+    if (has_topology_) CROSSDOCK_MPI(PMPI_Comm_free(&bare));
 }
 
 graph::turn::turn(graph& of) : of_(&of), number_(of.next_turn_++) {}
@@ -218,44 +248,44 @@ void graph::turn::end() {
     if (auto* const left = std::exchange(of_, nullptr)) ++left->present_turn_;
 }
 
-bool graph::leaves(bool is_gather) {
-    auto& calls = kind_of(is_gather).calls;
+bool graph::leaves(block_kind kind) {
+    auto& calls = state_of(kind).calls;
     const bool leaves = calls.leaves_next();
     if (leaves) calls.leave();
     return leaves;
 }
 
-planned_exchange::instance* graph::find_ready(const call_layout& layout, bool is_gather,
+planned_exchange::instance* graph::find_ready(const call_layout& layout, block_kind kind,
                                               call_form form) {
-    auto& kind = kind_of(is_gather);
-    if (!has_turn() || !kind.calls.goes_on(kind.round, kind.plans.size())) return nullptr;
-    const auto& plan = kind.plans[kind.calls.next_slot()];
+    auto& state = state_of(kind);
+    if (!has_turn() || !state.calls.goes_on(state.round, state.plans.size())) return nullptr;
+    const auto& plan = state.plans[state.calls.next_slot()];
     if (!plan || !plan->find_ready(form)) return nullptr;
-    return &decide(layout, is_gather, form).plan->next_instance(form);
+    return &decide(layout, kind, form).plan->next_instance(form);
 }
 
-graph::decision graph::decide(const call_layout& layout, bool is_gather, call_form form,
+graph::decision graph::decide(const call_layout& layout, block_kind kind, call_form form,
                               call_facts* facts) {
-    auto& kind = kind_of(is_gather);
-    if (leaves(is_gather)) return {};
-    const auto step = kind.calls.next(layout.sends.lengths, layout.receives.lengths);
+    auto& state = state_of(kind);
+    if (leaves(kind)) return {};
+    const auto step = state.calls.next(layout.sends.lengths, layout.receives.lengths);
     if (step.slot == repetition::no_slot) return {nullptr, step.is_asked};
-    if (std::exchange(kind.round, step.round) != step.round)
-        std::ranges::move(std::exchange(kind.plans, {}), std::back_inserter(kind.old));
+    if (std::exchange(state.round, step.round) != step.round)
+        std::ranges::move(std::exchange(state.plans, {}), std::back_inserter(state.old));
     const auto slot = static_cast<std::size_t>(step.slot);
-    if (slot == kind.plans.size()) {
-        kind.plans.push_back(make_plan(layout, form, most_under_way, facts));
-        if (!kind.plans.back()) kind.calls.lost();
+    if (slot == state.plans.size()) {
+        state.plans.push_back(make_plan(layout, kind, form, most_under_way, facts));
+        if (!state.plans.back()) state.calls.lost();
     }
-    auto* const plan = kind.plans[slot].get();
+    auto* const plan = state.plans[slot].get();
     if (plan != nullptr && (plan->layout().sends.lengths != layout.sends.lengths ||
                             plan->layout().receives.lengths != layout.receives.lengths))
-        kind.calls.differed();
+        state.calls.differed();
     return {plan, step.is_asked};
 }
 
-graph::question::question(graph& of, bool is_gather)
-    : calls_(of.kind_of(is_gather).calls), comm_(of.where_->comm()), votes_(calls_.vote()) {
+graph::question::question(graph& of, block_kind kind)
+    : calls_(of.state_of(kind).calls), comm_(of.where_->comm()), votes_(calls_.vote()) {
     CROSSDOCK_MPI(
         MPI_Iallreduce(MPI_IN_PLACE, &votes_, 1, MPI_UINT32_T, MPI_BAND, comm_.get(), &reduction_));
 }
@@ -265,8 +295,9 @@ void graph::question::conclude() {
     calls_.conclude(votes_);
 }
 
-std::unique_ptr<planned_exchange> graph::make_plan(const call_layout& layout, call_form form,
-                                                   std::size_t depth, call_facts* facts) {
+std::unique_ptr<planned_exchange> graph::make_plan(const call_layout& layout, block_kind kind,
+                                                   call_form form, std::size_t depth,
+                                                   call_facts* facts) {
     const auto begin = std::chrono::steady_clock::now();
     const int alignment = agree_on_alignment(layout);
     if (alignment < 0) return nullptr;
@@ -283,7 +314,8 @@ std::unique_ptr<planned_exchange> graph::make_plan(const call_layout& layout, ca
         return nullptr;
     }
     if (is_forced_ && facts == nullptr) return made;
-    const auto trial = made->compare_with_mpi(twin_, form);
+    const auto trial = made->compare_with_mpi(
+        {has_topology_ ? twin_ : same_, has_topology_, kind == block_kind::equal}, form);
     const bool is_used = is_forced_ || trial.by_plan < trial.by_mpi;
     if (facts != nullptr) {
         const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
@@ -358,15 +390,17 @@ void graph::close() {
     where_->comm().wait_for_all();
     where_->close();
     CROSSDOCK_MPI(PMPI_Comm_free(&twin_));
-    if (grid_ != MPI_COMM_NULL) CROSSDOCK_MPI(PMPI_Comm_free(&grid_));
+    if (same_ != MPI_COMM_NULL) CROSSDOCK_MPI(PMPI_Comm_free(&same_));
 }
 
 void graph::detach(MPI_Comm user) {
     if (progress_engine::is_inside()) return;
-    const auto one = of(user);
-    if (!one) return;
-    const progress_engine::access alone;
-    close_later(one);
+    for (const int key : {topology_key(), all_ranks_key()}) {
+        const auto one = kept_with(user, key);
+        if (!one) continue;
+        const progress_engine::access alone;
+        close_later(one);
+    }
 }
 
 void graph::close_later(const std::shared_ptr<graph>& one) {

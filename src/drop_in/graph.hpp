@@ -38,7 +38,14 @@ class graph {
     /// @brief The one that was attached; null if there is none.
     static std::shared_ptr<graph> of(MPI_Comm user);
 
-    graph(MPI_Comm user, neighbors sources, neighbors destinations);
+    /// @brief One whose neighbors are all ranks, in order, each of them both a source and a destination.
+    /// @param may_make  makes it and keeps it with `user`, if it is not there; it must not be an intercommunicator then
+    /// @par Collective
+    /// If it is made: yes, over `user`; blocks.
+    static std::shared_ptr<graph> of_all_ranks(MPI_Comm user, bool may_make);
+
+    /// @param has_topology  `user` is a topology; otherwise its neighbors are all ranks
+    graph(MPI_Comm user, neighbors sources, neighbors destinations, bool has_topology);
 
     const neighbors& sources() const noexcept { return sources_; }
     const neighbors& destinations() const noexcept { return destinations_; }
@@ -47,8 +54,9 @@ class graph {
     int number() const noexcept { return number_; }
     /// @brief A distributed graph of the same neighbors, for exchanges of MPI's own beside the user's.
     MPI_Comm twin() const noexcept { return twin_; }
-    /// @brief One that calls can be made on as they are: a grid, whose neighbors may be MPI_PROC_NULL; else the twin.
-    MPI_Comm as_called() const noexcept { return grid_ != MPI_COMM_NULL ? grid_ : twin_; }
+    /// @brief One that calls can be made on as they are: a grid, whose neighbors may be MPI_PROC_NULL; one without a
+    /// topology, for all ranks; else the twin.
+    MPI_Comm as_called() const noexcept { return same_ != MPI_COMM_NULL ? same_ : twin_; }
 
     /// @brief Calls of one communicator agree one after the other, in the order in which the program makes them.
     class turn {
@@ -74,11 +82,11 @@ class graph {
 
     /// @brief Whether a call that comes now is MPI's, and no rank is asked; it is then counted. The same on all ranks.
     /// @pre it is the call's turn
-    bool leaves(bool is_gather);
+    bool leaves(block_kind kind);
 
     /// @brief What exchanges for the call that comes now, if it has its turn and need not wait for anybody; it is then
     /// counted. Null otherwise.
-    planned_exchange::instance* find_ready(const call_layout& layout, bool is_gather,
+    planned_exchange::instance* find_ready(const call_layout& layout, block_kind kind,
                                            call_form form);
 
     /// @brief What becomes of a call that is not persistent.
@@ -90,7 +98,7 @@ class graph {
     /// @brief Decides, and compiles a plan if it is time to.
     /// @par Collective
     /// Yes, in turn; blocks if a plan is compiled.
-    decision decide(const call_layout& layout, bool is_gather, call_form form,
+    decision decide(const call_layout& layout, block_kind kind, call_form form,
                     call_facts* facts = nullptr);
 
     /// @brief The answers of all ranks to whether they go on like this.
@@ -98,7 +106,7 @@ class graph {
     /// Yes, in turn. One reduction of a word.
     class question {
       public:
-        question(graph& of, bool is_gather);
+        question(graph& of, block_kind kind);
         /// @brief Leaves the body that runs until the answers are there.
         void conclude();
 
@@ -115,8 +123,9 @@ class graph {
     /// @return null if MPI is faster, or if no plan can be for this call
     /// @par Collective
     /// Yes, in turn; blocks.
-    std::unique_ptr<planned_exchange> make_plan(const call_layout& layout, call_form form,
-                                                std::size_t depth, call_facts* facts);
+    std::unique_ptr<planned_exchange> make_plan(const call_layout& layout, block_kind kind,
+                                                call_form form, std::size_t depth,
+                                                call_facts* facts);
 
     /// @brief Frees what it has, in the background, when all ranks have called this and have freed their persistent
     /// requests.
@@ -132,7 +141,7 @@ class graph {
 
   private:
     // Calls in which all neighbors get the same block have plans of their own, which send it to a node once.
-    struct call_kind {
+    struct kind_state {
         repetition calls{false};
         int round = 0;
         std::vector<std::unique_ptr<planned_exchange>>
@@ -140,28 +149,30 @@ class graph {
         std::vector<std::unique_ptr<planned_exchange>> old;
     };
 
-    call_kind& kind_of(bool is_gather) { return kinds_[is_gather ? 1 : 0]; }
+    kind_state& state_of(block_kind kind) { return kinds_[static_cast<std::size_t>(kind)]; }
     bool is_idle() const;
     plan_facts facts_of(const planned_exchange& plan, double set_up_seconds,
                         trial_seconds trial) const;
     int agree_on_alignment(const call_layout& layout) const;
     static int close_all(MPI_Comm, int, void*, void*);
     static void close_before_finalize();
+    static void keep(MPI_Comm user, int key, const std::shared_ptr<graph>& made);
     static void close_later(const std::shared_ptr<graph>& one);
     void close();
 
     MPI_Comm user_;  // null once it is freed
     int number_;
+    bool has_topology_;
     neighbors sources_;
     neighbors destinations_;
     MPI_Comm twin_ = MPI_COMM_NULL;
-    MPI_Comm grid_ = MPI_COMM_NULL;
+    MPI_Comm same_ = MPI_COMM_NULL;
     std::optional<context> where_;
     std::int64_t next_turn_ = 0;
     std::int64_t present_turn_ = 0;
     int num_plans_ = 0;
     bool is_forced_ = false;  // a route was asked for
-    std::array<call_kind, 2> kinds_;
+    std::array<kind_state, 3> kinds_;
 };
 
 }  // namespace crossdock::drop_in

@@ -13,9 +13,9 @@ struct neighbor_call {
     std::shared_ptr<graph> on;
     call_side sends;
     call_side receives;
+    block_kind kind = block_kind::any;
     call_facts* facts = nullptr;  ///< where the call is counted, if CROSSDOCK_REPORT is set
 
-    bool is_gather() const noexcept { return sends.is_shared(); }
     call_layout layout() const { return {sends.layout(), receives.layout()}; }
 };
 

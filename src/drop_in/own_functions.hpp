@@ -1,5 +1,5 @@
 /// @file
-/// @brief Names of MPI's functions for persistent neighborhood collectives, if it has them.
+/// @brief Names of MPI's functions for persistent collectives, if it has them.
 ///
 /// MPI 4.0 has MPI_Neighbor_alltoall_init and the others; Open MPI 4.1 has them as MPIX_. In
 /// Fortran they have the same names in small letters.
@@ -11,11 +11,11 @@
 #endif
 
 #ifdef CROSSDOCK_HAS_NEIGHBOR_INIT
-#define CROSSDOCK_INIT(name) MPI_Neighbor_##name##_init
-#define CROSSDOCK_OWN_INIT(name) PMPI_Neighbor_##name##_init
+#define CROSSDOCK_INIT(name) MPI_##name##_init
+#define CROSSDOCK_OWN_INIT(name) PMPI_##name##_init
 #define CROSSDOCK_FORTRAN_INIT_NAME(name) mpi_neighbor_##name##_init
 #elif defined(CROSSDOCK_HAS_MPI_EXTENSIONS)
-#define CROSSDOCK_INIT(name) MPIX_Neighbor_##name##_init
-#define CROSSDOCK_OWN_INIT(name) PMPIX_Neighbor_##name##_init
+#define CROSSDOCK_INIT(name) MPIX_##name##_init
+#define CROSSDOCK_OWN_INIT(name) PMPIX_##name##_init
 #define CROSSDOCK_FORTRAN_INIT_NAME(name) mpix_neighbor_##name##_init
 #endif

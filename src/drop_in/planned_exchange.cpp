@@ -47,7 +47,7 @@ double seconds_of(Exchange&& exchange) {
 }  // namespace
 
 // One side of a call of bytes that lie as planned.
-struct planned_exchange::bytes_side {
+struct bytes_side {
     explicit bytes_side(const side_layout& layout)
         : buffer(static_cast<std::size_t>(layout.num_bytes())) {
         // Open MPI wants addresses even where there is no neighbor.
@@ -57,6 +57,7 @@ struct planned_exchange::bytes_side {
         for (std::size_t i = 0; i < layout.lengths.size(); ++i) {
             counts.push_back(checked_cast<int>(layout.lengths[i]));
             offsets.push_back(layout.offsets[i]);
+            int_offsets.push_back(checked_cast<int>(layout.offsets[i]));
             types.push_back(MPI_BYTE);
         }
     }
@@ -64,6 +65,7 @@ struct planned_exchange::bytes_side {
     std::vector<std::byte> buffer;
     std::vector<int> counts;
     std::vector<MPI_Aint> offsets;
+    std::vector<int> int_offsets;
     std::vector<MPI_Datatype> types;
 };
 
@@ -72,33 +74,56 @@ namespace {
 // MPI's exchange of bytes, as a program would call it.
 class exchange_of_bytes {
   public:
-    template <class Side>
-    exchange_of_bytes(Side& sends, Side& receives, MPI_Comm twin, call_form form,
+    exchange_of_bytes(bytes_side& sends, bytes_side& receives, const opponent& mpi, call_form form,
                       const communicator& comm)
         : comm_(&comm) {
-        const auto with = [&sends, &receives, twin](auto&& function, auto... request) {
-            CROSSDOCK_MPI(function(sends.buffer.data(), sends.counts.data(), sends.offsets.data(),
-                                   sends.types.data(), receives.buffer.data(),
-                                   receives.counts.data(), receives.offsets.data(),
-                                   receives.types.data(), twin, request...));
-        };
-        if (form == call_form::blocking) exchange_ = [with] { with(PMPI_Neighbor_alltoallw); };
+        const auto use = [&](auto blocking, auto nonblocking, [[maybe_unused]] auto make) {
+            if (form == call_form::blocking) {
+                exchange_ = [blocking] { CROSSDOCK_MPI(blocking()); };
+                return;
+            }
 #ifdef CROSSDOCK_OWN_INIT
-        if (form == call_form::persistent) {
-            with(CROSSDOCK_OWN_INIT(alltoallw), MPI_INFO_NULL, &persistent_);
-            exchange_ = [this] {
-                MPI_Request request = persistent_;
-                CROSSDOCK_MPI(PMPI_Start(&request));
-                comm_->wait(request);
-            };
-        }
+            if (form == call_form::persistent) {
+                CROSSDOCK_MPI(make(MPI_INFO_NULL, &persistent_));
+                exchange_ = [this] {
+                    MPI_Request request = persistent_;
+                    CROSSDOCK_MPI(PMPI_Start(&request));
+                    comm_->wait(request);
+                };
+                return;
+            }
 #endif
-        if (!exchange_)
-            exchange_ = [this, with] {
+            exchange_ = [this, nonblocking] {
                 MPI_Request request = MPI_REQUEST_NULL;
-                with(PMPI_Ineighbor_alltoallw, &request);
+                CROSSDOCK_MPI(nonblocking(&request));
                 comm_->wait(request);
             };
+        };
+#ifdef CROSSDOCK_OWN_INIT
+#define CROSSDOCK_FUNCTIONS(name, nonblocking_name) \
+    PMPI_##name, PMPI_##nonblocking_name, CROSSDOCK_OWN_INIT(name)
+#else
+#define CROSSDOCK_FUNCTIONS(name, nonblocking_name) PMPI_##name, PMPI_##nonblocking_name, nullptr
+#endif
+        const auto with = [&use](auto blocking, auto nonblocking, auto make, auto... arguments) {
+            use([=] { return blocking(arguments...); },
+                [=](MPI_Request* request) { return nonblocking(arguments..., request); },
+                [=](MPI_Info info, MPI_Request* request) {
+                    return make(arguments..., info, request);
+                });
+        };
+        if (mpi.has_topology)
+            with(CROSSDOCK_FUNCTIONS(Neighbor_alltoallw, Ineighbor_alltoallw), sends.buffer.data(),
+                 sends.counts.data(), sends.offsets.data(), sends.types.data(),
+                 receives.buffer.data(), receives.counts.data(), receives.offsets.data(),
+                 receives.types.data(), mpi.comm);
+        else if (mpi.has_equal_blocks)
+            with(CROSSDOCK_FUNCTIONS(Alltoall, Ialltoall), sends.buffer.data(), sends.counts[0],
+                 MPI_BYTE, receives.buffer.data(), receives.counts[0], MPI_BYTE, mpi.comm);
+        else
+            with(CROSSDOCK_FUNCTIONS(Alltoallv, Ialltoallv), sends.buffer.data(),
+                 sends.counts.data(), sends.int_offsets.data(), MPI_BYTE, receives.buffer.data(),
+                 receives.counts.data(), receives.int_offsets.data(), MPI_BYTE, mpi.comm);
     }
     ~exchange_of_bytes() {
         if (persistent_ != MPI_REQUEST_NULL) PMPI_Request_free(&persistent_);
@@ -131,8 +156,7 @@ planned_exchange::planned_exchange(const context& where, const pattern& p, call_
     while (instances_.front().exchange_.is_trying()) exchange_bytes(sends, receives);
 }
 
-std::pair<planned_exchange::bytes_side, planned_exchange::bytes_side>
-planned_exchange::trial_sides() const {
+std::pair<bytes_side, bytes_side> planned_exchange::trial_sides() const {
     return on_all_or_none(
         *comm_, [&] { return std::pair(bytes_side(layout_.sends), bytes_side(layout_.receives)); });
 }
@@ -144,9 +168,9 @@ void planned_exchange::exchange_bytes(bytes_side& sends, bytes_side& receives) {
     while (!instances_.front().test()) pause_wait();
 }
 
-trial_seconds planned_exchange::compare_with_mpi(MPI_Comm twin, call_form form) {
+trial_seconds planned_exchange::compare_with_mpi(const opponent& mpi, call_form form) {
     auto [sends, receives] = trial_sides();
-    const exchange_of_bytes by_mpi(sends, receives, twin, form, *comm_);
+    const exchange_of_bytes by_mpi(sends, receives, mpi, form, *comm_);
     const auto by_plan = [&] { exchange_bytes(sends, receives); };
     // Ranks that are early in one exchange wait in the next: only several in a row tell what one takes.
     std::array<std::array<double, 2>, num_rounds> seconds{};

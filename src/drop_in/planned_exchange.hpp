@@ -22,11 +22,28 @@ struct call_layout {
 /// @brief How a program waits for a call; MPI has functions of its own for each, some of them faster than others.
 enum class call_form { blocking, nonblocking, persistent };
 
+/// @brief Which plans calls can share: those that send alike, and are compared with the same function of MPI's.
+enum class block_kind {
+    any,     ///< each neighbor is sent a block of its own
+    shared,  ///< all neighbors are sent the same block, which goes to a node once
+    equal,   ///< MPI_Alltoall: a block of its own, as long as all others
+};
+
 /// @brief What a plan and MPI took for one exchange, in seconds on the slowest rank; the median of a few rounds.
 struct trial_seconds {
     double by_plan = 0;
     double by_mpi = 0;
 };
+
+/// @brief MPI's function for the exchange of a plan.
+struct opponent {
+    MPI_Comm comm = MPI_COMM_NULL;
+    bool has_topology =
+        true;  ///< whose neighbors are those of the pattern; otherwise all ranks are
+    bool has_equal_blocks = false;  ///< of all ranks, one after the other
+};
+
+struct bytes_side;
 
 /// @brief A plan for calls of one layout.
 ///
@@ -51,10 +68,9 @@ class planned_exchange {
     int number() const noexcept { return number_; }
 
     /// @brief Does a few exchanges of unspecified bytes along the plan and a few by MPI.
-    /// @param twin  a communicator whose neighbors are those of the pattern
     /// @par Collective
     /// Yes; blocks.
-    trial_seconds compare_with_mpi(MPI_Comm twin, call_form form);
+    trial_seconds compare_with_mpi(const opponent& mpi, call_form form);
 
     /// @brief One exchange at a time along the plan.
     class instance {
@@ -97,8 +113,6 @@ class planned_exchange {
     bool is_idle() const;
 
   private:
-    struct bytes_side;
-
     std::pair<bytes_side, bytes_side> trial_sides() const;
     std::size_t number_of_next(call_form form) const;
     void exchange_bytes(bytes_side& sends, bytes_side& receives);

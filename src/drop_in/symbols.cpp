@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -49,8 +50,9 @@ std::vector<block> blocks_at(const neighbors& all, const int* counts, const int*
     return made;
 }
 
+template <class Displacement>
 std::vector<block> typed_blocks(const neighbors& all, const int* counts,
-                                const MPI_Aint* displacements, const MPI_Datatype* types) {
+                                const Displacement* displacements, const MPI_Datatype* types) {
     std::vector<block> made;
     made.reserve(all.entries.size());
     for (const int entry : all.entries)
@@ -92,28 +94,40 @@ call_facts* facts_of(const call_site& site, const graph& on, call_form form) {
     return &facts;
 }
 
+std::shared_ptr<graph> find_graph(MPI_Comm comm, call_form) { return graph::of(comm); }
+
+// Calls with all ranks are taken over if they are asked for.
+std::shared_ptr<graph> find_all_ranks(MPI_Comm comm, call_form form) {
+    static const char* const named = std::getenv("CROSSDOCK_TAKE");
+    static const bool is_taken = named != nullptr && std::string_view(named) == "alltoallv";
+    if (!is_taken || comm == MPI_COMM_NULL || progress_engine::is_inside()) return nullptr;
+    return graph::of_all_ranks(comm, form != call_form::nonblocking);
+}
+
 // Does a call, or lets MPI do it.
-// @param is_gather  all neighbors are sent the same block
-// @param perform    returns a code that no error handler has seen, or nothing to let MPI do it
-// @param own        MPI's function, for a communicator
-template <class Sends, class Receives, class Perform, class Own>
-int take(const call_site& site, MPI_Comm comm, call_form form, bool is_gather,
+// @param find     what is kept with a communicator
+// @param perform  returns a code that no error handler has seen, or nothing to let MPI do it
+// @param own      MPI's function, for a communicator
+template <class Find, class Sends, class Receives, class Perform, class Own>
+int take(const call_site& site, MPI_Comm comm, Find&& find, call_form form, block_kind kind,
          const side<Sends>& sends, const side<Receives>& receives, Perform&& perform, Own&& own) {
     std::optional<int> code;
     try {
-        auto on = is_off() ? nullptr : graph::of(comm);
-        if (!on || sends.buffer == MPI_IN_PLACE || receives.buffer == MPI_IN_PLACE)
-            return own(comm);
+        if (sends.buffer == MPI_IN_PLACE || receives.buffer == MPI_IN_PLACE) return own(comm);
+        auto on = is_off() ? nullptr : find(comm, form);
+        if (!on) return own(comm);
         auto* const facts = facts_of(site, *on, form);
-        if (form != call_form::persistent && leaves(*on, is_gather, form)) {
+        if (form != call_form::persistent && leaves(*on, kind, form)) {
             code = own(on->as_called());
         } else {
             auto send_blocks = sends.blocks(on->destinations());
             auto receive_blocks = receives.blocks(on->sources());
             if (!is_plain(send_blocks) || !is_plain(receive_blocks)) return own(comm);
             code = perform({std::move(on),
-                            {const_cast<void*>(sends.buffer), std::move(send_blocks), is_gather},
+                            {const_cast<void*>(sends.buffer), std::move(send_blocks),
+                             kind == block_kind::shared},
                             {const_cast<void*>(receives.buffer), std::move(receive_blocks), false},
+                            kind,
                             facts});
         }
     } catch (...) {
@@ -155,11 +169,11 @@ int attached(int code, MPI_Comm* made) {
         recvbuf, [&]([[maybe_unused]] const neighbors& all) { return receives; }        \
     }
 #ifdef CROSSDOCK_INIT
-#define CROSSDOCK_TAKE_INIT(name, is_gather, parameters, arguments, sends, receives)             \
+#define CROSSDOCK_TAKE_INIT(name, find, kind, parameters, arguments, sends, receives)            \
     extern "C" int CROSSDOCK_INIT(name)(CROSSDOCK_LIST parameters, MPI_Comm comm, MPI_Info info, \
                                         MPI_Request * request) {                                 \
         return take(                                                                             \
-            CROSSDOCK_SITE, comm, call_form::persistent, is_gather,                              \
+            CROSSDOCK_SITE, comm, find, call_form::persistent, kind,                             \
             CROSSDOCK_SIDES(sends, receives),                                                    \
             [&](neighbor_call call) { return make_persistent(std::move(call), request); },       \
             [&](MPI_Comm on) {                                                                   \
@@ -167,59 +181,67 @@ int attached(int code, MPI_Comm* made) {
             });                                                                                  \
     }
 #else
-#define CROSSDOCK_TAKE_INIT(name, is_gather, parameters, arguments, sends, receives)
+#define CROSSDOCK_TAKE_INIT(name, find, kind, parameters, arguments, sends, receives)
 #endif
 // The three forms of a call. The lists are what stands before the communicator.
-#define CROSSDOCK_TAKE(name, is_gather, parameters, arguments, sends, receives)           \
-    extern "C" int MPI_Neighbor_##name(CROSSDOCK_LIST parameters, MPI_Comm comm) {        \
-        return take(CROSSDOCK_SITE, comm, call_form::blocking, is_gather,                 \
-                    CROSSDOCK_SIDES(sends, receives), exchange, [&](MPI_Comm on) {        \
-                        return PMPI_Neighbor_##name(CROSSDOCK_LIST arguments, on);        \
-                    });                                                                   \
-    }                                                                                     \
-    extern "C" int MPI_Ineighbor_##name(CROSSDOCK_LIST parameters, MPI_Comm comm,         \
-                                        MPI_Request* request) {                           \
-        return take(                                                                      \
-            CROSSDOCK_SITE, comm, call_form::nonblocking, is_gather,                      \
-            CROSSDOCK_SIDES(sends, receives),                                             \
-            [&](neighbor_call call) { return start_exchange(std::move(call), request); }, \
-            [&](MPI_Comm on) {                                                            \
-                return PMPI_Ineighbor_##name(CROSSDOCK_LIST arguments, on, request);      \
-            });                                                                           \
-    }                                                                                     \
-    CROSSDOCK_TAKE_INIT(name, is_gather, parameters, arguments, sends, receives)
+#define CROSSDOCK_TAKE(name, nonblocking_name, find, kind, parameters, arguments, sends, receives) \
+    extern "C" int MPI_##name(CROSSDOCK_LIST parameters, MPI_Comm comm) {                          \
+        return take(CROSSDOCK_SITE, comm, find, call_form::blocking, kind,                         \
+                    CROSSDOCK_SIDES(sends, receives), exchange,                                    \
+                    [&](MPI_Comm on) { return PMPI_##name(CROSSDOCK_LIST arguments, on); });       \
+    }                                                                                              \
+    extern "C" int MPI_##nonblocking_name(CROSSDOCK_LIST parameters, MPI_Comm comm,                \
+                                          MPI_Request* request) {                                  \
+        return take(                                                                               \
+            CROSSDOCK_SITE, comm, find, call_form::nonblocking, kind,                              \
+            CROSSDOCK_SIDES(sends, receives),                                                      \
+            [&](neighbor_call call) { return start_exchange(std::move(call), request); },          \
+            [&](MPI_Comm on) {                                                                     \
+                return PMPI_##nonblocking_name(CROSSDOCK_LIST arguments, on, request);             \
+            });                                                                                    \
+    }                                                                                              \
+    CROSSDOCK_TAKE_INIT(name, find, kind, parameters, arguments, sends, receives)
+// With the neighbors of a topology, and with all ranks.
+#define CROSSDOCK_TAKE_BOTH(name, Name, kind, all_kind, parameters, arguments, sends, receives) \
+    CROSSDOCK_TAKE(Neighbor_##name, Ineighbor_##name, find_graph, kind, parameters, arguments,  \
+                   sends, receives)                                                             \
+    CROSSDOCK_TAKE(Name, I##name, find_all_ranks, all_kind, parameters, arguments, sends, receives)
 
-CROSSDOCK_TAKE(alltoall, false,
-               (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
-                int recvcount, MPI_Datatype recvtype),
-               (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype),
-               equal_blocks(all, sendcount, sendtype, false),
-               equal_blocks(all, recvcount, recvtype, false))
+CROSSDOCK_TAKE_BOTH(alltoall, Alltoall, block_kind::any, block_kind::equal,
+                    (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
+                     int recvcount, MPI_Datatype recvtype),
+                    (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype),
+                    equal_blocks(all, sendcount, sendtype, false),
+                    equal_blocks(all, recvcount, recvtype, false))
 
-CROSSDOCK_TAKE(alltoallv, false,
-               (const void* sendbuf, const int* sendcounts, const int* sdispls,
-                MPI_Datatype sendtype, void* recvbuf, const int* recvcounts, const int* rdispls,
-                MPI_Datatype recvtype),
-               (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype),
-               blocks_at(all, sendcounts, sdispls, sendtype),
-               blocks_at(all, recvcounts, rdispls, recvtype))
+CROSSDOCK_TAKE_BOTH(
+    alltoallv, Alltoallv, block_kind::any, block_kind::any,
+    (const void* sendbuf, const int* sendcounts, const int* sdispls, MPI_Datatype sendtype,
+     void* recvbuf, const int* recvcounts, const int* rdispls, MPI_Datatype recvtype),
+    (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype),
+    blocks_at(all, sendcounts, sdispls, sendtype), blocks_at(all, recvcounts, rdispls, recvtype))
 
-CROSSDOCK_TAKE(alltoallw, false,
-               (const void* sendbuf, const int* sendcounts, const MPI_Aint* sdispls,
-                const MPI_Datatype* sendtypes, void* recvbuf, const int* recvcounts,
-                const MPI_Aint* rdispls, const MPI_Datatype* recvtypes),
-               (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes),
-               typed_blocks(all, sendcounts, sdispls, sendtypes),
-               typed_blocks(all, recvcounts, rdispls, recvtypes))
+// Displacements are in bytes, in different types.
+#define CROSSDOCK_TAKE_TYPED(name, nonblocking_name, find, displacement)                    \
+    CROSSDOCK_TAKE(                                                                         \
+        name, nonblocking_name, find, block_kind::any,                                      \
+        (const void* sendbuf, const int* sendcounts, const displacement* sdispls,           \
+         const MPI_Datatype* sendtypes, void* recvbuf, const int* recvcounts,               \
+         const displacement* rdispls, const MPI_Datatype* recvtypes),                       \
+        (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes), \
+        typed_blocks(all, sendcounts, sdispls, sendtypes),                                  \
+        typed_blocks(all, recvcounts, rdispls, recvtypes))
+CROSSDOCK_TAKE_TYPED(Neighbor_alltoallw, Ineighbor_alltoallw, find_graph, MPI_Aint)
+CROSSDOCK_TAKE_TYPED(Alltoallw, Ialltoallw, find_all_ranks, int)
 
-CROSSDOCK_TAKE(allgather, true,
+CROSSDOCK_TAKE(Neighbor_allgather, Ineighbor_allgather, find_graph, block_kind::shared,
                (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
                 int recvcount, MPI_Datatype recvtype),
                (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype),
                equal_blocks(all, sendcount, sendtype, true),
                equal_blocks(all, recvcount, recvtype, false))
 
-CROSSDOCK_TAKE(allgatherv, true,
+CROSSDOCK_TAKE(Neighbor_allgatherv, Ineighbor_allgatherv, find_graph, block_kind::shared,
                (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
                 const int* recvcounts, const int* displs, MPI_Datatype recvtype),
                (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype),

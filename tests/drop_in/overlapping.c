@@ -13,10 +13,11 @@ int main(int argc, char** argv) {
     neighbors[0] = (rank + num_ranks - 1) % num_ranks;
     neighbors[1] = (rank + 1) % num_ranks;
     sent[0] = sent[1] = rank + 1;
-    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 2, neighbors, weights, 2, neighbors, weights, MPI_INFO_NULL, 0,
-                                   &ring);
+    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 2, neighbors, weights, 2, neighbors, weights,
+                                   MPI_INFO_NULL, 0, &ring);
     MPI_Comm_set_errhandler(ring, MPI_ERRORS_RETURN);
-    code = MPI_Neighbor_alltoallv(sent, counts, apart, MPI_INT, &received, counts, in_one_place, MPI_INT, ring);
+    code = MPI_Neighbor_alltoallv(sent, counts, apart, MPI_INT, &received, counts, in_one_place,
+                                  MPI_INT, ring);
     if (code != MPI_SUCCESS && rank == 1) {
         char text[MPI_MAX_ERROR_STRING];
         int length = 0;

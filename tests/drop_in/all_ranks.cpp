@@ -1,0 +1,140 @@
+// Calls with all ranks, which are taken over if CROSSDOCK_TAKE asks for it: most of the counts are zero, or all are
+// small. They repeat, and then do not.
+#include <mpi.h>
+
+#include <cstdio>
+#include <vector>
+
+namespace {
+
+struct world {
+    int rank = 0;
+    int num_ranks = 0;
+    int num_faults = 0;
+};
+
+// Of every call another; nothing to most ranks.
+int count_of(int call, int from, int to) {
+    const int distance = (to - from) % 4;
+    return distance == 1 || distance == -3 ? 1 + (call + from) % 3 : 0;
+}
+
+struct blocks {
+    std::vector<int> counts, displacements, bytes;
+    std::vector<MPI_Datatype> types;
+    std::vector<int> values;
+
+    void add(int count) {
+        counts.push_back(count);
+        displacements.push_back(static_cast<int>(values.size()));
+        bytes.push_back(static_cast<int>(values.size() * sizeof(int)));
+        types.push_back(MPI_INT);
+        values.resize(values.size() + static_cast<std::size_t>(count), -1);
+    }
+};
+
+enum class form { blocking, nonblocking };
+
+void exchange(world& in, int call, int lengths, form how, bool has_types, MPI_Comm comm) {
+    blocks sent, received;
+    for (int other = 0; other < in.num_ranks; ++other) {
+        sent.add(count_of(lengths, in.rank, other));
+        received.add(count_of(lengths, other, in.rank));
+        for (int i = 0; i < sent.counts.back(); ++i)
+            sent.values[static_cast<std::size_t>(sent.displacements.back() + i)] =
+                10000 * call + 100 * in.rank + i;
+    }
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (has_types && how == form::blocking)
+        MPI_Alltoallw(sent.values.data(), sent.counts.data(), sent.bytes.data(), sent.types.data(),
+                      received.values.data(), received.counts.data(), received.bytes.data(),
+                      received.types.data(), comm);
+    else if (has_types)
+        MPI_Ialltoallw(sent.values.data(), sent.counts.data(), sent.bytes.data(), sent.types.data(),
+                       received.values.data(), received.counts.data(), received.bytes.data(),
+                       received.types.data(), comm, &request);
+    else if (how == form::blocking)
+        MPI_Alltoallv(sent.values.data(), sent.counts.data(), sent.displacements.data(), MPI_INT,
+                      received.values.data(), received.counts.data(), received.displacements.data(),
+                      MPI_INT, comm);
+    else
+        MPI_Ialltoallv(sent.values.data(), sent.counts.data(), sent.displacements.data(), MPI_INT,
+                       received.values.data(), received.counts.data(),
+                       received.displacements.data(), MPI_INT, comm, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    for (int other = 0; other < in.num_ranks; ++other)
+        for (int i = 0; i < received.counts[static_cast<std::size_t>(other)]; ++i)
+            if (received.values[static_cast<std::size_t>(
+                    received.displacements[static_cast<std::size_t>(other)] + i)] !=
+                10000 * call + 100 * other + i)
+                ++in.num_faults;
+}
+
+void exchange_equal(world& in, int call, form how, MPI_Comm comm) {
+    std::vector<int> sent, received(static_cast<std::size_t>(in.num_ranks));
+    for (int other = 0; other < in.num_ranks; ++other)
+        sent.push_back(10000 * call + 100 * in.rank + other);
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (how == form::blocking)
+        MPI_Alltoall(sent.data(), 1, MPI_INT, received.data(), 1, MPI_INT, comm);
+    else
+        MPI_Ialltoall(sent.data(), 1, MPI_INT, received.data(), 1, MPI_INT, comm, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    for (int other = 0; other < in.num_ranks; ++other)
+        if (received[static_cast<std::size_t>(other)] != 10000 * call + 100 * other + in.rank)
+            ++in.num_faults;
+}
+
+void call_all(world& in, MPI_Comm comm) {
+    for (const auto how : {form::blocking, form::nonblocking}) {
+        for (int call = 0; call < 40; ++call) exchange(in, call, call / 30, how, false, comm);
+        for (int call = 0; call < 12; ++call) exchange(in, call, 1, how, true, comm);
+        for (int call = 0; call < 12; ++call) exchange_equal(in, call, how, comm);
+        for (int call = 0; call < 40; ++call) exchange(in, call, call, how, call % 2, comm);
+    }
+    // Where the data lie already.
+    std::vector<int> values;
+    for (int other = 0; other < in.num_ranks; ++other) values.push_back(100 * in.rank + other);
+    MPI_Alltoall(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, values.data(), 1, MPI_INT, comm);
+    for (int other = 0; other < in.num_ranks; ++other)
+        if (values[static_cast<std::size_t>(other)] != 100 * other + in.rank) ++in.num_faults;
+}
+
+// Intercommunicators are MPI's.
+void call_between_halves(world& in) {
+    if (in.num_ranks < 2) return;
+    MPI_Comm half = MPI_COMM_NULL, both = MPI_COMM_NULL;
+    const int is_upper = in.rank > 0;
+    MPI_Comm_split(MPI_COMM_WORLD, is_upper, 0, &half);
+    MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, is_upper ? 0 : 1, 3, &both);
+    const auto num_others = static_cast<std::size_t>(is_upper ? 1 : in.num_ranks - 1);
+    std::vector<int> sent(num_others, in.rank), received(num_others, -1);
+    MPI_Alltoall(sent.data(), 1, MPI_INT, received.data(), 1, MPI_INT, both);
+    for (std::size_t i = 0; i < num_others; ++i)
+        if (received[i] != (is_upper ? 0 : static_cast<int>(i) + 1)) ++in.num_faults;
+    MPI_Comm_free(&both);
+    MPI_Comm_free(&half);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    MPI_Init(&argc, &argv);
+    world in;
+    MPI_Comm_rank(MPI_COMM_WORLD, &in.rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &in.num_ranks);
+    call_all(in, MPI_COMM_WORLD);
+    MPI_Comm reversed = MPI_COMM_NULL;
+    MPI_Comm_split(MPI_COMM_WORLD, 0, -in.rank, &reversed);
+    world turned = in;
+    MPI_Comm_rank(reversed, &turned.rank);
+    call_all(turned, reversed);
+    MPI_Comm_free(&reversed);
+    call_between_halves(in);
+    in.num_faults += turned.num_faults;
+    int num_faults = 0;
+    MPI_Allreduce(&in.num_faults, &num_faults, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    if (in.rank == 0 && num_faults > 0) std::printf("%d values are wrong\n", num_faults);
+    MPI_Finalize();
+    return num_faults > 0;
+}
