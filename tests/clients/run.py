@@ -20,7 +20,7 @@ MPIRUN = ["mpirun", "--oversubscribe", "--bind-to", "none"]
 ENVIRONMENT = {"OMP_NUM_THREADS": "1", "OMPI_MCA_mpi_yield_when_idle": "1", "OMPI_MCA_orte_base_help_aggregate": "0",
                "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 NO_ROUTE = "no_such_route"
-TIMEOUT_SECONDS = 300
+TIMEOUT_SECONDS = 600
 
 
 class CannotInstall(Exception):
