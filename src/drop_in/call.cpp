@@ -138,10 +138,13 @@ class own_request {
 
     // A message with a byte is too long, and MPI's wait returns an error.
     void complete(const graph& on, int code) const {
+        if (code != MPI_SUCCESS) last_failure = code;
         if (code != MPI_SUCCESS) PMPI_Comm_call_errhandler(on.error_comm(), code);
         const char failure = 1;
         PMPI_Send(&failure, code == MPI_SUCCESS ? 0 : 1, MPI_BYTE, 0, tag_, own_messages());
     }
+
+    static inline int last_failure = MPI_SUCCESS;
 
   private:
     static std::vector<int>& free_tags() {
@@ -395,11 +398,12 @@ int start_persistent(MPI_Request request) {
     return found == all.planned.end() ? MPI_SUCCESS : found->second->start();
 }
 
-void wait_for_own(std::span<const MPI_Request> requests) {
+int wait_for_own(std::span<const MPI_Request> requests) {
     const auto& all = own_requests::of_process();
-    if (!all.concern_program()) return;
+    if (!all.concern_program()) return MPI_SUCCESS;
     {
         const progress_engine::access alone;
+        own_request::last_failure = MPI_SUCCESS;
         exchange_with_request* one = nullptr;
         int number = 0;
         for (const auto& request : requests) {
@@ -407,14 +411,17 @@ void wait_for_own(std::span<const MPI_Request> requests) {
             one = all.find_active(request);
             ++number;
         }
-        if (number == 0) return;
-        if (number == 1 && one != nullptr && progress_engine::of_process().may_block(1))
-            return one->wait();
+        if (number == 0) return MPI_SUCCESS;
+        if (number == 1 && one != nullptr && progress_engine::of_process().may_block(1)) {
+            one->wait();
+            return own_request::last_failure;
+        }
     }
     progress_engine::of_process().run_until([&] {
         return std::ranges::none_of(
             requests, [&](const MPI_Request& request) { return all.is_under_way(request); });
     });
+    return own_request::last_failure;
 }
 
 void forget_persistent(MPI_Request request) {

@@ -41,7 +41,8 @@ std::optional<int> make_persistent(neighbor_call call, MPI_Request* request);
 int start_persistent(MPI_Request request);
 
 /// @brief Waits until those of the requests that are this library's are complete, faster than MPI's wait calls back.
-void wait_for_own(std::span<const MPI_Request> requests);
+/// @return the code of one that failed, which error handlers have seen
+int wait_for_own(std::span<const MPI_Request> requests);
 
 /// @brief Frees what is behind a request of `make_persistent`; nothing if it is another one.
 void forget_persistent(MPI_Request request);

@@ -262,8 +262,9 @@ int MPI_Startall(int count, MPI_Request requests[]) {
 }
 
 int MPI_Wait(MPI_Request* request, MPI_Status* status) {
-    wait_for_own({request, 1});
-    return PMPI_Wait(request, status);
+    const int failure = wait_for_own({request, 1});
+    const int code = PMPI_Wait(request, status);
+    return code != MPI_SUCCESS && failure != MPI_SUCCESS ? failure : code;
 }
 
 int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
