@@ -1,7 +1,6 @@
 #include "call.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -162,18 +161,13 @@ class exchange_with_request;
 struct own_requests {
     std::unordered_map<MPI_Request, std::unique_ptr<exchange_with_request>> planned;
     std::unordered_map<MPI_Request, std::unique_ptr<own_request>> in_bodies;
-    std::atomic<bool> has_some = false;
-
     static own_requests& of_process() {
         static auto& all = *new own_requests;
         return all;
     }
 
-    void count() { has_some = !planned.empty() || !in_bodies.empty(); }
-
-    // Whether a call of the program may be about one of them.
-    bool concern_program() const {
-        return has_some.load(std::memory_order_relaxed) && !progress_engine::is_inside();
+    static void count(MPI_Request request, int number) {
+        num_own_requests[hash_of(request)].fetch_add(number, std::memory_order_relaxed);
     }
 
     exchange_with_request* find_active(MPI_Request request) const;
@@ -208,7 +202,8 @@ class exchange_with_request final : private watched {
 
     int start() {
         try {
-            others_.emplace(call_, exchange_.whole());
+            // Of a persistent request no edge differs from its plan.
+            if (!plan_ || edge_messages::verifies()) others_.emplace(call_, exchange_.whole());
             count_planned(call_);
             if (plan_ && call_.facts != nullptr) ++call_.facts->num_calls;
             exchange_.start(call_.sends, call_.receives);
@@ -226,7 +221,7 @@ class exchange_with_request final : private watched {
         int code = MPI_SUCCESS;
         try {
             exchange_.wait();
-            others_->wait();
+            if (others_) others_->wait();
         } catch (...) {
             code = current_code();
         }
@@ -238,7 +233,8 @@ class exchange_with_request final : private watched {
     bool advance() override {
         int code = MPI_SUCCESS;
         try {
-            if ((exchange_.is_active() && !exchange_.test()) || !others_->test()) return false;
+            if (exchange_.is_active() && !exchange_.test()) return false;
+            if (others_ && !others_->test()) return false;
         } catch (...) {
             code = current_code();
         }
@@ -250,8 +246,8 @@ class exchange_with_request final : private watched {
         request_.complete(*call_.on, code);
         if (plan_) return;
         auto& all = own_requests::of_process();
+        all.count(handle_, -1);
         const auto self = all.planned.extract(handle_);
-        all.count();
     }
 
     neighbor_call call_;
@@ -268,6 +264,8 @@ exchange_with_request* own_requests::find_active(MPI_Request request) const {
 }
 
 }  // namespace
+
+constinit std::array<std::atomic<int>, 256> num_own_requests{};
 
 int current_code() noexcept {
     try {
@@ -340,17 +338,17 @@ int start_exchange(neighbor_call call, MPI_Request* request) {
         auto made = std::make_unique<exchange_with_request>(std::move(call), *ready);
         *request = made->make_request(MPI_Irecv);
         auto& one = *(all.planned[*request] = std::move(made));
-        all.count();
+        all.count(*request, 1);
         return one.start();
     }
     auto made = std::make_unique<own_request>();
     const auto handle = made->receive_by(MPI_Irecv);
     *request = handle;
     all.in_bodies[handle] = std::move(made);
-    all.count();
+    all.count(handle, 1);
     begin(std::move(call), call_form::nonblocking, [&all, handle](const graph& on, int code) {
         const auto done = all.in_bodies.extract(handle);
-        all.count();
+        all.count(handle, -1);
         done.mapped()->complete(on, code);
     });
     return MPI_SUCCESS;
@@ -386,13 +384,13 @@ std::optional<int> make_persistent(neighbor_call call, MPI_Request* request) {
     *request = made->make_request(MPI_Recv_init);
     auto& all = own_requests::of_process();
     all.planned[*request] = std::move(made);
-    all.count();
+    all.count(*request, 1);
     return MPI_SUCCESS;
 }
 
 int start_persistent(MPI_Request request) {
     const auto& all = own_requests::of_process();
-    if (!all.concern_program()) return MPI_SUCCESS;
+    if (!may_be_own(request) || progress_engine::is_inside()) return MPI_SUCCESS;
     const progress_engine::access alone;
     const auto found = all.planned.find(request);
     return found == all.planned.end() ? MPI_SUCCESS : found->second->start();
@@ -400,7 +398,8 @@ int start_persistent(MPI_Request request) {
 
 int wait_for_own(std::span<const MPI_Request> requests) {
     const auto& all = own_requests::of_process();
-    if (!all.concern_program()) return MPI_SUCCESS;
+    if (std::ranges::none_of(requests, may_be_own) || progress_engine::is_inside())
+        return MPI_SUCCESS;
     {
         const progress_engine::access alone;
         own_request::last_failure = MPI_SUCCESS;
@@ -426,19 +425,19 @@ int wait_for_own(std::span<const MPI_Request> requests) {
 
 void forget_persistent(MPI_Request request) {
     auto& all = own_requests::of_process();
-    if (!all.concern_program()) return;
+    if (!may_be_own(request) || progress_engine::is_inside()) return;
     const progress_engine::access alone;
     const auto found = all.planned.find(request);
     if (found == all.planned.end()) return;
     // One that is active must not be freed; it is kept, since others still send to it.
     if (found->second->is_active()) static_cast<void>(found->second.release());
     all.planned.erase(found);
-    all.count();
+    all.count(request, -1);
 }
 
 bool is_own(MPI_Request request) {
     const auto& all = own_requests::of_process();
-    if (!all.concern_program()) return false;
+    if (!may_be_own(request) || progress_engine::is_inside()) return false;
     const progress_engine::access alone;
     return all.is_under_way(request);
 }

@@ -4,6 +4,9 @@
 
 #include <mpi.h>
 
+#include <array>
+#include <atomic>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -35,6 +38,19 @@ int start_exchange(neighbor_call call, MPI_Request* request);
 /// @param request  inactive; `start_persistent` starts it, and MPI completes it
 /// @return as `exchange`; nothing if MPI is to make the request, on all ranks
 std::optional<int> make_persistent(neighbor_call call, MPI_Request* request);
+
+/// @brief How many requests that the program holds are this library's, of each hash of their handles.
+extern constinit std::array<std::atomic<int>, 256> num_own_requests;
+
+inline std::size_t hash_of(MPI_Request request) noexcept {
+    const std::size_t bits = std::hash<MPI_Request>{}(request);
+    return (bits >> 6 ^ bits >> 14) % num_own_requests.size();
+}
+
+/// @brief False for most requests that are not this library's.
+inline bool may_be_own(MPI_Request request) noexcept {
+    return num_own_requests[hash_of(request)].load(std::memory_order_relaxed) > 0;
+}
 
 /// @brief Starts the exchange of a request of `make_persistent`, which MPI has started; nothing if it is another one.
 /// @return as `exchange`

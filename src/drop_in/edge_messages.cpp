@@ -11,11 +11,6 @@ namespace {
 
 constexpr int different_edge_tag = 0;
 
-bool verifies() {
-    static const bool is_asked_for = std::getenv("CROSSDOCK_VERIFY") != nullptr;
-    return is_asked_for;
-}
-
 // Calls `start` with each block that is not as long as planned.
 template <class Start>
 void for_each_different(const call_side& side, const side_layout& planned, const neighbors& all,
@@ -38,6 +33,11 @@ std::vector<std::byte> bytes_of(const call_side& side, std::size_t i) {
 }
 
 }  // namespace
+
+bool edge_messages::verifies() {
+    static const bool is_asked_for = std::getenv("CROSSDOCK_VERIFY") != nullptr;
+    return is_asked_for;
+}
 
 edge_messages::edge_messages(const neighbor_call& call, const planned_exchange& plan)
     : call_(&call) {

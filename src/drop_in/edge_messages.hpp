@@ -19,6 +19,9 @@ class edge_messages {
     /// @param call  borrowed until they are complete
     edge_messages(const neighbor_call& call, const planned_exchange& plan);
 
+    /// @brief Whether CROSSDOCK_VERIFY is set.
+    static bool verifies();
+
     /// @pre the exchange is complete
     /// @throws error(errc::internal)  the exchange brought something else
     void wait();

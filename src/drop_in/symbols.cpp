@@ -262,6 +262,7 @@ int MPI_Startall(int count, MPI_Request requests[]) {
 }
 
 int MPI_Wait(MPI_Request* request, MPI_Status* status) {
+    if (!may_be_own(*request)) return PMPI_Wait(request, status);
     const int failure = wait_for_own({request, 1});
     const int code = PMPI_Wait(request, status);
     return code != MPI_SUCCESS && failure != MPI_SUCCESS ? failure : code;
