@@ -92,16 +92,18 @@ void begin(neighbor_call call, call_form form, Complete complete) {
     };
     const auto kept = std::make_shared<state>(std::move(call));
     kept->turn.emplace(*kept->call.on);
-    progress_engine::of_process().start([kept, form, complete] {
-        int code = MPI_SUCCESS;
-        try {
-            exchange_in_turn(kept->call, *kept->turn, form);
-        } catch (...) {
-            code = current_code();
-        }
-        kept->turn->end();
-        complete(*kept->call.on, code);
-    });
+    progress_engine::of_process().start(
+        [kept, form, complete] {
+            int code = MPI_SUCCESS;
+            try {
+                exchange_in_turn(kept->call, *kept->turn, form);
+            } catch (...) {
+                code = current_code();
+            }
+            kept->turn->end();
+            complete(*kept->call.on, code);
+        },
+        form == call_form::nonblocking);
 }
 
 // The communicator on which a rank tells itself that an exchange is complete.
@@ -364,17 +366,19 @@ std::optional<int> make_persistent(neighbor_call call, MPI_Request* request) {
     {
         const progress_engine::access alone;
         const auto turn = std::make_shared<graph::turn>(*call.on);
-        engine.start([&, turn] {
-            try {
-                turn->wait();
-                plan = call.on->make_plan(call.layout(), call.kind, call_form::persistent, 1,
-                                          call.facts);
-            } catch (...) {
-                code = current_code();
-            }
-            turn->end();
-            is_complete = true;
-        });
+        engine.start(
+            [&, turn] {
+                try {
+                    turn->wait();
+                    plan = call.on->make_plan(call.layout(), call.kind, call_form::persistent, 1,
+                                              call.facts);
+                } catch (...) {
+                    code = current_code();
+                }
+                turn->end();
+                is_complete = true;
+            },
+            false);
     }
     engine.run_until([&] { return is_complete; });
     if (code != MPI_SUCCESS) return code;

@@ -18,6 +18,9 @@ constexpr std::size_t most_under_way = 2;  // of calls with one layout
 constexpr count_t most_trial_bytes = count_t{1} << 30;
 // What a call takes before and after its exchange, which trials do not measure.
 constexpr double seconds_around = 1e-6;
+// They are as large as what ranks of a node share at first.
+constexpr count_t num_ring_items = 4096;
+constexpr std::size_t ring_item_bytes = 64;
 bool is_finalizing = false;
 int num_graphs = 0;
 
@@ -235,9 +238,31 @@ graph::graph(MPI_Comm user, neighbors sources, neighbors destinations, bool has_
     CROSSDOCK_MPI(MPI_Comm_set_errhandler(twin_, MPI_ERRORS_RETURN));
     same_ = has_topology_ ? same_grid(user, bare) : bare;
     where_.emplace(context_of(bare));
+    make_communicators();
     is_forced_ = asked_untried_route(*where_, automatic_route) != automatic_route;
     for (auto& kind : kinds_) kind.calls = repetition(is_forced_);
     if (has_topology_) CROSSDOCK_MPI(PMPI_Comm_free(&bare));
+}
+
+// All that set-ups need, by one of items to the next rank; nonblocking calls must not make any.
+void graph::make_communicators() const {
+    const rank_t num_ranks = where_->num_ranks();
+    pattern ring;
+    ring.rank = where_->rank();
+    ring.num_ranks = num_ranks;
+    ring.num_items = ring.num_slots = num_ring_items;
+    std::vector<count_t> all(num_ring_items);
+    std::iota(all.begin(), all.end(), count_t{0});
+    ring.sends.append((ring.rank + 1) % num_ranks, all);
+    ring.receives.append((ring.rank + num_ranks - 1) % num_ranks, all);
+    neighbor_options options;
+    options.item_bytes = ring_item_bytes;
+    options.prepare = preparation::forward;
+    try {
+        neighbor_exchange(*where_, ring, options);
+    } catch (const error&) {
+        // As of a route that there is not, which the first call tells.
+    }
 }
 
 graph::turn::turn(graph& of) : of_(&of), number_(of.next_turn_++) {}
@@ -303,6 +328,8 @@ std::unique_ptr<planned_exchange> graph::make_plan(const call_layout& layout, bl
     const auto begin = std::chrono::steady_clock::now();
     const int alignment = agree_on_alignment(layout);
     if (alignment < 0) return nullptr;
+    // Before a node votes by itself: votes are held until the set-up ends.
+    where_->comm().wait_for_all();
     std::unique_ptr<planned_exchange> made;
     try {
         const auto p = pattern_of(where_->rank(), where_->num_ranks(), destinations_.ranks,
@@ -407,14 +434,16 @@ void graph::detach(MPI_Comm user) {
 
 void graph::close_later(const std::shared_ptr<graph>& one) {
     one->user_ = MPI_COMM_NULL;
-    progress_engine::of_process().start([one] {
-        try {
-            one->close();
-        } catch (...) {
-            // MPI_Finalize frees the rest.
-        }
-        std::erase(all_graphs(), one);
-    });
+    progress_engine::of_process().start(
+        [one] {
+            try {
+                one->close();
+            } catch (...) {
+                // MPI_Finalize frees the rest.
+            }
+            std::erase(all_graphs(), one);
+        },
+        true);
 }
 
 // MPI_Finalize calls it before all else. What is left is freed here, whatever persistent requests there are.

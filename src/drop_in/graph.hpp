@@ -154,6 +154,7 @@ class graph {
     plan_facts facts_of(const planned_exchange& plan, double set_up_seconds,
                         trial_seconds trial) const;
     int agree_on_alignment(const call_layout& layout) const;
+    void make_communicators() const;
     static int close_all(MPI_Comm, int, void*, void*);
     static void close_before_finalize();
     static void keep(MPI_Comm user, int key, const std::shared_ptr<graph>& made);

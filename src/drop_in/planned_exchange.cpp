@@ -194,8 +194,10 @@ trial_seconds planned_exchange::compare_with_mpi(const opponent& mpi, call_form 
 
 planned_exchange::instance& planned_exchange::next_instance(call_form form) {
     present_ = number_of_next(form);
-    if (present_ == instances_.size())
+    if (present_ == instances_.size()) {
+        comm_->wait_for_all();
         instances_.emplace_back(instances_.front().exchange_.duplicate(), *this);
+    }
     return instances_[present_];
 }
 

@@ -90,12 +90,13 @@ void progress_engine::count_under_way() {
     num_under_way_.store(fibers_.size() + watched_.size(), std::memory_order_relaxed);
 }
 
-void progress_engine::start(std::function<void()> body) {
+void progress_engine::start(std::function<void()> body, bool is_nonblocking) {
     ask_mpi_to_call();
     if (idle_.empty()) idle_.push_back(std::make_unique<running>());
     fibers_.splice(fibers_.end(), idle_, idle_.begin());
     auto& one = *fibers_.back();
     one.stack.begin(std::move(body));
+    one.is_nonblocking = is_nonblocking;
     count_under_way();
     resume(one);
     if (one.stack.is_done()) idle_.splice(idle_.begin(), fibers_, std::prev(fibers_.end()));
@@ -174,7 +175,13 @@ void progress_engine::before_blocking(const communicator& comm) {
     auto& self = *current_;
     const bool has_voted = voter_ == &self;
     const auto key = comm.resource<blocking_key>().key();
-    if (!has_voted) self.wanted_key = key;
+    if (!has_voted) {
+        // A rank that is not there yet may be busy with a call that this rank makes only later.
+        MPI_Request all_are_here = MPI_REQUEST_NULL;
+        CROSSDOCK_MPI(MPI_Ibarrier(comm.get(), &all_are_here));
+        comm.wait(all_are_here);
+        self.wanted_key = key;
+    }
     for (int may_all = 0; !may_all;) {
         may_all = has_voted || may_vote_for(key);
         voter_ = may_all ? &self : voter_ == &self ? nullptr : voter_;

@@ -54,8 +54,9 @@ class progress_engine final : private suspension {
     static bool is_inside() noexcept;
 
     /// @brief Runs `body` until it waits for the first time, and goes on with it inside MPI's calls.
-    /// @param body  must not throw
-    void start(std::function<void()> body);
+    /// @param body            must not throw
+    /// @param is_nonblocking  other ranks may be in any call meanwhile, so that the body makes no communicators
+    void start(std::function<void()> body, bool is_nonblocking);
 
     /// @brief Advances `one` inside MPI's calls, until it is complete.
     /// @param one  borrowed
@@ -85,12 +86,14 @@ class progress_engine final : private suspension {
   private:
     struct running {
         fiber stack;
+        bool is_nonblocking = false;
         std::int64_t wanted_key = no_key;  // of the communicator that it wants to block in
     };
     static constexpr std::int64_t no_key = -1;
 
     void suspend() override;
     void before_blocking(const communicator& comm) override;
+    bool may_make_communicators() const override { return !current_->is_nonblocking; }
     bool may_vote_for(std::int64_t key) const;
     bool take_access() noexcept;
     void advance_all();

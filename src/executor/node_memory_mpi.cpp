@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "../model/machine_mpi.hpp"
+#include "crossdock/detail/base/suspension.hpp"
 #include "crossdock/discover_topology.hpp"
 
 namespace crossdock {
@@ -47,6 +48,9 @@ index_vector<buffer_number, std::byte*> node_memory::share(
         const auto has_none = [](const slot& p) { return p.window < 0; };
         if (std::none_of(slots.begin(), slots.end(), has_none)) break;
         try {
+            if (const auto* const one = suspension::current();
+                one != nullptr && !one->may_make_communicators())
+                throw error(errc::out_of_memory, "no window may be made now");
             comm_.wait_for_all();
             grow_by(own ? 0 : bytes);
         } catch (...) {

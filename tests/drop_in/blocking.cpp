@@ -149,14 +149,21 @@ std::vector<blocking_call> blocking_calls(const world& in, const std::string& fi
              MPI_Comm_split(MPI_COMM_WORLD, in.rank % 2, 0, &half);
              MPI_Comm_free(&half);
          }},
+        {"MPI_Comm_dup",
+         [] {
+             MPI_Comm copy = MPI_COMM_NULL;
+             MPI_Comm_dup(MPI_COMM_WORLD, &copy);
+             MPI_Comm_free(&copy);
+         }},
         {"usleep", [] { usleep(20000); }},
     };
 }
 
-void block_while_others_need_this_rank(world& in, const std::string& file_name) {
-    all_to_all exchange(in);
+void block_while_others_need_this_rank(world& in, const std::string& file_name,
+                                       std::size_t num_values) {
     // More often than a plan needs to be compiled, so that it also happens while ranks block.
     for (const auto& [name, call] : blocking_calls(in, file_name)) {
+        all_to_all exchange(in, num_values);
         for (int repetition = 0; repetition < 4; ++repetition) {
             exchange.start();
             if (in.rank == 0) in.expect(exchange.wait(), name);
@@ -168,7 +175,7 @@ void block_while_others_need_this_rank(world& in, const std::string& file_name) 
 
 // Two communicators whose first exchanges, which compile plans and set up memory, the ranks start in different orders.
 void start_in_different_orders(world& in, std::size_t num_values) {
-    for (int repetition = 0; repetition < 10; ++repetition) {
+    for (int repetition = 0; repetition < 4; ++repetition) {
         all_to_all a(in, num_values), b(in, num_values);
         for (int exchange = 0; exchange < 3; ++exchange) {
             auto& first = in.rank % 2 == 0 ? a : b;
@@ -182,7 +189,7 @@ void start_in_different_orders(world& in, std::size_t num_values) {
 
 // One has an exchange under way while it blocks in that of another communicator, which others enter first.
 void block_with_another_under_way(world& in, std::size_t num_values) {
-    for (int repetition = 0; repetition < 10; ++repetition) {
+    for (int repetition = 0; repetition < 4; ++repetition) {
         all_to_all a(in, num_values), b(in, num_values);
         for (int exchange = 0; exchange < 20; ++exchange) {
             if (in.rank % 2 == 1) a.start();
@@ -213,10 +220,10 @@ int main(int argc, char** argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &in.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &in.num_ranks);
     duplicate_an_intercommunicator(in);
-    block_while_others_need_this_rank(
-        in, std::string(argv[0]) + "." + std::to_string(in.num_ranks) + ".tmp");
     // The latter is more than the memory that ranks of a node share at first.
     for (const std::size_t num_values : {2, 20000}) {
+        block_while_others_need_this_rank(
+            in, std::string(argv[0]) + "." + std::to_string(in.num_ranks) + ".tmp", num_values);
         start_in_different_orders(in, num_values);
         block_with_another_under_way(in, num_values);
     }

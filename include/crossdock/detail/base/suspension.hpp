@@ -19,14 +19,16 @@ class suspension {
     virtual void suspend() = 0;
 
     /// @brief Waits until all ranks of a communicator are about to block in it, and none of them in another one.
-    /// @pre since their present call began, they have waited for each other: a rank that is not there yet may be busy
-    /// with a call that this rank makes only later
     virtual void before_blocking(const communicator& comm) = 0;
 
     /// @brief The one of this thread; usually null.
     static suspension* current() noexcept;
     /// @return what it was
     static suspension* set_current(suspension* one) noexcept;
+
+    /// @brief Whether what waits may make communicators and windows. MPI may be making one for the program below on this
+    /// stack, for which other ranks come only when this is done, and some MPIs make one at a time.
+    virtual bool may_make_communicators() const = 0;
 
   protected:
     ~suspension() = default;
