@@ -1,6 +1,7 @@
 #include "call.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -62,25 +63,35 @@ void exchange_in_turn(neighbor_call& call, graph::turn& turn, call_form form) {
     const auto decided = call.on->decide(call.layout(), call.kind, form, call.facts);
     std::optional<graph::question> question;
     if (decided.is_asked) question.emplace(*call.on, call.kind);
+    // Even if the exchange cannot be started here, the other ranks take this one's answer.
     const auto finish_turn = [&] {
         if (question) question->conclude();
         turn.end();
     };
-    if (decided.plan == nullptr) {
-        engine.end_blocking();
-        exchange_of_mpi by_mpi(call);
-        finish_turn();
-        return engine.wait_until([&] { return by_mpi.test(); });
+    std::optional<exchange_of_mpi> by_mpi;
+    std::optional<edge_messages> others;
+    planned_exchange::instance* one = nullptr;
+    std::exception_ptr failure;
+    try {
+        if (decided.plan == nullptr) {
+            engine.end_blocking();
+            by_mpi.emplace(call);
+        } else {
+            one = &decided.plan->next_instance(form);
+            engine.end_blocking();
+            engine.wait_until([&] { return !one->is_active(); });
+            others.emplace(call, *decided.plan);
+            count_planned(call);
+            one->start(call.sends, call.receives);
+        }
+    } catch (...) {
+        failure = std::current_exception();
     }
-    auto& one = decided.plan->next_instance(form);
-    engine.end_blocking();
-    engine.wait_until([&] { return !one.is_active(); });
-    edge_messages others(call, *decided.plan);
-    count_planned(call);
-    one.start(call.sends, call.receives);
     finish_turn();
-    engine.wait_until([&] { return one.test(); });
-    engine.wait_until([&] { return others.test(); });
+    if (failure) std::rethrow_exception(failure);
+    if (by_mpi) return engine.wait_until([&] { return by_mpi->test(); });
+    engine.wait_until([&] { return one->test(); });
+    engine.wait_until([&] { return others->test(); });
 }
 
 // Begins a call that is not persistent. `complete` takes its code when it is complete.
@@ -202,20 +213,18 @@ class exchange_with_request final : private watched {
 
     bool is_active() const { return exchange_.is_active(); }
 
-    int start() {
+    // What fails is told as if the exchange had failed later.
+    void start() {
         try {
             // Of a persistent request no edge differs from its plan.
             if (!plan_ || edge_messages::verifies()) others_.emplace(call_, exchange_.whole());
             count_planned(call_);
             if (plan_ && call_.facts != nullptr) ++call_.facts->num_calls;
             exchange_.start(call_.sends, call_.receives);
+            progress_engine::of_process().watch(*this);
         } catch (...) {
-            const int code = current_code();
-            end(code);
-            return code;
+            end(current_code());
         }
-        progress_engine::of_process().watch(*this);
-        return MPI_SUCCESS;
     }
 
     // Blocks until it is complete; a nonblocking call's object is gone then.
@@ -341,7 +350,8 @@ int start_exchange(neighbor_call call, MPI_Request* request) {
         *request = made->make_request(MPI_Irecv);
         auto& one = *(all.planned[*request] = std::move(made));
         all.count(*request, 1);
-        return one.start();
+        one.start();
+        return MPI_SUCCESS;
     }
     auto made = std::make_unique<own_request>();
     const auto handle = made->receive_by(MPI_Irecv);
@@ -392,15 +402,15 @@ std::optional<int> make_persistent(neighbor_call call, MPI_Request* request) {
     return MPI_SUCCESS;
 }
 
-int start_persistent(MPI_Request request) {
+void start_persistent(MPI_Request request) {
     const auto& all = own_requests::of_process();
-    if (!may_be_own(request) || progress_engine::is_inside()) return MPI_SUCCESS;
+    if (!may_be_own(request) || progress_engine::is_inside()) return;
     const progress_engine::access alone;
     const auto found = all.planned.find(request);
-    return found == all.planned.end() ? MPI_SUCCESS : found->second->start();
+    if (found != all.planned.end()) found->second->start();
 }
 
-int wait_for_own(std::span<const MPI_Request> requests) {
+int wait_for_own(std::span<const MPI_Request> requests) try {
     const auto& all = own_requests::of_process();
     if (std::ranges::none_of(requests, may_be_own) || progress_engine::is_inside())
         return MPI_SUCCESS;
@@ -425,6 +435,8 @@ int wait_for_own(std::span<const MPI_Request> requests) {
             requests, [&](const MPI_Request& request) { return all.is_under_way(request); });
     });
     return own_request::last_failure;
+} catch (...) {
+    return current_code();
 }
 
 void forget_persistent(MPI_Request request) {

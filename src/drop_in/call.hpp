@@ -53,8 +53,7 @@ inline bool may_be_own(MPI_Request request) noexcept {
 }
 
 /// @brief Starts the exchange of a request of `make_persistent`, which MPI has started; nothing if it is another one.
-/// @return as `exchange`
-int start_persistent(MPI_Request request);
+void start_persistent(MPI_Request request);
 
 /// @brief Waits until those of the requests that are this library's are complete, faster than MPI's wait calls back.
 /// @return the code of one that failed, which error handlers have seen

@@ -1,8 +1,8 @@
 // The functions of MPI that libcrossdock_mpi.so takes the place of, as Fortran programs call them (mpif.h, `use mpi`,
 // `use mpi_f08`): the Fortran bindings of Open MPI call PMPI_, below the functions in C.
 //
-// A compiler appends one underscore to a name, or two. The names without one are left out: programs in C have functions
-// of their own called mpi_comm_dup and the like.
+// Compilers append one underscore to a name. Those that append none are left out, since programs in C have functions of
+// their own called mpi_comm_dup and the like; and those that append two, which name the constants otherwise, too.
 #include <mpi.h>
 
 #include <concepts>
@@ -194,11 +194,10 @@ void call(MPI_Fint* ierror, Function function, Addresses... addresses) noexcept 
 #define CROSSDOCK_ADDRESSES_11 CROSSDOCK_ADDRESSES_10, void* k
 
 // `size` counts what stands before `ierror`.
-#define CROSSDOCK_FORTRAN(size, name, fortran_name)                                          \
-    extern "C" void fortran_name##_(CROSSDOCK_ADDRESSES_##size, MPI_Fint* ierror) {          \
-        call(ierror, name, CROSSDOCK_NAMES_##size);                                          \
-    }                                                                                        \
-    extern "C" [[gnu::alias(#fortran_name "_")]] decltype(fortran_name##_) fortran_name##__; \
+#define CROSSDOCK_FORTRAN(size, name, fortran_name)                                 \
+    extern "C" void fortran_name##_(CROSSDOCK_ADDRESSES_##size, MPI_Fint* ierror) { \
+        call(ierror, name, CROSSDOCK_NAMES_##size);                                 \
+    }                                                                               \
     extern "C" [[gnu::alias(#fortran_name "_")]] decltype(fortran_name##_) fortran_name##_f08_;
 
 #ifdef CROSSDOCK_INIT

@@ -301,7 +301,13 @@ graph::decision graph::decide(const call_layout& layout, block_kind kind, call_f
         std::ranges::move(std::exchange(state.plans, {}), std::back_inserter(state.old));
     const auto slot = static_cast<std::size_t>(step.slot);
     if (slot == state.plans.size()) {
-        state.plans.push_back(make_plan(layout, kind, form, most_under_way, facts));
+        state.plans.emplace_back();
+        try {
+            state.plans.back() = make_plan(layout, kind, form, most_under_way, facts);
+        } catch (...) {
+            state.calls.lost();
+            throw;
+        }
         if (!state.plans.back()) state.calls.lost();
     }
     auto* const plan = state.plans[slot].get();
@@ -339,8 +345,10 @@ std::unique_ptr<planned_exchange> graph::make_plan(const call_layout& layout, bl
             std::make_unique<planned_exchange>(*where_, p, layout, alignment, depth, num_plans_++);
     } catch (const error& fault) {
         // What MPI is to say of counts that do not match, MPI says.
-        if (fault.code() != errc::count_mismatch) throw;
-        return nullptr;
+        if (fault.code() == errc::count_mismatch) return nullptr;
+        // A nonblocking call makes no window, and the executor that was asked for may need one.
+        if (fault.code() == errc::out_of_memory && form == call_form::nonblocking) return nullptr;
+        throw;
     }
     if (is_forced_ && facts == nullptr) return made;
     const auto trial = made->compare_with_mpi(
@@ -424,11 +432,15 @@ void graph::close() {
 
 void graph::detach(MPI_Comm user) {
     if (progress_engine::is_inside()) return;
-    for (const int key : {topology_key(), all_ranks_key()}) {
-        const auto one = kept_with(user, key);
-        if (!one) continue;
-        const progress_engine::access alone;
-        close_later(one);
+    try {
+        for (const int key : {topology_key(), all_ranks_key()}) {
+            const auto one = kept_with(user, key);
+            if (!one) continue;
+            const progress_engine::access alone;
+            close_later(one);
+        }
+    } catch (...) {
+        // MPI_Finalize frees it.
     }
 }
 

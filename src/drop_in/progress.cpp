@@ -97,6 +97,7 @@ void progress_engine::start(std::function<void()> body, bool is_nonblocking) {
     auto& one = *fibers_.back();
     one.stack.begin(std::move(body));
     one.is_nonblocking = is_nonblocking;
+    one.wanted_key = no_key;
     count_under_way();
     resume(one);
     if (one.stack.is_done()) idle_.splice(idle_.begin(), fibers_, std::prev(fibers_.end()));

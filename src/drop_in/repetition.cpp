@@ -76,7 +76,7 @@ void repetition::conclude(std::uint32_t agreed) {
 }
 
 void repetition::lost() {
-    if (++num_lost_ == period_) leave_more(least_left_if_lost);
+    if (++num_lost_ == period_ && !is_always_planned_) leave_more(least_left_if_lost);
 }
 
 void repetition::leave_more(std::int64_t at_least) {

@@ -138,13 +138,6 @@ int take(const call_site& site, MPI_Comm comm, Find&& find, call_form form, bloc
     return *code;
 }
 
-// A request that MPI has just started, so that what completes it can be sent.
-int started(MPI_Request request) {
-    const int code = start_persistent(request);
-    if (code != MPI_SUCCESS) PMPI_Comm_call_errhandler(MPI_COMM_SELF, code);
-    return code;
-}
-
 // A communicator that MPI has just made.
 int attached(int code, MPI_Comm* made) {
     if (code != MPI_SUCCESS || is_off() || progress_engine::is_inside()) return code;
@@ -250,14 +243,17 @@ CROSSDOCK_TAKE(Neighbor_allgatherv, Ineighbor_allgatherv, find_graph, block_kind
 
 extern "C" {
 
+// What completes a request can be sent once MPI has started it.
+
 int MPI_Start(MPI_Request* request) {
     const int code = PMPI_Start(request);
-    return code == MPI_SUCCESS ? started(*request) : code;
+    if (code == MPI_SUCCESS) start_persistent(*request);
+    return code;
 }
 
 int MPI_Startall(int count, MPI_Request requests[]) {
-    int code = PMPI_Startall(count, requests);
-    for (int i = 0; i < count && code == MPI_SUCCESS; ++i) code = started(requests[i]);
+    const int code = PMPI_Startall(count, requests);
+    for (int i = 0; i < count && code == MPI_SUCCESS; ++i) start_persistent(requests[i]);
     return code;
 }
 

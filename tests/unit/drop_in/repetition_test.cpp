@@ -144,11 +144,20 @@ TEST(Repetition, OneRankThatDiffersMakesAllGiveUp) {
 }
 
 TEST(Repetition, CallsForWhichMpiIsFasterAreLeftForLong) {
-    lone_rank one(true);
+    lone_rank one;
+    for (int i = 0; i < 2; ++i) one.call(8);
     EXPECT_EQ(one.call(8), 0);
     one.calls().lost();
 
     EXPECT_EQ(one.num_left_after(8), 256);
+}
+
+TEST(Repetition, WhereNoCallIsMpisNoneIsLeft) {
+    lone_rank one(true);
+    EXPECT_EQ(one.call(8), 0);
+    one.calls().lost();
+
+    EXPECT_EQ(one.call(8), 0);
 }
 
 TEST(Repetition, OnePlanOfTwoThatLosesLeavesTheOther) {
