@@ -184,6 +184,15 @@ class SimulateExchange(unittest.TestCase):
                                places=6)
 
 
+def wait_until_it_catches(one, pid):
+    """Returns when the process has a handler for the signal."""
+    caught = 0
+    while not caught >> (one - 1) & 1:
+        time.sleep(0.01)
+        with open(f"/proc/{pid}/status", encoding="utf-8") as status:
+            caught = next(int(line.split()[1], 16) for line in status if line.startswith("SigCgt:"))
+
+
 class LongWork(unittest.TestCase):
     """Far more than what is done until it is interrupted."""
 
@@ -193,6 +202,7 @@ class LongWork(unittest.TestCase):
     def test_InterruptEndsItWithALine(self):
         running = subprocess.Popen(self.COMMAND, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                    text=True)
+        wait_until_it_catches(signal.SIGINT, running.pid)
         time.sleep(0.5)
         running.send_signal(signal.SIGINT)
         out, said = running.communicate(timeout=60)
