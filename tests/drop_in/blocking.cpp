@@ -25,15 +25,15 @@ struct world {
 // An exchange with all other ranks.
 class all_to_all {
   public:
-    explicit all_to_all(const world& in, std::size_t num_values = 2)
+    explicit all_to_all(const world& in, std::size_t num_values = 2,
+                        MPI_Comm among = MPI_COMM_WORLD)
         : in_(in), num_values_(num_values) {
         std::vector<int> others;
         for (int other = 0; other < in.num_ranks; ++other)
             if (other != in.rank) others.push_back(other);
         const int degree = in.num_ranks - 1;
-        MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, degree, others.data(), MPI_UNWEIGHTED,
-                                       degree, others.data(), MPI_UNWEIGHTED, MPI_INFO_NULL, 0,
-                                       &graph_);
+        MPI_Dist_graph_create_adjacent(among, degree, others.data(), MPI_UNWEIGHTED, degree,
+                                       others.data(), MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &graph_);
         others_ = others;
         sent_.resize(num_values_ * others.size());
         received_.resize(num_values_ * others.size());
@@ -200,6 +200,31 @@ void block_with_another_under_way(world& in, std::size_t num_values) {
     }
 }
 
+// A message under way needs the sender's progress while it exchanges, and the receiver exchanges only with the message.
+void exchange_with_a_message_under_way(world& in) {
+    const int partner = in.rank ^ 1;
+    if (partner >= in.num_ranks) return;
+    MPI_Comm pair = MPI_COMM_NULL;
+    MPI_Comm_split(MPI_COMM_WORLD, in.rank / 2, 0, &pair);
+    world both = in;
+    MPI_Comm_rank(pair, &both.rank);
+    both.num_ranks = 2;
+    {
+        all_to_all exchange(both, 2, pair);
+        std::vector<char> message(1 << 20);
+        for (int repetition = 0; repetition < 8; ++repetition) {
+            MPI_Request request = MPI_REQUEST_NULL;
+            if (both.rank == 0)
+                MPI_Isend(message.data(), 1 << 20, MPI_CHAR, 1, 4, pair, &request);
+            else
+                MPI_Recv(message.data(), 1 << 20, MPI_CHAR, 0, 4, pair, MPI_STATUS_IGNORE);
+            in.expect(exchange.exchange(), "an exchange with a message under way");
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+        }
+    }
+    MPI_Comm_free(&pair);
+}
+
 void duplicate_an_intercommunicator(const world& in) {
     if (in.num_ranks < 2) return;
     MPI_Comm half = MPI_COMM_NULL, both = MPI_COMM_NULL, copy = MPI_COMM_NULL;
@@ -219,11 +244,15 @@ int main(int argc, char** argv) {
     world in;
     MPI_Comm_rank(MPI_COMM_WORLD, &in.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &in.num_ranks);
+    // Others run the same program at the same time.
+    int process = getpid();
+    MPI_Bcast(&process, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    const auto file_name = std::string(argv[0]) + "." + std::to_string(process) + ".tmp";
     duplicate_an_intercommunicator(in);
+    if (in.num_ranks % 2 == 0) exchange_with_a_message_under_way(in);
     // The latter is more than the memory that ranks of a node share at first.
     for (const std::size_t num_values : {2, 20000}) {
-        block_while_others_need_this_rank(
-            in, std::string(argv[0]) + "." + std::to_string(in.num_ranks) + ".tmp", num_values);
+        block_while_others_need_this_rank(in, file_name, num_values);
         start_in_different_orders(in, num_values);
         block_with_another_under_way(in, num_values);
     }
