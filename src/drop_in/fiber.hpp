@@ -3,6 +3,7 @@
 #pragma once
 
 #include <boost/context/fiber.hpp>
+#include <boost/context/stack_context.hpp>
 #include <functional>
 
 #include "crossdock/detail/base/suspension.hpp"
@@ -28,6 +29,11 @@ class fiber {
     bool is_done() const noexcept { return !body_; }
 
   private:
+    explicit fiber(boost::context::stack_context own);
+
+    boost::context::stack_context own_;
+    const void* outer_stack_ = nullptr;  // of who called `resume`, for AddressSanitizer
+    std::size_t outer_bytes_ = 0;
     boost::context::fiber inside_;
     boost::context::fiber outside_;
     std::function<void()> body_;
