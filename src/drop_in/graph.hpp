@@ -12,18 +12,13 @@
 
 #include "blocks.hpp"
 #include "crossdock/context.hpp"
+#include "neighbors.hpp"
 #include "planned_exchange.hpp"
 #include "progress.hpp"
 #include "repetition.hpp"
 #include "report.hpp"
 
 namespace crossdock::drop_in {
-
-/// @brief The neighbors of one side. Those that are MPI_PROC_NULL are left out.
-struct neighbors {
-    std::vector<rank_t> ranks;
-    std::vector<int> entries;  ///< of each, where it stands among all that the communicator names
-};
 
 /// @brief What the drop-in keeps with a communicator that has a topology.
 class graph {
