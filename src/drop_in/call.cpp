@@ -60,7 +60,7 @@ void count_planned(const neighbor_call& call) {
 void exchange_in_turn(neighbor_call& call, graph::turn& turn, call_form form) {
     auto& engine = progress_engine::of_process();
     turn.wait();
-    const auto decided = call.on->decide(call.layout(), call.kind, form, call.facts);
+    const auto decided = call.on->decide(call.layouts(), call.kind, form, call.facts);
     std::optional<graph::question> question;
     if (decided.is_asked) question.emplace(*call.on, call.kind);
     // Even if the exchange cannot be started here, the other ranks take this one's answer.
@@ -328,7 +328,7 @@ int exchange(neighbor_call call) {
         const progress_engine::access alone;
         if (progress_engine::of_process().may_block(0)) {
             if (auto* const ready =
-                    call.on->find_ready(call.layout(), call.kind, call_form::blocking))
+                    call.on->find_ready(call.layouts(), call.kind, call_form::blocking))
                 return exchange_alone(call, *ready);
         }
         begin(std::move(call), call_form::blocking, [&](const graph&, int code) {
@@ -345,7 +345,8 @@ int start_exchange(neighbor_call call, MPI_Request* request) {
     call.sends.keep_types();
     call.receives.keep_types();
     auto& all = own_requests::of_process();
-    if (auto* const ready = call.on->find_ready(call.layout(), call.kind, call_form::nonblocking)) {
+    if (auto* const ready =
+            call.on->find_ready(call.layouts(), call.kind, call_form::nonblocking)) {
         auto made = std::make_unique<exchange_with_request>(std::move(call), *ready);
         *request = made->make_request(MPI_Irecv);
         auto& one = *(all.planned[*request] = std::move(made));
@@ -380,7 +381,7 @@ std::optional<int> make_persistent(neighbor_call call, MPI_Request* request) {
             [&, turn] {
                 try {
                     turn->wait();
-                    plan = call.on->make_plan(call.layout(), call.kind, call_form::persistent, 1,
+                    plan = call.on->make_plan(call.layouts(), call.kind, call_form::persistent, 1,
                                               call.facts);
                 } catch (...) {
                     code = current_code();

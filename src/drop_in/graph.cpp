@@ -182,7 +182,7 @@ bool graph::leaves(block_kind kind) {
     return leaves;
 }
 
-planned_exchange::instance* graph::find_ready(const call_layout& layout, block_kind kind,
+planned_exchange::instance* graph::find_ready(const layouts_seen& layout, block_kind kind,
                                               call_form form) {
     auto& state = state_of(kind);
     if (!has_turn() || !state.calls.goes_on(state.round, state.plans.size())) return nullptr;
@@ -191,7 +191,7 @@ planned_exchange::instance* graph::find_ready(const call_layout& layout, block_k
     return &decide(layout, kind, form).plan->next_instance(form);
 }
 
-graph::decision graph::decide(const call_layout& layout, block_kind kind, call_form form,
+graph::decision graph::decide(const layouts_seen& layout, block_kind kind, call_form form,
                               call_facts* facts) {
     auto& state = state_of(kind);
     if (leaves(kind)) return {};
@@ -228,7 +228,7 @@ void graph::question::conclude() {
     calls_.conclude(votes_);
 }
 
-std::unique_ptr<planned_exchange> graph::make_plan(const call_layout& layout, block_kind kind,
+std::unique_ptr<planned_exchange> graph::make_plan(const layouts_seen& layout, block_kind kind,
                                                    call_form form, std::size_t depth,
                                                    call_facts* facts) {
     const auto begin = std::chrono::steady_clock::now();
@@ -241,8 +241,8 @@ std::unique_ptr<planned_exchange> graph::make_plan(const call_layout& layout, bl
         const auto p = pattern_of(where_->rank(), where_->num_ranks(), destinations_.ranks,
                                   layout.sends, sources_.ranks, layout.receives, alignment);
         record_pattern(*where_, p, number_, num_plans_, 1 << alignment);
-        made =
-            std::make_unique<planned_exchange>(*where_, p, layout, alignment, depth, num_plans_++);
+        made = std::make_unique<planned_exchange>(
+            *where_, p, call_layout{layout.sends, layout.receives}, alignment, depth, num_plans_++);
     } catch (const error& fault) {
         // What MPI is to say of counts that do not match, MPI says.
         if (fault.code() == errc::count_mismatch) return nullptr;
@@ -294,7 +294,7 @@ plan_facts graph::facts_of(const planned_exchange& planned, double set_up_second
 }
 
 // Negative if a rank has too much to try.
-int graph::agree_on_alignment(const call_layout& layout) const {
+int graph::agree_on_alignment(const layouts_seen& layout) const {
     const bool is_too_much =
         std::max(layout.sends.num_bytes(), layout.receives.num_bytes()) > most_trial_bytes;
     int alignment =

@@ -81,7 +81,7 @@ class graph {
 
     /// @brief What exchanges for the call that comes now, if it has its turn and need not wait for anybody; it is then
     /// counted. Null otherwise.
-    planned_exchange::instance* find_ready(const call_layout& layout, block_kind kind,
+    planned_exchange::instance* find_ready(const layouts_seen& layout, block_kind kind,
                                            call_form form);
 
     /// @brief What becomes of a call that is not persistent.
@@ -93,7 +93,7 @@ class graph {
     /// @brief Decides, and compiles a plan if it is time to.
     /// @par Collective
     /// Yes, in turn; blocks if a plan is compiled.
-    decision decide(const call_layout& layout, block_kind kind, call_form form,
+    decision decide(const layouts_seen& layout, block_kind kind, call_form form,
                     call_facts* facts = nullptr);
 
     /// @brief The answers of all ranks to whether they go on like this.
@@ -118,7 +118,7 @@ class graph {
     /// @return null if MPI is faster, or if no plan can be for this call
     /// @par Collective
     /// Yes, in turn; blocks.
-    std::unique_ptr<planned_exchange> make_plan(const call_layout& layout, block_kind kind,
+    std::unique_ptr<planned_exchange> make_plan(const layouts_seen& layout, block_kind kind,
                                                 call_form form, std::size_t depth,
                                                 call_facts* facts);
 
@@ -148,7 +148,7 @@ class graph {
     bool is_idle() const;
     plan_facts facts_of(const planned_exchange& plan, double set_up_seconds,
                         trial_seconds trial) const;
-    int agree_on_alignment(const call_layout& layout) const;
+    int agree_on_alignment(const layouts_seen& layout) const;
     void make_communicators() const;
     static int close_all(MPI_Comm, int, void*, void*);
     static void close_before_finalize();

@@ -16,7 +16,7 @@ struct neighbor_call {
     block_kind kind = block_kind::any;
     call_facts* facts = nullptr;  ///< where the call is counted, if CROSSDOCK_REPORT is set
 
-    call_layout layout() const { return {sends.layout(), receives.layout()}; }
+    layouts_seen layouts() const noexcept { return {sends.layout(), receives.layout()}; }
 };
 
 }  // namespace crossdock::drop_in

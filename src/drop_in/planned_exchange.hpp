@@ -19,6 +19,12 @@ struct call_layout {
     side_layout receives;
 };
 
+/// @brief Those of a call, which keeps them.
+struct layouts_seen {
+    const side_layout& sends;
+    const side_layout& receives;
+};
+
 /// @brief How a program waits for a call; MPI has functions of its own for each, some of them faster than others.
 enum class call_form { blocking, nonblocking, persistent };
 
