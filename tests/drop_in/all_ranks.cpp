@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <vector>
 
+#include "halves.hpp"
+
 namespace {
 
 struct world {
@@ -103,17 +105,12 @@ void call_all(world& in, MPI_Comm comm) {
 // Intercommunicators are MPI's.
 void call_between_halves(world& in) {
     if (in.num_ranks < 2) return;
-    MPI_Comm half = MPI_COMM_NULL, both = MPI_COMM_NULL;
-    const int is_upper = in.rank > 0;
-    MPI_Comm_split(MPI_COMM_WORLD, is_upper, 0, &half);
-    MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, is_upper ? 0 : 1, 3, &both);
-    const auto num_others = static_cast<std::size_t>(is_upper ? 1 : in.num_ranks - 1);
+    const halves two(in.rank);
+    const auto num_others = static_cast<std::size_t>(two.is_upper() ? 1 : in.num_ranks - 1);
     std::vector<int> sent(num_others, in.rank), received(num_others, -1);
-    MPI_Alltoall(sent.data(), 1, MPI_INT, received.data(), 1, MPI_INT, both);
+    MPI_Alltoall(sent.data(), 1, MPI_INT, received.data(), 1, MPI_INT, two.both());
     for (std::size_t i = 0; i < num_others; ++i)
-        if (received[i] != (is_upper ? 0 : static_cast<int>(i) + 1)) ++in.num_faults;
-    MPI_Comm_free(&both);
-    MPI_Comm_free(&half);
+        if (received[i] != (two.is_upper() ? 0 : static_cast<int>(i) + 1)) ++in.num_faults;
 }
 
 }  // namespace

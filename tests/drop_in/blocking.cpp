@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "halves.hpp"
+
 namespace {
 
 struct world {
@@ -227,14 +229,10 @@ void exchange_with_a_message_under_way(world& in) {
 
 void duplicate_an_intercommunicator(const world& in) {
     if (in.num_ranks < 2) return;
-    MPI_Comm half = MPI_COMM_NULL, both = MPI_COMM_NULL, copy = MPI_COMM_NULL;
-    const bool is_upper = in.rank > 0;
-    MPI_Comm_split(MPI_COMM_WORLD, is_upper, 0, &half);
-    MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, is_upper ? 0 : 1, 3, &both);
-    MPI_Comm_dup(both, &copy);
+    const halves two(in.rank);
+    MPI_Comm copy = MPI_COMM_NULL;
+    MPI_Comm_dup(two.both(), &copy);
     MPI_Comm_free(&copy);
-    MPI_Comm_free(&both);
-    MPI_Comm_free(&half);
 }
 
 }  // namespace
