@@ -48,15 +48,16 @@ if(CMAKE_CXX_FLAGS MATCHES "fsanitize=address")
   # g++ 12 takes a block of thread-local memory that happens to lie 16 bytes into a page for one with
   # a header of glibc 2.19, and its leak check then dies of what it reads there
   # (github.com/google/sanitizers/issues/1322). Only plugins of MPI have such blocks.
-  # 20 ranks that each keep 256 MB of freed memory aside spend their time on page faults; 16 MB are more than a test frees
-  # between two exchanges.
+  # 20 ranks that each keep 256 MB of freed memory aside spend their time on page faults; 16 MB are more than a test
+  # frees between two exchanges.
   list(APPEND crossdock_mpirun_environment
     LD_PRELOAD=$<TARGET_FILE:mpi_leaks> ASAN_OPTIONS=verify_asan_link_order=0:intercept_tls_get_addr=0:quarantine_size_mb=16)
 endif()
 
 # crossdock_choose_ranks(variable 1 2 5 8 20): the rank counts that a test runs with. Without sanitizers all of
 # them. With sanitizers, which slow many ranks on few cores down most, 8 and 20 are left out where there is 5. 1
-# stays, since one rank often takes a way of its own; so does the sparse exchange above 16 ranks: mpi/exchange runs on 20.
+# stays, since one rank often takes a way of its own; so does the sparse exchange above 16 ranks: mpi/exchange
+# runs on 20.
 function(crossdock_choose_ranks variable)
   set(chosen ${ARGN})
   if(CMAKE_CXX_FLAGS MATCHES "-fsanitize=" AND 5 IN_LIST chosen)

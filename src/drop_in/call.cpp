@@ -174,6 +174,7 @@ class exchange_with_request;
 struct own_requests {
     std::unordered_map<MPI_Request, std::unique_ptr<exchange_with_request>> planned;
     std::unordered_map<MPI_Request, std::unique_ptr<own_request>> in_bodies;
+
     static own_requests& of_process() {
         static auto& all = *new own_requests;
         return all;

@@ -12,8 +12,8 @@ namespace crossdock::drop_in {
 
 /// @brief Messages from rank to rank beside an exchange along a plan, on the twin of the communicator.
 ///
-/// The edges that carry other lengths than planned go one by one; both ends of an edge know that. If CROSSDOCK_VERIFY is
-/// set, all edges are sent again, and what comes is compared with what the exchange brought.
+/// The edges that carry other lengths than planned go one by one; both ends of an edge know that. If CROSSDOCK_VERIFY
+/// is set, all edges are sent again, and what comes is compared with what the exchange brought.
 class edge_messages {
   public:
     /// @param call  borrowed until they are complete

@@ -27,8 +27,8 @@ struct both_sides {
 
 /// @brief The neighbors of a rank of a distributed graph, a graph or a grid.
 ///
-/// Nothing for other communicators, and for grids in which a dimension wraps around after one or two ranks: which of the
-/// two blocks for one neighbor then goes where differs between MPIs.
+/// Nothing for other communicators, and for grids in which a dimension wraps around after one or two ranks: which of
+/// the two blocks for one neighbor then goes where differs between MPIs.
 std::optional<both_sides> neighbors_of(MPI_Comm comm);
 
 /// @brief The grid that `comm` is, on a communicator with the same ranks; null if it is none.

@@ -79,8 +79,8 @@ class progress_engine final : private suspension {
     /// @brief One piece of everything that is under way; nothing if a thread has access.
     void advance();
 
-    /// @brief Whether the calling thread may block in MPI while it has access: nothing but `num_own` of its own is under
-    /// way, and no other thread can begin anything.
+    /// @brief Whether the calling thread may block in MPI while it has access: nothing but `num_own` of its own is
+    /// under way, and no other thread can begin anything.
     bool may_block(std::size_t num_own) const;
 
   private:

@@ -47,8 +47,8 @@ class report {
         return calls_[{communicator, function, address}];
     }
 
-    /// @brief Prints a table to stderr, or appends lines of JSON to the file that CROSSDOCK_REPORT names. The first rank
-    /// of a communicator tells of its calls.
+    /// @brief Prints a table to stderr, or appends lines of JSON to the file that CROSSDOCK_REPORT names. The first
+    /// rank of a communicator tells of its calls.
     void tell() const;
 
   private:

@@ -244,7 +244,6 @@ CROSSDOCK_TAKE(Neighbor_allgatherv, Ineighbor_allgatherv, find_graph, block_kind
 extern "C" {
 
 // What completes a request can be sent once MPI has started it.
-
 int MPI_Start(MPI_Request* request) {
     const int code = PMPI_Start(request);
     if (code == MPI_SUCCESS) start_persistent(*request);

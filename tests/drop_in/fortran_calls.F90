@@ -1,5 +1,5 @@
-! All neighborhood collectives in all forms, on communicators of all kinds, with the interface to MPI that the compiler is
-! told: mpif.h, `use mpi` or `use mpi_f08`. Compares every item of the buffers.
+! All neighborhood collectives in all forms, on communicators of all kinds, with the interface to MPI that the compiler
+! is told: mpif.h, `use mpi` or `use mpi_f08`. Compares every item of the buffers.
 #ifdef CROSSDOCK_HAS_NEIGHBOR_INIT
 #define alltoall_init MPI_Neighbor_alltoall_init
 #define alltoallv_init MPI_Neighbor_alltoallv_init
@@ -203,13 +203,15 @@ contains
         select case (form)
         case (blocking)
             call MPI_Neighbor_alltoall(sent(1, 1), 2, MPI_INTEGER, received(1, 1), 2, MPI_INTEGER, comm, ierror)
-            call MPI_Neighbor_alltoallv(sent(1, 2), c2, s2, MPI_INTEGER, received(1, 2), c2, r2, MPI_INTEGER, comm, ierror)
+            call MPI_Neighbor_alltoallv(sent(1, 2), c2, s2, MPI_INTEGER, received(1, 2), c2, r2, MPI_INTEGER, comm, &
+                ierror)
             call MPI_Neighbor_alltoallw(sent(1, 3), type_counts, send_bytes, types, received(1, 3), type_counts, &
                 receive_bytes, types, comm, ierror)
             call MPI_Neighbor_allgather(sent(1, 4), 1, pair, received(1, 4), 2, MPI_INTEGER, comm, ierror)
             call MPI_Neighbor_allgatherv(sent(1, 5), 2, MPI_INTEGER, received(1, 5), c5, r5, MPI_INTEGER, comm, ierror)
         case (nonblocking)
-            call MPI_Ineighbor_alltoall(sent(1, 1), 2, MPI_INTEGER, received(1, 1), 2, MPI_INTEGER, comm, requests(1), ierror)
+            call MPI_Ineighbor_alltoall(sent(1, 1), 2, MPI_INTEGER, received(1, 1), 2, MPI_INTEGER, comm, requests(1), &
+                ierror)
             call MPI_Ineighbor_alltoallv(sent(1, 2), c2, s2, MPI_INTEGER, received(1, 2), c2, r2, MPI_INTEGER, comm, &
                 requests(2), ierror)
             call MPI_Ineighbor_alltoallw(sent(1, 3), type_counts, send_bytes, types, received(1, 3), type_counts, &

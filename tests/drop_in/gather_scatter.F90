@@ -1,5 +1,5 @@
-! The gather-scatter of a spectral element code, after that of Neko: ranks add up what they hold of shared points. Values
-! travel by nonblocking calls, while each rank adds up the points that it alone has.
+! The gather-scatter of a spectral element code, after that of Neko: ranks add up what they hold of shared points.
+! Values travel by nonblocking calls, while each rank adds up the points that it alone has.
 program gather_scatter
     use mpi_f08
     use, intrinsic :: iso_fortran_env, only: real64

@@ -1,5 +1,5 @@
-// Ghosts of a distributed vector, after the scatterer of DOLFINx: values of owners go to the ghosts, those of ghosts are
-// added up by the owners, in packed buffers by nonblocking calls. Some ranks share nothing with any other.
+// Ghosts of a distributed vector, after the scatterer of DOLFINx: values of owners go to the ghosts, those of ghosts
+// are added up by the owners, in packed buffers by nonblocking calls. Some ranks share nothing with any other.
 #include <mpi.h>
 
 #include <cstdio>

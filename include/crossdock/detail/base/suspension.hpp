@@ -26,8 +26,8 @@ class suspension {
     /// @return what it was
     static suspension* set_current(suspension* one) noexcept;
 
-    /// @brief Whether what waits may make communicators and windows. MPI may be making one for the program below on this
-    /// stack, for which other ranks come only when this is done, and some MPIs make one at a time.
+    /// @brief Whether what waits may make communicators and windows. MPI may be making one for the program below on
+    /// this stack, for which other ranks come only when this is done, and some MPIs make one at a time.
     virtual bool may_make_communicators() const = 0;
 
   protected:
