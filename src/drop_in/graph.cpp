@@ -358,8 +358,9 @@ void graph::close_later(const std::shared_ptr<graph>& one) {
         true);
 }
 
-// MPI_Finalize calls it before all else. What is left is freed here, whatever persistent requests there are.
-int graph::close_all(MPI_Comm, int, void*, void*) {
+// What is left is freed here, whatever persistent requests there are.
+void graph::close_all() {
+    if (is_finalizing || num_graphs == 0) return;
     {
         const progress_engine::access alone;
         is_finalizing = true;
@@ -369,13 +370,16 @@ int graph::close_all(MPI_Comm, int, void*, void*) {
     }
     progress_engine::of_process().run_until([] { return all_graphs().empty(); });
     if (const auto* const facts = report::of_process()) facts->tell();
-    return MPI_SUCCESS;
 }
 
 void graph::close_before_finalize() {
     static const bool is_asked_for = [] {
         int made = MPI_KEYVAL_INVALID;
-        CROSSDOCK_MPI(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, close_all, &made, nullptr));
+        const auto close = [](MPI_Comm, int, void*, void*) -> int {
+            close_all();
+            return MPI_SUCCESS;
+        };
+        CROSSDOCK_MPI(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, close, &made, nullptr));
         CROSSDOCK_MPI(MPI_Comm_set_attr(MPI_COMM_SELF, made, nullptr));
         return true;
     }();

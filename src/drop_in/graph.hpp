@@ -128,6 +128,14 @@ class graph {
     /// Yes; does not block.
     static void detach(MPI_Comm user);
 
+    /// @brief Frees what all of them have, whatever persistent requests there are, and tells the report.
+    ///
+    /// MPI_Finalize calls it by an attribute of MPI_COMM_SELF, unless the program's call came here first. MPICH needs
+    /// the latter: it waits for exchanges before it deletes attributes.
+    /// @par Collective
+    /// Yes, over all ranks; blocks.
+    static void close_all();
+
     /// @brief Where the user has the errors of his calls told.
     MPI_Comm error_comm() const noexcept { return user_ != MPI_COMM_NULL ? user_ : MPI_COMM_SELF; }
 
@@ -150,7 +158,6 @@ class graph {
                         trial_seconds trial) const;
     int agree_on_alignment(const layouts_seen& layout) const;
     void make_communicators() const;
-    static int close_all(MPI_Comm, int, void*, void*);
     static void close_before_finalize();
     static void keep(MPI_Comm user, int key, const std::shared_ptr<graph>& made);
     static void close_later(const std::shared_ptr<graph>& one);

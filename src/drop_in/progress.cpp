@@ -15,14 +15,26 @@ namespace crossdock::drop_in {
 
 namespace {
 
-// Open MPI's, in all its versions; looked for in what is loaded.
-using ask_function = int (*)(int (*)());
+// A function of the MPI that is loaded, which may be another than that of the headers.
+template <class Function>
+Function* find(const char* name) {
+    return reinterpret_cast<Function*>(dlsym(RTLD_DEFAULT, name));
+}
 
-ask_function find_ask() {
-    static const auto found =
-        reinterpret_cast<ask_function>(dlsym(RTLD_DEFAULT, "opal_progress_register"));
+// Open MPI's, in all its versions.
+using register_function = int(int (*)());
+register_function* find_register() {
+    static auto* const found = find<register_function>("opal_progress_register");
     return found;
 }
+
+#ifdef CROSSDOCK_HAS_ASYNC_START
+// MPICH's, since 4.3.
+auto* find_async_start() {
+    static auto* const found = find<decltype(PMPIX_Async_start)>("PMPIX_Async_start");
+    return found;
+}
+#endif
 
 // A number that is the same on all ranks of a communicator, and not that of another one.
 class blocking_key final : public communicator_resource {
@@ -45,6 +57,15 @@ class blocking_key final : public communicator_resource {
     std::int64_t key_ = -1;
 };
 
+bool is_single_threaded() {
+    static const bool is_only_thread = [] {
+        int level = MPI_THREAD_SINGLE;
+        CROSSDOCK_MPI(MPI_Query_thread(&level));
+        return level < MPI_THREAD_MULTIPLE;
+    }();
+    return is_only_thread;
+}
+
 constexpr int rounds_between_probes = 8;
 
 // Inside a thread that has access.
@@ -58,7 +79,13 @@ progress_engine& progress_engine::of_process() {
     return engine;
 }
 
-bool progress_engine::is_available() { return find_ask() != nullptr; }
+bool progress_engine::is_available() {
+#ifdef CROSSDOCK_HAS_ASYNC_START
+    // MPICH holds a lock while it calls, and would wait for it in what we call if there may be threads.
+    if (find_async_start() != nullptr) return is_single_threaded();
+#endif
+    return find_register() != nullptr;
+}
 
 bool progress_engine::is_inside() noexcept { return is_inside_library; }
 
@@ -80,7 +107,21 @@ progress_engine::access::~access() {
 
 void progress_engine::ask_mpi_to_call() {
     if (std::exchange(is_asked_, true)) return;
-    find_ask()([]() -> int {
+#ifdef CROSSDOCK_HAS_ASYNC_START
+    // MPICH calls until it is told that nothing is left to do. MPI_Finalize waits for that.
+    const auto poll = [](MPIX_Async_thing) -> int {
+        auto& engine = of_process();
+        engine.advance();
+        if (is_inside() || engine.num_under_way_ > 0) return MPIX_ASYNC_NOPROGRESS;
+        engine.is_asked_ = false;
+        return MPIX_ASYNC_DONE;
+    };
+    if (auto* const start = find_async_start()) {
+        CROSSDOCK_MPI(start(poll, nullptr, MPIX_STREAM_NULL));
+        return;
+    }
+#endif
+    find_register()([]() -> int {
         of_process().advance();
         return 0;
     });
@@ -111,12 +152,7 @@ void progress_engine::watch(watched& one) {
 }
 
 bool progress_engine::may_block(std::size_t num_own) const {
-    static const bool is_only_thread = [] {
-        int level = MPI_THREAD_SINGLE;
-        CROSSDOCK_MPI(MPI_Query_thread(&level));
-        return level < MPI_THREAD_MULTIPLE;
-    }();
-    return is_only_thread && num_under_way_.load(std::memory_order_relaxed) == num_own;
+    return is_single_threaded() && num_under_way_.load(std::memory_order_relaxed) == num_own;
 }
 
 void progress_engine::forget(watched& one) {
@@ -166,11 +202,19 @@ void progress_engine::resume(running& one) {
 void progress_engine::suspend() { current_->stack.leave(); }
 
 bool progress_engine::may_vote_for(std::int64_t key) const {
-    if (voter_ != nullptr && voter_ != current_) return false;
+    if (is_abstaining_ || (voter_ != nullptr && voter_ != current_)) return false;
     return std::ranges::all_of(fibers_, [&](const auto& one) {
         return one->wanted_key == no_key || one->wanted_key >= key;
     });
 }
+
+progress_engine::abstention::abstention() {
+    auto& engine = of_process();
+    engine.is_abstaining_ = true;
+    engine.run_until([&] { return engine.voter_ == nullptr; });
+}
+
+progress_engine::abstention::~abstention() { of_process().is_abstaining_ = false; }
 
 void progress_engine::before_blocking(const communicator& comm) {
     auto& self = *current_;

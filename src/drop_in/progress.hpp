@@ -76,6 +76,18 @@ class progress_engine final : private suspension {
     /// @brief Makes progress until `condition` holds; not to be called by a body.
     void run_until(const std::function<bool()>& condition);
 
+    /// @brief While one is there, no body begins to block: other ranks may enter what this one's MPI waits for.
+    ///
+    /// For functions of MPI that make no progress but their own.
+    class abstention {
+      public:
+        /// @brief Waits until no body of this rank blocks, or has voted to.
+        abstention();
+        ~abstention();
+        abstention(const abstention&) = delete;
+        abstention& operator=(const abstention&) = delete;
+    };
+
     /// @brief One piece of everything that is under way; nothing if a thread has access.
     void advance();
 
@@ -109,6 +121,7 @@ class progress_engine final : private suspension {
     running* current_ = nullptr;
     const running* voter_ = nullptr;  // which has voted to block, until its set-up ends
     bool is_asked_ = false;           // MPI calls
+    bool is_abstaining_ = false;
 };
 
 }  // namespace crossdock::drop_in

@@ -280,6 +280,31 @@ int MPI_Cancel(MPI_Request* request) {
     return MPI_ERR_REQUEST;
 }
 
+#ifdef CROSSDOCK_HAS_ASYNC_START
+// While MPICH's leaders wait for each other they do not call back. So they meet before, and no rank of either group
+// then waits in the background for one of them.
+int MPI_Intercomm_create(MPI_Comm local, int local_leader, MPI_Comm peers, int remote_leader,
+                         int tag, MPI_Comm* made) {
+    const auto create = [&] {
+        return PMPI_Intercomm_create(local, local_leader, peers, remote_leader, tag, made);
+    };
+    int is_inter = 0, rank = 0, num_ranks = 0;
+    if (is_off() || progress_engine::is_inside() || !progress_engine::is_available() ||
+        local == MPI_COMM_NULL || MPI_Comm_test_inter(local, &is_inter) != MPI_SUCCESS ||
+        is_inter || MPI_Comm_rank(local, &rank) != MPI_SUCCESS ||
+        MPI_Comm_size(local, &num_ranks) != MPI_SUCCESS || local_leader < 0 ||
+        local_leader >= num_ranks)
+        return create();
+    const progress_engine::abstention until_made;
+    if (const int code = PMPI_Barrier(local); code != MPI_SUCCESS) return code;
+    if (rank == local_leader)
+        PMPI_Sendrecv(nullptr, 0, MPI_BYTE, remote_leader, tag, nullptr, 0, MPI_BYTE, remote_leader,
+                      tag, peers, MPI_STATUS_IGNORE);
+    if (const int code = PMPI_Barrier(local); code != MPI_SUCCESS) return code;
+    return create();
+}
+#endif
+
 int MPI_Comm_free(MPI_Comm* comm) {
     graph::detach(*comm);
     return PMPI_Comm_free(comm);
@@ -288,6 +313,11 @@ int MPI_Comm_free(MPI_Comm* comm) {
 int MPI_Comm_disconnect(MPI_Comm* comm) {
     graph::detach(*comm);
     return PMPI_Comm_disconnect(comm);
+}
+
+int MPI_Finalize() {
+    graph::close_all();
+    return PMPI_Finalize();
 }
 
 int MPI_Dist_graph_create_adjacent(MPI_Comm comm, int indegree, const int sources[],
