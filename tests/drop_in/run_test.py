@@ -2,9 +2,14 @@
 
 import json
 import os
+import pathlib
 import subprocess
+import sys
 import tempfile
 import unittest
+
+sys.path.append(str(pathlib.Path(__file__).parent.parent / "tools"))
+import html_page
 
 RUN = [os.environ["CROSSDOCK_TOOL"], "run"]
 RANKS = [*os.environ["CROSSDOCK_MPIRUN"].split(), "3"]
@@ -117,6 +122,35 @@ class Run(unittest.TestCase):
         # One exchange cannot make up for its set-up.
         self.assertRegex(done.stderr.splitlines()[-1],
                          "^crossdock: set-ups took about .* s more than 1 exchanges saved$")
+
+    def test_ReportIsDrawn(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file, page = os.path.join(folder, "report.json"), os.path.join(folder, "report.html")
+            done = run("--route", "three_step", "--topology", "1,2", "--", *TWO_PLACES, CROSSDOCK_REPORT=file)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            drawn = subprocess.run([os.environ["CROSSDOCK_TOOL"], "report", file, "-o", page], check=False,
+                                   capture_output=True, text=True)
+            self.assertEqual((drawn.returncode, drawn.stderr), (0, ""))
+            with open(page, encoding="utf-8") as text:
+                read = html_page.Reader(text.read())
+            with open(file, encoding="utf-8") as lines:
+                places = [json.loads(line)["place"] for line in lines]
+
+        self.assertEqual(read.headings, ["Calls that the drop-in took over", "Results read"])
+        self.assertEqual(read.figures, ["calls"])
+        head, *rows = read.tables["calls"]
+        self.assertEqual([cell[0] for cell in head],
+                         ["call", "ranks", "neighbors", "bytes", "calls", "route", "messages between regions",
+                          "by MPI", "by the route", "set-up", "saved"])
+        self.assertEqual([row[:7] for row in rows], [
+            [[f"{at}: MPI_Neighbor_alltoallv", f"communicator 0, {place}"], ["3"], ["2"], ["24"],
+             [number, f"{number} by plan"], ["three_step", "asked for"], ["2", "4 direct"]]
+            for at, place, number in [(1, places[0], "3"), (2, places[1], "20")]])
+        for row in rows:
+            for cell in row[7:]:
+                self.assertRegex(cell[0], r"^\N{MINUS SIGN}?\d+(\.\d)?\u00a0[mnµ]?s$")
+        self.assertEqual([name for name in read.ids if name.startswith(("figure1-mpi-", "figure1-route-"))],
+                         [f"figure1-{who}-{at}" for at in (2, 1) for who in ("mpi", "route")])
 
     def test_ComparesWithMpi(self):
         # Blocks that overlap are the program's fault; one of them is not what MPI brings.
