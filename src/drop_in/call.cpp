@@ -53,8 +53,8 @@ class exchange_of_mpi {
     MPI_Request request_ = MPI_REQUEST_NULL;
 };
 
-void count_planned(const neighbor_call& call) {
-    if (call.facts != nullptr) ++call.facts->num_planned;
+void count_planned(const neighbor_call& call, const planned_exchange& along) {
+    if (call.facts != nullptr) call.facts->add(along.facts());
 }
 
 void exchange_in_turn(neighbor_call& call, graph::turn& turn, call_form form) {
@@ -81,7 +81,7 @@ void exchange_in_turn(neighbor_call& call, graph::turn& turn, call_form form) {
             engine.end_blocking();
             engine.wait_until([&] { return !one->is_active(); });
             others.emplace(call, *decided.plan);
-            count_planned(call);
+            count_planned(call, *decided.plan);
             one->start(call.sends, call.receives);
         }
     } catch (...) {
@@ -219,7 +219,7 @@ class exchange_with_request final : private watched {
         try {
             // Of a persistent request no edge differs from its plan.
             if (!plan_ || edge_messages::verifies()) others_.emplace(call_, exchange_.whole());
-            count_planned(call_);
+            count_planned(call_, exchange_.whole());
             if (plan_ && call_.facts != nullptr) ++call_.facts->num_calls;
             exchange_.start(call_.sends, call_.receives);
             progress_engine::of_process().watch(*this);
@@ -295,13 +295,13 @@ int current_code() noexcept {
     }
 }
 
-bool leaves(graph& on, block_kind kind, call_form form) {
+bool leaves(graph& on, block_kind kind, call_form form, call_facts* facts) {
     // `start_exchange` has nonblocking calls made on the twin.
     if (form == call_form::nonblocking && on.as_called() != on.twin()) return false;
     if (form == call_form::blocking && !on.has_turn())
         progress_engine::of_process().run_until([&] { return on.has_turn(); });
     const progress_engine::access alone;
-    return on.has_turn() && on.leaves(kind);
+    return on.has_turn() && on.leaves(kind, facts);
 }
 
 namespace {
@@ -310,7 +310,7 @@ namespace {
 int exchange_alone(const neighbor_call& call, planned_exchange::instance& one) {
     try {
         edge_messages others(call, one.whole());
-        count_planned(call);
+        count_planned(call, one.whole());
         one.start(call.sends, call.receives);
         one.wait();
         others.wait();

@@ -21,7 +21,7 @@ int current_code() noexcept;
 /// @brief Whether the call that comes now is to be made by MPI, on `on.as_called()`; it is then counted.
 /// @param form  a blocking call first waits for its turn, and all ranks then get the same answer; a nonblocking one
 ///              does not, and `start_exchange` does on some ranks what MPI does on others
-bool leaves(graph& on, block_kind kind, call_form form);
+bool leaves(graph& on, block_kind kind, call_form form, call_facts* facts);
 
 /// @brief Exchanges, and waits.
 /// @return MPI_SUCCESS, or an error code that no error handler has seen

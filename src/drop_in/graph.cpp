@@ -175,11 +175,12 @@ void graph::turn::end() {
     if (auto* const left = std::exchange(of_, nullptr)) ++left->present_turn_;
 }
 
-bool graph::leaves(block_kind kind) {
-    auto& calls = state_of(kind).calls;
-    const bool leaves = calls.leaves_next();
-    if (leaves) calls.leave();
-    return leaves;
+bool graph::leaves(block_kind kind, call_facts* facts) {
+    auto& state = state_of(kind);
+    if (!state.calls.leaves_next()) return false;
+    state.calls.leave();
+    if (facts != nullptr && !facts->plan) facts->plan = state.not_faster;
+    return true;
 }
 
 planned_exchange::instance* graph::find_ready(const layouts_seen& layout, block_kind kind,
@@ -194,7 +195,7 @@ planned_exchange::instance* graph::find_ready(const layouts_seen& layout, block_
 graph::decision graph::decide(const layouts_seen& layout, block_kind kind, call_form form,
                               call_facts* facts) {
     auto& state = state_of(kind);
-    if (leaves(kind)) return {};
+    if (leaves(kind, facts)) return {};
     const auto step = state.calls.next(layout.sends.lengths, layout.receives.lengths);
     if (step.slot == repetition::no_slot) return {nullptr, step.is_asked};
     if (std::exchange(state.round, step.round) != step.round)
@@ -232,8 +233,12 @@ std::unique_ptr<planned_exchange> graph::make_plan(const layouts_seen& layout, b
                                                    call_form form, std::size_t depth,
                                                    call_facts* facts) {
     const auto begin = std::chrono::steady_clock::now();
+    const auto leave = [&](const char* why) {
+        if (facts != nullptr) facts->why_none = why;
+        return nullptr;
+    };
     const int alignment = agree_on_alignment(layout);
-    if (alignment < 0) return nullptr;
+    if (alignment < 0) return leave("too long to try");
     // Before a node votes by itself: votes are held until the set-up ends.
     where_->comm().wait_for_all();
     std::unique_ptr<planned_exchange> made;
@@ -245,9 +250,10 @@ std::unique_ptr<planned_exchange> graph::make_plan(const layouts_seen& layout, b
             *where_, p, call_layout{layout.sends, layout.receives}, alignment, depth, num_plans_++);
     } catch (const error& fault) {
         // What MPI is to say of counts that do not match, MPI says.
-        if (fault.code() == errc::count_mismatch) return nullptr;
+        if (fault.code() == errc::count_mismatch) return leave("counts do not match");
         // A nonblocking call makes no window, and the executor that was asked for may need one.
-        if (fault.code() == errc::out_of_memory && form == call_form::nonblocking) return nullptr;
+        if (fault.code() == errc::out_of_memory && form == call_form::nonblocking)
+            return leave("too little memory");
         throw;
     }
     if (is_forced_ && facts == nullptr) return made;
@@ -256,15 +262,19 @@ std::unique_ptr<planned_exchange> graph::make_plan(const layouts_seen& layout, b
     const bool is_used = is_forced_ || trial.by_plan + seconds_around < trial.by_mpi;
     if (facts != nullptr) {
         const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
-        facts->plan = facts_of(*made, taken.count(), trial);
-        facts->plan->is_used = is_used;
+        auto found = std::make_shared<plan_facts>(facts_of(*made, trial));
+        found->is_used = is_used;
+        found->why = is_forced_ ? "asked for" : is_used ? "faster than MPI" : "not faster than MPI";
+        facts->set_up_seconds += taken.count();
+        facts->plan = found;
+        made->set_facts(found);
+        if (!is_used) state_of(kind).not_faster = found;
     }
     if (!is_used) made.reset();
     return made;
 }
 
-plan_facts graph::facts_of(const planned_exchange& planned, double set_up_seconds,
-                           trial_seconds trial) const {
+plan_facts graph::facts_of(const planned_exchange& planned, trial_seconds trial) const {
     const auto& along = planned.plan();
     const auto& regions = where_->topology();
     const auto is_outside = [&](rank_t other) {
@@ -290,7 +300,7 @@ plan_facts graph::facts_of(const planned_exchange& planned, double set_up_second
     };
     reduce(&most_neighbors, 1, MPI_MAX);
     reduce(&bytes, 3, MPI_SUM);
-    return {along.route_name(), false, trial, set_up_seconds, bytes, most_neighbors, before, after};
+    return {along.route_name(), trial, bytes, most_neighbors, before, after};
 }
 
 // Negative if a rank has too much to try.

@@ -76,8 +76,9 @@ class graph {
     bool has_turn() const noexcept { return present_turn_ == next_turn_; }
 
     /// @brief Whether a call that comes now is MPI's, and no rank is asked; it is then counted. The same on all ranks.
+    /// @param facts  takes those of the last plan that was not faster than MPI, if it has none; may be null
     /// @pre it is the call's turn
-    bool leaves(block_kind kind);
+    bool leaves(block_kind kind, call_facts* facts);
 
     /// @brief What exchanges for the call that comes now, if it has its turn and need not wait for anybody; it is then
     /// counted. Null otherwise.
@@ -150,12 +151,12 @@ class graph {
         std::vector<std::unique_ptr<planned_exchange>>
             plans;  // of the present round; null: MPI is faster
         std::vector<std::unique_ptr<planned_exchange>> old;
+        std::shared_ptr<const plan_facts> not_faster;  // than MPI; the last one
     };
 
     kind_state& state_of(block_kind kind) { return kinds_[static_cast<std::size_t>(kind)]; }
     bool is_idle() const;
-    plan_facts facts_of(const planned_exchange& plan, double set_up_seconds,
-                        trial_seconds trial) const;
+    plan_facts facts_of(const planned_exchange& plan, trial_seconds trial) const;
     int agree_on_alignment(const layouts_seen& layout) const;
     void make_communicators() const;
     static void close_before_finalize();

@@ -5,11 +5,13 @@
 #include <mpi.h>
 
 #include <cstddef>
+#include <memory>
 #include <utility>
 #include <vector>
 
 #include "blocks.hpp"
 #include "crossdock/neighbor_exchange.hpp"
+#include "plan_facts.hpp"
 
 namespace crossdock::drop_in {
 
@@ -33,12 +35,6 @@ enum class block_kind {
     any,     ///< each neighbor is sent a block of its own
     shared,  ///< all neighbors are sent the same block, which goes to a node once
     equal,   ///< MPI_Alltoall: a block of its own, as long as all others
-};
-
-/// @brief What a plan and MPI took for one exchange, in seconds on the slowest rank; the median of a few rounds.
-struct trial_seconds {
-    double by_plan = 0;
-    double by_mpi = 0;
 };
 
 /// @brief MPI's function for the exchange of a plan.
@@ -77,6 +73,10 @@ class planned_exchange {
     /// @par Collective
     /// Yes; blocks.
     trial_seconds compare_with_mpi(const opponent& mpi, call_form form);
+
+    /// @brief What calls along it tell of it; null unless there is to be a report.
+    const std::shared_ptr<const plan_facts>& facts() const noexcept { return facts_; }
+    void set_facts(std::shared_ptr<const plan_facts> found) { facts_ = std::move(found); }
 
     /// @brief One exchange at a time along the plan.
     class instance {
@@ -130,6 +130,7 @@ class planned_exchange {
     const communicator* comm_;
     std::vector<instance> instances_;
     std::size_t present_ = 0;
+    std::shared_ptr<const plan_facts> facts_;
 };
 
 }  // namespace crossdock::drop_in

@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
+#include <nlohmann/json.hpp>
 
 namespace crossdock::drop_in {
 
@@ -29,19 +31,32 @@ std::string place_of(const void* address) {
                        static_cast<const char*>(address) - begin);
 }
 
-std::string json_of(const std::string& function, const std::string& place, const call_facts& one) {
-    auto text = fmt::format(
-        R"({{"function": "{}", "place": "{}", "ranks": {}, "calls": {}, "along_plan": {})",
-        function, place, one.num_ranks, one.num_calls, one.num_planned);
+std::string json_of(int communicator, const std::string& function, const std::string& place,
+                    const call_facts& one) {
+    using json = nlohmann::ordered_json;
+    json plan;
     if (one.plan)
-        text += fmt::format(R"(, "route": "{}", "is_used": {}, "most_neighbors": {}, "bytes": {}, )"
-                            R"("messages_between_regions": {{"direct": {}, "route": {}}}, )"
-                            R"("seconds": {{"mpi": {}, "route": {}, "set_up": {}, "saved": {}}})",
-                            one.plan->route, one.plan->is_used, one.plan->most_neighbors,
-                            one.plan->bytes, one.plan->messages_before, one.plan->messages_after,
-                            one.plan->trial.by_mpi, one.plan->trial.by_plan,
-                            one.plan->set_up_seconds, one.seconds_saved());
-    return text + "}\n";
+        plan = {{"route", one.plan->route},
+                {"is_used", one.plan->is_used},
+                {"most_neighbors", one.plan->most_neighbors},
+                {"bytes", one.plan->bytes},
+                {"messages_between_regions",
+                 {{"direct", one.plan->messages_before}, {"route", one.plan->messages_after}}},
+                {"trial_seconds",
+                 {{"mpi", one.plan->trial.by_mpi}, {"route", one.plan->trial.by_plan}}}};
+    const json line{{"schema", "crossdock.drop_in/1"},
+                    {"communicator", communicator},
+                    {"function", function},
+                    {"place", place},
+                    {"ranks", one.num_ranks},
+                    {"calls", one.num_calls},
+                    {"along_plan", one.num_planned},
+                    {"why", one.why()},
+                    {"set_up_seconds", one.set_up_seconds},
+                    {"mpi_seconds", one.planned.by_mpi},
+                    {"saved_seconds", one.seconds_saved()},
+                    {"plan", plan}};
+    return line.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
 // Lines of several processes do not mix.
@@ -53,27 +68,40 @@ void append(const char* file, const std::string& lines) {
 }
 
 constexpr const char* row_format =
-    "{:<26} {:>6} {:>9} {:>9}  {:<16} {:>9} {:>10} {:>8} {:>8} {:>9} {:>9}  {}\n";
+    "{:<30} {:>4} {:>6} {:>9} {:>9} {:>9}  {:<12} {:<22} {:>9} {:>8} {:>8} {:>9} {:>9} {:>10}  "
+    "{}\n";
 
-std::string row_of(const std::string& function, const std::string& place, const call_facts& one) {
-    if (!one.plan)
-        return fmt::format(fmt::runtime(row_format), function, one.num_ranks, one.num_calls,
-                           one.num_planned, "-", "-", "-", "-", "-", "-", "-", place);
-    const auto& plan = *one.plan;
-    return fmt::format(fmt::runtime(row_format), function, one.num_ranks, one.num_calls,
-                       one.num_planned, plan.route + (plan.is_used ? "" : ": slower"), plan.bytes,
-                       plan.messages_before, plan.messages_after,
-                       fmt::format("{:.1f}", plan.trial.by_mpi * 1e6),
-                       fmt::format("{:.1f}", plan.trial.by_plan * 1e6),
-                       fmt::format("{:.1f}", plan.set_up_seconds * 1e3), place);
+std::string row_of(int communicator, const std::string& function, const std::string& place,
+                   const call_facts& one) {
+    const auto of_plan = [&](auto fact) {
+        return one.plan ? fmt::format("{}", std::invoke(fact, *one.plan)) : "-";
+    };
+    const auto number = [](double value) { return fmt::format("{:.1f}", value); };
+    return fmt::format(
+        fmt::runtime(row_format), function, communicator, one.num_ranks,
+        of_plan(&plan_facts::most_neighbors), one.num_calls, one.num_planned,
+        of_plan(&plan_facts::route), one.why(), of_plan(&plan_facts::bytes),
+        of_plan(&plan_facts::messages_before), of_plan(&plan_facts::messages_after),
+        of_plan([&](const plan_facts& plan) { return number(plan.trial.by_mpi * 1e6); }),
+        of_plan([&](const plan_facts& plan) { return number(plan.trial.by_plan * 1e6); }),
+        number(one.set_up_seconds * 1e3), place);
+}
+
+std::string sentence_of(double saved, double by_mpi, count_t num_planned) {
+    if (saved < 0)
+        return fmt::format("crossdock: set-ups took about {:.3g} s more than {} exchanges saved\n",
+                           -saved, num_planned);
+    return fmt::format("crossdock: saved about {:.3g} s of {:.3g} s in {} exchanges\n", saved,
+                       by_mpi, num_planned);
 }
 
 }  // namespace
 
-double call_facts::seconds_saved() const {
-    if (!plan) return 0;
-    return static_cast<double>(num_planned) * (plan->trial.by_mpi - plan->trial.by_plan) -
-           plan->set_up_seconds;
+void call_facts::add(const std::shared_ptr<const plan_facts>& along) {
+    ++num_planned;
+    planned.by_plan += along->trial.by_plan;
+    planned.by_mpi += along->trial.by_mpi;
+    if (plan != along) plan = along;
 }
 
 report* report::of_process() {
@@ -88,21 +116,18 @@ void report::tell() const {
     count_t num_planned = 0;
     for (const auto& [site, one] : calls_) {
         if (one.rank != 0) continue;
-        const auto& function = std::get<1>(site);
-        const auto place = place_of(std::get<2>(site));
-        text += is_table ? row_of(function, place, one) : json_of(function, place, one);
+        const auto& [communicator, function, address] = site;
+        text += (is_table ? row_of : json_of)(communicator, function, place_of(address), one);
         saved += one.seconds_saved();
         num_planned += one.num_planned;
-        if (one.plan) by_mpi += static_cast<double>(one.num_planned) * one.plan->trial.by_mpi;
+        by_mpi += one.planned.by_mpi;
     }
     if (text.empty()) return;
     if (!is_table) return append(destination(), text);
-    text =
-        fmt::format(fmt::runtime(row_format), "call", "ranks", "calls", "by plan", "route", "bytes",
-                    "messages", "by route", "MPI, us", "route, us", "set-up, ms", "place") +
-        text +
-        fmt::format("crossdock: saved about {:.3g} s of {:.3g} s in {} exchanges\n", saved, by_mpi,
-                    num_planned);
+    text = fmt::format(fmt::runtime(row_format), "call", "comm", "ranks", "neighbors", "calls",
+                       "by plan", "route", "why", "bytes", "messages", "by route", "MPI, us",
+                       "route, us", "set-up, ms", "place") +
+           text + sentence_of(saved, by_mpi, num_planned);
     std::fwrite(text.data(), 1, text.size(), stderr);
 }
 

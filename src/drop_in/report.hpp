@@ -3,25 +3,13 @@
 #pragma once
 
 #include <map>
-#include <optional>
+#include <memory>
 #include <string>
 #include <tuple>
 
-#include "planned_exchange.hpp"
+#include "plan_facts.hpp"
 
 namespace crossdock::drop_in {
-
-/// @brief A plan that was compiled for a call. Sums are over all ranks.
-struct plan_facts {
-    std::string route;
-    bool is_used = false;  ///< MPI was not faster
-    trial_seconds trial;
-    double set_up_seconds = 0;    ///< with the trial
-    count_t bytes = 0;            ///< that all ranks send
-    count_t most_neighbors = 0;   ///< that a rank sends to
-    count_t messages_before = 0;  ///< between regions
-    count_t messages_after = 0;
-};
 
 /// @brief What was done for the calls from one place in the program on one communicator.
 struct call_facts {
@@ -29,10 +17,19 @@ struct call_facts {
     rank_t num_ranks = 0;
     count_t num_calls = 0;  ///< of a persistent request: its starts along a plan
     count_t num_planned = 0;
-    std::optional<plan_facts> plan;  ///< the last one
+    trial_seconds
+        planned;  ///< of all these, if each exchange took what it took in the trial of its plan
+    double set_up_seconds = 0;  ///< of the plans that were compiled here, with their trials
+    std::shared_ptr<const plan_facts>
+        plan;  ///< the last one, which another place may have compiled
+    const char* why_none = "counts did not repeat";
 
-    /// @brief What the plan saved, if each exchange took what it took in the trial.
-    double seconds_saved() const;
+    /// @brief Why calls go along the last plan, or do not.
+    const char* why() const { return plan ? plan->why : why_none; }
+    /// @brief Counts an exchange along a plan.
+    void add(const std::shared_ptr<const plan_facts>& along);
+    /// @brief What the plans saved; less than zero where they cost more than MPI.
+    double seconds_saved() const { return planned.by_mpi - planned.by_plan - set_up_seconds; }
 };
 
 /// @brief The facts of all calls of this process.

@@ -117,12 +117,15 @@ int take(const call_site& site, MPI_Comm comm, Find&& find, call_form form, bloc
         auto on = is_off() ? nullptr : find(comm, form);
         if (!on) return own(comm);
         auto* const facts = facts_of(site, *on, form);
-        if (form != call_form::persistent && leaves(*on, kind, form)) {
+        if (form != call_form::persistent && leaves(*on, kind, form, facts)) {
             code = own(on->as_called());
         } else {
             auto send_blocks = sends.blocks(on->destinations());
             auto receive_blocks = receives.blocks(on->sources());
-            if (!is_plain(send_blocks) || !is_plain(receive_blocks)) return own(comm);
+            if (!is_plain(send_blocks) || !is_plain(receive_blocks)) {
+                if (facts != nullptr) facts->why_none = "wrong arguments";
+                return own(comm);
+            }
             code = perform({std::move(on),
                             {const_cast<void*>(sends.buffer), std::move(send_blocks),
                              kind == block_kind::shared},

@@ -88,8 +88,9 @@ def verbs(words):
 
 
 def options(words):
-    """The options that a command line names."""
-    return [match[0] for word in words if (match := re.match(r"--?[a-z][a-z-]*", word))]
+    """The options that a command line names; those after `--` are another program's."""
+    own = words[:words.index("--")] if "--" in words else words
+    return [match[0] for word in own if (match := re.match(r"--?[a-z][a-z-]*", word))]
 
 
 def unknown_options(words, text):

@@ -43,6 +43,7 @@ class Commands(unittest.TestCase):
     def test_UnknownOptionsAreFound(self):
         words = ["simulate", "FILE", "--ranks", "8", "--rank", "-o", "x", "-1"]
         self.assertEqual(pages.unknown_options(words, "  --ranks INT  -o,--output TEXT"), ["--rank"])
+        self.assertEqual(pages.unknown_options(["run", "--route", "x", "--", "mpirun", "-x", "A"], "--route"), [])
 
     def test_VerbsOfBenchmarksAreTwoWords(self):
         self.assertEqual(pages.verbs(["bench", "array", "--json"]), ["bench", "array"])

@@ -2,14 +2,20 @@
 
 import json
 import os
+import pathlib
 import subprocess
+import sys
 import tempfile
 import unittest
+
+sys.path.append(str(pathlib.Path(__file__).parent.parent / "tools"))
+import html_page
 
 RUN = [os.environ["CROSSDOCK_TOOL"], "run"]
 RANKS = [*os.environ["CROSSDOCK_MPIRUN"].split(), "3"]
 PROGRAM = [*RANKS, os.environ["CROSSDOCK_PLAIN"], "--exchanges", "50"]
 OVERLAPPING = [*RANKS, os.environ["CROSSDOCK_OVERLAPPING"]]
+TWO_PLACES = [*RANKS, os.environ["CROSSDOCK_TWO_PLACES"]]
 BAD_INPUT = 2
 
 
@@ -19,6 +25,15 @@ def run(*words, **environment):
 
 
 class Run(unittest.TestCase):
+    def reported(self, program, *options):
+        """The lines of its report."""
+        with tempfile.TemporaryDirectory() as folder:
+            file = os.path.join(folder, "report.json")
+            done = run(*options, "--", *program, CROSSDOCK_REPORT=file)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            with open(file, encoding="utf-8") as lines:
+                return [json.loads(line) for line in lines]
+
     def test_SaysWhatItSetsAndRunsTheProgram(self):
         done = run("--route", "three_step", "--topology", "1,2", "--", *PROGRAM)
 
@@ -55,28 +70,87 @@ class Run(unittest.TestCase):
         self.assertIn(", 0 differences", done.stdout)
 
     def test_SaysWhatWasDone(self):
-        with tempfile.TemporaryDirectory() as folder:
-            file = os.path.join(folder, "report.json")
+        calls = self.reported(OVERLAPPING, "--route", "three_step", "--topology", "1,2")
 
-            done = run("--route", "three_step", "--topology", "1,2", "--", *OVERLAPPING, CROSSDOCK_REPORT=file)
-
-            self.assertEqual(done.returncode, 0, done.stderr)
-            with open(file, encoding="utf-8") as lines:
-                [call] = [json.loads(line) for line in lines]
+        [call] = calls
+        self.assertEqual((call["schema"], call["communicator"]), ("crossdock.drop_in/1", 0))
         self.assertEqual(call["function"], "MPI_Neighbor_alltoallv")
         self.assertRegex(call["place"], "^drop_in_overlapping:")
-        self.assertEqual((call["ranks"], call["calls"], call["along_plan"]), (3, 1, 1))
-        self.assertEqual((call["route"], call["most_neighbors"], call["bytes"]), ("three_step", 2, 6 * 4))
+        self.assertEqual((call["ranks"], call["calls"], call["along_plan"], call["why"]), (3, 1, 1, "asked for"))
+        plan = call["plan"]
+        self.assertEqual((plan["route"], plan["is_used"], plan["most_neighbors"], plan["bytes"]),
+                         ("three_step", True, 2, 6 * 4))
         # Rank 0 and the two ranks of the other region exchange a message each way, of which three_step makes one.
-        self.assertEqual(call["messages_between_regions"], {"direct": 4, "route": 2})
+        self.assertEqual(plan["messages_between_regions"], {"direct": 4, "route": 2})
+        self.assertEqual(call["mpi_seconds"], plan["trial_seconds"]["mpi"])
+
+    def test_PlacesShareAPlanAndOnePaysForIt(self):
+        first, second = self.reported(TWO_PLACES, "--route", "three_step", "--topology", "1,2")
+
+        self.assertEqual([(one["communicator"], one["calls"], one["along_plan"]) for one in (first, second)],
+                         [(0, 3, 3), (0, 20, 20)])
+        self.assertEqual(first["plan"], second["plan"])
+        self.assertGreater(first["set_up_seconds"], 0)
+        self.assertEqual(second["set_up_seconds"], 0)
+        trial = second["plan"]["trial_seconds"]
+        self.assertAlmostEqual(second["mpi_seconds"], 20 * trial["mpi"])
+        self.assertAlmostEqual(second["saved_seconds"], 20 * (trial["mpi"] - trial["route"]))
+        self.assertAlmostEqual(first["saved_seconds"],
+                               3 * (trial["mpi"] - trial["route"]) - first["set_up_seconds"])
+
+    def test_SaysWhyNothingWasPlanned(self):
+        [call] = self.reported(OVERLAPPING)
+
+        self.assertEqual((call["calls"], call["along_plan"], call["why"], call["plan"]),
+                         (1, 0, "counts did not repeat", None))
+
+    def test_TrialDecidesForAllPlacesOfACommunicator(self):
+        first, second = self.reported(TWO_PLACES)
+
+        is_used = first["plan"]["is_used"]
+        self.assertEqual(first["plan"], second["plan"])
+        self.assertEqual((first["along_plan"], second["along_plan"]), (1, 20) if is_used else (0, 0))
+        self.assertEqual({first["why"], second["why"]}, {"faster than MPI" if is_used else "not faster than MPI"})
 
     def test_PrintsATable(self):
         done = run("--route", "direct", "--", *OVERLAPPING, CROSSDOCK_REPORT="1")
 
         table = [line.split() for line in done.stderr.splitlines() if not line.startswith("crossdock: ")]
-        self.assertEqual(table[0][:3], ["call", "ranks", "calls"])
-        self.assertEqual(table[1][:6], ["MPI_Neighbor_alltoallv", "3", "1", "1", "direct", "24"])
-        self.assertRegex(done.stderr.splitlines()[-1], "^crossdock: saved about .* in 1 exchanges$")
+        self.assertEqual(table[0][:4], ["call", "comm", "ranks", "neighbors"])
+        self.assertEqual(table[1][:10],
+                         ["MPI_Neighbor_alltoallv", "0", "3", "2", "1", "1", "direct", "asked", "for", "24"])
+        # One exchange cannot make up for its set-up.
+        self.assertRegex(done.stderr.splitlines()[-1],
+                         "^crossdock: set-ups took about .* s more than 1 exchanges saved$")
+
+    def test_ReportIsDrawn(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file, page = os.path.join(folder, "report.json"), os.path.join(folder, "report.html")
+            done = run("--route", "three_step", "--topology", "1,2", "--", *TWO_PLACES, CROSSDOCK_REPORT=file)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            drawn = subprocess.run([os.environ["CROSSDOCK_TOOL"], "report", file, "-o", page], check=False,
+                                   capture_output=True, text=True)
+            self.assertEqual((drawn.returncode, drawn.stderr), (0, ""))
+            with open(page, encoding="utf-8") as text:
+                read = html_page.Reader(text.read())
+            with open(file, encoding="utf-8") as lines:
+                places = [json.loads(line)["place"] for line in lines]
+
+        self.assertEqual(read.headings, ["Calls that the drop-in took over", "Results read"])
+        self.assertEqual(read.figures, ["calls"])
+        head, *rows = read.tables["calls"]
+        self.assertEqual([cell[0] for cell in head],
+                         ["call", "ranks", "neighbors", "bytes", "calls", "route", "messages between regions",
+                          "by MPI", "by the route", "set-up", "saved"])
+        self.assertEqual([row[:7] for row in rows], [
+            [[f"{at}: MPI_Neighbor_alltoallv", f"communicator 0, {place}"], ["3"], ["2"], ["24"],
+             [number, f"{number} by plan"], ["three_step", "asked for"], ["2", "4 direct"]]
+            for at, place, number in [(1, places[0], "3"), (2, places[1], "20")]])
+        for row in rows:
+            for cell in row[7:]:
+                self.assertRegex(cell[0], r"^\N{MINUS SIGN}?\d+(\.\d)?\u00a0[mnµ]?s$")
+        self.assertEqual([name for name in read.ids if name.startswith(("figure1-mpi-", "figure1-route-"))],
+                         [f"figure1-{who}-{at}" for at in (2, 1) for who in ("mpi", "route")])
 
     def test_ComparesWithMpi(self):
         # Blocks that overlap are the program's fault; one of them is not what MPI brings.

@@ -1,6 +1,5 @@
 """crossdock report: what is on the page, and which files are refused."""
 
-import html.parser
 import json
 import pathlib
 import re
@@ -10,13 +9,14 @@ import unittest
 import xml.etree.ElementTree
 
 from command_line import DATA, TESTS, crossdock
+from html_page import Reader
 
 sys.path.append(str(TESTS.parent.parent / "tools/plots"))
 import records
 
 BENCH = TESTS.parent.parent / "bench/results/neighbor-D_10-8ranks-2x4-openmpi.jsonl"
 BAD_INPUT = 2
-KNOWN = "crossdock.simulate/1, crossdock.analyze/1, crossdock.bench.neighbor/1"
+KNOWN = "crossdock.simulate/1, crossdock.analyze/1, crossdock.bench.neighbor/1, crossdock.drop_in/1"
 SVG = "{http://www.w3.org/2000/svg}"
 MICROSECOND = 1e-6
 
@@ -49,39 +49,20 @@ def simulated_seconds(direct, three_step, hypercube):
             ("hypercube", True): hypercube * MICROSECOND}
 
 
-class Reader(html.parser.HTMLParser):
-    """Cells of tables, figures by class, headings, ids, and what the page refers to."""
+def call_taken_over(**changes):
+    """A line of what CROSSDOCK_REPORT names."""
+    return {
+        "schema": "crossdock.drop_in/1", "communicator": 0, "function": "MPI_Neighbor_alltoallv",
+        "place": "app:main+0x1f", "ranks": 64, "calls": 20002, "along_plan": 20000, "why": "faster than MPI",
+        "set_up_seconds": 0.5, "mpi_seconds": 31.0, "saved_seconds": 12.4,
+        "plan": {
+            "route": "three_step", "is_used": True, "most_neighbors": 12, "bytes": 65536,
+            "messages_between_regions": {"direct": 768, "route": 12},
+            "trial_seconds": {"mpi": 1540 * MICROSECOND, "route": 905 * MICROSECOND}}} | changes
 
-    def __init__(self, page):
-        super().__init__()
-        self.tables, self.figures, self.headings, self.ids, self.links = {}, [], [], [], []
-        self.texts = None
-        self.feed(page)
 
-    def handle_starttag(self, tag, attributes):
-        attributes = dict(attributes)
-        self.ids += [attributes["id"]] if "id" in attributes else []
-        self.links += [attributes[name] for name in ("src", "href", "xlink:href") if name in attributes]
-        if tag == "table":
-            self.rows = self.tables.setdefault(attributes["class"], [])
-        elif tag == "tr":
-            self.rows.append([])
-        elif tag == "figure":
-            self.figures.append(attributes["class"])
-        if tag in ("td", "th", "h2"):
-            self.texts = []
-
-    def handle_data(self, data):
-        if self.texts is not None:
-            self.texts.append(data)
-
-    def handle_endtag(self, tag):
-        if tag in ("td", "th"):
-            self.rows[-1].append(self.texts)
-            self.texts = None
-        elif tag == "h2":
-            self.headings += self.texts
-            self.texts = None
+def lines_of(*calls):
+    return "".join(json.dumps(call) + "\n" for call in calls)
 
 
 class InFolder(unittest.TestCase):
@@ -221,6 +202,64 @@ class ReportOfOneFile(InFolder):
         self.assertEqual(Reader(text).tables["wins"][1][0][0], "<b>&")
 
 
+class ReportOfTheDropIn(InFolder):
+    """What an unmodified program got: in one place a route, in one nothing, and in one MPI was as fast."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.calls = [
+            call_taken_over(),
+            call_taken_over(communicator=1, function="MPI_Ineighbor_allgather", calls=4, along_plan=0, set_up_seconds=0,
+                            why="counts did not repeat", mpi_seconds=0, saved_seconds=0, plan=None),
+            call_taken_over(place="libghosts.so:+0x8", why="not faster than MPI", calls=300, along_plan=0, mpi_seconds=0,
+                            set_up_seconds=0.002, saved_seconds=-0.002,
+                            plan=call_taken_over()["plan"] | {"route": "direct", "is_used": False})]
+        with tempfile.TemporaryDirectory() as name:
+            file = pathlib.Path(name) / "calls.json"
+            file.write_text(lines_of(*cls.calls))
+            cls.text = report(file.parent, file)
+        cls.page = Reader(cls.text)
+
+    def test_EachPlaceHasARow(self):
+        self.assertEqual(self.page.headings, ["Calls that the drop-in took over", "Results read"])
+        times = [["1.5\u00a0ms"], ["905.0\u00a0µs"]]
+        self.assertEqual(self.page.tables["calls"], [
+            [["call"], ["ranks"], ["neighbors"], ["bytes"], ["calls"], ["route"], ["messages between regions"],
+             ["by MPI"], ["by the route"], ["set-up"], ["saved"]],
+            [["1: MPI_Neighbor_alltoallv", "communicator 0, app:main+0x1f"], ["64"], ["12"], ["65,536"],
+             ["20,002", "20,000 by plan"], ["three_step", "faster than MPI"], ["12", "768 direct"], *times,
+             ["500.0\u00a0ms"], ["12.4\u00a0s"]],
+            [["2: MPI_Ineighbor_allgather", "communicator 1, app:main+0x1f"], ["64"], [], [], ["4", "0 by plan"],
+             ["counts did not repeat"], [], [], [], ["0.0\u00a0s"], ["0.0\u00a0s"]],
+            [["3: MPI_Neighbor_alltoallv", "communicator 0, libghosts.so:+0x8"], ["64"], ["12"], ["65,536"],
+             ["300", "0 by plan"], ["direct", "not faster than MPI"], ["12", "768 direct"], *times,
+             ["2.0\u00a0ms"], ["\N{MINUS SIGN}2.0\u00a0ms"]]])
+        self.assertEqual([row[1:] for row in self.page.tables["sources"]],
+                         [[["schema"], ["file"], ["ranks"], ["topology"]],
+                          [["crossdock.drop_in/1"], [], ["64"], []]])
+
+    def test_SentenceSaysWhatWasSaved(self):
+        self.assertIn("</span>: saved about 12.4\u00a0s of 31.0\u00a0s in 20,000 exchanges.</p>", self.text)
+
+        text = report(self.folder, self.write("lost.json", lines_of(
+            call_taken_over(along_plan=1, mpi_seconds=0.00155, saved_seconds=-0.25))))
+        self.assertIn("</span>: set-ups took about 250.0\u00a0ms more than 1 exchange saved.</p>", text)
+
+    def test_CallsThatWereTriedAreDrawn(self):
+        self.assertEqual(self.page.figures, ["calls"])
+        self.assertEqual([name for name in self.page.ids if name.startswith(("figure1-mpi", "figure1-route"))],
+                         ["figure1-mpi-1", "figure1-route-1", "figure1-mpi-3", "figure1-route-3"])
+
+        text = report(self.folder, self.write("untried.json", lines_of(self.calls[1])))
+        self.assertEqual(Reader(text).figures, [])
+
+    def test_StandsBesideOtherKinds(self):
+        page = Reader(report(self.folder, self.write("calls.json", lines_of(*self.calls)), BENCH))
+
+        self.assertEqual(page.headings,
+                         ["Measured time by contender", "Calls that the drop-in took over", "Results read"])
+
+
 class ReportOnWhatIsNoResult(InFolder):
     def refuse(self, sentence, *files):
         output = self.folder / "refused.html"
@@ -229,8 +268,6 @@ class ReportOnWhatIsNoResult(InFolder):
         self.assertEqual(done.returncode, BAD_INPUT, done.stderr)
         self.assertEqual(done.stderr, f"crossdock: {sentence}\n")
         self.assertFalse(output.exists())
-
-
 
     def test_UnknownSchema(self):
         unknown = self.write("plan.json", {"schema": "crossdock.plan/1"})
@@ -244,6 +281,27 @@ class ReportOnWhatIsNoResult(InFolder):
         file = self.write("text.json", '{"schema": ')
         self.refuse(f"{file} is not JSON", file)
         self.refuse("cannot open /no/such.json", "/no/such.json")
+
+    def test_LinesThatAreNotTheDropIns(self):
+        line = json.dumps(call_taken_over())
+        for content, at in [(f"{line}\n{line[:-20]}", 2), (f"{line[:-20]}\n{line}\n", 1), (f"{line}\n\n{line}\n", 2),
+                            (f"{line}\n{json.dumps(simulation(64, simulated_seconds(1, 2, 3)))}\n", 2),
+                            (json.dumps(simulation(64, simulated_seconds(1, 2, 3))) + f"\n{line}\n", 1)]:
+            file = self.write("calls.json", content)
+            self.refuse(f"{file}: line {at} is no record of crossdock.drop_in/1, and other lines are", file)
+        file = self.write("calls.json", line[:-20])
+        self.refuse(f"{file} is not JSON", file)
+        for change, sentence in [
+                ({"calls": "3"}, 'the field "calls" is no number'),
+                ({"plan": {"route": "direct"}}, 'the field "is_used" is missing'),
+                ({"plan": 3}, "a field has another type than crossdock.drop_in/1 gives it")]:
+            file = self.write("calls.json", lines_of(call_taken_over(), call_taken_over(**change)))
+            self.refuse(f"{file}: {sentence}", file)
+
+    def test_FileThatIsEmpty(self):
+        for content in ("", "\n"):
+            file = self.write("empty.json", content)
+            self.refuse(f"{file} is empty", file)
 
     def test_FieldsThatAreWrong(self):
         for change, sentence in [

@@ -42,8 +42,8 @@ void add_report(CLI::App& app, action& chosen) {
     auto options = std::make_shared<report_options>();
     auto* verb = add_verb(app, "report");
     verb->add_option("RESULT", options->files,
-                     "Files of what simulate, analyze and bench neighbor print with --json, or "
-                     "records of it")
+                     "Files of what simulate, analyze and bench neighbor print with --json, "
+                     "records of it, or what CROSSDOCK_REPORT names")
         ->required();
     verb->add_option("-o,--output", options->output, "The page")->capture_default_str();
     verb->callback([options, &chosen] { chosen = [options] { return run(*options); }; });

@@ -8,8 +8,10 @@ from html import escape
 import plotting  # first, as it says so where there is no matplotlib
 import report_figures as figures
 from matplotlib.colors import to_rgb
-from plotting import route_look, shortened
+from plotting import counted, route_look, shortened
 from results import Results, short_name
+
+MOST_CALLS = 40  # in a figure
 
 STYLE = pathlib.Path(__file__).with_name("report.css")
 
@@ -169,6 +171,77 @@ def add_benches(page, benches):
         page.add_figure("bench", title, f"Recorded in {path}.", figures.bench_bars(contenders))
 
 
+def sentence_of(calls):
+    """As the drop-in ends its table."""
+    saved = sum(one.saved_seconds for one in calls)
+    exchanges = counted(sum(one.num_planned for one in calls), "exchange")
+    if saved < 0:
+        return f"set-ups took about {figures.SECONDS_IN_TEXT(-saved)} more than {exchanges} saved"
+    by_mpi = figures.SECONDS_IN_TEXT(sum(one.mpi_seconds for one in calls))
+    return f"saved about {figures.SECONDS_IN_TEXT(saved)} of {by_mpi} in {exchanges}"
+
+
+def call_cells(one):
+    seconds = figures.SECONDS_IN_TEXT
+    neighbors, size, route, messages, by_mpi, by_route = [""] * 6
+    if one.plan is not None:
+        neighbors, size = f"{one.plan['most_neighbors']:,}", f"{one.plan['bytes']:,}"
+        route = escape(one.plan["route"])
+        messages = "{route:,}<small>{direct:,} direct</small>".format_map(one.plan["messages"])
+        by_mpi, by_route = map(seconds, one.plan["seconds"].values())
+    cells = [
+        f"{one.ranks:,}",
+        neighbors,
+        size,
+        f"{one.num_calls:,}<small>{one.num_planned:,} by plan</small>",
+        f"{route}<small>{escape(one.why)}</small>",
+        messages,
+        by_mpi,
+        by_route,
+        seconds(one.set_up_seconds),
+        seconds(one.saved_seconds),
+    ]
+    return [
+        f'<th scope="row">{escape(one.label)}<small>{escape(one.where)}</small></th>',
+        *(f"<td>{cell}</td>" for cell in cells),
+    ]
+
+
+def add_taken_over(page, taken_over):
+    page.add_section(
+        "calls",
+        "Calls that the drop-in took over",
+        "A row for each place in a program that calls, and each communicator. Times are those of one exchange in the "
+        "trial, on the slowest rank; what was saved is so if all exchanges took as long, and set-ups are taken off.",
+    )
+    head = [
+        "call",
+        "ranks",
+        "neighbors",
+        "bytes",
+        "calls",
+        "route",
+        "messages between regions",
+        "by MPI",
+        "by the route",
+        "set-up",
+        "saved",
+    ]
+    for path, calls in taken_over:
+        page.add(f'<p><span class="path">{escape(path)}</span>: {sentence_of(calls)}.</p>')
+        page.add(table("calls", head, map(call_cells, calls)))
+        tried = [one for one in calls if one.plan is not None]
+        drawn = sorted(tried, key=lambda one: -one.num_calls * one.plan["seconds"]["mpi"])[:MOST_CALLS]
+        if drawn:
+            page.add_figure(
+                "calls",
+                "One exchange by MPI and by the route",
+                f"{counted(len(drawn), 'call')} of {len(calls)} in {path}, those first that take MPI the "
+                "most time. Hollow: not faster, so that MPI does the calls.",
+                figures.call_marks(drawn),
+            )
+
+
 def add_sources(page, sources):
     page.add_section("sources", "Results read", "The files that this page was made of.")
     rows = [
@@ -194,6 +267,8 @@ def make_page(results):
         add_traffic(page, results.traffic)
     if results.benches:
         add_benches(page, results.benches)
+    if results.taken_over:
+        add_taken_over(page, results.taken_over)
     add_sources(page, results.sources)
     return page.to_html()
 

@@ -225,6 +225,41 @@ def bench_bars(contenders):
     return figure
 
 
+def call_marks(calls):
+    """What one exchange took in the trial: by MPI and by the route, joined by a line."""
+    figure = new_figure(WIDTH, bars_height(calls) + 0.3)
+    axes = figure.subplots()
+    handles = {"MPI": Line2D([], [], linestyle="", marker="o", color=INK)}
+    for at, one in enumerate(calls):
+        colour, marker = route_look(one.plan["route"])
+        seconds = one.plan["seconds"]
+        axes.plot([seconds["mpi"], seconds["route"]], [at, at], color=colour, linewidth=1)
+        (by_mpi,) = axes.plot(seconds["mpi"], at, "o", color=INK, markersize=6.5)
+        (by_route,) = axes.plot(
+            seconds["route"],
+            at,
+            marker,
+            color=colour,
+            markersize=6.5,
+            markeredgewidth=1.4,
+            markerfacecolor=colour if one.plan["is_used"] else PAPER,
+        )
+        number = one.label.partition(":")[0]
+        by_mpi.set_gid(f"mpi-{number}")
+        by_route.set_gid(f"route-{number}")
+        handles.setdefault(
+            one.plan["route"], Line2D([], [], linestyle="", marker=marker, color=colour)
+        )
+    label_rows(axes, calls)
+    axes.set_xscale("log")
+    least, most = axes.dataLim.intervalx
+    axes.set_xlim(least / 1.6, 1.6 * most)  # so wide that there is a label
+    label_log(axes.xaxis, SECONDS)
+    axes.set_xlabel("time of one exchange in the trial, slowest rank")
+    axes.legend(handles.values(), handles.keys(), loc="upper left", bbox_to_anchor=(1.01, 1.02))
+    return figure
+
+
 def to_html(figure, identity, label):
     """The figure as an SVG element: ids that are unique in the page, inks that the page chooses."""
     text = plotting.render(figure, "svg").decode()

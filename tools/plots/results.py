@@ -1,13 +1,15 @@
-"""Result files as the report needs them: simulations, counted traffic, and measured exchanges."""
+"""Result files as the report needs them: simulations, counted traffic, measured exchanges, and what the drop-in did."""
 
 import dataclasses
 import json
+import math
 import pathlib
 import re
 
 import records
 from plotting import counted, refuse, route_label, shortened
 
+DROP_IN = "crossdock.drop_in/1"
 PARTS_OF_TIME = ["waiting", "copying", "region", "node", "network"]
 
 
@@ -54,6 +56,22 @@ class Contender:
 
 
 @dataclasses.dataclass(frozen=True)
+class Call:
+    """What the drop-in did for the calls of one place on one communicator; seconds are sums over the exchanges."""
+
+    label: str
+    where: str
+    ranks: int
+    num_calls: int
+    num_planned: int
+    why: str
+    set_up_seconds: float
+    mpi_seconds: float
+    saved_seconds: float
+    plan: dict | None  # the last one, with the seconds of one exchange in its trial
+
+
+@dataclasses.dataclass(frozen=True)
 class Group:
     """Results that differ in their number of ranks only."""
 
@@ -85,11 +103,11 @@ def ranks_per_node(record):
     return f", {blocks[1]} ranks per node" if blocks else f", nodes {nodes}"
 
 
-def number(record, name):
+def number(record, name, least=0):
     value = record[name]
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ValueError(f'the field "{name}" is no number')
-    if value < 0:
+    if value < least:
         raise ValueError(f'the field "{name}" is negative')
     return value
 
@@ -117,7 +135,29 @@ def routes_of(record, name):
     return record[name]
 
 
+def calls_of(path, content):
+    """What the drop-in wrote, a line for each call; nothing if no line is its."""
+
+    def call_in(line):
+        try:
+            record = json.loads(line)
+        except ValueError:
+            return None
+        return record if isinstance(record, dict) and record.get("schema") == DROP_IN else None
+
+    calls = [call_in(line) for line in content.splitlines()]
+    for at, call in enumerate(calls, 1):
+        if call is None and any(calls):
+            refuse(f"{path}: line {at} is no record of {DROP_IN}, and other lines are")
+    return calls if any(calls) else []
+
+
 def parsed(path, content):
+    if not content.strip():
+        refuse(f"{path} is empty")
+    calls = calls_of(path, content) if DROP_IN in content else []
+    if calls:
+        return {"schema": DROP_IN, "file": "", "ranks": "", "topology": "", "calls": calls}
     try:
         return records.from_text(content)
     except (ValueError, TypeError, LookupError, AttributeError):
@@ -140,10 +180,12 @@ class Results:
         self.simulations = {}  # Group -> ranks -> [Timing]
         self.traffic = {}  # Group -> ranks -> [Traffic]
         self.benches = []  # path, record, [Contender]
+        self.taken_over = []  # path, [Call]
         readers = {
             "crossdock.simulate/1": self.read_simulation,
             "crossdock.analyze/1": self.read_analysis,
             "crossdock.bench.neighbor/1": self.read_bench,
+            DROP_IN: self.read_drop_in,
         }
         for file in files:
             path = file["path"]
@@ -219,6 +261,35 @@ class Results:
             f"{count(record, 'iterations')} iterations, {text(record, 'mpi')}"
         )
         self.benches.append((path, title, contenders))
+
+    def read_drop_in(self, path, record):
+        calls = [
+            Call(
+                f"{at}: {text(one, 'function')}",
+                f"communicator {number(one, 'communicator')}, {text(one, 'place')}",
+                count(one, "ranks"),
+                number(one, "calls"),
+                number(one, "along_plan"),
+                text(one, "why"),
+                number(one, "set_up_seconds"),
+                number(one, "mpi_seconds"),
+                number(one, "saved_seconds", least=-math.inf),
+                one["plan"] and plan_of_call(one["plan"]),
+            )
+            for at, one in enumerate(record["calls"], 1)
+        ]
+        record["ranks"] = max(one.ranks for one in calls)
+        self.taken_over.append((path, calls))
+
+
+def plan_of_call(plan):
+    return {
+        "route": text(plan, "route"),
+        "is_used": plan["is_used"],
+        **numbers(plan, ["most_neighbors", "bytes"]),
+        "messages": numbers(plan["messages_between_regions"], ["direct", "route"]),
+        "seconds": numbers(plan["trial_seconds"], ["mpi", "route"]),
+    }
 
 
 def traffic_counts(total):
