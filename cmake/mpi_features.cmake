@@ -14,11 +14,11 @@ check_cxx_source_compiles("#include <mpi.h>
   int main() { return &PMPIX_Async_start == nullptr; }" CROSSDOCK_HAS_ASYNC_START)
 # As Open MPI has them: the constants of Fortran are addresses, and its integers are those of C.
 check_cxx_source_compiles("#include <mpi.h>
-  extern \"C\" { extern MPI_Fint mpi_fortran_bottom_, mpi_fortran_in_place_, mpi_fortran_unweighted_,
-    mpi_fortran_weights_empty_; }
+  extern \"C\" { extern MPI_Fint mpi_fortran_bottom_, mpi_fortran_in_place_, mpi_fortran_status_ignore_,
+    mpi_fortran_statuses_ignore_, mpi_fortran_unweighted_, mpi_fortran_weights_empty_; }
   static_assert(sizeof(MPI_Fint) == sizeof(int));
-  int main() { return mpi_fortran_bottom_ + mpi_fortran_in_place_ + mpi_fortran_unweighted_ +
-    mpi_fortran_weights_empty_; }" CROSSDOCK_HAS_FORTRAN_CONSTANTS)
+  int main() { return mpi_fortran_bottom_ + mpi_fortran_in_place_ + mpi_fortran_status_ignore_ +
+    mpi_fortran_statuses_ignore_ + mpi_fortran_unweighted_ + mpi_fortran_weights_empty_; }" CROSSDOCK_HAS_FORTRAN_CONSTANTS)
 cmake_pop_check_state()
 set(crossdock_mpi_features)
 foreach(feature CROSSDOCK_HAS_NEIGHBOR_INIT CROSSDOCK_HAS_MPI_EXTENSIONS CROSSDOCK_HAS_ASYNC_START)

@@ -20,6 +20,8 @@
 extern "C" {
 extern MPI_Fint mpi_fortran_bottom_;
 extern MPI_Fint mpi_fortran_in_place_;
+extern MPI_Fint mpi_fortran_status_ignore_;
+extern MPI_Fint mpi_fortran_statuses_ignore_;
 extern MPI_Fint mpi_fortran_unweighted_;
 extern MPI_Fint mpi_fortran_weights_empty_;
 }
@@ -46,8 +48,8 @@ T from_fortran(MPI_Fint given) {
 MPI_Fint to_fortran(MPI_Comm comm) { return PMPI_Comm_c2f(comm); }
 MPI_Fint to_fortran(MPI_Request request) { return PMPI_Request_c2f(request); }
 
-// What a function in C takes as a T, from the address that Fortran passes. Here: a buffer, or an array of integers. A
-// LOGICAL in an array is true if it is not zero, as in C.
+// What a function in C takes as a T, from the address that Fortran passes. Here: a buffer, an array of integers, or
+// statuses, which have the same layout in both. A LOGICAL in an array is true if it is not zero, as in C.
 template <class T>
 struct argument {
     explicit argument(void* at) : in_c(static_cast<T>(at)) {
@@ -57,6 +59,9 @@ struct argument {
         } else if constexpr (std::same_as<T, const int*>) {
             if (at == &mpi_fortran_unweighted_) in_c = MPI_UNWEIGHTED;
             if (at == &mpi_fortran_weights_empty_) in_c = MPI_WEIGHTS_EMPTY;
+        } else if constexpr (std::same_as<T, MPI_Status*>) {
+            if (at == &mpi_fortran_status_ignore_) in_c = MPI_STATUS_IGNORE;
+            if (at == &mpi_fortran_statuses_ignore_) in_c = MPI_STATUSES_IGNORE;
         }
     }
     T& get() { return in_c; }
@@ -77,30 +82,37 @@ struct argument<T> {
 template <handle T>
 struct argument<T*> {
     explicit argument(void* given) : at(static_cast<MPI_Fint*>(given)) {}
-    void read() { in_c = from_fortran<T>(*at); }
+    void read() { in_c = before = from_fortran<T>(*at); }
     T* get() { return &in_c; }
-    void give_back() { *at = to_fortran(in_c); }
+    void give_back() {
+        if (in_c != before) *at = to_fortran(in_c);
+    }
     MPI_Fint* at;
     T in_c{};
+    T before{};
 };
 
-// The datatypes of all neighbors. MPI reads the array until a nonblocking call is complete, and the program has none in
-// C: each that differs is kept.
+// The datatypes of all neighbors or ranks.
 template <>
 struct argument<const MPI_Datatype*> {
     explicit argument(void* given) : at(static_cast<const MPI_Fint*>(given)) {}
     void read(int size) {
-        static std::mutex one_at_a_time;
-        static auto& all = *new std::set<std::vector<MPI_Datatype>>;
-        std::vector<MPI_Datatype> types;
         for (int i = 0; i < size; ++i) types.push_back(from_fortran<MPI_Datatype>(at[i]));
         types.push_back(MPI_DATATYPE_NULL);  // MPI refuses null arrays
+        in_c = types.data();
+    }
+    // MPI reads the array until a nonblocking call is complete, and the program has none in C: each that differs is
+    // kept.
+    void keep() {
+        static std::mutex one_at_a_time;
+        static auto& all = *new std::set<std::vector<MPI_Datatype>>;
         const std::lock_guard lock(one_at_a_time);
         in_c = all.insert(std::move(types)).first->data();
     }
     const MPI_Datatype* get() { return in_c; }
     void give_back() {}
     const MPI_Fint* at;
+    std::vector<MPI_Datatype> types;
     const MPI_Datatype* in_c = nullptr;
 };
 
@@ -128,33 +140,51 @@ degrees degrees_of(MPI_Comm comm) {
     return {degree, degree};
 }
 
+// All ranks are sources and destinations.
+degrees num_ranks_of(MPI_Comm comm) {
+    int is_inter = 0, num_ranks = 0;
+    if (comm == MPI_COMM_NULL) return {};
+    PMPI_Comm_test_inter(comm, &is_inter);
+    (is_inter ? PMPI_Comm_remote_size : PMPI_Comm_size)(comm, &num_ranks);
+    return {num_ranks, num_ranks};
+}
+
 template <class... C, class... Addresses>
 int call_in_c(int (*function)(C...), Addresses... addresses) {
     constexpr std::size_t size = sizeof...(C);
     std::tuple<argument<C>...> all{argument<C>(addresses)...};
-    if constexpr (size == 1) std::get<0>(all).read();
+    if constexpr (requires { std::get<0>(all).read(); }) std::get<0>(all).read();
     // What makes a communicator has the LOGICAL `reorder` before it, or no integer.
     if constexpr (size > 2) {
         auto& last_but_one = std::get<size - 2>(all).in_c;
         if constexpr (std::same_as<decltype(last_but_one), int&>) last_but_one = last_but_one != 0;
     }
     if constexpr ((std::same_as<C, const MPI_Datatype*> || ...)) {
-        const auto present = degrees_of(std::get<argument<MPI_Comm>>(all).in_c);
-        std::get<3>(all).read(present.num_destinations);
+        // Displacements between neighbors are addresses.
+        constexpr bool has_neighbors = (std::same_as<C, const MPI_Aint*> || ...);
+        const auto comm = std::get<argument<MPI_Comm>>(all).in_c;
+        const auto present = has_neighbors ? degrees_of(comm) : num_ranks_of(comm);
+        std::get<3>(all).read(std::get<0>(all).in_c == MPI_IN_PLACE ? 0 : present.num_destinations);
         std::get<7>(all).read(present.num_sources);
+        if constexpr ((std::same_as<C, MPI_Request*> || ...)) {
+            std::get<3>(all).keep();
+            std::get<7>(all).keep();
+        }
     }
     const int code = std::apply([&](auto&... one) { return function(one.get()...); }, all);
-    if (code == MPI_SUCCESS) std::apply([](auto&... one) { (one.give_back(), ...); }, all);
+    std::apply([](auto&... one) { (one.give_back(), ...); }, all);
     return code;
 }
 
-// A C function that takes an array of requests.
-int call_in_c(int (*function)(int, MPI_Request*), void* count, void* first) {
+// A C function that takes an array of requests, and perhaps one of statuses.
+template <class... C, class... Addresses>
+int call_in_c(int (*function)(int, MPI_Request*, C...), void* count, void* first,
+              Addresses... addresses) {
+    const int size = *static_cast<MPI_Fint*>(count);
     auto* const given = static_cast<MPI_Fint*>(first);
     std::vector<MPI_Request> requests;
-    for (int i = 0; i < *static_cast<MPI_Fint*>(count); ++i)
-        requests.push_back(from_fortran<MPI_Request>(given[i]));
-    const int code = function(*static_cast<MPI_Fint*>(count), requests.data());
+    for (int i = 0; i < size; ++i) requests.push_back(from_fortran<MPI_Request>(given[i]));
+    const int code = function(size, requests.data(), argument<C>(addresses).get()...);
     for (std::size_t i = 0; i < requests.size(); ++i) given[i] = to_fortran(requests[i]);
     return code;
 }
@@ -202,26 +232,32 @@ void call(MPI_Fint* ierror, Function function, Addresses... addresses) noexcept 
 
 #ifdef CROSSDOCK_INIT
 #define CROSSDOCK_EXPANDED(size, name, fortran_name) CROSSDOCK_FORTRAN(size, name, fortran_name)
-#define CROSSDOCK_FORTRAN_INIT(size, name) \
-    CROSSDOCK_EXPANDED(size, CROSSDOCK_INIT(Neighbor_##name), CROSSDOCK_FORTRAN_INIT_NAME(name))
+#define CROSSDOCK_FORTRAN_INIT(size, name, fortran_name) \
+    CROSSDOCK_EXPANDED(size, CROSSDOCK_INIT(name), CROSSDOCK_FORTRAN_INIT_NAME(fortran_name))
 #else
-#define CROSSDOCK_FORTRAN_INIT(size, name)
+#define CROSSDOCK_FORTRAN_INIT(size, name, fortran_name)
 #endif
 // The three forms of a call; a nonblocking one has a request, a persistent one an info besides.
-#define CROSSDOCK_FORTRAN_NEIGHBOR(name, size, nonblocking_size, persistent_size)   \
-    CROSSDOCK_FORTRAN(size, MPI_Neighbor_##name, mpi_neighbor_##name)               \
-    CROSSDOCK_FORTRAN(nonblocking_size, MPI_Ineighbor_##name, mpi_ineighbor_##name) \
-    CROSSDOCK_FORTRAN_INIT(persistent_size, name)
+#define CROSSDOCK_FORTRAN_FORMS(name, nonblocking_name, fortran_name, size, nonblocking_size, \
+                                persistent_size)                                              \
+    CROSSDOCK_FORTRAN(size, MPI_##name, mpi_##fortran_name)                                   \
+    CROSSDOCK_FORTRAN(nonblocking_size, MPI_##nonblocking_name, mpi_i##fortran_name)          \
+    CROSSDOCK_FORTRAN_INIT(persistent_size, name, fortran_name)
 
 #pragma GCC visibility push(default)
 
-CROSSDOCK_FORTRAN_NEIGHBOR(alltoall, 7, 8, 9)
-CROSSDOCK_FORTRAN_NEIGHBOR(alltoallv, 9, 10, 11)
-CROSSDOCK_FORTRAN_NEIGHBOR(alltoallw, 9, 10, 11)
-CROSSDOCK_FORTRAN_NEIGHBOR(allgather, 7, 8, 9)
-CROSSDOCK_FORTRAN_NEIGHBOR(allgatherv, 8, 9, 10)
+CROSSDOCK_FORTRAN_FORMS(Neighbor_alltoall, Ineighbor_alltoall, neighbor_alltoall, 7, 8, 9)
+CROSSDOCK_FORTRAN_FORMS(Neighbor_alltoallv, Ineighbor_alltoallv, neighbor_alltoallv, 9, 10, 11)
+CROSSDOCK_FORTRAN_FORMS(Neighbor_alltoallw, Ineighbor_alltoallw, neighbor_alltoallw, 9, 10, 11)
+CROSSDOCK_FORTRAN_FORMS(Neighbor_allgather, Ineighbor_allgather, neighbor_allgather, 7, 8, 9)
+CROSSDOCK_FORTRAN_FORMS(Neighbor_allgatherv, Ineighbor_allgatherv, neighbor_allgatherv, 8, 9, 10)
+CROSSDOCK_FORTRAN_FORMS(Alltoall, Ialltoall, alltoall, 7, 8, 9)
+CROSSDOCK_FORTRAN_FORMS(Alltoallv, Ialltoallv, alltoallv, 9, 10, 11)
+CROSSDOCK_FORTRAN_FORMS(Alltoallw, Ialltoallw, alltoallw, 9, 10, 11)
 CROSSDOCK_FORTRAN(1, MPI_Start, mpi_start)
 CROSSDOCK_FORTRAN(2, MPI_Startall, mpi_startall)
+CROSSDOCK_FORTRAN(2, MPI_Wait, mpi_wait)
+CROSSDOCK_FORTRAN(3, MPI_Waitall, mpi_waitall)
 CROSSDOCK_FORTRAN(1, MPI_Request_free, mpi_request_free)
 CROSSDOCK_FORTRAN(1, MPI_Cancel, mpi_cancel)
 CROSSDOCK_FORTRAN(10, MPI_Dist_graph_create_adjacent, mpi_dist_graph_create_adjacent)

@@ -13,9 +13,9 @@
 #ifdef CROSSDOCK_HAS_NEIGHBOR_INIT
 #define CROSSDOCK_INIT(name) MPI_##name##_init
 #define CROSSDOCK_OWN_INIT(name) PMPI_##name##_init
-#define CROSSDOCK_FORTRAN_INIT_NAME(name) mpi_neighbor_##name##_init
+#define CROSSDOCK_FORTRAN_INIT_NAME(name) mpi_##name##_init
 #elif defined(CROSSDOCK_HAS_MPI_EXTENSIONS)
 #define CROSSDOCK_INIT(name) MPIX_##name##_init
 #define CROSSDOCK_OWN_INIT(name) PMPIX_##name##_init
-#define CROSSDOCK_FORTRAN_INIT_NAME(name) mpix_neighbor_##name##_init
+#define CROSSDOCK_FORTRAN_INIT_NAME(name) mpix_##name##_init
 #endif

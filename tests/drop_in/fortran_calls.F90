@@ -1,22 +1,25 @@
-! All neighborhood collectives in all forms, on communicators of all kinds, with the interface to MPI that the compiler
-! is told: mpif.h, `use mpi` or `use mpi_f08`. Compares every item of the buffers.
-#ifdef CROSSDOCK_HAS_NEIGHBOR_INIT
-#define alltoall_init MPI_Neighbor_alltoall_init
-#define alltoallv_init MPI_Neighbor_alltoallv_init
-#define alltoallw_init MPI_Neighbor_alltoallw_init
-#define allgather_init MPI_Neighbor_allgather_init
-#define allgatherv_init MPI_Neighbor_allgatherv_init
-#else
-#define alltoall_init MPIX_Neighbor_alltoall_init
-#define alltoallv_init MPIX_Neighbor_alltoallv_init
-#define alltoallw_init MPIX_Neighbor_alltoallw_init
-#define allgather_init MPIX_Neighbor_allgather_init
-#define allgatherv_init MPIX_Neighbor_allgatherv_init
+! All neighborhood collectives and exchanges between all ranks in all forms, on communicators of all kinds, with the
+! interface to MPI that the compiler is told: mpif.h, `use mpi` or `use mpi_f08`. Compares every item of the buffers.
+#ifndef CROSSDOCK_HAS_NEIGHBOR_INIT
+#define MPI_Neighbor_alltoall_init MPIX_Neighbor_alltoall_init
+#define MPI_Neighbor_alltoallv_init MPIX_Neighbor_alltoallv_init
+#define MPI_Neighbor_alltoallw_init MPIX_Neighbor_alltoallw_init
+#define MPI_Neighbor_allgather_init MPIX_Neighbor_allgather_init
+#define MPI_Neighbor_allgatherv_init MPIX_Neighbor_allgatherv_init
+#define MPI_Alltoall_init MPIX_Alltoall_init
+#define MPI_Alltoallv_init MPIX_Alltoallv_init
+#define MPI_Alltoallw_init MPIX_Alltoallw_init
 #endif
 #ifdef USE_MPI_F08
 #define HANDLE(kind) type(kind)
+#define STATUSES(name, size) type(MPI_Status) :: name(size)
+#define STATUS(name, number) name(number)
+#define STATUS_FIELD(name, number, field) name(number)%field
 #else
 #define HANDLE(kind) integer
+#define STATUSES(name, size) integer :: name(MPI_STATUS_SIZE, size)
+#define STATUS(name, number) name(:, number)
+#define STATUS_FIELD(name, number, field) name(field, number)
 #endif
 
 program fortran_calls
@@ -36,7 +39,7 @@ program fortran_calls
     include 'mpif.h'
 #endif
 
-    integer, parameter :: num_kinds = 5, buffer_size = 16
+    integer, parameter :: num_kinds = 5, num_kinds_of_all_ranks = 3, buffer_size = 16
     integer, parameter :: blocking = 1, nonblocking = 2, persistent = 3
     ! Of each kind, in integers: what a neighbor gets, and where the blocks of two stand.
     integer, parameter :: counts(num_kinds) = [2, 3, 4, 2, 2]
@@ -49,6 +52,14 @@ program fortran_calls
     integer :: sent(buffer_size, num_kinds), received(buffer_size, num_kinds)
     HANDLE(MPI_Datatype) :: pair, types(2)
     integer(MPI_ADDRESS_KIND) :: send_bytes(2), receive_bytes(2)
+    ! What the calls on all ranks take. A block of two for each rank; to the last one first, if counts differ.
+    integer, parameter :: most_ranks = buffer_size / 2
+    integer, dimension(most_ranks) :: all_counts_to, all_send_displacements, all_send_counts, all_send_bytes, &
+        all_counts_from, all_receive_displacements, all_receive_bytes
+    HANDLE(MPI_Datatype) :: all_send_types(most_ranks), all_receive_types(most_ranks)
+    ! Of each place in `received`: the rank that it gets an item of, or -1, and the item's place there.
+    integer, dimension(buffer_size, num_kinds) :: origin_rank, origin_position
+    integer :: num_calls  ! of a kind each
     integer :: length
     logical :: is_route_named  ! MPI's own functions must not be called then
 
@@ -69,6 +80,9 @@ program fortran_calls
     call on_adjacent_graphs()
     call on_other_graphs()
     call on_grids()
+    call on_all_ranks()
+    call between_halves()
+    call wait_for_messages()
     call cancel_a_receive()
     call MPI_Type_free(pair, ierror)
     call MPI_Allreduce(MPI_IN_PLACE, num_faults, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD, ierror)
@@ -92,7 +106,7 @@ contains
         call MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 2, sources, [5, 6], 2, destinations, [7, 8], &
             MPI_INFO_NULL, .true., graph, ierror)
         call call_all(graph, "an adjacent graph", sources, [1, 2])
-        call call_from_bottom(graph, sources)
+        call call_from_bottom(graph)
         if (.not. is_route_named) call call_in_place(graph)
         call MPI_Comm_dup(graph, copy, ierror)
         call call_all(copy, "a duplicate", sources, [1, 2])
@@ -154,45 +168,226 @@ contains
         call MPI_Comm_free(line, ierror)
     end subroutine on_grids
 
+    ! Of the ranks of a communicator in the order of MPI_COMM_WORLD or, `step` being -1, in the opposite one. Every rank
+    ! sends two items to each, or none, one or two.
+    subroutine describe_all_ranks(step)
+        integer, intent(in) :: step
+        integer :: number, other, i
+
+        origin_rank = -1
+        do other = 0, num_ranks - 1
+            i = 1 + other
+            if (step == -1) i = num_ranks - other
+            all_counts_to(i) = modulo(other - rank, 3)
+            all_counts_from(i) = modulo(rank - other, 3)
+            all_send_displacements(i) = 2 * (num_ranks - i)
+            all_receive_displacements(i) = 2 * (i - 1)
+            all_send_counts(i) = min(1, all_counts_to(i))
+            all_send_types(i) = types(max(1, all_counts_to(i)))
+            all_receive_types(i) = MPI_INTEGER
+            ! This rank's number, where the communicator counts.
+            number = 1 + rank
+            if (step == -1) number = num_ranks - rank
+            call expect_block(1, all_receive_displacements(i), other, 2 * (number - 1), 2)
+            call expect_block(2, all_receive_displacements(i), other, 2 * (num_ranks - number), all_counts_from(i))
+            call expect_block(3, all_receive_displacements(i), other, 2 * (num_ranks - number), all_counts_from(i))
+        end do
+        all_send_bytes = all_send_displacements * integer_bytes
+        all_receive_bytes = all_receive_displacements * integer_bytes
+        num_calls = num_kinds_of_all_ranks
+    end subroutine describe_all_ranks
+
+    subroutine on_all_ranks()
+        HANDLE(MPI_Comm) :: comm
+
+        if (num_ranks > most_ranks) error stop "fortran_calls: too many ranks"
+        call describe_all_ranks(1)
+        call repeat_calls(MPI_COMM_WORLD, "all ranks")
+        call call_all_from_bottom()
+        if (.not. is_route_named) call call_all_in_place()
+        call MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, comm, ierror)
+        call describe_all_ranks(-1)
+        call repeat_calls(comm, "all ranks in the opposite order")
+        call MPI_Comm_free(comm, ierror)
+    end subroutine on_all_ranks
+
+    ! Rank 0 and the others send to each other. Intercommunicators are MPI's.
+    subroutine between_halves()
+        HANDLE(MPI_Comm) :: half, both
+        integer :: other
+
+        if (num_ranks < 2 .or. is_route_named) return
+        call MPI_Comm_split(MPI_COMM_WORLD, min(rank, 1), rank, half, ierror)
+        call MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, merge(1, 0, rank == 0), 1, both, ierror)
+        call describe_all_ranks(1)
+        origin_rank = -1
+        do other = merge(1, 0, rank == 0), merge(num_ranks - 1, 0, rank == 0)
+            call expect_block(3, merge(2 * (other - 1), 0, rank == 0), other, max(0, 2 * (rank - 1)), 2)
+        end do
+        all_send_counts = 2
+        all_counts_from = 2
+        all_send_types = MPI_INTEGER
+        all_send_bytes = all_receive_bytes
+        call fill()
+        call MPI_Alltoallw(sent(1, 3), all_send_counts, all_send_bytes, all_send_types, received(1, 3), &
+            all_counts_from, all_receive_bytes, all_receive_types, both, ierror)
+        call compare_kind(3, "an intercommunicator")
+        call MPI_Comm_free(both, ierror)
+        call MPI_Comm_free(half, ierror)
+    end subroutine between_halves
+
+    ! Types with the addresses of the buffers.
+    subroutine call_all_from_bottom()
+        HANDLE(MPI_Datatype) :: of_sent, of_received
+        integer(MPI_ADDRESS_KIND) :: address(1)
+
+        call MPI_Get_address(sent(1, 1), address(1), ierror)
+        call MPI_Type_create_hindexed(1, [2], address, MPI_INTEGER, of_sent, ierror)
+        call MPI_Type_commit(of_sent, ierror)
+        call MPI_Get_address(received(1, 1), address(1), ierror)
+        call MPI_Type_create_hindexed(1, [2], address, MPI_INTEGER, of_received, ierror)
+        call MPI_Type_commit(of_received, ierror)
+        call fill()
+        call MPI_Alltoall(MPI_BOTTOM, 1, of_sent, MPI_BOTTOM, 1, of_received, MPI_COMM_WORLD, ierror)
+        call MPI_F_sync_reg(received)
+        call compare_kind(1, "all ranks, from MPI_BOTTOM")
+        call MPI_Type_free(of_sent, ierror)
+        call MPI_Type_free(of_received, ierror)
+    end subroutine call_all_from_bottom
+
+    ! Where the data lie already; what is said of the data to be sent must not be read.
+    subroutine call_all_in_place()
+        HANDLE(MPI_Request) :: requests(num_kinds_of_all_ranks)
+        HANDLE(MPI_Datatype) :: no_types(1)
+        integer :: twos(num_ranks), kind
+
+        twos = 2
+        no_types(1) = MPI_DATATYPE_NULL
+        origin_rank(:, 2) = origin_rank(:, 1)
+        origin_rank(:, 3) = origin_rank(:, 1)
+        origin_position(:, 2) = origin_position(:, 1)
+        origin_position(:, 3) = origin_position(:, 1)
+        call fill()
+        do kind = 1, num_kinds_of_all_ranks
+            received(1:2 * num_ranks, kind) = sent(1:2 * num_ranks, kind)
+        end do
+        call MPI_Alltoall(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, received(1, 1), 2, MPI_INTEGER, MPI_COMM_WORLD, ierror)
+        call MPI_Ialltoallv(MPI_IN_PLACE, [0], [0], MPI_DATATYPE_NULL, received(1, 2), twos, &
+            all_receive_displacements, MPI_INTEGER, MPI_COMM_WORLD, requests(2), ierror)
+        call MPI_Wait(requests(2), MPI_STATUS_IGNORE, ierror)
+        call MPI_Alltoallw(MPI_IN_PLACE, [0], [0], no_types, received(1, 3), twos, all_receive_bytes, &
+            all_receive_types, MPI_COMM_WORLD, ierror)
+        do kind = 1, num_kinds_of_all_ranks
+            call compare_kind(kind, "all ranks, in place")
+        end do
+    end subroutine call_all_in_place
+
     ! Sources get the block of this number of a rank's.
     subroutine call_all(comm, where, sources, blocks)
         HANDLE(MPI_Comm), intent(in) :: comm
         character(*), intent(in) :: where
         integer, intent(in) :: sources(:), blocks(:)
+        integer :: kind, i
+
+        origin_rank = -1
+        do kind = 1, num_kinds
+            do i = 1, size(sources)
+                if (sources(i) == MPI_PROC_NULL) cycle
+                call expect_block(kind, receive_displacements(i, kind), sources(i), &
+                    send_displacements(blocks(i), kind), counts(kind))
+            end do
+        end do
+        num_calls = num_kinds
+        call repeat_calls(comm, where)
+    end subroutine call_all
+
+    subroutine expect_block(kind, receive_displacement, source, send_displacement, num_items)
+        integer, intent(in) :: kind, receive_displacement, source, send_displacement, num_items
+        integer :: i
+
+        do i = 1, num_items
+            origin_rank(receive_displacement + i, kind) = source
+            origin_position(receive_displacement + i, kind) = send_displacement + i
+        end do
+    end subroutine expect_block
+
+    subroutine repeat_calls(comm, where)
+        HANDLE(MPI_Comm), intent(in) :: comm
+        character(*), intent(in) :: where
         HANDLE(MPI_Request) :: requests(num_kinds)
         integer :: i, repetition
 
         do repetition = 1, 3
             call fill()
             call call_each(comm, blocking, requests)
-            call compare(where // ", blocking", sources, blocks)
+            call compare(where // ", blocking")
             call fill()
             call call_each(comm, nonblocking, requests)
-            call MPI_Waitall(num_kinds, requests, MPI_STATUSES_IGNORE, ierror)
-            call compare(where // ", nonblocking", sources, blocks)
+            call MPI_Waitall(num_calls, requests, MPI_STATUSES_IGNORE, ierror)
+            call compare(where // ", nonblocking")
         end do
         call call_each(comm, persistent, requests)
         do repetition = 1, 3
             call fill()
-            call MPI_Startall(num_kinds, requests, ierror)
-            call MPI_Waitall(num_kinds, requests, MPI_STATUSES_IGNORE, ierror)
-            call compare(where // ", started together", sources, blocks)
+            call MPI_Startall(num_calls, requests, ierror)
+            call MPI_Waitall(num_calls, requests, MPI_STATUSES_IGNORE, ierror)
+            call compare(where // ", started together")
             call fill()
-            do i = num_kinds, 1, -1
+            do i = num_calls, 1, -1
                 call MPI_Start(requests(i), ierror)
             end do
-            do i = 1, num_kinds
+            do i = 1, num_calls
                 call MPI_Wait(requests(i), MPI_STATUS_IGNORE, ierror)
             end do
-            call compare(where // ", started one by one", sources, blocks)
+            call compare(where // ", started one by one")
         end do
-        do i = 1, num_kinds
+        do i = 1, num_calls
             call MPI_Request_free(requests(i), ierror)
             call expect(requests(i) == MPI_REQUEST_NULL, "MPI_Request_free")
         end do
-    end subroutine call_all
+    end subroutine repeat_calls
 
     subroutine call_each(comm, form, requests)
+        HANDLE(MPI_Comm), intent(in) :: comm
+        integer, intent(in) :: form
+        HANDLE(MPI_Request), intent(inout) :: requests(num_kinds)
+
+        if (num_calls == num_kinds) then
+            call call_neighbors(comm, form, requests)
+        else
+            call call_all_ranks(comm, form, requests)
+        end if
+    end subroutine call_each
+
+    subroutine call_all_ranks(comm, form, requests)
+        HANDLE(MPI_Comm), intent(in) :: comm
+        integer, intent(in) :: form
+        HANDLE(MPI_Request), intent(inout) :: requests(num_kinds)
+
+        select case (form)
+        case (blocking)
+            call MPI_Alltoall(sent(1, 1), 2, MPI_INTEGER, received(1, 1), 1, pair, comm, ierror)
+            call MPI_Alltoallv(sent(1, 2), all_counts_to, all_send_displacements, MPI_INTEGER, received(1, 2), &
+                all_counts_from, all_receive_displacements, MPI_INTEGER, comm, ierror)
+            call MPI_Alltoallw(sent(1, 3), all_send_counts, all_send_bytes, all_send_types, received(1, 3), &
+                all_counts_from, all_receive_bytes, all_receive_types, comm, ierror)
+        case (nonblocking)
+            call MPI_Ialltoall(sent(1, 1), 2, MPI_INTEGER, received(1, 1), 1, pair, comm, requests(1), ierror)
+            call MPI_Ialltoallv(sent(1, 2), all_counts_to, all_send_displacements, MPI_INTEGER, received(1, 2), &
+                all_counts_from, all_receive_displacements, MPI_INTEGER, comm, requests(2), ierror)
+            call MPI_Ialltoallw(sent(1, 3), all_send_counts, all_send_bytes, all_send_types, received(1, 3), &
+                all_counts_from, all_receive_bytes, all_receive_types, comm, requests(3), ierror)
+        case (persistent)
+            call MPI_Alltoall_init(sent(1, 1), 2, MPI_INTEGER, received(1, 1), 1, pair, comm, MPI_INFO_NULL, &
+                requests(1), ierror)
+            call MPI_Alltoallv_init(sent(1, 2), all_counts_to, all_send_displacements, MPI_INTEGER, received(1, 2), &
+                all_counts_from, all_receive_displacements, MPI_INTEGER, comm, MPI_INFO_NULL, requests(2), ierror)
+            call MPI_Alltoallw_init(sent(1, 3), all_send_counts, all_send_bytes, all_send_types, received(1, 3), &
+                all_counts_from, all_receive_bytes, all_receive_types, comm, MPI_INFO_NULL, requests(3), ierror)
+        end select
+    end subroutine call_all_ranks
+
+    subroutine call_neighbors(comm, form, requests)
         HANDLE(MPI_Comm), intent(in) :: comm
         integer, intent(in) :: form
         HANDLE(MPI_Request), intent(inout) :: requests(num_kinds)
@@ -220,23 +415,22 @@ contains
             call MPI_Ineighbor_allgatherv(sent(1, 5), 2, MPI_INTEGER, received(1, 5), c5, r5, MPI_INTEGER, comm, &
                 requests(5), ierror)
         case (persistent)
-            call alltoall_init(sent(1, 1), 2, MPI_INTEGER, received(1, 1), 2, MPI_INTEGER, comm, MPI_INFO_NULL, &
-                requests(1), ierror)
-            call alltoallv_init(sent(1, 2), c2, s2, MPI_INTEGER, received(1, 2), c2, r2, MPI_INTEGER, comm, &
-                MPI_INFO_NULL, requests(2), ierror)
-            call alltoallw_init(sent(1, 3), type_counts, send_bytes, types, received(1, 3), type_counts, &
+            call MPI_Neighbor_alltoall_init(sent(1, 1), 2, MPI_INTEGER, received(1, 1), 2, MPI_INTEGER, comm, &
+                MPI_INFO_NULL, requests(1), ierror)
+            call MPI_Neighbor_alltoallv_init(sent(1, 2), c2, s2, MPI_INTEGER, received(1, 2), c2, r2, MPI_INTEGER, &
+                comm, MPI_INFO_NULL, requests(2), ierror)
+            call MPI_Neighbor_alltoallw_init(sent(1, 3), type_counts, send_bytes, types, received(1, 3), type_counts, &
                 receive_bytes, types, comm, MPI_INFO_NULL, requests(3), ierror)
-            call allgather_init(sent(1, 4), 1, pair, received(1, 4), 2, MPI_INTEGER, comm, MPI_INFO_NULL, &
+            call MPI_Neighbor_allgather_init(sent(1, 4), 1, pair, received(1, 4), 2, MPI_INTEGER, comm, MPI_INFO_NULL, &
                 requests(4), ierror)
-            call allgatherv_init(sent(1, 5), 2, MPI_INTEGER, received(1, 5), c5, r5, MPI_INTEGER, comm, &
+            call MPI_Neighbor_allgatherv_init(sent(1, 5), 2, MPI_INTEGER, received(1, 5), c5, r5, MPI_INTEGER, comm, &
                 MPI_INFO_NULL, requests(5), ierror)
         end select
-    end subroutine call_each
+    end subroutine call_neighbors
 
-    ! A graph of two neighbors: displacements are addresses.
-    subroutine call_from_bottom(graph, sources)
+    ! On the graph of two neighbors that was called last: displacements are addresses.
+    subroutine call_from_bottom(graph)
         HANDLE(MPI_Comm), intent(in) :: graph
-        integer, intent(in) :: sources(2)
         integer(MPI_ADDRESS_KIND) :: send_addresses(2), receive_addresses(2)
         integer :: i
 
@@ -248,7 +442,7 @@ contains
         call MPI_Neighbor_alltoallw(MPI_BOTTOM, [4, 2], send_addresses, types, MPI_BOTTOM, [4, 2], receive_addresses, &
             types, graph, ierror)
         call MPI_F_sync_reg(received)
-        call compare_kind(3, "from MPI_BOTTOM", sources, [1, 2])
+        call compare_kind(3, "an adjacent graph, from MPI_BOTTOM")
     end subroutine call_from_bottom
 
     subroutine call_in_place(graph)
@@ -264,6 +458,39 @@ contains
         call expect(class == MPI_ERR_ARG, "MPI_IN_PLACE")
     end subroutine call_in_place
 
+    ! Requests of MPI's: what the waits say of them is MPI's, too. Of the last message there is no room for all.
+    subroutine wait_for_messages()
+        HANDLE(MPI_Request) :: requests(3)
+        STATUSES(statuses, 3)
+        integer :: items(3), i, num_items, code, class
+
+        if (num_ranks < 2) return  ! Open MPI 4.1 forgets the error of a message from the rank itself
+        call MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN, ierror)
+        items = -1
+        do i = 1, 3
+            call MPI_Irecv(items(i), 1, MPI_INTEGER, at_distance(-1), 10 + i, MPI_COMM_WORLD, requests(i), ierror)
+        end do
+        do i = 1, 3
+            call MPI_Send([rank, rank], max(1, i - 1), MPI_INTEGER, at_distance(1), 10 + i, MPI_COMM_WORLD, ierror)
+        end do
+        call MPI_Wait(requests(1), STATUS(statuses, 1), code)
+        call expect(code == MPI_SUCCESS .and. requests(1) == MPI_REQUEST_NULL, "MPI_Wait")
+        call MPI_Waitall(2, requests(2:3), STATUS(statuses, 2:3), code)
+        call MPI_Error_class(code, class, ierror)
+        call expect(class == MPI_ERR_IN_STATUS .and. all([(requests(i) == MPI_REQUEST_NULL, i = 1, 3)]), "MPI_Waitall")
+        do i = 1, 3
+            call expect(STATUS_FIELD(statuses, i, MPI_SOURCE) == at_distance(-1), "MPI_SOURCE")
+            call expect(STATUS_FIELD(statuses, i, MPI_TAG) == 10 + i, "MPI_TAG")
+            if (i == 3) exit
+            call MPI_Get_count(STATUS(statuses, i), MPI_INTEGER, num_items, ierror)
+            call expect(num_items == 1 .and. items(i) == at_distance(-1), "MPI_Get_count")
+        end do
+        call expect(STATUS_FIELD(statuses, 2, MPI_ERROR) == MPI_SUCCESS, "MPI_ERROR of a message")
+        call MPI_Error_class(STATUS_FIELD(statuses, 3, MPI_ERROR), class, ierror)
+        call expect(class == MPI_ERR_TRUNCATE, "MPI_ERROR of a long message")
+        call MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL, ierror)
+    end subroutine wait_for_messages
+
     subroutine cancel_a_receive()
         HANDLE(MPI_Request) :: request
         integer :: token
@@ -274,7 +501,7 @@ contains
         call expect(request == MPI_REQUEST_NULL, "MPI_Cancel")
     end subroutine cancel_a_receive
 
-    integer function value_of(of_rank, kind, position)
+    elemental integer function value_of(of_rank, kind, position)
         integer, intent(in) :: of_rank, kind, position
 
         value_of = ((iteration * 10 + kind) * 100 + of_rank) * 100 + position
@@ -292,29 +519,25 @@ contains
         received = -1
     end subroutine fill
 
-    subroutine compare(what, sources, blocks)
+    subroutine compare(what)
         character(*), intent(in) :: what
-        integer, intent(in) :: sources(:), blocks(:)
         integer :: kind
 
-        do kind = 1, num_kinds
-            call compare_kind(kind, what, sources, blocks)
+        do kind = 1, num_calls
+            call compare_kind(kind, what)
         end do
     end subroutine compare
 
-    subroutine compare_kind(kind, what, sources, blocks)
-        integer, intent(in) :: kind, sources(:), blocks(:)
+    subroutine compare_kind(kind, what)
+        integer, intent(in) :: kind
         character(*), intent(in) :: what
-        integer :: expected(buffer_size), i, j
+        integer :: expected(buffer_size)
 
-        expected = -1
-        do i = 1, size(sources)
-            if (sources(i) == MPI_PROC_NULL) cycle
-            do j = 1, counts(kind)
-                expected(receive_displacements(i, kind) + j) = &
-                    value_of(sources(i), kind, send_displacements(blocks(i), kind) + j)
-            end do
-        end do
+        where (origin_rank(:, kind) >= 0)
+            expected = value_of(origin_rank(:, kind), kind, origin_position(:, kind))
+        elsewhere
+            expected = -1
+        end where
         call expect(all(received(:, kind) == expected), trim(names(kind)) // " on " // what)
     end subroutine compare_kind
 

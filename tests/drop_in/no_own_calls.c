@@ -1,4 +1,5 @@
-// Preloaded into programs all of whose neighborhood collectives are to be taken over: MPI's own end them.
+// Preloaded into programs all of whose exchanges between neighbors and all ranks are to be taken over: MPI's own end
+// them.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -7,14 +8,18 @@
         fprintf(stderr, #name " was called\n"); \
         abort();                                \
     }
-#define REFUSE_FORMS(name)              \
-    REFUSE(PMPI_Neighbor_##name)        \
-    REFUSE(PMPI_Ineighbor_##name)       \
-    REFUSE(PMPI_Neighbor_##name##_init) \
-    REFUSE(PMPIX_Neighbor_##name##_init)
+#define REFUSE_FORMS(name, nonblocking_name) \
+    REFUSE(PMPI_##name)                      \
+    REFUSE(PMPI_##nonblocking_name)          \
+    REFUSE(PMPI_##name##_init)               \
+    REFUSE(PMPIX_##name##_init)
+#define REFUSE_NEIGHBOR(name) REFUSE_FORMS(Neighbor_##name, Ineighbor_##name)
 
-REFUSE_FORMS(alltoall)
-REFUSE_FORMS(alltoallv)
-REFUSE_FORMS(alltoallw)
-REFUSE_FORMS(allgather)
-REFUSE_FORMS(allgatherv)
+REFUSE_NEIGHBOR(alltoall)
+REFUSE_NEIGHBOR(alltoallv)
+REFUSE_NEIGHBOR(alltoallw)
+REFUSE_NEIGHBOR(allgather)
+REFUSE_NEIGHBOR(allgatherv)
+REFUSE_FORMS(Alltoall, Ialltoall)
+REFUSE_FORMS(Alltoallv, Ialltoallv)
+REFUSE_FORMS(Alltoallw, Ialltoallw)
