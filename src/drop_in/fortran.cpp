@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "fortran_place.hpp"
 #include "own_functions.hpp"
 
 // A Fortran program names a constant by the address of one of these, which libmpi has.
@@ -191,14 +192,16 @@ int call_in_c(int (*function)(int, MPI_Request*, C...), void* count, void* first
 
 // mpi_f08 may leave out `ierror`.
 template <class Function, class... Addresses>
-void call(MPI_Fint* ierror, Function function, Addresses... addresses) noexcept {
+void call(const void* place, MPI_Fint* ierror, Function function, Addresses... addresses) noexcept {
     int code = MPI_SUCCESS;
+    crossdock::drop_in::fortran_place = place;
     try {
         code = call_in_c(function, addresses...);
     } catch (...) {
         code = MPI_ERR_NO_MEM;
         PMPI_Comm_call_errhandler(MPI_COMM_SELF, code);
     }
+    crossdock::drop_in::fortran_place = nullptr;
     if (ierror != nullptr) *ierror = code;
 }
 
@@ -226,7 +229,7 @@ void call(MPI_Fint* ierror, Function function, Addresses... addresses) noexcept 
 // `size` counts what stands before `ierror`.
 #define CROSSDOCK_FORTRAN(size, name, fortran_name)                                 \
     extern "C" void fortran_name##_(CROSSDOCK_ADDRESSES_##size, MPI_Fint* ierror) { \
-        call(ierror, name, CROSSDOCK_NAMES_##size);                                 \
+        call(__builtin_return_address(0), ierror, name, CROSSDOCK_NAMES_##size);    \
     }                                                                               \
     extern "C" [[gnu::alias(#fortran_name "_")]] decltype(fortran_name##_) fortran_name##_f08_;
 

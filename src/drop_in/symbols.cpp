@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "call.hpp"
+#include "fortran_place.hpp"
 #include "own_functions.hpp"
 
 namespace {
@@ -159,7 +160,7 @@ int attached(int code, MPI_Comm* made) {
 
 #define CROSSDOCK_LIST(...) __VA_ARGS__
 #define CROSSDOCK_SITE \
-    call_site { __func__, __builtin_return_address(0) }
+    call_site { __func__, fortran_place != nullptr ? fortran_place : __builtin_return_address(0) }
 #define CROSSDOCK_SIDES(sends, receives)                                                \
     side{sendbuf, [&]([[maybe_unused]] const neighbors& all) { return sends; }}, side { \
         recvbuf, [&]([[maybe_unused]] const neighbors& all) { return receives; }        \

@@ -1,13 +1,19 @@
-"""Whatever is taken over from C is taken over from Fortran.
+"""Whatever is taken over from C is taken over from Fortran, and the report names the places that call.
 
-usage: fortran_test.py LIBRARY
+usage: fortran_test.py LIBRARY COMMAND...
+
+COMMAND runs fortran_calls.F90, linked with the library.
 """
 
+import collections
+import json
+import os
 import subprocess
 import sys
+import tempfile
 import unittest
 
-LIBRARY = sys.argv[1]
+LIBRARY, *COMMAND = sys.argv[1:]
 
 
 class Fortran(unittest.TestCase):
@@ -20,6 +26,21 @@ class Fortran(unittest.TestCase):
         self.assertIn("mpi_alltoallv", in_c)
         for ending in ("_", "_f08_"):
             self.assertEqual({name + ending for name in in_c} - names, set())
+
+    def test_ReportHasThePlacesInTheProgram(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = os.path.join(folder, "report.json")
+            subprocess.run(COMMAND, check=True, timeout=100,
+                           env=os.environ | {"CROSSDOCK_REPORT": file, "CROSSDOCK_TAKE": "alltoallv"})
+            with open(file, encoding="utf-8") as lines:
+                calls = [json.loads(line) for line in lines]
+
+        places = collections.defaultdict(set)
+        for call in calls:
+            places[call["function"]].add(call["place"])
+            self.assertEqual(call["place"].split(":")[0], os.path.basename(COMMAND[-1]))
+        self.assertEqual({name: len(places[name]) for name in ("MPI_Alltoall", "MPI_Alltoallv")},
+                         {"MPI_Alltoall": 2, "MPI_Alltoallv": 1})
 
 
 if __name__ == "__main__":
