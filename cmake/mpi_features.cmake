@@ -11,6 +11,8 @@ check_cxx_source_compiles("#include <mpi.h>
   #include <mpi-ext.h>
   int main() { return &MPIX_Neighbor_alltoallv_init == nullptr; }" CROSSDOCK_HAS_MPI_EXTENSIONS)
 check_cxx_source_compiles("#include <mpi.h>
+  int main() { return &MPI_Neighbor_alltoallv_c == nullptr; }" CROSSDOCK_HAS_LARGE_COUNTS)
+check_cxx_source_compiles("#include <mpi.h>
   int main() { return &PMPIX_Async_start == nullptr; }" CROSSDOCK_HAS_ASYNC_START)
 # As Open MPI has them: the constants of Fortran are addresses, and its integers are those of C.
 check_cxx_source_compiles("#include <mpi.h>
@@ -21,7 +23,8 @@ check_cxx_source_compiles("#include <mpi.h>
     mpi_fortran_statuses_ignore_ + mpi_fortran_unweighted_ + mpi_fortran_weights_empty_; }" CROSSDOCK_HAS_FORTRAN_CONSTANTS)
 cmake_pop_check_state()
 set(crossdock_mpi_features)
-foreach(feature CROSSDOCK_HAS_NEIGHBOR_INIT CROSSDOCK_HAS_MPI_EXTENSIONS CROSSDOCK_HAS_ASYNC_START)
+foreach(feature CROSSDOCK_HAS_NEIGHBOR_INIT CROSSDOCK_HAS_MPI_EXTENSIONS CROSSDOCK_HAS_LARGE_COUNTS
+    CROSSDOCK_HAS_ASYNC_START)
   if(${feature})
     list(APPEND crossdock_mpi_features ${feature})
   endif()

@@ -18,19 +18,25 @@ constexpr int greatest_alignment = 6;
 constexpr count_t most_span = 4;
 constexpr count_t small_span = 4096;
 
-int size_of(MPI_Datatype type) {
-    int size = 0;
-    CROSSDOCK_MPI(MPI_Type_size(type, &size));
+MPI_Count size_of(MPI_Datatype type) {
+    MPI_Count size = 0;
+    CROSSDOCK_MPI(MPI_Type_size_x(type, &size));
     return size;
 }
 
 struct envelope {
     explicit envelope(MPI_Datatype type) {
+#ifdef CROSSDOCK_HAS_LARGE_COUNTS
+        CROSSDOCK_MPI(PMPI_Type_get_envelope_c(type, &num_integers, &num_addresses, &num_large,
+                                               &num_types, &combiner));
+#else
         CROSSDOCK_MPI(
             MPI_Type_get_envelope(type, &num_integers, &num_addresses, &num_types, &combiner));
+#endif
     }
 
-    int num_integers = 0, num_addresses = 0, num_types = 0, combiner = 0;
+    value_count num_integers = 0, num_addresses = 0, num_large = 0, num_types = 0;
+    int combiner = 0;
 };
 
 bool is_named(MPI_Datatype type) { return envelope(type).combiner == MPI_COMBINER_NAMED; }
@@ -43,10 +49,12 @@ bool find_in_a_row(MPI_Datatype type) {
     if (made_by.combiner == MPI_COMBINER_NAMED) return true;
     if (made_by.combiner != MPI_COMBINER_DUP && made_by.combiner != MPI_COMBINER_CONTIGUOUS)
         return false;
+    // One that was made with a large count is packed.
+    if (made_by.num_large > 0) return false;
     std::array<int, 1> count{};
     MPI_Datatype inner = MPI_DATATYPE_NULL;
-    CROSSDOCK_MPI(
-        MPI_Type_get_contents(type, made_by.num_integers, 0, 1, count.data(), nullptr, &inner));
+    CROSSDOCK_MPI(MPI_Type_get_contents(type, static_cast<int>(made_by.num_integers), 0, 1,
+                                        count.data(), nullptr, &inner));
     const bool is_in_a_row = find_in_a_row(inner);
     if (!is_named(inner)) CROSSDOCK_MPI(PMPI_Type_free(&inner));
     return is_in_a_row;
@@ -114,7 +122,7 @@ call_side::call_side(void* buffer, std::vector<block> blocks, bool is_shared)
     count_t total = 0;
     MPI_Aint end = 0;
     MPI_Datatype known = MPI_DATATYPE_NULL;
-    int size = 0;
+    MPI_Count size = 0;
     for (const auto& one : blocks_) {
         if (one.count > 0 && one.type != known) {
             known = one.type;
@@ -178,25 +186,28 @@ template <class Copy>
 void call_side::for_each_planned(const side_layout& planned, Copy&& copy) const {
     for (std::size_t i = 0; i < blocks_.size(); ++i) {
         if (layout_.lengths[i] == 0 || layout_.lengths[i] != planned.lengths[i]) continue;
-        copy(blocks_[i], begin_of(i), planned.offsets[i], checked_cast<int>(planned.lengths[i]));
+        copy(blocks_[i], begin_of(i), planned.offsets[i],
+             checked_cast<value_count>(planned.lengths[i]));
         if (is_shared_) return;
     }
 }
 
 void call_side::pack(const side_layout& planned, std::byte* bytes) const {
-    for_each_planned(planned, [&](const block& one, std::byte* from, count_t offset, int length) {
-        int position = 0;
-        CROSSDOCK_MPI(
-            MPI_Pack(from, one.count, one.type, bytes + offset, length, &position, MPI_COMM_SELF));
-    });
+    for_each_planned(
+        planned, [&](const block& one, std::byte* from, count_t offset, value_count length) {
+            value_count position = 0;
+            CROSSDOCK_MPI(CROSSDOCK_WIDEST(Pack)(from, one.count, one.type, bytes + offset, length,
+                                                 &position, MPI_COMM_SELF));
+        });
 }
 
 void call_side::unpack(const side_layout& planned, const std::byte* bytes) const {
-    for_each_planned(planned, [&](const block& one, std::byte* to, count_t offset, int length) {
-        int position = 0;
-        CROSSDOCK_MPI(
-            MPI_Unpack(bytes + offset, length, &position, to, one.count, one.type, MPI_COMM_SELF));
-    });
+    for_each_planned(
+        planned, [&](const block& one, std::byte* to, count_t offset, value_count length) {
+            value_count position = 0;
+            CROSSDOCK_MPI(CROSSDOCK_WIDEST(Unpack)(bytes + offset, length, &position, to, one.count,
+                                                   one.type, MPI_COMM_SELF));
+        });
 }
 
 namespace {

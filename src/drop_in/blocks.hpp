@@ -9,13 +9,14 @@
 #include <vector>
 
 #include "crossdock/pattern.hpp"
+#include "own_functions.hpp"
 
 namespace crossdock::drop_in {
 
 /// @brief What is sent to a neighbor, or received from it: `count` values that begin `offset` bytes after the buffer.
 struct block {
     MPI_Aint offset = 0;
-    int count = 0;
+    value_count count = 0;
     MPI_Datatype type = MPI_DATATYPE_NULL;
 };
 

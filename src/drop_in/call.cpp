@@ -25,7 +25,7 @@ struct alltoallw_arguments {
         }
     }
 
-    std::vector<int> counts;
+    std::vector<value_count> counts;
     std::vector<MPI_Aint> offsets;
     std::vector<MPI_Datatype> types;
 };
@@ -35,7 +35,7 @@ class exchange_of_mpi {
   public:
     explicit exchange_of_mpi(const neighbor_call& call)
         : sends_(call.sends), receives_(call.receives) {
-        CROSSDOCK_MPI(PMPI_Ineighbor_alltoallw(
+        CROSSDOCK_MPI(CROSSDOCK_WIDEST(Ineighbor_alltoallw)(
             call.sends.buffer(), sends_.counts.data(), sends_.offsets.data(), sends_.types.data(),
             call.receives.buffer(), receives_.counts.data(), receives_.offsets.data(),
             receives_.types.data(), call.on->twin(), &request_));

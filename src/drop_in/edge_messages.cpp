@@ -25,10 +25,11 @@ void for_each_different(const call_side& side, const side_layout& planned, const
 std::vector<std::byte> bytes_of(const call_side& side, std::size_t i) {
     const auto& one = side.blocks()[i];
     std::vector<std::byte> packed(static_cast<std::size_t>(side.layout().lengths[i]));
-    int position = 0;
+    value_count position = 0;
     if (!packed.empty())
-        CROSSDOCK_MPI(MPI_Pack(side.begin_of(i), one.count, one.type, packed.data(),
-                               checked_cast<int>(std::ssize(packed)), &position, MPI_COMM_SELF));
+        CROSSDOCK_MPI(CROSSDOCK_WIDEST(Pack)(side.begin_of(i), one.count, one.type, packed.data(),
+                                             checked_cast<value_count>(std::ssize(packed)),
+                                             &position, MPI_COMM_SELF));
     return packed;
 }
 
@@ -42,35 +43,37 @@ bool edge_messages::verifies() {
 edge_messages::edge_messages(const neighbor_call& call, const planned_exchange& plan)
     : call_(&call) {
     const auto& planned = plan.layout();
-    for_each_different(call.receives, planned.receives, call.on->sources(),
-                       [&](void* to, const block& one, rank_t source) {
-                           CROSSDOCK_MPI(MPI_Irecv(to, one.count, one.type, source,
-                                                   different_edge_tag, call.on->twin(), &added()));
-                       });
-    for_each_different(call.sends, planned.sends, call.on->destinations(),
-                       [&](const void* from, const block& one, rank_t destination) {
-                           CROSSDOCK_MPI(MPI_Isend(from, one.count, one.type, destination,
-                                                   different_edge_tag, call.on->twin(), &added()));
-                       });
+    for_each_different(
+        call.receives, planned.receives, call.on->sources(),
+        [&](void* to, const block& one, rank_t source) {
+            CROSSDOCK_MPI(CROSSDOCK_WIDEST(Irecv)(to, one.count, one.type, source,
+                                                  different_edge_tag, call.on->twin(), &added()));
+        });
+    for_each_different(
+        call.sends, planned.sends, call.on->destinations(),
+        [&](const void* from, const block& one, rank_t destination) {
+            CROSSDOCK_MPI(CROSSDOCK_WIDEST(Isend)(from, one.count, one.type, destination,
+                                                  different_edge_tag, call.on->twin(), &added()));
+        });
     if (verifies()) send_again(call, different_edge_tag + 1 + plan.number());
 }
 
 void edge_messages::send_again(const neighbor_call& call, int tag) {
     const auto size_of = [](const std::vector<std::byte>& bytes) {
-        return checked_cast<int>(std::ssize(bytes));
+        return checked_cast<value_count>(std::ssize(bytes));
     };
     const auto& sources = call.on->sources().ranks;
     for (std::size_t i = 0; i < sources.size(); ++i) {
         const auto length = static_cast<std::size_t>(call.receives.layout().lengths[i]);
         auto& bytes = received_again_.emplace_back(length);
-        CROSSDOCK_MPI(MPI_Irecv(bytes.data(), size_of(bytes), MPI_BYTE, sources[i], tag,
-                                call.on->twin(), &added()));
+        CROSSDOCK_MPI(CROSSDOCK_WIDEST(Irecv)(bytes.data(), size_of(bytes), MPI_BYTE, sources[i],
+                                              tag, call.on->twin(), &added()));
     }
     const auto& destinations = call.on->destinations().ranks;
     for (std::size_t i = 0; i < destinations.size(); ++i) {
         const auto& bytes = sent_again_.emplace_back(bytes_of(call.sends, i));
-        CROSSDOCK_MPI(MPI_Isend(bytes.data(), size_of(bytes), MPI_BYTE, destinations[i], tag,
-                                call.on->twin(), &added()));
+        CROSSDOCK_MPI(CROSSDOCK_WIDEST(Isend)(bytes.data(), size_of(bytes), MPI_BYTE,
+                                              destinations[i], tag, call.on->twin(), &added()));
     }
 }
 

@@ -236,7 +236,7 @@ void call(const void* place, MPI_Fint* ierror, Function function, Addresses... a
 #ifdef CROSSDOCK_INIT
 #define CROSSDOCK_EXPANDED(size, name, fortran_name) CROSSDOCK_FORTRAN(size, name, fortran_name)
 #define CROSSDOCK_FORTRAN_INIT(size, name, fortran_name) \
-    CROSSDOCK_EXPANDED(size, CROSSDOCK_INIT(name), CROSSDOCK_FORTRAN_INIT_NAME(fortran_name))
+    CROSSDOCK_EXPANDED(size, CROSSDOCK_INIT(name, ), CROSSDOCK_FORTRAN_INIT_NAME(fortran_name))
 #else
 #define CROSSDOCK_FORTRAN_INIT(size, name, fortran_name)
 #endif

@@ -101,7 +101,7 @@ class exchange_of_bytes {
         };
 #ifdef CROSSDOCK_OWN_INIT
 #define CROSSDOCK_FUNCTIONS(name, nonblocking_name) \
-    PMPI_##name, PMPI_##nonblocking_name, CROSSDOCK_OWN_INIT(name)
+    PMPI_##name, PMPI_##nonblocking_name, CROSSDOCK_OWN_INIT(name, )
 #else
 #define CROSSDOCK_FUNCTIONS(name, nonblocking_name) PMPI_##name, PMPI_##nonblocking_name, nullptr
 #endif

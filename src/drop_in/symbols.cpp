@@ -30,29 +30,30 @@ MPI_Aint extent_of(MPI_Datatype type) {
 constexpr int not_plain = -1;
 
 // Blocks of one length. Every neighbor has the first one, or each its own.
-std::vector<block> equal_blocks(const neighbors& all, int count, MPI_Datatype type,
+std::vector<block> equal_blocks(const neighbors& all, value_count count, MPI_Datatype type,
                                 bool is_shared) {
     if (type == MPI_DATATYPE_NULL) count = not_plain;
-    const MPI_Aint stride = is_shared || count <= 0 ? 0 : count * extent_of(type);
+    const MPI_Aint stride = is_shared || count <= 0 ? 0 : MPI_Aint{count} * extent_of(type);
     std::vector<block> made;
     made.reserve(all.entries.size());
     for (const int entry : all.entries) made.push_back({entry * stride, count, type});
     return made;
 }
 
-std::vector<block> blocks_at(const neighbors& all, const int* counts, const int* displacements,
-                             MPI_Datatype type) {
+template <class Count, class Displacement>
+std::vector<block> blocks_at(const neighbors& all, const Count* counts,
+                             const Displacement* displacements, MPI_Datatype type) {
     const MPI_Aint extent = type == MPI_DATATYPE_NULL ? 0 : extent_of(type);
     std::vector<block> made;
     made.reserve(all.entries.size());
     for (const int entry : all.entries)
         made.push_back({counts[entry] > 0 ? displacements[entry] * extent : 0,
-                        type == MPI_DATATYPE_NULL ? not_plain : counts[entry], type});
+                        type == MPI_DATATYPE_NULL ? value_count{not_plain} : counts[entry], type});
     return made;
 }
 
-template <class Displacement>
-std::vector<block> typed_blocks(const neighbors& all, const int* counts,
+template <class Count, class Displacement>
+std::vector<block> typed_blocks(const neighbors& all, const Count* counts,
                                 const Displacement* displacements, const MPI_Datatype* types) {
     std::vector<block> made;
     made.reserve(all.entries.size());
@@ -166,84 +167,95 @@ int attached(int code, MPI_Comm* made) {
         recvbuf, [&]([[maybe_unused]] const neighbors& all) { return receives; }        \
     }
 #ifdef CROSSDOCK_INIT
-#define CROSSDOCK_TAKE_INIT(name, find, kind, parameters, arguments, sends, receives)            \
-    extern "C" int CROSSDOCK_INIT(name)(CROSSDOCK_LIST parameters, MPI_Comm comm, MPI_Info info, \
-                                        MPI_Request * request) {                                 \
-        return take(                                                                             \
-            CROSSDOCK_SITE, comm, find, call_form::persistent, kind,                             \
-            CROSSDOCK_SIDES(sends, receives),                                                    \
-            [&](neighbor_call call) { return make_persistent(std::move(call), request); },       \
-            [&](MPI_Comm on) {                                                                   \
-                return CROSSDOCK_OWN_INIT(name)(CROSSDOCK_LIST arguments, on, info, request);    \
-            });                                                                                  \
+#define CROSSDOCK_TAKE_INIT(suffix, name, find, kind, parameters, arguments, sends, receives) \
+    extern "C" int CROSSDOCK_INIT(name, suffix)(CROSSDOCK_LIST parameters, MPI_Comm comm,     \
+                                                MPI_Info info, MPI_Request * request) {       \
+        return take(                                                                          \
+            CROSSDOCK_SITE, comm, find, call_form::persistent, kind,                          \
+            CROSSDOCK_SIDES(sends, receives),                                                 \
+            [&](neighbor_call call) { return make_persistent(std::move(call), request); },    \
+            [&](MPI_Comm on) {                                                                \
+                return CROSSDOCK_OWN_INIT(name, suffix)(CROSSDOCK_LIST arguments, on, info,   \
+                                                        request);                             \
+            });                                                                               \
     }
 #else
-#define CROSSDOCK_TAKE_INIT(name, find, kind, parameters, arguments, sends, receives)
+#define CROSSDOCK_TAKE_INIT(suffix, name, find, kind, parameters, arguments, sends, receives)
 #endif
 // The three forms of a call. The lists are what stands before the communicator.
-#define CROSSDOCK_TAKE(name, nonblocking_name, find, kind, parameters, arguments, sends, receives) \
-    extern "C" int MPI_##name(CROSSDOCK_LIST parameters, MPI_Comm comm) {                          \
-        return take(CROSSDOCK_SITE, comm, find, call_form::blocking, kind,                         \
-                    CROSSDOCK_SIDES(sends, receives), exchange,                                    \
-                    [&](MPI_Comm on) { return PMPI_##name(CROSSDOCK_LIST arguments, on); });       \
-    }                                                                                              \
-    extern "C" int MPI_##nonblocking_name(CROSSDOCK_LIST parameters, MPI_Comm comm,                \
-                                          MPI_Request* request) {                                  \
-        return take(                                                                               \
-            CROSSDOCK_SITE, comm, find, call_form::nonblocking, kind,                              \
-            CROSSDOCK_SIDES(sends, receives),                                                      \
-            [&](neighbor_call call) { return start_exchange(std::move(call), request); },          \
-            [&](MPI_Comm on) {                                                                     \
-                return PMPI_##nonblocking_name(CROSSDOCK_LIST arguments, on, request);             \
-            });                                                                                    \
-    }                                                                                              \
-    CROSSDOCK_TAKE_INIT(name, find, kind, parameters, arguments, sends, receives)
+#define CROSSDOCK_TAKE(suffix, name, nonblocking_name, find, kind, parameters, arguments, sends, \
+                       receives)                                                                 \
+    extern "C" int MPI_##name##suffix(CROSSDOCK_LIST parameters, MPI_Comm comm) {                \
+        return take(CROSSDOCK_SITE, comm, find, call_form::blocking, kind,                       \
+                    CROSSDOCK_SIDES(sends, receives), exchange, [&](MPI_Comm on) {               \
+                        return PMPI_##name##suffix(CROSSDOCK_LIST arguments, on);                \
+                    });                                                                          \
+    }                                                                                            \
+    extern "C" int MPI_##nonblocking_name##suffix(CROSSDOCK_LIST parameters, MPI_Comm comm,      \
+                                                  MPI_Request* request) {                        \
+        return take(                                                                             \
+            CROSSDOCK_SITE, comm, find, call_form::nonblocking, kind,                            \
+            CROSSDOCK_SIDES(sends, receives),                                                    \
+            [&](neighbor_call call) { return start_exchange(std::move(call), request); },        \
+            [&](MPI_Comm on) {                                                                   \
+                return PMPI_##nonblocking_name##suffix(CROSSDOCK_LIST arguments, on, request);   \
+            });                                                                                  \
+    }                                                                                            \
+    CROSSDOCK_TAKE_INIT(suffix, name, find, kind, parameters, arguments, sends, receives)
 // With the neighbors of a topology, and with all ranks.
-#define CROSSDOCK_TAKE_BOTH(name, Name, kind, all_kind, parameters, arguments, sends, receives) \
-    CROSSDOCK_TAKE(Neighbor_##name, Ineighbor_##name, find_graph, kind, parameters, arguments,  \
-                   sends, receives)                                                             \
-    CROSSDOCK_TAKE(Name, I##name, find_all_ranks, all_kind, parameters, arguments, sends, receives)
-
-CROSSDOCK_TAKE_BOTH(alltoall, Alltoall, block_kind::any, block_kind::equal,
-                    (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
-                     int recvcount, MPI_Datatype recvtype),
-                    (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype),
-                    equal_blocks(all, sendcount, sendtype, false),
-                    equal_blocks(all, recvcount, recvtype, false))
-
-CROSSDOCK_TAKE_BOTH(
-    alltoallv, Alltoallv, block_kind::any, block_kind::any,
-    (const void* sendbuf, const int* sendcounts, const int* sdispls, MPI_Datatype sendtype,
-     void* recvbuf, const int* recvcounts, const int* rdispls, MPI_Datatype recvtype),
-    (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype),
-    blocks_at(all, sendcounts, sdispls, sendtype), blocks_at(all, recvcounts, rdispls, recvtype))
-
+#define CROSSDOCK_TAKE_BOTH(suffix, name, Name, all_kind, parameters, arguments, sends, receives) \
+    CROSSDOCK_TAKE(suffix, Neighbor_##name, Ineighbor_##name, find_graph, block_kind::any,        \
+                   parameters, arguments, sends, receives)                                        \
+    CROSSDOCK_TAKE(suffix, Name, I##name, find_all_ranks, all_kind, parameters, arguments, sends, \
+                   receives)
 // Displacements are in bytes, in different types.
-#define CROSSDOCK_TAKE_TYPED(name, nonblocking_name, find, displacement)                    \
+#define CROSSDOCK_TAKE_TYPED(suffix, name, nonblocking_name, find, count, displacement)     \
     CROSSDOCK_TAKE(                                                                         \
-        name, nonblocking_name, find, block_kind::any,                                      \
-        (const void* sendbuf, const int* sendcounts, const displacement* sdispls,           \
-         const MPI_Datatype* sendtypes, void* recvbuf, const int* recvcounts,               \
+        suffix, name, nonblocking_name, find, block_kind::any,                              \
+        (const void* sendbuf, const count* sendcounts, const displacement* sdispls,         \
+         const MPI_Datatype* sendtypes, void* recvbuf, const count* recvcounts,             \
          const displacement* rdispls, const MPI_Datatype* recvtypes),                       \
         (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes), \
         typed_blocks(all, sendcounts, sdispls, sendtypes),                                  \
         typed_blocks(all, recvcounts, rdispls, recvtypes))
-CROSSDOCK_TAKE_TYPED(Neighbor_alltoallw, Ineighbor_alltoallw, find_graph, MPI_Aint)
-CROSSDOCK_TAKE_TYPED(Alltoallw, Ialltoallw, find_all_ranks, int)
+// All calls, with counts and displacements of these types.
+#define CROSSDOCK_TAKE_ALL(suffix, count, displacement)                                          \
+    CROSSDOCK_TAKE_BOTH(suffix, alltoall, Alltoall, block_kind::equal,                           \
+                        (const void* sendbuf, count sendcount, MPI_Datatype sendtype,            \
+                         void* recvbuf, count recvcount, MPI_Datatype recvtype),                 \
+                        (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype),            \
+                        equal_blocks(all, sendcount, sendtype, false),                           \
+                        equal_blocks(all, recvcount, recvtype, false))                           \
+    CROSSDOCK_TAKE_BOTH(                                                                         \
+        suffix, alltoallv, Alltoallv, block_kind::any,                                           \
+        (const void* sendbuf, const count* sendcounts, const displacement* sdispls,              \
+         MPI_Datatype sendtype, void* recvbuf, const count* recvcounts,                          \
+         const displacement* rdispls, MPI_Datatype recvtype),                                    \
+        (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype),        \
+        blocks_at(all, sendcounts, sdispls, sendtype),                                           \
+        blocks_at(all, recvcounts, rdispls, recvtype))                                           \
+    CROSSDOCK_TAKE_TYPED(suffix, Neighbor_alltoallw, Ineighbor_alltoallw, find_graph, count,     \
+                         MPI_Aint)                                                               \
+    CROSSDOCK_TAKE_TYPED(suffix, Alltoallw, Ialltoallw, find_all_ranks, count, displacement)     \
+    CROSSDOCK_TAKE(suffix, Neighbor_allgather, Ineighbor_allgather, find_graph,                  \
+                   block_kind::shared,                                                           \
+                   (const void* sendbuf, count sendcount, MPI_Datatype sendtype, void* recvbuf,  \
+                    count recvcount, MPI_Datatype recvtype),                                     \
+                   (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype),                 \
+                   equal_blocks(all, sendcount, sendtype, true),                                 \
+                   equal_blocks(all, recvcount, recvtype, false))                                \
+    CROSSDOCK_TAKE(suffix, Neighbor_allgatherv, Ineighbor_allgatherv, find_graph,                \
+                   block_kind::shared,                                                           \
+                   (const void* sendbuf, count sendcount, MPI_Datatype sendtype, void* recvbuf,  \
+                    const count* recvcounts, const displacement* displs, MPI_Datatype recvtype), \
+                   (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype),        \
+                   equal_blocks(all, sendcount, sendtype, true),                                 \
+                   blocks_at(all, recvcounts, displs, recvtype))
 
-CROSSDOCK_TAKE(Neighbor_allgather, Ineighbor_allgather, find_graph, block_kind::shared,
-               (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
-                int recvcount, MPI_Datatype recvtype),
-               (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype),
-               equal_blocks(all, sendcount, sendtype, true),
-               equal_blocks(all, recvcount, recvtype, false))
-
-CROSSDOCK_TAKE(Neighbor_allgatherv, Ineighbor_allgatherv, find_graph, block_kind::shared,
-               (const void* sendbuf, int sendcount, MPI_Datatype sendtype, void* recvbuf,
-                const int* recvcounts, const int* displs, MPI_Datatype recvtype),
-               (sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype),
-               equal_blocks(all, sendcount, sendtype, true),
-               blocks_at(all, recvcounts, displs, recvtype))
+CROSSDOCK_TAKE_ALL(, int, int)
+#ifdef CROSSDOCK_HAS_LARGE_COUNTS
+CROSSDOCK_TAKE_ALL(_c, MPI_Count, MPI_Aint)
+#endif
 
 extern "C" {
 
@@ -285,6 +297,11 @@ int MPI_Cancel(MPI_Request* request) {
 }
 
 #ifdef CROSSDOCK_HAS_ASYNC_START
+int MPI_Finalize() {
+    graph::close_all();
+    return PMPI_Finalize();
+}
+
 // While MPICH's leaders wait for each other they do not call back. So they meet before, and no rank of either group
 // then waits in the background for one of them.
 int MPI_Intercomm_create(MPI_Comm local, int local_leader, MPI_Comm peers, int remote_leader,
@@ -317,11 +334,6 @@ int MPI_Comm_free(MPI_Comm* comm) {
 int MPI_Comm_disconnect(MPI_Comm* comm) {
     graph::detach(*comm);
     return PMPI_Comm_disconnect(comm);
-}
-
-int MPI_Finalize() {
-    graph::close_all();
-    return PMPI_Finalize();
 }
 
 int MPI_Dist_graph_create_adjacent(MPI_Comm comm, int indegree, const int sources[],

@@ -19,11 +19,29 @@ namespace crossdock::tool {
 
 namespace {
 
+// An option that sets a variable of the library.
+struct variable {
+    const char* option;
+    const char* name;
+    const char* meaning;
+    std::string value{};
+};
+
 struct run_options {
     std::vector<std::string> command;
-    std::string route;
-    std::string machine;
-    std::string topology;
+    std::vector<variable> variables{
+        {"--route", "CROSSDOCK_ROUTE",
+         "The route of all exchanges; by default the fastest, which may be MPI's own"},
+        {"--machine", "CROSSDOCK_MACHINE", "The machine that routes are chosen for"},
+        {"--topology", "CROSSDOCK_TOPOLOGY", "The regions of the ranks, as 4x16; by default nodes"},
+        {"--take", "CROSSDOCK_TAKE",
+         "alltoallv: takes MPI_Alltoall, MPI_Alltoallv and MPI_Alltoallw over, too"},
+        {"--report", "CROSSDOCK_REPORT",
+         "A file that gets a line of JSON for each call, for `crossdock report`; 1: a table on "
+         "stderr"},
+        {"--record", "CROSSDOCK_RECORD", "A folder that gets the pattern of each plan"},
+        {"--verify", "CROSSDOCK_VERIFY", "1: compares every exchange with MPI's"},
+    };
 };
 
 // Open MPI's launcher gives ranks on other nodes the variables only that it is told of.
@@ -36,23 +54,25 @@ bool has_to_be_told(const std::string& program) {
 #endif
 }
 
-// Becomes the command; the ranks that it starts get what is set here.
+// Becomes the command; the ranks that it starts get what is set here, and what was set before.
 int run(const run_options& options) {
-    auto command = options.command;
-    const bool is_told = has_to_be_told(command.front());
-    const auto set = [&](const char* name, const std::string& value) {
-        if (value.empty()) return;
+    const auto set = [](const char* name, const std::string& value) {
         setenv(name, value.c_str(), 1);
         std::fprintf(stderr, "crossdock: %s=%s\n", name, value.c_str());
-        if (is_told) command.insert(command.begin() + 1, {"-x", name});
     };
     const auto library = bench::find_drop_in_library();
     if (library.empty()) throw error(errc::file_error, bench::no_drop_in_library);
     const char* const preloaded = std::getenv("LD_PRELOAD");
     set("LD_PRELOAD", library.string() + (preloaded ? std::string(":") + preloaded : ""));
-    set("CROSSDOCK_ROUTE", options.route);
-    set("CROSSDOCK_MACHINE", options.machine);
-    set("CROSSDOCK_TOPOLOGY", options.topology);
+    for (const auto& one : options.variables)
+        if (!one.value.empty()) set(one.name, one.value);
+    auto command = options.command;
+    if (has_to_be_told(command.front()))
+        for (char** at = environ; *at != nullptr; ++at) {
+            const std::string name(*at, std::strcspn(*at, "="));
+            if (name == "LD_PRELOAD" || name.starts_with("CROSSDOCK_"))
+                command.insert(command.begin() + 1, {"-x", name});
+        }
     std::vector<char*> words;
     for (const auto& word : command) words.push_back(const_cast<char*>(word.c_str()));
     words.push_back(nullptr);
@@ -66,14 +86,8 @@ int run(const run_options& options) {
 void add_run(CLI::App& app, action& chosen) {
     auto* const verb = add_verb(app, "run");
     const auto options = std::make_shared<run_options>();
-    verb->add_option("--route", options->route,
-                     "The route of all exchanges (CROSSDOCK_ROUTE); by default the "
-                     "fastest, which may be MPI's own");
-    verb->add_option("--machine", options->machine,
-                     "The machine that routes are chosen for (CROSSDOCK_MACHINE)");
-    verb->add_option("--topology", options->topology,
-                     "The regions of the ranks, as 4x16 (CROSSDOCK_TOPOLOGY); by "
-                     "default nodes");
+    for (auto& one : options->variables)
+        verb->add_option(one.option, one.value, fmt::format("{} ({})", one.meaning, one.name));
     verb->add_option("command", options->command,
                      "After --: what starts the program, as mpirun -n 64 ./app")
         ->required();

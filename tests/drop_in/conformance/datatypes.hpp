@@ -61,6 +61,19 @@ inline MPI_Datatype make_struct(MPI_Datatype base, MPI_Aint base_extent, int num
     return type;
 }
 
+inline MPI_Datatype make_contiguous(MPI_Datatype base, int num_units,
+                                    [[maybe_unused]] random_numbers& random) {
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+#ifdef CROSSDOCK_HAS_LARGE_COUNTS
+    if (random.below(2) == 0) {
+        MPI_Type_contiguous_c(num_units, base, &type);
+        return type;
+    }
+#endif
+    MPI_Type_contiguous(num_units, base, &type);
+    return type;
+}
+
 inline MPI_Datatype make_resized(MPI_Datatype base, MPI_Aint base_extent, int num_units,
                                  random_numbers& random) {
     MPI_Datatype dense = MPI_DATATYPE_NULL;
@@ -84,7 +97,7 @@ inline datatype make_datatype(unit of, int num_units, random_numbers& random) {
     made.num_units = num_units;
     made.is_predefined = false;
     switch (random.below(9)) {
-        case 0: MPI_Type_contiguous(num_units, base, &made.handle); break;
+        case 0: made.handle = make_contiguous(base, num_units, random); break;
         case 1: MPI_Type_vector(num_units, 1, 2 + random.below(2), base, &made.handle); break;
         case 2: made.handle = make_resized(base, base_extent, num_units, random); break;
         case 3: made.handle = make_hindexed(base, base_extent, num_units, random); break;
