@@ -88,9 +88,6 @@ class communicator {
     /// Yes; may block.
     communicator split(int color) const;
 
-    /// @brief The ranks that can share memory with this one, as above.
-    communicator split_by_node() const;
-
     rank_t rank() const noexcept { return rank_; }
     rank_t num_ranks() const noexcept { return num_ranks_; }
 

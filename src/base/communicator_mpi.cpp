@@ -120,12 +120,6 @@ communicator communicator::split(int color) const {
     return make_part(part);
 }
 
-communicator communicator::split_by_node() const {
-    MPI_Comm part = MPI_COMM_NULL;
-    CROSSDOCK_MPI(MPI_Comm_split_type(get(), MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &part));
-    return make_part(part);
-}
-
 int communicator::reserve_tags(int count) const {
     if (count > state_->tag_limit - state_->next_tag) {
         throw error(errc::count_overflow, "no message tags left on this communicator: " +

@@ -5,6 +5,7 @@
 #include "../base/environment_mpi.hpp"
 #include "../model/machine_mpi.hpp"
 #include "../topology/agreement_text.hpp"
+#include "../topology/nodes_mpi.hpp"
 #include "crossdock/discover_topology.hpp"
 #include "crossdock/route_choice.hpp"
 
@@ -25,7 +26,7 @@ topology topology_of(const communicator& comm, const context_options& options) {
     const auto& in_environment = comm.resource<environment>().topology();
     const bool is_given = !options.topology.empty();
     const std::string& text = is_given ? options.topology : in_environment;
-    if (text.empty()) return discover_topology(comm);
+    if (text.empty() || text == to_string(locality::node)) return nodes_of(comm);
     if (const auto level = find_locality(text)) return discover_topology(comm, *level);
     return on_all_or_none(comm, [&] {
         try {

@@ -19,8 +19,8 @@ constexpr count_t most_trial_bytes = count_t{1} << 30;
 // What a call takes before and after its exchange, which trials do not measure.
 constexpr double seconds_around = 1e-6;
 // They are as large as what ranks of a node share at first.
-constexpr count_t num_ring_items = 4096;
-constexpr std::size_t ring_item_bytes = 64;
+constexpr count_t num_ring_items = 64;
+constexpr std::size_t ring_item_bytes = 4096;
 bool is_finalizing = false;
 int num_graphs = 0;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "../base/environment_mpi.hpp"
+#include "../topology/nodes_mpi.hpp"
 #include "inside_route.hpp"
 
 namespace crossdock {
@@ -10,18 +11,6 @@ namespace crossdock {
 namespace {
 
 constexpr std::size_t most_kept_routes = 8;
-
-// Blocks in MPI; others may wait for what this rank forwards until they come here.
-bool do_all_share_memory(const communicator& comm) {
-    comm.wait_for_all();
-    MPI_Comm node = MPI_COMM_NULL;
-    rank_t num_ranks = 0;
-    CROSSDOCK_MPI(
-        MPI_Comm_split_type(comm.get(), MPI_COMM_TYPE_SHARED, comm.rank(), MPI_INFO_NULL, &node));
-    CROSSDOCK_MPI(MPI_Comm_size(node, &num_ranks));
-    CROSSDOCK_MPI(MPI_Comm_free(&node));
-    return num_ranks == comm.num_ranks();
-}
 
 std::optional<machine> own_machine(const context& where) {
     return where.has_own_machine() ? std::optional(where.machine()) : std::nullopt;
@@ -49,7 +38,7 @@ void find_partners(kept_route& one, RankOf&& rank_of) {
 exchange_state::exchange_state(const communicator& comm)
     : first_tag_(comm.reserve_tags(2 * exchange_tags::count)),
       environment_choice_(comm.resource<environment>().exchange()),
-      all_share_memory_(do_all_share_memory(comm)),
+      all_share_memory_(nodes_of(comm).num_regions() == 1),
       window_(all_share_memory_) {}
 
 exchange_tags exchange_state::next_tags() noexcept {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "../model/machine_mpi.hpp"
+#include "../topology/nodes_mpi.hpp"
 #include "crossdock/detail/base/suspension.hpp"
 #include "crossdock/discover_topology.hpp"
 
@@ -147,7 +148,7 @@ const std::shared_ptr<node_memory>& node_memories::of(const communicator& comm,
     }
     comm.wait_for_all();
     machine_of(comm);  // before there are parts, which have it from here
-    communicator node = comm.split_by_node();
+    communicator node = comm.split(nodes_of(comm).region_of(comm.rank()));
     if (nodes) {
         communicator part = node.split(nodes->region_of(comm.rank()));
         node.close();

@@ -8,7 +8,7 @@
 #include "../model/machine_mpi.hpp"
 #include "../select/choose_mpi.hpp"
 #include "../topology/agreement_text.hpp"
-#include "crossdock/discover_topology.hpp"
+#include "../topology/nodes_mpi.hpp"
 
 namespace crossdock {
 
@@ -36,7 +36,7 @@ class surroundings final : public communicator_resource {
     // where they differ, others are in `choose_route`, and fail in the same exchange.
     void find_out(const context& where, const pattern& p, std::int64_t also_equal) {
         const bool with_machine = !where.has_own_machine();
-        if (nodes_ && (has_machine_ || !with_machine)) return;
+        if (nodes_ != nullptr && (has_machine_ || !with_machine)) return;
         const auto& comm = where.comm();
         const auto& regions = where.topology();
         std::optional<error> fault;
@@ -51,16 +51,15 @@ class surroundings final : public communicator_resource {
                                 "topologies, routes or options"});
         if (with_machine) machine_of(comm);
         has_machine_ = has_machine_ || with_machine;
-        if (nodes_) return;
-        comm.wait_for_all();
+        if (nodes_ != nullptr) return;
         check_environment(comm.resource<environment>().route(), regions);
-        nodes_ = discover_topology(comm);
+        nodes_ = &nodes_of(comm);
     }
 
     const topology& nodes() const { return *nodes_; }
 
   private:
-    std::optional<topology> nodes_;
+    const topology* nodes_ = nullptr;
     bool has_machine_ = false;
 };
 

@@ -7,8 +7,8 @@
 #include <limits>
 #include <string>
 
+#include "../topology/nodes_mpi.hpp"
 #include "crossdock/detail/stream/stream_layout.hpp"
-#include "crossdock/discover_topology.hpp"
 
 namespace crossdock {
 
@@ -91,17 +91,13 @@ void check_threads(const stream_options& options) {
 }
 
 // Ranks of this rank's region that can share memory with it.
-rank_t num_ranks_that_share(const communicator& comm, region_t region) {
-    MPI_Comm machine = MPI_COMM_NULL;
-    MPI_Comm members = MPI_COMM_NULL;
-    rank_t result = 0;
-    CROSSDOCK_MPI(MPI_Comm_split_type(comm.get(), MPI_COMM_TYPE_SHARED, comm.rank(), MPI_INFO_NULL,
-                                      &machine));
-    CROSSDOCK_MPI(MPI_Comm_split(machine, region, comm.rank(), &members));
-    CROSSDOCK_MPI(MPI_Comm_size(members, &result));
-    CROSSDOCK_MPI(MPI_Comm_free(&members));
-    CROSSDOCK_MPI(MPI_Comm_free(&machine));
-    return result;
+rank_t num_ranks_that_share(const communicator& comm, const topology& regions) {
+    const auto& nodes = nodes_of(comm);
+    const region_t region = regions.region_of(comm.rank());
+    rank_t num_ranks = 0;
+    for (rank_t i = 0; i < regions.region_size(region); ++i)
+        num_ranks += nodes.region_of(regions.rank_at(region, i)) == nodes.region_of(comm.rank());
+    return num_ranks;
 }
 
 // Processes that a worker of this one fills buffers for.
@@ -185,9 +181,9 @@ void check_stream(const context& where, std::span<const stream_channel> channels
 topology stream_nodes(const context& where) {
     const auto& comm = where.comm();
     const auto& nodes = where.nodes();
-    if (!nodes) return discover_topology(comm);
+    if (!nodes) return nodes_of(comm);
     const region_t region = nodes->region_of(comm.rank());
-    const rank_t found = num_ranks_that_share(comm, region);
+    const rank_t found = num_ranks_that_share(comm, *nodes);
     on_all_or_none(comm, [&] {
         const rank_t given = nodes->region_size(region);
         if (found != given)

@@ -5,6 +5,7 @@
 #include <thread>
 #include <vector>
 
+#include "crossdock/discover_topology.hpp"
 #include "measuring.hpp"
 #include "src/base/shared_window_mpi.hpp"
 
@@ -56,7 +57,7 @@ double hand_over(bool is_first, const shared_window& window, std::int64_t& flag)
 }  // namespace
 
 std::optional<double> measure_hand_over(const communicator& comm, double seconds) {
-    auto node = comm.split_by_node();
+    auto node = comm.split(discover_topology(comm).region_of(comm.rank()));
     auto window =
         on_all_or_none(comm, [&] { return shared_window(node.get(), shared_window::alignment); });
     std::optional<double> found;

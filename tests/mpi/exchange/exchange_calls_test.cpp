@@ -9,6 +9,7 @@
 #include "crossdock/route.hpp"
 #include "exchange/sends.hpp"
 #include "src/model/machine_mpi.hpp"
+#include "src/topology/nodes_mpi.hpp"
 #include "support/topologies.hpp"
 
 namespace {
@@ -157,7 +158,9 @@ constexpr count_t value_bytes = 8;
 class ExchangeCalls : public testing::TestWithParam<std::string> {
   protected:
     void SetUp() override {
-        machine_of(comm);  // counts cores with other communicators, once
+        // Are found out with other communicators, once.
+        machine_of(comm);
+        nodes_of(comm);
         calls = {};
         calls.comm = comm.get();
     }
