@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "edge_messages.hpp"
+#include "own_request.hpp"
 
 namespace crossdock::drop_in {
 
@@ -117,56 +118,11 @@ void begin(neighbor_call call, call_form form, Complete complete) {
         form == call_form::nonblocking);
 }
 
-// The communicator on which a rank tells itself that an exchange is complete.
-MPI_Comm own_messages() {
-    static const MPI_Comm comm = [] {
-        MPI_Comm made = MPI_COMM_NULL;
-        CROSSDOCK_MPI(PMPI_Comm_dup(MPI_COMM_SELF, &made));
-        CROSSDOCK_MPI(MPI_Comm_set_errhandler(made, MPI_ERRORS_RETURN));
-        return made;
-    }();
-    return comm;
+// Error handlers are told before the program can see that the request is complete.
+void complete(const own_request& request, const graph& on, int code) {
+    if (code != MPI_SUCCESS) PMPI_Comm_call_errhandler(on.error_comm(), code);
+    request.complete(code);
 }
-
-// A request that the user holds: a receive of nothing from this rank itself. When the exchange is complete, the rank
-// sends the message that completes it, so that whatever MPI does with requests works with this one too.
-class own_request {
-  public:
-    own_request() {
-        if (free_tags().empty()) free_tags().push_back(next_tag_++);
-        tag_ = free_tags().back();
-        free_tags().pop_back();
-    }
-    ~own_request() { free_tags().push_back(tag_); }
-    own_request(const own_request&) = delete;
-    own_request& operator=(const own_request&) = delete;
-
-    template <class Receive>
-    MPI_Request receive_by(Receive&& function) const {
-        MPI_Request made = MPI_REQUEST_NULL;
-        CROSSDOCK_MPI(function(nullptr, 0, MPI_BYTE, 0, tag_, own_messages(), &made));
-        return made;
-    }
-
-    // A message with a byte is too long, and MPI's wait returns an error.
-    void complete(const graph& on, int code) const {
-        if (code != MPI_SUCCESS) last_failure = code;
-        if (code != MPI_SUCCESS) PMPI_Comm_call_errhandler(on.error_comm(), code);
-        const char failure = 1;
-        PMPI_Send(&failure, code == MPI_SUCCESS ? 0 : 1, MPI_BYTE, 0, tag_, own_messages());
-    }
-
-    static inline int last_failure = MPI_SUCCESS;
-
-  private:
-    static std::vector<int>& free_tags() {
-        static auto& tags = *new std::vector<int>;
-        return tags;
-    }
-    static inline int next_tag_ = 0;
-
-    int tag_ = 0;
-};
 
 class exchange_with_request;
 
@@ -255,7 +211,7 @@ class exchange_with_request final : private watched {
     }
 
     void end(int code) {
-        request_.complete(*call_.on, code);
+        complete(request_, *call_.on, code);
         if (plan_) return;
         auto& all = own_requests::of_process();
         all.count(handle_, -1);
@@ -363,7 +319,7 @@ int start_exchange(neighbor_call call, MPI_Request* request) {
     begin(std::move(call), call_form::nonblocking, [&all, handle](const graph& on, int code) {
         const auto done = all.in_bodies.extract(handle);
         all.count(handle, -1);
-        done.mapped()->complete(on, code);
+        complete(*done.mapped(), on, code);
     });
     return MPI_SUCCESS;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <iterator>
 #include <list>
@@ -30,7 +31,11 @@ std::list<std::shared_ptr<graph>>& all_graphs() {
     return all;
 }
 
+// How many graphs are no longer kept with their communicators, whose handles may be those of others now.
+constinit std::atomic<std::uint64_t> num_deleted = 0;
+
 int delete_graph(MPI_Comm, int, void* kept, void*) {
+    ++num_deleted;
     delete static_cast<std::shared_ptr<graph>*>(kept);
     return MPI_SUCCESS;
 }
@@ -51,13 +56,25 @@ int all_ranks_key() {
     return created;
 }
 
-std::shared_ptr<graph> kept_with(MPI_Comm user, int key) {
+const std::shared_ptr<graph>* kept_with(MPI_Comm user, int key) {
+    // Looking an attribute up costs more than all else that a call needs that is left to MPI.
+    struct last_found {
+        MPI_Comm comm;
+        int key;
+        std::uint64_t num_deleted;
+        const std::shared_ptr<graph>* kept;
+    };
+    static constinit thread_local last_found last
+        [[gnu::tls_model("initial-exec")]]{MPI_COMM_NULL, MPI_KEYVAL_INVALID, 0, nullptr};
     if (user == MPI_COMM_NULL) return nullptr;
+    const auto present = num_deleted.load(std::memory_order_relaxed);
+    if (last.comm == user && last.key == key && last.num_deleted == present) return last.kept;
     void* kept = nullptr;
     int is_set = 0;
     if (MPI_Comm_get_attr(user, key, static_cast<void*>(&kept), &is_set) != MPI_SUCCESS || !is_set)
         return nullptr;
-    return *static_cast<std::shared_ptr<graph>*>(kept);
+    last = {user, key, present, static_cast<std::shared_ptr<graph>*>(kept)};
+    return last.kept;
 }
 
 // With the regions that the environment names, if they are of so many ranks: it names one topology for communicators of
@@ -95,8 +112,8 @@ void graph::attach(MPI_Comm user) {
                                  true));
 }
 
-std::shared_ptr<graph> graph::of_all_ranks(MPI_Comm user, bool may_make) {
-    auto known = kept_with(user, all_ranks_key());
+const std::shared_ptr<graph>* graph::of_all_ranks(MPI_Comm user, bool may_make) {
+    const auto* const known = kept_with(user, all_ranks_key());
     if (known || !may_make || !progress_engine::is_available()) return known;
     int is_inter = 0, num_ranks = 0;
     CROSSDOCK_MPI(MPI_Comm_test_inter(user, &is_inter));
@@ -105,9 +122,8 @@ std::shared_ptr<graph> graph::of_all_ranks(MPI_Comm user, bool may_make) {
     std::vector<rank_t> ranks(static_cast<std::size_t>(num_ranks));
     std::iota(ranks.begin(), ranks.end(), 0);
     const neighbors all(std::move(ranks));
-    auto made = std::make_shared<graph>(user, all, all, false);
-    keep(user, all_ranks_key(), made);
-    return made;
+    keep(user, all_ranks_key(), std::make_shared<graph>(user, all, all, false));
+    return kept_with(user, all_ranks_key());
 }
 
 void graph::keep(MPI_Comm user, int key, const std::shared_ptr<graph>& made) {
@@ -117,7 +133,7 @@ void graph::keep(MPI_Comm user, int key, const std::shared_ptr<graph>& made) {
     CROSSDOCK_MPI(MPI_Comm_set_attr(user, key, new std::shared_ptr<graph>(made)));
 }
 
-std::shared_ptr<graph> graph::of(MPI_Comm user) { return kept_with(user, topology_key()); }
+const std::shared_ptr<graph>* graph::of(MPI_Comm user) { return kept_with(user, topology_key()); }
 
 graph::graph(MPI_Comm user, neighbors sources, neighbors destinations, bool has_topology)
     : user_(user),
@@ -344,10 +360,10 @@ void graph::detach(MPI_Comm user) {
     if (progress_engine::is_inside()) return;
     try {
         for (const int key : {topology_key(), all_ranks_key()}) {
-            const auto one = kept_with(user, key);
-            if (!one) continue;
+            const auto* const one = kept_with(user, key);
+            if (one == nullptr) continue;
             const progress_engine::access alone;
-            close_later(one);
+            close_later(*one);
         }
     } catch (...) {
         // MPI_Finalize frees it.

@@ -31,13 +31,14 @@ class graph {
     static void attach(MPI_Comm user);
 
     /// @brief The one that was attached; null if there is none.
-    static std::shared_ptr<graph> of(MPI_Comm user);
+    /// @return lives until `user` is freed
+    static const std::shared_ptr<graph>* of(MPI_Comm user);
 
     /// @brief One whose neighbors are all ranks, in order, each of them both a source and a destination.
     /// @param may_make  makes it and keeps it with `user`, if it is not there; it must not be an intercommunicator then
     /// @par Collective
     /// If it is made: yes, over `user`; blocks.
-    static std::shared_ptr<graph> of_all_ranks(MPI_Comm user, bool may_make);
+    static const std::shared_ptr<graph>* of_all_ranks(MPI_Comm user, bool may_make);
 
     /// @param has_topology  `user` is a topology; otherwise its neighbors are all ranks
     graph(MPI_Comm user, neighbors sources, neighbors destinations, bool has_topology);

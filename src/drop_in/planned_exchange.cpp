@@ -10,14 +10,17 @@
 
 #include "crossdock/detail/base/suspension.hpp"
 #include "own_functions.hpp"
+#include "own_request.hpp"
 #include "progress.hpp"
 
 namespace crossdock::drop_in {
 
 namespace {
 
-constexpr int num_rounds = 3;
-constexpr int exchanges_in_a_row = 4;
+constexpr int num_rounds = 5;
+constexpr int fewest_in_a_row = 4;
+constexpr int most_in_a_row = 16;
+constexpr double seconds_in_a_row = 50e-6;
 
 neighbor_options options_of(int alignment) {
     neighbor_options options;
@@ -37,11 +40,11 @@ void start_items(neighbor_exchange& one, const std::byte* items, std::byte* slot
 
 // Of one of several in a row.
 template <class Exchange>
-double seconds_of(Exchange&& exchange) {
+double seconds_of(int num_in_a_row, Exchange&& exchange) {
     const auto begin = std::chrono::steady_clock::now();
-    for (int i = 0; i < exchanges_in_a_row; ++i) exchange();
+    for (int i = 0; i < num_in_a_row; ++i) exchange();
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() /
-           exchanges_in_a_row;
+           num_in_a_row;
 }
 
 }  // namespace
@@ -171,20 +174,34 @@ void planned_exchange::exchange_bytes(bytes_side& sends, bytes_side& receives) {
 trial_seconds planned_exchange::compare_with_mpi(const opponent& mpi, call_form form) {
     auto [sends, receives] = trial_sides();
     const exchange_of_bytes by_mpi(sends, receives, mpi, form, *comm_);
-    const auto by_plan = [&] { exchange_bytes(sends, receives); };
+    const auto by_plan = [&] {
+        if (form == call_form::blocking) return exchange_bytes(sends, receives);
+        const own_request told;
+        auto request = told.receive_by(MPI_Irecv);
+        exchange_bytes(sends, receives);
+        told.complete(MPI_SUCCESS);
+        comm_->wait(request);
+    };
+    const auto reduce = [&](double* values, int count) {
+        MPI_Request reduction = MPI_REQUEST_NULL;
+        CROSSDOCK_MPI(MPI_Iallreduce(MPI_IN_PLACE, values, count, MPI_DOUBLE, MPI_MAX, comm_->get(),
+                                     &reduction));
+        comm_->wait(reduction);
+    };
     // Ranks that are early in one exchange wait in the next: only several in a row tell what one takes.
-    std::array<std::array<double, 2>, num_rounds> seconds{};
     comm_->wait_for_all();
     by_plan();
     by_mpi();
+    double first = seconds_of(1, by_plan) + seconds_of(1, by_mpi);
+    reduce(&first, 1);
+    const int in_a_row = std::clamp(static_cast<int>(seconds_in_a_row / (first / 2)),
+                                    fewest_in_a_row, most_in_a_row);
+    std::array<std::array<double, 2>, num_rounds> seconds{};
     for (auto& [planned, own] : seconds) {
-        planned = seconds_of(by_plan);
-        own = seconds_of(by_mpi);
+        planned = seconds_of(in_a_row, by_plan);
+        own = seconds_of(in_a_row, by_mpi);
     }
-    MPI_Request reduction = MPI_REQUEST_NULL;
-    CROSSDOCK_MPI(MPI_Iallreduce(MPI_IN_PLACE, seconds.data(), 2 * num_rounds, MPI_DOUBLE, MPI_MAX,
-                                 comm_->get(), &reduction));
-    comm_->wait(reduction);
+    reduce(seconds.front().data(), 2 * num_rounds);
     const auto median_of = [&](std::size_t who) {
         std::ranges::sort(seconds, {}, [who](const auto& round) { return round[who]; });
         return seconds[num_rounds / 2][who];

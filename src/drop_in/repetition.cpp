@@ -12,7 +12,7 @@ namespace {
 constexpr std::array<std::int64_t, 4> asked_watched{2, 4, 8, 16};
 constexpr std::int64_t least_left = 16;
 constexpr std::int64_t least_left_if_lost = 256;
-constexpr std::int64_t most_left = 4096;
+constexpr std::int64_t most_left = 1 << 20;
 constexpr std::int64_t first_question = 8;
 constexpr std::int64_t most_between_questions = 1024;
 
@@ -23,8 +23,6 @@ repetition::repetition(bool is_always_planned)
       period_(is_always_planned ? 1 : 0),
       asked_next_(first_question),
       num_left_last_(least_left / 2) {}
-
-void repetition::leave() { --num_left_; }
 
 void repetition::observe(edge_lengths lengths) {
     for (int period = 1; period <= max_period; ++period) {

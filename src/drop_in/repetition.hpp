@@ -36,7 +36,7 @@ class repetition {
     bool leaves_next() const noexcept { return num_left_ > 0; }
 
     /// @brief Counts a call for which `leaves_next` holds, whatever its lengths.
-    void leave();
+    void leave() noexcept { --num_left_; }
 
     /// @brief Whether `next` will name one of the slots of period `round`, of which there are `num_slots`, and not ask.
     bool goes_on(int round, std::size_t num_slots) const noexcept {

@@ -96,10 +96,10 @@ call_facts* facts_of(const call_site& site, const graph& on, call_form form) {
     return &facts;
 }
 
-std::shared_ptr<graph> find_graph(MPI_Comm comm, call_form) { return graph::of(comm); }
+const std::shared_ptr<graph>* find_graph(MPI_Comm comm, call_form) { return graph::of(comm); }
 
 // Calls with all ranks are taken over if they are asked for.
-std::shared_ptr<graph> find_all_ranks(MPI_Comm comm, call_form form) {
+const std::shared_ptr<graph>* find_all_ranks(MPI_Comm comm, call_form form) {
     static const char* const named = std::getenv("CROSSDOCK_TAKE");
     static const bool is_taken = named != nullptr && std::string_view(named) == "alltoallv";
     if (!is_taken || comm == MPI_COMM_NULL || progress_engine::is_inside()) return nullptr;
@@ -116,19 +116,20 @@ int take(const call_site& site, MPI_Comm comm, Find&& find, call_form form, bloc
     std::optional<int> code;
     try {
         if (sends.buffer == MPI_IN_PLACE || receives.buffer == MPI_IN_PLACE) return own(comm);
-        auto on = is_off() ? nullptr : find(comm, form);
-        if (!on) return own(comm);
-        auto* const facts = facts_of(site, *on, form);
-        if (form != call_form::persistent && leaves(*on, kind, form, facts)) {
-            code = own(on->as_called());
+        const auto* const kept = is_off() ? nullptr : find(comm, form);
+        if (kept == nullptr) return own(comm);
+        auto& on = **kept;
+        auto* const facts = facts_of(site, on, form);
+        if (form != call_form::persistent && leaves(on, kind, form, facts)) {
+            code = own(on.as_called());
         } else {
-            auto send_blocks = sends.blocks(on->destinations());
-            auto receive_blocks = receives.blocks(on->sources());
+            auto send_blocks = sends.blocks(on.destinations());
+            auto receive_blocks = receives.blocks(on.sources());
             if (!is_plain(send_blocks) || !is_plain(receive_blocks)) {
                 if (facts != nullptr) facts->why_none = "wrong arguments";
                 return own(comm);
             }
-            code = perform({std::move(on),
+            code = perform({*kept,
                             {const_cast<void*>(sends.buffer), std::move(send_blocks),
                              kind == block_kind::shared},
                             {const_cast<void*>(receives.buffer), std::move(receive_blocks), false},
