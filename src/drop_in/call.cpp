@@ -168,16 +168,18 @@ class exchange_with_request final : private watched {
         return handle_ = request_.receive_by(function);
     }
 
-    bool is_active() const { return exchange_.is_active(); }
+    bool is_active() const { return is_active_; }
 
     // What fails is told as if the exchange had failed later.
     void start() {
+        is_active_ = true;
         try {
             // Of a persistent request no edge differs from its plan.
             if (!plan_ || edge_messages::verifies()) others_.emplace(call_, exchange_.whole());
             count_planned(call_, exchange_.whole());
             if (plan_ && call_.facts != nullptr) ++call_.facts->num_calls;
             exchange_.start(call_.sends, call_.receives);
+            is_along_plan_ = true;
             progress_engine::of_process().watch(*this);
         } catch (...) {
             end(current_code());
@@ -188,7 +190,7 @@ class exchange_with_request final : private watched {
     void wait() {
         int code = MPI_SUCCESS;
         try {
-            exchange_.wait();
+            if (std::exchange(is_along_plan_, false)) exchange_.wait();
             if (others_) others_->wait();
         } catch (...) {
             code = current_code();
@@ -201,7 +203,8 @@ class exchange_with_request final : private watched {
     bool advance() override {
         int code = MPI_SUCCESS;
         try {
-            if (exchange_.is_active() && !exchange_.test()) return false;
+            if (is_along_plan_ && !exchange_.test()) return false;
+            is_along_plan_ = false;
             if (others_ && !others_->test()) return false;
         } catch (...) {
             code = current_code();
@@ -211,6 +214,7 @@ class exchange_with_request final : private watched {
     }
 
     void end(int code) {
+        is_active_ = is_along_plan_ = false;
         complete(request_, *call_.on, code);
         if (plan_) return;
         auto& all = own_requests::of_process();
@@ -221,6 +225,9 @@ class exchange_with_request final : private watched {
     neighbor_call call_;
     std::unique_ptr<planned_exchange> plan_;  // of a persistent request
     planned_exchange::instance& exchange_;
+    bool is_active_ = false;
+    bool is_along_plan_ =
+        false;  // afterwards another call may go along it, while messages of edges are under way
     std::optional<edge_messages> others_;
     own_request request_;
     MPI_Request handle_ = MPI_REQUEST_NULL;
