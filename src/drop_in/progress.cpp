@@ -234,6 +234,8 @@ void progress_engine::before_blocking(const communicator& comm) {
         CROSSDOCK_MPI(
             MPI_Iallreduce(MPI_IN_PLACE, &may_all, 1, MPI_INT, MPI_MIN, comm.get(), &vote));
         comm.wait(vote);
+        // Among few ranks a vote may be over at once, and the body whose turn it is would never run.
+        if (!may_all) suspend();
     }
     self.wanted_key = no_key;
 }

@@ -227,6 +227,15 @@ void exchange_with_a_message_under_way(world& in) {
     MPI_Comm_free(&pair);
 }
 
+// A rank has nobody to wait for in the second exchange, and yet does something for others meanwhile.
+void exchange_alone_while_others_free(world& in) {
+    const world alone{0, 1};
+    for (int repetition = 0; repetition < 100; ++repetition) {
+        in.expect(all_to_all(in).exchange(), "an exchange before its communicator is freed");
+        in.expect(all_to_all(alone, 2, MPI_COMM_SELF).exchange(), "an exchange with nobody");
+    }
+}
+
 void duplicate_an_intercommunicator(const world& in) {
     if (in.num_ranks < 2) return;
     const halves two(in.rank);
@@ -247,6 +256,7 @@ int main(int argc, char** argv) {
     MPI_Bcast(&process, 1, MPI_INT, 0, MPI_COMM_WORLD);
     const auto file_name = std::string(argv[0]) + "." + std::to_string(process) + ".tmp";
     duplicate_an_intercommunicator(in);
+    exchange_alone_while_others_free(in);
     if (in.num_ranks % 2 == 0) exchange_with_a_message_under_way(in);
     // The latter is more than the memory that ranks of a node share at first.
     for (const std::size_t num_values : {2, 20000}) {
