@@ -20,7 +20,8 @@ check_cxx_source_compiles("#include <mpi.h>
     mpi_fortran_statuses_ignore_, mpi_fortran_unweighted_, mpi_fortran_weights_empty_; }
   static_assert(sizeof(MPI_Fint) == sizeof(int));
   int main() { return mpi_fortran_bottom_ + mpi_fortran_in_place_ + mpi_fortran_status_ignore_ +
-    mpi_fortran_statuses_ignore_ + mpi_fortran_unweighted_ + mpi_fortran_weights_empty_; }" CROSSDOCK_HAS_FORTRAN_CONSTANTS)
+    mpi_fortran_statuses_ignore_ + mpi_fortran_unweighted_ + mpi_fortran_weights_empty_; }"
+  CROSSDOCK_HAS_FORTRAN_CONSTANTS)
 cmake_pop_check_state()
 set(crossdock_mpi_features)
 foreach(feature CROSSDOCK_HAS_NEIGHBOR_INIT CROSSDOCK_HAS_MPI_EXTENSIONS CROSSDOCK_HAS_LARGE_COUNTS

@@ -66,7 +66,7 @@ const std::shared_ptr<graph>* kept_with(MPI_Comm user, int key) {
     };
     static constinit thread_local last_found last
         [[gnu::tls_model("initial-exec")]]{MPI_COMM_NULL, MPI_KEYVAL_INVALID, 0, nullptr};
-    if (user == MPI_COMM_NULL) return nullptr;
+    if (user == MPI_COMM_NULL || is_finalizing) return nullptr;
     const auto present = num_deleted.load(std::memory_order_relaxed);
     if (last.comm == user && last.key == key && last.num_deleted == present) return last.kept;
     void* kept = nullptr;
@@ -90,23 +90,19 @@ context context_of(MPI_Comm comm) {
     return context(comm, by_node);
 }
 
-// Whether all ranks are here in their main threads. Open MPI 4.1 now and then waits for ever if several threads make
-// communicators at the same time, and set-ups make some.
-bool are_main_threads(MPI_Comm comm) {
-    int level = MPI_THREAD_SINGLE, is_main = 1, are_all = 1;
-    CROSSDOCK_MPI(MPI_Query_thread(&level));
-    if (level == MPI_THREAD_MULTIPLE) CROSSDOCK_MPI(MPI_Is_thread_main(&is_main));
-    CROSSDOCK_MPI(PMPI_Allreduce(&is_main, &are_all, 1, MPI_INT, MPI_MIN, comm));
-    return are_all != 0;
+bool may_be_taken_over(MPI_Comm comm) {
+    int may_be = progress_engine::may_be_called_here(), may_all = 0;
+    CROSSDOCK_MPI(PMPI_Allreduce(&may_be, &may_all, 1, MPI_INT, MPI_MIN, comm));
+    return may_all != 0;
 }
 
 }  // namespace
 
 void graph::attach(MPI_Comm user) {
-    if (user == MPI_COMM_NULL || !progress_engine::is_available()) return;
+    if (user == MPI_COMM_NULL || is_finalizing || !progress_engine::is_available()) return;
     auto found = neighbors_of(user);
     if (!found) return;
-    if (!are_main_threads(user)) return;
+    if (!may_be_taken_over(user)) return;
     keep(user, topology_key(),
          std::make_shared<graph>(user, std::move(found->sources), std::move(found->destinations),
                                  true));
@@ -114,10 +110,10 @@ void graph::attach(MPI_Comm user) {
 
 const std::shared_ptr<graph>* graph::of_all_ranks(MPI_Comm user, bool may_make) {
     const auto* const known = kept_with(user, all_ranks_key());
-    if (known || !may_make || !progress_engine::is_available()) return known;
+    if (known || !may_make || is_finalizing || !progress_engine::is_available()) return known;
     int is_inter = 0, num_ranks = 0;
     CROSSDOCK_MPI(MPI_Comm_test_inter(user, &is_inter));
-    if (is_inter || !are_main_threads(user)) return nullptr;
+    if (is_inter || !may_be_taken_over(user)) return nullptr;
     CROSSDOCK_MPI(MPI_Comm_size(user, &num_ranks));
     std::vector<rank_t> ranks(static_cast<std::size_t>(num_ranks));
     std::iota(ranks.begin(), ranks.end(), 0);
@@ -385,17 +381,20 @@ void graph::close_later(const std::shared_ptr<graph>& one) {
 }
 
 // What is left is freed here, whatever persistent requests there are.
-void graph::close_all() {
+void graph::close_all() noexcept try {
     if (is_finalizing || num_graphs == 0) return;
     {
         const progress_engine::access alone;
         is_finalizing = true;
+        progress_engine::of_process().begin_finalizing();
         const auto left = all_graphs();
         for (const auto& one : left)
             if (one->user_ != MPI_COMM_NULL) close_later(one);
     }
     progress_engine::of_process().run_until([] { return all_graphs().empty(); });
     if (const auto* const facts = report::of_process()) facts->tell();
+} catch (...) {
+    // MPI_Finalize frees the rest.
 }
 
 void graph::close_before_finalize() {

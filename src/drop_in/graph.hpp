@@ -133,10 +133,10 @@ class graph {
     /// @brief Frees what all of them have, whatever persistent requests there are, and tells the report.
     ///
     /// MPI_Finalize calls it by an attribute of MPI_COMM_SELF, unless the program's call came here first. MPICH needs
-    /// the latter: it waits for exchanges before it deletes attributes.
+    /// the latter: it waits for exchanges before it deletes attributes. Calls that come later are MPI's.
     /// @par Collective
     /// Yes, over all ranks; blocks.
-    static void close_all();
+    static void close_all() noexcept;
 
     /// @brief Where the user has the errors of his calls told.
     MPI_Comm error_comm() const noexcept { return user_ != MPI_COMM_NULL ? user_ : MPI_COMM_SELF; }

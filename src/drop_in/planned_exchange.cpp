@@ -176,9 +176,9 @@ trial_seconds planned_exchange::compare_with_mpi(const opponent& mpi, call_form 
     const exchange_of_bytes by_mpi(sends, receives, mpi, form, *comm_);
     const auto by_plan = [&] {
         if (form == call_form::blocking) return exchange_bytes(sends, receives);
+        exchange_bytes(sends, receives);
         const own_request told;
         auto request = told.receive_by(MPI_Irecv);
-        exchange_bytes(sends, receives);
         told.complete(MPI_SUCCESS);
         comm_->wait(request);
     };

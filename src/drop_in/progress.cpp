@@ -81,10 +81,19 @@ progress_engine& progress_engine::of_process() {
 
 bool progress_engine::is_available() {
 #ifdef CROSSDOCK_HAS_ASYNC_START
-    // MPICH holds a lock while it calls, and would wait for it in what we call if there may be threads.
-    if (find_async_start() != nullptr) return is_single_threaded();
+    if (find_async_start() != nullptr) return true;
 #endif
     return find_register() != nullptr;
+}
+
+bool progress_engine::may_be_called_here() {
+    if (is_single_threaded()) return true;
+#ifdef CROSSDOCK_HAS_ASYNC_START
+    if (find_async_start() != nullptr) return false;
+#endif
+    int is_main = 0;
+    CROSSDOCK_MPI(MPI_Is_thread_main(&is_main));
+    return is_main != 0;
 }
 
 bool progress_engine::is_inside() noexcept { return is_inside_library; }
@@ -117,6 +126,7 @@ void progress_engine::ask_mpi_to_call() {
         return MPIX_ASYNC_DONE;
     };
     if (auto* const start = find_async_start()) {
+        if (is_finalizing_) return;
         CROSSDOCK_MPI(start(poll, nullptr, MPIX_STREAM_NULL));
         return;
     }
@@ -211,7 +221,12 @@ bool progress_engine::may_vote_for(std::int64_t key) const {
 progress_engine::abstention::abstention() {
     auto& engine = of_process();
     engine.is_abstaining_ = true;
-    engine.run_until([&] { return engine.voter_ == nullptr; });
+    try {
+        engine.run_until([&] { return engine.voter_ == nullptr; });
+    } catch (...) {
+        engine.is_abstaining_ = false;
+        throw;
+    }
 }
 
 progress_engine::abstention::~abstention() { of_process().is_abstaining_ = false; }

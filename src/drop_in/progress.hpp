@@ -35,8 +35,14 @@ class watched {
 /// A thread has `access` while it calls anything but `advance` and `run_until`, which take it themselves.
 class progress_engine final : private suspension {
   public:
-    /// @brief Whether the MPI that is loaded can call `advance`.
+    /// @brief Whether the MPI that is loaded can call `advance`; the same on all ranks.
     static bool is_available();
+
+    /// @brief Whether it may do so for what the calling thread makes.
+    ///
+    /// Open MPI 4.1 now and then waits for ever if several threads make communicators at the same time, and set-ups
+    /// make some. MPICH holds a lock while it calls, and would wait for it in what we call if there may be threads.
+    static bool may_be_called_here();
 
     static progress_engine& of_process();
 
@@ -72,6 +78,9 @@ class progress_engine final : private suspension {
 
     /// @brief The body that runs has set up what it needs, and blocks no more: others may.
     void end_blocking();
+
+    /// @brief MPI need not call for what is started from now on: `run_until` sees it through.
+    void begin_finalizing() { is_finalizing_ = true; }
 
     /// @brief Makes progress until `condition` holds; not to be called by a body.
     void run_until(const std::function<bool()>& condition);
@@ -122,6 +131,7 @@ class progress_engine final : private suspension {
     const running* voter_ = nullptr;  // which has voted to block, until its set-up ends
     bool is_asked_ = false;           // MPI calls
     bool is_abstaining_ = false;
+    bool is_finalizing_ = false;
 };
 
 }  // namespace crossdock::drop_in

@@ -126,6 +126,7 @@ int take(const call_site& site, MPI_Comm comm, Find&& find, call_form form, bloc
             auto send_blocks = sends.blocks(on.destinations());
             auto receive_blocks = receives.blocks(on.sources());
             if (!is_plain(send_blocks) || !is_plain(receive_blocks)) {
+                const progress_engine::access alone;
                 if (facts != nullptr) facts->why_none = "wrong arguments";
                 return own(comm);
             }
@@ -304,9 +305,9 @@ int MPI_Finalize() {
 }
 
 // While MPICH's leaders wait for each other they do not call back. So they meet before, and no rank of either group
-// then waits in the background for one of them.
+// then waits in the background for one of them. What is wrong with the arguments, the call itself says.
 int MPI_Intercomm_create(MPI_Comm local, int local_leader, MPI_Comm peers, int remote_leader,
-                         int tag, MPI_Comm* made) {
+                         int tag, MPI_Comm* made) try {
     const auto create = [&] {
         return PMPI_Intercomm_create(local, local_leader, peers, remote_leader, tag, made);
     };
@@ -324,6 +325,10 @@ int MPI_Intercomm_create(MPI_Comm local, int local_leader, MPI_Comm peers, int r
                       tag, peers, MPI_STATUS_IGNORE);
     if (const int code = PMPI_Barrier(local); code != MPI_SUCCESS) return code;
     return create();
+} catch (...) {
+    const int code = current_code();
+    PMPI_Comm_call_errhandler(local, code);
+    return code;
 }
 #endif
 
