@@ -192,8 +192,8 @@ contains
             call expect_block(2, all_receive_displacements(i), other, 2 * (num_ranks - number), all_counts_from(i))
             call expect_block(3, all_receive_displacements(i), other, 2 * (num_ranks - number), all_counts_from(i))
         end do
-        all_send_bytes = all_send_displacements * integer_bytes
-        all_receive_bytes = all_receive_displacements * integer_bytes
+        all_send_bytes(:num_ranks) = all_send_displacements(:num_ranks) * integer_bytes
+        all_receive_bytes(:num_ranks) = all_receive_displacements(:num_ranks) * integer_bytes
         num_calls = num_kinds_of_all_ranks
     end subroutine describe_all_ranks
 
