@@ -43,4 +43,6 @@ NB_MODULE(_crossdock, module) {
     bind_context(module);
     bind_pattern(module);
     bind_neighbor(module);
+    bind_sparse(module);
+    bind_array(module);
 }

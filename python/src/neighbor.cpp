@@ -168,9 +168,10 @@ class exchange_object {
         try {
             items_.hold(items, items_name, is_reverse);
             slots_.hold(slots, slots_name, is_forward);
-            slots_.require_like(items_);
-            items_.require_length(num_items());
-            slots_.require_length(num_slots());
+            slots_.require_same_items(items_);
+            slots_.require_no_overlap(items_);
+            items_.require_length(num_items(), "the pattern has", "items");
+            slots_.require_length(num_slots(), "the pattern has", "slots");
         } catch (...) {
             release();
             throw;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <complex>
+#include <cstring>
 
 #include "support.hpp"
 
@@ -47,34 +48,57 @@ combine_function combining(count_t width, Op op) {
     };
 }
 
+// Of one item.
+template <class T, class Op>
+value_combination combining_value(count_t width, Op op) {
+    return [op, width](std::byte* into, const std::byte* value) {
+        // Values may lie anywhere in a message.
+        for (count_t i = 0; i < width; ++i) {
+            T a, b;
+            std::memcpy(&a, into + i * static_cast<count_t>(sizeof(T)), sizeof(T));
+            std::memcpy(&b, value + i * static_cast<count_t>(sizeof(T)), sizeof(T));
+            const T both = op(a, b);
+            std::memcpy(into + i * static_cast<count_t>(sizeof(T)), &both, sizeof(T));
+        }
+    };
+}
+
 constexpr std::array operation_names{"sum", "prod", "min", "max", "bit_or", "bit_and"};
 
-// Null where numbers of this type have no such operation.
+// Of items in lists, and of single ones; empty where numbers of a type have no such operation.
+struct combination {
+    combine_function items;
+    value_combination value;
+};
+
 template <class T>
-combine_function combining(const std::string& name, count_t width) {
-    if (name == "sum") return combining<T>(width, sum());
-    if (name == "prod") return combining<T>(width, product());
+combination combining(const std::string& name, count_t width) {
+    const auto by = [&](auto op) {
+        return combination{combining<T>(width, op), combining_value<T>(width, op)};
+    };
+    if (name == "sum") return by(sum());
+    if (name == "prod") return by(product());
     if constexpr (std::is_arithmetic_v<T>) {
-        if (name == "min") return combining<T>(width, minimum());
-        if (name == "max") return combining<T>(width, maximum());
+        if (name == "min") return by(minimum());
+        if (name == "max") return by(maximum());
     }
     if constexpr (std::is_integral_v<T>) {
-        if (name == "bit_or") return combining<T>(width, bit_or());
-        if (name == "bit_and") return combining<T>(width, bit_and());
+        if (name == "bit_or") return by(bit_or());
+        if (name == "bit_and") return by(bit_and());
     }
-    return nullptr;
+    return {};
 }
 
 // A kind and a size of NumPy's, such as "f8", and what combines numbers of it.
 struct number_type {
     const char* name;
     std::size_t bytes;
-    combine_function (*combining)(const std::string& operation, count_t width);
+    combination (*combining)(const std::string& operation, count_t width);
 };
 
 // "no" and "yes" have no sum.
-combine_function combining_bools(const std::string& name, count_t width) {
-    if (name == "sum" || name == "prod") return nullptr;
+combination combining_bools(const std::string& name, count_t width) {
+    if (name == "sum" || name == "prod") return {};
     return combining<std::uint8_t>(name, width);
 }
 
@@ -94,25 +118,34 @@ constexpr std::array number_types{
     number_type{"c16", 16, combining<std::complex<double>>},
 };
 
-}  // namespace
-
-combine_function operation_of(const std::string& name, nb::handle dtype, std::size_t item_bytes) {
+combination find_combination(const std::string& name, nb::handle dtype, std::size_t item_bytes) {
     if (std::ranges::find(operation_names, name) == operation_names.end()) {
         std::string known;
         for (const char* const one : operation_names)
             known += std::string(known.empty() ? "" : ", ") + one;
         raise_value_error("there is no operation \"" + name + "\"; there are " + known);
     }
-    if (nb::cast<bool>(dtype.attr("isnative")) && dtype.attr("fields").is_none()) {
-        const nb::object base = dtype.attr("base");
+    const nb::object base = dtype.attr("base");
+    if (nb::cast<bool>(base.attr("isnative")) && base.attr("fields").is_none()) {
         const std::string type = text_of(base.attr("kind")) + text_of(base.attr("itemsize"));
         for (const auto& one : number_types) {
             if (type != one.name) continue;
-            if (auto found = one.combining(name, static_cast<count_t>(item_bytes / one.bytes)))
-                return found;
+            auto found = one.combining(name, static_cast<count_t>(item_bytes / one.bytes));
+            if (found.items) return found;
         }
     }
     raise_type_error("values of dtype " + text_of(dtype) + " have no operation \"" + name + "\"");
+}
+
+}  // namespace
+
+combine_function operation_of(const std::string& name, nb::handle dtype, std::size_t item_bytes) {
+    return find_combination(name, dtype, item_bytes).items;
+}
+
+value_combination value_operation_of(const std::string& name, nb::handle dtype,
+                                     std::size_t item_bytes) {
+    return find_combination(name, dtype, item_bytes).value;
 }
 
 }  // namespace crossdock::python

@@ -164,7 +164,7 @@ std::string item_array::shape_of_items() const {
     return text + ")";
 }
 
-void item_array::require_like(const item_array& other) const {
+void item_array::require_same_items(const item_array& other) const {
     if (!dtype_.is(other.dtype_) && !dtype_.equal(other.dtype_))
         raise_type_error(std::string(name_) + " has dtype " + text_of(dtype_) + ", but " +
                          other.name_ + " " + text_of(other.dtype_));
@@ -172,16 +172,20 @@ void item_array::require_like(const item_array& other) const {
                     other.view_.shape + other.view_.ndim))
         raise_value_error(std::string(name_) + " has items of shape " + shape_of_items() +
                           ", but " + other.name_ + " " + other.shape_of_items());
+}
+
+void item_array::require_no_overlap(const item_array& other) const {
     const auto mine = bytes(), others = other.bytes();
     if (!mine.empty() && !others.empty() && mine.data() < others.data() + others.size() &&
         others.data() < mine.data() + mine.size())
         raise_value_error(std::string(name_) + " and " + other.name_ + " share memory");
 }
 
-void item_array::require_length(count_t expected) const {
+void item_array::require_length(count_t expected, const char* something_has,
+                                const char* what) const {
     if (length() == expected) return;
-    raise_value_error(std::string(name_) + " has " + std::to_string(length()) +
-                      " items, but the pattern " + std::to_string(expected));
+    raise_value_error(std::string(name_) + " has " + std::to_string(length()) + " items, but " +
+                      something_has + " " + std::to_string(expected) + " " + what);
 }
 
 }  // namespace crossdock::python

@@ -7,6 +7,7 @@
 #include <nanobind/stl/string.h>
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -76,11 +77,14 @@ auto without_gil(Body&& body) {
 }
 
 /// @brief Runs `local()`, which may call Python, and agrees on whether it threw.
+/// @param same  what `local` set it to must be equal on all ranks
+/// @param what  names that
 /// @return what `local` returned
 /// @par Collective
 /// Yes; blocks.
 template <class Local>
-auto agreed(const communicator& comm, Local&& local) {
+auto agreed(const communicator& comm, Local&& local, const std::int64_t& same = 0,
+            const char* what = "") {
     std::optional<error> fault;
     std::optional<decltype(local())> value;
     try {
@@ -88,7 +92,7 @@ auto agreed(const communicator& comm, Local&& local) {
     } catch (...) {
         fault = fault_in_flight();
     }
-    without_gil([&] { agree(comm, fault); });
+    without_gil([&] { agree(comm, fault, same, what); });
     return std::move(*value);
 }
 
@@ -123,6 +127,10 @@ template <class Class, class Result, class... Arguments>
 void define_static(Class& bound, const char* name, Result (*function)(Arguments...)) {
     bound.def_static(name, function, with_none<Arguments>()...);
 }
+template <class Result, class... Arguments>
+void define(nb::module_& module, const char* name, Result (*function)(Arguments...)) {
+    module.def(name, function, with_none<Arguments>()...);
+}
 template <class Class, class Object, class Result, class... Arguments>
 void define(Class& bound, const char* name, Result (Object::*function)(Arguments...)) {
     bound.def(name, function, with_none<Arguments>()...);
@@ -154,6 +162,13 @@ T& object_argument(nb::handle given, const char* name, const char* expected) {
 /// @brief The operation with a name, for items of `item_bytes` bytes that consist of numbers of a dtype.
 /// @throws nb::python_error  a ValueError if there is no such operation, a TypeError if the numbers have none
 combine_function operation_of(const std::string& name, nb::handle dtype, std::size_t item_bytes);
+
+/// @brief Makes `into` both values.
+using value_combination = std::function<void(std::byte* into, const std::byte* value)>;
+
+/// @brief As above, for single items.
+value_combination value_operation_of(const std::string& name, nb::handle dtype,
+                                     std::size_t item_bytes);
 
 /// @brief A NumPy array; arrays that offer a buffer or DLPack are taken as one that shares their memory.
 /// @throws nb::python_error  a TypeError
@@ -188,11 +203,13 @@ class item_array {
     /// @brief Gives the memory up for good: messages under way may use it.
     void leak() noexcept;
 
-    /// @throws nb::python_error  a TypeError if dtypes differ, a ValueError if shapes of items differ, or the arrays
-    /// overlap
-    void require_like(const item_array& other) const;
+    /// @throws nb::python_error  a TypeError if dtypes differ, a ValueError if shapes of items differ
+    void require_same_items(const item_array& other) const;
     /// @throws nb::python_error  a ValueError
-    void require_length(count_t length) const;
+    void require_no_overlap(const item_array& other) const;
+    /// @brief That there are as many items as something has; the rest is for the text.
+    /// @throws nb::python_error  a ValueError
+    void require_length(count_t length, const char* something_has, const char* what) const;
 
     nb::handle dtype() const { return dtype_; }
     count_t length() const noexcept { return view_.shape[0]; }
@@ -213,5 +230,7 @@ class item_array {
 void bind_context(nb::module_& module);
 void bind_pattern(nb::module_& module);
 void bind_neighbor(nb::module_& module);
+void bind_sparse(nb::module_& module);
+void bind_array(nb::module_& module);
 
 }  // namespace crossdock::python
