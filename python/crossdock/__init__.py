@@ -12,11 +12,14 @@ first argument of everything that communicates:
 from crossdock import errors
 from crossdock._array import DistributedArray, PreparedBatch
 from crossdock._context import Context, Topology
+from crossdock._matrix import DistributedMatrix, TransposedMatrix
 from crossdock._neighbor import NeighborExchange, Traffic
 from crossdock._pattern import NeighborList, Pattern
 from crossdock._sparse import Message, Received, exchange
 from crossdock.errors import *  # noqa: F403
 
 __version__ = "0.1.0"
-__all__ = ["Context", "DistributedArray", "Message", "NeighborExchange", "NeighborList", "Pattern", "PreparedBatch",
-           "Received", "Topology", "Traffic", "exchange", *errors.__all__]
+__all__ = [
+    "Context", "DistributedArray", "DistributedMatrix", "Message", "NeighborExchange", "NeighborList", "Pattern",
+    "PreparedBatch", "Received", "Topology", "Traffic", "TransposedMatrix", "exchange", *errors.__all__,
+]

@@ -63,8 +63,8 @@ class NeighborExchange:
         start of a direction, and each with another size of items, makes it ready: it blocks until the other ranks of
         the node start it too, and no rank may wait for another one in between.
     route : str
-        A route with its parameters, such as ``"three_step"`` or ``"grid:2"``; ``"auto"``: the one that is estimated to be
-        cheapest; ``"auto:measure"``: the fastest of the cheapest few, which the first exchanges try.
+        A route with its parameters, such as ``"three_step"`` or ``"grid:2"``; ``"auto"``: the one that is estimated to
+        be cheapest; ``"auto:measure"``: the fastest of the cheapest few, which the first exchanges try.
     deduplicate : bool
         An item whose destinations share the next hop is sent there once.
     executor : {"auto", "persistent", "shared_memory"}

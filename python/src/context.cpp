@@ -1,4 +1,10 @@
 #include "crossdock/discover_topology.hpp"
+
+#include <nanobind/stl/pair.h>
+
+#include <array>
+#include <utility>
+
 #include "support.hpp"
 
 namespace crossdock::python {
@@ -46,6 +52,28 @@ topology discover(context_state& state, nb::handle level) {
     return without_gil([&] { return discover_topology(state.where, wanted); });
 }
 
+// What `local()` returns, unless it raises on any rank.
+nb::object call_on_all_or_none(const shared_context& state, nb::handle local) {
+    const call_scope scope(*state);
+    return agreed(state->where, [&] { return nb::object(local()); });
+}
+
+// The sum of the numbers of the ranks before this one, and of all.
+std::pair<count_t, count_t> sums_of(const shared_context& state, count_t number) {
+    const call_scope scope(*state);
+    const communicator& comm = state->where;
+    std::array<count_t, 2> sums{0, 0};
+    without_gil([&] {
+        std::array<MPI_Request, 2> requests{};
+        CROSSDOCK_MPI(
+            MPI_Iexscan(&number, &sums[0], 1, MPI_INT64_T, MPI_SUM, comm.get(), &requests[0]));
+        CROSSDOCK_MPI(
+            MPI_Iallreduce(&number, &sums[1], 1, MPI_INT64_T, MPI_SUM, comm.get(), &requests[1]));
+        for (auto& request : requests) comm.wait(request);
+    });
+    return {comm.rank() == 0 ? 0 : sums[0], sums[1]};
+}
+
 }  // namespace
 
 void bind_context(nb::module_& module) {
@@ -66,6 +94,9 @@ void bind_context(nb::module_& module) {
         .def("rank_at", &topology::rank_at)
         .def("to_string", &topology::to_string)
         .def("is_equal", [](const topology& a, const topology& b) { return a == b; });
+
+    define(module, "call_on_all_or_none", &call_on_all_or_none);
+    module.def("sums_of", &sums_of);
 
     nb::class_<context_state> bound(module, "Context");
     define_static(bound, "make", &make_context);

@@ -55,6 +55,7 @@ error fault_in_flight() {
     } catch (nb::python_error& raised) {
         std::string message = text_of(raised.value());
         if (raised.matches(PyExc_MemoryError)) return {errc::out_of_memory, message};
+        if (raised.matches(PyExc_OSError)) return {errc::file_error, message};
         return {errc::invalid_argument, message};
     } catch (...) {
         return current_error();

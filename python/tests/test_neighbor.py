@@ -37,7 +37,8 @@ def as_dtype(values, dtype):
     return values.astype(dtype)
 
 
-@pytest.mark.parametrize("dtype", ["i1", "u2", "f4", "f8", "c16", "bool", "S7", "U3", "M8[s]", ">i4", STRUCTURED], ids=str)
+@pytest.mark.parametrize("dtype", ["i1", "u2", "f4", "f8", "c16", "bool", "S7", "U3", "M8[s]", ">i4", STRUCTURED],
+                         ids=str)
 def test_items_of_any_dtype_arrive(world, lazy_halo, dtype):
     dtype = np.dtype(dtype)
     assert lazy_halo.exchange(owned(world, dtype)).tolist() == needed(world, dtype).tolist()
