@@ -2,8 +2,8 @@
 
     mpirun -n 8 python bench/python/neighbor.py data/msc01050.mtx.gz > record.jsonl
 
-Each exchange begins when all ranks are ready and takes as long as on the slowest rank. Contenders take turns. The record
-has a first line of what all have in common, and one line for each contender.
+Each exchange begins when all ranks are ready and takes as long as on the slowest rank. Contenders take turns, in
+another order each time. The record has a first line of what all have in common, and one line for each contender.
 """
 
 import argparse
@@ -91,10 +91,11 @@ def measure(contenders, halo, warm_ups, iterations):
     items, slots = halo.items(), np.empty(len(halo.ghosts))
     seconds = np.empty((len(contenders), warm_ups + iterations))
     for i in range(warm_ups + iterations):
-        for c, contender in enumerate(contenders):
+        # None is always the first after another one, whose data fill the caches.
+        for c in np.random.default_rng(i).permutation(len(contenders)):
             COMM.Barrier()
             begin = time.perf_counter()
-            contender.exchange(items, slots)
+            contenders[c].exchange(items, slots)
             seconds[c, i] = time.perf_counter() - begin
     COMM.Allreduce(MPI.IN_PLACE, seconds, MPI.MAX)
     return seconds[:, warm_ups:]
