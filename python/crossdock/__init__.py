@@ -16,10 +16,11 @@ from crossdock._matrix import DistributedMatrix, TransposedMatrix
 from crossdock._neighbor import NeighborExchange, Traffic
 from crossdock._pattern import NeighborList, Pattern
 from crossdock._sparse import Message, Received, exchange
+from crossdock._stream import Port, Stream
 from crossdock.errors import *  # noqa: F403
 
 __version__ = "0.1.0"
 __all__ = [
     "Context", "DistributedArray", "DistributedMatrix", "Message", "NeighborExchange", "NeighborList", "Pattern",
-    "PreparedBatch", "Received", "Topology", "Traffic", "TransposedMatrix", "exchange", *errors.__all__,
+    "Port", "PreparedBatch", "Received", "Stream", "Topology", "Traffic", "TransposedMatrix", "exchange", *errors.__all__,
 ]

@@ -45,4 +45,5 @@ NB_MODULE(_crossdock, module) {
     bind_neighbor(module);
     bind_sparse(module);
     bind_array(module);
+    bind_stream(module);
 }

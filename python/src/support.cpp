@@ -31,7 +31,7 @@ void refuse_objects(nb::handle dtype, const char* name) {
 }
 
 template <class Integer>
-constexpr const char* dname_of_type = sizeof(Integer) == 8 ? "int64" : "int32";
+constexpr const char* integer_dtype = sizeof(Integer) == 8 ? "int64" : "int32";
 
 }  // namespace
 
@@ -81,33 +81,47 @@ nb::object as_array(nb::handle given, const char* name) {
                      name_of_type(given));
 }
 
+namespace {
+
+// A one-dimensional, contiguous array of a dtype that holds the integers.
 template <class Integer>
-std::vector<Integer> integers(nb::handle given, const char* name) {
+nb::object as_integers_of(nb::handle given, const char* name) {
     const nb::object array = numpy().attr("asarray")(given);
-    const std::string kind = text_of(array.attr("dtype").attr("kind"));
+    const nb::object dtype = array.attr("dtype");
+    const std::string kind = text_of(dtype.attr("kind"));
     const bool is_empty = nb::cast<std::size_t>(array.attr("size")) == 0;
     if (!is_empty && kind != "i" && kind != "u")
-        raise_type_error(std::string(name) + " must be integers, not " +
-                         text_of(array.attr("dtype")));
+        raise_type_error(std::string(name) + " must be integers, not " + text_of(dtype));
     if (nb::cast<int>(array.attr("ndim")) != 1)
         raise_value_error(std::string(name) + " must have one dimension, not " +
                           text_of(array.attr("ndim")));
-    if (is_empty) return {};
-    for (const char* const extreme : {"min", "max"}) {
-        const nb::object bound = array.attr(extreme)();
-        Integer fits = 0;
-        if (!nb::try_cast(nb::int_(bound), fits))
-            throw error(errc::count_overflow, std::string(name) + " has " + text_of(bound) +
-                                                  ", which does not fit into " +
-                                                  dname_of_type<Integer>);
+    const auto bytes = nb::cast<std::size_t>(dtype.attr("itemsize"));
+    const bool fits = bytes < sizeof(Integer) || (bytes == sizeof(Integer) && kind == "i");
+    if (!is_empty && !fits) {
+        for (const char* const extreme : {"min", "max"}) {
+            const nb::object bound = array.attr(extreme)();
+            Integer value = 0;
+            if (!nb::try_cast(nb::int_(bound), value))
+                throw error(errc::count_overflow, std::string(name) + " has " + text_of(bound) +
+                                                      ", which does not fit into " +
+                                                      integer_dtype<Integer>);
+        }
     }
-    const nb::object same = numpy().attr("ascontiguousarray")(array, dname_of_type<Integer>);
-    std::vector<Integer> result(nb::cast<std::size_t>(same.attr("size")));
+    return numpy().attr("ascontiguousarray")(array, integer_dtype<Integer>);
+}
+
+}  // namespace
+
+nb::object as_integers(nb::handle given, const char* name) {
+    return as_integers_of<count_t>(given, name);
+}
+
+template <class Integer>
+std::vector<Integer> integers(nb::handle given, const char* name) {
     item_array items;
-    items.hold(same, name, false);
-    std::copy_n(reinterpret_cast<const Integer*>(items.bytes().data()), result.size(),
-                result.begin());
-    return result;
+    items.hold(as_integers_of<Integer>(given, name), name, false);
+    const auto* const first = reinterpret_cast<const Integer*>(items.bytes().data());
+    return {first, first + items.length()};
 }
 template std::vector<rank_t> integers<rank_t>(nb::handle, const char*);
 template std::vector<count_t> integers<count_t>(nb::handle, const char*);
@@ -122,7 +136,7 @@ nb::object as_dtype(nb::handle given) {
 
 template <class Integer>
 nb::object array_of(std::span<const Integer> values) {
-    nb::object array = numpy().attr("empty")(values.size(), dname_of_type<Integer>);
+    nb::object array = numpy().attr("empty")(values.size(), integer_dtype<Integer>);
     item_array room;
     room.hold(array, "result", true);
     std::ranges::copy(std::as_bytes(values), room.bytes().begin());

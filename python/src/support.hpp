@@ -174,6 +174,11 @@ value_combination value_operation_of(const std::string& name, nb::handle dtype,
 /// @throws nb::python_error  a TypeError
 nb::object as_array(nb::handle given, const char* name);
 
+/// @brief A one-dimensional, contiguous array of int64 with these integers; itself, if it is one.
+/// @throws nb::python_error  as `integers`
+/// @throws error(errc::count_overflow)  one does not fit
+nb::object as_integers(nb::handle given, const char* name);
+
 /// @brief A one-dimensional array of integers, converted to count_t or rank_t.
 /// @throws nb::python_error  a TypeError if they are no integers, a ValueError if there are more dimensions
 /// @throws error(errc::count_overflow)  one does not fit
@@ -232,5 +237,6 @@ void bind_pattern(nb::module_& module);
 void bind_neighbor(nb::module_& module);
 void bind_sparse(nb::module_& module);
 void bind_array(nb::module_& module);
+void bind_stream(nb::module_& module);
 
 }  // namespace crossdock::python
