@@ -9,7 +9,7 @@ first argument of everything that communicates:
 >>> world = crossdock.Context(MPI.COMM_WORLD)
 """
 
-from crossdock import errors
+from crossdock import errors, planning
 from crossdock._array import DistributedArray, PreparedBatch
 from crossdock._context import Context, Topology
 from crossdock._matrix import DistributedMatrix, TransposedMatrix
@@ -22,5 +22,6 @@ from crossdock.errors import *  # noqa: F403
 __version__ = "0.1.0"
 __all__ = [
     "Context", "DistributedArray", "DistributedMatrix", "Message", "NeighborExchange", "NeighborList", "Pattern",
-    "Port", "PreparedBatch", "Received", "Stream", "Topology", "Traffic", "TransposedMatrix", "exchange", *errors.__all__,
+    "Port", "PreparedBatch", "Received", "Stream", "Topology", "Traffic", "TransposedMatrix", "exchange",
+    "planning", *errors.__all__,
 ]

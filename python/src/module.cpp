@@ -46,4 +46,5 @@ NB_MODULE(_crossdock, module) {
     bind_sparse(module);
     bind_array(module);
     bind_stream(module);
+    bind_planning(module);
 }
