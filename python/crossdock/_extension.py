@@ -24,7 +24,7 @@ def load(version: str) -> ModuleType:
         There is none, or it is bound to another library.
     """
     family = family_of(version)
-    wanted = version.splitlines()[0].split(",")[0]
+    wanted = " ".join(version.splitlines()[0].split(",")[0].split())
     try:
         found = importlib.import_module(f"crossdock._{family}._crossdock")
     except ModuleNotFoundError as missing:
