@@ -6,6 +6,7 @@
 import sys
 
 import numpy as np
+import numpy.typing as npt
 from mpi4py import MPI
 
 import crossdock
@@ -13,7 +14,7 @@ import crossdock
 SIDE = 40
 
 
-def triangles():
+def triangles() -> npt.NDArray[np.int64]:
     """Two for each square of a grid, by the numbers of their vertices."""
     corner = (np.arange(SIDE)[:, None] * (SIDE + 1) + np.arange(SIDE)).ravel()
     lower = np.stack([corner, corner + 1, corner + SIDE + 1], axis=1)
@@ -21,7 +22,7 @@ def triangles():
     return np.concatenate([lower, upper])
 
 
-def main():
+def main() -> None:
     every = triangles()
     num_vertices = (SIDE + 1) ** 2
     with crossdock.Context(MPI.COMM_WORLD) as world:

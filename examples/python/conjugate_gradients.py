@@ -6,18 +6,22 @@ FILE is a symmetric, positive definite Matrix Market file. Without it A is the L
 """
 
 import sys
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import scipy.io
 import scipy.sparse
 from mpi4py import MPI
 
 import crossdock
 
+Vector = npt.NDArray[np.float64]
+
 SIDE = 30
 
 
-def matrix():
+def matrix() -> Any:
     if len(sys.argv) > 1:
         return scipy.sparse.csr_array(scipy.io.mmread(sys.argv[1]))
     line = scipy.sparse.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(SIDE, SIDE))
@@ -25,11 +29,11 @@ def matrix():
     return scipy.sparse.csr_array(scipy.sparse.kron(line, identity) + scipy.sparse.kron(identity, line))
 
 
-def dot(a, b):
-    return MPI.COMM_WORLD.allreduce(float(a @ b))
+def dot(a: Vector, b: Vector) -> float:
+    return float(MPI.COMM_WORLD.allreduce(float(a @ b)))
 
 
-def conjugate_gradients(A, b, tolerance=1e-10):
+def conjugate_gradients(A: crossdock.DistributedMatrix, b: Vector, tolerance: float = 1e-10) -> tuple[Vector, int]:
     """Return x and the number of iterations; b and x are this rank's entries."""
     x = np.zeros_like(b)
     residual = b.copy()
@@ -48,7 +52,7 @@ def conjugate_gradients(A, b, tolerance=1e-10):
     return x, iterations
 
 
-def main():
+def main() -> None:
     whole = matrix()
     length = whole.shape[0]
     with crossdock.Context(MPI.COMM_WORLD) as world:

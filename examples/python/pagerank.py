@@ -6,8 +6,10 @@ FILE is a Matrix Market file; an entry (i, j) is an edge from i to j. Without it
 """
 
 import sys
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import scipy.io
 import scipy.sparse
 from mpi4py import MPI
@@ -18,13 +20,13 @@ DAMPING = 0.85
 ITERATIONS = 30
 
 
-def graph():
+def graph() -> Any:
     if len(sys.argv) > 1:
         return scipy.sparse.csr_array(scipy.io.mmread(sys.argv[1]))
     return scipy.sparse.random_array((500, 500), density=0.01, rng=np.random.default_rng(1), format="csr")
 
 
-def transitions(edges):
+def transitions(edges: Any) -> Any:
     """The matrix that moves probability along edges; a vertex without edges keeps its own."""
     links = edges.astype(bool).astype(float)
     degrees = links.sum(axis=1)
@@ -32,7 +34,7 @@ def transitions(edges):
     return scipy.sparse.csr_array(scipy.sparse.diags_array(1 / np.maximum(degrees, 1)) @ links)
 
 
-def pagerank(matrix, length, num_local):
+def pagerank(matrix: Any, length: int, num_local: int) -> npt.NDArray[np.float64]:
     """Works for a whole matrix of SciPy and for rows that are spread over ranks."""
     ranks = np.full(num_local, 1 / length)
     for _ in range(ITERATIONS):
@@ -40,7 +42,7 @@ def pagerank(matrix, length, num_local):
     return ranks
 
 
-def main():
+def main() -> None:
     whole = transitions(graph())
     length = whole.shape[0]
     with crossdock.Context(MPI.COMM_WORLD) as world:
