@@ -28,7 +28,8 @@ class Pattern:
     """One rank's part of a communication pattern.
 
     An *item* is what an index of the first dimension of the local array names; a *slot* is a place in the output
-    array. Patterns are made by `from_needed`, `from_neighbor_alltoallv` and `from_dist_graph`.
+    array. Patterns are made by `from_needed`, `from_matrix`, `from_neighbor_alltoallv` and
+    `from_dist_graph`.
     """
 
     _inner: Any
@@ -71,6 +72,39 @@ class Pattern:
         >>> pattern = Pattern.from_needed(world, range(first, first + 3), [(first - 1) % length])
         """
         return cls._of(extension.Pattern.from_needed(inner_of(world), owned, needed))
+
+    @classmethod
+    def from_matrix(cls, world: Context, rows: Any, owned: range) -> Pattern:
+        """Make the pattern of y = A x from this rank's rows of A: the halo that `DistributedMatrix` exchanges.
+
+        Slots are the columns that the rows need of other ranks, ascending. Collective over `world`; blocks.
+
+        Parameters
+        ----------
+        world : Context
+        rows : sparse array or matrix of SciPy
+            Columns have their global numbers.
+        owned : range
+            The entries of x that this rank has.
+
+        Raises
+        ------
+        IndexOutOfRangeError
+            No rank has an entry that is needed; on all ranks.
+        InvalidArgumentError
+            `rows` is no sparse matrix, `owned` is no range of step 1, or an entry is owned twice; on all ranks.
+        """
+        inner = inner_of(world)
+
+        def find() -> npt.NDArray[np.int64]:
+            if not hasattr(rows, "tocsr"):
+                raise TypeError(f"rows must be a sparse array of SciPy, not {type(rows).__name__}")
+            if not isinstance(owned, range) or owned.step != 1:
+                raise TypeError(f"owned must be a range of step 1, not {owned!r}")
+            columns = np.unique(rows.tocsr().indices).astype(np.int64)
+            return columns[(columns < owned.start) | (columns >= owned.stop)]
+
+        return cls.from_needed(world, owned, extension.call_on_all_or_none(inner, find))
 
     @classmethod
     def from_neighbor_alltoallv(cls, rank: int, num_ranks: int, *, destinations: npt.ArrayLike,

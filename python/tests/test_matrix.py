@@ -132,3 +132,24 @@ def test_vectors_that_do_not_fit_are_refused(world):
     matrix.close()
     with pytest.raises(crossdock.InvalidStateError, match="the exchange is closed"):
         matrix @ np.zeros(1)
+
+
+def test_rows_make_a_pattern(world, file):
+    full = whole(file)
+    with DistributedMatrix.from_file(world, DATA / file) as matrix:
+        mine = full[matrix.rows.start:matrix.rows.stop]
+        pattern = crossdock.Pattern.from_matrix(world, mine, matrix.columns)
+        assert pattern == crossdock.Pattern.from_needed(world, matrix.columns, matrix.ghost_columns)
+
+
+@pytest.mark.parametrize(("rows", "owned", "error", "text"), [
+    (np.eye(2), range(0), crossdock.InvalidArgumentError, "rows must be a sparse array of SciPy, not ndarray"),
+    (scipy.sparse.csr_array((1, 1)), [0], crossdock.InvalidArgumentError, r"owned must be a range of step 1, not \[0\]"),
+    (scipy.sparse.csr_array((1, 1)), range(0, 4, 2), crossdock.InvalidArgumentError, "owned must be a range of step 1"),
+    (scipy.sparse.csr_array([[0.0, 1.0]]), range(0), crossdock.IndexOutOfRangeError, "1"),
+])
+def test_rows_that_make_no_pattern_are_an_error_on_all_ranks(world, rows, owned, error, text):
+    if world.rank != world.num_ranks - 1:
+        rows, owned = scipy.sparse.csr_array((0, 1)), range(0)
+    with pytest.raises(error, match=text):
+        crossdock.Pattern.from_matrix(world, rows, owned)

@@ -269,12 +269,19 @@ def test_an_option_that_is_wrong_on_one_rank_is_an_error_on_all(world, options, 
 
 def test_a_pattern_is_a_pattern(world):
     with pytest.raises(crossdock.InvalidArgumentError, match="pattern must be a Pattern, not int"):
-        NeighborExchange(world, 3 if world.rank == 0 else ring_of_one_context(world))
+        NeighborExchange(world, 3 if world.rank == 0 else pattern_of_nothing(world))
 
 
-def ring_of_one_context(world):
+def pattern_of_nothing(world):
     return Pattern.from_neighbor_alltoallv(world.rank, world.num_ranks, destinations=[], send_counts=[], sources=[],
                                            receive_counts=[])
+
+
+def test_a_pattern_of_another_communicator_is_an_error_on_all_ranks(world):
+    of_more = Pattern.from_neighbor_alltoallv(world.rank, world.num_ranks + 1, destinations=[], send_counts=[],
+                                              sources=[], receive_counts=[])
+    with pytest.raises(crossdock.SizeMismatchError):
+        NeighborExchange(world, of_more)
 
 
 def test_counts_that_disagree_are_an_error_on_all_ranks(world):
