@@ -361,7 +361,7 @@ def test_another_thread_is_refused_while_one_waits(world, halo):
                 MPI.COMM_WORLD.send(None, other)
 
         # The thread begins once the wait has released the GIL.
-        thread = threading.Timer(0.1, try_to_wait)
+        thread = threading.Timer(0.5, try_to_wait)
         thread.start()
         halo.wait()
         thread.join()
