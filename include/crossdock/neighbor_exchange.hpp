@@ -5,7 +5,9 @@
 #include <cstddef>
 #include <memory>
 #include <ranges>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "crossdock/context.hpp"
@@ -194,6 +196,16 @@ class neighbor_exchange {
                       sizeof(std::ranges::range_value_t<Items>));
     }
 
+    /// @brief As above, with items of a size that is known only when the program runs.
+    /// @param items  `num_items` times `item_bytes` bytes or more
+    /// @param slots  likewise
+    /// @throws error(errc::invalid_argument)  `item_bytes` is 0
+    void start_bytes(std::span<const std::byte> items, std::span<std::byte> slots,
+                     std::size_t item_bytes) {
+        check_bytes(items.size(), slots.size(), item_bytes);
+        start_forward(items.data(), slots.data(), item_bytes);
+    }
+
     /// @brief As above, with values of an MPI datatype, one per item, `extent` apart.
     ///
     /// Contiguous types travel as bytes, others are packed by MPI. What must be ready are items of
@@ -222,6 +234,16 @@ class neighbor_exchange {
                            combine_items(reinterpret_cast<T*>(to), reinterpret_cast<const T*>(from),
                                          list, op);
                        });
+    }
+
+    /// @brief As above, with items of a size that is known only when the program runs.
+    /// @param combine  combines the items of one array into another, as a list of copies says;
+    /// associative and commutative
+    /// @throws error(errc::invalid_argument)  `item_bytes` is 0
+    void start_reverse_bytes(std::span<const std::byte> slots, std::span<std::byte> items,
+                             std::size_t item_bytes, combine_function combine) {
+        check_bytes(items.size(), slots.size(), item_bytes);
+        start_backward(slots.data(), items.data(), item_bytes, std::move(combine));
     }
 
     /// @brief As above, with values of an MPI datatype and an MPI operation.
@@ -279,6 +301,8 @@ class neighbor_exchange {
     explicit neighbor_exchange(std::unique_ptr<implementation> state);
 
     void check_lengths(std::size_t num_items, std::size_t num_slots) const;
+    void check_bytes(std::size_t items_bytes, std::size_t slots_bytes,
+                     std::size_t item_bytes) const;
     void start_forward(const void* items, void* slots, std::size_t item_bytes);
     void start_backward(const void* slots, void* items, std::size_t item_bytes,
                         combine_function combine);

@@ -29,15 +29,6 @@ neighbor_options options_of(int alignment) {
     return options;
 }
 
-template <std::size_t N>
-void start_items(neighbor_exchange& one, const std::byte* items, std::byte* slots) {
-    using item = std::array<std::byte, N>;
-    const auto& p = one.compiled_plan();
-    one.start(
-        std::span(reinterpret_cast<const item*>(items), static_cast<std::size_t>(p.num_items())),
-        std::span(reinterpret_cast<item*>(slots), static_cast<std::size_t>(p.num_slots())));
-}
-
 // Of one of several in a row.
 template <class Exchange>
 double seconds_of(int num_in_a_row, Exchange&& exchange) {
@@ -267,15 +258,13 @@ void planned_exchange::instance::unpack() const {
 }
 
 void planned_exchange::instance::start(const std::byte* items, std::byte* slots) {
-    switch (of_->alignment_) {
-        case 0: return start_items<1>(exchange_, items, slots);
-        case 1: return start_items<2>(exchange_, items, slots);
-        case 2: return start_items<4>(exchange_, items, slots);
-        case 3: return start_items<8>(exchange_, items, slots);
-        case 4: return start_items<16>(exchange_, items, slots);
-        case 5: return start_items<32>(exchange_, items, slots);
-        default: return start_items<64>(exchange_, items, slots);
-    }
+    const auto& p = exchange_.compiled_plan();
+    const std::size_t item_bytes = std::size_t{1} << of_->alignment_;
+    const auto bytes_of = [item_bytes](count_t num_items) {
+        return static_cast<std::size_t>(num_items) * item_bytes;
+    };
+    exchange_.start_bytes({items, bytes_of(p.num_items())}, {slots, bytes_of(p.num_slots())},
+                          item_bytes);
 }
 
 }  // namespace crossdock::drop_in

@@ -303,6 +303,12 @@ void neighbor_exchange::check_lengths(std::size_t num_items, std::size_t num_slo
                 p.rank());
 }
 
+void neighbor_exchange::check_bytes(std::size_t items_bytes, std::size_t slots_bytes,
+                                    std::size_t item_bytes) const {
+    if (item_bytes == 0) throw error(errc::invalid_argument, "items of 0 bytes");
+    check_lengths(items_bytes / item_bytes, slots_bytes / item_bytes);
+}
+
 void neighbor_exchange::start_forward(const void* items, void* slots, std::size_t item_bytes) {
     state_->start(direction::forward, items, slots, item_bytes);
 }

@@ -800,6 +800,55 @@ TEST_F(Neighbor, CallsOutOfStateAreRefused) {
     EXPECT_EQ(slots[0], 1.0);
 }
 
+TEST_F(Neighbor, BytesAreItemsOfAnySize) {
+    const auto neighbors = conformance_patterns(num_ranks()).front().patterns;
+    constexpr std::size_t item_bytes = 24;
+    using item = std::array<std::int64_t, 3>;
+    static_assert(sizeof(item) == item_bytes);
+    neighbor_options options;
+    options.item_bytes = item_bytes;
+    neighbor_exchange halo(where(topology::one_region(num_ranks())), mine(neighbors), options);
+    const auto make_item = [](rank_t source, count_t index) { return item{source, index, 7}; };
+    std::vector<item> items;
+    for (count_t i = 0; i < mine(neighbors).num_items; ++i) items.push_back(make_item(rank(), i));
+    std::vector<item> slots(static_cast<std::size_t>(mine(neighbors).num_slots));
+    auto expected = slots;
+    for (const auto& a : arrivals(neighbors, rank()))
+        expected[static_cast<std::size_t>(a.slot)] = make_item(a.source, a.item);
+
+    halo.start_bytes(std::as_bytes(std::span(items)), std::as_writable_bytes(std::span(slots)),
+                     item_bytes);
+    halo.wait();
+    EXPECT_EQ(slots, expected);
+
+    auto sums = items;
+    const auto add = [](std::byte* to, const std::byte* from, const copy_list& list) {
+        const auto add_items = [](const item& a, const item& b) {
+            return item{a[0] + b[0], a[1] + b[1], a[2] + b[2]};
+        };
+        combine_items(reinterpret_cast<item*>(to), reinterpret_cast<const item*>(from), list,
+                      add_items);
+    };
+    halo.start_reverse_bytes(std::as_bytes(std::span(slots)),
+                             std::as_writable_bytes(std::span(sums)), item_bytes, add);
+    halo.wait();
+    auto times_sent = std::vector<std::int64_t>(items.size(), 1);
+    for (const auto& p : neighbors) {
+        for (const auto& a : arrivals(neighbors, p.rank))
+            if (a.source == rank()) ++times_sent[static_cast<std::size_t>(a.item)];
+    }
+    for (std::size_t i = 0; i < items.size(); ++i) {
+        const auto [source, index, seven] = items[i];
+        const auto n = times_sent[i];
+        EXPECT_EQ(sums[i], (item{n * source, n * index, n * seven}));
+    }
+
+    EXPECT_EQ(thrown_by([&] { halo.start_bytes({}, {}, 0); }).code(), errc::invalid_argument);
+    if (!items.empty()) {
+        EXPECT_EQ(thrown_by([&] { halo.start_bytes({}, {}, 8); }).code(), errc::size_mismatch);
+    }
+}
+
 TEST_F(Neighbor, RefusesAPlanOfAnotherRank) {
     plan::contents other;
     other.rank = comm.rank();

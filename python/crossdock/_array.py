@@ -1,0 +1,265 @@
+"""An array spread over all ranks, read and changed in batches."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from crossdock import _operations
+from crossdock._context import Context, inner_of
+from crossdock._extension import extension
+
+Array = npt.NDArray[Any]
+
+
+class DistributedArray:
+    """A global array of n entries, each owned by one rank; all ranks read, write and update any entries.
+
+    All ranks make their requests together, in batches: each of ``a[indices]``, ``a[indices] = values`` and `update` is
+    collective and blocks, and a rank may ask for nothing. Requests for the same entry meet on the way to its owner and
+    travel on as one. A batch raises on all ranks or on none; then no entry has changed and no output is written. A
+    finalizer does not communicate.
+
+    Indices are integers in ``[0, n)`` of any shape, an int, or a slice; negative ones are not counted from the end.
+
+    Collective over `world`; blocks.
+
+    Parameters
+    ----------
+    world : Context
+        Stays open as long as the array.
+    length : int
+        The number of entries; equal on all ranks. They are zero at first.
+    dtype : dtype_like
+        Of an entry, which may itself be an array, as in ``(float, 3)``; equal on all ranks.
+    num_local : int, optional
+        How many entries this rank owns. By default, which must be so on all ranks, entries lie in blocks as equal as
+        possible.
+    route : str
+        A route with its parameters, or ``"auto"``.
+    expected_requests : int
+        About how many requests a rank makes in the first batch; for ``"auto"``.
+    combine : {"sort", "hash", "search_tree", "envelope_hash", "envelope_sort", "none"}
+        How requests for one entry are found.
+
+    Raises
+    ------
+    InvalidArgumentError
+        An argument has another type, is out of range or differs between ranks; on all ranks.
+    SizeMismatchError
+        The parts do not add up; on all ranks.
+    UnknownRouteError, InvalidRouteError
+        As the route is; on all ranks.
+
+    Examples
+    --------
+    >>> histogram = DistributedArray(world, 1000, int)
+    >>> histogram.update(keys, 1)
+    >>> histogram[:10]
+    """
+
+    _inner: Any
+
+    def __init__(self, world: Context, length: int, dtype: npt.DTypeLike = float, *, num_local: int | None = None,
+                 route: str = "auto", expected_requests: int = 1 << 15, combine: str = "sort") -> None:
+        self._inner = extension.DistributedArray.make(inner_of(world), length, dtype, num_local, route,
+                                                      expected_requests, combine)
+
+    def __len__(self) -> int:
+        return int(self._inner.length)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of an entry."""
+        dtype: np.dtype[Any] = self._inner.dtype
+        return dtype
+
+    @property
+    def owned(self) -> range:
+        """The indices that this rank owns."""
+        return range(*self._inner.owned)
+
+    @property
+    def local(self) -> Array:
+        """This rank's entries, as a view. They must not change while a prepared request is active."""
+        dtype = self.dtype
+        flat: Array = self._inner.local().view(dtype.base)
+        return flat.reshape(len(self.owned), *dtype.shape)
+
+    @property
+    def route(self) -> str:
+        """The route that the last batch took; before the first one, what its route is to be."""
+        return str(self._inner.route)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nobody has closed the array or its context."""
+        return bool(self._inner.is_open)
+
+    def owner(self, index: int) -> int:
+        """Return the rank that owns an entry.
+
+        Raises
+        ------
+        IndexOutOfRangeError
+            There is no such entry.
+        """
+        return int(self._inner.owner(index))
+
+    def __getitem__(self, indices: Any) -> Any:
+        """Read entries, which a batch of all ranks does; the result has the shape of `indices`."""
+        out = _Output(self.dtype)
+        self._inner.read(lambda: out.request(self._flat(indices)))
+        return out.result()
+
+    def __setitem__(self, indices: Any, values: Any) -> None:
+        """Write entries, which a batch of all ranks does; of several values for one entry any stays."""
+        self._inner.write(lambda: self._with_values(indices, values))
+
+    def update(self, indices: Any, values: Any, op: _operations.Operation = "sum") -> None:
+        """Combine values into entries: the entry at ``indices[k]`` becomes ``op(it, values[k])``, for all k.
+
+        Collective; blocks.
+
+        Parameters
+        ----------
+        indices : array_like of int, int or slice
+        values : array_like
+            Broadcast to the shape of `indices`.
+        op : {"sum", "prod", "min", "max", "bit_or", "bit_and"}, or a ufunc or MPI.Op that is one of these
+            Equal on all ranks.
+
+        Raises
+        ------
+        IndexOutOfRangeError
+            An index is outside ``[0, n)``; on all ranks.
+        InvalidArgumentError
+            Values cannot be cast or broadcast, or have no such operation; on all ranks.
+        """
+        self._inner.update(lambda: self._with_values(indices, values), lambda: _operations.name_of(op))
+
+    def prepare(self, indices: npt.ArrayLike) -> PreparedBatch:
+        """Compile requests for the same entries, which are then made again and again without their indices.
+
+        Collective; blocks.
+
+        Parameters
+        ----------
+        indices : array_like of int, shape (num_requests,)
+        """
+        return PreparedBatch(self._inner.prepare(indices), self.dtype)
+
+    def close(self) -> None:
+        """Free what only all ranks together can; nothing if it is closed. Collective; blocks."""
+        self._inner.close()
+
+    def __enter__(self) -> DistributedArray:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 traceback: TracebackType | None) -> None:
+        # The others may never come where this rank fails alone.
+        if kind is None:
+            self.close()
+
+    def __repr__(self) -> str:
+        return f"<DistributedArray: {len(self)} entries of {self.dtype}, here {self.owned.start}:{self.owned.stop}>"
+
+    def _flat(self, indices: Any) -> tuple[npt.NDArray[np.int64], tuple[int, ...]]:
+        """Return indices one after the other, and their shape."""
+        if isinstance(indices, slice):
+            indices = np.arange(*indices.indices(len(self)), dtype=np.int64)
+        given = np.asarray(indices)
+        if given.size and given.dtype.kind not in "iu":
+            raise TypeError(f"indices must be integers or a slice, not {given.dtype}")
+        if given.dtype == np.uint64 and given.size and given.max() > np.iinfo(np.int64).max:
+            raise IndexError(f"index {given.max()} is outside [0, {len(self)})")
+        return np.ascontiguousarray(given.reshape(-1), np.int64), given.shape
+
+    def _with_values(self, indices: Any, values: Any) -> tuple[npt.NDArray[np.int64], Array]:
+        flat, shape = self._flat(indices)
+        given = np.asarray(values)
+        if not np.can_cast(given.dtype, self.dtype.base, "same_kind"):
+            raise TypeError(f"values has dtype {given.dtype}, but entries {self.dtype.base}")
+        entries = np.broadcast_to(given.astype(self.dtype.base, copy=False), shape + self.dtype.shape)
+        return flat, np.ascontiguousarray(entries).reshape(len(flat), *self.dtype.shape)
+
+
+class _Output:
+    """What a read fills, in the shape of its indices."""
+
+    def __init__(self, dtype: np.dtype[Any]) -> None:
+        self._dtype = dtype
+
+    def request(self, indices: tuple[npt.NDArray[np.int64], tuple[int, ...]]) -> tuple[npt.NDArray[np.int64], Array]:
+        flat, self._shape = indices
+        self._entries = np.empty((len(flat), *self._dtype.shape), self._dtype.base)
+        return flat, self._entries
+
+    def result(self) -> Any:
+        return self._entries.reshape(self._shape + self._dtype.shape)[()]
+
+
+class PreparedBatch:
+    """Requests for the same entries, made again and again; `DistributedArray.prepare` makes it.
+
+    Errors are this rank's alone, as those of a `NeighborExchange`. While a request is active, the array must not change
+    and what is read must not be looked at.
+    """
+
+    def __init__(self, inner: Any, dtype: np.dtype[Any]) -> None:
+        self._inner = inner
+        self._dtype = dtype
+
+    def __len__(self) -> int:
+        return int(self._inner.num_requests)
+
+    @property
+    def is_active(self) -> bool:
+        """Whether requests were started and are not complete."""
+        return bool(self._inner.is_active)
+
+    def start_read(self, out: Array) -> None:
+        """Start ``out[k]`` = the entry of request k; waits for nobody.
+
+        Parameters
+        ----------
+        out : ndarray, shape (num_requests, ...)
+            Of the dtype of entries; C-contiguous.
+        """
+        self._inner.start_read(out)
+
+    def start_update(self, values: Array, op: _operations.Operation = "sum") -> None:
+        """Start the entry of request k = ``op(it, values[k])``, for all k on all ranks; waits for nobody.
+
+        Parameters
+        ----------
+        values : ndarray, shape (num_requests, ...)
+            Of the dtype of entries; C-contiguous.
+        op : as in `DistributedArray.update`
+        """
+        self._inner.start_update(values, _operations.name_of(op))
+
+    def test(self) -> bool:
+        """Make progress without waiting; True if the requests are complete."""
+        return bool(self._inner.test())
+
+    def wait(self) -> None:
+        """Complete the requests. Releases the GIL; Ctrl-C interrupts it, and the requests are then still active."""
+        self._inner.wait()
+
+    def read(self, out: Array | None = None) -> Array:
+        """Return the entries, by default in a new array: `start_read` and `wait`."""
+        if out is None:
+            out = np.empty((len(self), *self._dtype.shape), self._dtype.base)
+        self.start_read(out)
+        self.wait()
+        return out
+
+    def update(self, values: Array, op: _operations.Operation = "sum") -> None:
+        """Combine values into the entries: `start_update` and `wait`."""
+        self.start_update(values, op)
+        self.wait()

@@ -1,0 +1,218 @@
+"""Where communication takes place: contexts and topologies."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Any
+
+import numpy.typing as npt
+from mpi4py import MPI
+
+from crossdock._extension import extension
+from crossdock.errors import InvalidStateError
+
+
+class Topology:
+    """The regions of P ranks; a region is the unit of locality, usually a node.
+
+    Parameters
+    ----------
+    text : str
+        ``"4x16"``: 4 regions of 16 consecutive ranks; ``"16,16,8"``: regions of these sizes; ``"cyclic:4x16"``: ranks
+        dealt round-robin; ``"list:0,1,0,1"``: the region of every rank.
+
+    Raises
+    ------
+    InvalidTopologyError
+        The text is malformed.
+
+    Examples
+    --------
+    >>> Topology("2x4").region_of(5)
+    1
+    """
+
+    _inner: Any
+
+    def __init__(self, text: str) -> None:
+        self._inner = extension.Topology.from_string(text)
+
+    @classmethod
+    def _of(cls, inner: Any) -> Topology:
+        made = cls.__new__(cls)
+        made._inner = inner
+        return made
+
+    @classmethod
+    def from_regions(cls, regions: npt.ArrayLike) -> Topology:
+        """Make a topology from the region of every rank.
+
+        Parameters
+        ----------
+        regions : array_like of int, shape (num_ranks,)
+            Regions are renumbered 0, 1, ... in increasing order.
+
+        Raises
+        ------
+        InvalidTopologyError
+            There are no ranks, or a region is negative.
+        """
+        return cls._of(extension.Topology.from_regions(regions))
+
+    @classmethod
+    def discover(cls, world: Context, level: str = "node") -> Topology:
+        """Find the topology of a context's ranks on the machine.
+
+        Collective over `world`; blocks.
+
+        Parameters
+        ----------
+        world : Context
+        level : {"node", "socket", "numa", "l3"}
+            Equal on all ranks.
+
+        Raises
+        ------
+        InvalidTopologyError
+            There is no such level, or the machine cannot be inspected; on all ranks.
+        """
+        return cls._of(extension.Topology.discover(inner_of(world), level))
+
+    @property
+    def num_ranks(self) -> int:
+        """The number of ranks."""
+        return int(self._inner.num_ranks)
+
+    @property
+    def num_regions(self) -> int:
+        """The number of regions."""
+        return int(self._inner.num_regions)
+
+    def region_of(self, rank: int) -> int:
+        """Return the region of a rank."""
+        return int(self._inner.region_of(rank))
+
+    def local_rank(self, rank: int) -> int:
+        """Return the number of a rank among the ranks of its region, from 0."""
+        return int(self._inner.local_rank(rank))
+
+    def region_size(self, region: int) -> int:
+        """Return the number of ranks of a region."""
+        return int(self._inner.region_size(region))
+
+    def rank_at(self, region: int, local_rank: int) -> int:
+        """Return the rank with a given place in a region."""
+        return int(self._inner.rank_at(region, local_rank))
+
+    def __str__(self) -> str:
+        return str(self._inner.to_string())
+
+    def __repr__(self) -> str:
+        return f"Topology({str(self)!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Topology) and bool(self._inner.is_equal(other._inner))
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+
+class Context:
+    """A communicator of the library's own, the topology of its ranks, and their machine.
+
+    No message of the library meets one of the program's. One thread at a time is in a call on a context and on what
+    was made with it. A context that nobody closes is closed by ``MPI.Finalize``; a finalizer does not communicate.
+
+    Collective over `comm`; blocks.
+
+    Parameters
+    ----------
+    comm : mpi4py.MPI.Intracomm
+        Is duplicated.
+    topology : Topology or str, optional
+        The regions of the ranks, as `Topology` reads them; or ``"node"``, ``"socket"``, ``"numa"`` or ``"l3"``, which
+        are discovered. By default what the environment variable ``CROSSDOCK_TOPOLOGY`` says, and else ``"node"``.
+    machine : str, optional
+        The machine that routes are chosen for: the name of a preset, or a file that rank 0 reads. By default what
+        ``CROSSDOCK_MACHINE`` says, and else what is assumed of this machine.
+    nodes : Topology or str, optional
+        Who may share memory: the ranks of a region of this topology, if they can. By default all that can.
+
+    Raises
+    ------
+    TypeError
+        `comm` is no communicator of mpi4py; on this rank.
+    InvalidArgumentError
+        `comm` is ``MPI.COMM_NULL`` or an intercommunicator; or, on all ranks, an argument has another type or differs
+        between ranks.
+    InvalidTopologyError, FileError, ParseError
+        As the topologies and the machine's file are; on all ranks.
+    """
+
+    def __init__(self, comm: MPI.Comm, topology: Topology | str | None = None, machine: str | None = None, *,
+                 nodes: Topology | str | None = None) -> None:
+        if not isinstance(comm, MPI.Comm):
+            raise TypeError(f"comm must be a communicator of mpi4py, not {type(comm).__name__}")
+        if MPI.Is_finalized():
+            raise InvalidStateError("MPI is finalized")
+        self._inner = extension.Context.make(MPI._addressof(comm), text_of(topology), text_of(nodes), text_of(machine))
+
+    @property
+    def rank(self) -> int:
+        """This process's rank, from 0."""
+        return int(self._inner.rank)
+
+    @property
+    def num_ranks(self) -> int:
+        """The number of ranks."""
+        return int(self._inner.num_ranks)
+
+    @property
+    def topology(self) -> Topology:
+        """The regions of the ranks."""
+        return Topology._of(self._inner.topology)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nobody has closed the context."""
+        return bool(self._inner.is_open)
+
+    def close(self) -> None:
+        """Free the communicator and what is kept with it; nothing if it is closed.
+
+        What was made with the context can then only be closed. Collective; blocks.
+
+        Raises
+        ------
+        InvalidStateError
+            An exchange is active; on all ranks.
+        """
+        self._inner.close()
+
+    def __enter__(self) -> Context:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 traceback: TracebackType | None) -> None:
+        # The others may never come where this rank fails alone.
+        if kind is None:
+            self.close()
+
+    def __repr__(self) -> str:
+        state = "" if self.is_open else ", closed"
+        return f"<Context: rank {self.rank} of {self.num_ranks}, topology {str(self.topology)!r}{state}>"
+
+
+def text_of(given: Topology | str | None) -> Any:
+    """Return a topology, or another text, as the extension takes it."""
+    if given is None:
+        return ""
+    return str(given) if isinstance(given, Topology) else given
+
+
+def inner_of(world: Context) -> Any:
+    """Return the extension's object of a context."""
+    if not isinstance(world, Context):
+        raise TypeError(f"world must be a Context, not {type(world).__name__}")
+    return world._inner
+

@@ -1,0 +1,48 @@
+"""Imports the extension that is built for the MPI of mpi4py."""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+
+from mpi4py import MPI
+
+_NAMES = {"openmpi": "Open MPI", "mpich": "MPICH"}
+
+
+def family_of(version: str) -> str:
+    """Return the binary interface of an MPI library: Intel's and others are those of MPICH."""
+    return "openmpi" if version.startswith("Open MPI") else "mpich"
+
+
+def _name_of(version: str) -> str:
+    """Return the beginning of a version text, such as "Open MPI v4.1.4"."""
+    return " ".join(version.splitlines()[0].split(",")[0].split())
+
+
+def load(version: str) -> ModuleType:
+    """Import the extension for the library with a version text.
+
+    Raises
+    ------
+    ImportError
+        There is none, or it is bound to another library.
+    """
+    family = family_of(version)
+    folder = f"crossdock._{family}"
+    try:
+        found = importlib.import_module(f"{folder}._crossdock")
+    except ModuleNotFoundError as missing:
+        if missing.name not in (folder, f"{folder}._crossdock"):
+            raise
+        other = next(name for key, name in _NAMES.items() if key != family)
+        raise ImportError(f"mpi4py uses {_name_of(version)}, but crossdock is built for {other}: "
+                          f"build it again with the compiler of {_NAMES[family]}, as in MPICC=mpicc pip install .",
+                          name="crossdock") from None
+    if found.mpi_version() != version:
+        raise ImportError(f"mpi4py uses {_name_of(version)}, but crossdock is bound to "
+                          f"{_name_of(found.mpi_version())}: both must load the same library", name="crossdock")
+    return found
+
+
+extension = load(MPI.Get_library_version().split("\0")[0])

@@ -1,0 +1,312 @@
+"""A sparse matrix whose rows are spread over the ranks."""
+
+from __future__ import annotations
+
+from os import PathLike
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from crossdock._context import Context, inner_of
+from crossdock._extension import extension
+from crossdock._neighbor import NeighborExchange
+from crossdock._pattern import Pattern
+from crossdock._sparse import exchange
+
+if TYPE_CHECKING:
+    from scipy.sparse.linalg import LinearOperator
+
+Array = npt.NDArray[Any]
+
+_ENTRY = np.dtype([("row", "i8"), ("column", "i8"), ("value", "f8")])
+
+
+class DistributedMatrix:
+    """A sparse matrix; each rank has consecutive rows, and of a vector consecutive entries. Needs SciPy.
+
+    ``A @ x`` and ``A.T @ x`` take this rank's entries of x, one vector or several as columns, and return this rank's of
+    the result. What needs no entries of other ranks is computed while these are on their way. Both are collective;
+    what is wrong with `x` is this rank's error alone, as of `NeighborExchange.start`.
+
+    Matrices are made by `from_scipy` and `from_file`.
+    """
+
+    def __init__(self) -> None:
+        raise TypeError("a DistributedMatrix is made by DistributedMatrix.from_scipy or .from_file")
+
+    @classmethod
+    def from_scipy(cls, world: Context, rows: Any, *, num_local_columns: int | None = None,
+                   route: str = "auto") -> DistributedMatrix:
+        """Make a matrix of the rows that each rank has, in the order of ranks.
+
+        Collective over `world`; blocks.
+
+        Parameters
+        ----------
+        world : Context
+            Stays open as long as the matrix.
+        rows : sparse array or matrix, shape (num_local_rows, num_columns)
+            This rank's rows; columns have their global numbers.
+        num_local_columns : int, optional
+            How many entries of x this rank has. By default, which must be so on all ranks, as many as rows; the matrix
+            is then square.
+        route : str
+            As of a `NeighborExchange`.
+
+        Raises
+        ------
+        InvalidArgumentError
+            `rows` is no sparse matrix, or what the ranks have does not add up; on all ranks.
+        UnknownRouteError, InvalidRouteError
+            As the route is; on all ranks.
+        """
+        inner = inner_of(world)
+
+        def read() -> tuple[Any, int]:
+            import scipy.sparse
+
+            if not scipy.sparse.issparse(rows):
+                raise TypeError(f"rows must be a sparse array of SciPy, not {type(rows).__name__}")
+            own = rows.shape[0] if num_local_columns is None else int(num_local_columns)
+            if own < 0:
+                raise ValueError(f"num_local_columns must be at least 0, not {own}")
+            return scipy.sparse.csr_array(rows), own
+
+        local, own = extension.call_on_all_or_none(inner, read)
+        first_row, num_rows = extension.sums_of(inner, local.shape[0])
+        first, num_columns = extension.sums_of(inner, own)
+
+        def split() -> tuple[Any, Any, npt.NDArray[np.int64]]:
+            if local.shape[1] != num_columns:
+                raise ValueError(f"rows have {local.shape[1]} columns, but the ranks have {num_columns} entries of x")
+            return _split(local, first, own)
+
+        made = cls.__new__(cls)
+        made._world = world
+        made._shape = (num_rows, num_columns)
+        made._rows = range(first_row, first_row + local.shape[0])
+        made._columns = range(first, first + own)
+        made._inside, made._outside, ghosts = extension.call_on_all_or_none(inner, split)
+        made._ghost_columns = ghosts
+        made._halo = NeighborExchange(world, Pattern.from_needed(world, made._columns, ghosts), route=route)
+        made._item_bytes = 8
+        made._everywhere = None
+        return made
+
+    @classmethod
+    def from_file(cls, world: Context, path: str | PathLike[str], *, route: str = "auto") -> DistributedMatrix:
+        """Read a Matrix Market file, plain or gzip, on rank 0, and give each rank an equal block of rows and columns.
+
+        Collective over `world`; blocks. Values are float64.
+
+        Raises
+        ------
+        FileError, InvalidArgumentError
+            As the file is; on all ranks.
+        """
+        inner = inner_of(world)
+
+        def read() -> Any:
+            import scipy.io
+
+            found = scipy.io.mmread(path)
+            if isinstance(found, np.ndarray):
+                raise ValueError(f"{path} holds a dense matrix")
+            return found.tocoo()
+
+        found = extension.call_on_all_or_none(inner, lambda: read() if world.rank == 0 else None)
+        _, num_rows = extension.sums_of(inner, 0 if found is None else found.shape[0])
+        _, num_columns = extension.sums_of(inner, 0 if found is None else found.shape[1])
+        row_blocks, column_blocks = _blocks(num_rows, world.num_ranks), _blocks(num_columns, world.num_ranks)
+        came = exchange(world, {} if found is None else _by_owner(found, row_blocks)).values
+        num_local = int(row_blocks[world.rank + 1] - row_blocks[world.rank])
+
+        def assemble() -> Any:
+            import scipy.sparse
+
+            entries = came if len(came) else np.empty(0, _ENTRY)
+            return scipy.sparse.csr_array(
+                (entries["value"], (entries["row"] - row_blocks[world.rank], entries["column"])),
+                shape=(num_local, num_columns))
+
+        rows = extension.call_on_all_or_none(inner, assemble)
+        own = int(column_blocks[world.rank + 1] - column_blocks[world.rank])
+        return cls.from_scipy(world, rows, num_local_columns=own, route=route)
+
+    _world: Context
+    _shape: tuple[int, int]
+    _rows: range
+    _columns: range
+    _inside: Any
+    _outside: Any
+    _ghost_columns: npt.NDArray[np.int64]
+    _halo: NeighborExchange
+    _item_bytes: int
+    _everywhere: tuple[NeighborExchange, NeighborExchange] | None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The numbers of all rows and columns."""
+        return self._shape
+
+    @property
+    def rows(self) -> range:
+        """The rows that this rank has."""
+        return self._rows
+
+    @property
+    def columns(self) -> range:
+        """The entries of x that this rank has."""
+        return self._columns
+
+    @property
+    def ghost_columns(self) -> npt.NDArray[np.int64]:
+        """The columns that this rank's rows need of others, ascending."""
+        return self._ghost_columns
+
+    @property
+    def halo(self) -> NeighborExchange:
+        """What brings the entries of x that this rank needs of others."""
+        return self._halo
+
+    @property
+    def T(self) -> TransposedMatrix:  # noqa: N802
+        """The transposed matrix."""
+        return TransposedMatrix(self)
+
+    def __matmul__(self, x: npt.ArrayLike) -> Array:
+        """Multiply with this rank's entries of x: shape ``(len(columns),)`` or ``(len(columns), k)``."""
+        items, dtype = self._operand(x, self._columns, "columns")
+        ghosts = np.empty((len(self._ghost_columns), *items.shape[1:]), dtype)
+        self._halo.start(items, ghosts)
+        y: Array = self._inside @ items
+        self._halo.wait()
+        y += self._outside @ ghosts
+        return y
+
+    def _times_transposed(self, x: npt.ArrayLike) -> Array:
+        items, dtype = self._operand(x, self._rows, "rows")
+        for_others = np.ascontiguousarray(self._outside.T @ items, dtype)
+        y = np.zeros((len(self._columns), *items.shape[1:]), dtype)
+        self._halo.start_reverse(for_others, y)
+        own: Array = self._inside.T @ items
+        self._halo.wait()
+        y += own
+        return y
+
+    def _operand(self, x: npt.ArrayLike, expected: range, what: str) -> tuple[Array, np.dtype[Any]]:
+        """Return x as it is multiplied, once items of its size are ready."""
+        given = np.asarray(x)
+        if given.ndim not in (1, 2) or given.shape[0] != len(expected):
+            raise ValueError(f"x has shape {given.shape}, but this rank has {len(expected)} {what}")
+        dtype = np.result_type(given.dtype, self._inside.dtype)
+        items = np.ascontiguousarray(given, dtype)
+        item_bytes = dtype.itemsize * (items.shape[1] if items.ndim == 2 else 1)
+        if item_bytes == 0:
+            raise ValueError("x has no columns")
+        if item_bytes != self._item_bytes:
+            self._halo.prepare((np.uint8, item_bytes))
+            self._item_bytes = item_bytes
+        return items, dtype
+
+    def as_linear_operator(self) -> LinearOperator:
+        """Return an operator for SciPy's solvers, on vectors that every rank has as a whole.
+
+        Every rank calls the solver with the same vectors and gets the same result. Each product brings all entries to
+        all ranks. Collective; blocks.
+
+        Examples
+        --------
+        >>> x, info = scipy.sparse.linalg.cg(A.as_linear_operator(), b)
+        """
+        from scipy.sparse.linalg import LinearOperator
+
+        if self._everywhere is None:
+            self._everywhere = (self._to_all(self._rows, self._shape[0]), self._to_all(self._columns, self._shape[1]))
+        all_rows, all_columns = self._everywhere
+
+        def product(x: Array) -> Array:
+            own = np.ascontiguousarray(x.reshape(-1)[self._columns.start:self._columns.stop], self._inside.dtype)
+            return all_rows.exchange(self @ own)
+
+        def transposed_product(x: Array) -> Array:
+            own = np.ascontiguousarray(x.reshape(-1)[self._rows.start:self._rows.stop], self._inside.dtype)
+            return all_columns.exchange(self.T @ own)
+
+        return LinearOperator(self._shape, matvec=product, rmatvec=transposed_product, dtype=self._inside.dtype)
+
+    def _to_all(self, owned: range, length: int) -> NeighborExchange:
+        pattern = Pattern.from_needed(self._world, owned, np.arange(length))
+        return NeighborExchange(self._world, pattern, self._inside.dtype)
+
+    def close(self) -> None:
+        """Give memory back; does not communicate."""
+        self._halo.close()
+        for other in self._everywhere or ():
+            other.close()
+
+    def __enter__(self) -> DistributedMatrix:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 traceback: TracebackType | None) -> None:
+        if kind is None or not self._halo.is_active:
+            self.close()
+
+    def __repr__(self) -> str:
+        return (f"<DistributedMatrix: {self._shape[0]} x {self._shape[1]}, here rows "
+                f"{self._rows.start}:{self._rows.stop} with {len(self._ghost_columns)} ghosts>")
+
+
+class TransposedMatrix:
+    """The transposed of a `DistributedMatrix`.
+
+    ``A.T @ x`` takes this rank's entries of x, as many as A has rows here.
+    """
+
+    def __init__(self, matrix: DistributedMatrix) -> None:
+        self._matrix = matrix
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The numbers of all rows and columns."""
+        return self._matrix.shape[1], self._matrix.shape[0]
+
+    @property
+    def T(self) -> DistributedMatrix:  # noqa: N802
+        """The matrix itself."""
+        return self._matrix
+
+    def __matmul__(self, x: npt.ArrayLike) -> Array:
+        return self._matrix._times_transposed(x)
+
+
+def _blocks(length: int, num_ranks: int) -> npt.NDArray[np.int64]:
+    """Return the beginnings of blocks as equal as possible, and the end."""
+    sizes = np.full(num_ranks, length // num_ranks)
+    sizes[:length % num_ranks] += 1
+    return np.concatenate(([0], np.cumsum(sizes)))
+
+
+def _by_owner(matrix: Any, row_blocks: npt.NDArray[np.int64]) -> dict[int, Array]:
+    """Return the entries of a matrix by the rank that has their row."""
+    order = np.argsort(matrix.row, kind="stable")
+    entries = np.empty(matrix.nnz, _ENTRY)
+    entries["row"], entries["column"] = matrix.row[order], matrix.col[order]
+    entries["value"] = matrix.data[order]
+    ends = np.searchsorted(entries["row"], row_blocks)
+    return {rank: entries[ends[rank]:ends[rank + 1]] for rank in range(len(row_blocks) - 1)}
+
+
+def _split(rows: Any, first: int, own: int) -> tuple[Any, Any, npt.NDArray[np.int64]]:
+    """Return the part of rows in this rank's columns, the other part, and the columns of that."""
+    import scipy.sparse
+
+    inside = rows[:, first:first + own]
+    is_outside = (rows.indices < first) | (rows.indices >= first + own)
+    ghosts, columns = np.unique(rows.indices[is_outside], return_inverse=True)
+    ends = np.concatenate(([0], np.cumsum(is_outside)))[rows.indptr]
+    outside = scipy.sparse.csr_array((rows.data[is_outside], columns, ends), shape=(rows.shape[0], len(ghosts)))
+    return inside, outside, ghosts.astype(np.int64)

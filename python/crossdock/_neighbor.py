@@ -1,0 +1,289 @@
+"""The persistent neighbor exchange."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from crossdock import _operations
+from crossdock._context import Context, inner_of
+from crossdock._extension import extension
+from crossdock._pattern import Pattern
+
+Array = npt.NDArray[Any]
+
+
+class Traffic(NamedTuple):
+    """What a rank sends: all of it, and the part that leaves its region."""
+
+    messages: int
+    items: int
+    inter_region_messages: int
+    inter_region_items: int
+
+
+class NeighborExchange:
+    """A pattern compiled along a route and ready to be exchanged again and again.
+
+    A forward exchange copies items into the slots that need them; a reverse one brings what is in the slots home and
+    combines it into the items. Items are what an index of the first dimension names: of an array of shape
+    ``(num_items, 3)`` rows of 3 numbers travel. Arrays are C-contiguous NumPy arrays, or offer a buffer or DLPack; they
+    are not copied, and have any dtype without Python objects, the same on all ranks.
+
+    ============  ===================================================================  ==================
+    state         legal calls                                                          next
+    ============  ===================================================================  ==================
+    idle          `start`, `start_reverse`                                             active
+    idle          `exchange`, `reverse`, `prepare`, `duplicate`                        idle
+    active        `test` that returns True, `wait`                                     idle
+    active        `duplicate`                                                          active
+    idle, closed  `close`                                                              closed
+    ============  ===================================================================  ==================
+
+    Every rank starts the same exchanges of one object in the same order. An error of `start`, `test`, `wait` and what
+    consists of them is this rank's alone. While an exchange is active, the input must not change, the output must not
+    be read, and the rank must not block elsewhere, in ``comm.Barrier`` say, for what another rank does only after its
+    wait: ranks forward for others inside `test`, `wait` and the library's collective calls. An object that is dropped
+    while it is active keeps its arrays for good; finalizers do not communicate.
+
+    Collective over `world`; blocks.
+
+    Parameters
+    ----------
+    world : Context
+        Stays open as long as the exchange.
+    pattern : Pattern
+        This rank's; not kept.
+    dtype : dtype_like, optional
+        Of the items that exchanges are made ready for now, such as ``(float, 3)`` for rows of three; a start then
+        waits for nobody, and items of another size are an error until `prepare` makes them ready. None: the first
+        start of a direction, and each with another size of items, makes it ready: it blocks until the other ranks of
+        the node start it too, and no rank may wait for another one in between.
+    route : str
+        A route with its parameters, such as ``"three_step"`` or ``"grid:2"``; ``"auto"``: the one that is estimated to
+        be cheapest; ``"auto:measure"``: the fastest of the cheapest few, which the first exchanges try.
+    deduplicate : bool
+        An item whose destinations share the next hop is sent there once.
+    executor : {"auto", "persistent", "shared_memory"}
+        What runs the plan.
+    max_message_bytes : int
+        Longer messages are sent in parts.
+    stripe_bytes : int
+        A message between nodes is split over their ranks, at least so many bytes to each; 0: none is.
+    directions : {"both", "forward"}
+        What is made ready, if `dtype` is given.
+
+    Raises
+    ------
+    InvalidArgumentError
+        An argument has another type, or differs between ranks; on all ranks.
+    UnknownRouteError, InvalidRouteError
+        As the route is; on all ranks.
+    SizeMismatchError
+        The pattern is of another number of ranks than the context; on all ranks.
+    CountMismatchError
+        A sender and its receiver disagree; on all ranks, with both in the text.
+
+    Examples
+    --------
+    >>> halo = NeighborExchange(world, pattern)
+    >>> halo.start(x, ghosts)
+    >>> y = inner @ x
+    >>> halo.wait()
+    """
+
+    _inner: Any
+
+    def __init__(self, world: Context, pattern: Pattern, dtype: npt.DTypeLike | None = float, *, route: str = "auto",
+                 deduplicate: bool = True, executor: str = "auto", max_message_bytes: int = 1 << 30,
+                 stripe_bytes: int = 0, directions: str = "both") -> None:
+        self._inner = extension.NeighborExchange.make(
+            inner_of(world), getattr(pattern, "_inner", pattern), dtype, route, deduplicate, executor,
+            max_message_bytes, stripe_bytes, directions)
+
+    def duplicate(self) -> NeighborExchange:
+        """Return a second exchange on the same plan, which may be active at the same time.
+
+        Collective; waits for the ranks of the node.
+        """
+        made = NeighborExchange.__new__(NeighborExchange)
+        made._inner = self._inner.duplicate()
+        return made
+
+    def prepare(self, dtype: npt.DTypeLike) -> None:
+        """Make items of another size ready, in both directions; what was ready before no longer is.
+
+        Collective; waits for the ranks of the node.
+
+        Raises
+        ------
+        InvalidArgumentError
+            There is no such dtype, or its values are Python objects; on all ranks.
+        InvalidStateError
+            An exchange is active, or something is closed.
+        """
+        self._inner.prepare(dtype)
+
+    def start(self, items: Array, out: Array) -> None:
+        """Start to copy items into the slots that need them; waits for nobody where that is ready.
+
+        Parameters
+        ----------
+        items : ndarray, shape (num_items, ...)
+            Must not change until the exchange is complete.
+        out : ndarray, shape (num_slots, ...)
+            Of the same dtype and trailing dimensions. Slots that no item comes to stay as they are.
+
+        Raises
+        ------
+        TypeError
+            The dtypes differ or have Python objects, or something is no array.
+        ValueError
+            A length or shape does not fit, `out` is read-only, an array is not C-contiguous, or both share memory.
+        InvalidStateError
+            An exchange is active, items of this size are not ready, or something is closed.
+        """
+        self._inner.start(items, out)
+
+    def start_reverse(self, slots: Array, out: Array, op: _operations.Operation = "sum") -> None:
+        """Start ``out[i] = op(out[i], all slots that item i is sent to)``; waits for nobody where it is ready.
+
+        Values combine in an order that depends on the plan alone: the same plan and input give the same bits.
+
+        Parameters
+        ----------
+        slots : ndarray, shape (num_slots, ...)
+            Must not change until the exchange is complete.
+        out : ndarray, shape (num_items, ...)
+            Of the same dtype and trailing dimensions; combined into.
+        op : {"sum", "prod", "min", "max", "bit_or", "bit_and"}, or a ufunc or MPI.Op that is one of these
+
+        Raises
+        ------
+        TypeError, ValueError, InvalidStateError
+            As `start`; or the values have no such operation.
+        """
+        self._inner.start_reverse(slots, out, _operations.name_of(op))
+
+    def test(self) -> bool:
+        """Make progress without waiting; True if the exchange is complete and its output valid.
+
+        Raises
+        ------
+        InvalidStateError
+            No exchange is active.
+        """
+        return bool(self._inner.test())
+
+    def wait(self) -> None:
+        """Complete the exchange. Releases the GIL.
+
+        Ctrl-C raises KeyboardInterrupt; the exchange is then still active.
+
+        Raises
+        ------
+        InvalidStateError
+            No exchange is active.
+        """
+        self._inner.wait()
+
+    def exchange(self, items: Array, out: Array | None = None) -> Array:
+        """Copy items into the slots that need them: `start` and `wait`.
+
+        Parameters
+        ----------
+        items : ndarray, shape (num_items, ...)
+        out : ndarray, shape (num_slots, ...), optional
+            By default a new array; slots that no item comes to are then zero.
+
+        Returns
+        -------
+        ndarray, shape (num_slots, ...)
+            `out`.
+        """
+        if out is None:
+            items = extension.as_array(items, "items")
+            out = np.zeros((self.num_slots, *items.shape[1:]), items.dtype)
+        self._inner.exchange(items, out)
+        return out
+
+    def reverse(self, slots: Array, out: Array, op: _operations.Operation = "sum") -> Array:
+        """Combine what is in the slots into the items: `start_reverse` and `wait`.
+
+        Returns
+        -------
+        ndarray, shape (num_items, ...)
+            `out`.
+        """
+        self.start_reverse(slots, out, op)
+        self.wait()
+        return out
+
+    @property
+    def num_items(self) -> int:
+        """The length of the local array."""
+        return int(self._inner.num_items)
+
+    @property
+    def num_slots(self) -> int:
+        """The length of the output array."""
+        return int(self._inner.num_slots)
+
+    @property
+    def route(self) -> str:
+        """The route that the plan was compiled along; during trials that of the last exchange."""
+        return str(self._inner.route)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nobody has closed the exchange."""
+        return bool(self._inner.is_open)
+
+    @property
+    def is_active(self) -> bool:
+        """Whether an exchange was started and is not complete."""
+        return bool(self._inner.is_active)
+
+    @property
+    def is_trying(self) -> bool:
+        """Whether ``"auto:measure"`` is still trying routes."""
+        return bool(self._inner.is_trying)
+
+    @property
+    def tried_routes(self) -> dict[str, float]:
+        """What ``"auto:measure"`` tried so far: the seconds of each route on the slowest rank."""
+        return dict(self._inner.tried_routes())
+
+    def statistics(self) -> Traffic:
+        """Return what this rank sends in one forward exchange, in all stages."""
+        return Traffic(*self._inner.statistics())
+
+    def explain(self) -> str:
+        """Return the route and what each candidate was estimated to cost, as a few lines of text."""
+        return str(self._inner.explain())
+
+    def close(self) -> None:
+        """Give memory back; nothing if it is closed. Does not communicate.
+
+        Raises
+        ------
+        InvalidStateError
+            An exchange is active.
+        """
+        self._inner.close()
+
+    def __enter__(self) -> NeighborExchange:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 traceback: TracebackType | None) -> None:
+        if kind is None or not self.is_active:
+            self.close()
+
+    def __repr__(self) -> str:
+        if not self.is_open:
+            return "<NeighborExchange: closed>"
+        return f"<NeighborExchange: {self.num_items} items to {self.num_slots} slots by {self.route}>"

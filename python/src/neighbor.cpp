@@ -1,0 +1,250 @@
+#include "crossdock/neighbor_exchange.hpp"
+
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include <tuple>
+
+#include "support.hpp"
+
+namespace crossdock::python {
+
+namespace {
+
+constexpr const char* closed = "the exchange is closed";
+
+preparation prepared_directions(const std::string& directions) {
+    if (directions == "both") return preparation::both;
+    if (directions == "forward") return preparation::forward;
+    raise_value_error("directions must be \"both\" or \"forward\", not \"" + directions + "\"");
+}
+
+std::size_t bytes_of(nb::handle dtype) {
+    return nb::cast<std::size_t>(as_dtype(dtype).attr("itemsize"));
+}
+
+// A neighbor exchange, and the arrays of the one that is active.
+class exchange_object {
+  public:
+    exchange_object(shared_context state, std::shared_ptr<neighbor_exchange> made)
+        : state_(std::move(state)), exchange_(std::move(made)) {}
+    // Messages under way may use the arrays of an exchange that nobody has waited for.
+    ~exchange_object() {
+        if (is_active()) {
+            items_.leak();
+            slots_.leak();
+        }
+        state_->drop(std::move(exchange_));
+    }
+    exchange_object(const exchange_object&) = delete;
+    exchange_object& operator=(const exchange_object&) = delete;
+
+    static std::unique_ptr<exchange_object> make(const shared_context& state, nb::handle of,
+                                                 nb::handle dtype, nb::handle route,
+                                                 nb::handle deduplicate, nb::handle executor,
+                                                 nb::handle max_message_bytes,
+                                                 nb::handle stripe_bytes, nb::handle directions) {
+        const call_scope scope(*state);
+        const auto [p, options] = agreed(state->where, [&] {
+            neighbor_options given;
+            given.route = argument<std::string>(route, "route", "a str");
+            given.deduplicate = argument<bool>(deduplicate, "deduplicate", "a bool");
+            given.executor = argument<std::string>(executor, "executor", "a str");
+            given.max_message_bytes =
+                argument<std::size_t>(max_message_bytes, "max_message_bytes", "an int >= 0");
+            given.stripe_bytes = argument<std::size_t>(stripe_bytes, "stripe_bytes", "an int >= 0");
+            given.prepare =
+                prepared_directions(argument<std::string>(directions, "directions", "a str"));
+            if (dtype.is_none())
+                given.prepare = preparation::lazy;
+            else
+                given.item_bytes = bytes_of(dtype);
+            return std::pair(object_argument<pattern>(of, "pattern", "a Pattern"), given);
+        });
+        auto made = without_gil(
+            [&] { return std::make_shared<neighbor_exchange>(state->where, p, options); });
+        return std::make_unique<exchange_object>(state, std::move(made));
+    }
+
+    std::unique_ptr<exchange_object> duplicate() const {
+        const call_scope scope(*state_);
+        auto made =
+            without_gil([&] { return std::make_shared<neighbor_exchange>(open().duplicate()); });
+        return std::make_unique<exchange_object>(state_, std::move(made));
+    }
+
+    void prepare(nb::handle dtype) {
+        const call_scope scope(*state_);
+        require_idle();
+        const auto item_bytes = agreed(state_->where, [&] { return bytes_of(dtype); });
+        without_gil([&] { exchange_->prepare(item_bytes); });
+    }
+
+    void start(nb::handle items, nb::handle slots) {
+        const call_scope scope(*state_);
+        hold(items, "items", false, slots, "out", true);
+        begin([&](auto given_items, auto given_slots, std::size_t item_bytes) {
+            exchange_->start_bytes(given_items, given_slots, item_bytes);
+        });
+    }
+
+    void start_reverse(nb::handle slots, nb::handle items, const std::string& operation) {
+        const call_scope scope(*state_);
+        hold(items, "out", true, slots, "slots", false);
+        begin(
+            [&](auto given_items, auto given_slots, std::size_t item_bytes) {
+                exchange_->start_reverse_bytes(given_slots, given_items, item_bytes, combine_);
+            },
+            &operation);
+    }
+
+    bool test() {
+        const call_scope scope(*state_);
+        require_active();
+        if (!without_gil([&] { return exchange_->test(); })) return false;
+        finish();
+        return true;
+    }
+
+    void wait() {
+        const call_scope scope(*state_);
+        require_active();
+        wait_until([&] { return exchange_->test(); });
+        finish();
+    }
+
+    // As `start` and `wait`.
+    void exchange(nb::handle items, nb::handle slots) {
+        start(items, slots);
+        wait();
+    }
+
+    bool is_open() const noexcept { return exchange_ != nullptr; }
+    bool is_active() const noexcept { return is_open() && exchange_->is_active(); }
+    bool is_trying() const { return open().is_trying(); }
+    count_t num_items() const { return open().compiled_plan().num_items(); }
+    count_t num_slots() const { return open().compiled_plan().num_slots(); }
+    const std::string& route() const { return open().compiled_plan().route_name(); }
+    std::string explain() const { return open().explain(); }
+    std::string plan_json() const { return to_json(open().compiled_plan()); }
+    std::string plan_text() const { return to_string(open().compiled_plan()); }
+
+    std::tuple<count_t, count_t, count_t, count_t> statistics() const {
+        const auto sent = open().statistics();
+        return {sent.messages, sent.items, sent.inter_region_messages, sent.inter_region_items};
+    }
+
+    std::vector<std::pair<std::string, double>> tried_routes() const {
+        std::vector<std::pair<std::string, double>> tried;
+        for (const auto& one : open().tried_routes()) tried.emplace_back(one.route, one.seconds);
+        return tried;
+    }
+
+    void close() {
+        if (is_active())
+            throw error(errc::invalid_state, "an exchange is active: wait for it before closing");
+        state_->drop(std::move(exchange_));
+    }
+
+  private:
+    neighbor_exchange& open() const {
+        if (!exchange_) throw error(errc::invalid_state, closed);
+        return *exchange_;
+    }
+
+    void require_idle() const {
+        if (open().is_active()) throw error(errc::invalid_state, "an exchange is active already");
+    }
+
+    void require_active() const {
+        if (!open().is_active()) throw error(errc::invalid_state, "no exchange is active");
+    }
+
+    void hold(nb::handle items, const char* items_name, bool is_reverse, nb::handle slots,
+              const char* slots_name, bool is_forward) {
+        require_idle();
+        try {
+            items_.hold(items, items_name, is_reverse);
+            slots_.hold(slots, slots_name, is_forward);
+            slots_.require_same_items(items_);
+            slots_.require_no_overlap(items_);
+            items_.require_length(num_items(), "the pattern has", "items");
+            slots_.require_length(num_slots(), "the pattern has", "slots");
+        } catch (...) {
+            release();
+            throw;
+        }
+    }
+
+    template <class Start>
+    void begin(Start&& start, const std::string* operation = nullptr) {
+        try {
+            if (operation) prepare_operation(*operation);
+            without_gil([&] { start(items_.bytes(), slots_.bytes(), items_.item_bytes()); });
+        } catch (...) {
+            if (!is_active()) release();
+            throw;
+        }
+        ++state_->num_active;
+    }
+
+    // Finding one asks Python much.
+    void prepare_operation(const std::string& name) {
+        if (combine_ && name == operation_ && items_.dtype().is(combined_dtype_) &&
+            items_.item_bytes() == combined_bytes_)
+            return;
+        combine_ = operation_of(name, items_.dtype(), items_.item_bytes());
+        operation_ = name;
+        combined_dtype_ = nb::borrow(items_.dtype());
+        combined_bytes_ = items_.item_bytes();
+    }
+
+    void finish() {
+        release();
+        --state_->num_active;
+    }
+
+    void release() {
+        items_.release();
+        slots_.release();
+    }
+
+    shared_context state_;
+    std::shared_ptr<neighbor_exchange> exchange_;
+    item_array items_;
+    item_array slots_;
+    combine_function combine_;  // of the last reverse exchange
+    std::string operation_;
+    nb::object combined_dtype_;
+    std::size_t combined_bytes_ = 0;
+};
+
+}  // namespace
+
+void bind_neighbor(nb::module_& module) {
+    nb::class_<exchange_object> bound(module, "NeighborExchange");
+    define_static(bound, "make", &exchange_object::make);
+    define(bound, "prepare", &exchange_object::prepare);
+    define(bound, "start", &exchange_object::start);
+    define(bound, "start_reverse", &exchange_object::start_reverse);
+    define(bound, "exchange", &exchange_object::exchange);
+    bound.def("duplicate", &exchange_object::duplicate)
+        .def("test", &exchange_object::test)
+        .def("wait", &exchange_object::wait)
+        .def("explain", &exchange_object::explain)
+        .def("plan_json", &exchange_object::plan_json)
+        .def("plan_text", &exchange_object::plan_text)
+        .def("statistics", &exchange_object::statistics)
+        .def("tried_routes", &exchange_object::tried_routes)
+        .def("close", &exchange_object::close)
+        .def_prop_ro("is_open", &exchange_object::is_open)
+        .def_prop_ro("is_active", &exchange_object::is_active)
+        .def_prop_ro("is_trying", &exchange_object::is_trying)
+        .def_prop_ro("num_items", &exchange_object::num_items)
+        .def_prop_ro("num_slots", &exchange_object::num_slots)
+        .def_prop_ro("route", &exchange_object::route);
+}
+
+}  // namespace crossdock::python

@@ -1,0 +1,151 @@
+#include "crossdock/operation.hpp"
+
+#include <algorithm>
+#include <array>
+#include <complex>
+#include <cstring>
+
+#include "support.hpp"
+
+namespace crossdock::python {
+
+namespace {
+
+struct product {
+    template <class T>
+    T operator()(const T& a, const T& b) const {
+        return static_cast<T>(a * b);
+    }
+};
+struct bit_and {
+    template <class T>
+    T operator()(const T& a, const T& b) const {
+        return static_cast<T>(a & b);
+    }
+};
+
+// Of items that are `width` numbers each.
+template <class T, class Op>
+combine_function combining(count_t width, Op op) {
+    if (width == 1) {
+        return [op](std::byte* to, const std::byte* from, const copy_list& list) {
+            combine_items(reinterpret_cast<T*>(to), reinterpret_cast<const T*>(from), list, op);
+        };
+    }
+    return [op, width](std::byte* to, const std::byte* from, const copy_list& list) {
+        list.for_each_piece([&](const index_piece& from_piece, const index_piece& to_piece) {
+            from_piece.with_lookup([&](auto from_index) {
+                to_piece.with_lookup([&](auto to_index) {
+                    for (count_t k = 0; k < to_piece.size; ++k) {
+                        T* const into = reinterpret_cast<T*>(to) + to_index(k) * width;
+                        const T* const values =
+                            reinterpret_cast<const T*>(from) + from_index(k) * width;
+                        std::transform(into, into + width, values, into, op);
+                    }
+                });
+            });
+        });
+    };
+}
+
+// Of one item.
+template <class T, class Op>
+value_combination combining_value(count_t width, Op op) {
+    return [op, width](std::byte* into, const std::byte* value) {
+        // Values may lie anywhere in a message.
+        for (count_t i = 0; i < width; ++i) {
+            T a, b;
+            std::memcpy(&a, into + i * static_cast<count_t>(sizeof(T)), sizeof(T));
+            std::memcpy(&b, value + i * static_cast<count_t>(sizeof(T)), sizeof(T));
+            const T both = op(a, b);
+            std::memcpy(into + i * static_cast<count_t>(sizeof(T)), &both, sizeof(T));
+        }
+    };
+}
+
+constexpr std::array operation_names{"sum", "prod", "min", "max", "bit_or", "bit_and"};
+
+// Of items in lists, and of single ones; empty where numbers of a type have no such operation.
+struct combination {
+    combine_function items;
+    value_combination value;
+};
+
+template <class T>
+combination combining(const std::string& name, count_t width) {
+    const auto by = [&](auto op) {
+        return combination{combining<T>(width, op), combining_value<T>(width, op)};
+    };
+    if (name == "sum") return by(sum());
+    if (name == "prod") return by(product());
+    if constexpr (std::is_arithmetic_v<T>) {
+        if (name == "min") return by(minimum());
+        if (name == "max") return by(maximum());
+    }
+    if constexpr (std::is_integral_v<T>) {
+        if (name == "bit_or") return by(bit_or());
+        if (name == "bit_and") return by(bit_and());
+    }
+    return {};
+}
+
+// A kind and a size of NumPy's, such as "f8", and what combines numbers of it.
+struct number_type {
+    const char* name;
+    std::size_t bytes;
+    combination (*combining)(const std::string& operation, count_t width);
+};
+
+// "no" and "yes" have no sum.
+combination combining_bools(const std::string& name, count_t width) {
+    if (name == "sum" || name == "prod") return {};
+    return combining<std::uint8_t>(name, width);
+}
+
+constexpr std::array number_types{
+    number_type{"b1", 1, combining_bools},
+    number_type{"i1", 1, combining<std::int8_t>},
+    number_type{"i2", 2, combining<std::int16_t>},
+    number_type{"i4", 4, combining<std::int32_t>},
+    number_type{"i8", 8, combining<std::int64_t>},
+    number_type{"u1", 1, combining<std::uint8_t>},
+    number_type{"u2", 2, combining<std::uint16_t>},
+    number_type{"u4", 4, combining<std::uint32_t>},
+    number_type{"u8", 8, combining<std::uint64_t>},
+    number_type{"f4", 4, combining<float>},
+    number_type{"f8", 8, combining<double>},
+    number_type{"c8", 8, combining<std::complex<float>>},
+    number_type{"c16", 16, combining<std::complex<double>>},
+};
+
+combination find_combination(const std::string& name, nb::handle dtype, std::size_t item_bytes) {
+    if (std::ranges::find(operation_names, name) == operation_names.end()) {
+        std::string known;
+        for (const char* const one : operation_names)
+            known += std::string(known.empty() ? "" : ", ") + one;
+        raise_value_error("there is no operation \"" + name + "\"; there are " + known);
+    }
+    const nb::object base = dtype.attr("base");
+    if (nb::cast<bool>(base.attr("isnative")) && base.attr("fields").is_none()) {
+        const std::string type = text_of(base.attr("kind")) + text_of(base.attr("itemsize"));
+        for (const auto& one : number_types) {
+            if (type != one.name) continue;
+            auto found = one.combining(name, static_cast<count_t>(item_bytes / one.bytes));
+            if (found.items) return found;
+        }
+    }
+    raise_type_error("values of dtype " + text_of(dtype) + " have no operation \"" + name + "\"");
+}
+
+}  // namespace
+
+combine_function operation_of(const std::string& name, nb::handle dtype, std::size_t item_bytes) {
+    return find_combination(name, dtype, item_bytes).items;
+}
+
+value_combination value_operation_of(const std::string& name, nb::handle dtype,
+                                     std::size_t item_bytes) {
+    return find_combination(name, dtype, item_bytes).value;
+}
+
+}  // namespace crossdock::python

@@ -1,0 +1,127 @@
+#include "crossdock/sparse_exchange.hpp"
+
+#include <nanobind/stl/tuple.h>
+
+#include <array>
+#include <deque>
+#include <limits>
+#include <tuple>
+
+#include "support.hpp"
+
+namespace crossdock::python {
+
+namespace {
+
+// What a rank sends; a description is "" where it sends nothing.
+struct outgoing_arrays {
+    std::deque<item_array> arrays;
+    std::string description;
+    byte_outbox outbox;
+    exchange_options options;
+};
+
+void add_message(outgoing_arrays& to, rank_t destination, nb::handle array) {
+    auto& items = to.arrays.emplace_back();
+    items.hold(array, "a message", false);
+    if (to.arrays.size() > 1) items.require_same_items(to.arrays.front());
+    const auto bytes = items.bytes();
+    to.outbox.messages.push_back({destination, static_cast<count_t>(bytes.size()), bytes.data()});
+}
+
+// Messages are a dict of arrays by destination, or a tuple of destinations, counts and all values.
+outgoing_arrays collect(nb::handle messages, nb::handle algorithm, nb::handle order,
+                        nb::handle describe) {
+    outgoing_arrays result;
+    result.options.algorithm = argument<std::string>(algorithm, "algorithm", "a str");
+    const auto order_name = argument<std::string>(order, "order", "a str");
+    if (order_name == "arrival") {
+        result.options.order = message_order::arrival;
+    } else if (order_name != "by_source") {
+        raise_value_error("order must be \"by_source\" or \"arrival\", not \"" + order_name + "\"");
+    }
+    nb::object first;
+    if (nb::isinstance<nb::dict>(messages)) {
+        for (const auto& [destination, array] : nb::borrow<nb::dict>(messages)) {
+            if (!first.is_valid()) first = nb::borrow(array);
+            add_message(result, argument<rank_t>(destination, "a destination", "a rank"), array);
+        }
+    } else if (nb::isinstance<nb::tuple>(messages) && nb::len(messages) == 3) {
+        const auto destinations = integers<rank_t>(messages[0], "destinations");
+        const auto counts = integers<count_t>(messages[1], "counts");
+        first = messages[2];
+        auto& values = result.arrays.emplace_back();
+        values.hold(first, "values", false);
+        result.outbox = exchange_detail::variable_outbox(
+            destinations, counts, {}, std::as_bytes(values.bytes()), values.item_bytes());
+    } else {
+        raise_type_error(
+            "messages must be a dict of arrays by destination, or a tuple of destinations, counts "
+            "and values, not " +
+            name_of_type(messages));
+    }
+    if (first.is_valid()) result.description = nb::cast<std::string>(describe(as_array(first, "")));
+    return result;
+}
+
+// The items of all ranks are alike; who sends none hears what the others' are.
+std::string agree_on_items(const communicator& comm, const std::string& mine) {
+    constexpr auto nothing = std::numeric_limits<std::int64_t>::max();
+    const std::int64_t hash = agreement_hash(mine);
+    std::array<std::int64_t, 3> agreed{nothing, nothing, nothing};
+    if (!mine.empty()) agreed = {comm.rank(), hash, -hash};
+    const auto wait_for = [&](MPI_Request request) { comm.wait(request); };
+    MPI_Request request = MPI_REQUEST_NULL;
+    CROSSDOCK_MPI(
+        MPI_Iallreduce(MPI_IN_PLACE, agreed.data(), 3, MPI_INT64_T, MPI_MIN, comm.get(), &request));
+    wait_for(request);
+    if (agreed[0] == nothing) return "";
+    if (agreed[1] != -agreed[2])
+        throw error(errc::invalid_argument, "the dtypes or shapes of items differ between ranks");
+    const auto speaker = static_cast<rank_t>(agreed[0]);
+    std::string text = mine;
+    auto length = static_cast<int>(text.size());
+    CROSSDOCK_MPI(MPI_Ibcast(&length, 1, MPI_INT, speaker, comm.get(), &request));
+    wait_for(request);
+    text.resize(static_cast<std::size_t>(length));
+    CROSSDOCK_MPI(MPI_Ibcast(text.data(), length, MPI_CHAR, speaker, comm.get(), &request));
+    wait_for(request);
+    return text;
+}
+
+// `describe(array)` is the text of an array's items, and `make(text, count)` a new array of them.
+std::tuple<nb::object, nb::object, nb::object> exchange(const shared_context& state,
+                                                        nb::handle messages, nb::handle algorithm,
+                                                        nb::handle order, nb::handle describe,
+                                                        nb::handle make) {
+    const call_scope scope(*state);
+    const auto& where = state->where;
+    std::int64_t same = 0;
+    auto sent = agreed(
+        where,
+        [&] {
+            auto given = collect(messages, algorithm, order, describe);
+            same = agreement_hash(given.options.algorithm);
+            return given;
+        },
+        same, "the algorithms");
+    const std::string items = without_gil([&] { return agree_on_items(where, sent.description); });
+    const auto room_for = [&](count_t count) { return nb::object(make(items, count)); };
+    item_array one;
+    one.hold(room_for(0), "values", false);
+    sent.outbox.shape.item_bytes = static_cast<count_t>(one.item_bytes());
+    const auto inbox =
+        without_gil([&] { return exchange_bytes(where, sent.outbox, sent.options); });
+    const auto came = exchange_detail::arrangement(inbox, one.item_bytes());
+    nb::object values = room_for(inbox.num_bytes() / static_cast<count_t>(one.item_bytes()));
+    item_array room;
+    room.hold(values, "values", true);
+    without_gil([&] { inbox.copy_to(room.bytes().data()); });
+    return {array_of<rank_t>(came.sources), array_of<count_t>(came.counts), std::move(values)};
+}
+
+}  // namespace
+
+void bind_sparse(nb::module_& module) { define(module, "exchange", &exchange); }
+
+}  // namespace crossdock::python

@@ -1,0 +1,243 @@
+/// @file
+/// @brief What the bindings share: errors, arguments, arrays, waits and contexts.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "crossdock/context.hpp"
+#include "crossdock/detail/executor/copy_list.hpp"
+
+namespace crossdock::python {
+
+namespace nb = nanobind;
+
+/// @brief The error that stands for the exception in flight, on ranks that only hear of it.
+error fault_in_flight();
+
+/// @brief Raises `TypeError(message)`.
+[[noreturn]] void raise_type_error(const std::string& message);
+
+/// @brief Raises `ValueError(message)`.
+[[noreturn]] void raise_value_error(const std::string& message);
+
+/// @brief What `str()` makes of an object.
+std::string text_of(nb::handle object);
+
+/// @brief "int", for the text of a TypeError.
+std::string name_of_type(nb::handle object);
+
+/// @brief A context, and whether a thread of Python is in a call on it.
+struct context_state {
+    context where;
+    bool is_in_call = false;
+    int num_active = 0;                          // exchanges
+    std::vector<std::shared_ptr<void>> dropped;  // while a thread was in a call
+
+    /// @brief Destroys what was made with the context, once no other thread is in a call on it.
+    void drop(std::shared_ptr<void> object) {
+        if (is_in_call) dropped.push_back(std::move(object));
+    }
+};
+using shared_context = std::shared_ptr<context_state>;
+
+/// @brief Keeps other threads out of a context for the time of a call: the calls release the GIL.
+class call_scope {
+  public:
+    /// @throws error(errc::invalid_state)  the context is closed, or a thread is in a call on it
+    explicit call_scope(context_state& state);
+    ~call_scope() {
+        state_->dropped.clear();
+        state_->is_in_call = false;
+    }
+    call_scope(const call_scope&) = delete;
+    call_scope& operator=(const call_scope&) = delete;
+
+  private:
+    context_state* state_;
+};
+
+/// @brief Runs `body()` without the GIL.
+template <class Body>
+auto without_gil(Body&& body) {
+    nb::gil_scoped_release release;
+    return body();
+}
+
+/// @brief Runs `local()`, which may call Python, and agrees on whether it threw.
+/// @param same  what `local` set it to must be equal on all ranks
+/// @param what  names that
+/// @return what `local` returned
+/// @par Collective
+/// Yes; blocks.
+template <class Local>
+auto agreed(const communicator& comm, Local&& local, const std::int64_t& same = 0,
+            const char* what = "") {
+    std::optional<error> fault;
+    std::optional<decltype(local())> value;
+    try {
+        value.emplace(local());
+    } catch (...) {
+        fault = fault_in_flight();
+    }
+    without_gil([&] { agree(comm, fault, same, what); });
+    return std::move(*value);
+}
+
+/// @brief Calls `test()` until it returns true, without the GIL, and runs Python's signal handlers in between.
+/// @throws nb::python_error  a handler raised, as Ctrl-C does
+template <class Test>
+void wait_until(Test&& test) {
+    constexpr auto between_signals = std::chrono::milliseconds(20);
+    const auto test_for_a_while = [&] {
+        if (test()) return true;
+        const auto end = std::chrono::steady_clock::now() + between_signals;
+        do {
+            std::this_thread::yield();
+            if (test()) return true;
+        } while (std::chrono::steady_clock::now() < end);
+        return false;
+    };
+    while (!without_gil(test_for_a_while)) {
+        if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    }
+}
+
+/// @brief Of every argument: None is left to the function, which says what it expects on all ranks.
+template <class>
+auto with_none() {
+    auto one = nb::arg().none();
+    return one;
+}
+
+/// @brief Binds a function that takes any objects.
+template <class Class, class Result, class... Arguments>
+void define_static(Class& bound, const char* name, Result (*function)(Arguments...)) {
+    bound.def_static(name, function, with_none<Arguments>()...);
+}
+template <class Result, class... Arguments>
+void define(nb::module_& module, const char* name, Result (*function)(Arguments...)) {
+    module.def(name, function, with_none<Arguments>()...);
+}
+template <class Class, class Object, class Result, class... Arguments>
+void define(Class& bound, const char* name, Result (Object::*function)(Arguments...)) {
+    bound.def(name, function, with_none<Arguments>()...);
+}
+
+/// @brief What Python gives, as a T.
+/// @param name      the argument's, for the text
+/// @param expected  as in "a str"
+/// @throws nb::python_error  a TypeError
+template <class T>
+T argument(nb::handle given, const char* name, const char* expected) {
+    T value;
+    if (!nb::try_cast<T>(given, value))
+        raise_type_error(std::string(name) + " must be " + expected + ", not " +
+                         name_of_type(given));
+    return value;
+}
+
+/// @brief An object of a bound class.
+template <class T>
+T& object_argument(nb::handle given, const char* name, const char* expected) {
+    T* value = nullptr;
+    if (!nb::try_cast<T*>(given, value) || value == nullptr)
+        raise_type_error(std::string(name) + " must be " + expected + ", not " +
+                         name_of_type(given));
+    return *value;
+}
+
+/// @brief The operation with a name, for items of `item_bytes` bytes that consist of numbers of a dtype.
+/// @throws nb::python_error  a ValueError if there is no such operation, a TypeError if the numbers have none
+combine_function operation_of(const std::string& name, nb::handle dtype, std::size_t item_bytes);
+
+/// @brief Makes `into` both values.
+using value_combination = std::function<void(std::byte* into, const std::byte* value)>;
+
+/// @brief As above, for single items.
+value_combination value_operation_of(const std::string& name, nb::handle dtype,
+                                     std::size_t item_bytes);
+
+/// @brief A NumPy array; arrays that offer a buffer or DLPack are taken as one that shares their memory.
+/// @throws nb::python_error  a TypeError
+nb::object as_array(nb::handle given, const char* name);
+
+/// @brief A one-dimensional, contiguous array of int64 with these integers; itself, if it is one.
+/// @throws nb::python_error  as `integers`
+/// @throws error(errc::count_overflow)  one does not fit
+nb::object as_integers(nb::handle given, const char* name);
+
+/// @brief A one-dimensional array of integers, converted to count_t or rank_t.
+/// @throws nb::python_error  a TypeError if they are no integers, a ValueError if there are more dimensions
+/// @throws error(errc::count_overflow)  one does not fit
+template <class Integer>
+std::vector<Integer> integers(nb::handle given, const char* name);
+
+/// @brief `numpy.dtype(given)`.
+/// @throws nb::python_error  as NumPy, or a TypeError if it has Python objects, or no bytes
+nb::object as_dtype(nb::handle given);
+
+/// @brief A new NumPy array with a copy of values.
+template <class Integer>
+nb::object array_of(std::span<const Integer> values);
+
+/// @brief The items of an array, one for each index of its first dimension.
+class item_array {
+  public:
+    item_array() = default;
+    ~item_array() { release(); }
+    item_array(const item_array&) = delete;
+    item_array& operator=(const item_array&) = delete;
+
+    /// @brief Keeps the memory of an array, until `release`.
+    /// @throws nb::python_error  a TypeError or ValueError that names the array
+    void hold(nb::handle given, const char* name, bool is_output);
+    void release() noexcept;
+    /// @brief Gives the memory up for good: messages under way may use it.
+    void leak() noexcept;
+
+    /// @throws nb::python_error  a TypeError if dtypes differ, a ValueError if shapes of items differ
+    void require_same_items(const item_array& other) const;
+    /// @throws nb::python_error  a ValueError
+    void require_no_overlap(const item_array& other) const;
+    /// @brief That there are as many items as something has; the rest is for the text.
+    /// @throws nb::python_error  a ValueError
+    void require_length(count_t length, const char* something_has, const char* what) const;
+
+    nb::handle dtype() const { return dtype_; }
+    count_t length() const noexcept { return view_.shape[0]; }
+    std::size_t item_bytes() const noexcept { return item_bytes_; }
+    std::span<std::byte> bytes() const noexcept {
+        return {static_cast<std::byte*>(view_.buf), static_cast<std::size_t>(view_.len)};
+    }
+
+  private:
+    std::string shape_of_items() const;
+
+    const char* name_ = "";
+    nb::object dtype_;
+    Py_buffer view_{};
+    std::size_t item_bytes_ = 0;
+};
+
+void bind_context(nb::module_& module);
+void bind_pattern(nb::module_& module);
+void bind_neighbor(nb::module_& module);
+void bind_sparse(nb::module_& module);
+void bind_array(nb::module_& module);
+void bind_stream(nb::module_& module);
+void bind_planning(nb::module_& module);
+
+}  // namespace crossdock::python

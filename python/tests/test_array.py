@@ -1,0 +1,244 @@
+import gc
+
+import numpy as np
+import pytest
+from mpi4py import MPI
+
+import crossdock
+from crossdock import Context, DistributedArray
+
+STRUCTURED = np.dtype([("key", "i4"), ("weight", "f8")])
+LENGTH = 23
+
+
+@pytest.fixture
+def entries(world):
+    """The square of every index."""
+    with DistributedArray(world, LENGTH, int) as made:
+        made.local[:] = np.square(made.owned)
+        MPI.COMM_WORLD.Barrier()
+        yield made
+
+
+def test_entries_lie_in_blocks(world, entries):
+    assert len(entries) == LENGTH
+    assert entries.dtype == int
+    sizes = MPI.COMM_WORLD.allgather(len(entries.owned))
+    assert (sum(sizes), max(sizes) - min(sizes) <= 1) == (LENGTH, True)
+    assert all(entries.owner(index) == world.rank for index in entries.owned)
+
+
+def test_entries_are_read_by_indices_of_any_shape(world, entries):
+    assert entries[[22, 0, 5, 5]].tolist() == [484, 0, 25, 25]
+    assert entries[np.array([[1, 2], [3, 4]], np.uint8)].tolist() == [[1, 4], [9, 16]]
+    assert entries[3:9:2].tolist() == [9, 25, 49]
+    assert entries[-2:].tolist() == [441, 484]
+    assert entries[world.rank] == world.rank**2
+    assert entries[[]].tolist() == []
+
+
+def test_a_rank_may_ask_for_nothing(world, entries):
+    assert len(entries[[7] if world.rank == 0 else []]) == (world.rank == 0)
+
+
+def test_entries_are_written(world, entries):
+    mine = np.arange(world.rank, LENGTH, world.num_ranks)
+    entries[mine] = -mine
+    assert entries[:].tolist() == [-index for index in range(LENGTH)]
+    entries[mine] = 7
+    assert entries[:].tolist() == [7] * LENGTH
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u2", "i8", "f4", "f8", "c16"])
+@pytest.mark.parametrize("name", ["sum", "prod", "min", "max", "bit_or", "bit_and"])
+def test_entries_are_updated(world, dtype, name):
+    if (name.startswith("bit") and dtype[0] in "fc") or (name in ("min", "max") and dtype[0] == "c"):
+        pytest.skip("there is no such operation")
+    ufunc = {"sum": np.add, "prod": np.multiply, "min": np.minimum, "max": np.maximum, "bit_or": np.bitwise_or,
+             "bit_and": np.bitwise_and}[name]
+    with DistributedArray(world, 3, dtype) as array:
+        array.local[:] = 3
+        MPI.COMM_WORLD.Barrier()
+        array.update([0, 2, 0], np.array([1, 2, 1 + world.rank % 3], dtype), name)
+        expected = np.full(3, 3, dtype)
+        for rank in range(world.num_ranks):
+            for index, value in ((0, 1), (2, 2), (0, 1 + rank % 3)):
+                expected[index] = ufunc(expected[index], np.array(value, dtype))
+        assert array[:].tolist() == expected.tolist()
+
+
+def test_entries_may_be_rows_and_structures(world):
+    with DistributedArray(world, 4, (float, 2)) as rows:
+        rows.update([1, 3], [[1, 10], [2, 20]])
+        assert rows[[3, 1]].tolist() == [[2 * world.num_ranks, 20 * world.num_ranks],
+                                         [world.num_ranks, 10 * world.num_ranks]]
+        assert rows[1].shape == (2,)
+        assert rows.local.shape == (len(rows.owned), 2)
+    with DistributedArray(world, 4, STRUCTURED) as structures:
+        structures[world.rank % 4] = np.array((world.rank % 4, 0.5), STRUCTURED)
+        assert structures[0].tolist() == (0, 0.5)
+        with pytest.raises(crossdock.InvalidArgumentError, match='have no operation "sum"'):
+            structures.update([0], np.zeros(1, STRUCTURED))
+
+
+def test_parts_may_have_any_size(world):
+    mine = 2 * world.rank
+    total = world.num_ranks * (world.num_ranks - 1)
+    with DistributedArray(world, total, "u1", num_local=mine) as array:
+        assert array.owned == range(world.rank * (world.rank - 1), world.rank * (world.rank + 1))
+    with pytest.raises(crossdock.SizeMismatchError):
+        DistributedArray(world, 5 + world.num_ranks, num_local=0)
+
+
+def test_prepared_requests_are_made_again(world, entries):
+    batch = entries.prepare([22, 1, 1])
+    assert len(batch) == 3
+    assert batch.read().tolist() == [484, 1, 1]
+    batch.update(np.array([1, 2, 3]))
+    assert batch.read().tolist() == [484 + world.num_ranks, 1 + 5 * world.num_ranks, 1 + 5 * world.num_ranks]
+    batch.update(np.zeros(3, int), "min")
+    out = np.empty(3, int)
+    batch.start_read(out)
+    assert batch.is_active
+    while not batch.test():
+        pass
+    assert out.tolist() == [0, 0, 0]
+
+
+def test_prepared_requests_refuse_what_does_not_fit(world, entries):
+    batch = entries.prepare(np.arange(2))
+    with pytest.raises(TypeError, match="out has dtype float64, but entries int64"):
+        batch.start_read(np.zeros(2))
+    with pytest.raises(ValueError, match="out has 3 items, but there are 2 indices"):
+        batch.start_read(np.zeros(3, int))
+    with pytest.raises(ValueError, match="values has items of 16 bytes, but entries have 8"):
+        batch.start_update(np.zeros((2, 2), int))
+    with pytest.raises(ValueError, match="out is read-only"):
+        batch.start_read(read_only(np.zeros(2, int)))
+    with pytest.raises(ValueError, match='there is no operation "mean"'):
+        batch.start_update(np.zeros(2, int), "mean")
+    with pytest.raises(crossdock.InvalidStateError, match="no request is active"):
+        batch.wait()
+    assert not batch.is_active
+    with pytest.raises(crossdock.IndexOutOfRangeError):
+        entries.prepare([LENGTH] if world.rank == 0 else [])
+    with pytest.raises(crossdock.InvalidArgumentError, match="indices must be integers, not float64"):
+        entries.prepare([0.5] if world.rank == 0 else [])
+
+
+def read_only(values):
+    values.flags.writeable = False
+    return values
+
+
+BAD_INDICES = [
+    (-1, crossdock.IndexOutOfRangeError, "-1"),
+    (LENGTH, crossdock.IndexOutOfRangeError, str(LENGTH)),
+    (2**62, crossdock.IndexOutOfRangeError, str(2**62)),
+    (2**63, crossdock.InvalidArgumentError, str(2**63)),
+    (2**70, crossdock.InvalidArgumentError, "indices must be integers or a slice, not object"),
+    ([0.5], crossdock.InvalidArgumentError, "indices must be integers or a slice, not float64"),
+    ([True], crossdock.InvalidArgumentError, "indices must be integers or a slice, not bool"),
+    ("a", crossdock.InvalidArgumentError, "indices must be integers"),
+    (None, crossdock.InvalidArgumentError, "indices must be integers"),
+    ([[0], [0, 1]], crossdock.InvalidArgumentError, "inhomogeneous"),
+]
+
+
+@pytest.mark.parametrize(("indices", "error", "text"), BAD_INDICES, ids=str)
+def test_an_index_that_is_wrong_on_one_rank_is_an_error_on_all(world, entries, indices, error, text):
+    mine = indices if world.rank == world.num_ranks - 1 else [0]
+
+    def write():
+        entries[mine] = 5
+
+    for call in (lambda: entries[mine], write, lambda: entries.update(mine, 5)):
+        with pytest.raises(error, match=text):
+            call()
+    assert entries[:].tolist() == np.square(range(LENGTH)).tolist()
+
+
+@pytest.mark.parametrize(("values", "text"), [
+    ([1, 2, 3], "broadcast"),
+    ([0.5, 0.5], "values has dtype float64, but entries int64"),
+    (["a", "b"], "values has dtype <U1, but entries int64"),
+    (None, "values has dtype object"),
+])
+def test_values_that_are_wrong_on_one_rank_are_an_error_on_all(world, entries, values, text):
+    mine = values if world.rank == world.num_ranks - 1 else [1, 1]
+
+    def write():
+        entries[[0, 1]] = mine
+
+    for call in (write, lambda: entries.update([0, 1], mine)):
+        with pytest.raises(crossdock.InvalidArgumentError, match=text):
+            call()
+    assert entries[:].tolist() == np.square(range(LENGTH)).tolist()
+
+
+def test_an_operation_that_is_wrong_on_one_rank_is_an_error_on_all(world, entries):
+    for op in ("mean", None, np.sqrt):
+        with pytest.raises(crossdock.InvalidArgumentError):
+            entries.update([0], 1, op if world.rank == world.num_ranks - 1 else "sum")
+    if world.num_ranks > 1:
+        with pytest.raises(crossdock.InvalidArgumentError):
+            entries.update([0], 1, "min" if world.rank == 0 else "sum")
+
+
+@pytest.mark.parametrize(("arguments", "options"), [
+    ((-1,), {}),
+    ((2**64,), {}),
+    (("many",), {}),
+    ((5, object), {}),
+    ((5, "no such dtype"), {}),
+    ((5,), {"num_local": "few"}),
+    ((5,), {"combine": "magic"}),
+    ((5,), {"route": None}),
+    ((5,), {"expected_requests": None}),
+])
+def test_arguments_that_are_wrong_on_one_rank_are_an_error_on_all(world, arguments, options):
+    mine = world.rank == world.num_ranks - 1
+    with pytest.raises(crossdock.InvalidArgumentError):
+        DistributedArray(world, *(arguments if mine else (5,)), **(options if mine else {}))
+
+
+def test_dtypes_that_differ_are_an_error_on_all_ranks(world):
+    if world.num_ranks == 1:
+        pytest.skip("there is no other rank")
+    with pytest.raises(crossdock.InvalidArgumentError, match="the dtypes of entries differ between ranks"):
+        DistributedArray(world, 5, "i8" if world.rank == 0 else "f8")
+
+
+def test_owners_of_what_is_not_there_are_refused(entries):
+    for index in (-1, LENGTH):
+        with pytest.raises(crossdock.IndexOutOfRangeError, match=rf"index {index} is outside \[0, {LENGTH}\)"):
+            entries.owner(index)
+
+
+def test_a_closed_array_refuses_requests(world):
+    array = DistributedArray(world, 5)
+    array.close()
+    array.close()
+    assert not array.is_open
+    with pytest.raises(crossdock.InvalidStateError):
+        array[[0]]
+    with pytest.raises(crossdock.InvalidStateError):
+        array.prepare([0])
+
+
+def test_local_entries_outlive_the_array(world):
+    array = DistributedArray(world, 4 * world.num_ranks)
+    local = array.local
+    local[:] = 9
+    array.close()
+    del array
+    gc.collect()
+    assert local.tolist() == [9.0] * 4
+
+
+def test_an_array_of_a_closed_context_refuses_requests():
+    world = Context(MPI.COMM_WORLD)
+    array = DistributedArray(world, 5)
+    world.close()
+    with pytest.raises(crossdock.InvalidStateError, match="the context is closed"):
+        array[[0]]

@@ -1,0 +1,125 @@
+import gc
+
+import numpy as np
+import pytest
+from mpi4py import MPI
+
+import crossdock
+from crossdock import Context, Topology
+
+
+def test_a_context_knows_its_ranks(world):
+    assert (world.rank, world.num_ranks) == (MPI.COMM_WORLD.rank, MPI.COMM_WORLD.size)
+    assert world.topology.num_ranks == world.num_ranks
+
+
+def test_a_topology_may_be_given_as_text_or_object():
+    size = MPI.COMM_WORLD.size
+    for topology in (f"{size}x1", Topology(f"{size}x1"), Topology.from_regions(np.arange(size))):
+        with Context(MPI.COMM_WORLD, topology) as world:
+            assert world.topology == Topology(f"{size}x1")
+            assert world.topology.num_regions == size
+
+
+def test_nodes_may_be_divided():
+    size = MPI.COMM_WORLD.size
+    with Context(MPI.COMM_WORLD, nodes=Topology(f"{size}x1")) as world:
+        assert world.is_open
+
+
+def test_topologies_answer():
+    regions = Topology("cyclic:2x3")
+    assert [regions.region_of(rank) for rank in range(6)] == [0, 1, 0, 1, 0, 1]
+    assert regions.local_rank(5) == 2
+    assert regions.region_size(1) == 3
+    assert regions.rank_at(1, 2) == 5
+    assert (str(regions), repr(regions)) == ("cyclic:2x3", "Topology('cyclic:2x3')")
+    assert len({regions, Topology("list:0,1,0,1,0,1")}) == 1
+    assert regions != "cyclic:2x3"
+
+
+def test_discovering_needs_a_level_that_exists(world):
+    assert Topology.discover(world).num_ranks == world.num_ranks
+    with pytest.raises(crossdock.InvalidTopologyError):
+        Topology.discover(world, "rack")
+
+
+@pytest.mark.parametrize("text", ["", "4x", "-1x4", "list:", "99999999999x1"])
+def test_malformed_topologies_are_refused(text):
+    with pytest.raises(crossdock.InvalidTopologyError):
+        Topology(text)
+
+
+@pytest.mark.parametrize("regions", [[], [-1, 0]])
+def test_regions_that_are_none_are_refused(regions):
+    with pytest.raises(crossdock.InvalidTopologyError):
+        Topology.from_regions(np.array(regions, dtype=int))
+
+
+def test_regions_must_be_integers():
+    with pytest.raises(TypeError, match="regions must be integers, not float64"):
+        Topology.from_regions([0.5])
+    with pytest.raises(ValueError, match="regions must have one dimension, not 2"):
+        Topology.from_regions([[0, 1]])
+    with pytest.raises(crossdock.CountOverflowError, match="regions has 4294967296, which does not fit into int32"):
+        Topology.from_regions([2**32])
+
+
+def test_ranks_outside_a_topology_are_refused():
+    for rank in (-1, 4):
+        with pytest.raises(crossdock.RankOutOfRangeError):
+            Topology("2x2").region_of(rank)
+    with pytest.raises(TypeError):
+        Topology("2x2").region_of("0")
+
+
+def test_what_is_no_communicator_is_refused():
+    for comm in (None, 3, MPI.COMM_WORLD.Get_group()):
+        with pytest.raises(TypeError, match="comm must be a communicator of mpi4py, not"):
+            Context(comm)
+    with pytest.raises(crossdock.InvalidArgumentError, match="MPI_COMM_NULL"):
+        Context(MPI.COMM_NULL)
+
+
+def test_options_of_another_type_are_an_error_on_all_ranks():
+    mine = 5 if MPI.COMM_WORLD.rank == MPI.COMM_WORLD.size - 1 else "node"
+    with pytest.raises(crossdock.InvalidArgumentError, match="topology must be a Topology or a str, not int") as raised:
+        Context(MPI.COMM_WORLD, mine)
+    assert raised.value.rank == MPI.COMM_WORLD.size - 1
+
+
+def test_a_topology_of_other_ranks_is_an_error_on_all_ranks():
+    with pytest.raises(crossdock.InvalidTopologyError):
+        Context(MPI.COMM_WORLD, f"1x{MPI.COMM_WORLD.size + 1}")
+
+
+def test_a_machine_that_is_not_there_is_an_error_on_all_ranks():
+    with pytest.raises(crossdock.FileError, match="nowhere"):
+        Context(MPI.COMM_WORLD, machine="nowhere")
+
+
+def test_a_closed_context_refuses_all_but_closing(world):
+    other = Context(MPI.COMM_WORLD)
+    other.close()
+    other.close()
+    assert not other.is_open
+    with pytest.raises(crossdock.InvalidStateError, match="the context is closed"):
+        crossdock.Pattern.from_needed(other, range(0), [])
+
+
+def test_contexts_of_parts_are_independent(world):
+    comm = MPI.COMM_WORLD.Split(MPI.COMM_WORLD.rank % 2)
+    with Context(comm) as part:
+        assert part.num_ranks == (world.num_ranks + 1 - world.rank % 2) // 2
+    comm.Free()
+
+
+def test_a_dropped_context_communicates_nothing():
+    Context(MPI.COMM_WORLD)
+    gc.collect()
+
+
+def test_errors_have_a_class_for_each_status():
+    classes = [crossdock.errors.from_code(code, "text", 3) for code in range(1, 18)]
+    assert len({type(one) for one in classes}) == 17
+    assert all(isinstance(one, crossdock.Error) and one.rank == 3 and str(one) == "text" for one in classes)

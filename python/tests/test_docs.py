@@ -1,0 +1,15 @@
+"""The code of the page runs, block after block."""
+
+import re
+from pathlib import Path
+
+PROJECT = Path(__file__).parents[2]
+
+
+def test_the_page_runs():
+    page = (PROJECT / "docs/python.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    assert len(blocks) >= 3
+    names = {}
+    for block in blocks:
+        exec(compile(block, "docs/python.md", "exec"), names)

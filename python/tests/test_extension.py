@@ -1,0 +1,43 @@
+import pytest
+
+from crossdock import _extension
+
+OPEN_MPI = "Open MPI v9.9.9, package: another"
+MPICH = "MPICH Version:      9.9.9\nMPICH Release date: 2024\n"
+INTEL = "Intel(R) MPI Library 2021.18 for Linux* OS"
+
+
+def test_libraries_have_one_of_two_binary_interfaces():
+    assert [_extension.family_of(text) for text in (OPEN_MPI, MPICH, INTEL)] == ["openmpi", "mpich", "mpich"]
+
+
+@pytest.mark.parametrize(("version", "sentence"), [
+    (OPEN_MPI, "mpi4py uses Open MPI v9.9.9, but crossdock is built for MPICH: build it again with the compiler of "
+               "Open MPI, as in MPICC=mpicc pip install ."),
+    (MPICH, "mpi4py uses MPICH Version: 9.9.9, but crossdock is built for Open MPI: build it again with the compiler "
+            "of MPICH, as in MPICC=mpicc pip install ."),
+])
+def test_an_mpi_without_an_extension_is_named(version, sentence, monkeypatch):
+    def find_nothing(name):
+        raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+    monkeypatch.setattr(_extension.importlib, "import_module", find_nothing)
+    with pytest.raises(ImportError) as raised:
+        _extension.load(version)
+    assert (str(raised.value), raised.value.name) == (sentence, "crossdock")
+
+
+def test_two_libraries_of_one_interface_are_named():
+    own = _extension.extension.mpi_version()
+    another = OPEN_MPI if _extension.family_of(own) == "openmpi" else MPICH
+    with pytest.raises(ImportError, match=r"9\.9\.9, but crossdock is bound to .*: both must load the same library$"):
+        _extension.load(another)
+
+
+def test_what_an_extension_lacks_itself_is_not_hidden(monkeypatch):
+    def lack_another(name):
+        raise ModuleNotFoundError("No module named 'other'", name="other")
+
+    monkeypatch.setattr(_extension.importlib, "import_module", lack_another)
+    with pytest.raises(ModuleNotFoundError, match="other"):
+        _extension.load(OPEN_MPI)

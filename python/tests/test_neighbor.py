@@ -1,0 +1,393 @@
+import array
+import os
+import signal
+import sys
+import threading
+
+import numpy as np
+import pytest
+from conftest import ring
+from mpi4py import MPI
+
+import crossdock
+from crossdock import Context, NeighborExchange, Pattern
+
+STRUCTURED = np.dtype([("key", "i4"), ("weight", "f8"), ("tag", "S3")])
+ROUTES = ["direct", "two_step", "three_step", "grid:2", "hypercube", "locality", "auto"]
+
+
+def owned(world, dtype=float, shape=()):
+    """The three items of a rank, each different from all others."""
+    flat = np.arange(3 * world.num_ranks * max(1, int(np.prod(shape)))).reshape(3 * world.num_ranks, *shape)
+    return as_dtype(flat, dtype)[3 * world.rank:3 * world.rank + 3]
+
+
+def needed(world, dtype=float, shape=()):
+    """What comes to a rank's two slots."""
+    flat = np.arange(3 * world.num_ranks * max(1, int(np.prod(shape)))).reshape(3 * world.num_ranks, *shape)
+    first, length = 3 * world.rank, 3 * world.num_ranks
+    return as_dtype(flat, dtype)[[(first - 1) % length, (first + 3) % length]]
+
+
+def as_dtype(values, dtype):
+    if dtype == STRUCTURED:
+        made = np.zeros(values.shape, dtype)
+        made["key"], made["weight"], made["tag"] = values, values / 4, values.astype("S3")
+        return made
+    return values.astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u2", "f4", "f8", "c16", "bool", "S7", "U3", "M8[s]", ">i4", STRUCTURED],
+                         ids=str)
+def test_items_of_any_dtype_arrive(world, lazy_halo, dtype):
+    dtype = np.dtype(dtype)
+    assert lazy_halo.exchange(owned(world, dtype)).tolist() == needed(world, dtype).tolist()
+
+
+@pytest.mark.parametrize("shape", [(1,), (3,), (2, 2), (17,)])
+def test_items_may_be_rows(world, lazy_halo, shape):
+    assert np.array_equal(lazy_halo.exchange(owned(world, "i4", shape)), needed(world, "i4", shape))
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_all_routes_bring_the_same(route):
+    size = MPI.COMM_WORLD.size
+    regions = "2,3" if size == 5 else f"{max(1, size // 2)}x{2 if size > 1 else 1}"
+    with Context(MPI.COMM_WORLD, regions) as world, NeighborExchange(world, ring(world), float, route=route) as halo:
+        for _ in range(3):
+            assert np.array_equal(halo.exchange(owned(world)), needed(world))
+
+
+def test_start_and_wait_write_into_the_array(world, halo):
+    out = np.full(2, -1.0)
+    halo.start(owned(world), out)
+    assert halo.is_active
+    halo.wait()
+    assert not halo.is_active
+    assert np.array_equal(out, needed(world))
+
+
+def test_testing_completes_an_exchange(world, halo):
+    out = np.zeros(2)
+    halo.start(owned(world), out)
+    while not halo.test():
+        pass
+    assert np.array_equal(out, needed(world))
+
+
+def test_two_exchanges_may_be_active(world, halo):
+    with halo.duplicate() as other:
+        first, second = np.zeros(2), np.zeros(2)
+        halo.start(owned(world), first)
+        other.start(-owned(world), second)
+        other.wait()
+        halo.wait()
+    assert np.array_equal(first, needed(world))
+    assert np.array_equal(second, -needed(world))
+
+
+OPERATIONS = {"sum": np.add, "prod": np.multiply, "min": np.minimum, "max": np.maximum, "bit_or": np.bitwise_or,
+              "bit_and": np.bitwise_and}
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+@pytest.mark.parametrize("dtype", ["i1", "u4", "i8"])
+@pytest.mark.parametrize("shape", [(), (3,)], ids=str)
+def test_slots_come_home_and_combine(world, lazy_halo, name, dtype, shape):
+    rank, size = world.rank, world.num_ranks
+    slots = np.empty((2, *shape), dtype)
+    slots[0], slots[1] = 2 + rank, 5 + rank
+    out = np.full((3, *shape), 3, dtype)
+    lazy_halo.reverse(slots, out, name)
+    expected = np.full((3, *shape), 3, dtype)
+    for item, slot in ((0, 5 + (rank - 1) % size), (2, 2 + (rank + 1) % size)):
+        expected[item] = OPERATIONS[name](expected[item], np.array(slot, dtype))
+    assert np.array_equal(out, expected)
+
+
+def test_operations_may_be_those_of_numpy_and_mpi(world, lazy_halo):
+    expected = lazy_halo.reverse(np.ones(2), np.zeros(3))
+    for op in (np.add, MPI.SUM):
+        assert np.array_equal(lazy_halo.reverse(np.ones(2), np.zeros(3), op), expected)
+    assert lazy_halo.reverse(np.ones(2, "c8"), np.zeros(3, "c8")).tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize(("dtype", "op", "text"), [
+    ("f8", "bit_or", 'values of dtype float64 have no operation "bit_or"'),
+    ("c16", "min", 'values of dtype complex128 have no operation "min"'),
+    ("bool", "sum", 'values of dtype bool have no operation "sum"'),
+    (">f8", "sum", 'values of dtype >f8 have no operation "sum"'),
+    ("f2", "sum", 'values of dtype float16 have no operation "sum"'),
+    (STRUCTURED, "sum", 'have no operation "sum"'),
+    ("f8", np.sqrt, "op must be a name"),
+    ("f8", MPI.LXOR, "op must be a name"),
+    ("f8", None, "op must be a name"),
+])
+def test_operations_that_values_lack_are_refused(lazy_halo, dtype, op, text):
+    with pytest.raises(TypeError, match=text):
+        lazy_halo.start_reverse(np.zeros(2, dtype), np.zeros(3, dtype), op)
+    assert not lazy_halo.is_active
+
+
+def test_an_unknown_operation_is_refused(halo):
+    with pytest.raises(ValueError, match='there is no operation "mean"; there are sum, prod, min'):
+        halo.start_reverse(np.zeros(2), np.zeros(3), "mean")
+
+
+def read_only(values):
+    values.flags.writeable = False
+    return values
+
+
+@pytest.mark.parametrize(("items", "out", "error", "text"), [
+    (np.zeros(3), np.zeros(2, "f4"), TypeError, "out has dtype float32, but items float64"),
+    (np.zeros(3, ">f8"), np.zeros(2), TypeError, "out has dtype float64, but items >f8"),
+    (np.zeros((3, 2)), np.zeros((2, 3)), ValueError, r"out has items of shape \(3,\), but items \(2,\)"),
+    (np.zeros((3, 2)), np.zeros(2), ValueError, r"out has items of shape \(\), but items \(2,\)"),
+    (np.zeros(4), np.zeros(2), ValueError, "items has 4 items, but the pattern has 3 items"),
+    (np.zeros(3), np.zeros(3), ValueError, "out has 3 items, but the pattern has 2 slots"),
+    (np.zeros(6)[::2], np.zeros(2), ValueError, "items is not C-contiguous"),
+    (np.zeros((3, 2), order="F"), np.zeros((2, 2)), ValueError, "items is not C-contiguous"),
+    (np.zeros(3), read_only(np.zeros(2)), ValueError, "out is read-only"),
+    (np.float64(1), np.zeros(2), ValueError, "items has no dimension"),
+    (np.zeros((3, 0)), np.zeros((2, 0)), ValueError, "items has items of 0 bytes"),
+    (np.zeros(3, object), np.zeros(2, object), TypeError, "items has dtype object: Python objects cannot travel"),
+    ([1.0, 2.0, 3.0], np.zeros(2), TypeError, "items must be a NumPy array, or offer a buffer or DLPack, not list"),
+    (None, np.zeros(2), TypeError, "not NoneType"),
+    (np.zeros(3), None, TypeError, "out must be a NumPy array, or offer a buffer or DLPack, not NoneType"),
+    (np.zeros(3), "ab", TypeError, "not str"),
+])
+def test_arrays_that_do_not_fit_are_refused_and_nothing_is_active(halo, items, out, error, text):
+    with pytest.raises(error, match=text):
+        halo.start(items, out)
+    assert not halo.is_active
+
+
+def test_arrays_that_overlap_are_refused(halo):
+    both = np.zeros(4)
+    with pytest.raises(ValueError, match="out and items share memory"):
+        halo.start(both[:3], both[2:])
+
+
+def test_an_input_may_be_read_only(world, halo):
+    assert np.array_equal(halo.exchange(read_only(owned(world))), needed(world))
+
+
+def test_buffers_and_dlpack_are_arrays(world, halo):
+    class OffersDlpack:
+        def __init__(self, values):
+            self.values = values
+
+        def __dlpack__(self, **options):
+            return self.values.__dlpack__(**options)
+
+        def __dlpack_device__(self):
+            return self.values.__dlpack_device__()
+
+    buffer = array.array("d", owned(world).tolist())
+    out = array.array("d", [0, 0])
+    halo.exchange(buffer, out)
+    assert out.tolist() == needed(world).tolist()
+    assert halo.exchange(memoryview(buffer)).tolist() == out.tolist()
+    assert halo.exchange(OffersDlpack(owned(world))).tolist() == out.tolist()
+
+
+def test_arrays_stay_as_long_as_they_are_used(world, halo):
+    out = np.zeros(2)
+    halo.start(owned(world), out)  # nobody else holds the items
+    other = [np.full(3, 7.0) for _ in range(100)]
+    halo.wait()
+    assert len(other) == 100
+    assert np.array_equal(out, needed(world))
+    values = owned(world)
+    before = sys.getrefcount(values)
+    halo.start(values, out)
+    assert sys.getrefcount(values) > before
+    halo.wait()
+    assert sys.getrefcount(values) == before
+
+
+def test_calls_out_of_state_are_refused(world, halo):
+    with pytest.raises(crossdock.InvalidStateError, match="no exchange is active"):
+        halo.wait()
+    with pytest.raises(crossdock.InvalidStateError, match="no exchange is active"):
+        halo.test()
+    halo.start(owned(world), np.zeros(2))
+    with pytest.raises(crossdock.InvalidStateError, match="an exchange is active already"):
+        halo.start(owned(world), np.zeros(2))
+    with pytest.raises(crossdock.InvalidStateError, match="an exchange is active: wait for it"):
+        halo.close()
+    with pytest.raises(crossdock.InvalidStateError, match="1 exchanges are active: wait for them"):
+        world.close()
+    halo.wait()
+
+
+def test_a_closed_exchange_refuses_all_but_closing(world):
+    halo = NeighborExchange(world, ring(world))
+    halo.close()
+    halo.close()
+    assert not halo.is_open
+    assert repr(halo) == "<NeighborExchange: closed>"
+    for call in (halo.wait, halo.test, halo.duplicate, halo.statistics, halo.explain, lambda: halo.route,
+                 lambda: halo.num_items, lambda: halo.start(np.zeros(3), np.zeros(2)),
+                 lambda: halo.reverse(np.zeros(2), np.zeros(3))):
+        with pytest.raises(crossdock.InvalidStateError, match="the exchange is closed"):
+            call()
+
+
+def test_an_exchange_of_a_closed_context_refuses_to_start():
+    world = Context(MPI.COMM_WORLD)
+    halo = NeighborExchange(world, ring(world))
+    world.close()
+    with pytest.raises(crossdock.InvalidStateError, match="the context is closed"):
+        halo.start(np.zeros(3), np.zeros(2))
+    halo.close()
+
+
+@pytest.mark.parametrize(("options", "error", "text"), [
+    ({"route": "no_such_route"}, crossdock.UnknownRouteError, "no_such_route"),
+    ({"route": "grid:0x4"}, crossdock.InvalidRouteError, "grid:0x4"),
+    ({"route": 3}, crossdock.InvalidArgumentError, "route must be a str, not int"),
+    ({"route": None}, crossdock.InvalidArgumentError, "route must be a str, not NoneType"),
+    ({"executor": "no_such_executor"}, crossdock.InvalidArgumentError, "no_such_executor"),
+    ({"max_message_bytes": -1}, crossdock.InvalidArgumentError, "max_message_bytes must be an int >= 0"),
+    ({"stripe_bytes": "many"}, crossdock.InvalidArgumentError, "stripe_bytes must be an int >= 0, not str"),
+    ({"directions": "left"}, crossdock.InvalidArgumentError, 'directions must be "both" or "forward", not "left"'),
+    ({"deduplicate": 1}, crossdock.InvalidArgumentError, "deduplicate must be a bool, not int"),
+    ({"dtype": "no such dtype"}, crossdock.InvalidArgumentError, "no such dtype"),
+    ({"dtype": object}, crossdock.InvalidArgumentError, "Python objects cannot travel"),
+    ({"dtype": "V0"}, crossdock.InvalidArgumentError, "has no bytes"),
+])
+def test_an_option_that_is_wrong_on_one_rank_is_an_error_on_all(world, options, error, text):
+    pattern = ring(world)
+    mine = world.rank == world.num_ranks - 1 or error in (crossdock.UnknownRouteError, crossdock.InvalidRouteError)
+    if "executor" in options:
+        mine = True
+    with pytest.raises(error, match=text):
+        NeighborExchange(world, pattern, **(options if mine else {}))
+
+
+def test_a_pattern_is_a_pattern(world):
+    with pytest.raises(crossdock.InvalidArgumentError, match="pattern must be a Pattern, not int"):
+        NeighborExchange(world, 3 if world.rank == 0 else pattern_of_nothing(world))
+
+
+def pattern_of_nothing(world):
+    return Pattern.from_neighbor_alltoallv(world.rank, world.num_ranks, destinations=[], send_counts=[], sources=[],
+                                           receive_counts=[])
+
+
+def test_a_pattern_of_another_communicator_is_an_error_on_all_ranks(world):
+    of_more = Pattern.from_neighbor_alltoallv(world.rank, world.num_ranks + 1, destinations=[], send_counts=[],
+                                              sources=[], receive_counts=[])
+    with pytest.raises(crossdock.SizeMismatchError):
+        NeighborExchange(world, of_more)
+
+
+def test_counts_that_disagree_are_an_error_on_all_ranks(world):
+    following, previous = (world.rank + 1) % world.num_ranks, (world.rank - 1) % world.num_ranks
+    pattern = Pattern.from_neighbor_alltoallv(
+        world.rank, world.num_ranks, destinations=[following], send_counts=[2 if world.rank == 0 else 1],
+        sources=[previous], receive_counts=[1])
+    with pytest.raises(crossdock.CountMismatchError):
+        NeighborExchange(world, pattern)
+
+
+def test_a_dtype_makes_items_ready(world):
+    with NeighborExchange(world, ring(world), (float, 3), directions="forward") as halo:
+        assert np.array_equal(halo.exchange(owned(world, float, (3,))), needed(world, float, (3,)))
+        with pytest.raises(crossdock.InvalidStateError, match="are not ready"):
+            halo.start(np.zeros(3), np.zeros(2))
+        with pytest.raises(crossdock.InvalidStateError, match="are not ready"):
+            halo.start_reverse(np.zeros((2, 3)), np.zeros((3, 3)))
+        assert not halo.is_active
+        halo.prepare("f4")
+        assert halo.reverse(np.zeros(2, "f4"), np.ones(3, "f4")).tolist() == [1, 1, 1]
+        with pytest.raises(crossdock.InvalidArgumentError, match="has no bytes"):
+            halo.prepare("V0" if world.rank == 0 else "f8")
+
+
+def test_routes_are_counted_and_explained(world):
+    with NeighborExchange(world, ring(world), route="direct") as halo:
+        num_neighbors = len(set(ring(world).sends.ranks.tolist()) - {world.rank})
+        assert halo.route == "direct"
+        assert halo.explain() == "direct  given\n"
+        assert halo.statistics().messages == num_neighbors
+        assert halo.statistics().items == (2 if world.num_ranks > 1 else 0)
+        assert repr(halo) == "<NeighborExchange: 3 items to 2 slots by direct>"
+
+
+def test_measured_routes_are_kept_in_the_end(world):
+    with NeighborExchange(world, ring(world), float, route="auto:measure") as halo:
+        while halo.is_trying:
+            assert np.array_equal(halo.exchange(owned(world)), needed(world))
+        assert halo.route in halo.tried_routes or not halo.tried_routes
+        assert np.array_equal(halo.exchange(owned(world)), needed(world))
+
+
+def test_ctrl_c_interrupts_a_wait(world, halo):
+    out = np.zeros(2)
+    if world.rank == 0 and world.num_ranks > 1:
+        halo.start(owned(world), out)
+        threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        with pytest.raises(KeyboardInterrupt):
+            halo.wait()
+        assert halo.is_active
+        for other in range(1, world.num_ranks):
+            MPI.COMM_WORLD.send(None, other)
+    else:
+        if world.num_ranks > 1:
+            MPI.COMM_WORLD.recv(source=0)
+        halo.start(owned(world), out)
+    halo.wait()
+    assert np.array_equal(out, needed(world))
+
+
+def test_another_thread_is_refused_while_one_waits(world, halo):
+    if world.num_ranks == 1:
+        pytest.skip("nobody waits")
+    out = np.zeros(2)
+    if world.rank == 0:
+        halo.start(owned(world), out)
+        seen = []
+
+        def try_to_wait():
+            try:
+                while True:
+                    halo.test()
+            except crossdock.InvalidStateError as refused:
+                seen.append(str(refused))
+            for other in range(1, world.num_ranks):
+                MPI.COMM_WORLD.send(None, other)
+
+        # The thread begins once the wait has released the GIL.
+        thread = threading.Timer(0.5, try_to_wait)
+        thread.start()
+        halo.wait()
+        thread.join()
+        assert len(seen) == 1
+        assert seen[0].startswith("another thread")
+    else:
+        MPI.COMM_WORLD.recv(source=0)
+        halo.start(owned(world), out)
+        halo.wait()
+    assert np.array_equal(out, needed(world))
+
+
+def test_memory_stays_constant(world):
+    def resident_kib():
+        with open("/proc/self/statm") as numbers:
+            return int(numbers.read().split()[1]) * 4
+
+    pattern = ring(world)
+    items, out = owned(world), np.zeros(2)
+
+    def rounds(count):
+        for _ in range(count):
+            halo = NeighborExchange(world, pattern, float, route="direct")
+            halo.exchange(items, out)
+
+    rounds(100)
+    before = resident_kib()
+    rounds(500)
+    assert resident_kib() - before < 500  # less than 1 KiB a round

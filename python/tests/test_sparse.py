@@ -1,0 +1,99 @@
+import numpy as np
+import pytest
+
+import crossdock
+from crossdock import exchange
+
+STRUCTURED = np.dtype([("key", "i4"), ("weight", "f8")])
+
+
+def to_all(world, dtype=float, shape=()):
+    """To every rank, oneself included, 1 + destination items of the value 100 source + destination."""
+    return {other: np.full((1 + other, *shape), 100 * world.rank + other).astype(dtype)
+            for other in range(world.num_ranks)}
+
+
+@pytest.mark.parametrize("algorithm", ["auto", "personalized", "nonblocking", "routed:grid:2", "locality_nonblocking"])
+def test_messages_arrive_by_source(world, algorithm):
+    received = exchange(world, to_all(world), algorithm=algorithm)
+    assert len(received) == world.num_ranks
+    assert received.sources.tolist() == list(range(world.num_ranks))
+    assert received.counts.tolist() == [1 + world.rank] * world.num_ranks
+    for source, items in received:
+        assert items.tolist() == [100.0 * source + world.rank] * (1 + world.rank)
+
+
+@pytest.mark.parametrize("dtype", ["i1", "c16", "M8[s]", "U2", ">i4"])
+def test_items_keep_their_dtype(world, dtype):
+    received = exchange(world, to_all(world, dtype))
+    assert received.values.dtype == np.dtype(dtype)
+    assert received[0].items.tolist() == to_all(world, dtype)[0].tolist()[:1] * (1 + world.rank) or world.rank > 0
+
+
+def test_items_may_be_rows_and_structures(world):
+    assert exchange(world, to_all(world, "i8", (2, 3))).values.shape == (world.num_ranks * (1 + world.rank), 2, 3)
+    mine = np.array([(world.rank, 0.5)], STRUCTURED)
+    following = (world.rank + 1) % world.num_ranks
+    received = exchange(world, {following: mine})
+    assert received.values.tolist() == [((world.rank - 1) % world.num_ranks, 0.5)]
+
+
+def test_ranks_without_messages_get_the_dtype_of_the_others(world):
+    received = exchange(world, {0: np.zeros((3, 2), STRUCTURED)} if world.rank == world.num_ranks - 1 else {})
+    assert received.values.dtype == STRUCTURED
+    assert received.values.shape == ((3 if world.rank == 0 else 0), 2)
+
+
+def test_nobody_may_send(world):
+    received = exchange(world, {})
+    assert (len(received), received.values.dtype, len(received.values)) == (0, float, 0)
+    assert repr(received) == "<Received: 0 messages, 0 items>"
+
+
+def test_destinations_and_counts_may_be_arrays(world):
+    following = (world.rank + 1) % world.num_ranks
+    received = exchange(world, ([following, following, following], [2, 0, 1], np.arange(3) + 10 * world.rank))
+    previous = (world.rank - 1) % world.num_ranks
+    assert received.sources.tolist() == [previous] * 3
+    assert [items.tolist() for _, items in received] == [[10 * previous, 10 * previous + 1], [], [10 * previous + 2]]
+
+
+def test_what_came_in_any_order_is_the_same(world):
+    by_arrival = exchange(world, to_all(world), order="arrival")
+    assert sorted(source for source, _ in by_arrival) == list(range(world.num_ranks))
+
+
+@pytest.mark.parametrize(("messages", "options", "error", "text"), [
+    ({-1: np.zeros(1)}, {}, crossdock.RankOutOfRangeError, "-1"),
+    ({2**20: np.zeros(1)}, {}, crossdock.RankOutOfRangeError, str(2**20)),
+    ({2**40: np.zeros(1)}, {}, crossdock.InvalidArgumentError, "a destination must be a rank, not int"),
+    ({"0": np.zeros(1)}, {}, crossdock.InvalidArgumentError, "a destination must be a rank, not str"),
+    ({0: [1.0]}, {}, crossdock.InvalidArgumentError, "a message must be a NumPy array, or offer"),
+    ({0: np.zeros(1, object)}, {}, crossdock.InvalidArgumentError, "Python objects cannot travel"),
+    ({0: np.zeros(4)[::2]}, {}, crossdock.InvalidArgumentError, "a message is not C-contiguous"),
+    ({0: np.zeros(1), 1: np.zeros(1, "f4")}, {}, crossdock.InvalidArgumentError, "has dtype float32, but a message"),
+    (None, {}, crossdock.InvalidArgumentError, "messages must be a dict of arrays by destination"),
+    (([0], [2], np.zeros(1)), {}, crossdock.SizeMismatchError, "."),
+    (([0, 0], [1], np.zeros(1)), {}, crossdock.SizeMismatchError, "."),
+    (([0], [-1], np.zeros(1)), {}, crossdock.InvalidArgumentError, "-1"),
+    (([0.5], [1], np.zeros(1)), {}, crossdock.InvalidArgumentError, "destinations must be integers"),
+    (([0], [1], np.float64(0)), {}, crossdock.InvalidArgumentError, "values has no dimension"),
+    ({}, {"order": "random"}, crossdock.InvalidArgumentError, "order must be"),
+    ({}, {"algorithm": 1}, crossdock.InvalidArgumentError, "algorithm must be a str, not int"),
+    ({}, {"algorithm": "personalized"}, crossdock.InvalidArgumentError, "the algorithms differ between ranks"),
+    ({0: np.zeros(1, "u4")}, {}, crossdock.InvalidArgumentError, "the dtypes or shapes of items differ between ranks"),
+])
+def test_what_is_wrong_on_one_rank_is_an_error_on_all(world, messages, options, error, text):
+    if world.num_ranks == 1 and text.endswith("differ between ranks"):
+        pytest.skip("there is no other rank")
+    mine = world.rank == world.num_ranks - 1
+    with pytest.raises(error, match=text):
+        exchange(world, messages if mine else {0: np.zeros(1)}, **(options if mine else {}))
+    assert len(exchange(world, {world.rank: np.zeros(1)})) == 1
+
+
+def test_an_algorithm_that_does_not_exist_is_an_error_on_all_ranks(world):
+    with pytest.raises(crossdock.InvalidArgumentError, match="no_such_algorithm"):
+        exchange(world, {}, algorithm="no_such_algorithm")
+    with pytest.raises(TypeError, match="world must be a Context"):
+        exchange(None, {})

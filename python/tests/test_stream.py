@@ -1,0 +1,218 @@
+import gc
+import threading
+import weakref
+
+import numpy as np
+import pytest
+from mpi4py import MPI
+
+import crossdock
+from crossdock import Context, Stream
+
+STRUCTURED = np.dtype([("key", "i4"), ("weight", "f8")])
+
+
+def keys_of(rank, count=5000):
+    return np.random.default_rng(rank).integers(1000, size=count)
+
+
+@pytest.mark.parametrize("dtype", ["i1", "i4", "i8", "c16", "S5"])
+def test_items_arrive_at_their_destinations(world, dtype):
+    came = []
+    count = 300
+    with Stream(world, dtype, lambda port, items: came.append(items.copy())) as stream:
+        items = (np.arange(count) % 100).astype(dtype)
+        stream.push(np.arange(count) % world.num_ranks, items)
+        stream.drain()
+        mine = np.sort(np.concatenate(came)).tolist() if came else []
+        assert mine == np.sort(np.tile(items[world.rank::world.num_ranks], world.num_ranks)).tolist()
+        assert stream.statistics()["items"] == count
+        assert stream.statistics()["handled"] == len(mine)
+
+
+@pytest.mark.parametrize("scheme", ["ww", "wps", "wsp", "pp", "auto"])
+@pytest.mark.parametrize("route", ["direct", "grid:2"])
+def test_a_histogram_is_that_of_numpy(world, scheme, route):
+    table = np.zeros(1000, int)
+    with Stream(world, int, lambda port, keys: np.add.at(table, keys, 1), scheme=scheme, route=route,
+                buffer_items=64) as stream:
+        keys = keys_of(world.rank)
+        for part in np.array_split(keys, 7):
+            stream.push(part % world.num_ranks, part)
+            stream.progress()
+        stream.drain()
+    expected = np.bincount(np.concatenate([keys_of(rank) for rank in range(world.num_ranks)]), minlength=1000)
+    expected[np.arange(1000) % world.num_ranks != world.rank] = 0
+    assert np.array_equal(table, expected)
+
+
+def test_all_items_may_go_to_one_worker(world):
+    came = []
+    with Stream(world, (float, 3), lambda port, rows: came.append(rows.sum(axis=0)), ordered=True,
+                scheme="ww", route="direct") as stream:
+        stream.push(0, np.full((50, 3), [1.0, 2.0, world.rank]))
+        stream.flush()
+        stream.drain()
+    ranks = np.arange(world.num_ranks)
+    assert np.sum(came, axis=0).tolist() == ([50.0 * len(ranks), 100.0 * len(ranks), 50.0 * ranks.sum()]
+                                             if world.rank == 0 else 0.0)
+
+
+def test_handlers_push_on(world):
+    """A token goes once around for each item."""
+    following = (world.rank + 1) % world.num_ranks
+    seen = []
+
+    def handle(port, tokens):
+        seen.extend(tokens.tolist())
+        left = tokens[tokens > 1] - 1
+        port.push(following, left)
+
+    with Stream(world, int, handle) as stream:
+        stream.push(following, np.array([world.num_ranks]))
+        stream.drain()
+        stream.drain()
+    assert sorted(seen) == list(range(1, world.num_ranks + 1))
+
+
+def test_several_threads_have_a_port_each(world):
+    handled = [0, 0, 0]
+
+    def handle(port, items):
+        handled[port.number % 3] += int(items["key"].sum())
+
+    with Stream(world, STRUCTURED, handle, workers=3) as stream:
+        def work(worker):
+            items = np.zeros(600, STRUCTURED)
+            items["key"] = 1
+            port = stream.port(worker)
+            assert port.number == 3 * world.rank + worker
+            port.push(np.arange(600) % (3 * world.num_ranks), items)
+            port.drain()
+
+        threads = [threading.Thread(target=work, args=(worker,)) for worker in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    total = sum(handled)
+    assert MPI.COMM_WORLD.allreduce(total) == 1800 * world.num_ranks
+    assert max(handled) - min(handled) <= 3 * world.num_ranks
+
+
+@pytest.mark.parametrize(("destinations", "items", "error", "text"), [
+    (-1, np.zeros(2, int), crossdock.RankOutOfRangeError, "destination -1 is outside"),
+    (2**20, np.zeros(2, int), crossdock.RankOutOfRangeError, f"destination {2**20} is outside"),
+    ([0, -3], np.zeros(2, int), crossdock.RankOutOfRangeError, "destination -3 is outside"),
+    (np.array([0, 2**63], "u8"), np.zeros(2, int), crossdock.CountOverflowError, "destinations has 922337203685477580"),
+    ([0], np.zeros(2, int), ValueError, "items has 2 items, but there are 1 destinations"),
+    ([[0, 0]], np.zeros(2, int), ValueError, "destinations must have one dimension, not 2"),
+    ([0.5, 0], np.zeros(2, int), TypeError, "destinations must be integers, not float64"),
+    (None, np.zeros(2, int), TypeError, "destinations must be integers, not object"),
+    (0, np.zeros(2), TypeError, "items has dtype float64, but the stream int64"),
+    (0, np.zeros((2, 2), int), ValueError, "items are of 16 bytes, but those of the stream of 8"),
+    (0, np.zeros(4, int)[::2], ValueError, "items is not C-contiguous"),
+    (0, [1, 2], TypeError, "items must be a NumPy array"),
+    (0, None, TypeError, "items must be a NumPy array"),
+])
+def test_pushes_that_do_not_fit_push_nothing(world, destinations, items, error, text):
+    with Stream(world, int, lambda port, items: None) as stream:
+        with pytest.raises(error, match=text):
+            stream.push(destinations, items)
+        stream.drain()
+        assert stream.statistics()["items"] == 0
+
+
+@pytest.mark.parametrize("options", [
+    {"dtype": object}, {"dtype": "no such dtype"}, {"handler": None}, {"workers": 0}, {"workers": -1},
+    {"workers": "two"}, {"scheme": "magic"}, {"route": 3}, {"buffer_items": -1}, {"max_buffers": None},
+    {"ordered": "yes"},
+])
+def test_an_option_that_is_wrong_on_one_rank_is_an_error_on_all(world, options):
+    good = {"dtype": int, "handler": print}
+    mine = world.rank == world.num_ranks - 1
+    with pytest.raises(crossdock.InvalidArgumentError):
+        Stream(world, **(good | options if mine else good))
+
+
+def test_what_a_handler_raises_is_raised_by_its_drain(world):
+    def handle(port, items):
+        raise KeyError("no such key")
+
+    stream = Stream(world, int, handle)
+    if world.rank == 0:
+        stream.push(world.num_ranks - 1, np.zeros(3, int))
+    with pytest.raises(KeyError if world.rank == world.num_ranks - 1 else crossdock.HandlerFailedError):
+        stream.drain()
+
+
+def test_a_handler_must_not_keep_its_items(world):
+    kept = []
+    stream = Stream(world, int, lambda port, items: kept.append(items))
+    stream.push(world.rank, np.zeros(3, int))
+    with pytest.raises(crossdock.InvalidStateError, match="it must copy them"):
+        stream.drain()
+
+
+def test_items_are_for_reading(world):
+    def handle(port, items):
+        items[0] = 1
+
+    stream = Stream(world, int, handle)
+    stream.push(world.rank, np.zeros(3, int))
+    with pytest.raises(ValueError, match="read-only"):
+        stream.drain()
+
+
+def test_calls_out_of_state_are_refused(world):
+    stream = Stream(world, int, lambda port, items: None)
+    for worker in (-1, 1):
+        with pytest.raises(IndexError, match=rf"worker {worker} is outside \[0, 1\)"):
+            stream.port(worker)
+    stream.push(world.rank, np.zeros(1, int))
+    with pytest.raises(crossdock.InvalidStateError):
+        stream.close()
+    stream.drain()
+    stream.close()
+    stream.close()
+    assert repr(stream).endswith(", closed>")
+    for call in (stream.progress, stream.drain, stream.flush, lambda: stream.push(0, np.zeros(1, int))):
+        with pytest.raises(crossdock.InvalidStateError, match="the stream is closed"):
+            call()
+
+
+def test_handlers_may_only_push(world):
+    refused = []
+
+    def handle(port, items):
+        for call in (port.progress, port.drain):
+            try:
+                call()
+            except crossdock.InvalidStateError:
+                refused.append(call)
+
+    with Stream(world, int, handle) as stream:
+        stream.push(world.rank, np.zeros(1, int))
+        stream.drain()
+    assert len(refused) == 2
+
+
+def test_a_dropped_stream_is_freed_even_if_its_handler_refers_to_it(world):
+    streams = []
+    streams.append(Stream(world, int, lambda port, items: streams[0].flush()))
+    streams[0].push(world.rank, np.zeros(1, int))
+    streams[0].drain()
+    streams[0].close()
+    gone = weakref.ref(streams[0])
+    del streams
+    gc.collect()
+    assert gone() is None
+
+
+def test_a_stream_of_a_closed_context_refuses_calls():
+    world = Context(MPI.COMM_WORLD)
+    stream = Stream(world, int, lambda port, items: None)
+    stream.close()
+    world.close()
+    with pytest.raises(crossdock.InvalidStateError, match="the stream is closed"):
+        stream.progress()
