@@ -35,27 +35,6 @@ MPI_Op mpi_operation(const std::string& name, bool is_float) {
     return MPI_OP_NULL;
 }
 
-// MPI's datatype of so many bytes.
-class bytes_type {
-  public:
-    explicit bytes_type(std::size_t num_bytes) {
-        CROSSDOCK_MPI(MPI_Type_contiguous(checked_cast<int>(num_bytes), MPI_BYTE, &type_));
-        CROSSDOCK_MPI(MPI_Type_commit(&type_));
-    }
-    ~bytes_type() {
-        int is_finalized = 0;
-        MPI_Finalized(&is_finalized);
-        if (!is_finalized) MPI_Type_free(&type_);
-    }
-    bytes_type(const bytes_type&) = delete;
-    bytes_type& operator=(const bytes_type&) = delete;
-
-    MPI_Datatype get() const noexcept { return type_; }
-
-  private:
-    MPI_Datatype type_ = MPI_DATATYPE_NULL;
-};
-
 // What an array's entries are.
 class entry_kind {
   public:
@@ -88,7 +67,7 @@ class entry_kind {
     nb::object base_;  // of an entry that is itself an array, its elements'
     std::size_t item_bytes_;
     MPI_Datatype number_;
-    bytes_type bytes_;
+    c::bytes_type bytes_;
     bool is_float_;
 };
 

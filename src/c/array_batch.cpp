@@ -8,28 +8,6 @@ using crossdock::on_all_or_none;
 
 namespace {
 
-// A datatype of so many bytes: what lies between two values of an entry travels, too.
-class bytes_type {
-  public:
-    explicit bytes_type(std::size_t num_bytes) {
-        CROSSDOCK_MPI(
-            MPI_Type_contiguous(crossdock::checked_cast<int>(num_bytes), MPI_BYTE, &type_));
-        CROSSDOCK_MPI(MPI_Type_commit(&type_));
-    }
-    ~bytes_type() {
-        int is_finalized = 0;
-        MPI_Finalized(&is_finalized);
-        if (!is_finalized) MPI_Type_free(&type_);
-    }
-    bytes_type(const bytes_type&) = delete;
-    bytes_type& operator=(const bytes_type&) = delete;
-
-    MPI_Datatype get() const noexcept { return type_; }
-
-  private:
-    MPI_Datatype type_ = MPI_DATATYPE_NULL;
-};
-
 // MPI's own replacement is for one-sided calls only.
 class copy_operation {
   public:
@@ -55,7 +33,7 @@ class copy_operation {
 
 struct crossdock_array_batch {
     crossdock::c::entry_type type;
-    bytes_type bytes;
+    crossdock::c::bytes_type bytes;
     std::shared_ptr<array_engine> engine;
     std::vector<count_t> indices;
     crossdock::neighbor_exchange requests;
@@ -114,7 +92,7 @@ crossdock_status crossdock_array_prepare(crossdock_array* array, int64_t num_ind
             return crossdock::c::array(indices, num_indices, "indices");
         });
         *result = new crossdock_array_batch{array->type,
-                                            bytes_type(array->type.item_bytes()),
+                                            crossdock::c::bytes_type(array->type.item_bytes()),
                                             array->engine,
                                             {wanted.begin(), wanted.end()},
                                             array->engine->prepare(wanted)};

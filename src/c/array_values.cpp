@@ -155,6 +155,17 @@ entry_type::entry_type(MPI_Datatype datatype) : datatype_(datatype) {
     item_bytes_ = static_cast<std::size_t>(layout.extent);
 }
 
+bytes_type::bytes_type(std::size_t num_bytes) {
+    CROSSDOCK_MPI(MPI_Type_contiguous(checked_cast<int>(num_bytes), MPI_BYTE, &type_));
+    CROSSDOCK_MPI(MPI_Type_commit(&type_));
+}
+
+bytes_type::~bytes_type() {
+    int is_finalized = 0;
+    MPI_Finalized(&is_finalized);
+    if (!is_finalized) MPI_Type_free(&type_);
+}
+
 entry_operation update_by(const entry_type& type, MPI_Op operation) {
     if (operation == MPI_REPLACE) return replacing(type);
     entry_operation result;

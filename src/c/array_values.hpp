@@ -31,6 +31,20 @@ class entry_type {
     std::size_t item_bytes_;
 };
 
+/// @brief A datatype of so many bytes: what lies between two values of an entry travels, too.
+class bytes_type {
+  public:
+    explicit bytes_type(std::size_t num_bytes);
+    ~bytes_type();
+    bytes_type(const bytes_type&) = delete;
+    bytes_type& operator=(const bytes_type&) = delete;
+
+    MPI_Datatype get() const noexcept { return type_; }
+
+  private:
+    MPI_Datatype type_ = MPI_DATATYPE_NULL;
+};
+
 /// @brief What changes entries: the library's own where it has one, which is faster, and else what
 /// C gives.
 struct entry_operation {
