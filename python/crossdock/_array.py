@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from crossdock import _operations
+from crossdock._closing import Closing
 from crossdock._context import Context, inner_of
 from crossdock._extension import extension
 
 Array = npt.NDArray[Any]
 
 
-class DistributedArray:
+class DistributedArray(Closing):
     """A global array of n entries, each owned by one rank; all ranks read, write and update any entries.
 
     All ranks make their requests together, in batches: each of ``a[indices]``, ``a[indices] = values`` and `update` is
@@ -155,15 +155,6 @@ class DistributedArray:
     def close(self) -> None:
         """Free what only all ranks together can; nothing if it is closed. Collective; blocks."""
         self._inner.close()
-
-    def __enter__(self) -> DistributedArray:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 traceback: TracebackType | None) -> None:
-        # The others may never come where this rank fails alone.
-        if kind is None:
-            self.close()
 
     def __repr__(self) -> str:
         return f"<DistributedArray: {len(self)} entries of {self.dtype}, here {self.owned.start}:{self.owned.stop}>"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import Any
 
 import numpy.typing as npt
 from mpi4py import MPI
 
+from crossdock._closing import Closing
 from crossdock._extension import extension
 from crossdock.errors import InvalidStateError
 
@@ -117,7 +117,7 @@ class Topology:
         return hash(str(self))
 
 
-class Context:
+class Context(Closing):
     """A communicator of the library's own, the topology of its ranks, and their machine.
 
     No message of the library meets one of the program's. One thread at a time is in a call on a context and on what
@@ -188,15 +188,6 @@ class Context:
             An exchange is active; on all ranks.
         """
         self._inner.close()
-
-    def __enter__(self) -> Context:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 traceback: TracebackType | None) -> None:
-        # The others may never come where this rank fails alone.
-        if kind is None:
-            self.close()
 
     def __repr__(self) -> str:
         state = "" if self.is_open else ", closed"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from os import PathLike
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from crossdock._closing import Closing
 from crossdock._context import Context, inner_of
 from crossdock._extension import extension
 from crossdock._neighbor import NeighborExchange
@@ -23,7 +23,7 @@ Array = npt.NDArray[Any]
 _ENTRY = np.dtype([("row", "i8"), ("column", "i8"), ("value", "f8")])
 
 
-class DistributedMatrix:
+class DistributedMatrix(Closing):
     """A sparse matrix; each rank has consecutive rows, and of a vector consecutive entries. Needs SciPy.
 
     ``A @ x`` and ``A.T @ x`` take this rank's entries of x, one vector or several as columns, and return this rank's of
@@ -247,13 +247,8 @@ class DistributedMatrix:
         for other in self._everywhere or ():
             other.close()
 
-    def __enter__(self) -> DistributedMatrix:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 traceback: TracebackType | None) -> None:
-        if kind is None or not self._halo.is_active:
-            self.close()
+    def _closes_after_failure(self) -> bool:
+        return not self._halo.is_active
 
     def __repr__(self) -> str:
         return (f"<DistributedMatrix: {self._shape[0]} x {self._shape[1]}, here rows "

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from types import TracebackType
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from crossdock import _operations
+from crossdock._closing import Closing
 from crossdock._context import Context, inner_of
 from crossdock._extension import extension
 from crossdock._pattern import Pattern
@@ -25,7 +25,7 @@ class Traffic(NamedTuple):
     inter_region_items: int
 
 
-class NeighborExchange:
+class NeighborExchange(Closing):
     """A pattern compiled along a route and ready to be exchanged again and again.
 
     A forward exchange copies items into the slots that need them; a reverse one brings what is in the slots home and
@@ -275,13 +275,8 @@ class NeighborExchange:
         """
         self._inner.close()
 
-    def __enter__(self) -> NeighborExchange:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 traceback: TracebackType | None) -> None:
-        if kind is None or not self.is_active:
-            self.close()
+    def _closes_after_failure(self) -> bool:
+        return not self.is_active
 
     def __repr__(self) -> str:
         if not self.is_open:

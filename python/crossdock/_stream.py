@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 import weakref
 from collections.abc import Callable
-from types import TracebackType
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from crossdock._closing import Closing
 from crossdock._context import Context, inner_of
 from crossdock._extension import extension
 from crossdock.errors import InvalidStateError
@@ -91,7 +91,7 @@ class Port:
         self._stream._draining.discard(self._worker)
 
 
-class Stream:
+class Stream(Closing):
     """Sends small items of one dtype from any worker to any worker, many in one message.
 
     Each process has `workers` workers, and each of them a `Port`, which belongs to one thread at a time; the methods of
@@ -234,15 +234,6 @@ class Stream:
             Items have been pushed since the last drain, on any rank.
         """
         self._inner.close()
-
-    def __enter__(self) -> Stream:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 traceback: TracebackType | None) -> None:
-        # The others may never come where this rank fails alone.
-        if kind is None:
-            self.close()
 
     def __repr__(self) -> str:
         state = "" if self.is_open else ", closed"
