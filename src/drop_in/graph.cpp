@@ -22,7 +22,6 @@ constexpr double seconds_around = 1e-6;
 // They are as large as what ranks of a node share at first.
 constexpr count_t num_ring_items = 64;
 constexpr std::size_t ring_item_bytes = 4096;
-bool is_finalizing = false;
 int num_graphs = 0;
 
 // Those that are not freed.
@@ -66,7 +65,7 @@ const std::shared_ptr<graph>* kept_with(MPI_Comm user, int key) {
     };
     static constinit thread_local last_found last
         [[gnu::tls_model("initial-exec")]]{MPI_COMM_NULL, MPI_KEYVAL_INVALID, 0, nullptr};
-    if (user == MPI_COMM_NULL || is_finalizing) return nullptr;
+    if (user == MPI_COMM_NULL || progress_engine::is_finalizing()) return nullptr;
     const auto present = num_deleted.load(std::memory_order_relaxed);
     if (last.comm == user && last.key == key && last.num_deleted == present) return last.kept;
     void* kept = nullptr;
@@ -99,7 +98,9 @@ bool may_be_taken_over(MPI_Comm comm) {
 }  // namespace
 
 void graph::attach(MPI_Comm user) {
-    if (user == MPI_COMM_NULL || is_finalizing || !progress_engine::is_available()) return;
+    if (user == MPI_COMM_NULL || progress_engine::is_finalizing() ||
+        !progress_engine::is_available())
+        return;
     auto found = neighbors_of(user);
     if (!found) return;
     if (!may_be_taken_over(user)) return;
@@ -110,7 +111,8 @@ void graph::attach(MPI_Comm user) {
 
 const std::shared_ptr<graph>* graph::of_all_ranks(MPI_Comm user, bool may_make) {
     const auto* const known = kept_with(user, all_ranks_key());
-    if (known || !may_make || is_finalizing || !progress_engine::is_available()) return known;
+    if (known || !may_make || progress_engine::is_finalizing() || !progress_engine::is_available())
+        return known;
     int is_inter = 0, num_ranks = 0;
     CROSSDOCK_MPI(MPI_Comm_test_inter(user, &is_inter));
     if (is_inter || !may_be_taken_over(user)) return nullptr;
@@ -340,7 +342,7 @@ void graph::close() {
     turn last(*this);
     last.wait();
     progress_engine::of_process().wait_until(
-        [this] { return is_finalizing || num_persistent == 0; });
+        [this] { return progress_engine::is_finalizing() || num_persistent == 0; });
     MPI_Request all_free = MPI_REQUEST_NULL;
     CROSSDOCK_MPI(MPI_Ibarrier(where_->comm().get(), &all_free));
     where_->comm().wait(all_free);
@@ -382,11 +384,10 @@ void graph::close_later(const std::shared_ptr<graph>& one) {
 
 // What is left is freed here, whatever persistent requests there are.
 void graph::close_all() noexcept try {
-    if (is_finalizing || num_graphs == 0) return;
+    if (progress_engine::is_finalizing() || num_graphs == 0) return;
     {
         const progress_engine::access alone;
-        is_finalizing = true;
-        progress_engine::of_process().begin_finalizing();
+        progress_engine::begin_finalizing();
         const auto left = all_graphs();
         for (const auto& one : left)
             if (one->user_ != MPI_COMM_NULL) close_later(one);

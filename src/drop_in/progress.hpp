@@ -80,7 +80,8 @@ class progress_engine final : private suspension {
     void end_blocking();
 
     /// @brief MPI need not call for what is started from now on: `run_until` sees it through.
-    void begin_finalizing() { is_finalizing_ = true; }
+    static void begin_finalizing() noexcept { is_finalizing_ = true; }
+    static bool is_finalizing() noexcept { return is_finalizing_; }
 
     /// @brief Makes progress until `condition` holds; not to be called by a body.
     void run_until(const std::function<bool()>& condition);
@@ -131,7 +132,7 @@ class progress_engine final : private suspension {
     const running* voter_ = nullptr;  // which has voted to block, until its set-up ends
     bool is_asked_ = false;           // MPI calls
     bool is_abstaining_ = false;
-    bool is_finalizing_ = false;
+    static inline bool is_finalizing_ = false;
 };
 
 }  // namespace crossdock::drop_in
