@@ -118,18 +118,14 @@ void begin(neighbor_call call, call_form form, Complete complete) {
         form == call_form::nonblocking);
 }
 
-// Error handlers are told before the program can see that the request is complete.
-void complete(const own_request& request, const graph& on, int code) {
-    if (code != MPI_SUCCESS) PMPI_Comm_call_errhandler(on.error_comm(), code);
-    request.complete(code);
-}
-
 class exchange_with_request;
 
 // The requests of this process that the user holds, but for those that are not persistent and complete.
 struct own_requests {
     std::unordered_map<MPI_Request, std::unique_ptr<exchange_with_request>> planned;
     std::unordered_map<MPI_Request, std::unique_ptr<own_request>> in_bodies;
+    std::unordered_map<MPI_Request, int>
+        failed;  // their codes; MPI_Wait and MPI_Waitall take them out
 
     static own_requests& of_process() {
         static auto& all = *new own_requests;
@@ -143,6 +139,15 @@ struct own_requests {
     exchange_with_request* find_active(MPI_Request request) const;
     bool is_under_way(MPI_Request request) const {
         return in_bodies.contains(request) || find_active(request) != nullptr;
+    }
+
+    // Error handlers are told before the program can see that the request is complete.
+    void complete(const own_request& request, const graph& on, int code) {
+        if (code != MPI_SUCCESS) {
+            PMPI_Comm_call_errhandler(on.error_comm(), code);
+            if (failed.insert_or_assign(request.handle(), code).second) count(request.handle(), 1);
+        }
+        request.complete(code != MPI_SUCCESS);
     }
 };
 
@@ -165,7 +170,7 @@ class exchange_with_request final : private watched {
 
     template <class Receive>
     MPI_Request make_request(Receive&& function) {
-        return handle_ = request_.receive_by(function);
+        return request_.receive_by(function);
     }
 
     bool is_active() const { return is_active_; }
@@ -215,11 +220,11 @@ class exchange_with_request final : private watched {
 
     void end(int code) {
         is_active_ = is_along_plan_ = false;
-        complete(request_, *call_.on, code);
-        if (plan_) return;
         auto& all = own_requests::of_process();
-        all.count(handle_, -1);
-        const auto self = all.planned.extract(handle_);
+        all.complete(request_, *call_.on, code);
+        if (plan_) return;
+        all.count(request_.handle(), -1);
+        const auto self = all.planned.extract(request_.handle());
     }
 
     neighbor_call call_;
@@ -230,7 +235,6 @@ class exchange_with_request final : private watched {
         false;  // afterwards another call may go along it, while messages of edges are under way
     std::optional<edge_messages> others_;
     own_request request_;
-    MPI_Request handle_ = MPI_REQUEST_NULL;
 };
 
 exchange_with_request* own_requests::find_active(MPI_Request request) const {
@@ -326,7 +330,7 @@ int start_exchange(neighbor_call call, MPI_Request* request) {
     begin(std::move(call), call_form::nonblocking, [&all, handle](const graph& on, int code) {
         const auto done = all.in_bodies.extract(handle);
         all.count(handle, -1);
-        complete(*done.mapped(), on, code);
+        all.complete(*done.mapped(), on, code);
     });
     return MPI_SUCCESS;
 }
@@ -375,13 +379,11 @@ void start_persistent(MPI_Request request) {
     if (found != all.planned.end()) found->second->start();
 }
 
-int wait_for_own(std::span<const MPI_Request> requests) try {
+void wait_for_own(std::span<const MPI_Request> requests) try {
     const auto& all = own_requests::of_process();
-    if (std::ranges::none_of(requests, may_be_own) || progress_engine::is_inside())
-        return MPI_SUCCESS;
+    if (std::ranges::none_of(requests, may_be_own) || progress_engine::is_inside()) return;
     {
         const progress_engine::access alone;
-        own_request::last_failure = MPI_SUCCESS;
         exchange_with_request* one = nullptr;
         int number = 0;
         for (const auto& request : requests) {
@@ -389,19 +391,34 @@ int wait_for_own(std::span<const MPI_Request> requests) try {
             one = all.find_active(request);
             ++number;
         }
-        if (number == 0) return MPI_SUCCESS;
-        if (number == 1 && one != nullptr && progress_engine::of_process().may_block(1)) {
-            one->wait();
-            return own_request::last_failure;
-        }
+        if (number == 0) return;
+        if (number == 1 && one != nullptr && progress_engine::of_process().may_block(1))
+            return one->wait();
     }
     progress_engine::of_process().run_until([&] {
         return std::ranges::none_of(
             requests, [&](const MPI_Request& request) { return all.is_under_way(request); });
     });
-    return own_request::last_failure;
 } catch (...) {
-    return current_code();
+    // MPI's wait, which the program called, sees to the rest.
+}
+
+bool has_failed(std::span<const MPI_Request> requests) {
+    if (std::ranges::none_of(requests, may_be_own) || progress_engine::is_inside()) return false;
+    const progress_engine::access alone;
+    const auto& failed = own_requests::of_process().failed;
+    return std::ranges::any_of(
+        requests, [&](const MPI_Request& request) { return failed.contains(request); });
+}
+
+int take_failure(MPI_Request request, int code) {
+    if (progress_engine::is_inside()) return code;
+    const progress_engine::access alone;
+    auto& all = own_requests::of_process();
+    const auto taken = all.failed.extract(request);
+    if (!taken) return code;
+    all.count(request, -1);
+    return code == MPI_SUCCESS ? code : taken.mapped();
 }
 
 void forget_persistent(MPI_Request request) {

@@ -56,8 +56,15 @@ inline bool may_be_own(MPI_Request request) noexcept {
 void start_persistent(MPI_Request request);
 
 /// @brief Waits until those of the requests that are this library's are complete, faster than MPI's wait calls back.
-/// @return the code of one that failed, which error handlers have seen
-int wait_for_own(std::span<const MPI_Request> requests);
+void wait_for_own(std::span<const MPI_Request> requests);
+
+/// @brief Whether one of the requests is this library's, has failed, and was not asked for by `take_failure`.
+bool has_failed(std::span<const MPI_Request> requests);
+
+/// @brief The code of a request that MPI has waited for: what failed, if it was this library's.
+/// @param code  of MPI's wait
+/// @return      a code that error handlers have seen
+int take_failure(MPI_Request request, int code);
 
 /// @brief Frees what is behind a request of `make_persistent`; nothing if it is another one.
 void forget_persistent(MPI_Request request);

@@ -36,10 +36,9 @@ MPI_Comm own_request::messages() {
     return comm;
 }
 
-void own_request::complete(int code) const {
-    if (code != MPI_SUCCESS) last_failure = code;
+void own_request::complete(bool has_failed) const {
     const char failure = 1;
-    PMPI_Send(&failure, code == MPI_SUCCESS ? 0 : 1, MPI_BYTE, 0, tag_, messages());
+    PMPI_Send(&failure, has_failed ? 1 : 0, MPI_BYTE, 0, tag_, messages());
 }
 
 }  // namespace crossdock::drop_in

@@ -21,22 +21,20 @@ class own_request {
 
     /// @param function  MPI_Irecv or MPI_Recv_init
     template <class Receive>
-    MPI_Request receive_by(Receive&& function) const {
-        MPI_Request made = MPI_REQUEST_NULL;
-        CROSSDOCK_MPI(function(nullptr, 0, MPI_BYTE, 0, tag_, messages(), &made));
-        return made;
+    MPI_Request receive_by(Receive&& function) {
+        CROSSDOCK_MPI(function(nullptr, 0, MPI_BYTE, 0, tag_, messages(), &handle_));
+        return handle_;
     }
+    MPI_Request handle() const noexcept { return handle_; }
 
     /// @brief Completes the request. After a failure the message is too long, and MPI's wait returns an error.
-    void complete(int code) const;
-
-    /// @brief The code of the last one that failed.
-    static inline int last_failure = MPI_SUCCESS;
+    void complete(bool has_failed) const;
 
   private:
     static MPI_Comm messages();
 
     int tag_;
+    MPI_Request handle_ = MPI_REQUEST_NULL;
 };
 
 }  // namespace crossdock::drop_in

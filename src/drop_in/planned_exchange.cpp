@@ -168,9 +168,9 @@ trial_seconds planned_exchange::compare_with_mpi(const opponent& mpi, call_form 
     const auto by_plan = [&] {
         if (form == call_form::blocking) return exchange_bytes(sends, receives);
         exchange_bytes(sends, receives);
-        const own_request told;
+        own_request told;
         auto request = told.receive_by(MPI_Irecv);
-        told.complete(MPI_SUCCESS);
+        told.complete(false);
         comm_->wait(request);
     };
     const auto reduce = [&](double* values, int count) {

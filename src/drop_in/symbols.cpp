@@ -1,6 +1,7 @@
 // The functions of MPI that libcrossdock_mpi.so takes the place of. PMPI_ has MPI's own.
 #include <mpi.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <optional>
 #include <span>
@@ -276,14 +277,24 @@ int MPI_Startall(int count, MPI_Request requests[]) {
 
 int MPI_Wait(MPI_Request* request, MPI_Status* status) {
     if (!may_be_own(*request)) return PMPI_Wait(request, status);
-    const int failure = wait_for_own({request, 1});
-    const int code = PMPI_Wait(request, status);
-    return code != MPI_SUCCESS && failure != MPI_SUCCESS ? failure : code;
+    wait_for_own({request, 1});
+    const auto waited_for = *request;
+    return take_failure(waited_for, PMPI_Wait(request, status));
 }
 
+// Open MPI 4.1 would wait for ever for an array of which a request has failed before, in programs with threads.
 int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
-    if (count > 0) wait_for_own({requests, static_cast<std::size_t>(count)});
-    return PMPI_Waitall(count, requests, statuses);
+    const std::span all(requests, static_cast<std::size_t>(std::max(count, 0)));
+    wait_for_own(all);
+    if (!has_failed(all)) return PMPI_Waitall(count, requests, statuses);
+    int result = MPI_SUCCESS;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        auto* const status = statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : &statuses[i];
+        const int code = MPI_Wait(&all[i], status);
+        if (status != MPI_STATUS_IGNORE) status->MPI_ERROR = code;
+        if (code != MPI_SUCCESS) result = MPI_ERR_IN_STATUS;
+    }
+    return result;
 }
 
 int MPI_Request_free(MPI_Request* request) {
