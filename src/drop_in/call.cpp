@@ -1,13 +1,10 @@
 #include "call.hpp"
 
-#include <algorithm>
 #include <exception>
 #include <string>
-#include <unordered_map>
 #include <utility>
 
-#include "edge_messages.hpp"
-#include "own_request.hpp"
+#include "own_requests.hpp"
 
 namespace crossdock::drop_in {
 
@@ -54,10 +51,6 @@ class exchange_of_mpi {
     MPI_Request request_ = MPI_REQUEST_NULL;
 };
 
-void count_planned(const neighbor_call& call, const planned_exchange& along) {
-    if (call.facts != nullptr) call.facts->add(along.facts());
-}
-
 void exchange_in_turn(neighbor_call& call, graph::turn& turn, call_form form) {
     auto& engine = progress_engine::of_process();
     turn.wait();
@@ -82,7 +75,7 @@ void exchange_in_turn(neighbor_call& call, graph::turn& turn, call_form form) {
             engine.end_blocking();
             engine.wait_until([&] { return !one->is_active(); });
             others.emplace(call, *decided.plan);
-            count_planned(call, *decided.plan);
+            call.count_along(*decided.plan);
             one->start(call.sends, call.receives);
         }
     } catch (...) {
@@ -118,133 +111,7 @@ void begin(neighbor_call call, call_form form, Complete complete) {
         form == call_form::nonblocking);
 }
 
-class exchange_with_request;
-
-// The requests of this process that the user holds, but for those that are not persistent and complete.
-struct own_requests {
-    std::unordered_map<MPI_Request, std::unique_ptr<exchange_with_request>> planned;
-    std::unordered_map<MPI_Request, std::unique_ptr<own_request>> in_bodies;
-    std::unordered_map<MPI_Request, int>
-        failed;  // their codes; MPI_Wait and MPI_Waitall take them out
-
-    static own_requests& of_process() {
-        static auto& all = *new own_requests;
-        return all;
-    }
-
-    static void count(MPI_Request request, int number) {
-        num_own_requests[hash_of(request)].fetch_add(number, std::memory_order_relaxed);
-    }
-
-    exchange_with_request* find_active(MPI_Request request) const;
-    bool is_under_way(MPI_Request request) const {
-        return in_bodies.contains(request) || find_active(request) != nullptr;
-    }
-
-    // Error handlers are told before the program can see that the request is complete.
-    void complete(const own_request& request, const graph& on, int code) {
-        if (code != MPI_SUCCESS) {
-            PMPI_Comm_call_errhandler(on.error_comm(), code);
-            if (failed.insert_or_assign(request.handle(), code).second) count(request.handle(), 1);
-        }
-        request.complete(code != MPI_SUCCESS);
-    }
-};
-
-// An exchange along a plan: of a persistent request, or of one nonblocking call.
-class exchange_with_request final : private watched {
-  public:
-    exchange_with_request(neighbor_call call, planned_exchange::instance& exchange)
-        : call_(std::move(call)), exchange_(exchange) {}
-    exchange_with_request(neighbor_call call, std::unique_ptr<planned_exchange> plan)
-        : call_(std::move(call)),
-          plan_(std::move(plan)),
-          exchange_(plan_->next_instance(call_form::persistent)) {
-        ++call_.on->num_persistent;
-    }
-    ~exchange_with_request() {
-        if (plan_) --call_.on->num_persistent;
-    }
-    exchange_with_request(const exchange_with_request&) = delete;
-    exchange_with_request& operator=(const exchange_with_request&) = delete;
-
-    template <class Receive>
-    MPI_Request make_request(Receive&& function) {
-        return request_.receive_by(function);
-    }
-
-    bool is_active() const { return is_active_; }
-
-    // What fails is told as if the exchange had failed later.
-    void start() {
-        is_active_ = true;
-        try {
-            // Of a persistent request no edge differs from its plan.
-            if (!plan_ || edge_messages::verifies()) others_.emplace(call_, exchange_.whole());
-            count_planned(call_, exchange_.whole());
-            if (plan_ && call_.facts != nullptr) ++call_.facts->num_calls;
-            exchange_.start(call_.sends, call_.receives);
-            is_along_plan_ = true;
-            progress_engine::of_process().watch(*this);
-        } catch (...) {
-            end(current_code());
-        }
-    }
-
-    // Blocks until it is complete; a nonblocking call's object is gone then.
-    void wait() {
-        int code = MPI_SUCCESS;
-        try {
-            if (std::exchange(is_along_plan_, false)) exchange_.wait();
-            if (others_) others_->wait();
-        } catch (...) {
-            code = current_code();
-        }
-        progress_engine::of_process().forget(*this);
-        end(code);
-    }
-
-  private:
-    bool advance() override {
-        int code = MPI_SUCCESS;
-        try {
-            if (is_along_plan_ && !exchange_.test()) return false;
-            is_along_plan_ = false;
-            if (others_ && !others_->test()) return false;
-        } catch (...) {
-            code = current_code();
-        }
-        end(code);
-        return true;
-    }
-
-    void end(int code) {
-        is_active_ = is_along_plan_ = false;
-        auto& all = own_requests::of_process();
-        all.complete(request_, *call_.on, code);
-        if (plan_) return;
-        all.count(request_.handle(), -1);
-        const auto self = all.planned.extract(request_.handle());
-    }
-
-    neighbor_call call_;
-    std::unique_ptr<planned_exchange> plan_;  // of a persistent request
-    planned_exchange::instance& exchange_;
-    bool is_active_ = false;
-    bool is_along_plan_ =
-        false;  // afterwards another call may go along it, while messages of edges are under way
-    std::optional<edge_messages> others_;
-    own_request request_;
-};
-
-exchange_with_request* own_requests::find_active(MPI_Request request) const {
-    const auto found = planned.find(request);
-    return found == planned.end() || !found->second->is_active() ? nullptr : found->second.get();
-}
-
 }  // namespace
-
-constinit std::array<std::atomic<int>, 256> num_own_requests{};
 
 int current_code() noexcept {
     try {
@@ -277,7 +144,7 @@ namespace {
 int exchange_alone(const neighbor_call& call, planned_exchange::instance& one) {
     try {
         edge_messages others(call, one.whole());
-        count_planned(call, one.whole());
+        call.count_along(one.whole());
         one.start(call.sends, call.receives);
         one.wait();
         others.wait();
@@ -369,75 +236,6 @@ std::optional<int> make_persistent(neighbor_call call, MPI_Request* request) {
     all.planned[*request] = std::move(made);
     all.count(*request, 1);
     return MPI_SUCCESS;
-}
-
-void start_persistent(MPI_Request request) {
-    const auto& all = own_requests::of_process();
-    if (!may_be_own(request) || progress_engine::is_inside()) return;
-    const progress_engine::access alone;
-    const auto found = all.planned.find(request);
-    if (found != all.planned.end()) found->second->start();
-}
-
-void wait_for_own(std::span<const MPI_Request> requests) try {
-    const auto& all = own_requests::of_process();
-    if (std::ranges::none_of(requests, may_be_own) || progress_engine::is_inside()) return;
-    {
-        const progress_engine::access alone;
-        exchange_with_request* one = nullptr;
-        int number = 0;
-        for (const auto& request : requests) {
-            if (!all.is_under_way(request)) continue;
-            one = all.find_active(request);
-            ++number;
-        }
-        if (number == 0) return;
-        if (number == 1 && one != nullptr && progress_engine::of_process().may_block(1))
-            return one->wait();
-    }
-    progress_engine::of_process().run_until([&] {
-        return std::ranges::none_of(
-            requests, [&](const MPI_Request& request) { return all.is_under_way(request); });
-    });
-} catch (...) {
-    // MPI's wait, which the program called, sees to the rest.
-}
-
-bool has_failed(std::span<const MPI_Request> requests) {
-    if (std::ranges::none_of(requests, may_be_own) || progress_engine::is_inside()) return false;
-    const progress_engine::access alone;
-    const auto& failed = own_requests::of_process().failed;
-    return std::ranges::any_of(
-        requests, [&](const MPI_Request& request) { return failed.contains(request); });
-}
-
-int take_failure(MPI_Request request, int code) {
-    if (progress_engine::is_inside()) return code;
-    const progress_engine::access alone;
-    auto& all = own_requests::of_process();
-    const auto taken = all.failed.extract(request);
-    if (!taken) return code;
-    all.count(request, -1);
-    return code == MPI_SUCCESS ? code : taken.mapped();
-}
-
-void forget_persistent(MPI_Request request) {
-    auto& all = own_requests::of_process();
-    if (!may_be_own(request) || progress_engine::is_inside()) return;
-    const progress_engine::access alone;
-    const auto found = all.planned.find(request);
-    if (found == all.planned.end()) return;
-    // One that is active must not be freed; it is kept, since others still send to it.
-    if (found->second->is_active()) static_cast<void>(found->second.release());
-    all.planned.erase(found);
-    all.count(request, -1);
-}
-
-bool is_own(MPI_Request request) {
-    const auto& all = own_requests::of_process();
-    if (!may_be_own(request) || progress_engine::is_inside()) return false;
-    const progress_engine::access alone;
-    return all.is_under_way(request);
 }
 
 }  // namespace crossdock::drop_in

@@ -16,6 +16,7 @@
 
 #include "fortran_place.hpp"
 #include "own_functions.hpp"
+#include "own_requests.hpp"
 
 // A Fortran program names a constant by the address of one of these, which libmpi has.
 extern "C" {
@@ -205,12 +206,21 @@ void call(const void* place, MPI_Fint* ierror, Function function, Addresses... a
     if (ierror != nullptr) *ierror = code;
 }
 
+void show(int count, void* requests) {
+    for (int i = 0; i < count; ++i) {
+        const auto one = from_fortran<MPI_Request>(static_cast<MPI_Fint*>(requests)[i]);
+        crossdock::drop_in::make_visible({&one, 1});
+    }
+}
+
 }  // namespace
 
 #define CROSSDOCK_NAMES_1 a
 #define CROSSDOCK_NAMES_2 CROSSDOCK_NAMES_1, b
 #define CROSSDOCK_NAMES_3 CROSSDOCK_NAMES_2, c
-#define CROSSDOCK_NAMES_6 CROSSDOCK_NAMES_3, d, e, f
+#define CROSSDOCK_NAMES_4 CROSSDOCK_NAMES_3, d
+#define CROSSDOCK_NAMES_5 CROSSDOCK_NAMES_4, e
+#define CROSSDOCK_NAMES_6 CROSSDOCK_NAMES_5, f
 #define CROSSDOCK_NAMES_7 CROSSDOCK_NAMES_6, g
 #define CROSSDOCK_NAMES_8 CROSSDOCK_NAMES_7, h
 #define CROSSDOCK_NAMES_9 CROSSDOCK_NAMES_8, i
@@ -219,7 +229,9 @@ void call(const void* place, MPI_Fint* ierror, Function function, Addresses... a
 #define CROSSDOCK_ADDRESSES_1 void* a
 #define CROSSDOCK_ADDRESSES_2 CROSSDOCK_ADDRESSES_1, void* b
 #define CROSSDOCK_ADDRESSES_3 CROSSDOCK_ADDRESSES_2, void* c
-#define CROSSDOCK_ADDRESSES_6 CROSSDOCK_ADDRESSES_3, void *d, void *e, void *f
+#define CROSSDOCK_ADDRESSES_4 CROSSDOCK_ADDRESSES_3, void* d
+#define CROSSDOCK_ADDRESSES_5 CROSSDOCK_ADDRESSES_4, void* e
+#define CROSSDOCK_ADDRESSES_6 CROSSDOCK_ADDRESSES_5, void* f
 #define CROSSDOCK_ADDRESSES_7 CROSSDOCK_ADDRESSES_6, void* g
 #define CROSSDOCK_ADDRESSES_8 CROSSDOCK_ADDRESSES_7, void* h
 #define CROSSDOCK_ADDRESSES_9 CROSSDOCK_ADDRESSES_8, void* i
@@ -247,6 +259,15 @@ void call(const void* place, MPI_Fint* ierror, Function function, Addresses... a
     CROSSDOCK_FORTRAN(nonblocking_size, MPI_##nonblocking_name, mpi_i##fortran_name)          \
     CROSSDOCK_FORTRAN_INIT(persistent_size, name, fortran_name)
 
+// What looks at requests, of which there are `count` at `requests`.
+#define CROSSDOCK_FORTRAN_SHOW(size, count, requests, fortran_name)                          \
+    extern "C" [[gnu::weak]] void p##fortran_name##_(CROSSDOCK_ADDRESSES_##size, MPI_Fint*); \
+    extern "C" void fortran_name##_(CROSSDOCK_ADDRESSES_##size, MPI_Fint* ierror) {          \
+        show(count, requests);                                                               \
+        p##fortran_name##_(CROSSDOCK_NAMES_##size, ierror);                                  \
+    }                                                                                        \
+    extern "C" [[gnu::alias(#fortran_name "_")]] decltype(fortran_name##_) fortran_name##_f08_;
+
 #pragma GCC visibility push(default)
 
 CROSSDOCK_FORTRAN_FORMS(Neighbor_alltoall, Ineighbor_alltoall, neighbor_alltoall, 7, 8, 9)
@@ -261,6 +282,13 @@ CROSSDOCK_FORTRAN(1, MPI_Start, mpi_start)
 CROSSDOCK_FORTRAN(2, MPI_Startall, mpi_startall)
 CROSSDOCK_FORTRAN(2, MPI_Wait, mpi_wait)
 CROSSDOCK_FORTRAN(3, MPI_Waitall, mpi_waitall)
+CROSSDOCK_FORTRAN_SHOW(3, 1, a, mpi_test)
+CROSSDOCK_FORTRAN_SHOW(4, *static_cast<MPI_Fint*>(a), b, mpi_testall)
+CROSSDOCK_FORTRAN_SHOW(5, *static_cast<MPI_Fint*>(a), b, mpi_testany)
+CROSSDOCK_FORTRAN_SHOW(5, *static_cast<MPI_Fint*>(a), b, mpi_testsome)
+CROSSDOCK_FORTRAN_SHOW(4, *static_cast<MPI_Fint*>(a), b, mpi_waitany)
+CROSSDOCK_FORTRAN_SHOW(5, *static_cast<MPI_Fint*>(a), b, mpi_waitsome)
+CROSSDOCK_FORTRAN_SHOW(3, 1, a, mpi_request_get_status)
 CROSSDOCK_FORTRAN(1, MPI_Request_free, mpi_request_free)
 CROSSDOCK_FORTRAN(1, MPI_Cancel, mpi_cancel)
 CROSSDOCK_FORTRAN(10, MPI_Dist_graph_create_adjacent, mpi_dist_graph_create_adjacent)

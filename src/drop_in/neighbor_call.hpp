@@ -17,6 +17,9 @@ struct neighbor_call {
     call_facts* facts = nullptr;  ///< where the call is counted, if CROSSDOCK_REPORT is set
 
     layouts_seen layouts() const noexcept { return {sends.layout(), receives.layout()}; }
+    void count_along(const planned_exchange& plan) const {
+        if (facts != nullptr) facts->add(plan.facts());
+    }
 };
 
 }  // namespace crossdock::drop_in

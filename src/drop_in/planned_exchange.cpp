@@ -222,20 +222,28 @@ bool planned_exchange::is_idle() const {
     return std::ranges::none_of(instances_, [](const auto& one) { return one.is_active(); });
 }
 
-void planned_exchange::instance::start(const call_side& sends, const call_side& receives) {
+auto planned_exchange::instance::lies_as_planned(const call_side& sends,
+                                                 const call_side& receives) const
+    -> sides_as_planned {
+    const auto& planned = of_->layout_;
+    return {sends.lies_as(planned.sends), receives.lies_as(planned.receives)};
+}
+
+void planned_exchange::instance::start(const call_side& sends, const call_side& receives,
+                                       sides_as_planned are) {
     const auto room_for = [](std::vector<std::byte>& room, const side_layout& planned) {
         room.resize(static_cast<std::size_t>(planned.num_bytes()));
         return room.data();
     };
     const auto& planned = of_->layout_;
     const std::byte* items = sends.bytes();
-    if (!sends.lies_as(planned.sends)) {
+    if (!are.sends) {
         items = room_for(items_, planned.sends);
         sends.pack(planned.sends, items_.data());
     }
     std::byte* slots = receives.bytes();
     unpacked_into_ = nullptr;
-    if (!receives.lies_as(planned.receives)) {
+    if (!are.receives) {
         slots = room_for(slots_, planned.receives);
         unpacked_into_ = &receives;
     }

@@ -87,9 +87,20 @@ class planned_exchange {
         bool is_active() const { return exchange_.is_active(); }
         const planned_exchange& whole() const noexcept { return *of_; }
 
+        /// @brief Which sides have their blocks where the plan looks for them.
+        struct sides_as_planned {
+            bool sends;
+            bool receives;
+        };
+        sides_as_planned lies_as_planned(const call_side& sends, const call_side& receives) const;
+
         /// @brief Starts what the plan does for the blocks that are as long as planned.
         /// @param sends, receives  borrowed until the exchange is complete
-        void start(const call_side& sends, const call_side& receives);
+        /// @param are              their `lies_as_planned`
+        void start(const call_side& sends, const call_side& receives, sides_as_planned are);
+        void start(const call_side& sends, const call_side& receives) {
+            start(sends, receives, lies_as_planned(sends, receives));
+        }
         /// @brief Whether it is complete; the blocks are then in their places.
         bool test();
         /// @brief Blocks in MPI until it is complete.

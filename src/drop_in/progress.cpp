@@ -105,13 +105,13 @@ bool progress_engine::take_access() noexcept {
     return is_inside_library = true;
 }
 
-progress_engine::access::access() {
-    while (!of_process().take_access()) std::this_thread::yield();
+progress_engine::access::access() : engine_(&of_process()) {
+    while (!engine_->take_access()) std::this_thread::yield();
 }
 
 progress_engine::access::~access() {
     is_inside_library = false;
-    of_process().is_taken_.store(false, std::memory_order_release);
+    engine_->is_taken_.store(false, std::memory_order_release);
 }
 
 void progress_engine::ask_mpi_to_call() {
@@ -166,7 +166,10 @@ bool progress_engine::may_block(std::size_t num_own) const {
 }
 
 void progress_engine::forget(watched& one) {
-    std::erase(watched_, &one);
+    if (!watched_.empty() && watched_.back() == &one)
+        watched_.pop_back();
+    else
+        std::erase(watched_, &one);
     count_under_way();
 }
 

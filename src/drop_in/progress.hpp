@@ -54,6 +54,9 @@ class progress_engine final : private suspension {
         ~access();
         access(const access&) = delete;
         access& operator=(const access&) = delete;
+
+      private:
+        progress_engine* engine_;
     };
 
     /// @brief Whether this thread has access: then it is the library that calls MPI, not the program.

@@ -12,6 +12,7 @@
 #include "call.hpp"
 #include "fortran_place.hpp"
 #include "own_functions.hpp"
+#include "own_requests.hpp"
 
 namespace {
 
@@ -146,6 +147,10 @@ int take(const call_site& site, MPI_Comm comm, Find&& find, call_form form, bloc
     return *code;
 }
 
+std::span<MPI_Request> array_of(MPI_Request requests[], int count) {
+    return {requests, static_cast<std::size_t>(std::max(count, 0))};
+}
+
 // A communicator that MPI has just made.
 int attached(int code, MPI_Comm* made) {
     if (code != MPI_SUCCESS || is_off() || progress_engine::is_inside()) return code;
@@ -264,27 +269,35 @@ extern "C" {
 
 // What completes a request can be sent once MPI has started it.
 int MPI_Start(MPI_Request* request) {
+    if (start_invisible(*request)) return MPI_SUCCESS;
     const int code = PMPI_Start(request);
-    if (code == MPI_SUCCESS) start_persistent(*request);
+    if (code == MPI_SUCCESS) start_visible(*request);
     return code;
 }
 
 int MPI_Startall(int count, MPI_Request requests[]) {
-    const int code = PMPI_Startall(count, requests);
-    for (int i = 0; i < count && code == MPI_SUCCESS; ++i) start_persistent(requests[i]);
-    return code;
+    const auto all = array_of(requests, count);
+    if (!may_have_own(all)) return PMPI_Startall(count, requests);
+    for (auto& one : all)
+        if (const int code = MPI_Start(&one); code != MPI_SUCCESS) return code;
+    return MPI_SUCCESS;
 }
 
 int MPI_Wait(MPI_Request* request, MPI_Status* status) {
     if (!may_be_own(*request)) return PMPI_Wait(request, status);
+    // Of a request that is inactive for MPI, too, the status is empty.
+    if (wait_invisibly(*request))
+        return status == MPI_STATUS_IGNORE ? MPI_SUCCESS : PMPI_Wait(request, status);
     wait_for_own({request, 1});
     const auto waited_for = *request;
-    return take_failure(waited_for, PMPI_Wait(request, status));
+    const int code = PMPI_Wait(request, status);
+    return code == MPI_SUCCESS ? code : take_failure(waited_for, code);
 }
 
 // Open MPI 4.1 would wait for ever for an array of which a request has failed before, in programs with threads.
 int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
-    const std::span all(requests, static_cast<std::size_t>(std::max(count, 0)));
+    const auto all = array_of(requests, count);
+    if (!may_have_own(all)) return PMPI_Waitall(count, requests, statuses);
     wait_for_own(all);
     if (!has_failed(all)) return PMPI_Waitall(count, requests, statuses);
     int result = MPI_SUCCESS;
@@ -297,6 +310,32 @@ int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
     return result;
 }
 
+#define CROSSDOCK_SHOW(name, count, parameters, arguments) \
+    int MPI_##name parameters {                            \
+        make_visible(array_of(requests, count));           \
+        return PMPI_##name arguments;                      \
+    }
+CROSSDOCK_SHOW(Test, 1, (MPI_Request * requests, int* flag, MPI_Status* status),
+               (requests, flag, status))
+CROSSDOCK_SHOW(Testall, count, (int count, MPI_Request* requests, int* flag, MPI_Status* statuses),
+               (count, requests, flag, statuses))
+CROSSDOCK_SHOW(Testany, count,
+               (int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status),
+               (count, requests, index, flag, status))
+CROSSDOCK_SHOW(Testsome, count,
+               (int count, MPI_Request* requests, int* number, int* indices, MPI_Status* statuses),
+               (count, requests, number, indices, statuses))
+CROSSDOCK_SHOW(Waitany, count, (int count, MPI_Request* requests, int* index, MPI_Status* status),
+               (count, requests, index, status))
+CROSSDOCK_SHOW(Waitsome, count,
+               (int count, MPI_Request* requests, int* number, int* indices, MPI_Status* statuses),
+               (count, requests, number, indices, statuses))
+
+int MPI_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
+    make_visible({&request, 1});
+    return PMPI_Request_get_status(request, flag, status);
+}
+
 int MPI_Request_free(MPI_Request* request) {
     // Before another thread is given the same handle.
     forget_persistent(*request);
@@ -304,7 +343,8 @@ int MPI_Request_free(MPI_Request* request) {
 }
 
 int MPI_Cancel(MPI_Request* request) {
-    if (!is_own(*request)) return PMPI_Cancel(request);
+    make_visible({request, 1});
+    if (!is_under_way(*request)) return PMPI_Cancel(request);
     PMPI_Comm_call_errhandler(MPI_COMM_SELF, MPI_ERR_REQUEST);
     return MPI_ERR_REQUEST;
 }

@@ -40,6 +40,9 @@ program fortran_calls
 #endif
 
     integer, parameter :: num_kinds = 5, num_kinds_of_all_ranks = 3, buffer_size = 16
+    integer, parameter :: num_ways = 7
+    character(18), parameter :: ways(num_ways) = [character(18) :: "Test", "Testall", "Testany", "Testsome", "Waitany", &
+        "Waitsome", "Request_get_status"]
     integer, parameter :: blocking = 1, nonblocking = 2, persistent = 3
     ! Of each kind, in integers: what a neighbor gets, and where the blocks of two stand.
     integer, parameter :: counts(num_kinds) = [2, 3, 4, 2, 2]
@@ -315,7 +318,8 @@ contains
         HANDLE(MPI_Comm), intent(in) :: comm
         character(*), intent(in) :: where
         HANDLE(MPI_Request) :: requests(num_kinds)
-        integer :: i, repetition
+        integer, save :: num_repeated = 0
+        integer :: i, repetition, way
 
         do repetition = 1, 3
             call fill()
@@ -341,11 +345,72 @@ contains
             end do
             call compare(where // ", started one by one")
         end do
+        ! Each time another function is the first that sees requests for which only MPI_Wait and MPI_Waitall waited.
+        do repetition = 1, num_ways
+            way = 1 + mod(num_repeated + repetition, num_ways)
+            call fill()
+            call MPI_Startall(num_calls, requests, ierror)
+            call complete(requests(:num_calls), way)
+            call compare(where // ", completed by " // trim(ways(way)))
+        end do
+        num_repeated = num_repeated + 1
         do i = 1, num_calls
             call MPI_Request_free(requests(i), ierror)
             call expect(requests(i) == MPI_REQUEST_NULL, "MPI_Request_free")
         end do
     end subroutine repeat_calls
+
+    ! Waits for all, and leaves the requests inactive.
+    subroutine complete(requests, way)
+        HANDLE(MPI_Request), intent(inout) :: requests(:)
+        integer, intent(in) :: way
+        integer :: i, number, num_done, places(size(requests))
+        logical :: is_complete
+        STATUSES(statuses, 1)  ! Open MPI 4.1's MPI_Request_get_status gives no flag without
+
+        num_done = 0
+        select case (ways(way))
+        case ("Test", "Request_get_status")
+            do i = 1, size(requests)
+                is_complete = .false.
+                do while (.not. is_complete)
+                    if (ways(way) == "Test") then
+                        call MPI_Test(requests(i), is_complete, MPI_STATUS_IGNORE, ierror)
+                    else
+                        call MPI_Request_get_status(requests(i), is_complete, STATUS(statuses, 1), ierror)
+                        if (is_complete) call MPI_Wait(requests(i), MPI_STATUS_IGNORE, ierror)
+                    end if
+                end do
+            end do
+        case ("Testall")
+            is_complete = .false.
+            do while (.not. is_complete)
+                call MPI_Testall(size(requests), requests, is_complete, MPI_STATUSES_IGNORE, ierror)
+            end do
+        case ("Waitany", "Testany")
+            do while (num_done < size(requests))
+                is_complete = .true.
+                if (ways(way) == "Waitany") then
+                    call MPI_Waitany(size(requests), requests, number, MPI_STATUS_IGNORE, ierror)
+                else
+                    call MPI_Testany(size(requests), requests, number, is_complete, MPI_STATUS_IGNORE, ierror)
+                end if
+                if (.not. is_complete) cycle
+                call expect(number /= MPI_UNDEFINED, "an index")
+                num_done = num_done + 1
+            end do
+        case default
+            do while (num_done < size(requests))
+                if (ways(way) == "Waitsome") then
+                    call MPI_Waitsome(size(requests), requests, number, places, MPI_STATUSES_IGNORE, ierror)
+                else
+                    call MPI_Testsome(size(requests), requests, number, places, MPI_STATUSES_IGNORE, ierror)
+                end if
+                call expect(number /= MPI_UNDEFINED, "a number of requests")
+                num_done = num_done + number
+            end do
+        end select
+    end subroutine complete
 
     subroutine call_each(comm, form, requests)
         HANDLE(MPI_Comm), intent(in) :: comm
