@@ -65,7 +65,10 @@ class MessagePanels:
     def __init__(self, data):
         self.data = data
         self.regions = regions_of(data)
-        self.heights = [-(at + REGION_GAP * region) for at, region in enumerate(self.regions)]
+        num_before = {region: number for number, region in enumerate(dict.fromkeys(self.regions))}
+        self.heights = [
+            -(at + REGION_GAP * num_before[region]) for at, region in enumerate(self.regions)
+        ]
         self.most = max((send[2] for stage in data["stages"] for send in stage["sends"]), default=1)
         crowd = max(stage["messages"] for stage in data["stages"])
         self.thickest = min(4.5, max(1.0, 32 / math.sqrt(max(crowd, 1))))
