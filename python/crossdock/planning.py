@@ -28,8 +28,8 @@ from crossdock._pattern import Pattern
 from crossdock._pictured import Pictured, pictures
 
 __all__ = ["Level", "Machine", "PlanStatistics", "Plans", "Protocol", "RouteEstimate", "RouteEstimates", "Simulation",
-           "Summary", "TrafficSummary", "calibrate", "compile_all", "explain", "machines", "patterns_of_matrix",
-           "routes"]
+           "Simulations", "Summary", "TrafficSummary", "calibrate", "compile_all", "explain", "machines",
+           "patterns_of_matrix", "routes"]
 
 
 @dataclass(frozen=True)
@@ -101,6 +101,7 @@ class Simulation(Pictured):
     Attributes
     ----------
     route, machine : str
+    deduplicate : bool
     finish_seconds : ndarray, shape (num_ranks,)
         The end of each rank's last operation.
     copying_seconds, region_seconds, node_seconds, network_seconds, idle_seconds : float
@@ -110,6 +111,7 @@ class Simulation(Pictured):
 
     route: str
     machine: str
+    deduplicate: bool
     finish_seconds: npt.NDArray[np.float64]
     copying_seconds: float
     region_seconds: float
@@ -133,9 +135,10 @@ class Simulation(Pictured):
         return self.region_seconds + self.node_seconds + self.network_seconds
 
     def records(self) -> list[dict[str, Any]]:
-        """Return one flat record, as ``pandas.DataFrame`` takes it; those of several routes can be joined."""
-        return [{"route": self.route, "machine": self.machine, "ranks": len(self.finish_seconds),
-                 "slowest_seconds": self.slowest_seconds, "mean_seconds": self.mean_seconds}
+        """Return one flat record, as ``pandas.DataFrame`` takes it."""
+        return [{"route": self.route, "machine": self.machine, "deduplicate": self.deduplicate,
+                 "ranks": len(self.finish_seconds), "slowest_seconds": self.slowest_seconds,
+                 "mean_seconds": self.mean_seconds}
                 | {f"{name}_share": share for name, share in self._shares().items()}]
 
     def _shares(self) -> dict[str, float]:
@@ -152,8 +155,41 @@ class Simulation(Pictured):
         return [{_words(name): value for name, value in record.items()} for record in self.records()]
 
     def _draw(self) -> Any:
-        one = SimpleNamespace(route=self.route, label=self.route, shares=self._shares())
-        return pictures("figures").finish_and_shares(one, self.finish_seconds)
+        return pictures("figures").finish_and_shares(self._timing(), self.finish_seconds)
+
+    def _timing(self) -> SimpleNamespace:
+        label = self.route if self.deduplicate else f"{self.route}, not deduplicated"
+        return SimpleNamespace(route=self.route, dedup=self.deduplicate, label=label, shares=self._shares(),
+                               slowest_seconds=self.slowest_seconds)
+
+
+class Simulations(List[Simulation], Pictured):
+    """Simulations of several routes, also on several numbers of ranks: a list of `Simulation`.
+
+    Its picture has a bar for each route, or a line against the number of ranks. With and without deduplication are
+    different lines; machines and sizes of items are not told apart.
+
+    Examples
+    --------
+    >>> Simulations(compile_all("64x64", patterns, route).simulate() for route in ("direct", "three_step"))
+    """
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return a flat record for each, as ``pandas.DataFrame`` takes them."""
+        return [record for one in self for record in one.records()]
+
+    def _title(self) -> str:
+        return f"Simulated times of {len({one.route for one in self})} routes"
+
+    def _rows(self) -> list[dict[str, Any]]:
+        return [row for one in self for row in one._rows()]
+
+    def _draw(self) -> Any:
+        series: dict[int, list[SimpleNamespace]] = {}
+        for one in self:
+            series.setdefault(len(one.finish_seconds), []).append(one._timing())
+        figures = pictures("figures")
+        return figures.time_lines(series) if len(series) > 1 else figures.time_bars(next(iter(series.values()), []))
 
 
 @dataclass(frozen=True)
@@ -241,7 +277,7 @@ class Plans(Pictured):
         finish, *spent = self._inner.simulate(text_of_machine(machine), item_bytes, shares_memory, mean_noise_seconds,
                                               seed)
         name = machine.name if isinstance(machine, Machine) else machine
-        return Simulation(self.route, name, finish * 1e-12, *spent)
+        return Simulation(self.route, name, self.deduplicate, finish * 1e-12, *spent)
 
     def text(self, rank: int) -> str:
         """Return a rank's plan for people, a few lines for each stage."""

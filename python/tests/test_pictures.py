@@ -126,6 +126,23 @@ def test_simulations_show_when_ranks_are_done(plans):
     assert record["network_share"] == simulated.network_seconds / (4 * simulated.slowest_seconds)
 
 
+def test_simulations_have_a_bar_or_a_line_for_each_route():
+    def simulations(num_ranks):
+        patterns = every_pair(num_ranks)
+        return [planning.compile_all(f"{num_ranks // 2}x2", patterns, route, deduplicate=route == "direct").simulate()
+                for route in ("direct", "two_step")]
+
+    bars, lines = planning.Simulations(simulations(4)), planning.Simulations([*simulations(4), *simulations(8)])
+    assert parts(bars, "bar-") == parts(lines, "line-") == ["direct", "two_step, not deduplicated"]
+    assert [text for text in texts(lines) if text in ("4", "8")] == ["4", "8"]
+    assert [(record["route"], record["ranks"], record["deduplicate"]) for record in lines.records()] == [
+        ("direct", 4, True), ("two_step", 4, False), ("direct", 8, True), ("two_step", 8, False)]
+    assert [row[:4] for row in Reader(bars._repr_html_()).rows] == [
+        ["route", "machine", "deduplicate", "ranks"], ["direct", "generic_100g", "True", "4"],
+        ["two_step", "generic_100g", "False", "4"]]
+    assert planning.Simulations()._repr_html_().endswith("<tbody></tbody></table>")
+
+
 def test_estimates_have_a_bar_for_each_route():
     estimates = planning.explain("2x2", every_pair(4), "lassen")
     assert parts(estimates, "bar-") == [one.route for one in estimates]

@@ -16,7 +16,7 @@ from matplotlib.ticker import (
     NullLocator,
 )
 
-from .style import GREY, INK, LINES, PAPER, new_figure, route_look, svg_of
+from .style import BOX, GREY, INK, LINES, PAPER, new_figure, route_look, svg_of
 
 PARTS_OF_TIME = ["waiting", "copying", "region", "node", "network"]
 WIDTH = 8.2
@@ -288,6 +288,6 @@ def to_html(figure, identity, label):
     text = re.sub(r'(<svg[^>]*?) height="[^"]*"([^>]*?) width="[^"]*"', r"\1\2", text, count=1)
     text = re.sub(r'\bid="', f'id="{identity}-', text)
     text = text.replace('href="#', f'href="#{identity}-').replace("url(#", f"url(#{identity}-")
-    for colour, variable in [(INK, "ink"), (PAPER, "paper"), (LINES, "lines")]:
+    for colour, variable in [(INK, "ink"), (PAPER, "paper"), (LINES, "lines"), (BOX, "box")]:
         text = text.replace(colour, f"var(--{variable})")
     return text.replace("<svg", f'<svg role="img" aria-label="{html.escape(label)}"', 1)

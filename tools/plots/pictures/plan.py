@@ -9,7 +9,7 @@ from matplotlib.colors import LinearSegmentedColormap, LogNorm
 from matplotlib.lines import Line2D
 from matplotlib.patches import FancyArrowPatch, Rectangle
 
-from .style import BETWEEN, INK, INSIDE, LINES, SKY, counted, new_figure, shortened
+from .style import BETWEEN, BOX, INK, INSIDE, LINES, SKY, counted, new_figure, shortened
 
 REGION_GAP = 0.8
 PANELS_PER_ROW = {True: 6, False: 4}  # by whether messages are listed
@@ -100,7 +100,7 @@ class MessagePanels:
             ]
             bottom, top = min(inside) - 0.55, max(inside) + 0.55
             for x, side in enumerate(("sources", "destinations")):
-                box = Rectangle((x - 0.1, bottom), 0.2, top - bottom, fc="#eceef1", ec="none")
+                box = Rectangle((x - 0.1, bottom), 0.2, top - bottom, fc=BOX, ec="none")
                 box.set_gid(f"region-{region}-stage{number}-{side}")
                 axes.add_patch(box)
 
@@ -175,6 +175,7 @@ class MatrixPanels:
             xlabel=f"destination {self.scale}",
             ylabel=f"source {self.scale}",
         )
+        axes.set_facecolor("white")  # on dark pages, too: dark cells have many items
         axes.grid(False)
         axes.locator_params(nbins=5, integer=True)
         if len(self.starts) <= MAX_REGION_LINES:

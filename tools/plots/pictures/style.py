@@ -17,7 +17,7 @@ OLIVE, TEAL, ROSE, PLUM = "#999933", "#44aa99", "#cc6677", "#aa4499"
 
 INSIDE, BETWEEN = BLUE, VERMILION  # messages inside a region, and between regions
 
-INK, PAPER, LINES = "#1f2328", "#fefefe", "#d0d4d8"
+INK, PAPER, LINES, BOX = "#1f2328", "#fefefe", "#d0d4d8", "#eceef1"
 
 # One look for each route, the same in every picture; the marker tells apart what shares a colour.
 ROUTE_LOOKS = {

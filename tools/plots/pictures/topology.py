@@ -3,7 +3,7 @@
 import numpy as np
 from matplotlib.patches import Rectangle
 
-from .style import BLUE, INK, counted, new_figure, shortened
+from .style import BLUE, BOX, INK, counted, new_figure, shortened
 
 MOST_RANKS = 512  # that are drawn one by one
 RANKS_PER_ROW = 8  # of a region
@@ -38,7 +38,7 @@ def draw_ranks(title, regions):
     for region, ranks in enumerate(regions):
         left, top = region % per_line * (columns + 1), region // per_line * (rows + 1)
         corner = min(columns, len(ranks)), -(-len(ranks) // columns)
-        box = Rectangle((left, top), *corner, fc="#eceef1", ec="none")
+        box = Rectangle((left, top), *corner, fc=BOX, ec="none")
         box.set_gid(f"region-{region}")
         axes.add_patch(box)
         for at, rank in enumerate(ranks):
