@@ -52,6 +52,13 @@ def parts(thing, start):
     return [name.removeprefix(start) for name in names(thing) if name.startswith(start)]
 
 
+def places(thing, name):
+    """How far right the points of a part's first path are, from the leftmost one."""
+    (part,) = (part for part in ElementTree.fromstring(thing._repr_svg_()).iter() if part.get("id") == name)
+    numbers = [float(number) for number in re.findall(r"-?\d+\.?\d*", part.find(f".//{SVG}path").get("d"))]
+    return np.unique(numbers[::2]) - min(numbers[::2])
+
+
 def ring_patterns(num_ranks):
     """Every rank needs the one value of the next one."""
     rows = np.arange(num_ranks)
@@ -123,6 +130,9 @@ def test_simulations_show_when_ranks_are_done(plans):
     shares = [share for name, share in record.items() if name.endswith("_share")]
     assert len(shares) == 5
     assert sum(shares) == pytest.approx(1)
+    steps = places(simulated, "finish")
+    assert steps / steps[-1] == pytest.approx(
+        np.unique([0, *simulated.finish_seconds]) / simulated.slowest_seconds, abs=1e-4)
     assert record["network_share"] == simulated.network_seconds / (4 * simulated.slowest_seconds)
 
 
@@ -146,6 +156,8 @@ def test_simulations_have_a_bar_or_a_line_for_each_route():
 def test_estimates_have_a_bar_for_each_route():
     estimates = planning.explain("2x2", every_pair(4), "lassen")
     assert parts(estimates, "bar-") == [one.route for one in estimates]
+    widths = [places(estimates, f"bar-{one.route}")[-1] for one in estimates]
+    assert widths == pytest.approx([one.seconds / estimates[-1].seconds * widths[-1] for one in estimates], rel=1e-4)
     assert Reader(estimates._repr_html_()).rows == [
         ["route", "seconds", "most of it"],
         *([one.route, f"{one.seconds:.4g}", one.dominating_term] for one in estimates)]
