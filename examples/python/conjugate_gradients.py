@@ -2,67 +2,67 @@
 
     mpirun -n 4 python examples/python/conjugate_gradients.py [FILE]
 
-FILE is a symmetric, positive definite Matrix Market file. Without it A is the Laplacian of a grid.
+FILE is a symmetric, positive definite Matrix Market file; without it A is a structure of the SuiteSparse collection.
 """
 
 import sys
-from typing import Any
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import scipy.io
 import scipy.sparse
+import scipy.sparse.linalg
 from mpi4py import MPI
 
 import crossdock
 
 Vector = npt.NDArray[np.float64]
 
-SIDE = 30
-
-
-def matrix() -> Any:
-    if len(sys.argv) > 1:
-        return scipy.sparse.csr_array(scipy.io.mmread(sys.argv[1]))
-    line = scipy.sparse.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(SIDE, SIDE))
-    identity = scipy.sparse.eye_array(SIDE)
-    return scipy.sparse.csr_array(scipy.sparse.kron(line, identity) + scipy.sparse.kron(identity, line))
+STRUCTURE = Path(__file__).parents[2] / "data/msc01050.mtx.gz"
+TOLERANCE = 1e-10
 
 
 def dot(a: Vector, b: Vector) -> float:
     return float(MPI.COMM_WORLD.allreduce(float(a @ b)))
 
 
-def conjugate_gradients(A: crossdock.DistributedMatrix, b: Vector, tolerance: float = 1e-10) -> tuple[Vector, int]:
-    """Return x and the number of iterations; b and x are this rank's entries."""
+def conjugate_gradients(A: crossdock.DistributedMatrix, diagonal: Vector, b: Vector) -> tuple[Vector, int]:
+    """Return x and the number of iterations; b, x and A's diagonal, which preconditions, are this rank's entries."""
     x = np.zeros_like(b)
     residual = b.copy()
-    direction = residual.copy()
-    square = dot(residual, residual)
-    limit = tolerance**2 * square
+    direction = residual / diagonal
+    product = dot(residual, direction)
+    limit = TOLERANCE**2 * dot(b, b)
     iterations = 0
-    while square > limit:
+    while dot(residual, residual) > limit:
         image = A @ direction
-        step = square / dot(direction, image)
+        step = product / dot(direction, image)
         x += step * direction
         residual -= step * image
-        before, square = square, dot(residual, residual)
-        direction = residual + square / before * direction
+        scaled = residual / diagonal
+        before, product = product, dot(residual, scaled)
+        direction = scaled + product / before * direction
         iterations += 1
     return x, iterations
 
 
 def main() -> None:
-    whole = matrix()
+    whole = scipy.sparse.csr_array(scipy.io.mmread(sys.argv[1] if len(sys.argv) > 1 else STRUCTURE))
     length = whole.shape[0]
+    b = whole @ np.sin(np.arange(length))
+    diagonal = whole.diagonal()
     with crossdock.Context(MPI.COMM_WORLD) as world:
         cuts = np.linspace(0, length, world.num_ranks + 1).astype(int)
         mine = slice(cuts[world.rank], cuts[world.rank + 1])
-        expected = np.sin(np.arange(length))
         with crossdock.DistributedMatrix.from_scipy(world, whole[mine]) as A:
-            x, iterations = conjugate_gradients(A, (whole @ expected)[mine])
-        if not MPI.COMM_WORLD.allreduce(bool(np.allclose(x, expected[mine], atol=1e-6)), MPI.LAND):
-            sys.exit("the solution is another one")
+            part, iterations = conjugate_gradients(A, diagonal[mine], b[mine])
+        x = np.concatenate(MPI.COMM_WORLD.allgather(part))
+        expected, _ = scipy.sparse.linalg.cg(whole, b, rtol=TOLERANCE, M=scipy.sparse.diags_array(1 / diagonal))
+        # A is badly conditioned: in the norm that the method minimizes, both are near the solution.
+        off, size = (np.sqrt(v @ (whole @ v)) for v in (x - expected, expected))
+        if off > 1e-5 * size or np.linalg.norm(b - whole @ x) > 1e-8 * np.linalg.norm(b):
+            sys.exit("the solution is not SciPy's")
         if world.rank == 0:
             print(f"solved {length} equations on {world.num_ranks} ranks in {iterations} iterations")
 

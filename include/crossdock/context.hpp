@@ -22,8 +22,8 @@ struct context_options {
     /// Who may share memory: the ranks of a region of this topology, if they can. By default all
     /// that can.
     std::string nodes = "";
-    /// The machine that routes are chosen for: a preset's name, or a file that rank 0 reads. By
-    /// default what CROSSDOCK_MACHINE says, and else `assumed_machine`.
+    /// The machine that routes are chosen for: a preset's name, a file that rank 0 reads, or the
+    /// JSON of a machine. By default what CROSSDOCK_MACHINE says, and else `assumed_machine`.
     std::string machine = "";
 };
 

@@ -124,7 +124,7 @@ typedef struct crossdock_context_options {
     /// Who may share memory: the ranks of a region of this topology, if they can. By default all
     /// that can.
     const char* nodes;
-    /// The machine that routes are chosen for: a preset's name, or a file that rank 0 reads. By
+    /// The machine that routes are chosen for: a preset's name, a file that rank 0 reads, or JSON. By
     /// default what CROSSDOCK_MACHINE says there, and else what is assumed of this machine.
     const char* machine;
 } crossdock_context_options;

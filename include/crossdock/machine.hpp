@@ -101,8 +101,8 @@ machine machine_from_json(const std::string& text);
 /// @brief The machines that come with the library; `docs/machines.md` describes them.
 const std::vector<machine>& machine_presets();
 
-/// @brief Finds a preset by its name, or reads a machine from a file.
-/// @param name_or_path  the name of a preset; any other text is the path of a file
+/// @brief Finds a preset by its name, or reads a machine from a file, or from JSON.
+/// @param name_or_path  a preset's name; JSON, which begins with a brace; else the path of a file
 /// @throws error(errc::file_error)  there is no such preset or file; the text lists the presets
 /// @throws as `machine_from_json`, with the file's name
 machine load_machine(const std::string& name_or_path);

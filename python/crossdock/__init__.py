@@ -13,7 +13,7 @@ from crossdock import errors, planning
 from crossdock._array import DistributedArray, PreparedBatch
 from crossdock._context import Context, Topology
 from crossdock._matrix import DistributedMatrix, TransposedMatrix
-from crossdock._neighbor import NeighborExchange, Traffic
+from crossdock._neighbor import NeighborExchange, Plan, Traffic
 from crossdock._pattern import NeighborList, Pattern
 from crossdock._sparse import Message, Received, exchange
 from crossdock._stream import Port, Stream
@@ -22,6 +22,6 @@ from crossdock.errors import *  # noqa: F403
 __version__ = "0.1.0"
 __all__ = [
     "Context", "DistributedArray", "DistributedMatrix", "Message", "NeighborExchange", "NeighborList", "Pattern",
-    "Port", "PreparedBatch", "Received", "Stream", "Topology", "Traffic", "TransposedMatrix", "exchange",
+    "Plan", "Port", "PreparedBatch", "Received", "Stream", "Topology", "Traffic", "TransposedMatrix", "exchange",
     "planning", *errors.__all__,
 ]

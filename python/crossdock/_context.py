@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import numpy.typing as npt
@@ -9,10 +11,14 @@ from mpi4py import MPI
 
 from crossdock._closing import Closing
 from crossdock._extension import extension
+from crossdock._machine import Machine, machine_of, text_of_machine
+from crossdock._pictured import Pictured, pictures
 from crossdock.errors import InvalidStateError
 
+_LISTED_REGIONS = 16
 
-class Topology:
+
+class Topology(Pictured):
     """The regions of P ranks; a region is the unit of locality, usually a node.
 
     Parameters
@@ -104,6 +110,24 @@ class Topology:
         """Return the rank with a given place in a region."""
         return int(self._inner.rank_at(region, local_rank))
 
+    def _regions(self) -> list[list[int]]:
+        """Return the ranks of each region."""
+        regions: list[list[int]] = [[] for _ in range(self.num_regions)]
+        for rank in range(self.num_ranks):
+            regions[self.region_of(rank)].append(rank)
+        return regions
+
+    def _rows(self) -> list[dict[str, Any]]:
+        regions = self._regions()
+        if len(regions) <= _LISTED_REGIONS:
+            return [{"region": region, "ranks": len(ranks), "which": _spans_of(ranks)}
+                    for region, ranks in enumerate(regions)]
+        return [{"regions": regions_of_size, "ranks of each": size}
+                for size, regions_of_size in sorted(Counter(map(len, regions)).items())]
+
+    def _draw(self) -> Any:
+        return pictures("topology").draw(str(self), self._regions())
+
     def __str__(self) -> str:
         return str(self._inner.to_string())
 
@@ -132,9 +156,10 @@ class Context(Closing):
     topology : Topology or str, optional
         The regions of the ranks, as `Topology` reads them; or ``"node"``, ``"socket"``, ``"numa"`` or ``"l3"``, which
         are discovered. By default what the environment variable ``CROSSDOCK_TOPOLOGY`` says, and else ``"node"``.
-    machine : str, optional
-        The machine that routes are chosen for: the name of a preset, or a file that rank 0 reads. By default what
-        ``CROSSDOCK_MACHINE`` says, and else what is assumed of this machine.
+    machine : str or planning.Machine, optional
+        The machine that routes are chosen for: the name of a preset, a file that rank 0 reads, or what
+        `planning.calibrate` has found. By default what ``CROSSDOCK_MACHINE`` says, and else what is assumed of this
+        machine.
     nodes : Topology or str, optional
         Who may share memory: the ranks of a region of this topology, if they can. By default all that can.
 
@@ -149,8 +174,8 @@ class Context(Closing):
         As the topologies and the machine's file are; on all ranks.
     """
 
-    def __init__(self, comm: MPI.Comm, topology: Topology | str | None = None, machine: str | None = None, *,
-                 nodes: Topology | str | None = None) -> None:
+    def __init__(self, comm: MPI.Comm, topology: Topology | str | None = None, machine: str | Machine | None = None,
+                 *, nodes: Topology | str | None = None) -> None:
         if not isinstance(comm, MPI.Comm):
             raise TypeError(f"comm must be a communicator of mpi4py, not {type(comm).__name__}")
         if MPI.Is_finalized():
@@ -171,6 +196,17 @@ class Context(Closing):
     def topology(self) -> Topology:
         """The regions of the ranks."""
         return Topology._of(self._inner.topology)
+
+    @property
+    def machine(self) -> Machine:
+        """The machine that routes are chosen for; a copy.
+
+        Raises
+        ------
+        InvalidStateError
+            The context is closed.
+        """
+        return machine_of(self._inner.machine_json())
 
     @property
     def is_open(self) -> bool:
@@ -194,11 +230,18 @@ class Context(Closing):
         return f"<Context: rank {self.rank} of {self.num_ranks}, topology {str(self.topology)!r}{state}>"
 
 
-def text_of(given: Topology | str | None) -> Any:
-    """Return a topology, or another text, as the extension takes it."""
+def text_of(given: Topology | Machine | str | None) -> Any:
+    """Return a topology, a machine, or another text, as the extension takes it."""
     if given is None:
         return ""
-    return str(given) if isinstance(given, Topology) else given
+    return str(given) if isinstance(given, Topology) else text_of_machine(given)
+
+
+def _spans_of(ranks: Sequence[int]) -> str:
+    """Return "0-3, 8" for 0, 1, 2, 3 and 8."""
+    starts = [at for at, rank in enumerate(ranks) if at == 0 or ranks[at - 1] != rank - 1]
+    spans = [(ranks[start], ranks[end - 1]) for start, end in zip(starts, [*starts[1:], len(ranks)])]
+    return ", ".join(str(first) if first == last else f"{first}-{last}" for first, last in spans)
 
 
 def inner_of(world: Context) -> Any:

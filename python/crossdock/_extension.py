@@ -15,7 +15,7 @@ def family_of(version: str) -> str:
     return "openmpi" if version.startswith("Open MPI") else "mpich"
 
 
-def _name_of(version: str) -> str:
+def name_of(version: str) -> str:
     """Return the beginning of a version text, such as "Open MPI v4.1.4"."""
     return " ".join(version.splitlines()[0].split(",")[0].split())
 
@@ -36,12 +36,12 @@ def load(version: str) -> ModuleType:
         if missing.name not in (folder, f"{folder}._crossdock"):
             raise
         other = next(name for key, name in _NAMES.items() if key != family)
-        raise ImportError(f"mpi4py uses {_name_of(version)}, but crossdock is built for {other}: "
+        raise ImportError(f"mpi4py uses {name_of(version)}, but crossdock is built for {other}: "
                           f"build it again with the compiler of {_NAMES[family]}, as in MPICC=mpicc pip install .",
                           name="crossdock") from None
     if found.mpi_version() != version:
-        raise ImportError(f"mpi4py uses {_name_of(version)}, but crossdock is bound to "
-                          f"{_name_of(found.mpi_version())}: both must load the same library", name="crossdock")
+        raise ImportError(f"mpi4py uses {name_of(version)}, but crossdock is bound to "
+                          f"{name_of(found.mpi_version())}: both must load the same library", name="crossdock")
     return found
 
 

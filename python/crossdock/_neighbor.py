@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,11 +10,14 @@ import numpy.typing as npt
 
 from crossdock import _operations
 from crossdock._closing import Closing
-from crossdock._context import Context, inner_of
+from crossdock._context import Context, Topology, inner_of
 from crossdock._extension import extension
 from crossdock._pattern import Pattern
+from crossdock._pictured import Pictured, pictures
 
 Array = npt.NDArray[Any]
+
+_LISTED_RANKS = 32
 
 
 class Traffic(NamedTuple):
@@ -23,6 +27,77 @@ class Traffic(NamedTuple):
     items: int
     inter_region_messages: int
     inter_region_items: int
+
+
+class Plan(Pictured):
+    """One rank's part of a plan, as `NeighborExchange.plan` gives it; it is not changed by what happens later.
+
+    Its picture is that of ``crossdock draw`` with the messages that this rank sends or receives, in which up to 32
+    ranks are shown each by itself.
+    """
+
+    def __init__(self, topology: Topology, json_text: str, text: str) -> None:
+        self._topology = topology
+        self._json = json_text
+        self._text = text
+        self._read: dict[str, Any] = json.loads(json_text)
+
+    @property
+    def rank(self) -> int:
+        """The rank whose part it is."""
+        return int(self._read["rank"])
+
+    @property
+    def route(self) -> str:
+        """The route that it was compiled along."""
+        return str(self._read["route"])
+
+    def text(self) -> str:
+        """Return it for people, a few lines for each stage."""
+        return self._text
+
+    def json(self) -> str:
+        """Return it as JSON."""
+        return self._json
+
+    def __repr__(self) -> str:
+        return f"<Plan of rank {self.rank} on {self._topology} by {self.route}>"
+
+    def _stages(self) -> list[tuple[dict[int, int], dict[int, int]]]:
+        """Return, for each stage, the items to each destination and from each source."""
+        return [({one["destination"]: len(one["positions"]) for one in stage["sends"]},
+                 {one["source"]: one["num_items"] for one in stage["receives"]}) for stage in self._read["stages"]]
+
+    def _rows(self) -> list[dict[str, Any]]:
+        return [{"stage": number, "messages sent": len(sent), "items sent": sum(sent.values()),
+                 "messages received": len(received), "items received": sum(received.values())}
+                for number, (sent, received) in enumerate(self._stages())]
+
+    def _draw(self) -> Any:
+        region_of = self._topology.region_of
+        stages = [[*((self.rank, other, items) for other, items in sent.items()),
+                   *((other, self.rank, items) for other, items in received.items())]
+                  for sent, received in self._stages()]
+        ranks = {self.rank}.union(*({source, destination} for stage in stages for source, destination, _ in stage))
+        places = {rank: place for place, rank in enumerate(sorted(ranks, key=lambda rank: (region_of(rank), rank)))}
+        sent = {name: [0] * len(places) for name in ("messages", "items", "inter_region_messages",
+                                                     "inter_region_items")}
+        drawn = []
+        for messages in stages:
+            cells = []
+            for source, destination, items in messages:
+                is_between = region_of(source) != region_of(destination)
+                cells.append((places[source], places[destination], items, items * is_between))
+                for prefix, times in (("", 1), ("inter_region_", is_between)):
+                    sent[f"{prefix}messages"][places[source]] += times
+                    sent[f"{prefix}items"][places[source]] += times * items
+            drawn.append({"messages": len(cells), "items": sum(cell[2] for cell in cells), "cells": cells,
+                          "sends": [cell[:3] for cell in cells]})
+        return pictures("plan").draw({
+            "rank": self.rank, "ranks": self._topology.num_ranks, "regions": self._topology.num_regions,
+            "topology": str(self._topology), "route": self.route, "dedup": self._read["dedup"],
+            "places": [{"rank": rank, "region": region_of(rank)} for rank in places],
+            "ranks_per_cell": 0 if len(places) <= _LISTED_RANKS else 1, "sent": sent, "stages": drawn})
 
 
 class NeighborExchange(Closing):
@@ -96,6 +171,7 @@ class NeighborExchange(Closing):
     """
 
     _inner: Any
+    _topology: Topology
 
     def __init__(self, world: Context, pattern: Pattern, dtype: npt.DTypeLike | None = float, *, route: str = "auto",
                  deduplicate: bool = True, executor: str = "auto", max_message_bytes: int = 1 << 30,
@@ -103,6 +179,7 @@ class NeighborExchange(Closing):
         self._inner = extension.NeighborExchange.make(
             inner_of(world), getattr(pattern, "_inner", pattern), dtype, route, deduplicate, executor,
             max_message_bytes, stripe_bytes, directions)
+        self._topology = world.topology
 
     def duplicate(self) -> NeighborExchange:
         """Return a second exchange on the same plan, which may be active at the same time.
@@ -111,6 +188,7 @@ class NeighborExchange(Closing):
         """
         made = NeighborExchange.__new__(NeighborExchange)
         made._inner = self._inner.duplicate()
+        made._topology = self._topology
         return made
 
     def prepare(self, dtype: npt.DTypeLike) -> None:
@@ -236,6 +314,17 @@ class NeighborExchange(Closing):
     def route(self) -> str:
         """The route that the plan was compiled along; during trials that of the last exchange."""
         return str(self._inner.route)
+
+    @property
+    def plan(self) -> Plan:
+        """This rank's part of the plan; during trials that of the last exchange.
+
+        Raises
+        ------
+        InvalidStateError
+            The exchange is closed.
+        """
+        return Plan(self._topology, self._inner.plan_json(), self._inner.plan_text())
 
     @property
     def is_open(self) -> bool:

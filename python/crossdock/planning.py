@@ -1,4 +1,6 @@
-"""Plans of all ranks in one process: compiled, proved, counted, priced and simulated without MPI.
+"""Plans of all ranks in one process: compiled, proved, counted, priced, simulated and drawn without MPI.
+
+`calibrate` alone communicates: it measures the machine that all this can be computed for.
 
 >>> from crossdock import planning
 >>> patterns = planning.patterns_of_matrix(matrix, 4096)
@@ -8,20 +10,26 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from html import escape
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, List
 
 import numpy as np
 import numpy.typing as npt
 
-from crossdock._context import Topology
-from crossdock._extension import extension
-from crossdock._pattern import Pattern
+from mpi4py import MPI
 
-__all__ = ["PlanStatistics", "Plans", "RouteEstimate", "Simulation", "Summary", "TrafficSummary", "compile_all",
-           "explain", "machines", "patterns_of_matrix", "routes"]
+from crossdock._context import Context, Topology, inner_of
+from crossdock._extension import extension, name_of
+from crossdock._machine import Level, Machine, Protocol, machine_of, text_of_machine
+from crossdock._pattern import Pattern
+from crossdock._pictured import Pictured, pictures
+
+__all__ = ["Level", "Machine", "PlanStatistics", "Plans", "Protocol", "RouteEstimate", "RouteEstimates", "Simulation",
+           "Simulations", "Summary", "TrafficSummary", "calibrate", "compile_all", "explain", "machines",
+           "patterns_of_matrix", "routes"]
 
 
 @dataclass(frozen=True)
@@ -44,12 +52,13 @@ class TrafficSummary:
 
 
 @dataclass(frozen=True)
-class PlanStatistics:
+class PlanStatistics(Pictured):
     """The messages and items of all ranks on one route.
 
     Attributes
     ----------
     route : str
+    deduplicate : bool
     stages : tuple of TrafficSummary
     total : TrafficSummary
     buffer_items : Summary
@@ -57,6 +66,7 @@ class PlanStatistics:
     """
 
     route: str
+    deduplicate: bool
     stages: tuple[TrafficSummary, ...]
     total: TrafficSummary
     buffer_items: Summary
@@ -69,30 +79,44 @@ class PlanStatistics:
                    for kind, value in summary.items()}
                 for stage, traffic in named]
 
-    def _repr_html_(self) -> str:
-        records = [{name: value for name, value in record.items() if not name.endswith("_mean")}
-                   for record in self.records()]
-        head = "".join(f"<th>{escape(name)}</th>" for name in records[0])
-        rows = "".join("<tr>" + "".join(f"<td>{escape(str(value))}</td>" for value in record.values()) + "</tr>"
-                       for record in records)
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+    def _title(self) -> str:
+        return f"Messages and items of all ranks by {self.route}"
+
+    def _rows(self) -> list[dict[str, Any]]:
+        return [{_words(name): value for name, value in record.items() if not name.endswith("_mean")}
+                for record in self.records()]
+
+    def _draw(self) -> Any:
+        named = [*((f"stage {number}", stage) for number, stage in enumerate(self.stages)), ("all stages", self.total)]
+        return pictures("figures").traffic_bars([
+            SimpleNamespace(route=self.route, dedup=self.deduplicate, label=label,
+                            counts={_words(noun): summary for noun, summary in asdict(traffic).items()})
+            for label, traffic in named])
 
 
 @dataclass(frozen=True)
-class Simulation:
+class Simulation(Pictured):
     """The result of a simulation.
 
     Attributes
     ----------
+    route, machine : str
+    deduplicate : bool
     finish_seconds : ndarray, shape (num_ranks,)
         The end of each rank's last operation.
-    copying_seconds, messages_seconds, idle_seconds : float
-        What all ranks together spend their time on; messages with waiting for them.
+    copying_seconds, region_seconds, node_seconds, network_seconds, idle_seconds : float
+        What all ranks together spend their time on: copying; messages inside their region, to other regions of their
+        node, and to other nodes, with waiting for them; and waiting for the slowest rank.
     """
 
+    route: str
+    machine: str
+    deduplicate: bool
     finish_seconds: npt.NDArray[np.float64]
     copying_seconds: float
-    messages_seconds: float
+    region_seconds: float
+    node_seconds: float
+    network_seconds: float
     idle_seconds: float
 
     @property
@@ -105,6 +129,68 @@ class Simulation:
         """When a rank is done on average."""
         return float(self.finish_seconds.mean())
 
+    @property
+    def messages_seconds(self) -> float:
+        """What all ranks together spend on messages and on waiting for them."""
+        return self.region_seconds + self.node_seconds + self.network_seconds
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return one flat record, as ``pandas.DataFrame`` takes it."""
+        return [{"route": self.route, "machine": self.machine, "deduplicate": self.deduplicate,
+                 "ranks": len(self.finish_seconds), "slowest_seconds": self.slowest_seconds,
+                 "mean_seconds": self.mean_seconds}
+                | {f"{name}_share": share for name, share in self._shares().items()}]
+
+    def _shares(self) -> dict[str, float]:
+        spent = {"waiting": self.idle_seconds, "copying": self.copying_seconds, "region": self.region_seconds,
+                 "node": self.node_seconds, "network": self.network_seconds}
+        total = sum(spent.values())
+        return {name: seconds / total if total > 0 else 0.0 for name, seconds in spent.items()}
+
+    def __repr__(self) -> str:
+        return (f"<Simulation of {len(self.finish_seconds)} ranks by {self.route} on {self.machine}: the slowest takes "
+                f"{self.slowest_seconds:.3g} s>")
+
+    def _rows(self) -> list[dict[str, Any]]:
+        return [{_words(name): value for name, value in record.items()} for record in self.records()]
+
+    def _draw(self) -> Any:
+        return pictures("figures").finish_and_shares(self._timing(), self.finish_seconds)
+
+    def _timing(self) -> SimpleNamespace:
+        label = self.route if self.deduplicate else f"{self.route}, not deduplicated"
+        return SimpleNamespace(route=self.route, dedup=self.deduplicate, label=label, shares=self._shares(),
+                               slowest_seconds=self.slowest_seconds)
+
+
+class Simulations(List[Simulation], Pictured):
+    """Simulations of several routes, also on several numbers of ranks: a list of `Simulation`.
+
+    Its picture has a bar for each route, or a line against the number of ranks. With and without deduplication are
+    different lines; machines and sizes of items are not told apart.
+
+    Examples
+    --------
+    >>> Simulations(compile_all("64x64", patterns, route).simulate() for route in ("direct", "three_step"))
+    """
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return a flat record for each, as ``pandas.DataFrame`` takes them."""
+        return [record for one in self for record in one.records()]
+
+    def _title(self) -> str:
+        return f"Simulated times of {len({one.route for one in self})} routes"
+
+    def _rows(self) -> list[dict[str, Any]]:
+        return [row for one in self for row in one._rows()]
+
+    def _draw(self) -> Any:
+        series: dict[int, list[SimpleNamespace]] = {}
+        for one in self:
+            series.setdefault(len(one.finish_seconds), []).append(one._timing())
+        figures = pictures("figures")
+        return figures.time_lines(series) if len(series) > 1 else figures.time_bars(next(iter(series.values()), []))
+
 
 @dataclass(frozen=True)
 class RouteEstimate:
@@ -115,13 +201,37 @@ class RouteEstimate:
     dominating_term: str
 
 
-class Plans:
-    """The plans of all ranks on one route; `compile_all` makes them."""
+class RouteEstimates(List[RouteEstimate], Pictured):
+    """What candidates are estimated to take, the cheapest first: a list of `RouteEstimate`."""
 
-    def __init__(self, inner: Any, topology: Topology, route: str) -> None:
+    def records(self) -> list[dict[str, Any]]:
+        """Return a flat record for each route, as ``pandas.DataFrame`` takes them."""
+        return [asdict(one) for one in self]
+
+    def _title(self) -> str:
+        return f"Estimated times of {len(self)} routes"
+
+    def _rows(self) -> list[dict[str, Any]]:
+        return [{"route": one.route, "seconds": one.seconds, "most of it": one.dominating_term} for one in self]
+
+    def _draw(self) -> Any:
+        bars = [SimpleNamespace(route=one.route, dedup=True, label=one.route, slowest_seconds=one.seconds)
+                for one in self]
+        return pictures("figures").time_bars(bars, "estimated time of one exchange")
+
+
+class Plans(Pictured):
+    """The plans of all ranks on one route; `compile_all` makes them.
+
+    Its picture is that of ``crossdock draw``: of up to 32 ranks an arrow for each message, of more a matrix of source
+    by destination for each stage.
+    """
+
+    def __init__(self, inner: Any, topology: Topology, route: str, deduplicate: bool) -> None:
         self._inner = inner
         self.topology = topology
         self.route = route
+        self.deduplicate = deduplicate
 
     def __len__(self) -> int:
         return len(self._inner)
@@ -139,16 +249,17 @@ class Plans:
     def analyze(self) -> PlanStatistics:
         """Count the messages and items of all ranks."""
         stages, total, buffer_items = self._inner.statistics()
-        return PlanStatistics(self.route, tuple(map(_traffic, stages)), _traffic(total), Summary(*buffer_items))
+        return PlanStatistics(self.route, self.deduplicate, tuple(map(_traffic, stages)), _traffic(total),
+                              Summary(*buffer_items))
 
-    def simulate(self, machine: str = "generic_100g", *, item_bytes: int = 8, shares_memory: bool = False,
+    def simulate(self, machine: str | Machine = "generic_100g", *, item_bytes: int = 8, shares_memory: bool = False,
                  mean_noise_seconds: float = 0.0, seed: int = 0) -> Simulation:
         """Replay the exchange on a machine, message by message. Releases the GIL.
 
         Parameters
         ----------
-        machine : str
-            One of `machines`, or a file that describes one.
+        machine : str or Machine
+            One of `machines`, a file that describes one, or what `calibrate` has found.
         item_bytes : int
         shares_memory : bool
             Whether ranks of a region pass items on in shared memory, without messages.
@@ -163,8 +274,10 @@ class Plans:
         InvalidArgumentError
             A number is out of range.
         """
-        finish, *shares = self._inner.simulate(machine, item_bytes, shares_memory, mean_noise_seconds, seed)
-        return Simulation(finish * 1e-12, *shares)
+        finish, *spent = self._inner.simulate(text_of_machine(machine), item_bytes, shares_memory, mean_noise_seconds,
+                                              seed)
+        name = machine.name if isinstance(machine, Machine) else machine
+        return Simulation(self.route, name, self.deduplicate, finish * 1e-12, *spent)
 
     def text(self, rank: int) -> str:
         """Return a rank's plan for people, a few lines for each stage."""
@@ -177,8 +290,13 @@ class Plans:
     def __repr__(self) -> str:
         return f"<Plans of {len(self)} ranks on {self.topology} by {self.route}>"
 
-    def _repr_html_(self) -> str:
-        return f"<p>{escape(repr(self))}</p>{self.analyze()._repr_html_()}"
+    def _rows(self) -> list[dict[str, Any]]:
+        return self.analyze()._rows()
+
+    def _draw(self) -> Any:
+        return pictures("plan").draw({
+            "ranks": len(self), "regions": self.topology.num_regions, "topology": str(self.topology),
+            "route": self.route, "dedup": self.deduplicate, **json.loads(self._inner.picture())})
 
 
 def compile_all(topology: Topology | str, patterns: Sequence[Pattern], route: str, *,
@@ -205,11 +323,12 @@ def compile_all(topology: Topology | str, patterns: Sequence[Pattern], route: st
         A sender and its receiver disagree.
     """
     regions = topology if isinstance(topology, Topology) else Topology(topology)
-    return Plans(extension.Plans.make(regions._inner, _inner_of(patterns), route, deduplicate), regions, route)
+    inner = extension.Plans.make(regions._inner, _inner_of(patterns), route, deduplicate)
+    return Plans(inner, regions, route, deduplicate)
 
 
-def explain(topology: Topology | str, patterns: Sequence[Pattern], machine: str = "generic_100g", *,
-            item_bytes: int = 8, shares_memory: bool = False) -> list[RouteEstimate]:
+def explain(topology: Topology | str, patterns: Sequence[Pattern], machine: str | Machine = "generic_100g", *,
+            item_bytes: int = 8, shares_memory: bool = False) -> RouteEstimates:
     """Estimate what candidates take, the cheapest first, which ``"auto"`` would choose. Releases the GIL.
 
     Parameters
@@ -218,8 +337,9 @@ def explain(topology: Topology | str, patterns: Sequence[Pattern], machine: str 
     machine, item_bytes, shares_memory : as of `Plans.simulate`
     """
     regions = topology if isinstance(topology, Topology) else Topology(topology)
-    return [RouteEstimate(*one) for one in
-            extension.estimates(regions._inner, _inner_of(patterns), machine, item_bytes, shares_memory)]
+    return RouteEstimates(
+        RouteEstimate(*one) for one in
+        extension.estimates(regions._inner, _inner_of(patterns), text_of_machine(machine), item_bytes, shares_memory))
 
 
 def patterns_of_matrix(matrix: Any, num_ranks: int) -> list[Pattern]:
@@ -250,8 +370,52 @@ def machines() -> dict[str, str]:
     return dict(extension.machines())
 
 
+def calibrate(world: Context, seconds: float = 60.0, *, name: str = "calibrated") -> Machine:
+    """Measure all cost parameters of the machine on the ranks of a context.
+
+    Start as many ranks on each node as the program has there, and nothing else beside them. A level without a pair of
+    ranks gets the numbers of the nearest one that has. Collective over `world`; blocks, without the GIL, and cannot be
+    interrupted.
+
+    Parameters
+    ----------
+    world : Context
+        Its topology says which ranks are a region.
+    seconds : float
+        About how long to measure, up to an hour; equal on all ranks. However little it is, each measurement is made
+        once.
+    name : str
+        What to call the machine; equal on all ranks.
+
+    Returns
+    -------
+    Machine
+        The same on all ranks, for ``Context(comm, machine=...)``, `explain` and `Plans.simulate`.
+
+    Raises
+    ------
+    InvalidArgumentError
+        `seconds` is no time up to an hour, or an argument has another type or differs between ranks; on all ranks.
+    InvalidStateError
+        The context is closed.
+
+    Examples
+    --------
+    >>> machine = planning.calibrate(world, seconds=10)
+    >>> max(machine.fit_errors.values())
+    >>> tuned = Context(MPI.COMM_WORLD, machine=machine)
+    """
+    mpi = name_of(MPI.Get_library_version().split("\0")[0])
+    text, fit_errors = extension.calibrated(inner_of(world), seconds, name, mpi)
+    return machine_of(text, dict(fit_errors))
+
+
 def _traffic(summaries: Sequence[tuple[int, int, float]]) -> TrafficSummary:
     return TrafficSummary(*(Summary(*one) for one in summaries))
+
+
+def _words(name: str) -> str:
+    return name.replace("inter_region", "inter-region").replace("_", " ")
 
 
 def _inner_of(patterns: Sequence[Pattern]) -> list[Any]:

@@ -47,4 +47,5 @@ NB_MODULE(_crossdock, module) {
     bind_array(module);
     bind_stream(module);
     bind_planning(module);
+    bind_calibration(module);
 }

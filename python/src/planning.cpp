@@ -10,6 +10,7 @@
 #include "crossdock/core.hpp"
 #include "crossdock/route_choice.hpp"
 #include "support.hpp"
+#include "tools/crossdock/plan_picture.hpp"
 
 namespace crossdock::python {
 
@@ -119,11 +120,10 @@ class plans_object {
         return {std::move(stages), as_tuples(counted.total), as_tuple(counted.buffer_items)};
     }
 
-    // When each rank is done, and what all spend their time on.
-    std::tuple<nb::object, double, double, double> simulated(const std::string& machine_name,
-                                                             count_t item_bytes, bool shares_memory,
-                                                             double mean_noise_seconds,
-                                                             std::uint64_t seed) const {
+    // When each rank is done, and what all spend their time on: copying, messages by how far they go, waiting.
+    std::tuple<nb::object, double, double, double, double, double> simulated(
+        const std::string& machine_name, count_t item_bytes, bool shares_memory,
+        double mean_noise_seconds, std::uint64_t seed) const {
         if (item_bytes < 1) throw error(errc::invalid_argument, "items of less than a byte");
         if (!(mean_noise_seconds >= 0 && mean_noise_seconds < 1e6))
             throw error(errc::invalid_argument, "the mean noise is not between 0 and 10^6 seconds");
@@ -137,10 +137,21 @@ class plans_object {
             return simulate(layout, operations, load_machine(machine_name), options);
         });
         const std::vector<count_t> finish(result.finish.begin(), result.finish.end());
-        double messages = 0;
-        for (const double level : result.shares.by_level) messages += level;
-        return {array_of<count_t>(finish), result.shares.copying * seconds_per_picosecond,
-                messages * seconds_per_picosecond, result.shares.idle * seconds_per_picosecond};
+        const auto& shares = result.shares;
+        const auto seconds_of = [&](locality_level level) {
+            return shares.by_level[static_cast<std::size_t>(level)] * seconds_per_picosecond;
+        };
+        return {array_of<count_t>(finish),
+                shares.copying * seconds_per_picosecond + seconds_of(locality_level::self),
+                seconds_of(locality_level::region),
+                seconds_of(locality_level::node),
+                seconds_of(locality_level::network),
+                shares.idle * seconds_per_picosecond};
+    }
+
+    // What is drawn of them, as JSON.
+    std::string picture() const {
+        return without_gil([&] { return tool::plan_picture(regions_, plans_).dump(); });
     }
 
     std::string text(std::size_t rank) const { return to_string(at(rank)); }
@@ -200,6 +211,7 @@ void bind_planning(nb::module_& module) {
         .def("verify", &plans_object::prove)
         .def("statistics", &plans_object::statistics)
         .def("simulate", &plans_object::simulated)
+        .def("picture", &plans_object::picture)
         .def("text", &plans_object::text)
         .def("json", &plans_object::json)
         .def("__len__", &plans_object::size);

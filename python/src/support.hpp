@@ -239,5 +239,6 @@ void bind_sparse(nb::module_& module);
 void bind_array(nb::module_& module);
 void bind_stream(nb::module_& module);
 void bind_planning(nb::module_& module);
+void bind_calibration(nb::module_& module);
 
 }  // namespace crossdock::python

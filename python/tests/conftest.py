@@ -1,4 +1,4 @@
-"""Tests run on all ranks alike; the first failure of any of them ends all."""
+"""Tests run on all ranks alike, or marked as one_rank on rank 0; the first failure of any of them ends all."""
 
 import sys
 
@@ -32,6 +32,15 @@ def ring(world):
     """Every rank owns 3 values, and needs the one before its first and the one after its last."""
     first, length = 3 * world.rank, 3 * world.num_ranks
     return crossdock.Pattern.from_needed(world, range(first, first + 3), [(first - 1) % length, (first + 3) % length])
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "one_rank: needs no other ranks, and runs on rank 0 alone")
+
+
+def pytest_collection_modifyitems(items):
+    if MPI.COMM_WORLD.rank != 0:
+        items[:] = [item for item in items if item.get_closest_marker("one_rank") is None]
 
 
 @pytest.hookimpl(trylast=True)

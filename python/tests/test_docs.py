@@ -6,7 +6,8 @@ from pathlib import Path
 PROJECT = Path(__file__).parents[2]
 
 
-def test_the_page_runs():
+def test_the_page_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     page = (PROJECT / "docs/python.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
     assert len(blocks) >= 3

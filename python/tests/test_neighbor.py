@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from conftest import ring
 from mpi4py import MPI
+from test_pictures import Reader, parts, texts
 
 import crossdock
 from crossdock import Context, NeighborExchange, Pattern
@@ -391,3 +392,18 @@ def test_memory_stays_constant(world):
     before = resident_kib()
     rounds(500)
     assert resident_kib() - before < 500  # less than 1 KiB a round
+
+
+def test_an_exchange_shows_what_its_rank_sends_and_receives(world):
+    with NeighborExchange(world, ring(world), route="direct") as halo:
+        plan = halo.plan
+        sent = halo.statistics()
+    assert (plan.rank, plan.route) == (world.rank, "direct")
+    assert plan.text().startswith(f"rank {world.rank} of {world.num_ranks}: direct")
+    before, after = (world.rank - 1) % world.num_ranks, (world.rank + 1) % world.num_ranks
+    pairs = {(world.rank, before), (world.rank, after), (before, world.rank), (after, world.rank)}
+    assert sorted(parts(plan, "message-inside-stage0-")) == sorted(f"{a}-{b}" for a, b in pairs if a != b)
+    assert f"rank {world.rank} of {world.num_ranks} rank" in " ".join(texts(plan))
+    assert Reader(plan._repr_html_()).rows[1][:3] == ["0", str(sent.messages), str(sent.items)]
+    with pytest.raises(crossdock.InvalidStateError, match="the exchange is closed"):
+        halo.plan  # noqa: B018

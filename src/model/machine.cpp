@@ -151,6 +151,7 @@ const std::vector<machine>& machine_presets() {
 }
 
 machine load_machine(const std::string& name_or_path) {
+    if (name_or_path.starts_with('{')) return machine_from_json(name_or_path);
     if (const auto* preset = find_preset(name_or_path)) return *preset;
     std::ifstream file(name_or_path);
     std::ostringstream text;

@@ -6,9 +6,9 @@ import sys
 from html import escape
 
 import plotting  # first, as it says so where there is no matplotlib
-import report_figures as figures
 from matplotlib.colors import to_rgb
-from plotting import counted, route_look, shortened
+from pictures import figures
+from pictures.style import counted, own_style, route_look, shortened
 from results import Results, short_name
 
 MOST_CALLS = 40  # in a figure
@@ -274,9 +274,10 @@ def make_page(results):
 
 
 def main():
-    plotting.use_own_style()
     results = Results(plotting.read_input())
-    plotting.write_file(sys.argv[1], make_page(results).encode())
+    with own_style():
+        page = make_page(results)
+    plotting.write_file(sys.argv[1], page.encode())
 
 
 if __name__ == "__main__":

@@ -7,10 +7,11 @@ import pathlib
 import re
 
 import records
-from plotting import counted, refuse, route_label, shortened
+from pictures.figures import PARTS_OF_TIME
+from pictures.style import counted, route_label, shortened
+from plotting import refuse
 
 DROP_IN = "crossdock.drop_in/1"
-PARTS_OF_TIME = ["waiting", "copying", "region", "node", "network"]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -84,6 +84,16 @@ TEST_F(Context, TakesWhatTheOptionsSay) {
     EXPECT_FALSE(other.is_open());
 }
 
+TEST_F(Context, TakesAMachineThatIsItsJson) {
+    machine own = load_machine("lassen");
+    own.hand_over_seconds = 3e-7;
+
+    context world(MPI_COMM_WORLD, {.machine = to_json(own)});
+
+    EXPECT_EQ(world.machine(), own);
+    world.close();
+}
+
 TEST_F(Context, TakesTheFirstRanksEnvironmentWhereTheOptionsSayNothing) {
     set_on_first("CROSSDOCK_TOPOLOGY", each_alone());
     set_on_first("CROSSDOCK_MACHINE", "lassen");

@@ -106,6 +106,13 @@ TEST(Machine, RefusesWhatIsMissingUnknownOrOfAnotherKind) {
               "expected a machine of schema crossdock.machine/1, found \"crossdock.plan/1\"");
 }
 
+TEST(Machine, IsLoadedFromItsJson) {
+    const auto m = test::uniform_machine(100, 1000, 2);
+
+    EXPECT_EQ(load_machine(to_json(m)), m);
+    EXPECT_THROW(load_machine("{}"), error);
+}
+
 TEST(Machine, SaysWhichPresetsThereAreWhenAFileIsMissing) {
     try {
         load_machine("no/such/file.json");

@@ -1,9 +1,8 @@
-"""The figures of the report, each a function that returns a matplotlib figure."""
+"""The figures of results, each a function that returns a matplotlib figure."""
 
 import html
 import re
 
-import plotting  # first, as it says so where there is no matplotlib
 import numpy as np
 from matplotlib import colormaps
 from matplotlib.lines import Line2D
@@ -16,11 +15,13 @@ from matplotlib.ticker import (
     NullFormatter,
     NullLocator,
 )
-from plotting import GREY, INK, LINES, PAPER, new_figure, route_look
-from results import PARTS_OF_TIME
 
+from .style import BOX, GREY, INK, LINES, PAPER, new_figure, route_look, svg_of
+
+PARTS_OF_TIME = ["waiting", "copying", "region", "node", "network"]
 WIDTH = 8.2
 ROW = 0.25  # inches for one bar
+MOST_STEPS = 256
 # From dark to light in a map for colour-blind people.
 COLOURS_OF_PARTS = colormaps["cividis"](np.linspace(0.15, 1, len(PARTS_OF_TIME)))
 SECONDS = EngFormatter(unit="s", sep="\N{NO-BREAK SPACE}")
@@ -104,7 +105,7 @@ def time_lines(series):
     return figure
 
 
-def time_bars(timings):
+def time_bars(timings, what="time of the slowest rank"):
     figure = new_figure(WIDTH, bars_height(timings))
     axes = figure.subplots()
     for at, timing in enumerate(timings):
@@ -114,13 +115,17 @@ def time_bars(timings):
         bar.set_gid(f"bar-{timing.label}")
     label_rows(axes, timings)
     axes.xaxis.set_major_formatter(SECONDS)
-    axes.set_xlabel("time of the slowest rank")
+    axes.set_xlabel(what)
     return figure
 
 
 def share_bars(timings):
     figure = new_figure(WIDTH, bars_height(timings) + 0.2)
-    axes = figure.subplots()
+    draw_shares(figure.subplots(), timings)
+    return figure
+
+
+def draw_shares(axes, timings):
     before = np.zeros(len(timings))
     for part, colour in zip(PARTS_OF_TIME, COLOURS_OF_PARTS):
         shares = np.array([timing.shares[part] for timing in timings])
@@ -139,6 +144,22 @@ def share_bars(timings):
     axes.set_xlim(0, 100)
     axes.set_xlabel("percent of the time of all ranks")
     legend_right(axes)
+
+
+def finish_and_shares(timing, finish_seconds):
+    """When how many ranks are done, and what they spend their time on."""
+    figure = new_figure(WIDTH, 3.9)
+    top, bottom = figure.subplots(2, 1, height_ratios=(2.3, 1))
+    times = np.sort(finish_seconds)
+    shown = np.unique(np.linspace(0, len(times) - 1, MOST_STEPS).astype(int))
+    colour, _ = route_look(timing.route)
+    (line,) = top.step([0, *times[shown]], [0, *(shown + 1)], where="post", color=colour, lw=1.6)
+    line.set_gid("finish")
+    top.xaxis.set_major_formatter(SECONDS)
+    top.yaxis.set_major_formatter(plain_numbers)
+    top.locator_params(axis="y", nbins=4, integer=True)
+    top.set(xlabel="time", ylabel="ranks done", xlim=(0, None), ylim=(0, 1.04 * len(times)))
+    draw_shares(bottom, [timing])
     return figure
 
 
@@ -262,11 +283,11 @@ def call_marks(calls):
 
 def to_html(figure, identity, label):
     """The figure as an SVG element: ids that are unique in the page, inks that the page chooses."""
-    text = plotting.render(figure, "svg").decode()
+    text = svg_of(figure)
     text = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
     text = re.sub(r'(<svg[^>]*?) height="[^"]*"([^>]*?) width="[^"]*"', r"\1\2", text, count=1)
     text = re.sub(r'\bid="', f'id="{identity}-', text)
     text = text.replace('href="#', f'href="#{identity}-').replace("url(#", f"url(#{identity}-")
-    for colour, variable in [(INK, "ink"), (PAPER, "paper"), (LINES, "lines")]:
+    for colour, variable in [(INK, "ink"), (PAPER, "paper"), (LINES, "lines"), (BOX, "box")]:
         text = text.replace(colour, f"var(--{variable})")
     return text.replace("<svg", f'<svg role="img" aria-label="{html.escape(label)}"', 1)

@@ -1,0 +1,1 @@
+"""Pictures with matplotlib, of the command line and of the Python package."""
