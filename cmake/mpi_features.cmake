@@ -14,6 +14,11 @@ check_cxx_source_compiles("#include <mpi.h>
   int main() { return &MPI_Neighbor_alltoallv_c == nullptr; }" CROSSDOCK_HAS_LARGE_COUNTS)
 check_cxx_source_compiles("#include <mpi.h>
   int main() { return &PMPIX_Async_start == nullptr; }" CROSSDOCK_HAS_ASYNC_START)
+check_cxx_source_compiles("#include <mpi.h>
+  int main() { return &PMPI_Request_get_status_all == nullptr || &PMPI_Request_get_status_any == nullptr ||
+    &PMPI_Request_get_status_some == nullptr; }" CROSSDOCK_HAS_GET_STATUS_ALL)
+check_cxx_source_compiles("#include <mpi.h>
+  int main() { return &PMPIX_Request_is_complete == nullptr; }" CROSSDOCK_HAS_REQUEST_IS_COMPLETE)
 # As Open MPI has them: the constants of Fortran are addresses, and its integers are those of C.
 check_cxx_source_compiles("#include <mpi.h>
   extern \"C\" { extern MPI_Fint mpi_fortran_bottom_, mpi_fortran_in_place_, mpi_fortran_status_ignore_,
@@ -25,7 +30,7 @@ check_cxx_source_compiles("#include <mpi.h>
 cmake_pop_check_state()
 set(crossdock_mpi_features)
 foreach(feature CROSSDOCK_HAS_NEIGHBOR_INIT CROSSDOCK_HAS_MPI_EXTENSIONS CROSSDOCK_HAS_LARGE_COUNTS
-    CROSSDOCK_HAS_ASYNC_START)
+    CROSSDOCK_HAS_ASYNC_START CROSSDOCK_HAS_GET_STATUS_ALL CROSSDOCK_HAS_REQUEST_IS_COMPLETE)
   if(${feature})
     list(APPEND crossdock_mpi_features ${feature})
   endif()

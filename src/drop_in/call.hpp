@@ -30,7 +30,7 @@ int start_exchange(neighbor_call call, MPI_Request* request);
 /// @brief Makes a persistent exchange.
 ///
 /// The ranks of a communicator start such exchanges in any order, so nothing is left to be agreed on then.
-/// @param request  inactive; `start_persistent` starts it, and MPI completes it
+/// @param request  inactive
 /// @return as `exchange`; nothing if MPI is to make the request, on all ranks
 std::optional<int> make_persistent(neighbor_call call, MPI_Request* request);
 

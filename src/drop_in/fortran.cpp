@@ -16,7 +16,6 @@
 
 #include "fortran_place.hpp"
 #include "own_functions.hpp"
-#include "own_requests.hpp"
 
 // A Fortran program names a constant by the address of one of these, which libmpi has.
 extern "C" {
@@ -206,11 +205,29 @@ void call(const void* place, MPI_Fint* ierror, Function function, Addresses... a
     if (ierror != nullptr) *ierror = code;
 }
 
-void show(int count, void* requests) {
-    for (int i = 0; i < count; ++i) {
-        const auto one = from_fortran<MPI_Request>(static_cast<MPI_Fint*>(requests)[i]);
-        crossdock::drop_in::make_visible({&one, 1});
-    }
+// Fortran counts from 1.
+int Waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
+    const int code = MPI_Waitany(count, requests, index, status);
+    if (*index != MPI_UNDEFINED) ++*index;
+    return code;
+}
+
+int Testany(int count, MPI_Request* requests, int* index, int* flag, MPI_Status* status) {
+    const int code = MPI_Testany(count, requests, index, flag, status);
+    if (*index != MPI_UNDEFINED) ++*index;
+    return code;
+}
+
+int Waitsome(int count, MPI_Request* requests, int* number, int* indices, MPI_Status* statuses) {
+    const int code = MPI_Waitsome(count, requests, number, indices, statuses);
+    for (int i = 0; i < *number; ++i) ++indices[i];
+    return code;
+}
+
+int Testsome(int count, MPI_Request* requests, int* number, int* indices, MPI_Status* statuses) {
+    const int code = MPI_Testsome(count, requests, number, indices, statuses);
+    for (int i = 0; i < *number; ++i) ++indices[i];
+    return code;
 }
 
 }  // namespace
@@ -259,15 +276,6 @@ void show(int count, void* requests) {
     CROSSDOCK_FORTRAN(nonblocking_size, MPI_##nonblocking_name, mpi_i##fortran_name)          \
     CROSSDOCK_FORTRAN_INIT(persistent_size, name, fortran_name)
 
-// What looks at requests, of which there are `count` at `requests`.
-#define CROSSDOCK_FORTRAN_SHOW(size, count, requests, fortran_name)                          \
-    extern "C" [[gnu::weak]] void p##fortran_name##_(CROSSDOCK_ADDRESSES_##size, MPI_Fint*); \
-    extern "C" void fortran_name##_(CROSSDOCK_ADDRESSES_##size, MPI_Fint* ierror) {          \
-        show(count, requests);                                                               \
-        p##fortran_name##_(CROSSDOCK_NAMES_##size, ierror);                                  \
-    }                                                                                        \
-    extern "C" [[gnu::alias(#fortran_name "_")]] decltype(fortran_name##_) fortran_name##_f08_;
-
 #pragma GCC visibility push(default)
 
 CROSSDOCK_FORTRAN_FORMS(Neighbor_alltoall, Ineighbor_alltoall, neighbor_alltoall, 7, 8, 9)
@@ -282,13 +290,13 @@ CROSSDOCK_FORTRAN(1, MPI_Start, mpi_start)
 CROSSDOCK_FORTRAN(2, MPI_Startall, mpi_startall)
 CROSSDOCK_FORTRAN(2, MPI_Wait, mpi_wait)
 CROSSDOCK_FORTRAN(3, MPI_Waitall, mpi_waitall)
-CROSSDOCK_FORTRAN_SHOW(3, 1, a, mpi_test)
-CROSSDOCK_FORTRAN_SHOW(4, *static_cast<MPI_Fint*>(a), b, mpi_testall)
-CROSSDOCK_FORTRAN_SHOW(5, *static_cast<MPI_Fint*>(a), b, mpi_testany)
-CROSSDOCK_FORTRAN_SHOW(5, *static_cast<MPI_Fint*>(a), b, mpi_testsome)
-CROSSDOCK_FORTRAN_SHOW(4, *static_cast<MPI_Fint*>(a), b, mpi_waitany)
-CROSSDOCK_FORTRAN_SHOW(5, *static_cast<MPI_Fint*>(a), b, mpi_waitsome)
-CROSSDOCK_FORTRAN_SHOW(3, 1, a, mpi_request_get_status)
+CROSSDOCK_FORTRAN(4, Waitany, mpi_waitany)
+CROSSDOCK_FORTRAN(5, Waitsome, mpi_waitsome)
+CROSSDOCK_FORTRAN(3, MPI_Test, mpi_test)
+CROSSDOCK_FORTRAN(4, MPI_Testall, mpi_testall)
+CROSSDOCK_FORTRAN(5, Testany, mpi_testany)
+CROSSDOCK_FORTRAN(5, Testsome, mpi_testsome)
+CROSSDOCK_FORTRAN(3, MPI_Request_get_status, mpi_request_get_status)
 CROSSDOCK_FORTRAN(1, MPI_Request_free, mpi_request_free)
 CROSSDOCK_FORTRAN(1, MPI_Cancel, mpi_cancel)
 CROSSDOCK_FORTRAN(10, MPI_Dist_graph_create_adjacent, mpi_dist_graph_create_adjacent)

@@ -11,7 +11,7 @@ namespace crossdock::drop_in {
 /// @brief A request that the user holds: a receive of nothing from this rank itself.
 ///
 /// When its exchange is complete, the rank sends the message that completes it, so that whatever MPI does with requests
-/// works with this one, too.
+/// that it knows to be active works with this one, too.
 class own_request {
   public:
     own_request();

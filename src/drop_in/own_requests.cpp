@@ -23,7 +23,12 @@ exchange_with_request* own_requests::find_planned(MPI_Request request) const {
     return found == planned.end() ? nullptr : found->second.get();
 }
 
-bool own_requests::is_under_way(MPI_Request request) const {
+std::unique_ptr<exchange_with_request> own_requests::forget(MPI_Request request) {
+    count(request, -1);
+    return std::move(planned.extract(request).mapped());
+}
+
+bool own_requests::is_active(MPI_Request request) const {
     if (const auto* const one = find_planned(request)) return one->is_active();
     return in_bodies.contains(request);
 }
@@ -59,6 +64,7 @@ exchange_with_request::~exchange_with_request() {
 
 void exchange_with_request::start() {
     is_active_ = true;
+    has_failed_ = false;
     try {
         // Of a persistent request no edge differs from its plan.
         if (!plan_ || edge_messages::verifies()) others_.emplace(call_, exchange_.whole());
@@ -105,14 +111,14 @@ bool exchange_with_request::advance() {
 }
 
 void exchange_with_request::end(int code) {
-    if (code != MPI_SUCCESS) make_visible();
+    has_failed_ = code != MPI_SUCCESS;
+    if (has_failed_) make_visible();
     is_active_ = is_along_plan_ = false;
     is_complete_ = !is_visible_;
     auto& all = own_requests::of_process();
     if (is_visible_) all.complete(request_, *call_.on, code);
     if (plan_) return;
-    all.count(request_.handle(), -1);
-    const auto self = all.planned.extract(request_.handle());
+    const auto self = all.forget(request_.handle());
 }
 
 bool start_invisible(MPI_Request request) {
@@ -168,7 +174,7 @@ void wait_for_own(std::span<const MPI_Request> requests) try {
         exchange_with_request* one = nullptr;
         int number = 0;
         for (const auto& request : requests) {
-            if (!all.is_under_way(request)) continue;
+            if (!all.is_active(request)) continue;
             one = all.find_planned(request);
             ++number;
         }
@@ -180,7 +186,7 @@ void wait_for_own(std::span<const MPI_Request> requests) try {
     }
     progress_engine::of_process().run_until([&] {
         return std::ranges::none_of(
-            requests, [&](const MPI_Request& request) { return all.is_under_way(request); });
+            requests, [&](const MPI_Request& request) { return all.is_active(request); });
     });
     const progress_engine::access alone;
     end_waiting();
@@ -198,12 +204,15 @@ bool has_failed(std::span<const MPI_Request> requests) {
     });
 }
 
-int take_failure(MPI_Request request, int code) {
-    if (progress_engine::is_inside()) return code;
+int take_failure(MPI_Request given, MPI_Request left) {
+    if (!may_be_own(given) || progress_engine::is_inside()) return MPI_SUCCESS;
     const progress_engine::access alone;
-    const auto taken = own_requests::of_process().failed.extract(request);
-    if (!taken) return code;
-    own_requests::count(request, -1);
+    auto& all = own_requests::of_process();
+    const auto taken = all.failed.extract(given);
+    if (!taken) return MPI_SUCCESS;
+    all.count(given, -1);
+    const auto* const one = all.find_planned(given);
+    if (left == MPI_REQUEST_NULL && one != nullptr && one->has_failed()) all.forget(given);
     return taken.mapped();
 }
 
@@ -211,21 +220,21 @@ void forget_persistent(MPI_Request request) {
     if (!may_be_own(request) || progress_engine::is_inside()) return;
     const progress_engine::access alone;
     auto& all = own_requests::of_process();
-    const auto found = all.planned.find(request);
-    if (found == all.planned.end()) return;
+    if (all.failed.erase(request) > 0) all.count(request, -1);
+    auto* const one = all.find_planned(request);
+    if (one == nullptr) return;
     // One that is active must not be freed; it is kept, since others still send to it.
-    if (found->second->is_active()) {
-        found->second->make_visible();
-        static_cast<void>(found->second.release());
+    if (one->is_active()) {
+        one->make_visible();
+        static_cast<void>(all.planned.find(request)->second.release());
     }
-    all.planned.erase(found);
-    all.count(request, -1);
+    all.forget(request);
 }
 
-bool is_under_way(MPI_Request request) {
+bool is_own_and_active(MPI_Request request) {
     if (!may_be_own(request) || progress_engine::is_inside()) return false;
     const progress_engine::access alone;
-    return own_requests::of_process().is_under_way(request);
+    return own_requests::of_process().is_active(request);
 }
 
 }  // namespace crossdock::drop_in

@@ -38,6 +38,8 @@ class exchange_with_request final : private watched {
     /// @brief Neither active, nor complete and not waited for; not told of a visible one.
     bool is_inactive() const noexcept { return !is_active_ && !is_complete_; }
     bool is_visible() const noexcept { return is_visible_; }
+    /// @brief Whether its last exchange has failed.
+    bool has_failed() const noexcept { return has_failed_; }
 
     /// @brief Starts the exchange. What fails is told as if it had failed later.
     void start();
@@ -61,6 +63,7 @@ class exchange_with_request final : private watched {
     bool is_visible_;
     planned_exchange::instance::sides_as_planned is_as_planned_;
     bool is_active_ = false;
+    bool has_failed_ = false;
     bool is_complete_ = false;  // and not waited for, and not visible
     bool is_along_plan_ =
         false;  // afterwards another call may go along it, while messages of edges are under way
@@ -74,14 +77,15 @@ class exchange_with_request final : private watched {
 struct own_requests {
     std::unordered_map<MPI_Request, std::unique_ptr<exchange_with_request>> planned;
     std::unordered_map<MPI_Request, std::unique_ptr<own_request>> in_bodies;
-    /// Their codes; MPI_Wait and MPI_Waitall take them out.
+    /// Their codes, until a function of MPI's has completed them.
     std::unordered_map<MPI_Request, int> failed;
 
     static own_requests& of_process();
     static void count(MPI_Request request, int number);
 
     exchange_with_request* find_planned(MPI_Request request) const;
-    bool is_under_way(MPI_Request request) const;
+    std::unique_ptr<exchange_with_request> forget(MPI_Request request);
+    bool is_active(MPI_Request request) const;
 
     /// @brief Completes what MPI knows to be active. Error handlers are told before the program can see it.
     void complete(const own_request& request, const graph& on, int code);
@@ -125,15 +129,16 @@ void wait_for_own(std::span<const MPI_Request> requests);
 /// @brief Whether one of the requests is this library's and has failed, so that MPI's wait for it fails.
 bool has_failed(std::span<const MPI_Request> requests);
 
-/// @brief The code of a request for which MPI's wait has failed: why, if it was this library's.
-/// @param code  of MPI's wait
-/// @return      a code that error handlers have seen
-int take_failure(MPI_Request request, int code);
+/// @brief What is to be known of a request after a function of MPI's that may have completed it.
+/// @param given  the request
+/// @param left   what MPI made of it: Open MPI frees persistent ones that have failed
+/// @return       why it failed, if it was this library's, a code that error handlers have seen; else MPI_SUCCESS
+int take_failure(MPI_Request given, MPI_Request left);
 
 /// @brief Frees what is behind a persistent request; nothing if it is another one.
 void forget_persistent(MPI_Request request);
 
-/// @brief Whether a request is one of this library's that is not complete.
-bool is_under_way(MPI_Request request);
+/// @brief Whether a request is this library's and not complete, so that MPI must not cancel it.
+bool is_own_and_active(MPI_Request request);
 
 }  // namespace crossdock::drop_in

@@ -166,8 +166,8 @@ trial_seconds planned_exchange::compare_with_mpi(const opponent& mpi, call_form 
     auto [sends, receives] = trial_sides();
     const exchange_of_bytes by_mpi(sends, receives, mpi, form, *comm_);
     const auto by_plan = [&] {
-        if (form == call_form::blocking) return exchange_bytes(sends, receives);
         exchange_bytes(sends, receives);
+        if (form != call_form::nonblocking) return;
         own_request told;
         auto request = told.receive_by(MPI_Irecv);
         told.complete(false);

@@ -147,8 +147,25 @@ int take(const call_site& site, MPI_Comm comm, Find&& find, call_form form, bloc
     return *code;
 }
 
-std::span<MPI_Request> array_of(MPI_Request requests[], int count) {
-    return {requests, static_cast<std::size_t>(std::max(count, 0))};
+// Of null pointers MPI is to say what is wrong.
+template <class Request>
+std::span<Request> array_of(Request* requests, int count) {
+    return {requests, requests == nullptr ? 0 : static_cast<std::size_t>(std::max(count, 0))};
+}
+bool may_be_own_at(const MPI_Request* request) {
+    return request != nullptr && may_be_own(*request);
+}
+
+// Calls a function of MPI's that looks at requests, and may complete them.
+template <class Own>
+int show_and(std::span<MPI_Request> requests, Own&& own) {
+    if (!may_have_own(requests)) return own();
+    make_visible(requests);
+    const std::vector<MPI_Request> given(requests.begin(), requests.end());
+    const int code = own();
+    for (std::size_t i = 0; i < given.size(); ++i)
+        if (given[i] != requests[i]) take_failure(given[i], requests[i]);
+    return code;
 }
 
 // A communicator that MPI has just made.
@@ -269,7 +286,7 @@ extern "C" {
 
 // What completes a request can be sent once MPI has started it.
 int MPI_Start(MPI_Request* request) {
-    if (start_invisible(*request)) return MPI_SUCCESS;
+    if (may_be_own_at(request) && start_invisible(*request)) return MPI_SUCCESS;
     const int code = PMPI_Start(request);
     if (code == MPI_SUCCESS) start_visible(*request);
     return code;
@@ -284,14 +301,16 @@ int MPI_Startall(int count, MPI_Request requests[]) {
 }
 
 int MPI_Wait(MPI_Request* request, MPI_Status* status) {
-    if (!may_be_own(*request)) return PMPI_Wait(request, status);
+    if (!may_be_own_at(request)) return PMPI_Wait(request, status);
     // Of a request that is inactive for MPI, too, the status is empty.
     if (wait_invisibly(*request))
         return status == MPI_STATUS_IGNORE ? MPI_SUCCESS : PMPI_Wait(request, status);
     wait_for_own({request, 1});
-    const auto waited_for = *request;
+    const auto given = *request;
     const int code = PMPI_Wait(request, status);
-    return code == MPI_SUCCESS ? code : take_failure(waited_for, code);
+    if (code == MPI_SUCCESS) return code;
+    const int why = take_failure(given, *request);
+    return why == MPI_SUCCESS ? code : why;
 }
 
 // Open MPI 4.1 would wait for ever for an array of which a request has failed before, in programs with threads.
@@ -310,10 +329,9 @@ int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
     return result;
 }
 
-#define CROSSDOCK_SHOW(name, count, parameters, arguments) \
-    int MPI_##name parameters {                            \
-        make_visible(array_of(requests, count));           \
-        return PMPI_##name arguments;                      \
+#define CROSSDOCK_SHOW(name, count, parameters, arguments)                                 \
+    int MPI_##name parameters {                                                            \
+        return show_and(array_of(requests, count), [&] { return PMPI_##name arguments; }); \
     }
 CROSSDOCK_SHOW(Test, 1, (MPI_Request * requests, int* flag, MPI_Status* status),
                (requests, flag, status))
@@ -336,15 +354,42 @@ int MPI_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
     return PMPI_Request_get_status(request, flag, status);
 }
 
+#ifdef CROSSDOCK_HAS_GET_STATUS_ALL
+int MPI_Request_get_status_all(int count, const MPI_Request* requests, int* flag,
+                               MPI_Status* statuses) {
+    make_visible(array_of(requests, count));
+    return PMPI_Request_get_status_all(count, requests, flag, statuses);
+}
+
+int MPI_Request_get_status_any(int count, const MPI_Request* requests, int* index, int* flag,
+                               MPI_Status* status) {
+    make_visible(array_of(requests, count));
+    return PMPI_Request_get_status_any(count, requests, index, flag, status);
+}
+
+int MPI_Request_get_status_some(int count, const MPI_Request* requests, int* number, int* indices,
+                                MPI_Status* statuses) {
+    make_visible(array_of(requests, count));
+    return PMPI_Request_get_status_some(count, requests, number, indices, statuses);
+}
+#endif
+
+#ifdef CROSSDOCK_HAS_REQUEST_IS_COMPLETE
+int MPIX_Request_is_complete(MPI_Request request) {
+    make_visible({&request, 1});
+    return PMPIX_Request_is_complete(request);
+}
+#endif
+
 int MPI_Request_free(MPI_Request* request) {
     // Before another thread is given the same handle.
-    forget_persistent(*request);
+    if (request != nullptr) forget_persistent(*request);
     return PMPI_Request_free(request);
 }
 
 int MPI_Cancel(MPI_Request* request) {
-    make_visible({request, 1});
-    if (!is_under_way(*request)) return PMPI_Cancel(request);
+    make_visible(array_of(request, 1));
+    if (!may_be_own_at(request) || !is_own_and_active(*request)) return PMPI_Cancel(request);
     PMPI_Comm_call_errhandler(MPI_COMM_SELF, MPI_ERR_REQUEST);
     return MPI_ERR_REQUEST;
 }

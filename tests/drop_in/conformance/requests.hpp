@@ -22,9 +22,14 @@ enum class completion {
     testall,
     testany,
     testsome,
-    get_status
+    get_status,
+    get_status_all  // which not all MPIs have
 };
+#ifdef CROSSDOCK_HAS_GET_STATUS_ALL
+constexpr int num_completions = 10;
+#else
 constexpr int num_completions = 9;
+#endif
 
 inline std::vector<std::size_t> random_order(std::size_t size, random_numbers& random) {
     std::vector<std::size_t> order(size);
@@ -57,6 +62,15 @@ class completer {
             case completion::testall:
                 poll([&](int& flag) { MPI_Testall(size, requests, &flag, statuses_.data()); });
                 return;
+#ifdef CROSSDOCK_HAS_GET_STATUS_ALL
+            case completion::get_status_all:
+                poll([&](int& flag) {
+                    MPI_Request_get_status_all(size, requests, &flag, statuses_.data());
+                });
+                for (const auto i : random_order(requests_->size(), *random_))
+                    complete_one(completion::wait, i);
+                return;
+#endif
             case completion::waitany:
             case completion::testany:
                 while (complete_any(how == completion::waitany)) {
