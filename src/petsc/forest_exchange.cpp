@@ -5,10 +5,6 @@
 #include <functional>
 #include <numeric>
 
-#include "crossdock/route.hpp"
-#include "crossdock/route_choice.hpp"
-#include "crossdock/sparse_exchange.hpp"
-
 namespace crossdock {
 
 namespace {
@@ -34,45 +30,15 @@ std::vector<count_t> count_up(std::size_t end) {
     return numbers;
 }
 
-root_edges find_root_edges(const context& where, const leaf_edges& edges) {
-    std::vector<count_t> counts(edges.ranks.size());
-    std::adjacent_difference(edges.offsets.begin() + 1, edges.offsets.end(), counts.begin());
-    const auto came = sparse_exchange(where, edges.ranks, counts, edges.roots);
-    auto order = count_up(came.num_messages());
-    std::ranges::sort(order, {}, [&](count_t message) {
-        const rank_t source = came.sources[static_cast<std::size_t>(message)];
-        return source == where.rank() ? -1 : source;
-    });
-    root_edges result;
-    for (const count_t message : order) {
-        const auto roots = came.message(static_cast<std::size_t>(message));
-        result.ranks.push_back(came.sources[static_cast<std::size_t>(message)]);
-        result.roots.insert(result.roots.end(), roots.begin(), roots.end());
-        result.offsets.push_back(static_cast<count_t>(result.roots.size()));
-    }
-    return result;
-}
-
-void check(const context& where, const forest_options& options) {
-    const auto check_route = [&] {
-        if (options.route != automatic_route && options.route != measured_route) {
-            make_route(options.route, where.topology());
-        }
-    };
-    on_all_or_none(where, check_route, agreement_hash(options.route + " " + options.executor),
-                   "the options of a star forest");
-}
-
 }  // namespace
 
-forest_exchange::forest_exchange(const context& where, count_t num_roots, leaf_edges edges,
+forest_exchange::forest_exchange(const context& where, leaf_edges leaves, root_edges roots,
                                  forest_options options)
     : where_(where),
-      num_roots_(num_roots),
-      leaves_(std::move(edges)),
+      leaves_(std::move(leaves)),
+      roots_(std::move(roots)),
       options_(std::move(options)) {
-    check(where_, options_);
-    roots_ = find_root_edges(where_, leaves_);
+    if (!roots_.roots.empty()) num_roots_ = std::ranges::max(roots_.roots) + 1;
     number_slots();
 }
 

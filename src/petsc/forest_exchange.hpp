@@ -99,13 +99,9 @@ class forest_exchange {
         std::vector<std::byte> edges_;
     };
 
-    /// @brief Tells the owners of the roots which ones this rank's leaves are attached to.
-    /// @param num_roots  length of the array of roots
-    /// @param options    equal on all ranks
-    /// @par Collective
-    /// Yes; blocks.
-    /// @throws as `make_route` and `sparse_exchange`, on all ranks
-    forest_exchange(const context& where, count_t num_roots, leaf_edges edges,
+    /// @param leaves   this rank's; those of all ranks belong together
+    /// @param options  equal on all ranks, which is found out when the first operation starts
+    forest_exchange(const context& where, leaf_edges leaves, root_edges roots,
                     forest_options options);
     forest_exchange(const forest_exchange&) = delete;
     forest_exchange& operator=(const forest_exchange&) = delete;
@@ -113,6 +109,9 @@ class forest_exchange {
     const forest_options& options() const noexcept { return options_; }
     const leaf_edges& edges() const noexcept { return leaves_; }
     const root_edges& incoming() const noexcept { return roots_; }
+
+    /// @brief Up to the last one that has a leaf.
+    count_t num_roots() const noexcept { return num_roots_; }
     count_t first_leaf() const noexcept { return first_leaf_; }
     count_t num_places() const noexcept { return num_places_; }
 
@@ -142,10 +141,10 @@ class forest_exchange {
     bool overlaps(const operation& what) const noexcept;
 
     context where_;
-    count_t num_roots_;
     leaf_edges leaves_;
     root_edges roots_;
     forest_options options_;
+    count_t num_roots_ = 0;
     count_t first_leaf_ = 0;
     count_t num_places_ = 0;  // from the first leaf's to the last one's
     bool slots_are_places_ = true;

@@ -128,56 +128,39 @@ class local_forest {
 
 // What a forest and its duplicates share.
 struct graph {
-    graph(const context& where, count_t num_roots, leaf_edges edges, const forest_options& options)
-        : exchange(where, num_roots, std::move(edges), options) {
-        const auto& incoming = exchange.incoming();
-        offsets.assign(incoming.offsets.begin(), incoming.offsets.end());
-        roots.assign(incoming.roots.begin(), incoming.roots.end());
-    }
-
     forest_exchange exchange;
-    std::vector<PetscInt> offsets;  // of the incoming edges, in PETSc's integers
-    std::vector<PetscInt> roots;
     local_forest at_leaves;  // from slots
     local_forest at_roots;   // from edges
 };
 
-// What `data` of a PetscSF points to.
+// What makes a forest of type basic one of ours: the other functions stay those of basic, and so
+// does `data`.
 struct forest_data {
+    _PetscSFOps basic;
     std::array<char, 256> route{"auto"};
     std::array<char, 256> executor{"auto"};
     PetscBool explains = PETSC_FALSE;
-    std::shared_ptr<graph> known;
-    PetscSF instead = nullptr;  // of type basic, where crossdock does not take part
+    PetscBool stays_basic = PETSC_FALSE;  // known after set-up
+    std::shared_ptr<graph> known = nullptr;
+    bool knows_remote = false;
 
     forest_options options() const { return {route.data(), executor.data()}; }
 };
 
-forest_data& data_of(PetscSF sf) { return *static_cast<forest_data*>(sf->data); }
+PetscObject object(PetscSF sf) { return reinterpret_cast<PetscObject>(sf); }
 
-leaf_edges edges_of(PetscSF sf) {
-    leaf_edges edges;
-    edges.ranks.assign(sf->ranks, sf->ranks + sf->nranks);
-    edges.offsets.assign(sf->roffset, sf->roffset + sf->nranks + 1);
-    edges.leaves.assign(sf->rmine, sf->rmine + sf->nleaves);
-    edges.roots.assign(sf->rremote, sf->rremote + sf->nleaves);
-    return edges;
+constexpr const char* data_name = "crossdock";
+
+// Null if it is none of ours.
+forest_data* find_data(PetscSF sf) {
+    PetscObject container = nullptr;
+    void* data = nullptr;
+    if (PetscObjectQuery(object(sf), data_name, &container) || !container) return nullptr;
+    PetscContainerGetPointer(reinterpret_cast<PetscContainer>(container), &data);
+    return static_cast<forest_data*>(data);
 }
 
-PetscErrorCode set_up_instead(PetscSF sf, const char* reason) {
-    PetscSF& instead = data_of(sf).instead;
-
-    PetscFunctionBegin;
-    PetscCall(PetscInfo(sf, "PetscSF of type basic instead of crossdock: %s\n", reason));
-    PetscCall(PetscSFCreate(PetscObjectComm(reinterpret_cast<PetscObject>(sf)), &instead));
-    PetscCall(PetscSFSetType(instead, PETSCSFBASIC));
-    instead->allow_multi_leaves = sf->allow_multi_leaves;
-    PetscCall(PetscSFSetGraph(instead, sf->nroots, sf->nleaves, sf->mine, PETSC_COPY_VALUES,
-                              sf->remote, PETSC_COPY_VALUES));
-    instead->vscat.logging = PETSC_TRUE;
-    PetscCall(PetscSFSetUp(instead));
-    PetscFunctionReturn(success);
-}
+forest_data& data_of(PetscSF sf) { return *find_data(sf); }
 
 // Devices of PETSc's are known where it has used one, on all ranks or on some.
 PetscErrorCode find_devices(MPI_Comm comm, PetscBool* found) {
@@ -196,32 +179,32 @@ PetscErrorCode find_devices(MPI_Comm comm, PetscBool* found) {
 }
 
 PetscErrorCode set_up(PetscSF sf) {
-    MPI_Comm comm;
-    MPI_Group self;
     PetscMPIInt num_ranks;
     PetscBool has_device;
     auto& data = data_of(sf);
+    const auto comm = PetscObjectComm(object(sf));
 
     PetscFunctionBegin;
-    PetscCheck(sf->pattern == PETSCSF_PATTERN_GENERAL,
-               PetscObjectComm(reinterpret_cast<PetscObject>(sf)), PETSC_ERR_SUP,
+    PetscCheck(sf->pattern == PETSCSF_PATTERN_GENERAL, comm, PETSC_ERR_SUP,
                "PetscSFSetGraphWithPattern() has types of its own");
-    PetscCall(PetscObjectGetComm(reinterpret_cast<PetscObject>(sf), &comm));
+    PetscCall(data.basic.SetUp(sf));
     PetscCallMPI(MPI_Comm_size(comm, &num_ranks));
-    PetscCallMPI(MPI_Comm_group(PETSC_COMM_SELF, &self));
-    PetscCall(PetscSFSetUpRanks(sf, self));
-    PetscCallMPI(MPI_Group_free(&self));
     PetscCall(find_devices(comm, &has_device));
-    if (num_ranks == 1 || has_device) {
-        PetscCall(set_up_instead(sf, has_device ? "a device is in use" : "there is one rank"));
-        PetscFunctionReturn(success);
+    data.stays_basic = num_ranks == 1 || has_device ? PETSC_TRUE : PETSC_FALSE;
+    if (data.stays_basic) {
+        PetscCall(PetscInfo(sf, "as type basic: %s\n",
+                            has_device ? "a device is in use" : "there is one rank"));
     }
-    if (data.known && data.known->exchange.options() == data.options())
-        PetscFunctionReturn(success);
-    PetscCall(guarded(comm, [&] {
-        data.known =
-            std::make_shared<graph>(context_of(comm), sf->nroots, edges_of(sf), data.options());
-    }));
+    PetscFunctionReturn(success);
+}
+
+PetscErrorCode check_idle(PetscSF sf) {
+    const auto& known = data_of(sf).known;
+
+    PetscFunctionBegin;
+    PetscCheck(!known || known.use_count() > 1 || !known->exchange.is_active(),
+               PetscObjectComm(object(sf)), PETSC_ERR_ARG_WRONGSTATE,
+               "Outstanding operation has not been completed");
     PetscFunctionReturn(success);
 }
 
@@ -229,19 +212,19 @@ PetscErrorCode reset(PetscSF sf) {
     auto& data = data_of(sf);
 
     PetscFunctionBegin;
-    PetscCheck(!data.known || data.known.use_count() > 1 || !data.known->exchange.is_active(),
-               PetscObjectComm(reinterpret_cast<PetscObject>(sf)), PETSC_ERR_ARG_WRONGSTATE,
-               "Outstanding operation has not been completed");
+    PetscCall(check_idle(sf));
     data.known.reset();
-    PetscCall(PetscSFDestroy(&data.instead));
+    PetscCall(data.basic.Reset(sf));
     PetscFunctionReturn(success);
 }
 
 PetscErrorCode destroy(PetscSF sf) {
+    const auto destroy_basic = data_of(sf).basic.Destroy;
+
     PetscFunctionBegin;
-    PetscCall(reset(sf));
-    delete &data_of(sf);
-    sf->data = nullptr;
+    PetscCall(check_idle(sf));
+    PetscCall(PetscObjectCompose(object(sf), data_name, nullptr));
+    PetscCall(destroy_basic(sf));
     PetscFunctionReturn(success);
 }
 
@@ -266,24 +249,63 @@ PetscErrorCode view(PetscSF sf, PetscViewer viewer) {
     const auto& data = data_of(sf);
 
     PetscFunctionBegin;
+    PetscCall(data.basic.View(sf, viewer));
     PetscCall(
         PetscObjectTypeCompare(reinterpret_cast<PetscObject>(viewer), PETSCVIEWERASCII, &is_text));
     if (is_text) {
-        PetscCall(PetscViewerASCIIPrintf(viewer, "  MultiSF sort=%s\n",
-                                         sf->rankorder ? "rank-order" : "unordered"));
-        PetscCall(PetscViewerASCIIPrintf(viewer, "  route %s, executor %s%s\n", data.route.data(),
-                                         data.executor.data(),
-                                         data.instead ? "; type basic instead" : ""));
+        PetscCall(PetscViewerASCIIPrintf(viewer, "  crossdock: %s%s, executor %s\n",
+                                         data.stays_basic ? "as type basic; " : "",
+                                         data.route.data(), data.executor.data()));
     }
     PetscFunctionReturn(success);
 }
 
-// The duplicate of a whole graph uses the same plans; another graph's set-up forgets them.
+PetscErrorCode adopt(PetscSF);
+
+// The duplicate of a whole graph uses the same plans. That of a VecScatter is called basic, so that
+// PETSc can remap it, as it does for DMLocalToLocal of a DMDA; until then its own plans wait.
 PetscErrorCode duplicate(PetscSF sf, PetscSFDuplicateOption what, PetscSF twin) {
+    const bool is_scatter = sf->vscat.from_n >= 0;
+
     PetscFunctionBegin;
-    data_of(twin) = data_of(sf);
-    data_of(twin).instead = nullptr;
-    if (what != PETSCSF_DUPLICATE_GRAPH) data_of(twin).known.reset();
+    if (!find_data(twin)) PetscCall(adopt(twin));
+    const auto& from = data_of(sf);
+    auto& to = data_of(twin);
+    to.route = from.route;
+    to.executor = from.executor;
+    to.explains = from.explains;
+    if (is_scatter) {
+        PetscCall(PetscObjectChangeTypeName(object(twin), PETSCSFBASIC));
+    } else if (what == PETSCSF_DUPLICATE_GRAPH) {
+        to.known = from.known;
+        to.knows_remote = from.knows_remote;
+    }
+    PetscFunctionReturn(success);
+}
+
+// Finds out what the exchange needs, at the first operation.
+PetscErrorCode make_graph(PetscSF sf) {
+    auto& data = data_of(sf);
+    PetscInt num_ranks;
+    const PetscMPIInt* ranks;
+    const PetscInt *offsets, *indices;
+    leaf_edges leaves;
+    root_edges roots;
+    const auto comm = PetscObjectComm(object(sf));
+
+    PetscFunctionBegin;
+    leaves.ranks.assign(sf->ranks, sf->ranks + sf->nranks);
+    leaves.offsets.assign(sf->roffset, sf->roffset + sf->nranks + 1);
+    leaves.leaves.assign(sf->rmine, sf->rmine + sf->nleaves);
+    PetscCall(data.basic.GetLeafRanks(sf, &num_ranks, &ranks, &offsets, &indices));
+    roots.ranks.assign(ranks, ranks + num_ranks);
+    roots.offsets.assign(offsets, offsets + num_ranks + 1);
+    roots.roots.assign(indices, indices + offsets[num_ranks]);
+    PetscCall(guarded(comm, [&] {
+        data.known.reset(new graph{
+            {context_of(comm), std::move(leaves), std::move(roots), data.options()}, {}, {}});
+    }));
+    data.knows_remote = sf->remote != nullptr;
     PetscFunctionReturn(success);
 }
 
@@ -301,14 +323,16 @@ PetscErrorCode size_of(MPI_Datatype unit, std::size_t* bytes) {
 
 PetscErrorCode begin(PetscSF sf, direction to, MPI_Datatype unit, const void* roots,
                      const void* leaves, bool replaces) {
-    MPI_Comm comm;
     std::size_t bytes = 0;
     std::optional<std::string> explained;
     auto& data = data_of(sf);
+    const auto comm = PetscObjectComm(object(sf));
 
     PetscFunctionBegin;
-    PetscCall(PetscObjectGetComm(reinterpret_cast<PetscObject>(sf), &comm));
     PetscCall(size_of(unit, &bytes));
+    if (!data.known) PetscCall(make_graph(sf));
+    PetscCheck(sf->remote || !data.knows_remote, PETSC_COMM_SELF, PETSC_ERR_SUP,
+               "VecScatterRemap() after the first use");
     PetscCall(guarded(comm, [&] {
         explained = data.known->exchange.start({to, bytes, roots, leaves}, replaces);
     }));
@@ -326,7 +350,7 @@ PetscErrorCode finish(PetscSF sf, direction to, MPI_Datatype unit, const void* r
 
     PetscFunctionBegin;
     PetscCall(size_of(unit, &bytes));
-    PetscCall(guarded(PetscObjectComm(reinterpret_cast<PetscObject>(sf)), [&] {
+    PetscCall(guarded(PetscObjectComm(object(sf)), [&] {
         *done = &data_of(sf).known->exchange.take({to, bytes, roots, leaves});
         *values = (*done)->finish();
     }));
@@ -335,12 +359,13 @@ PetscErrorCode finish(PetscSF sf, direction to, MPI_Datatype unit, const void* r
 
 PetscErrorCode make_at_roots(PetscSF sf) {
     graph& known = *data_of(sf).known;
+    const auto& roots = known.exchange.incoming().roots;
 
     PetscFunctionBegin;
     if (!known.at_roots.is_made()) {
-        std::vector<count_t> edges(known.roots.size());
+        std::vector<count_t> edges(roots.size());
         std::iota(edges.begin(), edges.end(), count_t{0});
-        PetscCall(known.at_roots.make(edges, known.exchange.incoming().roots, sf->nroots));
+        PetscCall(known.at_roots.make(edges, roots, known.exchange.num_roots()));
     }
     PetscFunctionReturn(success);
 }
@@ -357,127 +382,131 @@ PetscErrorCode make_at_leaves(PetscSF sf) {
     PetscFunctionReturn(success);
 }
 
-PetscErrorCode bcast_begin(PetscSF sf, MPI_Datatype unit, PetscMemType rootmtype, const void* roots,
-                           PetscMemType leafmtype, void* leaves, MPI_Op op) {
-    const auto instead = data_of(sf).instead;
+PetscErrorCode check_memory(PetscMemType roots, PetscMemType leaves) {
+    PetscFunctionBegin;
+    PetscCheck(PetscMemTypeHost(roots) && PetscMemTypeHost(leaves), PETSC_COMM_SELF, PETSC_ERR_SUP,
+               "no device was in use when the star forest was set up");
+    PetscFunctionReturn(success);
+}
+
+PetscErrorCode bcast_begin(PetscSF sf, MPI_Datatype unit, PetscMemType root_memory,
+                           const void* roots, PetscMemType leaf_memory, void* leaves, MPI_Op op) {
+    const auto& data = data_of(sf);
 
     PetscFunctionBegin;
-    if (instead) {
-        PetscCall(
-            PetscSFBcastWithMemTypeBegin(instead, unit, rootmtype, roots, leafmtype, leaves, op));
-    } else {
-        PetscCall(begin(sf, direction::to_leaves, unit, roots, leaves, op == MPI_REPLACE));
+    if (data.stays_basic) {
+        PetscCall(data.basic.BcastBegin(sf, unit, root_memory, roots, leaf_memory, leaves, op));
+        PetscFunctionReturn(success);
     }
+    PetscCall(check_memory(root_memory, leaf_memory));
+    PetscCall(begin(sf, direction::to_leaves, unit, roots, leaves, op == MPI_REPLACE));
     PetscFunctionReturn(success);
 }
 
 PetscErrorCode bcast_end(PetscSF sf, MPI_Datatype unit, const void* roots, void* leaves,
                          MPI_Op op) {
-    const auto instead = data_of(sf).instead;
+    const auto& data = data_of(sf);
     forest_exchange::active* done = nullptr;
     std::byte* values = nullptr;
 
     PetscFunctionBegin;
-    if (instead) {
-        PetscCall(PetscSFBcastEnd(instead, unit, roots, leaves, op));
+    if (data.stays_basic) {
+        PetscCall(data.basic.BcastEnd(sf, unit, roots, leaves, op));
         PetscFunctionReturn(success);
     }
     PetscCall(finish(sf, direction::to_leaves, unit, roots, leaves, &done, &values));
     if (values) {
         PetscCall(make_at_leaves(sf));
-        PetscCall(data_of(sf).known->at_leaves.combine(unit, values, leaves, op));
+        PetscCall(data.known->at_leaves.combine(unit, values, leaves, op));
     }
     done->release();
     PetscFunctionReturn(success);
 }
 
-PetscErrorCode reduce_begin(PetscSF sf, MPI_Datatype unit, PetscMemType leafmtype,
-                            const void* leaves, PetscMemType rootmtype, void* roots, MPI_Op op) {
-    const auto instead = data_of(sf).instead;
+PetscErrorCode reduce_begin(PetscSF sf, MPI_Datatype unit, PetscMemType leaf_memory,
+                            const void* leaves, PetscMemType root_memory, void* roots, MPI_Op op) {
+    const auto& data = data_of(sf);
 
     PetscFunctionBegin;
-    if (instead) {
-        PetscCall(
-            PetscSFReduceWithMemTypeBegin(instead, unit, leafmtype, leaves, rootmtype, roots, op));
-    } else {
-        PetscCall(begin(sf, direction::to_roots, unit, roots, leaves, false));
+    if (data.stays_basic) {
+        PetscCall(data.basic.ReduceBegin(sf, unit, leaf_memory, leaves, root_memory, roots, op));
+        PetscFunctionReturn(success);
     }
+    PetscCall(check_memory(root_memory, leaf_memory));
+    PetscCall(begin(sf, direction::to_roots, unit, roots, leaves, false));
     PetscFunctionReturn(success);
 }
 
 PetscErrorCode reduce_end(PetscSF sf, MPI_Datatype unit, const void* leaves, void* roots,
                           MPI_Op op) {
-    const auto instead = data_of(sf).instead;
+    const auto& data = data_of(sf);
     forest_exchange::active* done = nullptr;
     std::byte* values = nullptr;
 
     PetscFunctionBegin;
-    if (instead) {
-        PetscCall(PetscSFReduceEnd(instead, unit, leaves, roots, op));
+    if (data.stays_basic) {
+        PetscCall(data.basic.ReduceEnd(sf, unit, leaves, roots, op));
         PetscFunctionReturn(success);
     }
     PetscCall(finish(sf, direction::to_roots, unit, roots, leaves, &done, &values));
     PetscCall(make_at_roots(sf));
-    PetscCall(data_of(sf).known->at_roots.combine(unit, values, roots, op));
+    PetscCall(data.known->at_roots.combine(unit, values, roots, op));
     done->release();
     PetscFunctionReturn(success);
 }
 
-PetscErrorCode fetch_begin(PetscSF sf, MPI_Datatype unit, PetscMemType rootmtype, void* roots,
-                           PetscMemType leafmtype, const void* leaves, void* fetched, MPI_Op op) {
-    const auto instead = data_of(sf).instead;
+PetscErrorCode fetch_begin(PetscSF sf, MPI_Datatype unit, PetscMemType root_memory, void* roots,
+                           PetscMemType leaf_memory, const void* leaves, void* fetched, MPI_Op op) {
+    const auto& data = data_of(sf);
 
     PetscFunctionBegin;
-    if (instead) {
-        PetscCall(PetscSFFetchAndOpWithMemTypeBegin(instead, unit, rootmtype, roots, leafmtype,
-                                                    leaves, leafmtype, fetched, op));
-    } else {
-        PetscCall(begin(sf, direction::to_roots, unit, roots, leaves, false));
+    if (data.stays_basic) {
+        PetscCall(data.basic.FetchAndOpBegin(sf, unit, root_memory, roots, leaf_memory, leaves,
+                                             fetched, op));
+        PetscFunctionReturn(success);
     }
+    PetscCall(check_memory(root_memory, leaf_memory));
+    PetscCall(begin(sf, direction::to_roots, unit, roots, leaves, false));
     PetscFunctionReturn(success);
 }
 
 PetscErrorCode fetch_end(PetscSF sf, MPI_Datatype unit, void* roots, const void* leaves,
                          void* fetched, MPI_Op op) {
-    const auto instead = data_of(sf).instead;
+    const auto& data = data_of(sf);
     forest_exchange::active* done = nullptr;
     std::byte* values = nullptr;
     std::vector<std::byte> before;
 
     PetscFunctionBegin;
-    if (instead) {
-        PetscCall(PetscSFFetchAndOpEnd(instead, unit, roots, leaves, fetched, op));
+    if (data.stays_basic) {
+        PetscCall(data.basic.FetchAndOpEnd(sf, unit, roots, leaves, fetched, op));
         PetscFunctionReturn(success);
     }
     PetscCall(finish(sf, direction::to_roots, unit, roots, leaves, &done, &values));
     PetscCall(make_at_roots(sf));
-    before.resize(data_of(sf).known->roots.size() * done->item_bytes());
-    PetscCall(data_of(sf).known->at_roots.fetch(unit, roots, values, before.data(), op));
-    PetscCall(guarded(PetscObjectComm(reinterpret_cast<PetscObject>(sf)),
-                      [&] { done->send_back(before.data(), fetched); }));
+    before.resize(data.known->exchange.incoming().roots.size() * done->item_bytes());
+    PetscCall(data.known->at_roots.fetch(unit, roots, values, before.data(), op));
+    PetscCall(
+        guarded(PetscObjectComm(object(sf)), [&] { done->send_back(before.data(), fetched); }));
     done->release();
     PetscFunctionReturn(success);
 }
 
-PetscErrorCode get_leaf_ranks(PetscSF sf, PetscInt* num_ranks, const PetscMPIInt** ranks,
-                              const PetscInt** offsets, const PetscInt** roots) {
-    const auto& data = data_of(sf);
-
-    PetscFunctionBegin;
-    if (data.instead) {
-        PetscCall(PetscSFGetLeafRanks(data.instead, num_ranks, ranks, offsets, roots));
-        PetscFunctionReturn(success);
-    }
-    const auto& incoming = data.known->exchange.incoming();
-    if (num_ranks) *num_ranks = static_cast<PetscInt>(incoming.ranks.size());
-    if (ranks) *ranks = incoming.ranks.data();
-    if (offsets) *offsets = data.known->offsets.data();
-    if (roots) *roots = data.known->roots.data();
-    PetscFunctionReturn(success);
+PetscErrorCode delete_data(void* data) {
+    delete static_cast<forest_data*>(data);
+    return success;
 }
 
-PetscErrorCode create(PetscSF sf) {
+// Makes a forest of type basic, that is not set up, one of ours.
+PetscErrorCode adopt(PetscSF sf) {
+    PetscContainer container;
+
     PetscFunctionBegin;
+    PetscCall(PetscContainerCreate(PETSC_COMM_SELF, &container));
+    PetscCall(PetscContainerSetPointer(container, new forest_data{*sf->ops}));
+    PetscCall(PetscContainerSetUserDestroy(container, delete_data));
+    PetscCall(PetscObjectCompose(object(sf), data_name, reinterpret_cast<PetscObject>(container)));
+    PetscCall(PetscContainerDestroy(&container));
     sf->ops->SetUp = set_up;
     sf->ops->Reset = reset;
     sf->ops->Destroy = destroy;
@@ -490,8 +519,17 @@ PetscErrorCode create(PetscSF sf) {
     sf->ops->ReduceEnd = reduce_end;
     sf->ops->FetchAndOpBegin = fetch_begin;
     sf->ops->FetchAndOpEnd = fetch_end;
-    sf->ops->GetLeafRanks = get_leaf_ranks;
-    sf->data = new forest_data;
+    sf->ops->CreateEmbeddedRootSF = nullptr;  // basic's makes nothing else than basic
+    PetscFunctionReturn(success);
+}
+
+PetscErrorCode create(PetscSF sf) {
+    PetscErrorCode (*create_basic)(PetscSF) = nullptr;
+
+    PetscFunctionBegin;
+    PetscCall(PetscFunctionListFind(PetscSFList, PETSCSFBASIC, &create_basic));
+    PetscCall(create_basic(sf));
+    PetscCall(adopt(sf));
     PetscFunctionReturn(success);
 }
 
