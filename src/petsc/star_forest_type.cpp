@@ -57,6 +57,18 @@ int free_context(MPI_Comm, int, void* kept, void*) {
     return MPI_SUCCESS;
 }
 
+// With the regions that the environment names, if they are of so many ranks.
+std::unique_ptr<context> make_context(MPI_Comm comm) {
+    try {
+        return std::make_unique<context>(comm);
+    } catch (const error& fault) {
+        if (fault.code() != errc::invalid_topology) throw;
+    }
+    context_options by_node;
+    by_node.topology = "node";
+    return std::make_unique<context>(comm, by_node);
+}
+
 const context& context_of(MPI_Comm comm) {
     static int key = MPI_KEYVAL_INVALID;
     if (key == MPI_KEYVAL_INVALID) {
@@ -66,7 +78,7 @@ const context& context_of(MPI_Comm comm) {
     int is_there = 0;
     CROSSDOCK_MPI(MPI_Comm_get_attr(comm, key, &kept, &is_there));
     if (is_there) return *static_cast<context*>(kept);
-    auto made = std::make_unique<context>(comm);
+    auto made = make_context(comm);
     CROSSDOCK_MPI(MPI_Comm_set_attr(comm, key, made.get()));
     return *made.release();
 }
