@@ -32,8 +32,7 @@ class petsc_sf {
     /// @param num_roots     values of this rank that leaves may be joined to
     /// @param owners        leaf i is joined to a root of rank `owners[i]`
     /// @param root_indices  and there to this one, from 0
-    /// @param type          PETSc's name of the implementation: "basic" or "neighbor", or this library's "crossdock",
-    ///                      whose first exchange in each direction sets up more
+    /// @param type          PETSc's name of the implementation: "basic" or "neighbor", or this library's "crossdock"
     /// @pre `root_indices[i]` is below `num_roots` of its owner; PETSc does not check it
     /// @par Collective
     /// Yes; blocks.

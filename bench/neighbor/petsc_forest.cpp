@@ -12,9 +12,7 @@ class forest_of_slots final : public contender {
         : task_(task),
           unit_(task.item_bytes),
           forest_(task.where.comm(), task.what.num_items, sources(task.what), task.slot_items,
-                  type) {
-        if (type == "crossdock") exchange_once();
-    }
+                  type) {}
 
     ~forest_of_slots() override { forest_.close(); }
 
@@ -39,18 +37,6 @@ class forest_of_slots final : public contender {
     traffic sent() const override { return direct_traffic(task_.where.topology(), task_.what); }
 
   private:
-    // In the first exchange this type sets up what others have set up.
-    void exchange_once() {
-        std::vector<std::byte> items(task_.items.size()), slots(task_.slots.size());
-        if (task_.is_forward()) {
-            forest_.start_read(items.data(), slots.data(), unit_.get());
-            forest_.finish_read(items.data(), slots.data(), unit_.get());
-        } else {
-            forest_.start_update(slots.data(), items.data(), unit_.get(), MPI_SUM);
-            forest_.finish_update(slots.data(), items.data(), unit_.get(), MPI_SUM);
-        }
-    }
-
     static std::vector<rank_t> sources(const pattern& what) {
         std::vector<rank_t> ranks(static_cast<std::size_t>(what.num_slots));
         for (std::size_t e = 0; e < what.receives.size(); ++e) {

@@ -172,7 +172,23 @@ forest_data* find_data(PetscSF sf) {
     return static_cast<forest_data*>(data);
 }
 
-forest_data& data_of(PetscSF sf) { return *find_data(sf); }
+// The forests that were used last, by their number in PETSc: to ask PETSc takes an operation as
+// long as to start it.
+struct used_forest {
+    PetscObjectId id = 0;
+    forest_data* data = nullptr;
+};
+
+used_forest& used(PetscSF sf) {
+    static std::array<used_forest, 64> known;
+    return known[static_cast<std::size_t>(object(sf)->id) % known.size()];
+}
+
+forest_data& data_of(PetscSF sf) {
+    auto& last = used(sf);
+    if (last.id != object(sf)->id) last = {object(sf)->id, find_data(sf)};
+    return *last.data;
+}
 
 // Devices of PETSc's are known where it has used one, on all ranks or on some.
 PetscErrorCode find_devices(MPI_Comm comm, PetscBool* found) {
@@ -235,6 +251,7 @@ PetscErrorCode destroy(PetscSF sf) {
 
     PetscFunctionBegin;
     PetscCall(check_idle(sf));
+    used(sf) = {};
     PetscCall(PetscObjectCompose(object(sf), data_name, nullptr));
     PetscCall(destroy_basic(sf));
     PetscFunctionReturn(success);
@@ -325,6 +342,10 @@ PetscErrorCode size_of(MPI_Datatype unit, std::size_t* bytes) {
     MPI_Aint first, extent;
 
     PetscFunctionBegin;
+    if (unit == MPIU_SCALAR) {
+        *bytes = sizeof(PetscScalar);
+        PetscFunctionReturn(success);
+    }
     PetscCallMPI(MPI_Type_get_extent(unit, &first, &extent));
     PetscCheck(first == 0 && extent > 0, PETSC_COMM_SELF, PETSC_ERR_SUP,
                "a unit from byte %ld on, of %ld bytes", static_cast<long>(first),
@@ -449,6 +470,11 @@ PetscErrorCode reduce_begin(PetscSF sf, MPI_Datatype unit, PetscMemType leaf_mem
     PetscFunctionReturn(success);
 }
 
+// As PETSc would, without its preparations: this is what MatMultTranspose waits for.
+void add(const PetscScalar* values, const root_edges& incoming, PetscScalar* roots) {
+    for (const count_t root : incoming.roots) roots[root] += *values++;
+}
+
 PetscErrorCode reduce_end(PetscSF sf, MPI_Datatype unit, const void* leaves, void* roots,
                           MPI_Op op) {
     const auto& data = data_of(sf);
@@ -461,8 +487,13 @@ PetscErrorCode reduce_end(PetscSF sf, MPI_Datatype unit, const void* leaves, voi
         PetscFunctionReturn(success);
     }
     PetscCall(finish(sf, direction::to_roots, unit, roots, leaves, &done, &values));
-    PetscCall(make_at_roots(sf));
-    PetscCall(data.known->at_roots.combine(unit, values, roots, op));
+    if (unit == MPIU_SCALAR && (op == MPIU_SUM || op == MPI_SUM)) {
+        add(reinterpret_cast<const PetscScalar*>(values), data.known->exchange.incoming(),
+            static_cast<PetscScalar*>(roots));
+    } else {
+        PetscCall(make_at_roots(sf));
+        PetscCall(data.known->at_roots.combine(unit, values, roots, op));
+    }
     done->release();
     PetscFunctionReturn(success);
 }
