@@ -69,10 +69,23 @@ std::unique_ptr<context> make_context(MPI_Comm comm) {
     return std::make_unique<context>(comm, by_node);
 }
 
-const context& context_of(MPI_Comm comm) {
+int& context_key() {
     static int key = MPI_KEYVAL_INVALID;
+    return key;
+}
+
+// What PetscFinalize calls. Contexts that are left are freed with their communicators all the same.
+PetscErrorCode free_context_key() {
+    PetscFunctionBegin;
+    PetscCallMPI(MPI_Comm_free_keyval(&context_key()));
+    PetscFunctionReturn(success);
+}
+
+const context& context_of(MPI_Comm comm) {
+    int& key = context_key();
     if (key == MPI_KEYVAL_INVALID) {
         CROSSDOCK_MPI(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &free_context, &key, nullptr));
+        PetscRegisterFinalize(&free_context_key);
     }
     void* kept = nullptr;
     int is_there = 0;
