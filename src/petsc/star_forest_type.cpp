@@ -232,6 +232,8 @@ PetscErrorCode set_up(PetscSF sf) {
     PetscCallMPI(MPI_Comm_size(comm, &num_ranks));
     PetscCall(find_devices(comm, &has_device));
     data.stays_basic = num_ranks == 1 || has_device ? PETSC_TRUE : PETSC_FALSE;
+    // A duplicate may have been given other options since.
+    if (data.known && data.known->exchange.options() != data.options()) data.known.reset();
     if (data.stays_basic) {
         PetscCall(PetscInfo(sf, "as type basic: %s\n",
                             has_device ? "a device is in use" : "there is one rank"));
