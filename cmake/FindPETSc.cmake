@@ -1,7 +1,12 @@
 # PETSc ships no CMake package; defines PETSc::PETSc. It counts as found only if it was built for the MPI that
 # is configured: petscsys.h refuses every other one.
-find_path(PETSC_INCLUDE_DIR petscsf.h PATH_SUFFIXES petsc)
-find_library(PETSC_LIBRARY petsc)
+# Which of several PETScs it is, such as one for complex numbers, pkg-config says, and so PKG_CONFIG_PATH.
+find_package(PkgConfig QUIET)
+if(PkgConfig_FOUND)
+  pkg_check_modules(pkg_config_petsc QUIET PETSc)
+endif()
+find_path(PETSC_INCLUDE_DIR petscsf.h HINTS ${pkg_config_petsc_INCLUDE_DIRS} PATH_SUFFIXES petsc)
+find_library(PETSC_LIBRARY NAMES ${pkg_config_petsc_LIBRARIES} petsc HINTS ${pkg_config_petsc_LIBRARY_DIRS})
 if(PETSC_INCLUDE_DIR AND PETSC_LIBRARY)
   include(CheckCXXSourceCompiles)
   include(CMakePushCheckState)
@@ -17,7 +22,7 @@ endif()
 include(FindPackageHandleStandardArgs)
 find_package_handle_standard_args(PETSc
   REQUIRED_VARS PETSC_LIBRARY PETSC_INCLUDE_DIR PETSC_FITS_MPI
-  REASON_FAILURE_MESSAGE "only the benchmarks' contenders petsc_sf need it")
+  REASON_FAILURE_MESSAGE "the type of its star forest and the benchmarks' contenders petsc_sf need it")
 if(PETSc_FOUND AND NOT TARGET PETSc::PETSc)
   add_library(PETSc::PETSc UNKNOWN IMPORTED)
   set_target_properties(PETSc::PETSc PROPERTIES

@@ -63,6 +63,12 @@ if(TARGET crossdock_mpi)
   install(TARGETS crossdock_mpi)
 endif()
 
+if(TARGET crossdock_petsc)
+  set_target_properties(crossdock_petsc PROPERTIES INSTALL_RPATH $ORIGIN INSTALL_RPATH_USE_LINK_PATH ON)
+  install(TARGETS crossdock_petsc)
+  install(FILES src/petsc/include/crossdock/petsc.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/crossdock)
+endif()
+
 if(TARGET crossdock_tool)
   set(programs crossdock_tool crossdock_analyze crossdock_bench)
   set_target_properties(${programs} PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)

@@ -52,6 +52,6 @@ entrant petsc_forest(const communicator& comm) {
             }};
 }
 
-std::string petsc_obstacle() { return has_petsc() ? "" : "this build has no PETSc"; }
+std::string petsc_obstacle() { return bench::petsc_obstacle("basic"); }
 
 }  // namespace crossdock::bench::array

@@ -2,6 +2,10 @@
 
 #include "bench/common/petsc_session.hpp"
 
+#ifdef CROSSDOCK_HAS_PETSC_TYPE
+#include "crossdock/petsc.h"
+#endif
+
 namespace crossdock::bench {
 
 namespace {
@@ -25,6 +29,9 @@ void initialize() {
     PETSC_COMM_WORLD = MPI_COMM_SELF;
     CROSSDOCK_PETSC(PetscInitializeNoArguments());
     CROSSDOCK_PETSC(PetscPushErrorHandler(&keep_explanation, nullptr));
+#ifdef CROSSDOCK_HAS_PETSC_TYPE
+    CROSSDOCK_PETSC(PetscSFRegisterCrossdock());
+#endif
 }
 
 }  // namespace

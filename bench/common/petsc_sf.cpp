@@ -43,7 +43,12 @@ struct petsc_sf::forest {
     }
 };
 
-bool has_petsc() noexcept { return true; }
+std::string petsc_obstacle([[maybe_unused]] const std::string& type) {
+#ifndef CROSSDOCK_HAS_PETSC_TYPE
+    if (type == "crossdock") return "this build has PETSc, but not its type crossdock";
+#endif
+    return "";
+}
 
 petsc_sf::petsc_sf(const communicator& comm, count_t num_roots, std::span<const rank_t> owners,
                    std::span<const count_t> root_indices, const std::string& type) {
@@ -109,7 +114,7 @@ namespace crossdock::bench {
 
 struct petsc_sf::forest {};
 
-bool has_petsc() noexcept { return false; }
+std::string petsc_obstacle(const std::string&) { return "this build has no PETSc"; }
 
 petsc_sf::petsc_sf(const communicator&, count_t, std::span<const rank_t>, std::span<const count_t>,
                    const std::string&) {

@@ -10,8 +10,8 @@
 
 namespace crossdock::bench {
 
-/// @brief Whether this build has PETSc.
-bool has_petsc() noexcept;
+/// @brief Why this build has no star forests of the type; empty if it does.
+std::string petsc_obstacle(const std::string& type);
 
 /// @brief A PetscSF: every leaf of this rank is joined to one root of some rank.
 ///
@@ -32,7 +32,7 @@ class petsc_sf {
     /// @param num_roots     values of this rank that leaves may be joined to
     /// @param owners        leaf i is joined to a root of rank `owners[i]`
     /// @param root_indices  and there to this one, from 0
-    /// @param type          PETSc's name of the implementation: "basic" or "neighbor"
+    /// @param type          PETSc's name of the implementation: "basic" or "neighbor", or this library's "crossdock"
     /// @pre `root_indices[i]` is below `num_roots` of its owner; PETSc does not check it
     /// @par Collective
     /// Yes; blocks.

@@ -9,7 +9,7 @@ namespace crossdock::bench {
 std::vector<entrant> baselines() {
     std::vector<entrant> all{mpi_persistent()};
     for (auto& collective : neighborhood_collectives()) all.push_back(std::move(collective));
-    for (const char* type : {"basic", "neighbor"}) all.push_back(petsc_forest(type));
+    for (const char* type : {"basic", "neighbor", "crossdock"}) all.push_back(petsc_forest(type));
     return all;
 }
 

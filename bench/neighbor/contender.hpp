@@ -97,7 +97,7 @@ entrant mpi_persistent();
 std::vector<entrant> neighborhood_collectives();
 
 /// @brief PETSc's star forest, leaves are slots: PetscSFBcast, in reverse PetscSFReduce.
-/// @param type  PETSc's name of the implementation: "basic" or "neighbor"
+/// @param type  PETSc's name of the implementation: "basic" or "neighbor", or this library's "crossdock"
 entrant petsc_forest(const std::string& type);
 
 /// @brief The library, over one of its routes, "auto" or "auto:measure".

@@ -54,7 +54,7 @@ class forest_of_slots final : public contender {
 }  // namespace
 
 entrant petsc_forest(const std::string& type) {
-    return {"petsc_sf_" + type, "", false, has_petsc() ? "" : "this build has no PETSc",
+    return {"petsc_sf_" + type, "", false, petsc_obstacle(type),
             [type](const exchange_task& task) -> std::unique_ptr<contender> {
                 return std::make_unique<forest_of_slots>(task, type);
             }};

@@ -3,8 +3,8 @@
 
 usage: run.py LIBRARY FOLDER [CLIENT...]
 
-LIBRARY is libcrossdock_mpi.so; FOLDER keeps what is downloaded and built. A client of which something cannot be
-installed is skipped. All is for Debian 12 and its Open MPI.
+LIBRARY is libcrossdock_mpi.so, with libcrossdock_petsc.so beside it; FOLDER keeps what is downloaded and built. A
+client of which something cannot be installed is skipped. All is for Debian 12 and its Open MPI.
 """
 import os
 import re
@@ -158,14 +158,15 @@ def mpi4py(on):
     on.is_taken_over("mpi4py", 2, command, MPI4PY_RC_THREAD_LEVEL="serialized")
 
 
-def petsc(on):
+def builder_of_petsc(on):
     on.install("libpetsc-real-dev", "pkgconf")
     examples = next(on.unpack("libpetsc3.18-dev-examples").glob("usr/share/petsc/*/share/petsc/examples/src"))
     flags = must(["pkg-config", "--cflags", "--libs", "PETSc"], on.folder).split()
+    return lambda path: on.compile(examples / path, *flags)
 
-    def build(path):
-        return on.compile(examples / path, *flags)
 
+def petsc(on):
+    build = builder_of_petsc(on)
     neighbor = ["-sf_type", "neighbor"]
     forest = [build("vec/is/sf/tutorials/ex1.c"), *neighbor]
     for test in ["bcast", "bcastop", "reduce", "degree", "gather", "scatter", "embed", "invert"]:
@@ -181,6 +182,38 @@ def petsc(on):
             on.compare(f"PETSc, CG on the {name} Laplacian", ranks, [*laplacian, *solve])
     # It says no more of an error in MPI_Waitall.
     on.is_taken_over("PETSc", 2, [*laplacians["3-D"], *solve], says="General MPI error")
+
+
+def petsc_type(on):
+    """Without the drop-in: PETSc loads the type of its star forest."""
+    build = builder_of_petsc(on)
+    library = on.library.with_name("libcrossdock_petsc.so")
+    if not library.exists():
+        raise CannotInstall(f"{library} is not built")
+    forest = build("vec/is/sf/tutorials/ex1.c")
+    tests = ["bcast", "bcastop", "reduce", "degree", "gather", "scatter", "embed", "invert", "fetchandop"]
+    programs = [(5, f"PetscSF, {test}", [forest, f"-test_{test}"]) for test in tests]
+    programs += [(7, f"VecScatter, {test}", [build("vec/is/sf/tests/ex9.c"), f"-{test}"])
+                 for test in ["world2sub", "sub2sub", "world2subs"]]
+    programs += [(ranks, f"PetscSF, its test {test}", [build(f"vec/is/sf/tests/{test}.c")])
+                 for test, ranks in [("ex5", 7), ("ex6", 2), ("ex7", 2), ("ex8", 2), ("ex12", 3), ("ex13", 3),
+                                     ("ex16", 3)]]
+    programs += [(5, "CG on the 3-D Laplacian", [build("ksp/ksp/tutorials/ex45.c"), "-da_refine", "1", "-ksp_monitor",
+                                                 "-ksp_type", "cg", "-pc_type", "jacobi"])]
+
+    def without_type(done):
+        return re.sub(r"type: \w+|^ *crossdock: .*\n", "", done.stdout, flags=re.MULTILINE)
+
+    for ranks, name, command in programs:
+        alone = on.run(ranks, command, {"PETSC_OPTIONS": "-sf_type basic"})
+        on.expect(f"PETSc, {name}, {ranks} ranks, basic", alone.returncode == 0 and alone.stdout, alone.stderr)
+        for route in ["auto", "three_step", "hypercube"]:
+            options = f"-dll_append {library} -sf_type crossdock -sf_crossdock_route {route}"
+            regions = f"{ranks // 2},{-(-ranks // 2)}"
+            done = on.run(ranks, command, {"PETSC_OPTIONS": options, "CROSSDOCK_TOPOLOGY": regions})
+            is_same = done.returncode == 0 and without_type(done) == without_type(alone)
+            on.expect(f"PETSc, {name}, {ranks} ranks, {route}", is_same, f"not\n{alone.stdout}\nbut\n{done.stdout}\n"
+                      f"{done.stderr}")
 
 
 def dolfinx(on):
@@ -230,7 +263,8 @@ def dealii(on):
                result=lines_with("Cycle|Number of|Solved in"))
 
 
-CLIENTS = {"mpi4py": mpi4py, "petsc": petsc, "dolfinx": dolfinx, "hypre": hypre, "p4est": p4est, "dealii": dealii}
+CLIENTS = {"mpi4py": mpi4py, "petsc": petsc, "petsc_type": petsc_type, "dolfinx": dolfinx, "hypre": hypre,
+           "p4est": p4est, "dealii": dealii}
 
 
 def main(library, folder, *names):

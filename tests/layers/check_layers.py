@@ -28,8 +28,9 @@ LEFT_OF = {
     "c": {"array", "stream"},
     "mpix": {"c"},
     "drop_in": {"neighbor"},
+    "petsc": {"neighbor"},
 }
-MPI_MODULES = {"neighbor", "c", "mpix", "drop_in"}
+MPI_MODULES = {"neighbor", "c", "mpix", "drop_in", "petsc"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 

@@ -82,10 +82,12 @@ class BenchNeighbor(unittest.TestCase):
             self.assertTrue(all(contender["verified"] for contender in found["contenders"]))
 
     def test_BaselineTakesPartOrIsLeftOutWithAReason(self):
-        names = ["petsc_sf_neighbor", "mpi_persistent", *FORMS_OF_DROP_IN, *FORMS_OF_MPI, "petsc_sf_basic"]
+        names = ["petsc_sf_neighbor", "mpi_persistent", *FORMS_OF_DROP_IN, *FORMS_OF_MPI, "petsc_sf_basic",
+                 "petsc_sf_crossdock"]
         no_petsc, no_init = "this build has no PETSc", "this MPI has no MPI_Neighbor_alltoallv_init"
         no_drop_in = "libcrossdock_mpi.so is not installed: it is built where Boost.Context is found"
         reasons = {"petsc_sf_neighbor": {no_petsc}, "petsc_sf_basic": {no_petsc},
+                   "petsc_sf_crossdock": {no_petsc, "this build has PETSc, but not its type crossdock"},
                    "mpi_neighbor_alltoallv_init": {no_init}, "drop_in:persistent": {no_drop_in, no_init},
                    "drop_in:nonblocking": {no_drop_in}, "drop_in:blocking": {no_drop_in}}
 
