@@ -218,11 +218,12 @@ class program {
 
         auto how = static_cast<completion>(own.below(num_completions));
 #ifdef MPICH_NUMVERSION
-        // MPICH 5.0's Testall gives MPI_ERR_IN_STATUS while a persistent collective is not complete.
+        // These two of MPICH 5.0 give MPI_ERR_IN_STATUS while a persistent collective is not complete.
         const auto is_persistent = [](const auto& one) {
             return one.taken.choice().how == form::persistent;
         };
-        if (how == completion::testall && std::any_of(all.begin(), all.end(), is_persistent))
+        if ((how == completion::testall || how == completion::get_status_all) &&
+            std::any_of(all.begin(), all.end(), is_persistent))
             how = completion::waitall;
 #endif
         completer done(requests, own, found_);
