@@ -211,12 +211,28 @@ class destinations {
         has_one_ = false;
         numbers_ = as_integers(given, "destinations");
         held_.hold(numbers_, "destinations", false);
-        for (count_t i = 0; i < size(); ++i) require(number(i));
+        bool are_all_there = true;  // without a branch: there may be millions
+        for (count_t i = 0; i < size(); ++i)
+            are_all_there &=
+                static_cast<std::uint64_t>(number(i)) < static_cast<std::uint64_t>(limit_);
+        for (count_t i = 0; !are_all_there && i < size(); ++i) require(number(i));
     }
 
     bool has_one() const noexcept { return has_one_; }
     count_t size() const noexcept { return held_.length(); }
     worker_id only() const { return worker(only_); }
+    // Calls `use(i, worker)` for those of an array.
+    template <class Use>
+    void for_each(Use&& use) const {
+        const auto* const numbers = reinterpret_cast<const count_t*>(held_.bytes().data());
+        const count_t length = size();
+        if (num_workers_ == 1) {
+            for (count_t i = 0; i < length; ++i)
+                use(i, worker_id{static_cast<rank_t>(numbers[i]), 0});
+        } else {
+            for (count_t i = 0; i < length; ++i) use(i, worker(numbers[i]));
+        }
+    }
     worker_id operator[](count_t i) const { return worker(has_one_ ? only_ : number(i)); }
 
   private:
@@ -470,8 +486,9 @@ class stream_object {
         const std::span all(reinterpret_cast<const item*>(items.bytes().data()),
                             static_cast<std::size_t>(items.length()));
         if (to.has_one()) return end.push_items(channel, to.only(), all);
-        for (std::size_t i = 0; i < all.size(); ++i)
-            end.push_item(channel, to[static_cast<count_t>(i)], all[i]);
+        to.for_each([&](count_t i, worker_id target) {
+            end.push_item(channel, target, all[static_cast<std::size_t>(i)]);
+        });
     }
 
     void push_bytes(stream_worker& end, int channel, const destinations& to,
