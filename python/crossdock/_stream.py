@@ -234,10 +234,9 @@ class Stream(Closing):
         def handle(worker: int, view: memoryview, sources: memoryview | int | None) -> None:
             stream = this()
             assert stream is not None  # the ports keep it
-            kind: np.dtype[Any] = stream._inner.dtype
-            everything: Array = np.frombuffer(view, kind.base)
+            everything: Array = np.frombuffer(view, base)
             num_references = sys.getrefcount(everything)
-            items = everything.reshape(-1, *kind.shape)
+            items = everything.reshape(-1, *shape) if shape else everything
             if sources is None:
                 handler(Port(stream, worker), items)
             else:
@@ -258,6 +257,7 @@ class Stream(Closing):
             inner_of(world), dtype, handle, describe, workers, scheme, route, buffer_items, max_buffers, priorities,
             flush_on_idle, max_age_seconds, pressure, ordered, with_source, shared_memory, progress_thread,
             latency_sample_interval)
+        base, shape = self.dtype.base, self.dtype.shape
 
     @property
     def dtype(self) -> np.dtype[Any]:

@@ -211,10 +211,13 @@ class destinations {
         has_one_ = false;
         numbers_ = as_integers(given, "destinations");
         held_.hold(numbers_, "destinations", false);
-        bool are_all_there = true;  // without a branch: there may be millions
-        for (count_t i = 0; i < size(); ++i)
-            are_all_there &=
-                static_cast<std::uint64_t>(number(i)) < static_cast<std::uint64_t>(limit_);
+        // There may be millions: without a branch, and without a comparison of 64 bits, which vectors have not.
+        const auto last = static_cast<std::uint64_t>(limit_) - 1;
+        const auto* const numbers = reinterpret_cast<const std::uint64_t*>(held_.bytes().data());
+        const auto length = static_cast<std::size_t>(size());
+        std::uint64_t signs = 0;  // of numbers below 0, and of what is left up to the last
+        for (std::size_t i = 0; i < length; ++i) signs |= numbers[i] | (last - numbers[i]);
+        const bool are_all_there = signs >> 63 == 0;
         for (count_t i = 0; !are_all_there && i < size(); ++i) require(number(i));
     }
 
