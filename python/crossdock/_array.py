@@ -44,6 +44,14 @@ class DistributedArray(Closing):
         About how many requests a rank makes in the first batch; for ``"auto"``.
     combine : {"sort", "hash", "search_tree", "envelope_hash", "envelope_sort", "none"}
         How requests for one entry are found.
+    combine_locally, combine_on_the_way : bool
+        Whether a rank's own requests combine, and those of several ranks that meet at one.
+    transport : {"routed", "plain", "rma"}
+        What carries requests: a route; MPI_Alltoallv, which combines nothing; or one-sided calls of MPI.
+    equal_writes : {"any", "smallest_rank_last", "minimum", "maximum"}, or numpy.ufunc
+        Which of several values stays that are written to one entry in one batch: one of them; the last one of the
+        smallest rank; the least or the greatest by <; or what a ufunc of two values says, which is associative and
+        commutative.
 
     Raises
     ------
@@ -64,9 +72,15 @@ class DistributedArray(Closing):
     _inner: Any
 
     def __init__(self, world: Context, length: int, dtype: npt.DTypeLike = float, *, num_local: int | None = None,
-                 route: str = "auto", expected_requests: int = 1 << 15, combine: str = "sort") -> None:
-        self._inner = extension.DistributedArray.make(inner_of(world), length, dtype, num_local, route,
-                                                      expected_requests, combine)
+                 route: str = "auto", expected_requests: int = 1 << 15, combine: str = "sort",
+                 combine_locally: bool = True, combine_on_the_way: bool = True, transport: str = "routed",
+                 equal_writes: str | np.ufunc = "any") -> None:
+        def rule(dtype: np.dtype[Any]) -> Any:
+            return equal_writes if isinstance(equal_writes, str) else _operations.resolve(equal_writes)
+
+        self._inner = extension.DistributedArray.make(
+            inner_of(world), length, dtype, num_local, route, expected_requests, combine, combine_locally,
+            combine_on_the_way, transport, rule)
 
     def __len__(self) -> int:
         return int(self._inner.length)
@@ -112,12 +126,12 @@ class DistributedArray(Closing):
     def __getitem__(self, indices: Any) -> Any:
         """Read entries, which a batch of all ranks does; the result has the shape of `indices`."""
         out = _Output(self.dtype)
-        self._inner.read(lambda: out.request(self._flat(indices)))
+        self._inner.run(None, None, None, lambda: out.request(self._flat(indices)), False)
         return out.result()
 
     def __setitem__(self, indices: Any, values: Any) -> None:
-        """Write entries, which a batch of all ranks does; of several values for one entry any stays."""
-        self._inner.write(lambda: self._with_values(indices, values))
+        """Write entries, which a batch of all ranks does; of several values for one entry `equal_writes` says it."""
+        self._inner.run(lambda: self._with_values(indices, values), None, None, None, False)
 
     def update(self, indices: Any, values: Any, op: _operations.Operation = "sum") -> None:
         """Combine values into entries: the entry at ``indices[k]`` becomes ``op(it, values[k])``, for all k.
@@ -129,17 +143,51 @@ class DistributedArray(Closing):
         indices : array_like of int, int or slice
         values : array_like
             Broadcast to the shape of `indices`.
-        op : {"sum", "prod", "min", "max", "bit_or", "bit_and"}, or a ufunc or MPI.Op that is one of these
-            Equal on all ranks.
+        op : {"sum", "prod", "min", "max", "bit_or", "bit_and"}, numpy.ufunc or mpi4py.MPI.Op
+            Associative and commutative; equal on all ranks. A ufunc of two arguments may be any, such as
+            ``numpy.hypot`` or one that numba has compiled, but is slower than a name, and Ctrl-C waits for it.
 
         Raises
         ------
         IndexOutOfRangeError
             An index is outside ``[0, n)``; on all ranks.
         InvalidArgumentError
-            Values cannot be cast or broadcast, or have no such operation; on all ranks.
+            Values cannot be cast or broadcast, or have no such operation, or operations differ; on all ranks.
         """
-        self._inner.update(lambda: self._with_values(indices, values), lambda: _operations.name_of(op))
+        self._inner.run(None, lambda: self._with_values(indices, values), lambda: _operations.resolve(op), None, False)
+
+    def step(self, *, writes: tuple[Any, Any] | None = None, updates: tuple[Any, Any] | None = None,
+             op: _operations.Operation | None = None, reads: Any = None) -> Any:
+        """Write, then update, then read, in one batch: requests of the three kinds travel in the same messages.
+
+        Collective; blocks. Each rank makes any of the three or none.
+
+        Parameters
+        ----------
+        writes, updates : tuple of indices and values, optional
+            As for ``a[indices] = values`` and `update`.
+        op : as in `update`, optional
+            Equal on all ranks. By default the sum, where entries have one.
+        reads : array_like of int, int or slice, optional
+
+        Returns
+        -------
+        ndarray, or None
+            The entries at `reads`, as they are after the writes and updates of all ranks.
+
+        Raises
+        ------
+        IndexOutOfRangeError, InvalidArgumentError
+            As `update`; on all ranks, and nothing is written or updated.
+        """
+        out = _Output(self.dtype)
+
+        def describe(changes: tuple[Any, Any] | None) -> Any:
+            return None if changes is None else lambda: self._with_values(*changes)
+
+        self._inner.run(describe(writes), describe(updates), lambda: None if op is None else _operations.resolve(op),
+                        None if reads is None else lambda: out.request(self._flat(reads)), True)
+        return None if reads is None else out.result()
 
     def prepare(self, indices: npt.ArrayLike) -> PreparedBatch:
         """Compile requests for the same entries, which are then made again and again without their indices.
@@ -151,6 +199,16 @@ class DistributedArray(Closing):
         indices : array_like of int, shape (num_requests,)
         """
         return PreparedBatch(self._inner.prepare(indices), self.dtype)
+
+    def statistics(self) -> dict[str, int]:
+        """Return what this rank sent and received in the last batch; with the transport "rma" requests only.
+
+        ``requests`` were made here, of which ``combined_locally`` need not leave; ``messages`` left with ``sent``
+        requests, ``empty_messages`` without any, and ``inter_region_messages`` left the region with
+        ``inter_region_sent``. Of the ``received`` ones ``combined`` have joined others here, and ``arrived`` are for
+        entries of this rank.
+        """
+        return dict(self._inner.statistics())
 
     def close(self) -> None:
         """Free what only all ranks together can; nothing if it is closed. Collective; blocks."""
@@ -173,7 +231,7 @@ class DistributedArray(Closing):
     def _with_values(self, indices: Any, values: Any) -> tuple[npt.NDArray[np.int64], Array]:
         flat, shape = self._flat(indices)
         given = np.asarray(values)
-        if not np.can_cast(given.dtype, self.dtype.base, "same_kind"):
+        if given.size and not np.can_cast(given.dtype, self.dtype.base, "same_kind"):
             raise TypeError(f"values has dtype {given.dtype}, but entries {self.dtype.base}")
         entries = np.broadcast_to(given.astype(self.dtype.base, copy=False), shape + self.dtype.shape)
         return flat, np.ascontiguousarray(entries).reshape(len(flat), *self.dtype.shape)
@@ -232,7 +290,7 @@ class PreparedBatch:
             Of the dtype of entries; C-contiguous.
         op : as in `DistributedArray.update`
         """
-        self._inner.start_update(values, _operations.name_of(op))
+        self._inner.start_update(values, _operations.resolve(op))
 
     def test(self) -> bool:
         """Make progress without waiting; True if the requests are complete."""
@@ -245,7 +303,7 @@ class PreparedBatch:
     def read(self, out: Array | None = None) -> Array:
         """Return the entries, by default in a new array: `start_read` and `wait`."""
         if out is None:
-            out = np.empty((len(self), *self._dtype.shape), self._dtype.base)
+            out = self._room(len(self))
         self.start_read(out)
         self.wait()
         return out
@@ -254,3 +312,63 @@ class PreparedBatch:
         """Combine values into the entries: `start_update` and `wait`."""
         self.start_update(values, op)
         self.wait()
+
+    def gather(self, values: Array) -> tuple[npt.NDArray[np.int64], Array]:
+        """Bring the values of all requests to where their entries are, each by itself.
+
+        Collective; blocks, as the first call of `gather`, `scatter` or `fetch_and_update` plans a second exchange.
+
+        Parameters
+        ----------
+        values : ndarray, shape (num_requests, ...)
+            Of the dtype of entries; C-contiguous.
+
+        Returns
+        -------
+        offsets : ndarray of int64, shape (number of entries of this rank + 1,)
+        gathered : ndarray, shape (offsets[-1], ...)
+            ``gathered[offsets[e]:offsets[e + 1]]`` came for entry e of this rank, by rank and then in the rank's order.
+        """
+        offsets, gathered = self._inner.gather(values)
+        return offsets, gathered.view(self._dtype.base).reshape(-1, *self._dtype.shape)
+
+    def scatter(self, gathered: Array, out: Array | None = None) -> Array:
+        """Bring a value to each request: the reverse of `gather`. Collective; blocks.
+
+        Parameters
+        ----------
+        gathered : ndarray, shape (offsets[-1], ...)
+            In the order of `gather`.
+        out : ndarray, shape (num_requests, ...), optional
+            By default a new array.
+
+        Raises
+        ------
+        SizeMismatchError
+            `gathered` has another length; on this rank alone, after the others have been waited for.
+        """
+        if out is None:
+            out = self._room(len(self))
+        self._inner.scatter(gathered, out)
+        return out
+
+    def fetch_and_update(self, values: Array, out: Array | None = None, op: _operations.Operation = "sum") -> Array:
+        """The entry of request k becomes ``op(it, values[k])``, and ``out[k]`` what it was just before.
+
+        Requests for one entry take effect one after the other: by rank, then in the rank's order. Collective; blocks.
+
+        Parameters
+        ----------
+        values : ndarray, shape (num_requests, ...)
+            Of the dtype of entries; C-contiguous.
+        out : ndarray, shape (num_requests, ...), optional
+            By default a new array.
+        op : {"sum", "prod", "min", "max", "bit_or", "bit_and"}, or a ufunc or MPI.Op that is one of these
+        """
+        if out is None:
+            out = self._room(len(self))
+        self._inner.fetch_and_update(values, out, _operations.name_of(op))
+        return out
+
+    def _room(self, count: int) -> Array:
+        return np.empty((count, *self._dtype.shape), self._dtype.base)

@@ -304,4 +304,11 @@ def _split(rows: Any, first: int, own: int) -> tuple[Any, Any, npt.NDArray[np.in
     ghosts, columns = np.unique(rows.indices[is_outside], return_inverse=True)
     ends = np.concatenate(([0], np.cumsum(is_outside)))[rows.indptr]
     outside = scipy.sparse.csr_array((rows.data[is_outside], columns, ends), shape=(rows.shape[0], len(ghosts)))
-    return inside, outside, ghosts.astype(np.int64)
+    return _with_short_indices(inside), _with_short_indices(outside), ghosts.astype(np.int64)
+
+
+def _with_short_indices(part: Any) -> Any:
+    """Return a matrix whose indices have 32 bits if they fit: there is less to read in each product."""
+    if max(part.nnz, *part.shape) > np.iinfo(np.int32).max:
+        return part
+    return type(part)((part.data, part.indices.astype(np.int32), part.indptr.astype(np.int32)), shape=part.shape)

@@ -237,14 +237,16 @@ class NeighborExchange(Closing):
             Must not change until the exchange is complete.
         out : ndarray, shape (num_items, ...)
             Of the same dtype and trailing dimensions; combined into.
-        op : {"sum", "prod", "min", "max", "bit_or", "bit_and"}, or a ufunc or MPI.Op that is one of these
+        op : {"sum", "prod", "min", "max", "bit_or", "bit_and"}, numpy.ufunc or mpi4py.MPI.Op
+            Associative and commutative. A ufunc of two arguments may be any, one of ``numpy.frompyfunc`` excepted;
+            what it raises, `wait` and `test` raise when the exchange is complete.
 
         Raises
         ------
         TypeError, ValueError, InvalidStateError
             As `start`; or the values have no such operation.
         """
-        self._inner.start_reverse(slots, out, _operations.name_of(op))
+        self._inner.start_reverse(slots, out, _operations.resolve(op))
 
     def test(self) -> bool:
         """Make progress without waiting; True if the exchange is complete and its output valid.

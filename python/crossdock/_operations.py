@@ -1,8 +1,8 @@
-"""The names of operations that combine values."""
+"""Operations that combine values."""
 
 from __future__ import annotations
 
-from typing import Union
+from typing import Any, Union
 
 import numpy as np
 from mpi4py import MPI
@@ -12,24 +12,43 @@ Operation = Union[str, np.ufunc, MPI.Op]
 _UFUNCS = {np.add: "sum", np.multiply: "prod", np.minimum: "min", np.maximum: "max", np.bitwise_or: "bit_or",
            np.bitwise_and: "bit_and"}
 _MPI_OPS = ((MPI.SUM, "sum"), (MPI.PROD, "prod"), (MPI.MIN, "min"), (MPI.MAX, "max"), (MPI.BOR, "bit_or"),
-            (MPI.BAND, "bit_and"))
+            (MPI.BAND, "bit_and"), (MPI.BXOR, np.bitwise_xor), (MPI.LAND, np.logical_and), (MPI.LOR, np.logical_or),
+            (MPI.LXOR, np.logical_xor))
 
 
-def name_of(operation: Operation) -> str:
-    """Return the library's name of an operation.
+def resolve(operation: Operation) -> Any:
+    """Return the library's name of an operation, or the ufunc where it has none.
 
     Raises
     ------
     TypeError
-        It is no operation that the library has.
+        It is no operation.
     """
     if isinstance(operation, str):
         return operation
+    if isinstance(operation, MPI.Op):
+        for known, same in _MPI_OPS:
+            if operation == known:
+                return same
     if isinstance(operation, np.ufunc) and operation in _UFUNCS:
         return _UFUNCS[operation]
-    if isinstance(operation, MPI.Op):
-        for known, name in _MPI_OPS:
-            if operation == known:
-                return name
-    raise TypeError(f"op must be a name, or a ufunc or MPI.Op that is one of {', '.join(_UFUNCS.values())}; "
-                    f"not {operation!r}")
+    # Those of numba are like those of NumPy, and no instances.
+    if (getattr(operation, "nin", 0), getattr(operation, "nout", 0)) == (2, 1) and hasattr(operation, "at"):
+        return operation
+    raise TypeError(f"op must be a name such as {', '.join(_UFUNCS.values())}, a ufunc of two arguments, or one of "
+                    f"MPI's own operations; not {operation!r}")
+
+
+def name_of(operation: Operation) -> str:
+    """Return the library's name of an operation that it has itself.
+
+    Raises
+    ------
+    TypeError
+        It has none.
+    """
+    found = resolve(operation)
+    if not isinstance(found, str):
+        raise TypeError(f"op must be {', '.join(_UFUNCS.values())}, or a ufunc or MPI.Op that is one of these; "
+                        f"not {operation!r}")
+    return found

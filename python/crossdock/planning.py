@@ -374,8 +374,9 @@ def calibrate(world: Context, seconds: float = 60.0, *, name: str = "calibrated"
     """Measure all cost parameters of the machine on the ranks of a context.
 
     Start as many ranks on each node as the program has there, and nothing else beside them. A level without a pair of
-    ranks gets the numbers of the nearest one that has. Collective over `world`; blocks, without the GIL, and cannot be
-    interrupted.
+    ranks gets the numbers of the nearest one that has. Collective over `world`; blocks, without the GIL.
+
+    Ctrl-C interrupts it; what is left of it goes on in this rank's next call on the context, while the others wait.
 
     Parameters
     ----------

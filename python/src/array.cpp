@@ -2,6 +2,8 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/unique_ptr.h>
 
+#include <array>
+#include <cstring>
 #include <tuple>
 #include <utility>
 
@@ -35,6 +37,92 @@ MPI_Op mpi_operation(const std::string& name, bool is_float) {
     return MPI_OP_NULL;
 }
 
+// Of values that a function combines, one after the other.
+class function_operation final : public value_operation {
+  public:
+    function_operation(std::string name, std::size_t item_bytes, value_combination combine)
+        : name_(std::move(name)), item_bytes_(item_bytes), combine_(std::move(combine)) {}
+
+    std::size_t value_bytes() const noexcept override { return item_bytes_; }
+    bool may_throw() const noexcept override { return false; }
+    bool combines_at_owner() const noexcept override { return false; }
+    const char* name() const noexcept override { return name_.c_str(); }
+    bool fill_with_identity(std::byte*, std::size_t) const noexcept override { return false; }
+
+    void combine(std::byte* into, std::uint8_t* is_set, const std::byte* from,
+                 std::span<const position_t> positions, std::size_t&) const override {
+        for (const position_t p : positions) {
+            std::byte* const to = into + p * item_bytes_;
+            if (std::exchange(is_set[p], 1))
+                combine_(to, from);
+            else
+                std::memcpy(to, from, item_bytes_);
+            from += item_bytes_;
+        }
+    }
+
+    void apply(std::byte* entries, const std::byte* from, std::span<const count_t> offsets,
+               std::size_t&) const override {
+        for (const count_t offset : offsets) {
+            combine_(entries + static_cast<std::size_t>(offset) * item_bytes_, from);
+            from += item_bytes_;
+        }
+    }
+
+  private:
+    std::string name_;
+    std::size_t item_bytes_;
+    value_combination combine_;
+};
+
+// Of values that a ufunc of NumPy combines: of updates, or of writes to one entry.
+class ufunc_operation final : public value_operation {
+  public:
+    ufunc_operation(item_ufunc function, std::size_t item_bytes, bool is_write)
+        : function_(std::move(function)),
+          name_(text_of(function_.function())),
+          item_bytes_(item_bytes),
+          is_write_(is_write) {}
+
+    std::size_t value_bytes() const noexcept override { return item_bytes_; }
+    bool may_throw() const noexcept override { return true; }
+    bool combines_at_owner() const noexcept override { return is_write_; }
+    const char* name() const noexcept override { return name_.c_str(); }
+    bool fill_with_identity(std::byte*, std::size_t) const noexcept override { return false; }
+
+    void combine(std::byte* into, std::uint8_t* is_set, const std::byte* from,
+                 std::span<const position_t> positions, std::size_t&) const override {
+        std::vector<count_t> later;
+        std::vector<std::byte> values;
+        for (const position_t p : positions) {
+            if (std::exchange(is_set[p], 1)) {
+                later.push_back(p);
+                values.insert(values.end(), from, from + item_bytes_);
+            } else {
+                std::memcpy(into + p * item_bytes_, from, item_bytes_);
+            }
+            from += item_bytes_;
+        }
+        function_.combine(into, later, values.data());
+    }
+
+    void apply(std::byte* entries, const std::byte* from, std::span<const count_t> offsets,
+               std::size_t&) const override {
+        if (!is_write_) return function_.combine(entries, offsets, from);
+        for (const count_t offset : offsets) {
+            std::memcpy(entries + static_cast<std::size_t>(offset) * item_bytes_, from,
+                        item_bytes_);
+            from += item_bytes_;
+        }
+    }
+
+  private:
+    item_ufunc function_;
+    std::string name_;
+    std::size_t item_bytes_;
+    bool is_write_;
+};
+
 // What an array's entries are.
 class entry_kind {
   public:
@@ -50,19 +138,49 @@ class entry_kind {
     nb::handle number() const { return base_; }
     std::size_t item_bytes() const noexcept { return item_bytes_; }
 
-    c::entry_operation update(const std::string& name) const {
+    // By a name or a ufunc; None: the sum where there is one, and else the value that comes.
+    c::entry_operation update(nb::handle operation) const {
+        if (operation.is_none()) {
+            try {
+                return update(nb::str("sum"));
+            } catch (const nb::python_error&) {
+                return c::update_by(type(), MPI_REPLACE);
+            }
+        }
+        if (!nb::isinstance<nb::str>(operation))
+            return {std::make_unique<ufunc_operation>(item_ufunc(operation, dtype_, item_bytes_),
+                                                      item_bytes_, false)};
+        const auto name = nb::cast<std::string>(operation);
         const MPI_Op own = mpi_operation(name, is_float_);
-        if (number_ != MPI_DATATYPE_NULL && own != MPI_OP_NULL)
-            return c::update_by(c::entry_type(number_), own);
-        return c::update_by(c::entry_type(bytes_.get()),
-                            value_operation_of(name, dtype_, item_bytes_));
+        if (number_ != MPI_DATATYPE_NULL && own != MPI_OP_NULL) return c::update_by(type(), own);
+        return {std::make_unique<function_operation>(
+            name, item_bytes_, value_operation_of(name, dtype_, item_bytes_))};
     }
 
-    c::entry_operation write() const {
-        return c::writes_by(c::entry_type(bytes_.get()), overwrite::any, nullptr).by;
+    // By a name or a ufunc.
+    c::entry_writes writes(nb::handle rule) const {
+        if (!nb::isinstance<nb::str>(rule))
+            return {{std::make_unique<ufunc_operation>(item_ufunc(rule, dtype_, item_bytes_),
+                                                       item_bytes_, true)}};
+        constexpr std::array rules{std::pair("any", overwrite::any),
+                                   std::pair("smallest_rank_last", overwrite::smallest_rank_last),
+                                   std::pair("minimum", overwrite::minimum),
+                                   std::pair("maximum", overwrite::maximum)};
+        const auto name = nb::cast<std::string>(rule);
+        for (const auto& [known, value] : rules) {
+            if (name == known) return c::writes_by(type(), value, nullptr);
+        }
+        raise_value_error(
+            "equal_writes must be \"any\", \"smallest_rank_last\", \"minimum\", "
+            "\"maximum\" or a ufunc, not \"" +
+            name + "\"");
     }
 
   private:
+    c::entry_type type() const {
+        return c::entry_type(number_ != MPI_DATATYPE_NULL ? number_ : bytes_.get());
+    }
+
     nb::object dtype_;
     nb::object base_;  // of an entry that is itself an array, its elements'
     std::size_t item_bytes_;
@@ -71,15 +189,31 @@ class entry_kind {
     bool is_float_;
 };
 
+array_transport transport_of(const std::string& name) {
+    if (name == "routed") return array_transport::routed;
+    if (name == "plain") return array_transport::plain;
+    if (name == "rma") return array_transport::rma;
+    raise_value_error("transport must be \"routed\", \"plain\" or \"rma\", not \"" + name + "\"");
+}
+
 // An array and its prepared batches.
 struct array_parts {
-    array_parts(shared_context where, nb::object dtype)
-        : state(std::move(where)), kind(std::move(dtype)) {}
+    explicit array_parts(shared_context where) : state(std::move(where)) {}
 
     shared_context state;
-    entry_kind kind;
-    std::unique_ptr<array_engine> engine;
+    std::optional<entry_kind> kind;
+    c::entry_writes writes;
+    std::shared_ptr<array_engine> engine;
     bool is_open = true;
+};
+
+// What one rank asks of an array, with all that it refers to.
+struct owned_batch {
+    array_batch batch;
+    std::array<item_array, 3> indices;
+    std::array<item_array, 3> values;
+    std::vector<std::byte> with_ranks;
+    c::entry_operation updates;
 };
 
 // Indices of entries, an array of int64 that Python has made.
@@ -88,8 +222,8 @@ std::span<const count_t> indices_of(const item_array& held) {
     return {reinterpret_cast<const count_t*>(bytes.data()), bytes.size() / sizeof(count_t)};
 }
 
-void hold_values(item_array& values, nb::handle given, const char* name, bool is_output,
-                 const entry_kind& kind, count_t length) {
+void hold_items(item_array& values, nb::handle given, const char* name, bool is_output,
+                const entry_kind& kind) {
     values.hold(given, name, is_output);
     if (!values.dtype().equal(kind.number()))
         raise_type_error(std::string(name) + " has dtype " + text_of(values.dtype()) +
@@ -98,6 +232,11 @@ void hold_values(item_array& values, nb::handle given, const char* name, bool is
         raise_value_error(std::string(name) + " has items of " +
                           std::to_string(values.item_bytes()) + " bytes, but entries have " +
                           std::to_string(kind.item_bytes()));
+}
+
+void hold_values(item_array& values, nb::handle given, const char* name, bool is_output,
+                 const entry_kind& kind, count_t length) {
+    hold_items(values, given, name, is_output, kind);
     values.require_length(length, "there are", "indices");
 }
 
@@ -118,76 +257,125 @@ class array_object {
     static std::unique_ptr<array_object> make(const shared_context& state, nb::handle length,
                                               nb::handle dtype, nb::handle num_local,
                                               nb::handle route, nb::handle expected_requests,
-                                              nb::handle combine) {
-        const call_scope scope(*state);
+                                              nb::handle combine, nb::handle combine_locally,
+                                              nb::handle combine_on_the_way, nb::handle transport,
+                                              nb::handle equal_writes) {
+        const begin_scope scope(*state);
+        auto parts = std::make_shared<array_parts>(state);
         struct given_options {
-            nb::object dtype;
             count_t length;
             array_settings settings;
+            std::size_t item_bytes;
         };
         std::int64_t same = 0;
-        auto given = agreed(
-            state->where,
-            [&] {
-                given_options result;
-                result.dtype = as_dtype(dtype);
-                result.length = argument<count_t>(length, "length", "an int that fits into int64");
-                auto& settings = result.settings;
-                if (!num_local.is_none())
-                    settings.num_local = argument<count_t>(num_local, "num_local", "an int");
-                settings.route = argument<std::string>(route, "route", "a str");
-                settings.expected_requests =
-                    argument<count_t>(expected_requests, "expected_requests", "an int");
-                settings.combine.strategy =
-                    parse_combining(argument<std::string>(combine, "combine", "a str"));
-                same = agreement_hash(text_of(result.dtype));
-                return result;
-            },
-            same, "the dtypes of entries");
-        auto parts = std::make_shared<array_parts>(state, given.dtype);
-        parts->engine = without_gil([&] {
-            return std::make_unique<array_engine>(state->where, given.length, given.settings,
-                                                  parts->kind.item_bytes());
+        auto given = attempt([&] {
+            auto& kind = parts->kind.emplace(as_dtype(dtype));
+            given_options result{argument<count_t>(length, "length", "an int that fits into int64"),
+                                 {},
+                                 kind.item_bytes()};
+            auto& settings = result.settings;
+            if (!num_local.is_none())
+                settings.num_local = argument<count_t>(num_local, "num_local", "an int");
+            settings.route = argument<std::string>(route, "route", "a str");
+            settings.expected_requests =
+                argument<count_t>(expected_requests, "expected_requests", "an int");
+            settings.combine.strategy =
+                parse_combining(argument<std::string>(combine, "combine", "a str"));
+            settings.combine.locally = argument<bool>(combine_locally, "combine_locally", "a bool");
+            settings.combine.on_the_way =
+                argument<bool>(combine_on_the_way, "combine_on_the_way", "a bool");
+            settings.transport =
+                transport_of(argument<std::string>(transport, "transport", "a str"));
+            const nb::object rule = equal_writes(kind.dtype());
+            parts->writes = kind.writes(rule);
+            same = agreement_hash(text_of(kind.dtype()) + text_of(rule));
+            return result;
         });
+        parts->engine =
+            collectively(*state, [where = state->where, given = std::move(given), same]() mutable {
+                const auto& [entries, settings, item_bytes] =
+                    given.agreed(where, same, "the dtypes of entries, or what equal writes do,");
+                return std::make_shared<array_engine>(where, entries, settings, item_bytes);
+            });
         return std::make_unique<array_object>(std::move(parts));
     }
 
-    // One batch of reads, writes or updates. `describe()` gives indices, and values or the array
-    // for what is read; what it raises is heard of on all ranks.
-    void read(nb::handle describe) {
-        run([&](array_batch& batch, auto&& attempt, auto&& hold) {
-            batch.has_reads = true;
-            attempt([&] { std::tie(batch.reads, batch.out) = hold(describe(), "out", true); });
-        });
-    }
-
-    void write(nb::handle describe) {
-        const auto by = parts_->kind.write();
-        run([&](array_batch& batch, auto&& attempt, auto&& hold) {
-            set_operation(batch.writes, by);
-            attempt([&] {
+    // One batch: all writes, then all updates, then all reads. Each `describe` gives indices, and values or the array
+    // for what is read, or None; what it raises is heard of on all ranks.
+    void run(nb::handle describe_writes, nb::handle describe_updates, nb::handle operation,
+             nb::handle describe_reads, bool is_step) {
+        const begin_scope scope(*parts_->state);
+        const auto own = std::make_shared<owned_batch>();
+        auto& batch = own->batch;
+        const auto& kind = *parts_->kind;
+        const auto hold = [&](std::size_t which, nb::handle describe, const char* name) {
+            const nb::object given = describe();
+            own->indices[which].hold(given[0], "indices", false);
+            hold_values(own->values[which], given[1], name, which == 2, kind,
+                        own->indices[which].length());
+            return std::pair(indices_of(own->indices[which]), own->values[which].bytes().data());
+        };
+        bool calls_python = false;
+        try {
+            if (is_step || !describe_writes.is_none()) {
+                const auto& by = parts_->writes.by;
+                batch.writes.operation = by.operation.get();
+                batch.writes.predefined = by.predefined;
+                calls_python = by.operation->may_throw();
+            }
+            if (!describe_writes.is_none()) {
                 std::tie(batch.writes.indices, batch.writes.values) =
-                    hold(describe(), "values", false);
-            });
-        });
+                    hold(0, describe_writes, "values");
+                if (parts_->writes.carries_rank) add_ranks(*own);
+            }
+            if (is_step || !describe_updates.is_none()) {
+                own->updates = kind.update(operation());
+                batch.updates.operation = own->updates.operation.get();
+                batch.updates.predefined = own->updates.predefined;
+                calls_python = calls_python || batch.updates.operation->may_throw();
+            }
+            if (!describe_updates.is_none())
+                std::tie(batch.updates.indices, batch.updates.values) =
+                    hold(1, describe_updates, "values");
+            batch.has_reads = is_step || !describe_reads.is_none();
+            if (!describe_reads.is_none())
+                std::tie(batch.reads, batch.out) = hold(2, describe_reads, "out");
+        } catch (...) {
+            batch.fault = fault_in_flight();
+        }
+        // Python knows this thread's stack only.
+        if (calls_python) return without_gil([&] { parts_->engine->run(batch); });
+        collectively(*parts_->state, [own, engine = parts_->engine] { engine->run(own->batch); });
     }
 
-    void update(nb::handle describe, nb::handle name_of_operation) {
-        c::entry_operation by;
-        run([&](array_batch& batch, auto&& attempt, auto&& hold) {
-            attempt([&] {
-                by = parts_->kind.update(nb::cast<std::string>(name_of_operation()));
-                set_operation(batch.updates, by);
-                std::tie(batch.updates.indices, batch.updates.values) =
-                    hold(describe(), "values", false);
-            });
-        });
+    nb::dict statistics() const {
+        const auto& last = parts_->engine->last_batch();
+        request_stage sums{};
+        traffic sent{};
+        for (const auto& stage : last.stages) {
+            sent += stage.sent;
+            sums.received += stage.received;
+            sums.combined += stage.combined;
+            sums.empty_messages += stage.empty_messages;
+        }
+        nb::dict result;
+        result["requests"] = last.requests;
+        result["combined_locally"] = last.combined_locally;
+        result["messages"] = sent.messages;
+        result["empty_messages"] = sums.empty_messages;
+        result["sent"] = sent.items;
+        result["inter_region_messages"] = sent.inter_region_messages;
+        result["inter_region_sent"] = sent.inter_region_items;
+        result["received"] = sums.received;
+        result["combined"] = sums.combined;
+        result["arrived"] = last.arrived;
+        return result;
     }
 
     nb::object local() const {
         auto& engine = *parts_->engine;
         const auto num_bytes =
-            static_cast<std::size_t>(engine.owners().size(rank())) * parts_->kind.item_bytes();
+            static_cast<std::size_t>(engine.owners().size(rank())) * parts_->kind->item_bytes();
         auto* const owner = new std::shared_ptr<array_parts>(parts_);
         const nb::capsule keeper(owner, [](void* kept) noexcept {
             const std::unique_ptr<std::shared_ptr<array_parts>> last(
@@ -199,7 +387,7 @@ class array_object {
                                                                           {num_bytes}, keeper));
     }
 
-    nb::object dtype() const { return nb::borrow(parts_->kind.dtype()); }
+    nb::object dtype() const { return nb::borrow(parts_->kind->dtype()); }
     count_t length() const { return parts_->engine->owners().num_entries(); }
     std::pair<count_t, count_t> owned() const {
         const auto& owners = parts_->engine->owners();
@@ -219,39 +407,29 @@ class array_object {
 
     void close() {
         if (!is_open()) return;
-        const call_scope scope(*parts_->state);
-        without_gil([&] { parts_->engine->close(); });
+        const begin_scope scope(*parts_->state);
+        collectively(*parts_->state, [engine = parts_->engine] { engine->close(); });
         parts_->is_open = false;
     }
 
     std::unique_ptr<batch_object> prepare(nb::handle indices) const;
 
   private:
-    static void set_operation(array_changes& changes, const c::entry_operation& by) {
-        changes.operation = by.operation.get();
-        changes.predefined = by.predefined;
-    }
-
-    template <class Describe>
-    void run(Describe&& describe) {
-        const call_scope scope(*parts_->state);
-        array_batch batch;
-        item_array indices;
-        item_array values;
-        const auto attempt = [&](auto&& part) {
-            try {
-                part();
-            } catch (...) {
-                batch.fault = fault_in_flight();
-            }
+    // Behind each value.
+    void add_ranks(owned_batch& own) const {
+        auto& writes = own.batch.writes;
+        const std::size_t item_bytes = parts_->kind->item_bytes();
+        const rank_t here = rank();
+        own.with_ranks.reserve(writes.indices.size() * (item_bytes + sizeof here));
+        const auto append = [&](const void* from, std::size_t num_bytes) {
+            const auto* const begin = static_cast<const std::byte*>(from);
+            own.with_ranks.insert(own.with_ranks.end(), begin, begin + num_bytes);
         };
-        const auto hold = [&](const nb::object& given, const char* name, bool is_output) {
-            indices.hold(given[0], "indices", false);
-            hold_values(values, given[1], name, is_output, parts_->kind, indices.length());
-            return std::pair(indices_of(indices), values.bytes().data());
-        };
-        describe(batch, attempt, hold);
-        without_gil([&] { parts_->engine->run(batch); });
+        for (std::size_t k = 0; k < writes.indices.size(); ++k) {
+            append(writes.values + k * item_bytes, item_bytes);
+            append(&here, sizeof here);
+        }
+        writes.values = own.with_ranks.data();
     }
 
     rank_t rank() const { return parts_->state->where.rank(); }
@@ -262,13 +440,19 @@ class array_object {
 // Requests for the same entries, made again and again.
 class batch_object {
   public:
-    batch_object(std::shared_ptr<array_parts> parts, std::shared_ptr<neighbor_exchange> requests)
-        : parts_(std::move(parts)), requests_(std::move(requests)) {}
+    batch_object(std::shared_ptr<array_parts> parts,
+                 std::shared_ptr<const std::vector<count_t>> indices,
+                 std::shared_ptr<neighbor_exchange> requests)
+        : parts_(std::move(parts)),
+          indices_(std::move(indices)),
+          requests_(std::move(requests)),
+          to_owners_(std::make_shared<std::optional<multi_sf>>()) {}
     ~batch_object() {
         if (requests_->is_active()) values_.leak();
         const auto state = parts_->state;
-        state->drop(std::make_shared<std::pair<std::shared_ptr<void>, std::shared_ptr<void>>>(
-            std::move(parts_), std::move(requests_)));
+        state->drop(std::make_shared<std::array<std::shared_ptr<void>, 3>>(std::array{
+            std::shared_ptr<void>(std::move(parts_)), std::shared_ptr<void>(std::move(requests_)),
+            std::shared_ptr<void>(std::move(to_owners_))}));
     }
     batch_object(const batch_object&) = delete;
     batch_object& operator=(const batch_object&) = delete;
@@ -277,20 +461,68 @@ class batch_object {
     bool is_active() const { return requests_->is_active(); }
 
     void start_read(nb::handle out) {
-        const call_scope scope(*parts_->state);
+        const begin_scope scope(*parts_->state);
         hold(out, "out", true);
-        start([&] { requests_->start_bytes(entries(), values_.bytes(), item_bytes()); });
+        start([&] {
+            without_gil([&] { requests_->start_bytes(entries(), values_.bytes(), item_bytes()); });
+        });
     }
 
-    void start_update(nb::handle values, const std::string& operation) {
-        const call_scope scope(*parts_->state);
+    void start_update(nb::handle values, nb::handle operation) {
+        const begin_scope scope(*parts_->state);
         hold(values, "values", false);
-        if (operation != operation_) {
-            combine_ = operation_of(operation, parts_->kind.dtype(), item_bytes());
-            operation_ = operation;
-        }
         start([&] {
-            requests_->start_reverse_bytes(values_.bytes(), entries(), item_bytes(), combine_);
+            operation_.set(operation, parts_->kind->dtype(), item_bytes());
+            without_gil([&] {
+                requests_->start_reverse_bytes(values_.bytes(), entries(), item_bytes(),
+                                               operation_.function());
+            });
+        });
+    }
+
+    // The first position of each entry's requests and the end, and their values as bytes.
+    std::pair<nb::object, nb::object> gather(nb::handle values) {
+        const begin_scope scope(*parts_->state);
+        const auto sent = held(values, "values", false);
+        auto gathered = collectively(*parts_->state, [way = way_to_owners(), sent] {
+            return gather_bytes(way.get(), *sent);
+        });
+        auto* const memory = gathered.memory.release();
+        const nb::capsule keeper(
+            memory, [](void* kept) noexcept { delete[] static_cast<std::byte*>(kept); });
+        return {array_of<count_t>((*to_owners_)->offsets),
+                nb::cast(nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<1>>(
+                    memory, {gathered.num_bytes}, keeper))};
+    }
+
+    void scatter(nb::handle gathered, nb::handle out) {
+        const begin_scope scope(*parts_->state);
+        const auto into = held(out, "out", true);
+        const auto sent = std::make_shared<item_array>();
+        hold_items(*sent, gathered, "gathered", false, *parts_->kind);
+        collectively(*parts_->state, [way = way_to_owners(), sent, into] {
+            auto& planned = way.get();
+            if (sent->length() != planned.offsets.back())
+                throw error(errc::size_mismatch, "gathered has " + std::to_string(sent->length()) +
+                                                     " items, but there are " +
+                                                     std::to_string(planned.offsets.back()) +
+                                                     " requests for entries of this rank");
+            put_back(planned, sent->bytes(), *into);
+        });
+    }
+
+    void fetch_and_update(nb::handle values, nb::handle out, const std::string& operation) {
+        const begin_scope scope(*parts_->state);
+        const auto sent = held(values, "values", false);
+        const auto into = held(out, "out", true);
+        into->require_no_overlap(*sent);
+        const auto combine = value_operation_of(operation, parts_->kind->dtype(), item_bytes());
+        collectively(*parts_->state, [way = way_to_owners(), sent, into, combine] {
+            auto& planned = way.get();
+            const auto gathered = gather_bytes(planned, *sent);
+            fetch_and_update_entries(way.engine->entries(), planned.offsets, gathered.memory.get(),
+                                     combine, sent->item_bytes());
+            put_back(planned, {gathered.memory.get(), gathered.num_bytes}, *into);
         });
     }
 
@@ -310,7 +542,9 @@ class batch_object {
     }
 
   private:
-    std::size_t item_bytes() const { return parts_->kind.item_bytes(); }
+    using shared_items = std::shared_ptr<item_array>;
+
+    std::size_t item_bytes() const { return parts_->kind->item_bytes(); }
 
     std::span<std::byte> entries() const {
         return {parts_->engine->entries(),
@@ -324,17 +558,79 @@ class batch_object {
     void hold(nb::handle given, const char* name, bool is_output) {
         if (requests_->is_active()) throw error(errc::invalid_state, "a request is active already");
         try {
-            hold_values(values_, given, name, is_output, parts_->kind, num_requests());
+            hold_values(values_, given, name, is_output, *parts_->kind, num_requests());
         } catch (...) {
             values_.release();
             throw;
         }
     }
 
+    // Of a call that may be left in the middle, which then keeps them.
+    shared_items held(nb::handle given, const char* name, bool is_output) const {
+        if (requests_->is_active()) throw error(errc::invalid_state, "a request is active already");
+        auto result = std::make_shared<item_array>();
+        hold_values(*result, given, name, is_output, *parts_->kind, num_requests());
+        return result;
+    }
+
+    // The way of requests of which none is combined, planned when it is needed.
+    struct owners_way {
+        std::shared_ptr<std::optional<multi_sf>> planned;
+        std::shared_ptr<array_engine> engine;
+        std::shared_ptr<const std::vector<count_t>> indices;
+
+        multi_sf& get() const {
+            if (!*planned) planned->emplace(plan_uncombined(*engine, *indices));
+            return **planned;
+        }
+    };
+    owners_way way_to_owners() const { return {to_owners_, parts_->engine, indices_}; }
+
+    struct byte_memory {
+        std::unique_ptr<std::byte[]> memory;
+        std::size_t num_bytes;
+    };
+
+    static byte_memory gather_bytes(multi_sf& way, const item_array& values) {
+        const std::size_t num_bytes =
+            static_cast<std::size_t>(way.offsets.back()) * values.item_bytes();
+        byte_memory result{std::make_unique_for_overwrite<std::byte[]>(num_bytes), num_bytes};
+        way.requests.start_bytes(values.bytes(), {result.memory.get(), num_bytes},
+                                 values.item_bytes());
+        way.requests.wait();
+        return result;
+    }
+
+    static void put_back(multi_sf& way, std::span<const std::byte> gathered,
+                         const item_array& out) {
+        way.requests.start_reverse_bytes(
+            gathered, out.bytes(), out.item_bytes(),
+            [item_bytes = out.item_bytes()](std::byte* to, const std::byte* from,
+                                            const copy_list& list) {
+                copy_items(to, from, list, item_bytes);
+            });
+        way.requests.wait();
+    }
+
+    // Requests for one entry take effect one after the other; each value becomes what it was before.
+    static void fetch_and_update_entries(std::byte* entry, std::span<const count_t> offsets,
+                                         std::byte* values, const value_combination& combine,
+                                         std::size_t item_bytes) {
+        std::vector<std::byte> before(item_bytes);
+        for (std::size_t e = 0; e + 1 < offsets.size(); ++e, entry += item_bytes) {
+            for (count_t k = offsets[e]; k < offsets[e + 1]; ++k) {
+                std::byte* const value = values + static_cast<std::size_t>(k) * item_bytes;
+                std::memcpy(before.data(), entry, item_bytes);
+                combine(entry, value);
+                std::memcpy(value, before.data(), item_bytes);
+            }
+        }
+    }
+
     template <class Start>
     void start(Start&& start) {
         try {
-            without_gil(start);
+            start();
         } catch (...) {
             values_.release();
             throw;
@@ -347,22 +643,26 @@ class batch_object {
         values_.release();
         parts_->engine->add_active(-1);
         --parts_->state->num_active;
+        operation_.raise_fault();
     }
 
     std::shared_ptr<array_parts> parts_;
+    std::shared_ptr<const std::vector<count_t>> indices_;
     std::shared_ptr<neighbor_exchange> requests_;
+    std::shared_ptr<std::optional<multi_sf>> to_owners_;  // once it is needed
     item_array values_;
-    combine_function combine_;  // of the last update
-    std::string operation_;
+    item_operation operation_;  // of the last update
 };
 
 std::unique_ptr<batch_object> array_object::prepare(nb::handle indices) const {
-    const call_scope scope(*parts_->state);
-    const auto wanted =
-        agreed(parts_->state->where, [&] { return integers<count_t>(indices, "indices"); });
-    auto requests = without_gil(
-        [&] { return std::make_shared<neighbor_exchange>(parts_->engine->prepare(wanted)); });
-    return std::make_unique<batch_object>(parts_, std::move(requests));
+    const begin_scope scope(*parts_->state);
+    auto wanted = attempt([&] {
+        return std::make_shared<const std::vector<count_t>>(integers<count_t>(indices, "indices"));
+    });
+    auto requests = collectively(*parts_->state, [engine = parts_->engine, wanted]() mutable {
+        return std::make_shared<neighbor_exchange>(engine->prepare(*wanted.agreed(engine->comm())));
+    });
+    return std::make_unique<batch_object>(parts_, std::move(*wanted.value), std::move(requests));
 }
 
 }  // namespace
@@ -371,6 +671,9 @@ void bind_array(nb::module_& module) {
     nb::class_<batch_object> batch(module, "PreparedBatch");
     define(batch, "start_read", &batch_object::start_read);
     define(batch, "start_update", &batch_object::start_update);
+    define(batch, "gather", &batch_object::gather);
+    define(batch, "scatter", &batch_object::scatter);
+    define(batch, "fetch_and_update", &batch_object::fetch_and_update);
     batch.def("test", &batch_object::test)
         .def("wait", &batch_object::wait)
         .def_prop_ro("num_requests", &batch_object::num_requests)
@@ -378,12 +681,11 @@ void bind_array(nb::module_& module) {
 
     nb::class_<array_object> bound(module, "DistributedArray");
     define_static(bound, "make", &array_object::make);
-    define(bound, "read", &array_object::read);
-    define(bound, "write", &array_object::write);
-    define(bound, "update", &array_object::update);
+    define(bound, "run", &array_object::run);
     bound.def("prepare", &array_object::prepare, nb::arg().none())
         .def("local", &array_object::local)
         .def("owner", &array_object::owner)
+        .def("statistics", &array_object::statistics)
         .def("close", &array_object::close)
         .def_prop_ro("dtype", &array_object::dtype)
         .def_prop_ro("length", &array_object::length)

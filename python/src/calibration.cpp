@@ -14,15 +14,15 @@ using fit_errors = std::vector<std::pair<std::string, double>>;
 // The machine as JSON, and how far what was measured is off it.
 std::pair<std::string, fit_errors> calibrated(const shared_context& state, nb::handle seconds,
                                               nb::handle name, const std::string& mpi) {
-    const call_scope scope(*state);
-    const context& where = state->where;
-    auto options = agreed(where, [&] {
-        calibration_options given;
-        given.seconds = argument<double>(seconds, "seconds", "a float");
-        given.name = argument<std::string>(name, "name", "a str");
-        return given;
+    const begin_scope scope(*state);
+    auto given = attempt([&] {
+        calibration_options options;
+        options.seconds = argument<double>(seconds, "seconds", "a float");
+        options.name = argument<std::string>(name, "name", "a str");
+        return options;
     });
-    return without_gil([&] {
+    return collectively(*state, [where = state->where, given = std::move(given), mpi]() mutable {
+        auto& options = given.agreed(where);
         const rank_layout layout(where.topology(),
                                  where.nodes() ? *where.nodes() : discover_topology(where));
         options.description = mpi + ", regions " + layout.regions().to_string() + ", nodes " +

@@ -2,7 +2,9 @@
 
 #include <nanobind/stl/pair.h>
 
+#include <algorithm>
 #include <array>
+#include <list>
 #include <utility>
 
 #include "support.hpp"
@@ -11,67 +13,99 @@ namespace crossdock::python {
 
 namespace {
 
+// Barriers in which Ctrl-C has interrupted this rank, before it made a context: the next one of the same communicator
+// goes on with it.
+struct open_barrier {
+    MPI_Comm comm;
+    MPI_Request request;
+};
+std::list<open_barrier> open_barriers;
+
+// MPI duplicates a communicator without looking for signals, so all ranks meet before.
+void wait_for_all(MPI_Comm user) {
+    int is_inter = 0;
+    if (user != MPI_COMM_NULL) CROSSDOCK_MPI(MPI_Comm_test_inter(user, &is_inter));
+    if (user == MPI_COMM_NULL || is_inter) return;  // an error of making a context
+    auto barrier = std::ranges::find(open_barriers, user, &open_barrier::comm);
+    if (barrier == open_barriers.end()) {
+        barrier = open_barriers.insert(barrier, {user, MPI_REQUEST_NULL});
+        CROSSDOCK_MPI(MPI_Ibarrier(user, &barrier->request));
+    }
+    wait_until([&] {
+        int is_complete = 0;
+        CROSSDOCK_MPI(MPI_Test(&barrier->request, &is_complete, MPI_STATUS_IGNORE));
+        return is_complete != 0;
+    });
+    open_barriers.erase(barrier);
+}
+
 shared_context make_context(std::uintptr_t comm_address, nb::handle regions, nb::handle nodes,
                             nb::handle machine) {
     const auto user = *reinterpret_cast<const MPI_Comm*>(comm_address);
-    communicator comm = without_gil([&] { return communicator(user); });
-    try {
-        const auto options = agreed(comm, [&] {
-            return context_options{
-                argument<std::string>(regions, "topology", "a Topology or a str"),
-                argument<std::string>(nodes, "nodes", "a Topology or a str"),
-                argument<std::string>(machine, "machine", "a str")};
-        });
-        return without_gil(
-            [&] { return std::make_shared<context_state>(context_state{context(comm, options)}); });
-    } catch (...) {
-        without_gil([&] { comm.close(); });
-        throw;
-    }
+    wait_for_all(user);
+    auto options = attempt([&] {
+        return context_options{argument<std::string>(regions, "topology", "a Topology or a str"),
+                               argument<std::string>(nodes, "nodes", "a Topology or a str"),
+                               argument<std::string>(machine, "machine", "a str")};
+    });
+    return without_gil([&] {
+        communicator comm(user);
+        try {
+            return std::make_shared<context_state>(
+                context_state{context(comm, options.agreed(comm))});
+        } catch (...) {
+            comm.close();
+            throw;
+        }
+    });
 }
 
 void close_context(context_state& state) {
     if (!state.where.is_open()) return;
-    const call_scope scope(state);
-    agreed(state.where, [&] {
-        if (state.num_active > 0)
-            throw error(errc::invalid_state,
-                        std::to_string(state.num_active) +
-                            " exchanges are active: wait for them before closing the context",
-                        state.where.rank());
-        return true;
+    const begin_scope scope(state);
+    collectively(state, [where = state.where, num_active = state.num_active]() mutable {
+        on_all_or_none(where, [&] {
+            if (num_active > 0)
+                throw error(errc::invalid_state,
+                            std::to_string(num_active) +
+                                " exchanges are active: wait for them before closing the context",
+                            where.rank());
+        });
+        where.close();
     });
-    without_gil([&] { state.where.close(); });
 }
 
 topology discover(context_state& state, nb::handle level) {
-    const call_scope scope(state);
-    const auto wanted = agreed(state.where, [&] {
-        return parse_locality(argument<std::string>(level, "level", "a str"));
+    const begin_scope scope(state);
+    auto wanted =
+        attempt([&] { return parse_locality(argument<std::string>(level, "level", "a str")); });
+    return collectively(state, [where = state.where, wanted]() mutable {
+        return discover_topology(where, wanted.agreed(where));
     });
-    return without_gil([&] { return discover_topology(state.where, wanted); });
 }
 
 // What `local()` returns, unless it raises on any rank.
 nb::object call_on_all_or_none(const shared_context& state, nb::handle local) {
-    const call_scope scope(*state);
-    return agreed(state->where, [&] { return nb::object(local()); });
+    const begin_scope scope(*state);
+    const auto result = attempt([&] { return nb::object(local()); });
+    collectively(*state, [where = state->where, fault = result.fault] { agree(where, fault); });
+    return *result.value;
 }
 
 // The sum of the numbers of the ranks before this one, and of all.
 std::pair<count_t, count_t> sums_of(const shared_context& state, count_t number) {
-    const call_scope scope(*state);
-    const communicator& comm = state->where;
-    std::array<count_t, 2> sums{0, 0};
-    without_gil([&] {
+    const begin_scope scope(*state);
+    return collectively(*state, [comm = communicator(state->where), number] {
+        std::pair<count_t, count_t> sums{0, 0};
         std::array<MPI_Request, 2> requests{};
         CROSSDOCK_MPI(
-            MPI_Iexscan(&number, &sums[0], 1, MPI_INT64_T, MPI_SUM, comm.get(), &requests[0]));
-        CROSSDOCK_MPI(
-            MPI_Iallreduce(&number, &sums[1], 1, MPI_INT64_T, MPI_SUM, comm.get(), &requests[1]));
+            MPI_Iexscan(&number, &sums.first, 1, MPI_INT64_T, MPI_SUM, comm.get(), &requests[0]));
+        CROSSDOCK_MPI(MPI_Iallreduce(&number, &sums.second, 1, MPI_INT64_T, MPI_SUM, comm.get(),
+                                     &requests[1]));
         for (auto& request : requests) comm.wait(request);
+        if (comm.rank() == 0) sums.first = 0;
+        return sums;
     });
-    return {comm.rank() == 0 ? 0 : sums[0], sums[1]};
 }
 
 }  // namespace

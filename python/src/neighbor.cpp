@@ -46,58 +46,67 @@ class exchange_object {
                                                  nb::handle deduplicate, nb::handle executor,
                                                  nb::handle max_message_bytes,
                                                  nb::handle stripe_bytes, nb::handle directions) {
-        const call_scope scope(*state);
-        const auto [p, options] = agreed(state->where, [&] {
-            neighbor_options given;
-            given.route = argument<std::string>(route, "route", "a str");
-            given.deduplicate = argument<bool>(deduplicate, "deduplicate", "a bool");
-            given.executor = argument<std::string>(executor, "executor", "a str");
-            given.max_message_bytes =
+        const begin_scope scope(*state);
+        auto given = attempt([&] {
+            neighbor_options options;
+            options.route = argument<std::string>(route, "route", "a str");
+            options.deduplicate = argument<bool>(deduplicate, "deduplicate", "a bool");
+            options.executor = argument<std::string>(executor, "executor", "a str");
+            options.max_message_bytes =
                 argument<std::size_t>(max_message_bytes, "max_message_bytes", "an int >= 0");
-            given.stripe_bytes = argument<std::size_t>(stripe_bytes, "stripe_bytes", "an int >= 0");
-            given.prepare =
+            options.stripe_bytes =
+                argument<std::size_t>(stripe_bytes, "stripe_bytes", "an int >= 0");
+            options.prepare =
                 prepared_directions(argument<std::string>(directions, "directions", "a str"));
             if (dtype.is_none())
-                given.prepare = preparation::lazy;
+                options.prepare = preparation::lazy;
             else
-                given.item_bytes = bytes_of(dtype);
-            return std::pair(object_argument<pattern>(of, "pattern", "a Pattern"), given);
+                options.item_bytes = bytes_of(dtype);
+            return std::pair(object_argument<pattern>(of, "pattern", "a Pattern"), options);
         });
-        auto made = without_gil(
-            [&] { return std::make_shared<neighbor_exchange>(state->where, p, options); });
+        auto made =
+            collectively(*state, [where = state->where, given = std::move(given)]() mutable {
+                const auto& [p, options] = given.agreed(where);
+                return std::make_shared<neighbor_exchange>(where, p, options);
+            });
         return std::make_unique<exchange_object>(state, std::move(made));
     }
 
     std::unique_ptr<exchange_object> duplicate() const {
-        const call_scope scope(*state_);
-        auto made =
-            without_gil([&] { return std::make_shared<neighbor_exchange>(open().duplicate()); });
+        const begin_scope scope(*state_);
+        open();
+        auto made = collectively(*state_, [exchange = exchange_] {
+            return std::make_shared<neighbor_exchange>(exchange->duplicate());
+        });
         return std::make_unique<exchange_object>(state_, std::move(made));
     }
 
     void prepare(nb::handle dtype) {
-        const call_scope scope(*state_);
+        const begin_scope scope(*state_);
         require_idle();
-        const auto item_bytes = agreed(state_->where, [&] { return bytes_of(dtype); });
-        without_gil([&] { exchange_->prepare(item_bytes); });
+        auto item_bytes = attempt([&] { return bytes_of(dtype); });
+        collectively(*state_, [where = state_->where, exchange = exchange_, item_bytes]() mutable {
+            exchange->prepare(item_bytes.agreed(where));
+        });
     }
 
     void start(nb::handle items, nb::handle slots) {
-        const call_scope scope(*state_);
+        const begin_scope scope(*state_);
         hold(items, "items", false, slots, "out", true);
         begin([&](auto given_items, auto given_slots, std::size_t item_bytes) {
             exchange_->start_bytes(given_items, given_slots, item_bytes);
         });
     }
 
-    void start_reverse(nb::handle slots, nb::handle items, const std::string& operation) {
-        const call_scope scope(*state_);
+    void start_reverse(nb::handle slots, nb::handle items, nb::handle operation) {
+        const begin_scope scope(*state_);
         hold(items, "out", true, slots, "slots", false);
         begin(
             [&](auto given_items, auto given_slots, std::size_t item_bytes) {
-                exchange_->start_reverse_bytes(given_slots, given_items, item_bytes, combine_);
+                exchange_->start_reverse_bytes(given_slots, given_items, item_bytes,
+                                               operation_.function());
             },
-            &operation);
+            operation);
     }
 
     bool test() {
@@ -179,9 +188,10 @@ class exchange_object {
     }
 
     template <class Start>
-    void begin(Start&& start, const std::string* operation = nullptr) {
+    void begin(Start&& start, nb::handle operation = {}) {
         try {
-            if (operation) prepare_operation(*operation);
+            if (operation.is_valid())
+                operation_.set(operation, items_.dtype(), items_.item_bytes());
             without_gil([&] { start(items_.bytes(), slots_.bytes(), items_.item_bytes()); });
         } catch (...) {
             if (!is_active()) release();
@@ -190,20 +200,10 @@ class exchange_object {
         ++state_->num_active;
     }
 
-    // Finding one asks Python much.
-    void prepare_operation(const std::string& name) {
-        if (combine_ && name == operation_ && items_.dtype().is(combined_dtype_) &&
-            items_.item_bytes() == combined_bytes_)
-            return;
-        combine_ = operation_of(name, items_.dtype(), items_.item_bytes());
-        operation_ = name;
-        combined_dtype_ = nb::borrow(items_.dtype());
-        combined_bytes_ = items_.item_bytes();
-    }
-
     void finish() {
         release();
         --state_->num_active;
+        operation_.raise_fault();
     }
 
     void release() {
@@ -215,10 +215,7 @@ class exchange_object {
     std::shared_ptr<neighbor_exchange> exchange_;
     item_array items_;
     item_array slots_;
-    combine_function combine_;  // of the last reverse exchange
-    std::string operation_;
-    nb::object combined_dtype_;
-    std::size_t combined_bytes_ = 0;
+    item_operation operation_;  // of the last reverse exchange
 };
 
 }  // namespace

@@ -37,18 +37,19 @@ std::optional<owned_range> as_range(nb::handle owned) {
 }
 
 pattern from_needed(context_state& state, nb::handle owned, nb::handle needed) {
-    const call_scope scope(state);
-    const auto given = agreed(state.where, [&] {
+    const begin_scope scope(state);
+    auto wanted = attempt([&] {
         owned_and_needed result;
         result.range = as_range(owned);
         if (!result.range) result.owned = integers<count_t>(owned, "owned");
         result.needed = integers<count_t>(needed, "needed");
         return result;
     });
-    return without_gil([&] {
-        return given.range ? pattern_from_needed(state.where, given.range->first,
-                                                 given.range->length, given.needed)
-                           : pattern_from_needed(state.where, given.owned, given.needed);
+    return collectively(state, [where = state.where, wanted = std::move(wanted)]() mutable {
+        const auto& given = wanted.agreed(where);
+        return given.range ? pattern_from_needed(where, given.range->first, given.range->length,
+                                                 given.needed)
+                           : pattern_from_needed(where, given.owned, given.needed);
     });
 }
 

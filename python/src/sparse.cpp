@@ -64,29 +64,35 @@ outgoing_arrays collect(nb::handle messages, nb::handle algorithm, nb::handle or
     return result;
 }
 
+struct item_description {
+    std::string text;
+    count_t num_bytes = 0;
+};
+
 // The items of all ranks are alike; who sends none hears what the others' are.
-std::string agree_on_items(const communicator& comm, const std::string& mine) {
+item_description agree_on_items(const communicator& comm, const item_description& mine) {
     constexpr auto nothing = std::numeric_limits<std::int64_t>::max();
-    const std::int64_t hash = agreement_hash(mine);
+    const std::int64_t hash = agreement_hash(mine.text);
     std::array<std::int64_t, 3> agreed{nothing, nothing, nothing};
-    if (!mine.empty()) agreed = {comm.rank(), hash, -hash};
+    if (!mine.text.empty()) agreed = {comm.rank(), hash, -hash};
     const auto wait_for = [&](MPI_Request request) { comm.wait(request); };
     MPI_Request request = MPI_REQUEST_NULL;
     CROSSDOCK_MPI(
         MPI_Iallreduce(MPI_IN_PLACE, agreed.data(), 3, MPI_INT64_T, MPI_MIN, comm.get(), &request));
     wait_for(request);
-    if (agreed[0] == nothing) return "";
+    if (agreed[0] == nothing) return {"", sizeof(double)};
     if (agreed[1] != -agreed[2])
         throw error(errc::invalid_argument, "the dtypes or shapes of items differ between ranks");
     const auto speaker = static_cast<rank_t>(agreed[0]);
-    std::string text = mine;
-    auto length = static_cast<int>(text.size());
-    CROSSDOCK_MPI(MPI_Ibcast(&length, 1, MPI_INT, speaker, comm.get(), &request));
+    std::array<count_t, 2> sizes{static_cast<count_t>(mine.text.size()), mine.num_bytes};
+    CROSSDOCK_MPI(MPI_Ibcast(sizes.data(), 2, MPI_INT64_T, speaker, comm.get(), &request));
     wait_for(request);
-    text.resize(static_cast<std::size_t>(length));
-    CROSSDOCK_MPI(MPI_Ibcast(text.data(), length, MPI_CHAR, speaker, comm.get(), &request));
+    item_description result{mine.text, sizes[1]};
+    result.text.resize(static_cast<std::size_t>(sizes[0]));
+    CROSSDOCK_MPI(MPI_Ibcast(result.text.data(), static_cast<int>(sizes[0]), MPI_CHAR, speaker,
+                             comm.get(), &request));
     wait_for(request);
-    return text;
+    return result;
 }
 
 // `describe(array)` is the text of an array's items, and `make(text, count)` a new array of them.
@@ -94,26 +100,22 @@ std::tuple<nb::object, nb::object, nb::object> exchange(const shared_context& st
                                                         nb::handle messages, nb::handle algorithm,
                                                         nb::handle order, nb::handle describe,
                                                         nb::handle make) {
-    const call_scope scope(*state);
-    const auto& where = state->where;
-    std::int64_t same = 0;
-    auto sent = agreed(
-        where,
-        [&] {
-            auto given = collect(messages, algorithm, order, describe);
-            same = agreement_hash(given.options.algorithm);
-            return given;
-        },
-        same, "the algorithms");
-    const std::string items = without_gil([&] { return agree_on_items(where, sent.description); });
-    const auto room_for = [&](count_t count) { return nb::object(make(items, count)); };
-    item_array one;
-    one.hold(room_for(0), "values", false);
-    sent.outbox.shape.item_bytes = static_cast<count_t>(one.item_bytes());
-    const auto inbox =
-        without_gil([&] { return exchange_bytes(where, sent.outbox, sent.options); });
-    const auto came = exchange_detail::arrangement(inbox, one.item_bytes());
-    nb::object values = room_for(inbox.num_bytes() / static_cast<count_t>(one.item_bytes()));
+    const begin_scope scope(*state);
+    auto given = attempt([&] { return collect(messages, algorithm, order, describe); });
+    auto [items, inbox] =
+        collectively(*state, [where = state->where, given = std::move(given)]() mutable {
+            const auto same = given.value ? agreement_hash(given.value->options.algorithm) : 0;
+            auto& sent = given.agreed(where, same, "the algorithms");
+            const count_t item_bytes =
+                sent.arrays.empty() ? 0 : static_cast<count_t>(sent.arrays.front().item_bytes());
+            auto agreed_items = agree_on_items(where, {sent.description, item_bytes});
+            sent.outbox.shape.item_bytes = agreed_items.num_bytes;
+            auto received = exchange_bytes(where, sent.outbox, sent.options);
+            return std::pair(std::move(agreed_items), std::move(received));
+        });
+    const auto came =
+        exchange_detail::arrangement(inbox, static_cast<std::size_t>(items.num_bytes));
+    nb::object values = make(items.text, inbox.num_bytes() / items.num_bytes);
     item_array room;
     room.hold(values, "values", true);
     without_gil([&] { inbox.copy_to(room.bytes().data()); });

@@ -1,6 +1,9 @@
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/unique_ptr.h>
 
 #include <array>
+#include <chrono>
+#include <cstring>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -12,36 +15,121 @@ namespace crossdock::python {
 
 namespace {
 
+// How items of one key become one.
+struct combining_items {
+    struct part {
+        std::size_t offset;
+        value_combination combine;
+    };
+    std::size_t key_offset = 0;
+    std::size_t key_bytes = 0;  // 0: items do not combine
+    std::vector<part> parts = {};
+
+    explicit operator bool() const noexcept { return key_bytes > 0; }
+    std::uint64_t key(const std::byte* item) const {
+        std::uint64_t result = 0;
+        std::memcpy(&result, item + key_offset, key_bytes);
+        return result;
+    }
+    void combine(std::byte* into, const std::byte* item) const {
+        for (const auto& one : parts) one.combine(into + one.offset, item + one.offset);
+    }
+};
+
+// What Python says of the key and of the other fields.
+combining_items combining_from(nb::handle described) {
+    if (described.is_none()) return {};
+    combining_items result{nb::cast<std::size_t>(described[0]),
+                           nb::cast<std::size_t>(described[1])};
+    for (const nb::handle field : described[2]) {
+        const nb::object dtype = field[1];
+        result.parts.push_back({nb::cast<std::size_t>(field[0]),
+                                value_operation_of(nb::cast<std::string>(field[2]), dtype,
+                                                   nb::cast<std::size_t>(dtype.attr("itemsize")))});
+    }
+    return result;
+}
+
+// What a stream carries, and how.
+struct stream_settings {
+    std::size_t item_bytes = 0;
+    stream_options options;
+    combining_items combining;
+
+    std::vector<stream_channel> channels() const {
+        const stream_channel usual{item_bytes, buffer_capacity(options, item_bytes), false,
+                                   static_cast<bool>(combining)};
+        std::vector<stream_channel> result(options.priorities == 2 ? 2 : 1, usual);
+        result.back().is_urgent = result.size() == 2;
+        return result;
+    }
+};
+
+back_pressure pressure_of(const std::string& name) {
+    if (name == "progress") return back_pressure::progress;
+    if (name == "block") return back_pressure::block;
+    if (name == "fail") return back_pressure::fail;
+    raise_value_error("pressure must be \"progress\", \"block\" or \"fail\", not \"" + name + "\"");
+}
+
+// Looks for signals while a push waits for a buffer: after that the push leaves everything as it is to be.
+class signal_watch final : private suspension {
+  public:
+    signal_watch() : around_(set_current(this)) {}
+    ~signal_watch() { set_current(around_); }
+    signal_watch(const signal_watch&) = delete;
+    signal_watch& operator=(const signal_watch&) = delete;
+
+  private:
+    void suspend() override {
+        std::this_thread::yield();
+        const auto now = std::chrono::steady_clock::now();
+        if (now < next_) return;
+        next_ = now + between_signals;
+        const nb::gil_scoped_acquire acquired;
+        if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    }
+    void before_blocking(const communicator&) override {}
+    bool may_make_communicators() const override { return true; }
+
+    suspension* around_;
+    std::chrono::steady_clock::time_point next_ =
+        std::chrono::steady_clock::now() + between_signals;
+};
+
 // A stream's workers, and the handler in Python of what comes to them.
 class stream_parts final : public stream_sink {
   public:
-    stream_parts(const context& where, nb::object handler, std::size_t item_bytes,
-                 const stream_options& options)
+    stream_parts(nb::object handler, stream_settings settings)
         : handler_(std::move(handler)),
-          item_bytes_(item_bytes),
-          threads_(static_cast<std::size_t>(std::max(options.workers, 0))),
-          raised_(threads_.size()) {
-        const std::array channels{
-            stream_channel{item_bytes, buffer_capacity(options, item_bytes), false, false}};
-        without_gil(
-            [&] { core_ = std::make_unique<stream_core>(where, channels, *this, options); });
+          settings_(std::move(settings)),
+          threads_(static_cast<std::size_t>(std::max(settings_.options.workers, 0))),
+          raised_(threads_.size()) {}
+
+    /// @par Collective
+    /// Yes; blocks.
+    void open(const context& where) {
+        core_ =
+            std::make_unique<stream_core>(where, settings_.channels(), *this, settings_.options);
     }
 
+    const stream_settings& settings() const noexcept { return settings_; }
     stream_core& core() { return *core_; }
-    std::size_t item_bytes() const noexcept { return item_bytes_; }
+    std::size_t item_bytes() const noexcept { return settings_.item_bytes; }
     // Who is in a call on a worker's port, if anybody is.
     std::thread::id& thread_of(int worker) { return threads_[static_cast<std::size_t>(worker)]; }
 
     void handle(stream_worker& worker, const stream_arrivals& arrivals) override {
         const nb::gil_scoped_acquire acquired;
-        // Python does not write through what is for reading.
-        auto* const items = const_cast<char*>(reinterpret_cast<const char*>(arrivals.items));
-        const auto num_bytes = arrivals.num_items * static_cast<Py_ssize_t>(item_bytes_);
-        PyObject* const view = PyMemoryView_FromMemory(items, num_bytes, PyBUF_READ);
-        if (view == nullptr) throw nb::python_error();
         const auto id = worker.id();
         try {
-            handler_(id.worker, nb::steal(view));
+            nb::object sources = nb::none();
+            if (settings_.options.with_source)
+                sources =
+                    arrivals.sources == nullptr
+                        ? nb::object(nb::int_(arrivals.source))
+                        : view_of(arrivals.sources, arrivals.num_items, sizeof(std::uint32_t));
+            handler_(id.worker, view_of(arrivals.items, arrivals.num_items, item_bytes()), sources);
         } catch (nb::python_error& raised) {
             auto& first = raised_[static_cast<std::size_t>(id.worker)];
             if (!first.is_valid()) first = nb::borrow(raised.value());
@@ -69,12 +157,25 @@ class stream_parts final : public stream_sink {
     nb::handle handler() const { return handler_; }
     void forget_handler() { handler_.reset(); }
 
-    std::uint64_t key(const std::byte*) const override { return 0; }
-    void combine(std::byte*, const std::byte*) const override {}
+    std::uint64_t key(const std::byte* item) const override {
+        return settings_.combining.key(item);
+    }
+    void combine(std::byte* into, const std::byte* item) const override {
+        settings_.combining.combine(into, item);
+    }
 
   private:
+    // Python does not write through what is for reading.
+    static nb::object view_of(const void* values, count_t count, std::size_t value_bytes) {
+        auto* const begin = const_cast<char*>(static_cast<const char*>(values));
+        PyObject* const view = PyMemoryView_FromMemory(
+            begin, count * static_cast<Py_ssize_t>(value_bytes), PyBUF_READ);
+        if (view == nullptr) throw nb::python_error();
+        return nb::steal(view);
+    }
+
     nb::object handler_;
-    std::size_t item_bytes_;
+    stream_settings settings_;
     std::vector<std::thread::id> threads_;
     std::vector<nb::object> raised_;     // by a worker's handler, until a call of it raises that
     std::unique_ptr<stream_core> core_;  // ends before what it calls
@@ -110,13 +211,32 @@ class destinations {
         has_one_ = false;
         numbers_ = as_integers(given, "destinations");
         held_.hold(numbers_, "destinations", false);
-        for (count_t i = 0; i < size(); ++i) require(number(i));
+        // There may be millions: without a branch, and without a comparison of 64 bits, which vectors have not.
+        const auto last = static_cast<std::uint64_t>(limit_) - 1;
+        const auto* const numbers = reinterpret_cast<const std::uint64_t*>(held_.bytes().data());
+        const auto length = static_cast<std::size_t>(size());
+        std::uint64_t signs = 0;  // of numbers below 0, and of what is left up to the last
+        for (std::size_t i = 0; i < length; ++i) signs |= numbers[i] | (last - numbers[i]);
+        const bool are_all_there = signs >> 63 == 0;
+        for (count_t i = 0; !are_all_there && i < size(); ++i) require(number(i));
     }
 
     bool has_one() const noexcept { return has_one_; }
     count_t size() const noexcept { return held_.length(); }
     worker_id only() const { return worker(only_); }
-    worker_id operator[](count_t i) const { return worker(number(i)); }
+    // Calls `use(i, worker)` for those of an array.
+    template <class Use>
+    void for_each(Use&& use) const {
+        const auto* const numbers = reinterpret_cast<const count_t*>(held_.bytes().data());
+        const count_t length = size();
+        if (num_workers_ == 1) {
+            for (count_t i = 0; i < length; ++i)
+                use(i, worker_id{static_cast<rank_t>(numbers[i]), 0});
+        } else {
+            for (count_t i = 0; i < length; ++i) use(i, worker(numbers[i]));
+        }
+    }
+    worker_id operator[](count_t i) const { return worker(has_one_ ? only_ : number(i)); }
 
   private:
     count_t number(count_t i) const {
@@ -149,57 +269,87 @@ class stream_object {
     stream_object(const stream_object&) = delete;
     stream_object& operator=(const stream_object&) = delete;
 
-    static std::unique_ptr<stream_object> make(const shared_context& state, nb::handle dtype,
-                                               nb::handle handler, nb::handle workers,
-                                               nb::handle scheme, nb::handle route,
-                                               nb::handle buffer_items, nb::handle max_buffers,
-                                               nb::handle flush_on_idle, nb::handle ordered,
-                                               nb::handle shared_memory,
-                                               nb::handle progress_thread) {
-        const call_scope scope(*state);
+    // `describe_combining(dtype)` gives what `combining_from` takes.
+    static std::unique_ptr<stream_object> make(
+        const shared_context& state, nb::handle dtype, nb::handle handler,
+        nb::handle describe_combining, nb::handle workers, nb::handle scheme, nb::handle route,
+        nb::handle buffer_items, nb::handle max_buffers, nb::handle priorities,
+        nb::handle flush_on_idle, nb::handle max_age_seconds, nb::handle pressure,
+        nb::handle ordered, nb::handle with_source, nb::handle shared_memory,
+        nb::handle progress_thread, nb::handle latency_sample_interval) {
+        const begin_scope scope(*state);
         std::int64_t same = 0;
         nb::object kind;
-        const auto options = agreed(
-            state->where,
-            [&] {
-                stream_options given;
-                kind = as_dtype(dtype);
-                same = agreement_hash(text_of(kind));
-                given.workers = argument<int>(workers, "workers", "an int");
-                given.scheme =
-                    stream_scheme_from_string(argument<std::string>(scheme, "scheme", "a str"));
-                given.route = argument<std::string>(route, "route", "a str");
-                given.buffer_items = argument<count_t>(buffer_items, "buffer_items", "an int");
-                given.max_buffers = argument<int>(max_buffers, "max_buffers", "an int");
-                given.flush_on_idle = argument<bool>(flush_on_idle, "flush_on_idle", "a bool");
-                given.ordered = argument<bool>(ordered, "ordered", "a bool");
-                given.shared_memory = argument<bool>(shared_memory, "shared_memory", "a bool");
-                given.progress_thread =
-                    argument<bool>(progress_thread, "progress_thread", "a bool");
-                return given;
-            },
-            same, "the dtypes of items");
-        const auto item_bytes = nb::cast<std::size_t>(kind.attr("itemsize"));
+        auto made = attempt([&] {
+            stream_settings settings;
+            kind = as_dtype(dtype);
+            settings.item_bytes = nb::cast<std::size_t>(kind.attr("itemsize"));
+            const nb::object combining = describe_combining(kind);
+            settings.combining = combining_from(combining);
+            same = agreement_hash(text_of(kind) + text_of(combining));
+            auto& given = settings.options;
+            given.workers = argument<int>(workers, "workers", "an int");
+            given.scheme =
+                stream_scheme_from_string(argument<std::string>(scheme, "scheme", "a str"));
+            given.route = argument<std::string>(route, "route", "a str");
+            given.buffer_items = argument<count_t>(buffer_items, "buffer_items", "an int");
+            given.max_buffers = argument<int>(max_buffers, "max_buffers", "an int");
+            given.priorities = argument<int>(priorities, "priorities", "1 or 2");
+            given.flush_on_idle = argument<bool>(flush_on_idle, "flush_on_idle", "a bool");
+            if (!max_age_seconds.is_none())
+                given.max_age_seconds =
+                    argument<double>(max_age_seconds, "max_age_seconds", "a float");
+            given.pressure = pressure_of(argument<std::string>(pressure, "pressure", "a str"));
+            given.ordered = argument<bool>(ordered, "ordered", "a bool");
+            given.with_source = argument<bool>(with_source, "with_source", "a bool");
+            given.shared_memory = argument<bool>(shared_memory, "shared_memory", "a bool");
+            given.progress_thread = argument<bool>(progress_thread, "progress_thread", "a bool");
+            given.latency_sample_interval =
+                argument<count_t>(latency_sample_interval, "latency_sample_interval", "an int");
+            return std::make_shared<stream_parts>(nb::borrow(handler), std::move(settings));
+        });
         auto parts =
-            std::make_shared<stream_parts>(state->where, nb::borrow(handler), item_bytes, options);
+            collectively(*state, [where = state->where, made = std::move(made), same]() mutable {
+                auto result = made.agreed(where, same, "the dtypes of items, or how they combine,");
+                result->open(where);
+                return result;
+            });
         return std::make_unique<stream_object>(state, std::move(kind), std::move(parts));
     }
 
-    void push(int worker, nb::handle to, nb::handle given_items) {
+    void push(int worker, nb::handle to, nb::handle given_items, bool is_urgent) {
+        auto& end = port(worker);
+        const port_scope scope(parts_->thread_of(worker));
+        if (is_urgent && parts_->settings().options.priorities < 2)
+            throw error(errc::invalid_argument, "an urgent item needs the option priorities = 2");
+        item_array items;
+        hold(items, given_items);
+        const auto targets = destinations_of(to, items);
+        parts_->raising(worker, [&] {
+            without_gil([&] {
+                const signal_watch watch;
+                push_all(end, is_urgent ? 1 : 0, *targets, items);
+            });
+        });
+    }
+
+    count_t try_push(int worker, nb::handle to, nb::handle given_items) {
         auto& end = port(worker);
         const port_scope scope(parts_->thread_of(worker));
         item_array items;
-        items.hold(given_items, "items", false);
-        if (!items.dtype().equal(dtype_.attr("base")))
-            raise_type_error("items has dtype " + text_of(items.dtype()) + ", but the stream " +
-                             text_of(dtype_.attr("base")));
-        if (items.item_bytes() != parts_->item_bytes())
-            raise_value_error("items are of " + std::to_string(items.item_bytes()) +
-                              " bytes, but those of the stream of " +
-                              std::to_string(parts_->item_bytes()));
-        const destinations targets(to, state_->where.num_ranks(), num_workers());
-        if (!targets.has_one()) items.require_length(targets.size(), "there are", "destinations");
-        parts_->raising(worker, [&] { without_gil([&] { push_all(end, targets, items); }); });
+        hold(items, given_items);
+        const auto targets = destinations_of(to, items);
+        return parts_->raising(worker, [&] {
+            return without_gil([&] {
+                const std::byte* item = items.bytes().data();
+                count_t i = 0;
+                for (; i < items.length() && end.has_room(0, (*targets)[i]); ++i) {
+                    push_one(end, 0, (*targets)[i], item);
+                    item += items.item_bytes();
+                }
+                return i;
+            });
+        });
     }
 
     count_t progress(int worker) {
@@ -208,10 +358,19 @@ class stream_object {
         return parts_->raising(worker, [&] { return without_gil([&] { return end.progress(); }); });
     }
 
-    void flush(int worker) {
+    void flush(int worker, std::optional<count_t> to) {
         auto& end = port(worker);
         const port_scope scope(parts_->thread_of(worker));
-        without_gil([&] { end.flush(); });
+        if (!to) return without_gil([&] { end.flush(); });
+        const worker_id only = worker_of(*to);
+        without_gil([&] { end.flush(only); });
+    }
+
+    void set_buffer_items(int worker, count_t to, count_t num_items) {
+        auto& end = port(worker);
+        const port_scope scope(parts_->thread_of(worker));
+        const worker_id only = worker_of(to);
+        without_gil([&] { end.set_buffer_items(only, num_items); });
     }
 
     void start_drain(int worker) {
@@ -235,8 +394,13 @@ class stream_object {
 
     nb::dict statistics() {
         const auto counts = parts_->core().statistics();
+        nb::dict by_cause;
+        for (int cause = 0; cause < num_flush_causes; ++cause)
+            by_cause[to_string(static_cast<flush_cause>(cause))] =
+                counts.messages_of(static_cast<flush_cause>(cause));
         nb::dict result;
         result["items"] = counts.items;
+        result["combined"] = counts.combined;
         result["handled"] = counts.handled;
         result["forwarded"] = counts.forwarded;
         result["hops"] = counts.hops;
@@ -244,7 +408,14 @@ class stream_object {
         result["mpi_messages"] = counts.mpi_messages;
         result["mpi_bytes"] = counts.mpi_bytes;
         result["message_items"] = counts.message_items;
+        result["messages_by_cause"] = by_cause;
+        result["overflow_buffers"] = counts.overflow_buffers;
         result["waits"] = counts.waits;
+        result["peak_buffers"] = counts.peak_buffers;
+        result["latency_samples"] = counts.latency.count();
+        result["latency_median_seconds"] = counts.latency.quantile_seconds(0.5);
+        result["latency_p99_seconds"] = counts.latency.quantile_seconds(0.99);
+        result["latency_max_seconds"] = counts.latency.max_seconds();
         return result;
     }
 
@@ -268,40 +439,76 @@ class stream_object {
 
     void close() {
         if (!is_open()) return;
-        const call_scope scope(*state_);
-        without_gil([&] { parts_->core().close(); });
+        const begin_scope scope(*state_);
+        collectively(*state_, [parts = parts_] { parts->core().close(); });
     }
 
   private:
+    worker_id worker_of(count_t number) const {
+        return destinations(nb::int_(number), state_->where.num_ranks(), num_workers()).only();
+    }
+
     stream_worker& port(int worker) const {
         if (!is_open()) throw error(errc::invalid_state, "the stream is closed");
         return parts_->core().worker(worker);
     }
 
-    void push_all(stream_worker& end, const destinations& to, const item_array& items) const {
+    void hold(item_array& items, nb::handle given) const {
+        items.hold(given, "items", false);
+        if (!items.dtype().equal(dtype_.attr("base")))
+            raise_type_error("items has dtype " + text_of(items.dtype()) + ", but the stream " +
+                             text_of(dtype_.attr("base")));
+        if (items.item_bytes() != parts_->item_bytes())
+            raise_value_error("items are of " + std::to_string(items.item_bytes()) +
+                              " bytes, but those of the stream of " +
+                              std::to_string(parts_->item_bytes()));
+    }
+
+    std::unique_ptr<destinations> destinations_of(nb::handle to, const item_array& items) const {
+        auto targets = std::make_unique<destinations>(to, state_->where.num_ranks(), num_workers());
+        if (!targets->has_one()) items.require_length(targets->size(), "there are", "destinations");
+        return targets;
+    }
+
+    void push_all(stream_worker& end, int channel, const destinations& to,
+                  const item_array& items) const {
+        if (parts_->settings().combining) return push_bytes(end, channel, to, items);
         // The compiler copies items of a known size faster.
         switch (items.item_bytes()) {
-            case 4: return push_of_size<4>(end, to, items);
-            case 8: return push_of_size<8>(end, to, items);
-            case 16: return push_of_size<16>(end, to, items);
-            default: return push_bytes(end, to, items);
+            case 4: return push_of_size<4>(end, channel, to, items);
+            case 8: return push_of_size<8>(end, channel, to, items);
+            case 16: return push_of_size<16>(end, channel, to, items);
+            default: return push_bytes(end, channel, to, items);
         }
     }
 
     template <std::size_t Size>
-    static void push_of_size(stream_worker& end, const destinations& to, const item_array& items) {
+    static void push_of_size(stream_worker& end, int channel, const destinations& to,
+                             const item_array& items) {
         using item = std::array<std::byte, Size>;
         const std::span all(reinterpret_cast<const item*>(items.bytes().data()),
                             static_cast<std::size_t>(items.length()));
-        if (to.has_one()) return end.push_items(0, to.only(), all);
-        for (std::size_t i = 0; i < all.size(); ++i)
-            end.push_item(0, to[static_cast<count_t>(i)], all[i]);
+        if (to.has_one()) return end.push_items(channel, to.only(), all);
+        to.for_each([&](count_t i, worker_id target) {
+            end.push_item(channel, target, all[static_cast<std::size_t>(i)]);
+        });
     }
 
-    static void push_bytes(stream_worker& end, const destinations& to, const item_array& items) {
+    void push_bytes(stream_worker& end, int channel, const destinations& to,
+                    const item_array& items) const {
         const std::byte* item = items.bytes().data();
         for (count_t i = 0; i < items.length(); ++i, item += items.item_bytes())
-            end.push_bytes(0, to.has_one() ? to.only() : to[i], item, items.item_bytes());
+            push_one(end, channel, to[i], item);
+    }
+
+    void push_one(stream_worker& end, int channel, worker_id to, const std::byte* item) const {
+        const auto& combining = parts_->settings().combining;
+        const std::size_t item_bytes = parts_->item_bytes();
+        if (!combining) return end.push_bytes(channel, to, item, item_bytes);
+        end.push_combining_bytes(
+            channel, to, item, item_bytes, combining.key(item),
+            [&](const std::byte* waiting) { return combining.key(waiting); },
+            [&](std::byte* waiting) { combining.combine(waiting, item); });
     }
 
     shared_context state_;
@@ -318,9 +525,11 @@ void bind_stream(nb::module_& module) {
         {0, nullptr}};
     nb::class_<stream_object> bound(module, "Stream", nb::type_slots(slots));
     define_static(bound, "make", &stream_object::make);
-    bound.def("push", &stream_object::push, nb::arg(), nb::arg().none(), nb::arg().none())
-        .def("progress", &stream_object::progress)
-        .def("flush", &stream_object::flush)
+    define(bound, "push", &stream_object::push);
+    define(bound, "try_push", &stream_object::try_push);
+    bound.def("progress", &stream_object::progress)
+        .def("flush", &stream_object::flush, nb::arg(), nb::arg().none())
+        .def("set_buffer_items", &stream_object::set_buffer_items)
         .def("start_drain", &stream_object::start_drain)
         .def("test_drain", &stream_object::test_drain)
         .def("wait_for_drain", &stream_object::wait_for_drain)

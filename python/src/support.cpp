@@ -4,13 +4,13 @@
 
 namespace crossdock::python {
 
-namespace {
-
 // Kept until the process ends: it outlives every module.
 nb::handle numpy() {
     static PyObject* const module = nb::module_::import_("numpy").release().ptr();
     return module;
 }
+
+namespace {
 
 nb::handle array_type() {
     static PyObject* const type = nb::object(numpy().attr("ndarray")).release().ptr();
@@ -68,6 +68,37 @@ call_scope::call_scope(context_state& state) : state_(&state) {
         throw error(errc::invalid_state,
                     "another thread, or a signal handler's caller, is in a call on this context");
     state.is_in_call = true;
+}
+
+namespace {
+
+// Returns when the call is done; until then a signal handler may raise.
+void finish(collective_call_owner& call) {
+    while (!without_gil([&] { return call->run(); })) {
+        if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    }
+}
+
+}  // namespace
+
+begin_scope::begin_scope(context_state& state) : scope_(state) {
+    if (!state.interrupted) return;
+    if (!state.interrupted->is_of_this_thread())
+        throw error(errc::invalid_state,
+                    "Ctrl-C has interrupted a call of another thread, which has to end it first");
+    finish(state.interrupted);
+    state.interrupted.reset();  // nobody waits for its result, nor for its error
+}
+
+void run_collective(context_state& state, std::function<void()> body) {
+    collective_call_owner call(new collective_call(std::move(body)));
+    try {
+        finish(call);
+    } catch (...) {
+        state.interrupted = std::move(call);
+        throw;
+    }
+    if (const auto thrown = call->thrown()) std::rethrow_exception(thrown);
 }
 
 nb::object as_array(nb::handle given, const char* name) {

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "collective_call.hpp"
 #include "crossdock/context.hpp"
 #include "crossdock/detail/executor/copy_list.hpp"
 
@@ -33,6 +34,9 @@ error fault_in_flight();
 /// @brief Raises `ValueError(message)`.
 [[noreturn]] void raise_value_error(const std::string& message);
 
+/// @brief The module numpy.
+nb::handle numpy();
+
 /// @brief What `str()` makes of an object.
 std::string text_of(nb::handle object);
 
@@ -43,8 +47,9 @@ std::string name_of_type(nb::handle object);
 struct context_state {
     context where;
     bool is_in_call = false;
-    int num_active = 0;                          // exchanges
-    std::vector<std::shared_ptr<void>> dropped;  // while a thread was in a call
+    int num_active = 0;                               // exchanges
+    std::vector<std::shared_ptr<void>> dropped = {};  // while a thread was in a call
+    collective_call_owner interrupted = {};           // by Ctrl-C, if any
 
     /// @brief Destroys what was made with the context, once no other thread is in a call on it.
     void drop(std::shared_ptr<void> object) {
@@ -69,6 +74,17 @@ class call_scope {
     context_state* state_;
 };
 
+/// @brief As `call_scope`, for calls that others may count on: first what Ctrl-C has interrupted comes to its end.
+class begin_scope {
+  public:
+    /// @throws error(errc::invalid_state)  as `call_scope`; or another thread's call was interrupted
+    /// @throws nb::python_error            Ctrl-C again
+    explicit begin_scope(context_state& state);
+
+  private:
+    call_scope scope_;
+};
+
 /// @brief Runs `body()` without the GIL.
 template <class Body>
 auto without_gil(Body&& body) {
@@ -76,31 +92,56 @@ auto without_gil(Body&& body) {
     return body();
 }
 
-/// @brief Runs `local()`, which may call Python, and agrees on whether it threw.
-/// @param same  what `local` set it to must be equal on all ranks
-/// @param what  names that
-/// @return what `local` returned
-/// @par Collective
-/// Yes; blocks.
-template <class Local>
-auto agreed(const communicator& comm, Local&& local, const std::int64_t& same = 0,
-            const char* what = "") {
+/// @brief What a function returned, or what it threw.
+template <class T>
+struct attempted {
+    std::optional<T> value;
     std::optional<error> fault;
-    std::optional<decltype(local())> value;
-    try {
-        value.emplace(local());
-    } catch (...) {
-        fault = fault_in_flight();
+
+    /// @par Collective
+    /// Yes; blocks. Throws on all ranks or on none.
+    T& agreed(const communicator& comm, std::int64_t same = 0, const char* what = "") {
+        agree(comm, fault, same, what);
+        return *value;
     }
-    without_gil([&] { agree(comm, fault, same, what); });
-    return std::move(*value);
+};
+
+/// @brief Runs `local()`, which may call Python.
+template <class Local>
+auto attempt(Local&& local) {
+    attempted<decltype(local())> result;
+    try {
+        result.value.emplace(local());
+    } catch (...) {
+        result.fault = fault_in_flight();
+    }
+    return result;
+}
+
+/// @brief Runs a function that communicates, without the GIL, and Python's signal handlers in between.
+/// @param body  as of a `collective_call`
+/// @throws nb::python_error  a handler raised, as Ctrl-C does; `body` then goes on in the next `begin_scope`
+void run_collective(context_state& state, std::function<void()> body);
+
+/// @brief As `run_collective`.
+/// @return what `body` returned
+template <class Body>
+auto collectively(context_state& state, Body&& body) {
+    using result = std::invoke_result_t<std::decay_t<Body>&>;
+    const auto own_body = std::make_shared<std::decay_t<Body>>(std::forward<Body>(body));
+    if constexpr (std::is_void_v<result>) {
+        run_collective(state, [own_body] { (*own_body)(); });
+    } else {
+        const auto returned = std::make_shared<std::optional<result>>();
+        run_collective(state, [own_body, returned] { returned->emplace((*own_body)()); });
+        return std::move(**returned);
+    }
 }
 
 /// @brief Calls `test()` until it returns true, without the GIL, and runs Python's signal handlers in between.
 /// @throws nb::python_error  a handler raised, as Ctrl-C does
 template <class Test>
 void wait_until(Test&& test) {
-    constexpr auto between_signals = std::chrono::milliseconds(20);
     const auto test_for_a_while = [&] {
         if (test()) return true;
         const auto end = std::chrono::steady_clock::now() + between_signals;
@@ -159,16 +200,55 @@ T& object_argument(nb::handle given, const char* name, const char* expected) {
     return *value;
 }
 
-/// @brief The operation with a name, for items of `item_bytes` bytes that consist of numbers of a dtype.
-/// @throws nb::python_error  a ValueError if there is no such operation, a TypeError if the numbers have none
-combine_function operation_of(const std::string& name, nb::handle dtype, std::size_t item_bytes);
-
 /// @brief Makes `into` both values.
 using value_combination = std::function<void(std::byte* into, const std::byte* value)>;
 
-/// @brief As above, for single items.
+/// @brief The operation with a name, for items of `item_bytes` bytes that consist of numbers of a dtype.
+/// @throws nb::python_error  a ValueError if there is no such operation, a TypeError if the numbers have none
 value_combination value_operation_of(const std::string& name, nb::handle dtype,
                                      std::size_t item_bytes);
+
+/// @brief A ufunc of NumPy that combines items, each an array of numbers; empty where there is none.
+class item_ufunc {
+  public:
+    item_ufunc() = default;
+    /// @throws nb::python_error  a TypeError if it does not give such numbers
+    item_ufunc(nb::handle ufunc, nb::handle dtype, std::size_t item_bytes);
+
+    explicit operator bool() const noexcept { return function_.is_valid(); }
+    nb::handle function() const { return function_; }
+
+    /// @brief into[positions[k]] = function(it, values[k]), for every k in order. Takes the GIL.
+    /// @throws error(errc::invalid_argument)  the function raised
+    void combine(std::byte* into, std::span<const count_t> positions,
+                 const std::byte* values) const;
+
+  private:
+    nb::object function_;
+    nb::object dtype_;
+    std::size_t item_bytes_ = 0;
+    count_t width_ = 1;
+};
+
+/// @brief What combines items of one kind, in an exchange that many ranks take part in.
+class item_operation {
+  public:
+    /// @param given  a name, or a ufunc
+    /// @throws nb::python_error  a ValueError if there is no such operation, a TypeError if the numbers have none
+    void set(nb::handle given, nb::handle dtype, std::size_t item_bytes);
+
+    const combine_function& function() const noexcept { return combine_; }
+
+    /// @brief Raises what a ufunc has raised since the last call.
+    void raise_fault();
+
+  private:
+    nb::object given_;
+    nb::object dtype_;
+    std::size_t item_bytes_ = 0;
+    combine_function combine_;
+    std::shared_ptr<std::optional<error>> fault_ = std::make_shared<std::optional<error>>();
+};
 
 /// @brief A NumPy array; arrays that offer a buffer or DLPack are taken as one that shares their memory.
 /// @throws nb::python_error  a TypeError

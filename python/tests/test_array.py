@@ -205,7 +205,7 @@ def test_arguments_that_are_wrong_on_one_rank_are_an_error_on_all(world, argumen
 def test_dtypes_that_differ_are_an_error_on_all_ranks(world):
     if world.num_ranks == 1:
         pytest.skip("there is no other rank")
-    with pytest.raises(crossdock.InvalidArgumentError, match="the dtypes of entries differ between ranks"):
+    with pytest.raises(crossdock.InvalidArgumentError, match="the dtypes of entries, or .* differ between ranks"):
         DistributedArray(world, 5, "i8" if world.rank == 0 else "f8")
 
 
@@ -242,3 +242,163 @@ def test_an_array_of_a_closed_context_refuses_requests():
     world.close()
     with pytest.raises(crossdock.InvalidStateError, match="the context is closed"):
         array[[0]]
+
+
+@pytest.mark.parametrize("transport", ["routed", "plain", "rma"])
+@pytest.mark.parametrize("combine", [True, False])
+def test_every_transport_brings_the_same(world, transport, combine):
+    with DistributedArray(world, 5, int, transport=transport, combine_locally=combine,
+                          combine_on_the_way=combine) as array:
+        array.update([4, 0, 4], [1, 2, 3])
+        assert array[[4, 0, 1]].tolist() == [4 * world.num_ranks, 2 * world.num_ranks, 0]
+        array[[1, 2]] = [8, 9]
+        assert array[:].tolist() == [2 * world.num_ranks, 8, 9, 0, 4 * world.num_ranks]
+
+
+@pytest.mark.parametrize("dtype", ["i4", "f8", "u1"])
+@pytest.mark.parametrize(("rule", "expected"), [
+    ("smallest_rank_last", lambda size: 50), ("minimum", lambda size: 50 - 2 * (size - 1) - 1),
+    ("maximum", lambda size: 50), (np.gcd, None), (np.fmax, lambda size: 50),
+])
+def test_a_rule_says_which_of_several_written_values_stays(world, dtype, rule, expected):
+    values = [50 - 2 * world.rank - 1, 50 - 2 * world.rank]
+    if rule is np.gcd:
+        if dtype == "f8":
+            pytest.skip("there is no such operation")
+        expected = lambda size: np.gcd.reduce(np.arange(50 - 2 * (size - 1) - 1, 51))  # noqa: E731
+    with DistributedArray(world, 2, dtype, equal_writes=rule) as array:
+        array.local[:] = 1
+        MPI.COMM_WORLD.Barrier()
+        array[[1, 1]] = np.array(values, dtype)
+        assert array[:].tolist() == [1, expected(world.num_ranks)]
+
+
+def test_the_smallest_rank_decides_for_any_dtype(world):
+    with DistributedArray(world, 1, STRUCTURED, equal_writes="smallest_rank_last") as array:
+        array[[0]] = np.array([(world.rank + 1, 0.5)], STRUCTURED)
+        assert array[0].tolist() == (1, 0.5)
+
+
+@pytest.mark.parametrize(("dtype", "rule", "text"), [
+    (STRUCTURED, "minimum", "no order"), ("c16", "maximum", "no order"), (int, "last", "equal_writes must be"),
+    (int, None, "op must be a name"), (int, np.logaddexp, "logaddexp makes float64"),
+])
+def test_rules_that_values_lack_are_an_error_on_all_ranks(world, dtype, rule, text):
+    mine = world.rank == 0
+    with pytest.raises(crossdock.InvalidArgumentError, match=text):
+        DistributedArray(world, 5, dtype, equal_writes=rule if mine else "any")
+
+
+def test_any_ufunc_updates_entries(world):
+    with DistributedArray(world, 3, int) as array:
+        array.local[:] = 12
+        MPI.COMM_WORLD.Barrier()
+        array.update([0, 2, 0], [8, 6 + 12 * world.rank, 18], np.gcd)
+        expected = np.gcd.reduce([12, *(6 + 12 * rank for rank in range(world.num_ranks))])
+        assert array[:].tolist() == [2, 12, expected]
+        array.update([1, 1], [3, 3], MPI.BXOR)
+        assert array[1] == 12
+        array.update([] if world.rank else [1], [] if world.rank else [3], MPI.BXOR)
+        assert array[1] == 15
+    with DistributedArray(world, 2, (float, 2)) as rows:
+        rows.update([1], [[3, 4]], np.hypot)
+        assert np.allclose(rows[1], np.sqrt(world.num_ranks) * np.array([3, 4]))
+
+
+def test_what_a_ufunc_raises_is_raised_on_all_ranks(world):
+    with DistributedArray(world, 2) as array, np.errstate(all="raise"):
+        array[[0, 1]] = 1.0
+        with pytest.raises(crossdock.InvalidArgumentError, match="divide by zero"):
+            array.update([1], [0.0 if world.rank == 0 else 1.0], np.divide)
+
+
+def test_operations_that_differ_are_an_error_on_all_ranks(world, entries):
+    if world.num_ranks == 1:
+        pytest.skip("there is no other rank")
+    for one, other in (("prod", "bit_and"), (np.gcd, np.lcm), ("sum", np.gcd)):
+        with pytest.raises(crossdock.InvalidArgumentError):
+            entries.update([0], 1, one if world.rank == 0 else other)
+    assert entries[:].tolist() == np.square(range(LENGTH)).tolist()
+
+
+def test_a_step_writes_updates_and_reads(world, entries):
+    first = world.rank == 0
+    came = entries.step(writes=([0], [100]) if first else None, updates=([0, 1], [1, 1]), reads=[1, 0])
+    assert came.tolist() == [1 + world.num_ranks, 100 + world.num_ranks]
+    assert entries.step() is None
+    assert entries.step(updates=([0], 7), op="min", reads=[0] if first else None) == ([7] if first else None)
+    with DistributedArray(world, 1, STRUCTURED) as structures:
+        assert structures.step(updates=([0], np.array([(3, 0.5)], STRUCTURED)), reads=0).tolist() == (3, 0.5)
+    for bad in ({"reads": [LENGTH]}, {"writes": ([-1], [0])}, {"updates": ([0], "a")}, {"op": "mean"},
+                {"writes": 3}):
+        with pytest.raises((crossdock.InvalidArgumentError, crossdock.IndexOutOfRangeError)):
+            entries.step(**(bad if world.rank == world.num_ranks - 1 else {}))
+    assert entries[0] == 7
+
+
+def test_requests_are_counted(world, entries):
+    entries[[0, 0, 22]]
+    counts = entries.statistics()
+    assert counts["requests"] == 3
+    assert counts["combined_locally"] == 1
+    arrived = MPI.COMM_WORLD.allreduce(counts["arrived"])
+    assert (2 <= arrived <= 2 * world.num_ranks) == (world.num_ranks > 1)
+
+
+def test_prepared_requests_are_fetched_in_order(world, entries):
+    batch = entries.prepare([5, 5])
+    came = batch.fetch_and_update(np.array([1, 2]))
+    before = 25 + 3 * world.rank
+    assert came.tolist() == [before, before + 1]
+    assert batch.read().tolist() == [25 + 3 * world.num_ranks] * 2
+    out = np.empty(2, int)
+    assert batch.fetch_and_update(np.array([9, 9]), out, np.minimum) is out
+    assert batch.read().tolist() == [9, 9]
+
+
+def test_prepared_values_are_gathered_and_scattered(world, entries):
+    batch = entries.prepare([1, LENGTH - 1, 1])
+    offsets, values = batch.gather(np.array([10, 20, 30]) + world.rank)
+    owned = entries.owned
+    assert offsets.tolist() == np.cumsum([0, *(((index == 1) * 2 + (index == LENGTH - 1)) * world.num_ranks
+                                                for index in owned)]).tolist()
+    expected = []
+    for index in owned:
+        for rank in range(world.num_ranks):
+            expected += [10 + rank, 30 + rank] if index == 1 else [20 + rank] if index == LENGTH - 1 else []
+    assert values.tolist() == expected
+    assert batch.scatter(-values).tolist() == (-np.array([10, 20, 30]) - world.rank).tolist()
+
+
+def test_prepared_rows_are_gathered(world):
+    with DistributedArray(world, 2, (float, 2)) as rows:
+        batch = rows.prepare([1])
+        assert batch.fetch_and_update(np.array([[1.0, 2.0]])).tolist() == [[world.rank, 2.0 * world.rank]]
+        offsets, values = batch.gather(np.full((1, 2), float(world.rank)))
+        assert values.shape == (offsets[-1], 2)
+
+
+def test_any_ufunc_updates_prepared_entries(world):
+    with DistributedArray(world, 1, int) as array:
+        array.local[:] = 0
+        MPI.COMM_WORLD.Barrier()
+        batch = array.prepare([0])
+        batch.update(np.array([1 << world.rank]), np.bitwise_xor)
+        assert batch.read().tolist() == [(1 << world.num_ranks) - 1]
+
+
+def test_prepared_requests_refuse_values_that_do_not_fit(world, entries):
+    batch = entries.prepare([0])
+    for call, error, text in (
+        (lambda: batch.gather(np.zeros(1)), TypeError, "values has dtype float64"),
+        (lambda: batch.gather(np.zeros(2, int)), ValueError, "values has 2 items"),
+        (lambda: batch.fetch_and_update(np.zeros(1, int), op=np.gcd), TypeError, "op must be sum, prod"),
+        (lambda: batch.fetch_and_update(np.zeros(1, int), op="mean"), ValueError, "there is no operation"),
+        (lambda: batch.fetch_and_update(np.zeros(1, int), read_only(np.zeros(1, int))), ValueError, "read-only"),
+        (lambda: batch.scatter(None, np.zeros(1, "f4")), TypeError, "out has dtype float32"),
+        (lambda: batch.scatter(np.zeros(1)), TypeError, "gathered has dtype float64"),
+        (lambda: batch.scatter(np.zeros(100, int)), crossdock.SizeMismatchError, "gathered has 100 items"),
+    ):
+        with pytest.raises(error, match=text):
+            call()
+    assert batch.read().tolist() == [0]

@@ -153,3 +153,9 @@ def test_rows_that_make_no_pattern_are_an_error_on_all_ranks(world, rows, owned,
         rows, owned = scipy.sparse.csr_array((0, 1)), range(0)
     with pytest.raises(error, match=text):
         crossdock.Pattern.from_matrix(world, rows, owned)
+
+
+def test_products_read_no_longer_indices_than_they_need(world):
+    with DistributedMatrix.from_scipy(world, scipy.sparse.csr_array(np.eye(3 * world.num_ranks)[:3])) as matrix:
+        parts = (matrix._inside, matrix._outside)
+        assert [part.indices.dtype for part in parts] == [part.indptr.dtype for part in parts] == [np.int32] * 2

@@ -1,8 +1,5 @@
 import array
-import os
-import signal
 import sys
-import threading
 
 import numpy as np
 import pytest
@@ -121,7 +118,10 @@ def test_operations_may_be_those_of_numpy_and_mpi(world, lazy_halo):
     ("f2", "sum", 'values of dtype float16 have no operation "sum"'),
     (STRUCTURED, "sum", 'have no operation "sum"'),
     ("f8", np.sqrt, "op must be a name"),
-    ("f8", MPI.LXOR, "op must be a name"),
+    ("f8", MPI.REPLACE, "op must be a name"),
+    ("M8[s]", np.hypot, "hypot"),
+    ("i8", np.logaddexp, "logaddexp makes float64 of values of dtype int64"),
+    ("f8", np.divmod, "op must be a name"),
     ("f8", None, "op must be a name"),
 ])
 def test_operations_that_values_lack_are_refused(lazy_halo, dtype, op, text):
@@ -326,72 +326,17 @@ def test_measured_routes_are_kept_in_the_end(world):
         assert np.array_equal(halo.exchange(owned(world)), needed(world))
 
 
-def test_ctrl_c_interrupts_a_wait(world, halo):
-    out = np.zeros(2)
-    if world.rank == 0 and world.num_ranks > 1:
-        halo.start(owned(world), out)
-        threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
-        with pytest.raises(KeyboardInterrupt):
-            halo.wait()
-        assert halo.is_active
-        for other in range(1, world.num_ranks):
-            MPI.COMM_WORLD.send(None, other)
-    else:
-        if world.num_ranks > 1:
-            MPI.COMM_WORLD.recv(source=0)
-        halo.start(owned(world), out)
-    halo.wait()
-    assert np.array_equal(out, needed(world))
-
-
-def test_another_thread_is_refused_while_one_waits(world, halo):
-    if world.num_ranks == 1:
-        pytest.skip("nobody waits")
-    out = np.zeros(2)
-    if world.rank == 0:
-        halo.start(owned(world), out)
-        seen = []
-
-        def try_to_wait():
-            try:
-                while True:
-                    halo.test()
-            except crossdock.InvalidStateError as refused:
-                seen.append(str(refused))
-            for other in range(1, world.num_ranks):
-                MPI.COMM_WORLD.send(None, other)
-
-        # The thread begins once the wait has released the GIL.
-        thread = threading.Timer(0.5, try_to_wait)
-        thread.start()
-        halo.wait()
-        thread.join()
-        assert len(seen) == 1
-        assert seen[0].startswith("another thread")
-    else:
-        MPI.COMM_WORLD.recv(source=0)
-        halo.start(owned(world), out)
-        halo.wait()
-    assert np.array_equal(out, needed(world))
-
-
-def test_memory_stays_constant(world):
-    def resident_kib():
-        with open("/proc/self/statm") as numbers:
-            return int(numbers.read().split()[1]) * 4
-
-    pattern = ring(world)
-    items, out = owned(world), np.zeros(2)
-
-    def rounds(count):
-        for _ in range(count):
-            halo = NeighborExchange(world, pattern, float, route="direct")
-            halo.exchange(items, out)
-
-    rounds(100)
-    before = resident_kib()
-    rounds(500)
-    assert resident_kib() - before < 500  # less than 1 KiB a round
+@pytest.mark.parametrize("shape", [(), (3,)], ids=str)
+def test_any_ufunc_combines_slots(world, lazy_halo, shape):
+    rank, size = world.rank, world.num_ranks
+    slots = np.empty((2, *shape))
+    slots[0], slots[1] = 3 + rank, 4 + rank
+    out = lazy_halo.reverse(slots, np.zeros((3, *shape)), np.hypot)
+    expected = np.zeros((3, *shape))
+    expected[0] = np.hypot(0, 4 + (rank - 1) % size)
+    expected[2] = np.hypot(0, 3 + (rank + 1) % size)
+    assert np.array_equal(out, expected)
+    assert lazy_halo.reverse(np.full(2, 6), np.full(3, 3), MPI.BXOR).tolist() == [5, 3, 5]
 
 
 def test_an_exchange_shows_what_its_rank_sends_and_receives(world):
@@ -407,3 +352,10 @@ def test_an_exchange_shows_what_its_rank_sends_and_receives(world):
     assert Reader(plan._repr_html_()).rows[1][:3] == ["0", str(sent.messages), str(sent.items)]
     with pytest.raises(crossdock.InvalidStateError, match="the exchange is closed"):
         halo.plan  # noqa: B018
+
+
+def test_what_a_ufunc_raises_the_wait_raises(world, halo):
+    with np.errstate(all="raise"), pytest.raises(crossdock.InvalidArgumentError, match="divide by zero"):
+        halo.reverse(np.zeros(2), np.ones(3), np.divide)
+    assert not halo.is_active
+    assert halo.reverse(np.zeros(2), np.ones(3)).tolist() == [1, 1, 1]

@@ -126,7 +126,9 @@ def test_pushes_that_do_not_fit_push_nothing(world, destinations, items, error, 
 @pytest.mark.parametrize("options", [
     {"dtype": object}, {"dtype": "no such dtype"}, {"handler": None}, {"workers": 0}, {"workers": -1},
     {"workers": "two"}, {"scheme": "magic"}, {"route": 3}, {"buffer_items": -1}, {"max_buffers": None},
-    {"ordered": "yes"},
+    {"ordered": "yes"}, {"priorities": 3}, {"priorities": None}, {"max_age_seconds": "old"}, {"pressure": "low"},
+    {"with_source": 1}, {"latency_sample_interval": -1}, {"key": "key"}, {"combine": "sum"},
+    {"key": "key", "combine": "sum"},
 ])
 def test_an_option_that_is_wrong_on_one_rank_is_an_error_on_all(world, options):
     good = {"dtype": int, "handler": print}
@@ -216,3 +218,148 @@ def test_a_stream_of_a_closed_context_refuses_calls():
     world.close()
     with pytest.raises(crossdock.InvalidStateError, match="the stream is closed"):
         stream.progress()
+
+
+WEIGHTED = np.dtype([("vertex", "u4"), ("distance", "f4"), ("paths", "i8")])
+
+
+@pytest.mark.parametrize("route", ["direct", "grid:2"])
+@pytest.mark.parametrize("scheme", ["ww", "pp", "auto"])
+def test_items_of_one_key_combine(world, scheme, route):
+    least, paths = np.full(10, np.inf), np.zeros(10, int)
+
+    def handle(port, items):
+        np.minimum.at(least, items["vertex"], items["distance"])
+        np.add.at(paths, items["vertex"], items["paths"])
+
+    with Stream(world, WEIGHTED, handle, key="vertex", combine={"distance": np.minimum, "paths": "sum"}, scheme=scheme,
+                route=route) as stream:
+        items = np.zeros(1000, WEIGHTED)
+        items["vertex"] = np.arange(1000) % 10
+        items["distance"] = np.arange(1000) + world.rank
+        items["paths"] = 1
+        stream.push(items["vertex"] % world.num_ranks, items)
+        stream.drain()
+        counts = stream.statistics()
+    mine = np.arange(10) % world.num_ranks == world.rank
+    assert least.tolist() == np.where(mine, np.arange(10), np.inf).tolist()
+    assert paths.tolist() == np.where(mine, 100 * world.num_ranks, 0).tolist()
+    items, combined, handled = MPI.COMM_WORLD.allreduce(np.array([counts[name] for name in
+                                                                 ("items", "combined", "handled")]))
+    assert items == 1000 * world.num_ranks
+    assert handled == items - combined
+    assert combined > 0
+
+
+@pytest.mark.parametrize(("options", "text"), [
+    ({"key": "no"}, "there is no field 'no'"), ({"key": "name"}, "the key 'name' has 9 bytes"),
+    ({"combine": {"weight": "sum"}}, "combine has operations for"), ({"combine": "mean"}, "there is no operation"),
+    ({"combine": np.hypot}, "op must be sum"), ({"combine": None}, "need both a key and combine"),
+    ({"dtype": int}, "there is no field 'key'"),
+])
+def test_combinations_that_do_not_fit_are_an_error_on_all_ranks(world, options, text):
+    dtype = np.dtype([("key", "i4"), ("weight", "f8"), ("name", "S9")])
+    good = {"dtype": dtype, "key": "key", "combine": {"weight": "sum", "name": "sum"}}
+    with pytest.raises(crossdock.InvalidArgumentError, match=text):
+        Stream(world, handler=print, **(good | options))
+
+
+def test_urgent_items_are_handled_first(world):
+    seen = []
+    with Stream(world, int, lambda port, items: seen.extend(items.tolist()), priorities=2) as stream:
+        stream.push(world.rank, np.array([1, 2]))
+        stream.push(world.rank, np.array([3, 4]), urgent=True)
+        stream.drain()
+    assert seen == [3, 4, 1, 2]
+    with Stream(world, int, print) as stream, pytest.raises(crossdock.InvalidArgumentError, match="priorities = 2"):
+        stream.push(world.rank, np.array([1]), urgent=True)
+
+
+@pytest.mark.parametrize("scheme", ["ww", "pp"])
+def test_handlers_know_who_pushed(world, scheme):
+    seen = []
+
+    def handle(port, items, sources):
+        seen.extend(zip(sources.tolist(), items.tolist()))
+
+    with Stream(world, int, handle, with_source=True, scheme=scheme) as stream:
+        stream.push(np.arange(2 * world.num_ranks) % world.num_ranks, np.full(2 * world.num_ranks, 7 * world.rank))
+        stream.drain()
+    assert sorted(seen) == [(rank, 7 * rank) for rank in range(world.num_ranks) for _ in range(2)]
+
+
+def test_pushes_that_would_wait_push_the_first_items(world):
+    came = []
+    options = {"scheme": "ww", "route": "direct", "buffer_items": 4, "max_buffers": world.num_ranks + 1}
+    with Stream(world, int, lambda port, items: came.extend(items.tolist()), pressure="fail", **options) as stream:
+        items = np.arange(500)
+        to = np.arange(500) % world.num_ranks
+        while len(items):
+            count = stream.try_push(to, items)
+            items, to = items[count:], to[count:]
+            stream.progress()
+        stream.drain()
+        with pytest.raises(crossdock.InvalidStateError, match="buffers of worker 0 are in use"):
+            stream.push(world.rank, np.zeros(10000, int))
+        stream.drain()
+        assert stream.statistics()["waits"] == 0
+    mine = np.sort(np.tile(np.arange(500)[world.rank::world.num_ranks], world.num_ranks))
+    assert np.sort(came)[-len(mine):].tolist() == mine.tolist() or sorted(came) == sorted(
+        mine.tolist() + [0] * (len(came) - len(mine)))
+
+
+def test_a_buffer_may_be_smaller_than_others(world):
+    with Stream(world, int, lambda port, items: None, scheme="ww", route="direct", buffer_items=64) as stream:
+        stream.port().set_buffer_items(world.rank, 2)
+        stream.push(world.rank, np.zeros(6, int))
+        assert stream.statistics()["messages_by_cause"]["full"] == 3
+        stream.push(world.rank, np.zeros(1, int))
+        stream.flush(world.rank)
+        assert stream.statistics()["messages_by_cause"]["request"] == 1
+        stream.drain()
+        for bad in (0, 65):
+            with pytest.raises(crossdock.InvalidArgumentError):
+                stream.port().set_buffer_items(world.rank, bad)
+        for call in (lambda: stream.flush(-1), lambda: stream.port().set_buffer_items(world.num_ranks, 1)):
+            with pytest.raises(crossdock.RankOutOfRangeError, match="is outside"):
+                call()
+    counts = stream.statistics()
+    assert sum(counts["messages_by_cause"].values()) == counts["messages"]
+
+
+def test_a_drain_is_tested(world):
+    came = []
+    with Stream(world, int, lambda port, items: came.append(len(items)), latency_sample_interval=1) as stream:
+        port = stream.port()
+        port.push([0, 0, 0], np.zeros(3, int))
+        port.start_drain()
+        with pytest.raises(crossdock.InvalidStateError):
+            port.start_drain()
+        with pytest.raises(crossdock.InvalidStateError, match=r"after drain\(\)"):
+            port.push(0, np.zeros(1, int))
+        while not port.test_drain():
+            pass
+        port.push(0, np.zeros(1, int))
+        port.drain()
+        assert (stream.statistics()["latency_samples"] > 0) == (world.rank == 0)
+    assert sum(came) == (4 * world.num_ranks if world.rank == 0 else 0)
+
+
+def test_another_thread_is_refused_while_a_handler_runs(world):
+    refused = []
+
+    def handle(port, items):
+        def progress():
+            try:
+                stream.progress()
+            except crossdock.InvalidStateError as error:
+                refused.append(str(error))
+
+        thread = threading.Thread(target=progress)
+        thread.start()
+        thread.join()
+
+    with Stream(world, int, handle) as stream:
+        stream.push(world.rank, np.zeros(1, int))
+        stream.drain()
+    assert refused == ["another thread is in a call on this port"]

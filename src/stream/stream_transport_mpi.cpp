@@ -1,7 +1,8 @@
 #include "stream_transport_mpi.hpp"
 
 #include <algorithm>
-#include <thread>
+
+#include "crossdock/detail/base/suspension.hpp"
 
 namespace crossdock {
 
@@ -119,7 +120,7 @@ void mpi_transport::finish_sends() {
                                       &are_sent, MPI_STATUSES_IGNORE));
             if (are_sent) CROSSDOCK_MPI(MPI_Ibarrier(comm_.get(), &barrier));
         }
-        if (!is_complete) std::this_thread::yield();
+        if (!is_complete) pause_wait();
     }
     sends_ = {};
 }

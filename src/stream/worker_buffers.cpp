@@ -2,8 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <thread>
 #include <utility>
+
+#include "crossdock/detail/base/suspension.hpp"
 
 namespace crossdock {
 
@@ -97,17 +98,24 @@ void worker_buffers::relieve() {
 
 void worker_buffers::wait_for_room() {
     ++state_.statistics.waits;
-    delivery_.set_keeping(options().pressure == back_pressure::block);
+    // A pause may throw.
+    struct keeping {
+        explicit keeping(stream_delivery& d, bool keeps) : delivery(d) {
+            delivery.set_keeping(keeps);
+        }
+        ~keeping() { delivery.set_keeping(false); }
+        stream_delivery& delivery;
+    };
+    const keeping arrivals(delivery_, options().pressure == back_pressure::block);
     while (!outbox_.find_free() && !state_.engine.has_failed()) {
         const count_t num_handled = receive_all();
         outbox_.leave_urgent();
         state_.engine.drive_in(++num_turns_);
         if (num_handled == 0 && !outbox_.find_free()) {
             if (outbox_.has_all_open()) outbox_.leave_oldest();
-            std::this_thread::yield();
+            pause_wait();
         }
     }
-    delivery_.set_keeping(false);
 }
 
 void worker_buffers::set_buffer_items(worker_id to, count_t num_items) {

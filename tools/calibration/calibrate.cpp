@@ -274,6 +274,7 @@ void check(const communicator& comm, const rank_layout& layout,
 calibration calibrate(const communicator& comm, const rank_layout& layout,
                       const calibration_options& options) {
     check(comm, layout, options);
+    comm.wait_for_all();  // making a communicator and counting cores block in MPI
     communicator own(comm.get());
     const auto samples = measurer(own, layout, options).run();
     auto result = on_all_or_none(own, [&] { return fit_machine(samples); });

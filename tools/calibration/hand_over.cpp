@@ -2,9 +2,9 @@
 
 #include <array>
 #include <atomic>
-#include <thread>
 #include <vector>
 
+#include "crossdock/detail/base/suspension.hpp"
 #include "crossdock/discover_topology.hpp"
 #include "measuring.hpp"
 #include "src/base/shared_window_mpi.hpp"
@@ -42,7 +42,7 @@ double hand_over(bool is_first, const shared_window& window, std::int64_t& flag)
         constexpr int looks_between_yields = 1000;
         const auto other = flag_of(is_first ? 1 : 0);
         for (int looks = 1; other.load(std::memory_order_acquire) < value; ++looks) {
-            if (looks % looks_between_yields == 0) std::this_thread::yield();
+            if (looks % looks_between_yields == 0) pause_wait();
         }
     };
     const double start = MPI_Wtime();
@@ -57,16 +57,20 @@ double hand_over(bool is_first, const shared_window& window, std::int64_t& flag)
 }  // namespace
 
 std::optional<double> measure_hand_over(const communicator& comm, double seconds) {
-    auto node = comm.split(discover_topology(comm).region_of(comm.rank()));
+    const auto nodes = discover_topology(comm);
+    comm.wait_for_all();  // what follows blocks in MPI
+    auto node = comm.split(nodes.region_of(comm.rank()));
+    const auto pair = find_sharing_pair(comm, node);
     auto window =
         on_all_or_none(comm, [&] { return shared_window(node.get(), shared_window::alignment); });
     std::optional<double> found;
-    if (const auto pair = find_sharing_pair(comm, node)) {
+    if (pair) {
         std::int64_t flag = 0;
         found = measure_by_two(comm.get(), *pair, 1, seconds, [&](auto) {
                     return hand_over(comm.rank() == pair->first, window, flag);
                 }).front();
     }
+    comm.wait_for_all();  // so do these
     window.free();
     node.close();
     return found;

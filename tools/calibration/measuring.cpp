@@ -4,6 +4,8 @@
 #include <chrono>
 #include <thread>
 
+#include "crossdock/detail/base/suspension.hpp"
+
 namespace crossdock {
 
 namespace {
@@ -18,6 +20,7 @@ void sleep_until(MPI_Request& request) {
         CROSSDOCK_MPI(MPI_Test(&request, &is_complete, MPI_STATUS_IGNORE));
         if (is_complete) return;
         std::this_thread::sleep_for(nap);
+        pause_wait();
     }
 }
 
@@ -55,6 +58,7 @@ std::vector<double> lead(MPI_Comm comm, rank_pair pair, std::size_t num_cases, d
     for (bool goes_on = true; goes_on;) {
         for (std::size_t c = 0; c < num_cases; ++c) times[c].push_back(measure(c));
         goes_on = clock.has_more();
+        pause_wait();
         if (!pair.is_alone()) tell(comm, pair.second, goes_on);
     }
     std::vector<double> quartiles;
@@ -101,7 +105,7 @@ void wait_for(MPI_Request& request) {
     for (int is_complete = 0;;) {
         CROSSDOCK_MPI(MPI_Test(&request, &is_complete, MPI_STATUS_IGNORE));
         if (is_complete) return;
-        std::this_thread::yield();
+        pause_wait();
     }
 }
 
@@ -110,7 +114,7 @@ void wait_for(std::vector<MPI_Request>& requests) {
         CROSSDOCK_MPI(MPI_Testall(checked_cast<int>(requests.size()), requests.data(), &is_complete,
                                   MPI_STATUSES_IGNORE));
         if (is_complete) return;
-        std::this_thread::yield();
+        pause_wait();
     }
 }
 
@@ -156,8 +160,12 @@ std::vector<std::vector<found_times>> measure_by_all(
         }
     } while (agree_on_more(comm, rank, clock));
     const int size = checked_cast<int>(times.size());
-    CROSSDOCK_MPI(MPI_Allreduce(MPI_IN_PLACE, times.data(), size, MPI_DOUBLE, MPI_MAX, comm));
-    CROSSDOCK_MPI(MPI_Allreduce(MPI_IN_PLACE, sums.data(), 2 * size, MPI_DOUBLE, MPI_SUM, comm));
+    std::vector<MPI_Request> reductions(2, MPI_REQUEST_NULL);
+    CROSSDOCK_MPI(MPI_Iallreduce(MPI_IN_PLACE, times.data(), size, MPI_DOUBLE, MPI_MAX, comm,
+                                 &reductions[0]));
+    CROSSDOCK_MPI(MPI_Iallreduce(MPI_IN_PLACE, sums.data(), 2 * size, MPI_DOUBLE, MPI_SUM, comm,
+                                 &reductions[1]));
+    wait_for(reductions);
     std::vector<std::vector<found_times>> found(num_cases);
     for (std::size_t k = 0; k < times.size(); ++k)
         found[k % num_cases].push_back({times[k], sums[2 * k], sums[2 * k + 1]});
