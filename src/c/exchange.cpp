@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "handles.hpp"
-
 namespace crossdock::c {
 
 void argument_checks::require_count(count_t value, const char* name,
@@ -73,53 +71,6 @@ byte_inbox outgoing_values::exchange(const exchange_site& site) const {
 }
 
 namespace {
-
-/// Arrays of the library's for what comes, as `caller_arrays`.
-struct new_arrays {
-    MPI_Datatype datatype = MPI_DATATYPE_NULL;
-    std::optional<int64_t> count = std::nullopt;
-    int64_t* num_messages = nullptr;
-    int64_t* num_values = nullptr;
-    int** sources = nullptr;
-    int64_t** counts = nullptr;
-    int64_t** displacements = nullptr;
-    void** values = nullptr;
-
-    void check(const argument_checks& check) const {
-        check.require_result(num_messages, "recv_nnz");
-        check.require_result(sources, "src");
-        check.require_result(values, "recvvals");
-        if (count) return;
-        check.require_result(num_values, "recv_size");
-        check.require_result(counts, "recvcounts");
-        check.require_result(displacements, "rdispls");
-    }
-
-    void take(const communicator& comm, const incoming_values& incoming) const {
-        c_array<int> new_sources;
-        c_array<int64_t> new_counts;
-        c_array<int64_t> new_displacements;
-        c_array<std::byte> new_values;
-        on_all_or_none(comm, [&] {
-            new_sources = zeros<int>(incoming.num_messages());
-            if (!count) {
-                new_counts = zeros<int64_t>(incoming.num_messages());
-                new_displacements = zeros<int64_t>(incoming.num_messages());
-            }
-            new_values =
-                zeros<std::byte>(bytes_of_values(incoming.num_values(), incoming.layout()));
-            incoming.copy_arrangement(new_sources.get(), new_counts.get(), new_displacements.get());
-            incoming.copy_values(new_values.get());
-        });
-        *num_messages = incoming.num_messages();
-        *sources = new_sources.release();
-        *values = new_values.release();
-        if (count) return;
-        *num_values = incoming.num_values();
-        *counts = new_counts.release();
-        *displacements = new_displacements.release();
-    }
-};
 
 exchange_options options_from(const crossdock_exchange_options& given, exchange_traffic* sent) {
     exchange_options options;

@@ -12,6 +12,7 @@
 
 #include "../exchange/datatype_values_mpi.hpp"
 #include "crossdock/context.hpp"
+#include "handles.hpp"
 
 namespace crossdock::c {
 
@@ -217,6 +218,54 @@ struct caller_arrays {
         };
         *num_messages = fitting(incoming.num_messages());
         if (num_values != nullptr) *num_values = fitting(incoming.num_values());
+    }
+};
+
+/// @brief Arrays of the library's for what comes, to be freed with `crossdock_free`; as
+/// `caller_arrays`.
+struct new_arrays {
+    MPI_Datatype datatype = MPI_DATATYPE_NULL;
+    std::optional<int64_t> count = std::nullopt;
+    int64_t* num_messages = nullptr;
+    int64_t* num_values = nullptr;
+    int** sources = nullptr;
+    int64_t** counts = nullptr;
+    int64_t** displacements = nullptr;
+    void** values = nullptr;
+
+    void check(const argument_checks& check) const {
+        check.require_result(num_messages, "recv_nnz");
+        check.require_result(sources, "src");
+        check.require_result(values, "recvvals");
+        if (count) return;
+        check.require_result(num_values, "recv_size");
+        check.require_result(counts, "recvcounts");
+        check.require_result(displacements, "rdispls");
+    }
+
+    void take(const communicator& comm, const incoming_values& incoming) const {
+        c_array<int> new_sources;
+        c_array<int64_t> new_counts;
+        c_array<int64_t> new_displacements;
+        c_array<std::byte> new_values;
+        on_all_or_none(comm, [&] {
+            new_sources = zeros<int>(incoming.num_messages());
+            if (!count) {
+                new_counts = zeros<int64_t>(incoming.num_messages());
+                new_displacements = zeros<int64_t>(incoming.num_messages());
+            }
+            new_values =
+                zeros<std::byte>(bytes_of_values(incoming.num_values(), incoming.layout()));
+            incoming.copy_arrangement(new_sources.get(), new_counts.get(), new_displacements.get());
+            incoming.copy_values(new_values.get());
+        });
+        *num_messages = incoming.num_messages();
+        *sources = new_sources.release();
+        *values = new_values.release();
+        if (count) return;
+        *num_values = incoming.num_values();
+        *counts = new_counts.release();
+        *displacements = new_displacements.release();
     }
 };
 
