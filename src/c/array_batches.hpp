@@ -43,10 +43,7 @@ class batch_maker {
         });
     }
 
-    void run() { array_.engine->run(batch_); }
-
-  private:
-    // What is wrong on this rank is a fault of the batch, which all ranks hear of.
+    /// @brief What is wrong on this rank is a fault of the batch, which all ranks hear of.
     template <class Part>
     void attempt(Part&& part) {
         try {
@@ -56,6 +53,9 @@ class batch_maker {
         }
     }
 
+    void run() { array_.engine->run(batch_); }
+
+  private:
     static std::span<const count_t> checked(const crossdock_array_requests& given) {
         const auto indices = array(given.indices, given.num_indices, "indices");
         if (!indices.empty()) require(given.values, "values");

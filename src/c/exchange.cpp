@@ -70,8 +70,6 @@ byte_inbox outgoing_values::exchange(const exchange_site& site) const {
     }
 }
 
-namespace {
-
 exchange_options options_from(const crossdock_exchange_options& given, exchange_traffic* sent) {
     exchange_options options;
     options.algorithm = text_or(given.algorithm, "auto");
@@ -83,26 +81,7 @@ exchange_options options_from(const crossdock_exchange_options& given, exchange_
     return options;
 }
 
-template <class Target>
-crossdock_status exchange(const crossdock_context* context,
-                          const crossdock_exchange_options* options,
-                          const sent_messages<int64_t>& sent, const Target& to) {
-    return guarded([&] {
-        const auto& where = value_of(context, "context");
-        crossdock_exchange_options given = CROSSDOCK_EXCHANGE_OPTIONS_INIT;
-        std::optional<error> fault;
-        try {
-            given = known_options(options, given);
-        } catch (...) {
-            fault = current_error();
-        }
-        exchange_traffic traffic;
-        exchange_arrays({where, options_from(given, &traffic), fault}, sent, to);
-        if (given.sent != nullptr)
-            *given.sent = {traffic.messages, traffic.message_bytes, traffic.inter_region_messages,
-                           traffic.inter_region_message_bytes};
-    });
-}
+namespace {
 
 int64_t number_at(const int64_t* number) { return number == nullptr ? 0 : *number; }
 

@@ -325,4 +325,29 @@ void exchange_arrays(const exchange_site& site, const sent_messages<Count>& sent
     to.take(site.where, {inbox, *received});
 }
 
+exchange_options options_from(const crossdock_exchange_options& given, exchange_traffic* sent);
+
+/// @brief A function of the C interface.
+/// @param fault  what is wrong on this rank; all ranks hear of it
+template <class Target>
+crossdock_status exchange(const crossdock_context* context,
+                          const crossdock_exchange_options* options,
+                          const sent_messages<int64_t>& sent, const Target& to,
+                          std::optional<error> fault = std::nullopt) {
+    return guarded([&] {
+        const auto& where = value_of(context, "context");
+        crossdock_exchange_options given = CROSSDOCK_EXCHANGE_OPTIONS_INIT;
+        try {
+            given = known_options(options, given);
+        } catch (...) {
+            if (!fault) fault = current_error();
+        }
+        exchange_traffic traffic;
+        exchange_arrays({where, options_from(given, &traffic), fault}, sent, to);
+        if (given.sent != nullptr)
+            *given.sent = {traffic.messages, traffic.message_bytes, traffic.inter_region_messages,
+                           traffic.inter_region_message_bytes};
+    });
+}
+
 }  // namespace crossdock::c

@@ -26,10 +26,11 @@ LEFT_OF = {
     "array": {"neighbor"},
     "stream": {"context", "select"},
     "c": {"array", "stream"},
+    "fortran": {"c"},
     "mpix": {"c"},
     "drop_in": {"neighbor"},
 }
-MPI_MODULES = {"neighbor", "c", "mpix", "drop_in"}
+MPI_MODULES = {"neighbor", "c", "fortran", "mpix", "drop_in"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 
