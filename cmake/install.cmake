@@ -1,10 +1,15 @@
 # What `cmake --install` puts where: find_package(crossdock) then gives crossdock::crossdock, and for programs
 # without MPI crossdock::core and crossdock::analysis; pkg-config knows them as crossdock, crossdock-core and
-# crossdock-analysis.
+# crossdock-analysis. With the component fortran, crossdock::fortran and crossdock-fortran are the Fortran module.
 include(CMakePackageConfigHelpers)
 
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/crossdock)
 set(libraries crossdock crossdock_analysis crossdock_core)
+if(TARGET crossdock_fortran)
+  list(APPEND libraries crossdock_fortran)
+  install(FILES $<TARGET_PROPERTY:crossdock_fortran,Fortran_MODULE_DIRECTORY>/crossdock.mod
+    DESTINATION ${crossdock_module_folder})
+endif()
 set_target_properties(${libraries} PROPERTIES INSTALL_RPATH $ORIGIN INSTALL_RPATH_USE_LINK_PATH ON)
 # An export for each, so that who asks for the core need not have MPI.
 foreach(library ${libraries})
@@ -14,8 +19,9 @@ foreach(library ${libraries})
 endforeach()
 install(DIRECTORY include/crossdock DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
-# crossdock_install_pkg_config(library description USES other... LINKS package...)
-# Other libraries of this project, and what a static library leaves to be linked, all as pkg-config knows them.
+# crossdock_install_pkg_config(library description USES other... LINKS package... FLAGS flags)
+# Other libraries of this project, and what a static library leaves to be linked, all as pkg-config knows them. FLAGS are
+# more flags of the compiler.
 foreach(kind LIBDIR INCLUDEDIR)
   if(IS_ABSOLUTE ${CMAKE_INSTALL_${kind}})
     set(pkg_config_${kind} ${CMAKE_INSTALL_${kind}})
@@ -31,7 +37,7 @@ else()
   set(pkg_config_prefix "\${pcfiledir}/${way_up}")
 endif()
 function(crossdock_install_pkg_config library description)
-  cmake_parse_arguments(arg "" "" "USES;LINKS" ${ARGN})
+  cmake_parse_arguments(arg "" "FLAGS" "USES;LINKS" ${ARGN})
   string(REPLACE _ - name ${library})
   list(TRANSFORM arg_USES APPEND " = ${PROJECT_VERSION}")
   set(more_libraries)
@@ -48,6 +54,10 @@ crossdock_install_pkg_config(crossdock_analysis "Simulation of irregular communi
   USES crossdock-core LINKS fmt)
 crossdock_install_pkg_config(crossdock "${PROJECT_DESCRIPTION}; compile and link with mpicc or mpicxx"
   USES crossdock-core LINKS fmt hwloc absl_btree absl_flat_hash_map)
+if(TARGET crossdock_fortran)
+  crossdock_install_pkg_config(crossdock_fortran "crossdock for Fortran; compile and link with mpifort"
+    USES crossdock FLAGS "-I\${includedir}/crossdock/fortran")
+endif()
 
 configure_package_config_file(cmake/crossdock-config.cmake.in crossdock-config.cmake
   INSTALL_DESTINATION ${package_folder})

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "handles.hpp"
-
 namespace crossdock::c {
 
 void argument_checks::require_count(count_t value, const char* name,
@@ -72,55 +70,6 @@ byte_inbox outgoing_values::exchange(const exchange_site& site) const {
     }
 }
 
-namespace {
-
-/// Arrays of the library's for what comes, as `caller_arrays`.
-struct new_arrays {
-    MPI_Datatype datatype = MPI_DATATYPE_NULL;
-    std::optional<int64_t> count = std::nullopt;
-    int64_t* num_messages = nullptr;
-    int64_t* num_values = nullptr;
-    int** sources = nullptr;
-    int64_t** counts = nullptr;
-    int64_t** displacements = nullptr;
-    void** values = nullptr;
-
-    void check(const argument_checks& check) const {
-        check.require_result(num_messages, "recv_nnz");
-        check.require_result(sources, "src");
-        check.require_result(values, "recvvals");
-        if (count) return;
-        check.require_result(num_values, "recv_size");
-        check.require_result(counts, "recvcounts");
-        check.require_result(displacements, "rdispls");
-    }
-
-    void take(const communicator& comm, const incoming_values& incoming) const {
-        c_array<int> new_sources;
-        c_array<int64_t> new_counts;
-        c_array<int64_t> new_displacements;
-        c_array<std::byte> new_values;
-        on_all_or_none(comm, [&] {
-            new_sources = zeros<int>(incoming.num_messages());
-            if (!count) {
-                new_counts = zeros<int64_t>(incoming.num_messages());
-                new_displacements = zeros<int64_t>(incoming.num_messages());
-            }
-            new_values =
-                zeros<std::byte>(bytes_of_values(incoming.num_values(), incoming.layout()));
-            incoming.copy_arrangement(new_sources.get(), new_counts.get(), new_displacements.get());
-            incoming.copy_values(new_values.get());
-        });
-        *num_messages = incoming.num_messages();
-        *sources = new_sources.release();
-        *values = new_values.release();
-        if (count) return;
-        *num_values = incoming.num_values();
-        *counts = new_counts.release();
-        *displacements = new_displacements.release();
-    }
-};
-
 exchange_options options_from(const crossdock_exchange_options& given, exchange_traffic* sent) {
     exchange_options options;
     options.algorithm = text_or(given.algorithm, "auto");
@@ -132,26 +81,7 @@ exchange_options options_from(const crossdock_exchange_options& given, exchange_
     return options;
 }
 
-template <class Target>
-crossdock_status exchange(const crossdock_context* context,
-                          const crossdock_exchange_options* options,
-                          const sent_messages<int64_t>& sent, const Target& to) {
-    return guarded([&] {
-        const auto& where = value_of(context, "context");
-        crossdock_exchange_options given = CROSSDOCK_EXCHANGE_OPTIONS_INIT;
-        std::optional<error> fault;
-        try {
-            given = known_options(options, given);
-        } catch (...) {
-            fault = current_error();
-        }
-        exchange_traffic traffic;
-        exchange_arrays({where, options_from(given, &traffic), fault}, sent, to);
-        if (given.sent != nullptr)
-            *given.sent = {traffic.messages, traffic.message_bytes, traffic.inter_region_messages,
-                           traffic.inter_region_message_bytes};
-    });
-}
+namespace {
 
 int64_t number_at(const int64_t* number) { return number == nullptr ? 0 : *number; }
 

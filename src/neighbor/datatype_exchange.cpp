@@ -10,16 +10,16 @@ namespace crossdock {
 
 namespace {
 
-// Calls `use(from, to, length)` for every stretch in which both indices count up together.
+// Calls `use(from, to, length)` for every stretch, of at most so many items, in which both indices
+// count up together.
 template <class Use>
-void for_each_run(const copy_list& list, Use&& use) {
+void for_each_run(const copy_list& list, int most, Use&& use) {
     list.from.with_lookup([&](auto from) {
         list.to.with_lookup([&](auto to) {
             for (count_t k = 0; k < list.size();) {
                 int length = 1;
                 while (k + length < list.size() && from(k + length) == from(k) + length &&
-                       to(k + length) == to(k) + length &&
-                       length < std::numeric_limits<int>::max()) {
+                       to(k + length) == to(k) + length && length < most) {
                     ++length;
                 }
                 use(from(k), to(k), length);
@@ -91,15 +91,16 @@ void packed_arrays::abandon() noexcept {
     static_cast<void>(slots_.release());
 }
 
-datatype_combination combination_of(MPI_Datatype datatype, MPI_Op operation) {
+datatype_combination combination_of(MPI_Datatype datatype, MPI_Op operation, int values_per_item) {
     require_commutative(operation);
     const datatype_layout layout(datatype);
     layout.require_in_extent();
-    const auto extent = layout.extent;
+    const auto extent = layout.extent * values_per_item;
+    const int most = std::numeric_limits<int>::max() / values_per_item;
     const auto combine = [=](std::byte* to, const std::byte* from, const copy_list& list) {
-        for_each_run(list, [&](count_t from_index, count_t to_index, int length) {
+        for_each_run(list, most, [&](count_t from_index, count_t to_index, int length) {
             CROSSDOCK_MPI(MPI_Reduce_local(from + from_index * extent, to + to_index * extent,
-                                           length, datatype, operation));
+                                           length * values_per_item, datatype, operation));
         });
     };
     return {static_cast<std::size_t>(extent), combine};

@@ -50,15 +50,17 @@ class packed_arrays {
     std::optional<unpack_target> target_;
 };
 
-/// @brief Combines values of a datatype by an MPI operation.
+/// @brief Combines items by an MPI operation on the values that they consist of.
 struct datatype_combination {
     std::size_t extent;
     combine_function combine;
 };
 
+/// @param values_per_item  an item has so many values, one after the other
 /// @throws error(errc::invalid_argument)  a null handle; the lower bound is not 0, or a value lies
 /// outside its extent; or the operation is not commutative
-datatype_combination combination_of(MPI_Datatype datatype, MPI_Op operation);
+datatype_combination combination_of(MPI_Datatype datatype, MPI_Op operation,
+                                    int values_per_item = 1);
 
 /// @throws error(errc::invalid_argument)  an array is a null pointer that the plan has values for
 void check_arrays(const plan& p, const void* items, const void* slots);

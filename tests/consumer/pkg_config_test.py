@@ -1,4 +1,4 @@
-"""A C and a C++ program are built as mpicc's users build them, with what pkg-config says of the installed library."""
+"""Programs in C, C++ and Fortran are built as mpicc's users build them, with what pkg-config says of the installed library."""
 
 import os
 import subprocess
@@ -38,6 +38,10 @@ class PkgConfig(unittest.TestCase):
 
     def test_program_in_cpp(self):
         self.build_and_run("crossdock", os.environ["CROSSDOCK_MPICXX"], "-std=c++20", str(FOLDER / "project/main.cpp"))
+
+    @unittest.skipUnless(os.environ["CROSSDOCK_MPIFORT"], "the library was built without Fortran")
+    def test_program_in_fortran(self):
+        self.build_and_run("crossdock-fortran", os.environ["CROSSDOCK_MPIFORT"], os.environ["CROSSDOCK_FORTRAN_EXAMPLE"])
 
     def test_programs_without_mpi(self):
         for name in ("core", "analysis"):

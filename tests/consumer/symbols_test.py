@@ -17,6 +17,8 @@ README = Path(__file__).parents[2] / "README.md"
 LIBRARIES = {f"crossdock::{name}": Path(sys.argv[1]) / f"lib{file}.so"
              for name, file in (("core", "crossdock_core"), ("analysis", "crossdock_analysis"),
                                 ("crossdock", "crossdock"))}
+FORTRAN = Path(sys.argv[1]) / "libcrossdock_fortran.so"
+DROP_IN = Path(sys.argv[1]) / "libcrossdock_mpi.so"
 # Every program in C++ has them.
 OF_THE_LANGUAGE = re.compile(r"^(libstdc\+\+|libm|libgcc_s|libc|libpthread|ld-linux.*)\.so")
 
@@ -52,6 +54,16 @@ class Symbols(unittest.TestCase):
         for library in LIBRARIES.values():
             for symbol in exported(library):
                 self.assertRegex(symbol, r"^(crossdock(::|_)|MPIX_|operator[^(]*\(crossdock::)")
+
+    @unittest.skipUnless(FORTRAN.exists(), "the library was built without Fortran")
+    def test_exports_of_fortran_have_the_name_of_its_module(self):
+        for symbol in exported(FORTRAN):
+            self.assertRegex(symbol, r"^__crossdock_MOD_")
+
+    @unittest.skipUnless(DROP_IN.exists(), "the drop-in was not built")
+    def test_drop_in_defines_nothing_of_the_others(self):
+        others = [library for library in (*LIBRARIES.values(), FORTRAN) if library.exists()]
+        self.assertEqual(set(exported(DROP_IN)) & {symbol for library in others for symbol in exported(library)}, set())
 
     def test_needs_what_the_readme_says(self):
         rows = re.findall(r"^\| `(crossdock::\w+)` \|.*\| ([^|]+) \|$", README.read_text(encoding="utf-8"), re.MULTILINE)

@@ -44,6 +44,61 @@ void shown() {
 %s
 }
 """
+# Each fragment is a block; what they share stands around them. It runs as one process.
+FRAME_OF_FORTRAN = """
+module shared
+    use, intrinsic :: iso_fortran_env, only: int64, real64
+    implicit none
+    type :: particle
+        real(real64) :: mass
+        integer :: cell
+    end type
+contains
+    subroutine compute_interior(x)
+        real(real64), intent(in) :: x(:)
+        if (size(x) /= 4) stop 1
+    end subroutine
+    subroutine compute_boundary(x, ghosts)
+        real(real64), intent(in) :: x(:), ghosts(:)
+        if (any(ghosts /= x(:2))) stop 1
+    end subroutine
+end module
+program shown
+    use, intrinsic :: iso_c_binding, only: c_loc
+    use mpi_f08
+    use crossdock
+    use shared
+    implicit none
+    integer(int64), parameter :: num_rows = 4, num_ghosts = 2, first_row = 0, num_bins = 3, num_values = 2
+    integer, parameter :: send_counts(1) = 2, send_displs(1) = 0, recv_counts(1) = 2, recv_displs(1) = 0
+    integer, parameter :: num_steps = 2, destinations(1) = 0
+    integer(int64), parameter :: ghost_columns(2) = [0, 1], bins(2) = [2, 2], ones(2) = 1, counts(1) = 2
+    real(real64), parameter :: values(2) = [3, 4]
+    integer :: status, step
+    type(MPI_Datatype) :: particle_type
+    type(MPI_Comm) :: graph
+    type(crossdock_context) :: world
+    type(crossdock_pattern) :: pattern
+    type(crossdock_neighbor_exchange) :: halo
+    real(real64) :: x(num_rows) = 1, ghosts(num_ghosts)
+    call MPI_Init()
+    call MPI_Type_contiguous(16, MPI_BYTE, particle_type)
+    call MPI_Type_commit(particle_type)
+    call MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, [0], MPI_UNWEIGHTED, 1, [0], MPI_UNWEIGHTED, MPI_INFO_NULL, &
+        .false., graph)
+    call world%%create(MPI_COMM_WORLD, status)
+    call pattern%%from_needed(world, first_row, num_rows, ghost_columns, status)
+%s
+    call world%%close(status)
+    call MPI_Finalize()
+end program
+"""
+BLOCK_OF_FORTRAN = """
+block
+%s
+if (status /= CROSSDOCK_SUCCESS) stop 1
+end block
+"""
 NAMES_OF_FRAGMENTS = {
     "docs/array.md": "extern count_t num_vertices; extern std::vector<count_t> neighbors, offers;",
     "docs/exchange.md": "std::vector<count_t> needed_by(rank_t, rank_t); rank_t owner_of(count_t);",
@@ -161,6 +216,18 @@ class Docs(unittest.TestCase):
     def test_FragmentsInCCompile(self):
         fragments = [code for language, code in pages.fenced((PROJECT / "docs/c.md").read_text()) if language == "c"]
         self.compile({"fragments.cpp": FRAME_OF_C % "".join(fragments)})
+
+    @unittest.skipUnless(os.environ.get("CROSSDOCK_COMPILE_FORTRAN"), "the library was built without Fortran")
+    def test_FragmentsInFortranRun(self):
+        page = (PROJECT / "docs/fortran.md").read_text()
+        fragments = [code for language, code in pages.fenced(page) if language == "fortran"]
+        compiler, *flags = os.environ["CROSSDOCK_COMPILE_FORTRAN"].split()
+        with tempfile.TemporaryDirectory() as folder:
+            source, program = Path(folder) / "shown.f90", f"{folder}/shown"
+            source.write_text(FRAME_OF_FORTRAN % "".join(BLOCK_OF_FORTRAN % code for code in fragments))
+            for command in ([compiler, source, *flags, f"-J{folder}", "-o", program], [program]):
+                done = subprocess.run(["timeout", "60", *command], cwd=folder, check=False, capture_output=True, text=True)
+                self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_RouteOfContributingCompiles(self):
         codes = [code for language, code in pages.fenced((PROJECT / "CONTRIBUTING.md").read_text())

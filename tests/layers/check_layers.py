@@ -26,11 +26,12 @@ LEFT_OF = {
     "array": {"neighbor"},
     "stream": {"context", "select"},
     "c": {"array", "stream"},
+    "fortran": {"c"},
     "mpix": {"c"},
     "drop_in": {"neighbor"},
     "petsc": {"neighbor"},
 }
-MPI_MODULES = {"neighbor", "c", "mpix", "drop_in", "petsc"}
+MPI_MODULES = {"neighbor", "c", "fortran", "mpix", "drop_in", "petsc"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 

@@ -1,0 +1,327 @@
+// What the Fortran module calls besides crossdock.h: functions that take MPI's handles as Fortran has them, and arrays
+// that know their length.
+#include <mpi.h>
+
+#include <array>
+#include <string>
+
+#include "../base/datatype_mpi.hpp"
+#include "../c/array_batches.hpp"
+#include "../c/exchange.hpp"
+#include "../neighbor/datatype_exchange.hpp"
+
+using namespace crossdock::c;
+using crossdock::combination_of;
+using crossdock::errc;
+using crossdock::error;
+
+namespace {
+
+// As the module has it: an array of numbers. Of rank 2, its columns are the items.
+struct number_array {
+    void* values;
+    int64_t num_items;
+    int64_t values_per_item;
+    int number;  // its type, of `number_types`
+    int is_contiguous;
+};
+
+struct number_type {
+    const char* name;
+    MPI_Datatype datatype;
+    int64_t num_bytes;
+    std::array<MPI_Datatype, 2> in_fortran;
+};
+
+const std::array<number_type, 6>& number_types() {
+    static const std::array<number_type, 6> types{{
+        {"real32", MPI_FLOAT, 4, {MPI_REAL, MPI_REAL4}},
+        {"real64", MPI_DOUBLE, 8, {MPI_DOUBLE_PRECISION, MPI_REAL8}},
+        {"int32", MPI_INT32_T, 4, {MPI_INTEGER, MPI_INTEGER4}},
+        {"int64", MPI_INT64_T, 8, {MPI_INTEGER, MPI_INTEGER8}},
+        {"complex of real32", MPI_C_FLOAT_COMPLEX, 8, {MPI_COMPLEX, MPI_COMPLEX8}},
+        {"complex of real64", MPI_C_DOUBLE_COMPLEX, 16, {MPI_DOUBLE_COMPLEX, MPI_COMPLEX16}},
+    }};
+    return types;
+}
+
+constexpr int no_number = -1;
+
+const number_type& type_of(const number_array& array) {
+    return number_types()[static_cast<std::size_t>(array.number)];
+}
+
+// C's datatype of the same numbers, for which the library has operations of its own.
+MPI_Datatype datatype_in_c(MPI_Fint given) {
+    const MPI_Datatype datatype = MPI_Type_f2c(given);
+    if (datatype == MPI_DATATYPE_NULL) return datatype;
+    int num_bytes = 0;
+    CROSSDOCK_MPI(MPI_Type_size(datatype, &num_bytes));
+    for (const auto& type : number_types())
+        if (num_bytes == type.num_bytes &&
+            (datatype == type.in_fortran[0] || datatype == type.in_fortran[1]))
+            return type.datatype;
+    return datatype;
+}
+
+int number_of(MPI_Datatype datatype) {
+    for (std::size_t i = 0; i < number_types().size(); ++i)
+        if (number_types()[i].datatype == datatype) return static_cast<int>(i);
+    return no_number;
+}
+
+std::size_t item_bytes(const number_array& array) {
+    return static_cast<std::size_t>(array.values_per_item * type_of(array).num_bytes);
+}
+
+void require_contiguous(const number_array& array, const char* what) {
+    if (!array.is_contiguous)
+        throw error(errc::invalid_argument, std::string(what) + " is not contiguous");
+}
+
+void require_columns(const number_array& items, const number_array& slots) {
+    require_contiguous(items, "items");
+    require_contiguous(slots, "slots");
+    if (items.values_per_item != slots.values_per_item)
+        throw error(errc::size_mismatch,
+                    "items have columns of " + std::to_string(items.values_per_item) +
+                        " values, slots of " + std::to_string(slots.values_per_item));
+}
+
+std::span<std::byte> bytes_of(const number_array& array) {
+    return {static_cast<std::byte*>(array.values),
+            static_cast<std::size_t>(array.num_items) * item_bytes(array)};
+}
+
+// An entry of a distributed array.
+struct entry {
+    int number;  // or `no_number`
+    int64_t num_bytes;
+};
+
+entry entry_of(const crossdock_array& array) {
+    return {number_of(array.type.datatype()), static_cast<int64_t>(array.type.item_bytes())};
+}
+
+void require_type(const entry& entries, int number) {
+    if (entries.number == no_number || entries.number == number) return;
+    const auto name = [](int of) { return number_types()[static_cast<std::size_t>(of)].name; };
+    throw error(errc::invalid_argument, std::string("values are ") + name(number) +
+                                            ", entries of the array " + name(entries.number));
+}
+
+void require_entries(const entry& entries, const number_array& values, int64_t num_requests) {
+    require_contiguous(values, "values");
+    require_type(entries, values.number);
+    if (static_cast<int64_t>(item_bytes(values)) != entries.num_bytes)
+        throw error(errc::size_mismatch, "values have " + std::to_string(item_bytes(values)) +
+                                             " bytes, entries of the array " +
+                                             std::to_string(entries.num_bytes));
+    if (values.num_items != num_requests)
+        throw error(errc::size_mismatch, "there are " + std::to_string(num_requests) +
+                                             " indices, but " + std::to_string(values.num_items) +
+                                             " values");
+}
+
+// Runs the batch of one kind of requests that `add` makes.
+template <class Add>
+crossdock_status run_requests(crossdock_array* array, int64_t num_indices, const int64_t* indices,
+                              const number_array& values, Add&& add) {
+    return run_batch(array, [&](auto& batch) {
+        batch.attempt([&] { require_entries(entry_of(*array), values, num_indices); });
+        add(batch, crossdock_array_requests{num_indices, indices, values.values});
+    });
+}
+
+std::optional<error> fault_of(const crossdock_context* context, bool is_right,
+                              const std::string& sentence) {
+    if (is_right || context == nullptr) return std::nullopt;
+    const int rank = context->value.rank();
+    return error(errc::size_mismatch, sentence + " on rank " + std::to_string(rank), rank);
+}
+
+}  // namespace
+
+#pragma GCC visibility push(default)
+extern "C" {
+
+/// A fault that the module finds, of this rank alone.
+crossdock_status crossdock_fortran_fail(int status, const char* sentence) {
+    return guarded([&] { throw error(static_cast<errc>(status), sentence); });
+}
+
+crossdock_status crossdock_fortran_context_create(MPI_Fint user,
+                                                  const crossdock_context_options* options,
+                                                  crossdock_context** result) {
+    return crossdock_context_create(MPI_Comm_f2c(user), options, result);
+}
+
+crossdock_status crossdock_fortran_pattern_from_dist_graph(
+    MPI_Fint graph, const crossdock_neighbor_arguments* arguments, crossdock_pattern** result) {
+    return crossdock_pattern_from_dist_graph(MPI_Comm_f2c(graph), arguments, result);
+}
+
+crossdock_status crossdock_fortran_neighbor_alltoallv_init(
+    const crossdock_context* context, const int send_counts[], const int send_displs[],
+    const int recv_counts[], const int recv_displs[], MPI_Fint graph, MPI_Fint datatype,
+    const crossdock_neighbor_options* options, crossdock_neighbor_exchange** result) {
+    return crossdock_neighbor_alltoallv_init(context, send_counts, send_displs, recv_counts,
+                                             recv_displs, MPI_Comm_f2c(graph),
+                                             MPI_Type_f2c(datatype), options, result);
+}
+
+crossdock_status crossdock_fortran_start(crossdock_neighbor_exchange* exchange,
+                                         const number_array* items, const number_array* slots) {
+    return guarded([&] {
+        auto& to_start = value_of(exchange, "exchange");
+        require_columns(*items, *slots);
+        to_start.start_bytes(bytes_of(*items), bytes_of(*slots), item_bytes(*items));
+    });
+}
+
+crossdock_status crossdock_fortran_start_reverse(crossdock_neighbor_exchange* exchange,
+                                                 const number_array* slots,
+                                                 const number_array* items, MPI_Fint operation) {
+    return guarded([&] {
+        auto& to_start = value_of(exchange, "exchange");
+        require_columns(*items, *slots);
+        auto by = combination_of(type_of(*items).datatype, MPI_Op_f2c(operation),
+                                 crossdock::checked_cast<int>(items->values_per_item));
+        to_start.start_reverse_bytes(bytes_of(*slots), bytes_of(*items), by.extent,
+                                     std::move(by.combine));
+    });
+}
+
+crossdock_status crossdock_fortran_start_address(crossdock_neighbor_exchange* exchange,
+                                                 const void* items, void* slots,
+                                                 MPI_Fint datatype) {
+    return crossdock_neighbor_exchange_start(exchange, items, slots, MPI_Type_f2c(datatype));
+}
+
+crossdock_status crossdock_fortran_start_reverse_address(crossdock_neighbor_exchange* exchange,
+                                                         const void* slots, void* items,
+                                                         MPI_Fint datatype, MPI_Fint operation) {
+    return crossdock_neighbor_exchange_start_reverse(exchange, slots, items, MPI_Type_f2c(datatype),
+                                                     MPI_Op_f2c(operation));
+}
+
+/// Message m has column m of `values`.
+crossdock_status crossdock_fortran_alltoall_crs(const crossdock_context* context,
+                                                int64_t num_destinations, const int* destinations,
+                                                const number_array* values,
+                                                const crossdock_exchange_options* options,
+                                                int64_t* num_received, int** sources,
+                                                void** received) {
+    return exchange(context, options,
+                    {.num_messages = num_destinations,
+                     .destinations = destinations,
+                     .count = values->values_per_item,
+                     .datatype = type_of(*values).datatype,
+                     .values = values->values},
+                    new_arrays{.datatype = type_of(*values).datatype,
+                               .count = values->values_per_item,
+                               .num_messages = num_received,
+                               .sources = sources,
+                               .values = received},
+                    fault_of(context, values->num_items == num_destinations,
+                             "values have " + std::to_string(values->num_items) + " columns for " +
+                                 std::to_string(num_destinations) + " destinations"));
+}
+
+/// Messages lie in `values` one after the other.
+crossdock_status crossdock_fortran_alltoallv_crs(
+    const crossdock_context* context, int64_t num_destinations, const int* destinations,
+    int64_t num_counts, const int64_t* counts, const number_array* values,
+    const crossdock_exchange_options* options, int64_t* num_received, int64_t* num_values,
+    int** sources, int64_t** new_counts, int64_t** displacements, void** received) {
+    return exchange(context, options,
+                    {.num_messages = num_destinations,
+                     .destinations = destinations,
+                     .num_values = values->num_items,
+                     .counts = counts,
+                     .datatype = type_of(*values).datatype,
+                     .values = values->values},
+                    new_arrays{.datatype = type_of(*values).datatype,
+                               .num_messages = num_received,
+                               .num_values = num_values,
+                               .sources = sources,
+                               .counts = new_counts,
+                               .displacements = displacements,
+                               .values = received},
+                    fault_of(context, num_counts == num_destinations,
+                             "there are " + std::to_string(num_counts) + " counts for " +
+                                 std::to_string(num_destinations) + " destinations"));
+}
+
+crossdock_status crossdock_fortran_array_create(const crossdock_context* context,
+                                                int64_t num_entries, MPI_Fint datatype,
+                                                const crossdock_array_options* options,
+                                                crossdock_array** result) {
+    MPI_Datatype in_c = MPI_DATATYPE_NULL;
+    const auto status = guarded([&] { in_c = datatype_in_c(datatype); });
+    return status == CROSSDOCK_SUCCESS
+               ? crossdock_array_create(context, num_entries, in_c, options, result)
+               : status;
+}
+
+/// The type of the entries, for the calls of prepared batches, which may outlive the array.
+crossdock_status crossdock_fortran_array_entry(const crossdock_array* array, entry* result) {
+    return guarded([&] {
+        require(array, "array");
+        *result = entry_of(*array);
+    });
+}
+
+crossdock_status crossdock_fortran_array_local(crossdock_array* array, int number, void** entries,
+                                               int64_t* num_local) {
+    const auto status = guarded([&] {
+        require(array, "array");
+        require_type(entry_of(*array), number);
+        const auto num_bytes = number_types()[static_cast<std::size_t>(number)].num_bytes;
+        if (entry_of(*array).num_bytes != num_bytes)
+            throw error(errc::size_mismatch, "an entry of the array is not one number");
+    });
+    return status == CROSSDOCK_SUCCESS ? crossdock_array_local(array, entries, num_local) : status;
+}
+
+crossdock_status crossdock_fortran_array_read(crossdock_array* array, int64_t num_indices,
+                                              const int64_t* indices, const number_array* values) {
+    return run_requests(array, num_indices, indices, *values,
+                        [](auto& batch, const auto& requests) { batch.read(requests); });
+}
+
+crossdock_status crossdock_fortran_array_write(crossdock_array* array, int64_t num_indices,
+                                               const int64_t* indices, const number_array* values) {
+    return run_requests(array, num_indices, indices, *values,
+                        [](auto& batch, const auto& requests) { batch.write(requests); });
+}
+
+crossdock_status crossdock_fortran_array_update(crossdock_array* array, int64_t num_indices,
+                                                const int64_t* indices, const number_array* values,
+                                                MPI_Fint operation) {
+    return run_requests(
+        array, num_indices, indices, *values, [&](auto& batch, const auto& requests) {
+            batch.update(requests, [&] { return update_by(array->type, MPI_Op_f2c(operation)); });
+        });
+}
+
+crossdock_status crossdock_fortran_batch_start_read(crossdock_array_batch* batch,
+                                                    const entry* entries, int64_t num_requests,
+                                                    const number_array* values) {
+    const auto status = guarded([&] { require_entries(*entries, *values, num_requests); });
+    return status == CROSSDOCK_SUCCESS ? crossdock_array_batch_start_read(batch, values->values)
+                                       : status;
+}
+
+crossdock_status crossdock_fortran_batch_start_update(crossdock_array_batch* batch,
+                                                      const entry* entries, int64_t num_requests,
+                                                      const number_array* values,
+                                                      MPI_Fint operation) {
+    const auto status = guarded([&] { require_entries(*entries, *values, num_requests); });
+    return status == CROSSDOCK_SUCCESS
+               ? crossdock_array_batch_start_update(batch, values->values, MPI_Op_f2c(operation))
+               : status;
+}
+
+}  // extern "C"
+#pragma GCC visibility pop

@@ -1,0 +1,56 @@
+! What the tests of the Fortran module have in common: each checks values on all ranks, and fails if one of them is wrong.
+module checks
+    use, intrinsic :: iso_fortran_env, only: error_unit, int64
+    use mpi_f08
+    use crossdock
+    implicit none
+
+    integer :: num_faults = 0, num_checks = 0
+
+contains
+
+    subroutine expect(is_right, sentence)
+        logical, intent(in) :: is_right
+        character(*), intent(in) :: sentence
+        integer :: rank
+        num_checks = num_checks + 1
+        if (is_right) return
+        num_faults = num_faults + 1
+        call MPI_Comm_rank(MPI_COMM_WORLD, rank)
+        write (error_unit, "(a, i0, 2a)") "rank ", rank, ": not so: ", sentence
+    end subroutine
+
+    subroutine expect_success(status, what)
+        integer, intent(in) :: status
+        character(*), intent(in) :: what
+        if (status == CROSSDOCK_SUCCESS) then
+            call expect(.true., what)
+        else
+            call expect(.false., what // " succeeds, but: " // crossdock_last_error())
+        end if
+    end subroutine
+
+    !> A call has failed with a status and a sentence.
+    subroutine expect_error(actual, expected, sentence)
+        integer, intent(in) :: actual, expected
+        character(*), intent(in) :: sentence
+        call expect(actual == expected, "the status is " // crossdock_status_name(expected) // ", not " // &
+            crossdock_status_name(actual) // " for " // sentence)
+        if (actual == expected) call expect(crossdock_last_error() == sentence, &
+            "the sentence is '" // sentence // "', not '" // crossdock_last_error() // "'")
+    end subroutine
+
+    function text(number)
+        integer, intent(in) :: number
+        character(:), allocatable :: text
+        character(12) :: digits
+        write (digits, "(i0)") number
+        text = trim(digits)
+    end function
+
+    subroutine finish()
+        call MPI_Allreduce(MPI_IN_PLACE, num_faults, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD)
+        call MPI_Finalize()
+        if (num_faults > 0 .or. num_checks == 0) stop 1
+    end subroutine
+end module

@@ -1,0 +1,180 @@
+! Sparse exchanges: messages of one size and of any, of all types, and what fails.
+program exchange_test
+    use, intrinsic :: iso_fortran_env, only: int32, real32, real64
+    use checks
+    implicit none
+
+    type(crossdock_context) :: world
+    integer :: status, rank, num_ranks, i
+    integer, allocatable :: destinations(:), senders(:)
+
+    call MPI_Init()
+    call world%create(MPI_COMM_WORLD, status)
+    call expect_success(status, "a context")
+    rank = world%rank()
+    num_ranks = world%num_ranks()
+    destinations = pack([(i, i=0, num_ranks - 1)], [(sends(rank, i), i=0, num_ranks - 1)])
+    senders = pack([(i, i=0, num_ranks - 1)], [(sends(i, rank), i=0, num_ranks - 1)])
+
+    call one_size("auto")
+    call one_size("personalized")
+    call one_size("routed:grid:2")
+    call any_size()
+    call all_types()
+    call order_of_arrival()
+    call nothing()
+    call faults()
+    call world%close(status)
+    call world%free()
+    call finish()
+
+contains
+
+    elemental logical function sends(source, destination)
+        integer, intent(in) :: source, destination
+        sends = destination == 0 .or. modulo(source * source + destination, 3) == 0
+    end function
+
+    elemental integer(int64) function length_between(source, destination) result(length)
+        integer, intent(in) :: source, destination
+        length = modulo(source + 2 * destination, 4)
+    end function
+
+    subroutine one_size(algorithm)
+        character(*), intent(in) :: algorithm
+        integer(int64), allocatable :: values(:, :), received(:, :)
+        integer, allocatable :: sources(:)
+        integer :: k
+        allocate (values(2, size(destinations)))
+        values(1, :) = 100 * rank + destinations
+        values(2, :) = -destinations
+        call crossdock_alltoall_crs(world, destinations, values, sources, received, status, algorithm=algorithm)
+        call expect_success(status, algorithm)
+        call expect(size(sources) == size(senders) .and. size(received, 2) == size(senders), "as many as were sent")
+        call expect(size(received, 1) == 2, "each message has two values")
+        if (size(sources) /= size(senders)) return
+        call expect(all(sources == senders), "sources ascend")
+        do k = 1, size(senders)
+            call expect(all(received(:, k) == [100 * senders(k) + rank, -rank]), "the values of a message")
+        end do
+    end subroutine
+
+    subroutine any_size()
+        integer(int64), allocatable :: counts(:), received_counts(:)
+        real(real64), allocatable :: values(:), received(:)
+        integer, allocatable :: sources(:)
+        integer :: k
+        counts = length_between(rank, destinations)
+        values = [real(real64) ::]
+        do k = 1, size(destinations)
+            values = [values, message(rank, destinations(k))]
+        end do
+        call crossdock_alltoallv_crs(world, destinations, counts, values, sources, received_counts, received, status)
+        call expect_success(status, "messages of any size")
+        call expect(size(sources) == size(senders), "as many came")
+        if (size(sources) /= size(senders)) return
+        call expect(all(sources == senders), "sources ascend among messages of any size")
+        call expect(all(received_counts == length_between(senders, rank)), "the counts are those that were sent")
+        values = [real(real64) ::]
+        do k = 1, size(senders)
+            values = [values, message(senders(k), rank)]
+        end do
+        call expect(size(values) == size(received), "all values came")
+        if (size(values) == size(received)) call expect(all(values == received), "one message after the other")
+    end subroutine
+
+    function message(source, destination) result(values)
+        integer, intent(in) :: source, destination
+        real(real64), allocatable :: values(:)
+        integer :: k
+        values = [(real(100 * source + 10 * destination + k, real64), k=1, int(length_between(source, destination)))]
+    end function
+
+    ! To the next rank, as one column and as one message.
+    subroutine all_types()
+        integer, allocatable :: sources(:)
+        integer(int64), allocatable :: counts(:)
+        real(real32), allocatable :: r(:), rr(:, :)
+        integer(int32), allocatable :: i4(:), ii(:, :)
+        complex(real32), allocatable :: c(:), cc(:, :)
+        complex(real64), allocatable :: z(:), zz(:, :)
+        real(real64), allocatable :: dd(:, :)
+        integer(int64), allocatable :: i8(:)
+        integer :: next(1), previous
+        next = modulo(rank + 1, num_ranks)
+        previous = modulo(rank - 1, num_ranks)
+        call crossdock_alltoallv_crs(world, next, [1_int64], [real(rank, real32)], sources, counts, r, status)
+        call expect(r(1) == previous .and. size(r) == 1, "real32")
+        call crossdock_alltoallv_crs(world, next, [1_int64], [int(rank, int32)], sources, counts, i4, status)
+        call expect(i4(1) == previous .and. size(i4) == 1, "int32")
+        call crossdock_alltoallv_crs(world, next, [1_int64], [int(rank, int64)], sources, counts, i8, status)
+        call expect(i8(1) == previous .and. size(i8) == 1, "int64")
+        call crossdock_alltoallv_crs(world, next, [1_int64], [cmplx(rank, 1, real32)], sources, counts, c, status)
+        call expect(c(1) == cmplx(previous, 1, real32) .and. size(c) == 1, "complex of real32")
+        call crossdock_alltoallv_crs(world, next, [1_int64], [cmplx(rank, 1, real64)], sources, counts, z, status)
+        call expect(z(1) == cmplx(previous, 1, real64) .and. size(z) == 1, "complex of real64")
+        call crossdock_alltoall_crs(world, next, reshape([real(rank, real32)], [1, 1]), sources, rr, status)
+        call expect(rr(1, 1) == previous, "a column of real32")
+        call crossdock_alltoall_crs(world, next, reshape([real(rank, real64)], [1, 1]), sources, dd, status)
+        call expect(dd(1, 1) == previous, "a column of real64")
+        call crossdock_alltoall_crs(world, next, reshape([rank], [1, 1]), sources, ii, status)
+        call expect(ii(1, 1) == previous, "a column of int32")
+        call crossdock_alltoall_crs(world, next, reshape([cmplx(rank, 1, real32)], [1, 1]), sources, cc, status)
+        call expect(cc(1, 1) == cmplx(previous, 1, real32), "a column of complex of real32")
+        call crossdock_alltoall_crs(world, next, reshape([cmplx(rank, 1, real64)], [1, 1]), sources, zz, status)
+        call expect(zz(1, 1) == cmplx(previous, 1, real64), "a column of complex of real64")
+    end subroutine
+
+    subroutine order_of_arrival()
+        integer, allocatable :: sources(:)
+        integer, allocatable :: received(:, :)
+        call crossdock_alltoall_crs(world, [0], reshape([rank], [1, 1]), sources, received, status, &
+            order=CROSSDOCK_ARRIVAL, num_sources=merge(num_ranks, 0, rank == 0) + 0_int64)
+        call expect_success(status, "known sources")
+        call expect(size(sources) == merge(num_ranks, 0, rank == 0), "all came to rank 0")
+        call expect(all(sources == received(1, :)), "each value is of its source")
+        call expect(sum(sources) == merge(num_ranks * (num_ranks - 1) / 2, 0, rank == 0), "each rank came once")
+    end subroutine
+
+    subroutine nothing()
+        integer, allocatable :: sources(:)
+        integer(int64), allocatable :: counts(:)
+        real(real64), allocatable :: received(:), columns(:, :)
+        real(real64) :: none(0), no_columns(3, 0)
+        integer :: nobody(0)
+        integer(int64) :: no_counts(0)
+        call crossdock_alltoallv_crs(world, nobody, no_counts, none, sources, counts, received, status)
+        call expect_success(status, "nothing")
+        call expect(size(sources) == 0 .and. size(counts) == 0 .and. size(received) == 0, "nothing came")
+        call crossdock_alltoall_crs(world, nobody, no_columns, sources, columns, status)
+        call expect_success(status, "no columns")
+        call expect(all(shape(columns) == [3, 0]), "no column came")
+    end subroutine
+
+    ! All ranks hear of the last rank's fault, and keep what they had.
+    subroutine faults()
+        integer, allocatable :: sources(:)
+        integer(int64), allocatable :: counts(:)
+        integer, allocatable :: received(:), columns(:, :)
+        character(:), allocatable :: last
+        integer :: at_fault
+        logical :: is_last
+        last = text(num_ranks - 1)
+        is_last = rank == num_ranks - 1
+        sources = [77]
+        at_fault = merge(1, 2, is_last)
+        call crossdock_alltoallv_crs(world, [0, 0], [(1_int64, i=1, at_fault)], [1, 2], sources, counts, received, status)
+        call expect_error(status, CROSSDOCK_SIZE_MISMATCH, "there are 1 counts for 2 destinations on rank " // last)
+        call crossdock_alltoall_crs(world, [0, 0], reshape([1, 2], [1, at_fault]), sources, columns, status)
+        call expect_error(status, CROSSDOCK_SIZE_MISMATCH, "values have 1 columns for 2 destinations on rank " // last)
+        call crossdock_alltoallv_crs(world, [0], [merge(3_int64, 2_int64, is_last)], [1, 2], sources, counts, received, status)
+        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "send_size of rank " // last // &
+            " is 2, but its messages have 3 values")
+        call crossdock_alltoallv_crs(world, [merge(num_ranks, 0, is_last)], [2_int64], [1, 2], sources, counts, received, &
+            status)
+        call expect(status == CROSSDOCK_RANK_OUT_OF_RANGE, "there is no rank after the last")
+        call crossdock_alltoallv_crs(world, [0], [2_int64], [1, 2], sources, counts, received, status, algorithm="no_such")
+        call expect(status == CROSSDOCK_INVALID_ARGUMENT, "there is no such algorithm")
+        call expect(all(sources == [77]) .and. .not. allocated(received), "nothing was filled")
+    end subroutine
+end program

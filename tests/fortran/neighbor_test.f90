@@ -1,0 +1,399 @@
+! Neighbor exchanges on every route, in both directions, of all types and ranks of arrays, overlapped and in parts; plans;
+! and what fails.
+program neighbor_test
+    use, intrinsic :: iso_c_binding, only: c_loc
+    use, intrinsic :: iso_fortran_env, only: int32, real32, real64
+    use checks
+    implicit none
+
+    integer, parameter :: num_owned = 3
+    type :: particle
+        real(real64) :: mass
+        integer :: cell
+    end type
+    type(crossdock_context) :: world, flat
+    type(crossdock_topology) :: regions
+    type(crossdock_pattern) :: pattern
+    integer(int64), allocatable :: needed(:)
+    integer(int64) :: first
+    integer :: status, rank, num_ranks, i
+
+    call MPI_Init()
+    call flat%create(MPI_COMM_WORLD, status)
+    call expect_success(status, "a context")
+    rank = flat%rank()
+    num_ranks = flat%num_ranks()
+    ! Uneven regions of at most two ranks.
+    call regions%gather(flat, (rank + 1) / 2, status)
+    call flat%with_topology(regions, world, status)
+    call expect_success(status, "regions")
+
+    ! The value of global index g is value_of(g). Each rank needs, of every other rank, the first value or the last
+    ! two; the third value of its successor twice; and one of its own.
+    first = int(num_owned, int64) * rank
+    needed = [integer(int64) ::]
+    do i = 0, num_ranks - 1
+        if (modulo(rank + i, 2) == 0) then
+            needed = [needed, int(num_owned * i, int64)]
+        else
+            needed = [needed, int(num_owned * i + [1, 2], int64)]
+        end if
+    end do
+    needed = [needed, int(num_owned * modulo(rank + 1, num_ranks) + [2, 2], int64), first + 1]
+    call pattern%from_needed(world, first, int(num_owned, int64), needed, status)
+    call expect_success(status, "a pattern")
+    call expect(pattern%num_items() == num_owned, "a pattern has the items that are owned")
+    call expect(pattern%num_slots() == size(needed), "a pattern has the slots that are needed")
+
+    call every_route()
+    call every_type()
+    call columns()
+    call other_types()
+    call two_at_once()
+    call options()
+    call plans()
+    call faults()
+    call faults_of_one_rank()
+    call pattern%free()
+    call regions%free()
+    call world%free()
+    call flat%close(status)
+    call expect_success(status, "close")
+    call flat%free()
+    call finish()
+
+contains
+
+    elemental integer(int64) function value_of(id) result(value)
+        integer(int64), intent(in) :: id
+        value = 7 * id + 3
+    end function
+
+    ! How often an index is needed, on all ranks: of those that this rank owns.
+    function times_needed() result(times)
+        integer(int64) :: times(num_owned)
+        integer(int64), allocatable :: all_times(:)
+        integer :: j
+        allocate (all_times(0:num_owned * num_ranks - 1), source=0_int64)
+        do j = 1, size(needed)
+            all_times(needed(j)) = all_times(needed(j)) + 1
+        end do
+        call MPI_Allreduce(MPI_IN_PLACE, all_times, size(all_times), MPI_INTEGER8, MPI_SUM, MPI_COMM_WORLD)
+        times = all_times(first:first + num_owned - 1)
+    end function
+
+    function owned() result(ids)
+        integer(int64) :: ids(num_owned)
+        integer :: j
+        ids = [(first + j, j = 0, num_owned - 1)]
+    end function
+
+    subroutine every_route()
+        type(crossdock_neighbor_exchange) :: halo
+        real(real64), asynchronous :: items(num_owned), slots(size(needed))
+        integer(int64) :: times(num_owned)
+        character(:), allocatable :: route
+        logical :: is_complete
+        integer :: k
+        times = times_needed()
+        do k = 0, crossdock_num_routes() - 1
+            route = crossdock_route_example(k)
+            call halo%create(world, pattern, status, route=route)
+            call expect_success(status, route)
+            call expect(index(halo%explain(), route) > 0, route // " is explained")
+            items = real(value_of(owned()), real64)
+            slots = -1
+            call halo%start(items, slots, status)
+            call expect_success(status, "start on " // route)
+            is_complete = .false.
+            do while (.not. is_complete)
+                call halo%test(is_complete, status)
+                call expect_success(status, "test on " // route)
+                if (status /= CROSSDOCK_SUCCESS) exit
+            end do
+            call expect(all(slots == real(value_of(needed), real64)), "all slots are right after test on " // route)
+
+            slots = -1
+            call halo%start(items, slots, status)
+            call halo%wait(status)
+            call expect_success(status, "wait on " // route)
+            call expect(all(slots == real(value_of(needed), real64)), "all slots are right on " // route)
+
+            call halo%start_reverse(slots, items, MPI_SUM, status)
+            call expect_success(status, "start_reverse on " // route)
+            call halo%wait(status)
+            call expect(all(items == real(value_of(owned()) * (1 + times), real64)), "all sums are right on " // route)
+            call halo%free()
+        end do
+    end subroutine
+
+    subroutine every_type()
+        type(crossdock_neighbor_exchange) :: halo
+        real(real32) :: x32(num_owned), ghosts32(size(needed))
+        real(real64) :: x64(num_owned), ghosts64(size(needed))
+        integer(int32) :: i32(num_owned), ighosts32(size(needed))
+        integer(int64) :: i64(num_owned), ighosts64(size(needed))
+        complex(real32) :: z32(num_owned), zghosts32(size(needed))
+        complex(real64) :: z64(num_owned), zghosts64(size(needed))
+        integer(int64) :: times(num_owned)
+        times = times_needed()
+        call halo%create(world, pattern, status, item_bytes=4)
+        x32 = real(value_of(owned()), real32)
+        call halo%forward(x32, ghosts32, status)
+        call expect_success(status, "real32")
+        call expect(all(ghosts32 == real(value_of(needed), real32)), "slots of real32")
+        call halo%reverse(ghosts32, x32, MPI_SUM, status)
+        call expect(all(x32 == real(value_of(owned()) * (1 + times), real32)), "sums of real32")
+        i32 = int(value_of(owned()), int32)
+        call halo%forward(i32, ighosts32, status)
+        call expect_success(status, "int32")
+        call expect(all(ighosts32 == int(value_of(needed), int32)), "slots of int32")
+        ighosts32 = ighosts32 + rank
+        i32 = 0
+        call halo%reverse(ighosts32, i32, MPI_MAX, status)
+        call expect(all(i32 >= value_of(owned()) .and. i32 < value_of(owned()) + num_ranks .or. times == 0), &
+            "maxima of int32")
+
+        call halo%prepare(8, status)
+        call expect_success(status, "prepare")
+        x64 = real(value_of(owned()), real64)
+        call halo%forward(x64, ghosts64, status)
+        call expect(all(ghosts64 == real(value_of(needed), real64)), "slots of real64")
+        i64 = value_of(owned())
+        call halo%forward(i64, ighosts64, status)
+        call expect(all(ighosts64 == value_of(needed)), "slots of int64")
+        call halo%reverse(ighosts64, i64, MPI_MIN, status)
+        call expect(all(i64 == value_of(owned())), "minima of int64")
+        z32 = cmplx(value_of(owned()), -1, real32)
+        call halo%forward(z32, zghosts32, status)
+        call expect_success(status, "complex of real32")
+        call expect(all(zghosts32 == cmplx(value_of(needed), -1, real32)), "slots of complex of real32")
+
+        call halo%prepare(16, status)
+        z64 = cmplx(value_of(owned()), -1, real64)
+        call halo%forward(z64, zghosts64, status)
+        call expect_success(status, "complex of real64")
+        call expect(all(zghosts64 == cmplx(value_of(needed), -1, real64)), "slots of complex of real64")
+        call halo%reverse(zghosts64, z64, MPI_SUM, status)
+        call expect(all(z64 == cmplx(value_of(owned()) * (1 + times), -1 - times, real64)), "sums of complex of real64")
+        call halo%free()
+    end subroutine
+
+    ! Of an array of rank 2 the columns are the items.
+    subroutine columns()
+        type(crossdock_neighbor_exchange) :: halo
+        real(real64), asynchronous :: items(2, num_owned), slots(2, size(needed))
+        real(real64) :: strided(3, num_owned)
+        integer(int32) :: ids(5, num_owned), ghosts(5, size(needed))
+        integer(int64) :: times(num_owned)
+        integer :: k
+        times = times_needed()
+        call halo%create(world, pattern, status, item_bytes=16)
+        items(1, :) = real(value_of(owned()), real64)
+        items(2, :) = -items(1, :)
+        call halo%forward(items, slots, status)
+        call expect_success(status, "columns")
+        call expect(all(slots(1, :) == real(value_of(needed), real64)), "the first value of each column")
+        call expect(all(slots(2, :) == -real(value_of(needed), real64)), "the second value of each column")
+        call halo%reverse(slots, items, MPI_SUM, status)
+        call expect_success(status, "columns in reverse")
+        call expect(all(items(1, :) == real(value_of(owned()) * (1 + times), real64)), "the first sum of each column")
+        call expect(all(items(2, :) == -items(1, :)), "the second sum of each column")
+
+        ! What blocks takes parts of arrays, too; what starts does not.
+        strided = 0
+        strided([1, 3], :) = 4
+        slots = 0
+        call halo%forward(strided([1, 3], :), slots, status)
+        call expect_success(status, "a part of an array")
+        call expect(all(slots == 4), "values of a part of an array")
+        call halo%start(strided(1:3:2, :), slots, status)
+        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "items is not contiguous")
+        call halo%start_reverse(slots, strided(1:3:2, :), MPI_SUM, status)
+        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "items is not contiguous")
+        call halo%free()
+
+        call halo%create(world, pattern, status, item_bytes=20)
+        do k = 1, 5
+            ids(k, :) = int(value_of(owned()), int32) + k
+        end do
+        call halo%forward(ids, ghosts, status)
+        call expect_success(status, "columns of five")
+        do k = 1, 5
+            call expect(all(ghosts(k, :) == value_of(needed) + k), "value " // text(k) // " of each column")
+        end do
+        call halo%free()
+    end subroutine
+
+    subroutine other_types()
+        type(crossdock_neighbor_exchange) :: halo
+        type(particle), target :: items(num_owned), slots(size(needed))
+        real(real64), target :: x(num_owned), ghosts(size(needed))
+        type(MPI_Datatype) :: bytes
+        integer(int64) :: times(num_owned)
+        times = times_needed()
+        call MPI_Type_contiguous(storage_size(items) / 8, MPI_BYTE, bytes)
+        call MPI_Type_commit(bytes)
+        call halo%create(world, pattern, status, item_bytes=storage_size(items) / 8)
+        items%mass = real(value_of(owned()), real64)
+        items%cell = int(owned())
+        slots%cell = -1
+        call halo%forward(c_loc(items), c_loc(slots), bytes, status)
+        call expect_success(status, "a derived type")
+        call expect(all(slots%mass == real(value_of(needed), real64)), "masses")
+        call expect(all(slots%cell == needed), "cells")
+        slots%cell = -1
+        call halo%start(c_loc(items), c_loc(slots), bytes, status)
+        call halo%wait(status)
+        call expect(all(slots%cell == needed), "cells after start and wait")
+        call halo%free()
+        call MPI_Type_free(bytes)
+
+        call halo%create(world, pattern, status)
+        x = 1
+        ghosts = 1
+        call halo%reverse(c_loc(ghosts), c_loc(x), MPI_REAL8, MPI_SUM, status)
+        call expect_success(status, "a datatype of Fortran")
+        call expect(all(x == real(1 + times, real64)), "sums by a datatype of Fortran")
+        call halo%free()
+    end subroutine
+
+    subroutine two_at_once()
+        type(crossdock_neighbor_exchange) :: halo, twin
+        real(real64), asynchronous :: x(num_owned), y(num_owned), x_ghosts(size(needed)), y_ghosts(size(needed))
+        call halo%create(world, pattern, status, route="three_step")
+        call halo%duplicate(twin, status)
+        call expect_success(status, "duplicate")
+        x = real(value_of(owned()), real64)
+        y = -x
+        call halo%start(x, x_ghosts, status)
+        call twin%start(y, y_ghosts, status)
+        call expect_success(status, "a second start")
+        call twin%wait(status)
+        call halo%wait(status)
+        call expect(all(x_ghosts == real(value_of(needed), real64)), "slots of the first")
+        call expect(all(y_ghosts == -x_ghosts), "slots of the second")
+        call twin%free()
+        call halo%free()
+    end subroutine
+
+    subroutine options()
+        type(crossdock_neighbor_exchange) :: halo
+        type(crossdock_traffic) :: once, often
+        real(real64) :: x(num_owned), ghosts(size(needed))
+        call halo%create(world, pattern, status, route="direct", executor="persistent", deduplicate=.true., &
+            max_message_bytes=16_int64, stripe_bytes=0, prepare=CROSSDOCK_PREPARE_FORWARD)
+        call expect_success(status, "options")
+        call halo%statistics(once, status)
+        x = real(value_of(owned()), real64)
+        call halo%forward(x, ghosts, status)
+        call expect(all(ghosts == real(value_of(needed), real64)), "slots of short messages")
+        call halo%start_reverse(ghosts, x, MPI_SUM, status)
+        call expect(status == CROSSDOCK_INVALID_STATE, "only forward exchanges are ready")
+        call halo%free()
+        call expect(once%messages == num_ranks - 1, "a message to each other rank")
+        call halo%create(world, pattern, status, route="hypercube")
+        call halo%statistics(once, status)
+        call halo%free()
+        call halo%create(world, pattern, status, route="hypercube", deduplicate=.false.)
+        call halo%statistics(often, status)
+        call expect(often%messages == once%messages, "the messages are the same")
+        call expect(merge(often%items > once%items, often%items == once%items, num_ranks > 1), &
+            "without deduplication more items travel")
+        call halo%free()
+        call halo%create(world, pattern, status, route="auto:measure", measure_max_candidates=2, &
+            measure_exchanges_each=1, measure_max_lost_seconds=10.0_real64, prepare=CROSSDOCK_PREPARE_LAZILY)
+        call expect_success(status, "auto:measure")
+        call halo%forward(x, ghosts, status)
+        call expect(all(ghosts == real(value_of(needed), real64)), "slots while routes are tried")
+        call halo%free()
+    end subroutine
+
+    subroutine plans()
+        type(crossdock_plan) :: plan, copy
+        type(crossdock_neighbor_exchange) :: halo
+        type(crossdock_traffic) :: planned, sent
+        real(real64) :: x(num_owned), ghosts(size(needed))
+        call plan%compile(world, pattern, status, route="three_step")
+        call expect_success(status, "a plan")
+        call expect(plan%num_stages() == 3, "three_step has three stages")
+        call expect(index(plan%to_string(), "three_step") > 0, "a plan names its route")
+        call copy%from_json(plan%to_json(), status)
+        call expect_success(status, "a plan from JSON")
+        call expect(copy%to_json() == plan%to_json(), "the same plan")
+        call plan%total_traffic(regions, planned, status)
+        call expect_success(status, "traffic")
+        call halo%create_from_plan(world, copy, status, executor="persistent")
+        call expect_success(status, "an exchange from a plan")
+        call halo%statistics(sent, status)
+        call expect(sent%messages == planned%messages .and. sent%items == planned%items, "the traffic is the plan's")
+        x = real(value_of(owned()), real64)
+        call halo%forward(x, ghosts, status)
+        call expect(all(ghosts == real(value_of(needed), real64)), "slots by a plan")
+        call copy%free()
+        call halo%plan(copy, status)
+        call expect(copy%to_json() == plan%to_json(), "the plan of the exchange")
+        call copy%free()
+        call plan%free()
+        call halo%free()
+        call plan%from_json("{", status)
+        call expect(status == CROSSDOCK_PARSE_ERROR, "no JSON")
+        call expect(plan%to_json() == "" .and. plan%num_stages() == -1, "no plan")
+    end subroutine
+
+    ! All ranks hear the same.
+    subroutine faults()
+        type(crossdock_neighbor_exchange) :: halo
+        type(crossdock_topology) :: others
+        type(crossdock_context) :: elsewhere
+        call halo%create(world, pattern, status, route="no_such_route")
+        call expect(status == CROSSDOCK_UNKNOWN_ROUTE, "there is no such route")
+        call expect(index(crossdock_last_error(), 'no_such_route') > 0, "the sentence names the route")
+        call halo%create(world, pattern, status, route="grid:0")
+        call expect(status == CROSSDOCK_INVALID_ROUTE, "a grid has dimensions")
+        call halo%create(world, pattern, status, executor="no_such_executor")
+        call expect(status == CROSSDOCK_INVALID_ARGUMENT, "there is no such executor")
+        if (num_ranks > 1) then
+            call halo%create(world, pattern, status, prepare=merge(77, 0, rank == num_ranks - 1))
+            call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "there is no preparation 77")
+        end if
+        call others%from_string("77", status)
+        call world%with_topology(others, elsewhere, status)
+        call halo%create(elsewhere, pattern, status)
+        call expect(status == CROSSDOCK_SIZE_MISMATCH, "the topology is of other ranks")
+        call elsewhere%free()
+        call others%free()
+        call halo%free()
+    end subroutine
+
+    ! Of a start each rank hears its own.
+    subroutine faults_of_one_rank()
+        type(crossdock_neighbor_exchange) :: halo
+        real(real64), asynchronous :: x(num_owned), ghosts(size(needed)), pairs(2, size(needed))
+        real(real32), asynchronous :: short(num_owned), short_ghosts(size(needed))
+        logical :: is_complete
+        call halo%start(x, ghosts, status)
+        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "exchange is a null pointer")
+        call halo%wait(status)
+        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "exchange is a null pointer")
+        call expect(halo%explain() == "", "nothing is explained")
+        call halo%create(world, pattern, status)
+        call halo%start(x(:2), ghosts, status)
+        call expect_error(status, CROSSDOCK_SIZE_MISMATCH, "rank " // text(rank) // " has arrays of 2 items and " // &
+            text(size(needed)) // " slots, the plan 3 and " // text(size(needed)))
+        call halo%reverse(ghosts(2:), x, MPI_SUM, status)
+        call expect_error(status, CROSSDOCK_SIZE_MISMATCH, "rank " // text(rank) // " has arrays of 3 items and " // &
+            text(size(needed) - 1) // " slots, the plan 3 and " // text(size(needed)))
+        call halo%start(reshape(x, [3, 1]), pairs, status)
+        call expect_error(status, CROSSDOCK_SIZE_MISMATCH, "items have columns of 3 values, slots of 2")
+        call halo%start(short, short_ghosts, status)
+        call expect(status == CROSSDOCK_INVALID_STATE, "items of 4 bytes are not ready")
+        call halo%start_reverse(ghosts, x, MPI_OP_NULL, status)
+        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "operation is MPI_OP_NULL")
+        is_complete = .true.
+        call halo%test(is_complete, status)
+        call expect(status == CROSSDOCK_INVALID_STATE, "nothing is active")
+        call expect(is_complete, "a test that fails leaves what it was to fill")
+        call halo%free()
+    end subroutine
+end program

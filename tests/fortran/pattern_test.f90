@@ -1,0 +1,156 @@
+! Patterns and exchanges from what programs give MPI_Neighbor_alltoallv.
+program pattern_test
+    use, intrinsic :: iso_fortran_env, only: real64
+    use checks
+    implicit none
+
+    type(crossdock_context) :: world
+    type(MPI_Comm) :: graph, turned
+    integer :: status, rank, num_ranks, next, previous
+
+    call MPI_Init()
+    call world%create(MPI_COMM_WORLD, status)
+    call expect_success(status, "a context")
+    rank = world%rank()
+    num_ranks = world%num_ranks()
+    next = modulo(rank + 1, num_ranks)
+    previous = modulo(rank - 1, num_ranks)
+    ! Two values go to the next rank, and the second of them to the previous one.
+    call MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 2, [previous, next], MPI_UNWEIGHTED, 2, [next, previous], &
+        MPI_UNWEIGHTED, MPI_INFO_NULL, .false., graph)
+    call MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, turned)
+
+    call arguments()
+    call arguments_with_ids()
+    call arguments_of_nobody()
+    call dist_graph()
+    call alltoallv_init()
+    call lists()
+    call faults()
+    call MPI_Comm_free(turned)
+    call MPI_Comm_free(graph)
+    call world%close(status)
+    call world%free()
+    call finish()
+
+contains
+
+    ! Slots 0 and 1 are of the previous rank, slot 3 of the next one; slot 2 is nobody's.
+    subroutine exchange(pattern)
+        type(crossdock_pattern), intent(inout) :: pattern
+        type(crossdock_neighbor_exchange) :: halo
+        call expect_success(status, "a pattern")
+        call halo%create(world, pattern, status)
+        call expect_success(status, "an exchange")
+        call expect_slots(halo)
+        call halo%free()
+        call pattern%free()
+    end subroutine
+
+    subroutine expect_slots(halo)
+        type(crossdock_neighbor_exchange), intent(in) :: halo
+        real(real64) :: items(2), slots(4)
+        items = [10 * rank, 10 * rank + 1]
+        slots = -1
+        call halo%forward(items, slots, status)
+        call expect_success(status, "forward")
+        call expect(all(slots == [10 * previous, 10 * previous + 1, -1, 10 * next + 1]), "the neighbors' values came")
+    end subroutine
+
+    subroutine arguments()
+        type(crossdock_pattern) :: pattern
+        call pattern%from_neighbor_alltoallv(world, [next, previous], [2, 1], [0, 1], [previous, next], [2, 1], [0, 3], &
+            status)
+        call expect(pattern%num_items() == 2, "the pattern has two items")
+        call expect(pattern%num_slots() == 4, "the pattern has four slots")
+        call exchange(pattern)
+    end subroutine
+
+    subroutine arguments_with_ids()
+        type(crossdock_pattern) :: pattern
+        call pattern%from_neighbor_alltoallv(world, [next, previous], [2, 1], [0, 2], [previous, next], [2, 1], [0, 3], &
+            status, send_ids=[7_int64, 8_int64, 8_int64])
+        call expect_success(status, "ids")
+        call expect(pattern%num_items() == 3, "a send buffer with a copy has three positions")
+        call pattern%free()
+        call pattern%from_neighbor_alltoallv(world, [next, previous], [2, 1], [0, 2], [previous, next], [2, 1], [0, 3], &
+            status, send_ids=[7_int64])
+        call expect(status == CROSSDOCK_SIZE_MISMATCH, "there are too few ids")
+    end subroutine
+
+    subroutine arguments_of_nobody()
+        type(crossdock_pattern) :: pattern
+        type(crossdock_neighbor_exchange) :: halo
+        integer :: nobody(0)
+        real(real64) :: items(0), slots(0)
+        call pattern%from_neighbor_alltoallv(world, nobody, nobody, nobody, nobody, nobody, nobody, status)
+        call expect_success(status, "no neighbors")
+        call halo%create(world, pattern, status)
+        call halo%forward(items, slots, status)
+        call expect_success(status, "an exchange of nothing")
+        call halo%reverse(slots, items, MPI_SUM, status)
+        call expect_success(status, "a reverse exchange of nothing")
+        call halo%free()
+        call pattern%free()
+    end subroutine
+
+    subroutine dist_graph()
+        type(crossdock_pattern) :: pattern
+        call pattern%from_dist_graph(graph, [2, 1], [0, 1], [2, 1], [0, 3], status)
+        call exchange(pattern)
+        call pattern%from_dist_graph(MPI_COMM_WORLD, [2, 1], [0, 1], [2, 1], [0, 3], status)
+        call expect(status == CROSSDOCK_INVALID_ARGUMENT, "MPI_COMM_WORLD has no graph")
+    end subroutine
+
+    subroutine alltoallv_init()
+        type(crossdock_neighbor_exchange) :: halo
+        call halo%alltoallv_init(world, [2, 1], [0, 1], [2, 1], [0, 3], graph, MPI_REAL8, status, route="two_step")
+        call expect_success(status, "alltoallv_init")
+        call expect(index(halo%explain(), "two_step") > 0, "the route is the one that was given")
+        call expect_slots(halo)
+        call halo%free()
+        call halo%alltoallv_init(world, [2, 1], [0, 1], [2, 1], [0, 3], MPI_COMM_WORLD, MPI_REAL8, status)
+        call expect(status == CROSSDOCK_INVALID_ARGUMENT, "MPI_COMM_WORLD has no graph to exchange along")
+        call halo%alltoallv_init(world, [2, 1], [0, 1], [2, 1], [0, 3], graph, MPI_DATATYPE_NULL, status)
+        call expect(status == CROSSDOCK_INVALID_ARGUMENT, "MPI_DATATYPE_NULL is no datatype")
+        if (num_ranks == 1) return
+        call halo%alltoallv_init(world, [2, 1], [0, 1], [2, 1], [0, 3], turned, MPI_REAL8, status)
+        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "the graph's ranks are not those of the context")
+    end subroutine
+
+    ! Global ids in any order: rank r owns r and 100 + r.
+    subroutine lists()
+        type(crossdock_pattern) :: pattern
+        type(crossdock_neighbor_exchange) :: halo
+        integer :: items(2), slots(3)
+        call pattern%from_needed(world, int([100 + rank, rank], int64), int([next, 100 + previous, next], int64), status)
+        call expect_success(status, "lists of ids")
+        call halo%create(world, pattern, status, item_bytes=4)
+        items = [100 + rank, rank]
+        call halo%forward(items, slots, status)
+        call expect(all(slots == [next, 100 + previous, next]), "the value of an id is the id")
+        call halo%free()
+        call pattern%free()
+    end subroutine
+
+    subroutine faults()
+        type(crossdock_pattern) :: pattern
+        call pattern%from_neighbor_alltoallv(world, [next], [2, 1], [0, 1], [previous], [2], [0], status)
+        call expect_error(status, CROSSDOCK_SIZE_MISMATCH, "destinations and send_counts differ in length")
+        call pattern%from_neighbor_alltoallv(world, [next], [2], [0], [previous], [2, 1], [0, 1], status)
+        call expect_error(status, CROSSDOCK_SIZE_MISMATCH, "sources and recv_counts differ in length")
+        call pattern%from_neighbor_alltoallv(world, [next], [2], [0, 1], [previous], [2], [0], status)
+        call expect_error(status, CROSSDOCK_SIZE_MISMATCH, "send_counts and send_displs differ in length")
+        call pattern%from_dist_graph(graph, [2, 1], [0, 1], [2, 1], [0], status)
+        call expect_error(status, CROSSDOCK_SIZE_MISMATCH, "recv_counts and recv_displs differ in length")
+        call pattern%from_neighbor_alltoallv(world, [num_ranks], [1], [0], [previous], [1], [0], status)
+        call expect(status == CROSSDOCK_RANK_OUT_OF_RANGE, "the last rank has no next one")
+        call expect(pattern%num_items() == -1, "there is no pattern")
+        ! Of all ranks.
+        call pattern%from_needed(world, int(rank, int64), 1_int64, [merge(-1_int64, 0_int64, rank == num_ranks - 1)], status)
+        call expect(status == CROSSDOCK_INDEX_OUT_OF_RANGE, "ids are not negative")
+        call pattern%from_needed(world, int(rank, int64), 1_int64, [merge(77_int64, 0_int64, rank == 0)], status)
+        call expect(status == CROSSDOCK_INDEX_OUT_OF_RANGE, "nobody owns 77")
+        call pattern%free()
+    end subroutine
+end program
