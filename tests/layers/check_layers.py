@@ -24,12 +24,13 @@ LEFT_OF = {
     "simulator": {"model", "exchange"},
     "neighbor": {"executor", "exchange"},
     "array": {"neighbor"},
+    "gather": {"neighbor"},
     "stream": {"context", "select"},
     "c": {"array", "stream"},
     "mpix": {"c"},
     "drop_in": {"neighbor"},
 }
-MPI_MODULES = {"neighbor", "c", "mpix", "drop_in"}
+MPI_MODULES = {"neighbor", "gather", "c", "mpix", "drop_in"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 
@@ -53,6 +54,7 @@ MODULE_OF_PUBLIC = {
     "exchange": "exchange_algorithm sparse_exchange",
     "neighbor": "neighbor_exchange plan_cache plan_maker",
     "array": "distributed_array prepared_batch",
+    "gather": "gather_scatter",
     "stream": "request_stream stream stream_codec stream_options stream_statistics",
 }
 PUBLIC = {name: module for module, names in MODULE_OF_PUBLIC.items() for name in names.split()}
