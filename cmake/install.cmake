@@ -1,10 +1,10 @@
 # What `cmake --install` puts where: find_package(crossdock) then gives crossdock::crossdock, and for programs
-# without MPI crossdock::core and crossdock::analysis; pkg-config knows them as crossdock, crossdock-core and
-# crossdock-analysis.
+# without MPI crossdock::core and crossdock::analysis; pkg-config knows them as crossdock, crossdock-core,
+# crossdock-analysis and crossdock-gslib.
 include(CMakePackageConfigHelpers)
 
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/crossdock)
-set(libraries crossdock crossdock_analysis crossdock_core)
+set(libraries crossdock crossdock_analysis crossdock_core crossdock_gslib)
 set_target_properties(${libraries} PROPERTIES INSTALL_RPATH $ORIGIN INSTALL_RPATH_USE_LINK_PATH ON)
 # An export for each, so that who asks for the core need not have MPI.
 foreach(library ${libraries})
@@ -48,6 +48,8 @@ crossdock_install_pkg_config(crossdock_analysis "Simulation of irregular communi
   USES crossdock-core LINKS fmt)
 crossdock_install_pkg_config(crossdock "${PROJECT_DESCRIPTION}; compile and link with mpicc or mpicxx"
   USES crossdock-core LINKS fmt hwloc absl_btree absl_flat_hash_map)
+
+crossdock_install_pkg_config(crossdock_gslib "Gather-scatter under the names of gslib" USES crossdock)
 
 configure_package_config_file(cmake/crossdock-config.cmake.in crossdock-config.cmake
   INSTALL_DESTINATION ${package_folder})

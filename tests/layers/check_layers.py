@@ -28,9 +28,10 @@ LEFT_OF = {
     "stream": {"context", "select"},
     "c": {"array", "stream"},
     "mpix": {"c"},
+    "gslib": {"gather"},
     "drop_in": {"neighbor"},
 }
-MPI_MODULES = {"neighbor", "gather", "c", "mpix", "drop_in"}
+MPI_MODULES = {"neighbor", "gather", "c", "mpix", "gslib", "drop_in"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 
@@ -75,9 +76,9 @@ def is_mpi_file(path):
 
 
 def module_of(project, path):
-    """The module a file lies in, or None outside the modules; crossdock.h is module c's, mpix.h module mpix's."""
+    """The module a file lies in, or None outside the modules; crossdock.h is module c's, gslib.h and mpix.h have one each."""
     public = project / "include/crossdock"
-    for header, module in (("crossdock.h", "c"), ("mpix.h", "mpix")):
+    for header, module in (("crossdock.h", "c"), ("gslib.h", "gslib"), ("mpix.h", "mpix")):
         if path == public / header:
             return module
     if path.parent == public:
