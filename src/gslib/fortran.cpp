@@ -1,7 +1,7 @@
 // What Fortran calls, with arguments by reference. A handle is a number from 0; -1 is none.
 #include <vector>
 
-#include "crossdock/gslib.h"
+#include "crossdock/gslib/gslib.h"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "crossdock/gslib.h"
+#include "crossdock/gslib/gslib.h"
 
 #include <algorithm>
 #include <functional>

@@ -76,9 +76,9 @@ def is_mpi_file(path):
 
 
 def module_of(project, path):
-    """The module a file lies in, or None outside the modules; crossdock.h is module c's, gslib.h and mpix.h have one each."""
+    """The module a file lies in, or None outside the modules; crossdock.h is module c's, gslib.h and mpix.h are those of modules."""
     public = project / "include/crossdock"
-    for header, module in (("crossdock.h", "c"), ("gslib.h", "gslib"), ("mpix.h", "mpix")):
+    for header, module in (("crossdock.h", "c"), ("gslib/gslib.h", "gslib"), ("mpix.h", "mpix")):
         if path == public / header:
             return module
     if path.parent == public:

@@ -172,7 +172,7 @@ TEST_F(GatherScatter, AllOperationsAndTypesCombine) {
     for (const bool transposed : {false, true}) {
         expect_combined(shared, one.of_rank, maximum{}, transposed);
         // Products of few small numbers, which doubles hold.
-        expect_combined(shared, one.of_rank, std::multiplies<>{}, transposed);
+        expect_combined(shared, one.of_rank, product{}, transposed);
         expect_combined(
             shared, one.of_rank, [](double a, double b) { return a + b + a * b; }, transposed);
         std::vector<std::vector<std::int32_t>> bits;

@@ -29,4 +29,26 @@ struct operands<std::array<E, size>, Op> {
 template <class Op, class T>
 concept item_operation = combine_operation<Op, typename operands<T, Op>::type>;
 
+/// @brief An operation on arrays that combines them element by element.
+template <class Op>
+struct elementwise {
+    Op op;
+
+    template <class E, std::size_t size>
+    std::array<E, size> operator()(std::array<E, size> a, const std::array<E, size>& b) {
+        for (std::size_t i = 0; i < size; ++i) a[i] = op(a[i], b[i]);
+        return a;
+    }
+};
+
+/// @brief The operation on items of type T that `op` stands for.
+template <class T, class Op>
+auto operation_on(Op op) {
+    if constexpr (std::is_same_v<typename operands<T, Op>::type, T>) {
+        return op;
+    } else {
+        return elementwise<Op>{op};
+    }
+}
+
 }  // namespace crossdock

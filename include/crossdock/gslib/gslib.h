@@ -2,6 +2,8 @@
 /// @brief Gather-scatter under the names of gslib, for C and C++: a program written for them
 /// compiles with this header in place of gslib's, and links with libcrossdock_gslib.
 ///
+/// The header lies in a folder of its own, which a program may search for "gslib.h".
+///
 /// - Types are those of gslib built with GSLIB_USE_MPI and GSLIB_USE_GLOBAL_LONG_LONG, and symbols
 ///   have its usual prefix: `gs` is the function `gslib_gs`, and Fortran calls `fgslib_gs_op`.
 /// - Nothing is printed and nothing ends the program. What failed, and why, says
