@@ -28,11 +28,6 @@ std::vector<std::pair<rank_t, std::size_t>> groups_by_home(const id_groups& grou
     return all;
 }
 
-std::vector<std::int64_t>& words_for(std::vector<word_message>& outbox, rank_t peer) {
-    if (outbox.empty() || outbox.back().peer != peer) outbox.push_back({peer, {}});
-    return outbox.back().words;
-}
-
 // An entry of the directory: a rank has an id.
 struct entry {
     count_t id;
@@ -135,7 +130,8 @@ shared_ids find_shared_ids(const context& where, std::optional<id_groups>& group
         asked = groups_by_home(*groups, comm.num_ranks());
         for (const auto& [home, i] : asked) {
             const auto group = (*groups)[i];
-            words_for(questions, home).push_back(group.num_unflagged > 0 ? group.id : -group.id);
+            if (questions.empty() || questions.back().peer != home) questions.push_back({home, {}});
+            questions.back().words.push_back(group.num_unflagged > 0 ? group.id : -group.id);
         }
     }
     const auto received = exchange_checked_words(comm, where.topology(), questions, fault, same);
