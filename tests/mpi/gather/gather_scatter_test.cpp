@@ -179,8 +179,8 @@ TEST_F(GatherScatter, AllOperationsAndTypesCombine) {
         for (const auto& ids : one.of_rank) {
             bits.emplace_back();
             for (const auto id : ids)
-                bits.back().push_back(1
-                                      << ((std::abs(id) + static_cast<count_t>(bits.size())) % 30));
+                bits.back().push_back(
+                    1 << ((std::abs(id) % 30 + static_cast<count_t>(bits.size())) % 30));
         }
         const auto expected = combined(one.of_rank, bits, bit_or{}, transposed);
         shared.combine(bits[rank()], bit_or{}, {.transposed = transposed});
