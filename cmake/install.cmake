@@ -1,10 +1,11 @@
 # What `cmake --install` puts where: find_package(crossdock) then gives crossdock::crossdock, and for programs
-# without MPI crossdock::core and crossdock::analysis; pkg-config knows them as crossdock, crossdock-core and
-# crossdock-analysis. With the component fortran, crossdock::fortran and crossdock-fortran are the Fortran module.
+# without MPI crossdock::core and crossdock::analysis; pkg-config knows them as crossdock, crossdock-core,
+# crossdock-analysis and crossdock-gslib. With the component fortran, crossdock::fortran and crossdock-fortran are the Fortran
+# module.
 include(CMakePackageConfigHelpers)
 
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/crossdock)
-set(libraries crossdock crossdock_analysis crossdock_core)
+set(libraries crossdock crossdock_analysis crossdock_core crossdock_gslib)
 if(TARGET crossdock_fortran)
   list(APPEND libraries crossdock_fortran)
   install(FILES $<TARGET_PROPERTY:crossdock_fortran,Fortran_MODULE_DIRECTORY>/crossdock.mod
@@ -58,6 +59,8 @@ if(TARGET crossdock_fortran)
   crossdock_install_pkg_config(crossdock_fortran "crossdock for Fortran; compile and link with mpifort"
     USES crossdock FLAGS "-I\${includedir}/crossdock/fortran")
 endif()
+
+crossdock_install_pkg_config(crossdock_gslib "Gather-scatter under the names of gslib" USES crossdock)
 
 configure_package_config_file(cmake/crossdock-config.cmake.in crossdock-config.cmake
   INSTALL_DESTINATION ${package_folder})

@@ -7,6 +7,7 @@
 #include "crossdock/core.hpp"
 #include "crossdock/discover_topology.hpp"
 #include "crossdock/distributed_array.hpp"
+#include "crossdock/gather_scatter.hpp"
 #include "crossdock/make_pattern.hpp"
 #include "crossdock/neighbor_exchange.hpp"
 #include "crossdock/plan_cache.hpp"

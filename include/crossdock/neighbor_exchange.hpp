@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "crossdock/context.hpp"
+#include "crossdock/detail/base/elements.hpp"
 #include "crossdock/detail/base/export.hpp"
 #include "crossdock/detail/executor/copy_list.hpp"
 #include "crossdock/detail/select/route_trials.hpp"
@@ -220,17 +221,19 @@ class neighbor_exchange {
     /// Values combine on the way, in an order that depends on the plan alone, not on timing.
     /// @param slots  `num_slots` values or more; only those that receive an item are read
     /// @param items  `num_items` values or more; combined into
-    /// @param op     associative and commutative; copied; must not throw
+    /// @param op     associative and commutative; copied; must not throw. Items that are arrays of
+    /// numbers combine element by element, unless it takes arrays only.
     /// @throws as `start`
     /// @par Collective
     /// Yes; does not block, unless prepared lazily.
     template <item_range Slots, item_range Items, class Op>
-    requires same_items<Slots, Items> && combine_operation<Op, std::ranges::range_value_t<Slots>>
+    requires same_items<Slots, Items> && item_operation<Op, std::ranges::range_value_t<Slots>>
     void start_reverse(const Slots& slots, Items&& items, Op op) {
         using T = std::ranges::range_value_t<Slots>;
         check_lengths(std::ranges::size(items), std::ranges::size(slots));
         start_backward(std::ranges::data(slots), std::ranges::data(items), sizeof(T),
-                       [op](std::byte* to, const std::byte* from, const copy_list& list) mutable {
+                       [op = operation_on<T>(std::move(op))](std::byte* to, const std::byte* from,
+                                                             const copy_list& list) mutable {
                            combine_items(reinterpret_cast<T*>(to), reinterpret_cast<const T*>(from),
                                          list, op);
                        });
@@ -274,7 +277,7 @@ class neighbor_exchange {
 
     /// @brief `start_reverse` and `wait`.
     template <item_range Slots, item_range Items, class Op>
-    requires same_items<Slots, Items> && combine_operation<Op, std::ranges::range_value_t<Slots>>
+    requires same_items<Slots, Items> && item_operation<Op, std::ranges::range_value_t<Slots>>
     void reverse(const Slots& slots, Items&& items, Op op) {
         start_reverse(slots, items, std::move(op));
         wait();

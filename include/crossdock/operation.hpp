@@ -37,6 +37,16 @@ struct sum {
         return static_cast<T>(a + b);
     }
 };
+/// @brief a * b.
+struct product {
+    template <class T>
+    requires std::is_arithmetic_v<T>
+    static constexpr T identity() { return static_cast<T>(1); }
+    template <class T>
+    T operator()(const T& a, const T& b) const noexcept(noexcept(a* b)) {
+        return static_cast<T>(a * b);
+    }
+};
 /// @brief The lesser by <.
 struct minimum {
     template <std::integral T>

@@ -47,8 +47,9 @@ std::int64_t hash_of(const context& where, const neighbor_options& all) {
         all.measure.exchanges_each, all.measure.max_lost_seconds));
 }
 
+using plan_trials = trial_runs<plan_runner>;
 using only_runner = std::unique_ptr<plan_runner>;
-using tried_runners = std::unique_ptr<trial_runs>;
+using tried_runners = std::unique_ptr<plan_trials>;
 
 // What the constructors make: one plan that is kept, or the plans of several candidates to try.
 struct prepared_plans {
@@ -91,8 +92,8 @@ prepared_plans compile_plans(const context& where, const pattern& p,
         check_stages(*compiled);
         runners.push_back(std::make_unique<plan_runner>(where, std::move(compiled), options));
     }
-    auto tried = std::make_unique<trial_runs>(where.comm(), std::move(trials), std::move(runners),
-                                              options.measure);
+    auto tried = std::make_unique<plan_trials>(where.comm(), std::move(trials), std::move(runners),
+                                               options.measure);
     tried->current().prepare(options.prepare, options.item_bytes);
     return {std::move(tried), choice};
 }
@@ -110,7 +111,7 @@ struct neighbor_exchange::implementation {
         if (active) packed.abandon();  // as the executor does with its own buffers
     }
 
-    trial_runs* trials() const {
+    plan_trials* trials() const {
         const auto* const tried = std::get_if<tried_runners>(&plans);
         return tried ? tried->get() : nullptr;
     }

@@ -43,6 +43,9 @@ class PkgConfig(unittest.TestCase):
     def test_program_in_fortran(self):
         self.build_and_run("crossdock-fortran", os.environ["CROSSDOCK_MPIFORT"], os.environ["CROSSDOCK_FORTRAN_EXAMPLE"])
 
+    def test_program_for_gslib(self):
+        self.build_and_run("crossdock-gslib", os.environ["CROSSDOCK_MPICC"], str(FOLDER / "project/gslib.c"))
+
     def test_programs_without_mpi(self):
         for name in ("core", "analysis"):
             self.build_and_run(f"crossdock-{name}", os.environ["CROSSDOCK_CXX"], "-std=c++20",

@@ -102,6 +102,8 @@ end block
 NAMES_OF_FRAGMENTS = {
     "docs/array.md": "extern count_t num_vertices; extern std::vector<count_t> neighbors, offers;",
     "docs/exchange.md": "std::vector<count_t> needed_by(rank_t, rank_t); rank_t owner_of(count_t);",
+    "docs/gather-scatter.md": "extern std::vector<count_t> ids; extern std::vector<double> mass;"
+                              "void work_on_inner_points();",
     "docs/stream.md": "extern std::size_t num_entries_here; extern std::vector<std::uint64_t> values;"
                       "worker_id owner_of(std::uint64_t); std::uint64_t index_of(std::uint64_t);"
                       "extern stream<int> events, updates;",

@@ -24,14 +24,16 @@ LEFT_OF = {
     "simulator": {"model", "exchange"},
     "neighbor": {"executor", "exchange"},
     "array": {"neighbor"},
+    "gather": {"neighbor"},
     "stream": {"context", "select"},
     "c": {"array", "stream"},
     "fortran": {"c"},
     "mpix": {"c"},
+    "gslib": {"gather"},
     "drop_in": {"neighbor"},
     "petsc": {"neighbor"},
 }
-MPI_MODULES = {"neighbor", "c", "fortran", "mpix", "drop_in", "petsc"}
+MPI_MODULES = {"neighbor", "gather", "c", "fortran", "mpix", "gslib", "drop_in", "petsc"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 
@@ -55,6 +57,7 @@ MODULE_OF_PUBLIC = {
     "exchange": "exchange_algorithm sparse_exchange",
     "neighbor": "neighbor_exchange plan_cache plan_maker",
     "array": "distributed_array prepared_batch",
+    "gather": "gather_scatter",
     "stream": "request_stream stream stream_codec stream_options stream_statistics",
 }
 PUBLIC = {name: module for module, names in MODULE_OF_PUBLIC.items() for name in names.split()}
@@ -75,9 +78,9 @@ def is_mpi_file(path):
 
 
 def module_of(project, path):
-    """The module a file lies in, or None outside the modules; crossdock.h is module c's, mpix.h module mpix's."""
+    """The module a file lies in, or None outside the modules; crossdock.h is module c's, gslib.h and mpix.h are those of modules."""
     public = project / "include/crossdock"
-    for header, module in (("crossdock.h", "c"), ("mpix.h", "mpix")):
+    for header, module in (("crossdock.h", "c"), ("gslib/gslib.h", "gslib"), ("mpix.h", "mpix")):
         if path == public / header:
             return module
     if path.parent == public:

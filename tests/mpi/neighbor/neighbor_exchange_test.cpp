@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <functional>
 #include <limits>
@@ -857,6 +859,49 @@ TEST_F(Neighbor, RefusesAPlanOfAnotherRank) {
                   neighbor_exchange(where(topology::one_region(comm.num_ranks())), plan(other));
               }).code(),
               errc::size_mismatch);
+}
+
+// Every rank sends an item to all others.
+TEST_F(Neighbor, TypesFollowFromTheArrays) {
+    const auto patterns = test::all_to_all_pattern(comm.num_ranks());
+    const pattern& p = patterns[static_cast<std::size_t>(comm.rank())];
+    neighbor_exchange halo(context(comm, topology::one_region(comm.num_ranks())), p,
+                           {.item_bytes = 24, .prepare = preparation::lazy});
+    const auto num_slots = static_cast<std::size_t>(p.num_slots);
+    const auto expected = expected_slots<float>(patterns, comm.rank(), 0, 0);
+    auto items = items_of<float>(p, 0);
+    std::vector<float> slots(num_slots), spanned(num_slots);
+    halo.exchange(items, slots);
+    EXPECT_EQ(slots, expected);
+    halo.exchange(std::span<const float>(items), std::span(spanned));
+    EXPECT_EQ(spanned, expected);
+
+    using triple = std::array<double, 3>;
+    std::vector<triple> arrays(static_cast<std::size_t>(p.num_items)), whole = arrays;
+    const std::vector<triple> ones(num_slots, triple{1, 2, 3});
+    const auto sent = [&](std::size_t item) {
+        return static_cast<double>(
+            std::count(p.sends.indices.begin(), p.sends.indices.end(), static_cast<count_t>(item)));
+    };
+    halo.reverse(ones, std::span(arrays), sum{});
+    for (std::size_t i = 0; i < arrays.size(); ++i)
+        EXPECT_EQ(arrays[i], (triple{sent(i), 2 * sent(i), 3 * sent(i)}));
+    halo.reverse(ones, arrays, [](double a, double b) { return std::max(a, b); });
+    halo.reverse(ones, whole, minimum{});
+    for (std::size_t i = 0; i < arrays.size(); ++i) {
+        const double least = sent(i) > 0 ? 3 : 0;
+        EXPECT_EQ(arrays[i],
+                  (triple{std::max(sent(i), 0.0), 2 * sent(i), std::max(3 * sent(i), least)}));
+        EXPECT_EQ(whole[i], triple{});
+    }
+    std::fill(arrays.begin(), arrays.end(), triple{1, 1, 1});
+    halo.reverse(ones, arrays, product{});
+    // An operation on arrays takes the whole.
+    halo.reverse(ones, whole, [](const triple& a, const triple& b) { return std::max(a, b); });
+    for (std::size_t i = 0; i < arrays.size(); ++i) {
+        EXPECT_EQ(arrays[i], (triple{1, std::pow(2, sent(i)), std::pow(3, sent(i))}));
+        EXPECT_EQ(whole[i], sent(i) > 0 ? ones[0] : triple{});
+    }
 }
 
 }  // namespace

@@ -1,0 +1,241 @@
+/// @file
+/// @brief Shared degrees of freedom: every copy of an id gets what all copies combine to.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <ranges>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "crossdock/context.hpp"
+#include "crossdock/detail/base/elements.hpp"
+#include "crossdock/detail/base/export.hpp"
+#include "crossdock/detail/gather/value_arrays.hpp"
+#include "crossdock/detail/select/route_trials.hpp"
+#include "crossdock/neighbor_exchange.hpp"
+
+namespace CROSSDOCK_EXPORT crossdock {
+
+/// @brief How a gather-scatter is set up; equal on all ranks.
+struct gather_options {
+    /// Who combines the copies of an id. "owners": one of the ranks that have it, which gets all
+    /// values and sends the result. "holders": each of them, which get the values of all others.
+    /// "auto": what is estimated to be cheaper, or with "auto:measure" found to be; on a route that
+    /// is given, "holders" where no id has more than two.
+    std::string method = "auto";
+    /// As `neighbor_options::route`; "auto:measure" judges the whole operation.
+    std::string route = "auto";
+    /// As though `flag_duplicates` had been called for the ids, which stay as they are.
+    bool unique = false;
+    /// As in `neighbor_options`, as are those that follow.
+    bool deduplicate = true;
+    std::size_t max_message_bytes = std::size_t{1} << 30;
+    std::string executor = automatic_executor;
+    /// Bytes of all values of an id that operations are made ready for; 0 is the default.
+    std::size_t item_bytes = 8;
+    std::size_t stripe_bytes = 0;
+    measure_options measure = {};
+};
+
+/// @brief What an operation works on; equal on all ranks.
+struct gather_call {
+    /// Flagged copies give and do not get, in place of the other way round.
+    bool transposed = false;
+    /// Values of one id that lie together in an array.
+    count_t values_per_id = 1;
+};
+
+/// @brief Combines the values of all copies of an id, wherever they are, and gives every copy the
+/// result.
+///
+/// Rank p names the id of each place of its arrays. Places with one id are its *copies*, on one
+/// rank or on several. An id of 0 takes no part. A negative id -j is a *flagged* copy of j:
+///
+/// | | gives its value | gets the result |
+/// |---|---|---|
+/// | copy | yes | yes |
+/// | flagged copy | no | yes |
+/// | copy, transposed | yes | yes |
+/// | flagged copy, transposed | yes | no |
+///
+///     rank 0   ids {7  8 0}   values {1  2 3}   sum: {1+5  2+4 3}
+///     rank 1   ids {8 -7 7}   values {4 90 5}   sum: {2+4  1+5 1+5}
+///
+/// Where all copies of an id are flagged, they stay as they are. All copies get the same bits, and
+/// the same ones each time as long as the same method and route are taken.
+///
+/// | state | legal calls | next |
+/// |---|---|---|
+/// | idle | `start`, `start_fields`, `duplicate` | start: active |
+/// | idle | `combine`, `combine_fields` | idle |
+/// | active | `test`, `wait`, `duplicate` | `test` that returns true, `wait`: idle |
+/// | moved from, or closed by `close` | destruction, assignment | |
+///
+/// A start reads the values; `test` and `wait` write the results, when all have come. In between
+/// the arrays must stay where they are and may be read; what is written to a copy that gets a
+/// result is lost. Every rank starts the same operations of one object in the same order, with the
+/// same number and size of values to each id. Different objects, also duplicates, are independent
+/// as those of `neighbor_exchange` are, and a rank makes progress for others where it says.
+///
+/// The first operation with another number of bytes to each id makes such ready: it blocks until
+/// the ranks that share memory start it too, or all ranks, as a `preparation::lazy` one of
+/// `neighbor_exchange` does. The last eight sizes stay ready.
+///
+/// The destructor does not communicate. An object must be idle when it is destroyed.
+/// @par Thread safety
+/// As `neighbor_exchange`.
+/// @par Source
+/// The semantics are those of gslib. Differs: ids without a copy that is not flagged stay as they
+/// are.
+class gather_scatter {
+  public:
+    /// @brief Finds out who has which ids, elects owners, and compiles the plans.
+    ///
+    /// An owner is the lowest rank with a copy that is not flagged.
+    /// @param where  stays open for the life of this object
+    /// @param ids    not kept
+    /// @par Collective
+    /// Yes; blocks.
+    /// @throws error(errc::index_out_of_range)  an id is -2^63; on all ranks
+    /// @throws error(errc::invalid_argument)    options differ between ranks; there is no such
+    /// method; or "holders", and an id has flagged copies or more than 16 holders; on all ranks
+    /// @throws as `neighbor_exchange`
+    /// @par Complexity
+    /// Two sparse exchanges with the ranks that an id's hash names, two reductions, and compiling.
+    /// Time and memory grow with the ids of this rank and their holders; nothing is of size P.
+    gather_scatter(const context& where, std::span<const count_t> ids,
+                   const gather_options& options = {});
+    ~gather_scatter();
+    gather_scatter(gather_scatter&&) noexcept;
+    gather_scatter& operator=(gather_scatter&&) noexcept;
+
+    /// @brief A second object with the same plans, which may be active at the same time.
+    /// @par Collective
+    /// Yes; as `neighbor_exchange::duplicate`.
+    gather_scatter duplicate() const;
+
+    /// @brief The number of ids that the object was made with.
+    count_t num_ids() const noexcept;
+
+    /// @brief Starts to combine values in place.
+    /// @param values  `values_per_id` for each id, or more. If they are arrays of numbers, `op`
+    /// combines them element by element, unless it takes arrays only.
+    /// @param op      associative and commutative; copied; must not throw
+    /// @throws error(errc::size_mismatch)     there are too few values
+    /// @throws error(errc::invalid_argument)  `values_per_id` is not positive
+    /// @throws error(errc::invalid_state)     an operation is active. Such an error is this rank's
+    /// alone: the others wait for it.
+    /// @par Collective
+    /// Yes; does not block, unless values of this size are not ready.
+    template <item_range Values, class Op>
+    requires item_operation<Op, std::ranges::range_value_t<Values>> &&
+        std::ranges::output_range<Values, std::ranges::range_value_t<Values>>
+    void start(Values&& values, Op op, const gather_call& how = {}) {
+        auto arrays = arrays_of<std::ranges::range_value_t<Values>>(std::move(op), how);
+        add_array(arrays, values, how);
+        start_arrays(std::move(arrays), how.transposed);
+    }
+
+    /// @brief Starts to combine the values of several arrays in one exchange.
+    /// @param fields  arrays of one type, each as `values` of `start`; equally many on all ranks
+    /// @throws error(errc::invalid_argument)  there is no array
+    /// @throws as `start`
+    /// @par Collective
+    /// As `start`.
+    template <std::ranges::input_range Fields, class Op>
+    requires item_range<std::ranges::range_value_t<Fields>>
+    void start_fields(Fields&& fields, Op op, const gather_call& how = {}) {
+        using T = std::ranges::range_value_t<std::ranges::range_value_t<Fields>>;
+        static_assert(item_operation<Op, T>);
+        auto arrays = arrays_of<T>(std::move(op), how);
+        for (auto&& field : fields) add_array(arrays, field, how);
+        start_arrays(std::move(arrays), how.transposed);
+    }
+
+    /// @brief Makes progress without waiting; true if the operation is complete and its results are
+    /// in place.
+    /// @throws error(errc::invalid_state)  no operation is active
+    bool test();
+
+    /// @brief Completes the operation.
+    /// @throws error(errc::invalid_state)  no operation is active
+    void wait();
+
+    /// @brief `start` and `wait`.
+    template <item_range Values, class Op>
+    void combine(Values&& values, Op op, const gather_call& how = {}) {
+        start(values, std::move(op), how);
+        wait();
+    }
+
+    /// @brief `start_fields` and `wait`.
+    template <std::ranges::input_range Fields, class Op>
+    void combine_fields(Fields&& fields, Op op, const gather_call& how = {}) {
+        start_fields(fields, std::move(op), how);
+        wait();
+    }
+
+    bool is_active() const noexcept;
+
+    /// @brief "owners" or "holders"; during trials that of the last operation, as is the route.
+    const std::string& method() const noexcept;
+    const std::string& route() const noexcept;
+
+    /// @brief Whether methods and routes are still being tried.
+    bool is_trying() const noexcept;
+
+    /// @brief What "auto:measure" tried so far, such as "owners three_step"; the same on all ranks.
+    std::vector<tried_route> tried_routes() const;
+
+    /// @brief What this rank sends in one operation that is not transposed.
+    traffic statistics() const;
+
+    /// @brief The method and the route, and what each candidate was estimated to cost where they
+    /// were chosen; some lines of text.
+    std::string explain() const;
+
+    /// @brief Gives memory and requests back; the object can then only be destroyed.
+    /// @par Collective
+    /// No.
+    void close() noexcept;
+
+  private:
+    struct CROSSDOCK_HIDDEN implementation;
+    explicit gather_scatter(std::unique_ptr<implementation> state);
+
+    template <class T, class Op>
+    value_arrays arrays_of(Op op, const gather_call& how) const {
+        using value = typename operands<T, Op>::type;
+        check_call(how);
+        return {{},
+                how.values_per_id * static_cast<count_t>(operands<T, Op>::per_item),
+                sizeof(value),
+                [op](std::byte* to, count_t to_step, const std::byte* from,
+                     value_layout from_layout, const copy_list& list) mutable {
+                    combine_in_steps(reinterpret_cast<value*>(to), to_step,
+                                     reinterpret_cast<const value*>(from), from_layout, list, op);
+                }};
+    }
+    template <class Values>
+    void add_array(value_arrays& arrays, Values&& values, const gather_call& how) const {
+        check_length(std::ranges::size(values), how);
+        arrays.arrays.push_back(reinterpret_cast<std::byte*>(std::ranges::data(values)));
+    }
+    void check_call(const gather_call& how) const;
+    void check_length(std::size_t num_values, const gather_call& how) const;
+    void start_arrays(value_arrays arrays, bool transposed);
+
+    std::unique_ptr<implementation> state_;
+};
+
+/// @brief Flags all copies of every id but one, by negation: the first that is not flagged, on the
+/// lowest rank that has one.
+/// @par Collective
+/// Yes; blocks.
+/// @throws error(errc::index_out_of_range)  an id is -2^63; on all ranks
+void flag_duplicates(const context& where, std::span<count_t> ids);
+
+}  // namespace crossdock

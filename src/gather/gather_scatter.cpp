@@ -1,0 +1,402 @@
+#include "crossdock/gather_scatter.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "../exchange/checked_exchange_mpi.hpp"
+#include "../neighbor/automatic_route.hpp"
+#include "../neighbor/compile_mpi.hpp"
+#include "../neighbor/trial_runs.hpp"
+#include "gathering.hpp"
+#include "started_gathers_mpi.hpp"
+
+namespace crossdock {
+
+namespace {
+
+const std::string by_owners = "owners";
+const std::string by_holders = "holders";
+const std::string automatic_method = "auto";
+
+// 0 stands for the default, so that options filled with zeros are usable.
+gather_options with_defaults(gather_options options) {
+    const gather_options defaults;
+    if (options.max_message_bytes == 0) options.max_message_bytes = defaults.max_message_bytes;
+    if (options.item_bytes == 0) options.item_bytes = defaults.item_bytes;
+    return options;
+}
+
+neighbor_options exchange_options_of(const gather_options& all) {
+    return {.route = all.route,
+            .deduplicate = all.deduplicate,
+            .max_message_bytes = all.max_message_bytes,
+            .executor = all.executor,
+            .item_bytes = all.item_bytes,
+            .stripe_bytes = all.stripe_bytes,
+            .prepare = preparation::both,
+            .measure = all.measure};
+}
+
+std::int64_t hash_of(const context& where, const gather_options& all) {
+    return agreement_hash(fmt::format("{} {} {} {} {} {} {} {} {} {} {} {}", agreement_hash(where),
+                                      all.method, all.route, all.unique, all.deduplicate,
+                                      all.max_message_bytes, all.executor, all.item_bytes,
+                                      all.stripe_bytes, all.measure.max_candidates,
+                                      all.measure.exchanges_each, all.measure.max_lost_seconds));
+}
+
+void check_method(const std::string& method) {
+    for (const auto& known : {automatic_method, by_owners, by_holders})
+        if (method == known) return;
+    throw error(errc::invalid_argument,
+                fmt::format("there is no method \"{}\"; there are \"auto\", \"owners\" and "
+                            "\"holders\"",
+                            method));
+}
+
+// The ids of all ranks, as this one sees them.
+struct found_ids {
+    id_groups groups;
+    shared_ids shared;
+};
+
+found_ids find_ids(const context& where, std::span<const count_t> ids,
+                   const gather_options& options) {
+    std::optional<id_groups> groups;
+    std::optional<error> fault;
+    try {
+        check_method(options.method);
+        check_sizes(where);
+        groups.emplace(where.rank(), ids);
+    } catch (...) {
+        fault = current_error_of(where.rank());
+    }
+    auto shared = find_shared_ids(where, groups, options.unique, fault,
+                                  {hash_of(where, options), "topologies, methods or options"});
+    return {std::move(*groups), std::move(shared)};
+}
+
+// A flagged copy gives or gets, not both; and values of all holders are for few holders.
+bool allows_holders(const shared_ids& shared) {
+    return !shared.has_flagged && shared.most_holders <= shared_ids::most_listed;
+}
+
+// What may be tried, as a choice of routes: "owners three_step".
+struct method_choice {
+    route_choice candidates;
+    bool is_given = false;
+    bool is_measured = false;
+};
+
+std::string name_of(const std::string& method, const std::string& route) {
+    return method + " " + route;
+}
+
+class method_chooser {
+  public:
+    method_chooser(const context& where, const gather_lists& lists, const shared_ids& shared,
+                   const gather_options& options)
+        : where_(where), lists_(lists), shared_(shared), options_(options) {}
+
+    method_choice choose() const {
+        const auto down = resolve(lists_.to_holders);
+        if (!down.choice) return {{{{name_of(method_on_given_route(), down.name), 0, ""}}}, true};
+        route_choice all;
+        if (options_.method != by_holders) add_owners(all, *down.choice);
+        if (options_.method != by_owners && allows_holders(shared_))
+            add(all, by_holders, resolve(lists_.between_holders).choice->candidates);
+        std::stable_sort(all.candidates.begin(), all.candidates.end(),
+                         [](const candidate_price& a, const candidate_price& b) {
+                             return a.seconds < b.seconds;
+                         });
+        return {std::move(all), false, down.is_measured};
+    }
+
+  private:
+    resolved_route resolve(const pattern& p) const {
+        return resolve_route(where_, p, exchange_options_of(options_));
+    }
+
+    const std::string& method_on_given_route() const {
+        if (options_.method != automatic_method) return options_.method;
+        return allows_holders(shared_) && shared_.most_holders <= 2 ? by_holders : by_owners;
+    }
+
+    static void add(route_choice& all, const std::string& method,
+                    const std::vector<candidate_price>& prices) {
+        for (const auto& [route, seconds, term] : prices)
+            all.candidates.push_back({name_of(method, route), seconds, term});
+    }
+
+    // Up costs what down does, if the same ranks take part.
+    void add_owners(route_choice& all, const route_choice& down) const {
+        auto prices = down.candidates;
+        if (shared_.has_givers) {
+            const auto up =
+                shared_.has_flagged_holders ? *resolve(lists_.to_unflagged).choice : down;
+            for (auto& price : prices)
+                price.seconds += std::find_if(up.candidates.begin(), up.candidates.end(),
+                                              [&](const candidate_price& other) {
+                                                  return other.route == price.route;
+                                              })
+                                     ->seconds;
+        }
+        add(all, by_owners, prices);
+    }
+
+    const context& where_;
+    const gather_lists& lists_;
+    const shared_ids& shared_;
+    const gather_options& options_;
+};
+
+class plan_compiler_of_methods {
+  public:
+    plan_compiler_of_methods(const context& where, const gather_lists& lists,
+                             const shared_ids& shared, const gather_options& options)
+        : where_(where), lists_(lists), shared_(shared), options_(options) {}
+
+    gather_plans compile_named(const std::string& method_and_route) const {
+        const auto blank = method_and_route.find(' ');
+        gather_plans plans{.by_owners = method_and_route.substr(0, blank) == by_owners,
+                           .route = method_and_route.substr(blank + 1)};
+        // A route that does not exist is an error even if nothing travels.
+        plans.to_holders =
+            along(plans.route, plans.by_owners ? lists_.to_holders : lists_.between_holders);
+        if (shared_.most_holders == 0) {
+            plans.to_holders = nullptr;
+        } else if (plans.by_owners && shared_.has_givers) {
+            plans.to_unflagged = shared_.has_flagged_holders
+                                     ? along(plans.route, lists_.to_unflagged)
+                                     : plans.to_holders;
+        }
+        return plans;
+    }
+
+  private:
+    std::shared_ptr<const plan> along(const std::string& route, const pattern& p) const {
+        return std::make_shared<const plan>(compile(where_, p, route, {options_.deduplicate}));
+    }
+
+    const context& where_;
+    const gather_lists& lists_;
+    const shared_ids& shared_;
+    const gather_options& options_;
+};
+
+using only_gathering = std::unique_ptr<gathering>;
+using gather_trials = trial_runs<gathering>;
+
+// What the constructor makes: one method that is kept, or several to try.
+struct prepared_methods {
+    std::variant<only_gathering, std::unique_ptr<gather_trials>> methods;
+    std::shared_ptr<const route_choice> choice = nullptr;  // null if all was given
+};
+
+prepared_methods prepare_methods(const context& where, std::span<const count_t> ids,
+                                 const gather_options& options) {
+    auto found = find_ids(where, ids, options);
+    const bool may_ask_holders = options.method != by_owners && allows_holders(found.shared);
+    if (options.method == by_holders && !may_ask_holders)
+        throw error(
+            errc::invalid_argument,
+            found.shared.has_flagged
+                ? "the method \"holders\" is not for flagged ids"
+                : fmt::format("the method \"holders\" is for ids with up to {} holders, and "
+                              "one has {}",
+                              shared_ids::most_listed, found.shared.most_holders));
+    const auto lists = on_all_or_none(where.comm(), [&] {
+        return std::make_shared<const gather_lists>(where.rank(), where.num_ranks(),
+                                                    static_cast<count_t>(ids.size()), found.groups,
+                                                    found.shared, may_ask_holders);
+    });
+    const auto choice = method_chooser(where, *lists, found.shared, options).choose();
+    const plan_compiler_of_methods compiler(where, *lists, found.shared, options);
+    const auto make = [&](const std::string& name) {
+        return std::make_unique<gathering>(where, lists, compiler.compile_named(name),
+                                           exchange_options_of(options));
+    };
+    auto best = make(choice.candidates.route());
+    best->prepare(options.item_bytes);
+    if (choice.is_given) return {std::move(best)};
+    const auto shared_choice = std::make_shared<const route_choice>(choice.candidates);
+    route_trials trials(*shared_choice, options.measure);
+    if (!choice.is_measured || trials.winner()) return {std::move(best), shared_choice};
+    std::vector<only_gathering> all;
+    all.push_back(std::move(best));
+    for (std::size_t c = 1; c < trials.candidates().size(); ++c)
+        all.push_back(make(trials.candidates()[c].route));
+    return {std::make_unique<gather_trials>(where.comm(), std::move(trials), std::move(all),
+                                            options.measure),
+            shared_choice};
+}
+
+}  // namespace
+
+struct gather_scatter::implementation final : background_work {
+    implementation(const communicator& ranks, count_t number_of_ids, prepared_methods made)
+        : comm(ranks),
+          started(comm.resource<started_gathers>()),
+          num_ids(number_of_ids),
+          methods(std::move(made.methods)),
+          choice(std::move(made.choice)) {}
+    ~implementation() { unregister(); }
+
+    gather_trials* trials() const {
+        const auto* const tried = std::get_if<std::unique_ptr<gather_trials>>(&methods);
+        return tried ? tried->get() : nullptr;
+    }
+    gathering& present() const {
+        return trials() ? trials()->current() : *std::get<only_gathering>(methods);
+    }
+    const gathering& leader() const { return trials() ? trials()->leader() : present(); }
+
+    template <class Part>
+    decltype(auto) timed(Part&& part) {
+        return trials() ? trials()->timed(part) : part();
+    }
+
+    void start(value_arrays values, bool transposed) {
+        if (auto* const tried = trials()) {
+            if (auto kept = tried->decide()) {
+                results = tried->trials().results();
+                methods = std::move(kept);
+            }
+        }
+        const auto item_bytes = values.item_bytes();
+        present().prepare(item_bytes);
+        if (auto* const tried = trials())
+            tried->begin(transposed ? direction::reverse : direction::forward, item_bytes);
+        is_registered = timed([&] { return present().start(std::move(values), transposed); });
+        is_active = true;
+        if (is_registered) started.add(comm, *this);
+    }
+
+    void progress() override {
+        if (present().advance()) unregister();
+    }
+
+    bool test() {
+        const bool is_complete = timed([&] {
+            // Goes on with the first half as well: nobody else may at the same time.
+            if (is_registered) comm.progress();
+            return !is_registered && present().test();
+        });
+        if (is_complete) complete();
+        return is_complete;
+    }
+
+    void wait() {
+        // Nobody else needs to go on with what this rank waits for.
+        unregister();
+        timed([&] { present().wait(); });
+        complete();
+    }
+
+    void complete() {
+        unregister();
+        is_active = false;
+        if (auto* const tried = trials()) tried->end();
+    }
+
+    void unregister() noexcept {
+        if (std::exchange(is_registered, false)) started.remove(comm, *this);
+    }
+
+    communicator comm;
+    started_gathers& started;
+    count_t num_ids;
+    std::variant<only_gathering, std::unique_ptr<gather_trials>> methods;
+    std::shared_ptr<const route_choice> choice;
+    std::vector<tried_route> results;
+    bool is_active = false;
+    bool is_registered = false;
+};
+
+gather_scatter::gather_scatter(const context& where, std::span<const count_t> ids,
+                               const gather_options& options)
+    : state_(
+          std::make_unique<implementation>(where, static_cast<count_t>(ids.size()),
+                                           prepare_methods(where, ids, with_defaults(options)))) {}
+
+gather_scatter::gather_scatter(std::unique_ptr<implementation> state) : state_(std::move(state)) {}
+gather_scatter::~gather_scatter() = default;
+gather_scatter::gather_scatter(gather_scatter&&) noexcept = default;
+gather_scatter& gather_scatter::operator=(gather_scatter&&) noexcept = default;
+
+gather_scatter gather_scatter::duplicate() const {
+    auto made = std::make_unique<implementation>(
+        state_->comm, state_->num_ids, prepared_methods{state_->leader().twin(), state_->choice});
+    made->results = tried_routes();
+    return gather_scatter(std::move(made));
+}
+
+count_t gather_scatter::num_ids() const noexcept { return state_->num_ids; }
+
+bool gather_scatter::test() {
+    CROSSDOCK_ASSERT(light, is_active(), "no operation is active");
+    return state_->test();
+}
+
+void gather_scatter::wait() {
+    CROSSDOCK_ASSERT(light, is_active(), "no operation is active");
+    state_->wait();
+}
+
+bool gather_scatter::is_active() const noexcept { return state_->is_active; }
+
+const std::string& gather_scatter::method() const noexcept {
+    return state_->present().plans().by_owners ? by_owners : by_holders;
+}
+
+const std::string& gather_scatter::route() const noexcept {
+    return state_->present().plans().route;
+}
+
+bool gather_scatter::is_trying() const noexcept { return state_->trials() != nullptr; }
+
+std::vector<tried_route> gather_scatter::tried_routes() const {
+    return state_->trials() ? state_->trials()->trials().results() : state_->results;
+}
+
+traffic gather_scatter::statistics() const { return state_->present().statistics(); }
+
+std::string gather_scatter::explain() const {
+    return state_->choice ? to_string(*state_->choice) : name_of(method(), route()) + "  given\n";
+}
+
+void gather_scatter::close() noexcept { state_.reset(); }
+
+void gather_scatter::check_call(const gather_call& how) const {
+    CROSSDOCK_ASSERT(light, !is_active(), "an operation is active already");
+    if (how.values_per_id > 0) return;
+    throw error(errc::invalid_argument, fmt::format("{} values for each id", how.values_per_id));
+}
+
+void gather_scatter::check_length(std::size_t num_values, const gather_call& how) const {
+    if (std::cmp_less_equal(num_ids() * how.values_per_id, num_values)) return;
+    throw error(errc::size_mismatch,
+                fmt::format("rank {} has {} values for {} ids, {} for each", state_->comm.rank(),
+                            num_values, num_ids(), how.values_per_id),
+                state_->comm.rank());
+}
+
+void gather_scatter::start_arrays(value_arrays arrays, bool transposed) {
+    if (arrays.arrays.empty()) throw error(errc::invalid_argument, "no array to combine");
+    state_->start(std::move(arrays), transposed);
+}
+
+void flag_duplicates(const context& where, std::span<count_t> ids) {
+    const auto found = find_ids(where, ids, {.unique = true});
+    for (std::size_t i = 0; i < found.groups.size(); ++i) {
+        const auto group = found.groups[i];
+        for (const count_t place : group.copies) ids[static_cast<std::size_t>(place)] = -group.id;
+        for (const count_t place : group.unflagged())
+            ids[static_cast<std::size_t>(place)] = group.id;
+    }
+}
+
+}  // namespace crossdock

@@ -1,0 +1,146 @@
+#include "gathering.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "place_values.hpp"
+
+namespace crossdock {
+
+namespace {
+
+// What a rank sends in reverse is what it receives forward.
+traffic reverse_traffic(const topology& regions, const plan& p) {
+    traffic sum;
+    for (const auto& stage : p.stages()) {
+        for (const auto& message : stage.receives) {
+            const bool is_inter_region =
+                regions.region_of(message.source) != regions.region_of(p.rank());
+            sum += {1, message.num_items, is_inter_region ? 1 : 0,
+                    is_inter_region ? message.num_items : 0};
+        }
+    }
+    return sum;
+}
+
+}  // namespace
+
+traffic gathering::statistics() const {
+    traffic sum;
+    if (plans_.to_holders) sum += total_traffic(where_.topology(), *plans_.to_holders);
+    if (plans_.by_owners && plans_.to_unflagged)
+        sum += reverse_traffic(where_.topology(), *plans_.to_unflagged);
+    return sum;
+}
+
+std::unique_ptr<gathering::sized_exchanges> gathering::make_exchanges(
+    std::size_t item_bytes) const {
+    auto made = std::make_unique<sized_exchanges>();
+    made->item_bytes = item_bytes;
+    auto options = options_;
+    options.item_bytes = item_bytes;
+    options.prepare = plans_.by_owners ? preparation::both : preparation::forward;
+    if (plans_.to_holders) made->to_holders.emplace(where_, plans_.to_holders, options);
+    if (plans_.to_unflagged && plans_.to_unflagged != plans_.to_holders)
+        made->separate_to_unflagged.emplace(where_, plans_.to_unflagged, options);
+    return made;
+}
+
+void gathering::prepare(std::size_t item_bytes) {
+    auto found = std::find_if(sizes_.begin(), sizes_.end(),
+                              [&](const auto& one) { return one->item_bytes == item_bytes; });
+    if (found == sizes_.end() && sizes_.size() < most_sizes) {
+        sizes_.push_back(make_exchanges(item_bytes));
+    } else {
+        if (found == sizes_.end()) found = sizes_.begin();
+        std::rotate(found, found + 1, sizes_.end());
+    }
+    auto& last = *sizes_.back();
+    if (last.item_bytes != item_bytes) {
+        if (last.to_holders) last.to_holders->prepare(item_bytes);
+        if (last.separate_to_unflagged) last.separate_to_unflagged->prepare(item_bytes);
+        last.item_bytes = item_bytes;
+    }
+    last.work.resize(static_cast<std::size_t>(lists_->num_work + lists_->num_other_values) *
+                     item_bytes);
+}
+
+neighbor_exchange* gathering::exchange_to_holders() {
+    auto& one = sizes_.back()->to_holders;
+    return one ? &*one : nullptr;
+}
+
+neighbor_exchange* gathering::exchange_to_unflagged() {
+    if (!plans_.to_unflagged) return nullptr;
+    auto& separate = sizes_.back()->separate_to_unflagged;
+    return separate ? &*separate : exchange_to_holders();
+}
+
+std::span<std::byte> gathering::items() {
+    const auto num = plans_.by_owners ? lists_->num_owned : lists_->num_work;
+    return std::span(sizes_.back()->work)
+        .first(static_cast<std::size_t>(num) * sizes_.back()->item_bytes);
+}
+
+std::span<std::byte> gathering::slots() {
+    return std::span(sizes_.back()->work).subspan(items().size());
+}
+
+bool gathering::start(value_arrays values, bool transposed) {
+    values_ = std::move(values);
+    transposed_ = transposed;
+    gather_places(values_, lists_->places(transposed), sizes_.back()->work.data());
+    up_ = down_ = nullptr;
+    if (plans_.by_owners) {
+        up_ = transposed ? exchange_to_holders() : exchange_to_unflagged();
+        down_ = transposed ? exchange_to_unflagged() : exchange_to_holders();
+    } else {
+        down_ = exchange_to_holders();
+    }
+    if (!up_) {
+        start_down();
+        return false;
+    }
+    up_->start_reverse_bytes(slots(), items(), values_.item_bytes(),
+                             [combine = values_.combine, width = values_.width()](
+                                 std::byte* to, const std::byte* from, const copy_list& list) {
+                                 combine(to, width, from, {width, width}, list);
+                             });
+    return down_ != nullptr;
+}
+
+void gathering::start_down() {
+    if (down_) down_->start_bytes(items(), slots(), values_.item_bytes());
+}
+
+bool gathering::advance() {
+    if (!up_) return true;
+    if (!up_->test()) return false;
+    up_ = nullptr;
+    start_down();
+    return true;
+}
+
+bool gathering::test() {
+    if (!advance() || (down_ && !down_->test())) return false;
+    finish();
+    return true;
+}
+
+void gathering::wait() {
+    if (auto* const first = std::exchange(up_, nullptr)) {
+        first->wait();
+        start_down();
+    }
+    if (down_) down_->wait();
+    finish();
+}
+
+void gathering::finish() {
+    auto* const work = sizes_.back()->work.data();
+    if (plans_.by_owners) return scatter_places(values_, lists_->places(transposed_).results, work);
+    values_.combine(work, values_.width(), work, {values_.width(), values_.width()}, lists_->merge);
+    scatter_places(values_, lists_->merged_results, work);
+}
+
+}  // namespace crossdock

@@ -1,0 +1,95 @@
+/// @file
+/// @brief One method of a gather-scatter on one route, ready to run.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "crossdock/context.hpp"
+#include "crossdock/gather_scatter.hpp"
+#include "crossdock/neighbor_exchange.hpp"
+#include "gather_lists.hpp"
+
+namespace crossdock {
+
+/// @brief The plans of a method; null where no rank sends anything.
+struct gather_plans {
+    bool by_owners = true;
+    std::string route;
+    std::shared_ptr<const plan> to_holders = nullptr;    ///< from owners, or between holders
+    std::shared_ptr<const plan> to_unflagged = nullptr;  ///< the same one where nothing is flagged
+};
+
+/// @brief Its exchanges, for items of every size that operations had lately.
+class gathering {
+  public:
+    gathering(const context& where, std::shared_ptr<const gather_lists> lists, gather_plans plans,
+              const neighbor_options& options)
+        : where_(where), lists_(std::move(lists)), plans_(std::move(plans)), options_(options) {}
+
+    /// @brief Another one with the same plans, prepared for items of the options' size.
+    /// @par Collective
+    /// As `prepare`.
+    std::unique_ptr<gathering> twin() const {
+        auto made = std::make_unique<gathering>(where_, lists_, plans_, options_);
+        made->prepare(options_.item_bytes);
+        return made;
+    }
+
+    const gather_plans& plans() const noexcept { return plans_; }
+
+    /// @brief What this rank sends in one operation.
+    traffic statistics() const;
+
+    /// @brief Makes items of a size ready, unless they are.
+    /// @par Collective
+    /// Yes; as `neighbor_exchange` and `neighbor_exchange::prepare`.
+    void prepare(std::size_t item_bytes);
+
+    /// @brief Starts an operation on values of the size that was prepared last.
+    /// @return whether `advance` has something to do for others before the operation is complete
+    bool start(value_arrays values, bool transposed);
+
+    /// @brief Does what can be done without waiting for the first half of an operation.
+    /// @return whether that is over
+    bool advance();
+
+    /// @brief True if the operation is complete and its results are in place.
+    bool test();
+    void wait();
+
+  private:
+    static constexpr std::size_t most_sizes = 8;
+
+    // Exchanges of items of one size.
+    struct sized_exchanges {
+        std::size_t item_bytes;
+        std::optional<neighbor_exchange> to_holders;
+        std::optional<neighbor_exchange> separate_to_unflagged;
+        std::vector<std::byte> work;
+    };
+
+    neighbor_exchange* exchange_to_holders();
+    neighbor_exchange* exchange_to_unflagged();
+    std::unique_ptr<sized_exchanges> make_exchanges(std::size_t item_bytes) const;
+    std::span<std::byte> items();
+    std::span<std::byte> slots();
+    void start_down();
+    void finish();
+
+    context where_;
+    std::shared_ptr<const gather_lists> lists_;
+    gather_plans plans_;
+    neighbor_options options_;
+    std::vector<std::unique_ptr<sized_exchanges>> sizes_;  // the last used at the end
+
+    // Of the present operation.
+    value_arrays values_;
+    bool transposed_ = false;
+    neighbor_exchange* up_ = nullptr;
+    neighbor_exchange* down_ = nullptr;
+};
+
+}  // namespace crossdock

@@ -1,0 +1,169 @@
+#include "shared_ids_mpi.hpp"
+
+#include <algorithm>
+#include <array>
+#include <tuple>
+
+#include "../exchange/checked_exchange_mpi.hpp"
+
+namespace crossdock {
+
+namespace {
+
+// Consecutive ids are spread, whatever their steps (the finalizer of splitmix64).
+rank_t home_of(count_t id, rank_t num_ranks) {
+    auto bits = static_cast<std::uint64_t>(id);
+    bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9ULL;
+    bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebULL;
+    return static_cast<rank_t>((bits ^ (bits >> 31)) % static_cast<std::uint64_t>(num_ranks));
+}
+
+// The groups by home, in their order.
+std::vector<std::pair<rank_t, std::size_t>> groups_by_home(const id_groups& groups,
+                                                           rank_t num_ranks) {
+    std::vector<std::pair<rank_t, std::size_t>> all;
+    for (std::size_t i = 0; i < groups.size(); ++i)
+        all.emplace_back(home_of(groups[i].id, num_ranks), i);
+    std::sort(all.begin(), all.end());
+    return all;
+}
+
+// An entry of the directory: a rank has an id.
+struct entry {
+    count_t id;
+    id_holder holder;
+    count_t question;  // which one of the rank's
+};
+
+// The answer to each holder of a shared id: its question, the owner, and the holders, ranks
+// complemented where they are flagged.
+void answer(std::span<const entry> holders, std::vector<std::vector<std::int64_t>>& answers,
+            const std::vector<std::size_t>& inbox_of) {
+    const auto owner = std::find_if(holders.begin(), holders.end(),
+                                    [](const entry& e) { return !e.holder.is_flagged; });
+    if (holders.size() < 2 || owner == holders.end()) return;
+    for (std::size_t i = 0; i < holders.size(); ++i) {
+        auto& words = answers[inbox_of[i]];
+        const bool is_listed = &holders[i] == &*owner || holders.size() <= shared_ids::most_listed;
+        words.insert(words.end(), {holders[i].question, owner->holder.rank,
+                                   is_listed ? static_cast<std::int64_t>(holders.size()) : 0});
+        if (!is_listed) continue;
+        for (const auto& other : holders)
+            words.push_back(other.holder.is_flagged ? ~std::int64_t{other.holder.rank}
+                                                    : other.holder.rank);
+    }
+}
+
+std::vector<word_message> answers_to(const std::vector<word_message>& inbox) {
+    struct numbered_entry {
+        entry known;
+        std::size_t message;
+    };
+    std::vector<numbered_entry> directory;
+    for (std::size_t m = 0; m < inbox.size(); ++m) {
+        count_t question = 0;
+        for (const auto id : inbox[m].words)
+            directory.push_back({{std::abs(id), {inbox[m].peer, id < 0}, question++}, m});
+    }
+    std::sort(directory.begin(), directory.end(),
+              [](const numbered_entry& a, const numbered_entry& b) {
+                  return std::tie(a.known.id, a.known.holder.rank) <
+                         std::tie(b.known.id, b.known.holder.rank);
+              });
+    std::vector<std::vector<std::int64_t>> words(inbox.size());
+    std::vector<entry> holders;
+    std::vector<std::size_t> messages;
+    for (std::size_t i = 0; i < directory.size(); ++i) {
+        holders.push_back(directory[i].known);
+        messages.push_back(directory[i].message);
+        if (i + 1 < directory.size() && directory[i + 1].known.id == directory[i].known.id)
+            continue;
+        answer(holders, words, messages);
+        holders.clear();
+        messages.clear();
+    }
+    std::vector<word_message> outbox;
+    for (std::size_t m = 0; m < inbox.size(); ++m)
+        if (!words[m].empty()) outbox.push_back({inbox[m].peer, std::move(words[m])});
+    return outbox;
+}
+
+// The shared ids among the answers of the homes.
+std::vector<shared_id> read_answers(const std::vector<std::pair<rank_t, std::size_t>>& asked,
+                                    const std::vector<word_message>& inbox) {
+    std::vector<shared_id> ids;
+    for (const auto& [home, words] : inbox) {
+        const auto first =
+            std::lower_bound(asked.begin(), asked.end(), std::pair(home, std::size_t{0}));
+        for (std::size_t i = 0; i < words.size();) {
+            shared_id id{first[words[i]].second, static_cast<rank_t>(words[i + 1]), {}};
+            const auto num_listed = static_cast<std::size_t>(words[i + 2]);
+            i += 3;
+            for (const std::size_t end = i + num_listed; i < end; ++i)
+                id.holders.push_back(
+                    {static_cast<rank_t>(words[i] < 0 ? ~words[i] : words[i]), words[i] < 0});
+            ids.push_back(std::move(id));
+        }
+    }
+    std::sort(ids.begin(), ids.end(),
+              [](const shared_id& a, const shared_id& b) { return a.group < b.group; });
+    return ids;
+}
+
+// One copy of each id stays unflagged: the first of its owner.
+void flag_others(rank_t rank, id_groups& groups, std::vector<shared_id>& ids) {
+    for (std::size_t i = 0; i < groups.size(); ++i) groups.keep_unflagged(i, 1);
+    for (auto& id : ids) {
+        if (id.owner != rank) groups.keep_unflagged(id.group, 0);
+        for (auto& holder : id.holders) holder.is_flagged = holder.rank != id.owner;
+    }
+}
+
+}  // namespace
+
+shared_ids find_shared_ids(const context& where, std::optional<id_groups>& groups, bool unique,
+                           const std::optional<error>& fault, const equal_arguments& same) {
+    const auto& comm = where.comm();
+    std::vector<std::pair<rank_t, std::size_t>> asked;
+    std::vector<word_message> questions;
+    if (!fault) {
+        asked = groups_by_home(*groups, comm.num_ranks());
+        for (const auto& [home, i] : asked) {
+            const auto group = (*groups)[i];
+            if (questions.empty() || questions.back().peer != home) questions.push_back({home, {}});
+            questions.back().words.push_back(group.num_unflagged > 0 ? group.id : -group.id);
+        }
+    }
+    const auto received = exchange_checked_words(comm, where.topology(), questions, fault, same);
+    std::vector<word_message> outbox;
+    std::optional<error> full;
+    try {
+        outbox = answers_to(received);
+    } catch (...) {
+        full = current_error_of(comm.rank());
+    }
+    const auto answers = exchange_words(comm, where.topology(), outbox, full);
+
+    shared_ids result;
+    result.ids = read_answers(asked, answers);
+    if (unique) flag_others(comm.rank(), *groups, result.ids);
+    std::array<std::int64_t, 4> most{};
+    most[3] = groups->has_flags() ? 1 : 0;
+    for (const auto& id : result.ids) {
+        if (id.owner != comm.rank()) continue;
+        most[0] = std::max(most[0], static_cast<std::int64_t>(id.holders.size()));
+        for (const auto& holder : id.holders)
+            if (holder.rank != id.owner) most[holder.is_flagged ? 1 : 2] = 1;
+    }
+    MPI_Request reduction = MPI_REQUEST_NULL;
+    CROSSDOCK_MPI(MPI_Iallreduce(MPI_IN_PLACE, most.data(), static_cast<int>(most.size()),
+                                 MPI_INT64_T, MPI_MAX, comm.get(), &reduction));
+    comm.wait(reduction);
+    result.most_holders = most[0];
+    result.has_flagged = most[3] != 0;
+    result.has_flagged_holders = most[1] != 0;
+    result.has_givers = most[2] != 0;
+    return result;
+}
+
+}  // namespace crossdock

@@ -1,0 +1,55 @@
+/// @file
+/// @brief Which ranks have an id: found out by all ranks together.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "crossdock/context.hpp"
+#include "crossdock/detail/exchange/byte_exchange_mpi.hpp"
+#include "id_groups.hpp"
+
+namespace crossdock {
+
+/// @brief A rank that has copies of an id.
+struct id_holder {
+    rank_t rank = 0;
+    bool is_flagged = false;  ///< all of its copies are
+
+    friend bool operator==(const id_holder&, const id_holder&) = default;
+};
+
+/// @brief An id that several ranks have, one of them with a copy that is not flagged.
+struct shared_id {
+    std::size_t group = 0;  ///< of the rank's id groups
+    rank_t owner = 0;       ///< the lowest rank with a copy that is not flagged
+    /// Ascending by rank; empty where there are more than `shared_ids::most_listed`, unless this
+    /// rank is the owner.
+    std::vector<id_holder> holders;
+};
+
+/// @brief What a rank knows of the ids that it shares, ascending.
+struct shared_ids {
+    static constexpr count_t most_listed = 16;
+
+    std::vector<shared_id> ids;
+    // The rest is the same on all ranks.
+    count_t most_holders = 0;          ///< of any shared id
+    bool has_flagged = false;          ///< a copy is flagged
+    bool has_flagged_holders = false;  ///< a shared id has a holder whose copies are all flagged
+    bool has_givers = false;  ///< a shared id has a copy that is not flagged beside its owner's
+};
+
+/// @brief Finds the holders of all ids.
+///
+/// A rank asks the rank that an id's hash names.
+/// @param groups  of this rank's ids; with `unique`, all copies but one become flagged
+/// @param fault   this rank's, if it has any; as is `same`, as in `exchange_checked_words`
+/// @par Collective
+/// Yes; blocks. Two sparse exchanges and a reduction.
+/// @throws error  the fault of the lowest rank that has one; or error(errc::invalid_argument) where
+/// `same` differs; on all ranks
+shared_ids find_shared_ids(const context& where, std::optional<id_groups>& groups, bool unique,
+                           const std::optional<error>& fault, const equal_arguments& same);
+
+}  // namespace crossdock

@@ -1,0 +1,492 @@
+#include "crossdock/gather_scatter.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <map>
+
+#include "crossdock/route.hpp"
+#include "support/thrown_by.hpp"
+#include "support/topologies.hpp"
+
+namespace crossdock::gather_scatter_test {
+namespace {
+
+template <class Call>
+errc code_of(Call call) {
+    return test::thrown_by(call).code();
+}
+
+using id_list = std::vector<count_t>;
+
+// The ids of all ranks.
+struct id_case {
+    const char* name;
+    std::vector<id_list> of_rank;
+};
+
+// Elements of three points in a ring; neighbors share a point, and one element wraps around.
+id_list ring(rank_t rank, rank_t num_ranks) {
+    id_list ids;
+    for (count_t e = 4 * rank; e < 4 * (rank + 1); ++e)
+        for (count_t point = 2 * e; point <= 2 * e + 2; ++point)
+            ids.push_back(1 + point % (8 * num_ranks));
+    return ids;
+}
+
+// Numbers in [0, most) of a fixed sequence.
+class numbers {
+  public:
+    explicit numbers(std::uint64_t seed) : state_(seed) {}
+    count_t below(count_t most) {
+        state_ = state_ * 6364136223846793005ULL + 1442695040888963407ULL;
+        return static_cast<count_t>((state_ >> 33) % static_cast<std::uint64_t>(most));
+    }
+
+  private:
+    std::uint64_t state_;
+};
+
+std::vector<id_case> cases(rank_t num_ranks, bool with_flags) {
+    std::vector<id_case> all{
+        {"ring", {}}, {"all share two", {}}, {"random", {}}, {"none", {}}, {"one rank", {}}};
+    for (rank_t rank = 0; rank < num_ranks; ++rank) {
+        all[0].of_rank.push_back(ring(rank, num_ranks));
+        all[1].of_rank.push_back({5, 100 + rank, std::numeric_limits<count_t>::max(), 0, 5});
+        numbers random(static_cast<std::uint64_t>(rank) + 17);
+        id_list ids(static_cast<std::size_t>(40 + random.below(20)));
+        for (auto& id : ids) id = random.below(30 * num_ranks);
+        all[2].of_rank.push_back(ids);
+        all[3].of_rank.push_back({});
+        all[4].of_rank.push_back(rank == num_ranks - 1 ? id_list{3, 4, 3, 0, 0, 3} : id_list{});
+    }
+    if (!with_flags) return all;
+    const auto num_plain = all.size();
+    for (std::size_t c = 0; c < num_plain; ++c) {
+        numbers random(c + 3);
+        auto flagged = all[c];
+        for (auto& ids : flagged.of_rank)
+            for (auto& id : ids)
+                if (random.below(2) == 0) id = -id;
+        all.push_back(std::move(flagged));
+    }
+    // An id that one rank only flags, one that all do, and one with a plain and a flagged copy.
+    all.push_back({"flags", {}});
+    for (rank_t rank = 0; rank < num_ranks; ++rank)
+        all.back().of_rank.push_back(
+            {rank == num_ranks - 1 ? 1 : -1, -2, -2, 3, -3, 0, -100 - rank});
+    return all;
+}
+
+double value_of(rank_t rank, std::size_t place) {
+    return 1 + static_cast<double>((7 * static_cast<std::size_t>(rank) + 3 * place) % 11);
+}
+
+// What the values of all ranks become, by a serial loop.
+template <class T, class Op>
+std::vector<std::vector<T>> combined(const std::vector<id_list>& ids,
+                                     std::vector<std::vector<T>> values, Op op, bool transposed) {
+    std::map<count_t, T> result;
+    std::map<count_t, bool> is_plain;
+    for (std::size_t r = 0; r < ids.size(); ++r) {
+        for (std::size_t i = 0; i < ids[r].size(); ++i) {
+            if (ids[r][i] > 0) is_plain[ids[r][i]] = true;
+            if (ids[r][i] == 0 || (ids[r][i] < 0 && !transposed)) continue;
+            const auto [known, is_new] = result.try_emplace(std::abs(ids[r][i]), values[r][i]);
+            if (!is_new) known->second = op(known->second, values[r][i]);
+        }
+    }
+    for (std::size_t r = 0; r < ids.size(); ++r)
+        for (std::size_t i = 0; i < ids[r].size(); ++i)
+            if (is_plain.contains(std::abs(ids[r][i])) && (ids[r][i] > 0 || !transposed))
+                values[r][i] = result.at(std::abs(ids[r][i]));
+    return values;
+}
+
+// With the method "holders".
+constexpr std::size_t most_holders = 16;
+
+struct method_on_route {
+    std::string method;
+    std::string route;
+};
+
+class GatherScatter : public testing::Test {
+  protected:
+    void TearDown() override { where.close(); }
+
+    std::size_t rank() const { return static_cast<std::size_t>(where.rank()); }
+    std::size_t num_ranks() const { return static_cast<std::size_t>(where.num_ranks()); }
+
+    std::vector<std::vector<double>> values_for(const std::vector<id_list>& ids) const {
+        std::vector<std::vector<double>> values;
+        for (std::size_t r = 0; r < ids.size(); ++r) {
+            values.emplace_back();
+            for (std::size_t i = 0; i < ids[r].size(); ++i)
+                values.back().push_back(value_of(static_cast<rank_t>(r), i));
+        }
+        return values;
+    }
+
+    template <class Op>
+    void expect_combined(gather_scatter& shared, const std::vector<id_list>& ids, Op op,
+                         bool transposed) {
+        auto values = values_for(ids);
+        shared.combine(values[rank()], op, {.transposed = transposed});
+        EXPECT_EQ(values[rank()], combined(ids, values_for(ids), op, transposed)[rank()]);
+    }
+
+    context where{MPI_COMM_WORLD};
+};
+
+TEST_F(GatherScatter, EveryRouteAndMethodGivesWhatASerialLoopGives) {
+    for (const auto& regions : test::conformance_topologies(where.num_ranks())) {
+        const auto at = where.with_topology(regions);
+        for (const auto& one : cases(where.num_ranks(), true)) {
+            std::vector<method_on_route> ways{{"auto", "auto"}};
+            for (const auto& r : registered_routes()) ways.push_back({"owners", r.example});
+            const bool is_plain = std::ranges::none_of(one.of_rank, [](const id_list& ids) {
+                return std::ranges::any_of(ids, [](count_t id) { return id < 0; });
+            });
+            if (is_plain && num_ranks() <= most_holders)
+                for (const auto name : {"direct", "three_step"}) ways.push_back({"holders", name});
+            for (const auto& [method, route] : ways) {
+                SCOPED_TRACE(std::string(one.name) + " " + method + " " + route);
+                gather_scatter shared(at, one.of_rank[rank()], {.method = method, .route = route});
+                for (const bool transposed : {false, true}) {
+                    expect_combined(shared, one.of_rank, sum{}, transposed);
+                    expect_combined(shared, one.of_rank, minimum{}, transposed);
+                }
+            }
+        }
+    }
+}
+
+TEST_F(GatherScatter, AllOperationsAndTypesCombine) {
+    const auto one = cases(where.num_ranks(), true)[6];
+    gather_scatter shared(where, one.of_rank[rank()]);
+    for (const bool transposed : {false, true}) {
+        expect_combined(shared, one.of_rank, maximum{}, transposed);
+        // Products of few small numbers, which doubles hold.
+        expect_combined(shared, one.of_rank, product{}, transposed);
+        expect_combined(
+            shared, one.of_rank, [](double a, double b) { return a + b + a * b; }, transposed);
+        std::vector<std::vector<std::int32_t>> bits;
+        for (const auto& ids : one.of_rank) {
+            bits.emplace_back();
+            for (const auto id : ids)
+                bits.back().push_back(
+                    1 << ((std::abs(id) % 30 + static_cast<count_t>(bits.size())) % 30));
+        }
+        const auto expected = combined(one.of_rank, bits, bit_or{}, transposed);
+        shared.combine(bits[rank()], bit_or{}, {.transposed = transposed});
+        EXPECT_EQ(bits[rank()], expected[rank()]);
+    }
+}
+
+TEST_F(GatherScatter, SeveralValuesOfAnIdTravelTogether) {
+    for (const std::string method : {"owners", "holders"}) {
+        const auto one = cases(where.num_ranks(), false)[2];
+        gather_scatter shared(where, one.of_rank[rank()], {.method = method});
+        const auto& ids = one.of_rank[rank()];
+        const auto plain = values_for(one.of_rank);
+        const auto expected = combined(one.of_rank, plain, sum{}, false)[rank()];
+        const auto sent = shared.statistics();
+
+        // Three fields: arrays apart, k values together, and arrays as items.
+        std::vector<std::vector<double>> fields(3, plain[rank()]);
+        for (auto& v : fields[1]) v *= 2;
+        for (auto& v : fields[2]) v *= 3;
+        std::vector<double> together;
+        std::vector<std::array<double, 3>> items;
+        for (std::size_t i = 0; i < ids.size(); ++i) {
+            items.push_back({fields[0][i], fields[1][i], fields[2][i]});
+            together.insert(together.end(), items[i].begin(), items[i].end());
+        }
+        auto pairs = fields;
+        shared.combine_fields(fields, sum{});
+        shared.combine(together, sum{}, {.values_per_id = 3});
+        shared.combine(items, sum{});
+        for (std::size_t i = 0; i < ids.size(); ++i) {
+            for (std::size_t f = 0; f < 3; ++f) {
+                EXPECT_EQ(fields[f][i], expected[i] * static_cast<double>(f + 1));
+                EXPECT_EQ(together[3 * i + f], fields[f][i]);
+                EXPECT_EQ(items[i][f], fields[f][i]);
+            }
+        }
+        // An operation on numbers is one on the elements; one on arrays takes the whole.
+        std::vector<std::array<double, 2>> twos;
+        for (std::size_t i = 0; i < ids.size(); ++i)
+            twos.push_back({plain[rank()][i], -plain[rank()][i]});
+        auto whole = twos;
+        shared.combine(twos, [](double a, double b) { return std::max(a, b); });
+        shared.combine(whole, [](const std::array<double, 2>& a, const std::array<double, 2>& b) {
+            return std::max(a, b);
+        });
+        const auto greatest = combined(one.of_rank, plain, maximum{}, false)[rank()];
+        auto negative = plain;
+        for (auto& of_rank : negative)
+            for (auto& v : of_rank) v = -v;
+        const auto greatest_negative = combined(one.of_rank, negative, maximum{}, false)[rank()];
+        for (std::size_t i = 0; i < ids.size(); ++i) {
+            EXPECT_EQ(twos[i], (std::array{greatest[i], greatest_negative[i]}));
+            EXPECT_EQ(whole[i], (std::array{greatest[i], -greatest[i]}));
+        }
+        // Fields of pairs.
+        std::vector<std::span<double>> spans(pairs.begin(), pairs.begin() + 2);
+        shared.combine_fields(spans, std::plus<>{});
+        EXPECT_EQ(pairs[0], fields[0]);
+        EXPECT_EQ(pairs[1], fields[1]);
+        EXPECT_EQ(shared.statistics(), sent);
+    }
+}
+
+TEST_F(GatherScatter, ManySizesOfItemsTakeTurns) {
+    const auto one = cases(where.num_ranks(), false)[0];
+    gather_scatter shared(where, one.of_rank[rank()], {.method = "owners"});
+    for (int round = 0; round < 2; ++round) {
+        for (count_t k = 1; k <= 10; ++k) {
+            std::vector<float> values(one.of_rank[rank()].size() * static_cast<std::size_t>(k), 1);
+            shared.combine(values, sum{}, {.values_per_id = k});
+            std::vector<std::vector<float>> ones;
+            for (const auto& ids : one.of_rank) ones.emplace_back(ids.size(), 1.0F);
+            const auto expected = combined(one.of_rank, ones, sum{}, false)[rank()];
+            for (std::size_t i = 0; i < values.size(); ++i)
+                EXPECT_EQ(values[i], expected[i / static_cast<std::size_t>(k)]);
+        }
+    }
+}
+
+TEST_F(GatherScatter, AllCopiesHaveTheSameBits) {
+    for (const std::string method : {"owners", "holders"}) {
+        if (method == "holders" && num_ranks() > most_holders) continue;
+        // Sums that depend on their order.
+        gather_scatter shared(where, id_list{1, 2}, {.method = method});
+        std::vector<double> values{1.0 / static_cast<double>(3 + rank()), rank() % 2 ? 1e16 : 0.1};
+        shared.combine(values, sum{});
+        std::array<double, 2> lowest{}, highest{};
+        MPI_Allreduce(values.data(), lowest.data(), 2, MPI_DOUBLE, MPI_MIN, MPI_COMM_WORLD);
+        MPI_Allreduce(values.data(), highest.data(), 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+        EXPECT_EQ(lowest, highest);
+    }
+}
+
+TEST_F(GatherScatter, OperationsAreWaitedForInAnyOrder) {
+    const auto all = cases(where.num_ranks(), false);
+    std::vector<gather_scatter> shared;
+    for (const std::size_t c : {0U, 1U, 2U}) {
+        shared.emplace_back(where, all[c].of_rank[rank()], gather_options{.method = "owners"});
+        shared.push_back(shared.back().duplicate());
+    }
+    for (int round = 0; round < 5; ++round) {
+        std::vector<std::vector<double>> values;
+        for (const std::size_t c : {0U, 1U, 2U})
+            for (int twin = 0; twin < 2; ++twin)
+                values.push_back(values_for(all[c].of_rank)[rank()]);
+        for (std::size_t g = 0; g < shared.size(); ++g) shared[g].start(values[g], sum{});
+        for (std::size_t g = 0; g < shared.size(); ++g) {
+            // Every rank in another order, and some by testing.
+            const auto next = (g + rank() + static_cast<std::size_t>(round)) % shared.size();
+            EXPECT_TRUE(shared[next].is_active());
+            if (next % 3 == 0) {
+                while (!shared[next].test()) {
+                }
+            } else {
+                shared[next].wait();
+            }
+            EXPECT_FALSE(shared[next].is_active());
+            EXPECT_EQ(values[next],
+                      combined(all[next / 2].of_rank, values_for(all[next / 2].of_rank), sum{},
+                               false)[rank()]);
+        }
+    }
+}
+
+TEST_F(GatherScatter, AnOperationGoesOnInsideOtherCollectiveCalls) {
+    gather_scatter shared(where, id_list{1}, {.method = "owners"});
+    std::vector<double> values{1};
+    shared.start(values, sum{});
+    // Those that finish first are waited for by the others in the middle.
+    if (rank() % 2 == 0) shared.wait();
+    where.comm().wait_for_all();
+    if (rank() % 2 == 1) shared.wait();
+    EXPECT_EQ(values[0], static_cast<double>(num_ranks()));
+}
+
+TEST_F(GatherScatter, TwoHoldersExchangeInOnePhase) {
+    // Ranks in a row share an id with each neighbor.
+    id_list ids{0};
+    if (rank() > 0) ids.push_back(static_cast<count_t>(rank()));
+    if (rank() + 1 < num_ranks()) ids.push_back(static_cast<count_t>(rank()) + 1);
+    const auto num_neighbors = static_cast<count_t>(ids.size()) - 1;
+    const gather_scatter one_phase(where, ids, {.route = "direct"});
+    EXPECT_EQ(one_phase.method(), "holders");
+    EXPECT_EQ(one_phase.route(), "direct");
+    EXPECT_EQ(one_phase.explain(), "holders direct  given\n");
+    EXPECT_EQ(one_phase.statistics().messages, num_neighbors);
+    // The lower rank owns: one message up to it and one down from it.
+    const gather_scatter two_phases(where, ids, {.method = "owners", .route = "direct"});
+    EXPECT_EQ(two_phases.statistics().messages, num_neighbors);
+    EXPECT_EQ(two_phases.statistics().items, num_neighbors);
+    // An id of three holders.
+    if (num_ranks() < 3) return;
+    ids[0] = 1000;
+    const gather_scatter many(where, ids, {.route = "direct"});
+    EXPECT_EQ(many.method(), "owners");
+    EXPECT_EQ(many.explain(), "owners direct  given\n");
+}
+
+TEST_F(GatherScatter, TheChoiceComparesBothMethods) {
+    const auto one = cases(where.num_ranks(), false)[0];
+    const gather_scatter shared(where, one.of_rank[rank()]);
+    const auto text = shared.explain();
+    EXPECT_NE(text.find("owners direct"), std::string::npos);
+    EXPECT_NE(text.find("holders direct"), std::string::npos);
+    EXPECT_TRUE(text.starts_with(shared.method() + " " + shared.route() + " ")) << text;
+    EXPECT_FALSE(shared.is_trying());
+}
+
+// A clock that goes on by as much at every look.
+double present_seconds = 0;
+double seconds_per_look = 0;
+double turned_clock() { return present_seconds += seconds_per_look; }
+
+TEST_F(GatherScatter, TrialsJudgeTheWholeOperation) {
+    machine even = load_machine("generic_100g");
+    for (auto& level : even.levels) level = even.levels[0];
+    const auto at = where.with_machine(even);
+    const auto one = cases(where.num_ranks(), false)[2];
+    gather_options options{.route = "auto:measure"};
+    options.measure = {
+        .max_candidates = 3, .exchanges_each = 2, .max_lost_seconds = 1, .clock = &turned_clock};
+    for (std::size_t fastest = 0; fastest < 3; ++fastest) {
+        gather_scatter shared(at, one.of_rank[rank()], options);
+        if (!shared.is_trying()) {
+            EXPECT_EQ(num_ranks(), 1U);
+            return;
+        }
+        std::vector<std::string> names;
+        while (shared.is_trying()) {
+            seconds_per_look = names.size() / 2 == fastest ? 3e-6 : 5e-6;
+            expect_combined(shared, one.of_rank, sum{}, false);
+            if (shared.is_trying()) names.push_back(shared.method() + " " + shared.route());
+        }
+        const auto tried = shared.tried_routes();
+        ASSERT_GT(tried.size(), 1U);
+        const auto best = std::ranges::min_element(tried, {}, &tried_route::seconds);
+        EXPECT_EQ(shared.method() + " " + shared.route(), best->route);
+        EXPECT_EQ(names.size(), 2 * tried.size());
+        for (std::size_t c = 0; c < tried.size(); ++c) EXPECT_EQ(names[2 * c], tried[c].route);
+        auto twin = shared.duplicate();
+        EXPECT_EQ(twin.tried_routes(), tried);
+        expect_combined(twin, one.of_rank, sum{}, false);
+        expect_combined(shared, one.of_rank, sum{}, true);
+    }
+}
+
+TEST_F(GatherScatter, OneCopyStaysUnflagged) {
+    for (const auto& one : cases(where.num_ranks(), true)) {
+        SCOPED_TRACE(one.name);
+        auto ids = one.of_rank;
+        flag_duplicates(where, ids[rank()]);
+        // The first copy of the lowest rank.
+        auto expected = one.of_rank;
+        std::map<count_t, bool> is_kept;
+        for (auto& of_rank : expected)
+            for (auto& id : of_rank)
+                if (id > 0 && std::exchange(is_kept[id], true)) id = -id;
+        EXPECT_EQ(ids[rank()], expected[rank()]);
+
+        gather_scatter shared(where, one.of_rank[rank()], {.unique = true});
+        EXPECT_EQ(shared.method(), "owners");
+        for (const bool transposed : {false, true})
+            expect_combined(shared, expected, sum{}, transposed);
+    }
+}
+
+TEST_F(GatherScatter, UniqueCopiesNeedOnePhase) {
+    const gather_scatter shared(where, id_list{1}, {.route = "direct", .unique = true});
+    EXPECT_EQ(shared.statistics().messages, rank() == 0 ? where.num_ranks() - 1 : 0);
+}
+
+TEST_F(GatherScatter, BadArgumentsFailOnAllRanks) {
+    const auto last = num_ranks() - 1;
+    id_list ids{1, 2};
+    if (rank() == last) ids[1] = std::numeric_limits<count_t>::min();
+    EXPECT_EQ(code_of([&] { gather_scatter(where, ids); }), errc::index_out_of_range);
+    EXPECT_EQ(code_of([&] { flag_duplicates(where, ids); }), errc::index_out_of_range);
+    ids[1] = 2;
+    EXPECT_EQ(code_of([&] { gather_scatter(where, ids, {.method = "none"}); }),
+              errc::invalid_argument);
+    EXPECT_EQ(code_of([&] { gather_scatter(where, ids, {.route = "none"}); }), errc::unknown_route);
+    if (num_ranks() > 1) {
+        EXPECT_EQ(code_of([&] {
+                      gather_scatter(where, ids, {.method = rank() == last ? "owners" : "holders"});
+                  }),
+                  errc::invalid_argument);
+    }
+    id_list flagged{1, rank() == last ? -1 : 0};
+    EXPECT_EQ(code_of([&] { gather_scatter(where, flagged, {.method = "holders"}); }),
+              errc::invalid_argument);
+    // All is as before.
+    gather_scatter shared(where, ids);
+    std::vector<double> values{1, 1};
+    shared.combine(values, sum{});
+    EXPECT_EQ(values[0], static_cast<double>(num_ranks()));
+}
+
+TEST_F(GatherScatter, CallsThatDoNotFitFailOnTheirRank) {
+    gather_scatter shared(where, id_list{1, 2});
+    EXPECT_EQ(shared.num_ids(), 2);
+    std::vector<double> values(3, 1);
+    const auto start = [&](std::size_t length, count_t per_id) {
+        return code_of([&] {
+            shared.start(std::span(values).first(length), sum{}, {.values_per_id = per_id});
+        });
+    };
+    EXPECT_EQ(start(1, 1), errc::size_mismatch);
+    EXPECT_EQ(start(3, 2), errc::size_mismatch);
+    EXPECT_EQ(start(3, 0), errc::invalid_argument);
+    EXPECT_EQ(code_of([&] { shared.start_fields(std::vector<std::vector<double>>{}, sum{}); }),
+              errc::invalid_argument);
+    EXPECT_EQ(code_of([&] { shared.wait(); }), errc::invalid_state);
+    EXPECT_EQ(code_of([&] { static_cast<void>(shared.test()); }), errc::invalid_state);
+    shared.start(values, sum{});
+    EXPECT_EQ(start(3, 1), errc::invalid_state);
+    shared.wait();
+    EXPECT_EQ(values, (std::vector<double>{static_cast<double>(num_ranks()),
+                                           static_cast<double>(num_ranks()), 1}));
+}
+
+TEST_F(GatherScatter, AnIdOfManyHoldersHasAnOwner) {
+    const bool is_most = num_ranks() > most_holders;
+    gather_scatter shared(where, id_list{1, 1});
+    const auto ask_holders = [&] { gather_scatter(where, id_list{1}, {.method = "holders"}); };
+    if (is_most) {
+        EXPECT_EQ(shared.method(), "owners");
+        EXPECT_EQ(code_of(ask_holders), errc::invalid_argument);
+    } else {
+        ask_holders();
+    }
+    std::vector<count_t> values{1, 2};
+    shared.combine(values, sum{});
+    EXPECT_EQ(values, std::vector<count_t>(2, 3 * where.num_ranks()));
+}
+
+TEST_F(GatherScatter, ObjectsMoveAndClose) {
+    gather_scatter shared(where, id_list{1});
+    std::vector<int> values{1};
+    auto moved = std::move(shared);
+    moved.start(values, sum{});
+    auto active = std::move(moved);
+    active.wait();
+    EXPECT_EQ(values[0], where.num_ranks());
+    active.close();
+}
+
+}  // namespace
+}  // namespace crossdock::gather_scatter_test
