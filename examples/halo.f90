@@ -1,5 +1,5 @@
-! A ring of cells, num_cells_here to a rank. Each rank needs the cell before its first and the one after its last; then it
-! sends a contribution back to both. Fails unless every value is as expected.
+! A ring of cells, num_cells_here to a rank. Each rank needs the cell before its first and the one after its last; then
+! it sends a contribution back to both. Fails unless every value is as expected.
 program halo
     use, intrinsic :: iso_fortran_env, only: error_unit, int64, real64
     use mpi_f08

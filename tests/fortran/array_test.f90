@@ -25,6 +25,7 @@ program array_test
     call faults()
     call world%close(status)
     call world%free()
+    deallocate (all_entries)
     call finish()
 
 contains

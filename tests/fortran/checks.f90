@@ -1,4 +1,4 @@
-! What the tests of the Fortran module have in common: each checks values on all ranks, and fails if one of them is wrong.
+! What the tests of the Fortran module have in common: each checks values on all ranks, and fails if one is wrong.
 module checks
     use, intrinsic :: iso_fortran_env, only: error_unit, int64
     use mpi_f08

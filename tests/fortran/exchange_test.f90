@@ -26,6 +26,7 @@ program exchange_test
     call faults()
     call world%close(status)
     call world%free()
+    deallocate (destinations, senders)
     call finish()
 
 contains

@@ -1,5 +1,5 @@
-! Neighbor exchanges on every route, in both directions, of all types and ranks of arrays, overlapped and in parts; plans;
-! and what fails.
+! Neighbor exchanges on every route, in both directions, of all types and ranks of arrays, overlapped and in parts;
+! plans; and what fails.
 program neighbor_test
     use, intrinsic :: iso_c_binding, only: c_loc
     use, intrinsic :: iso_fortran_env, only: int32, real32, real64
@@ -60,6 +60,7 @@ program neighbor_test
     call flat%close(status)
     call expect_success(status, "close")
     call flat%free()
+    deallocate (needed)
     call finish()
 
 contains
