@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 # The colours are JupyterLab's, where it shows the page.
 _FRAME = ('<div style="--ink:var(--jp-content-font-color1,#1f2328);--paper:var(--jp-layout-color0,#fefefe);'
-          '--lines:var(--jp-border-color2,#d0d4d8);--box:var(--jp-layout-color2,#eceef1);max-width:{width:.2f}in">{svg}</div>')
+          '--lines:var(--jp-border-color2,#d0d4d8);--box:var(--jp-layout-color2,#eceef1);'
+          'max-width:{width:.2f}in">{svg}</div>')
 
 
 def pictures(name: str) -> Any:

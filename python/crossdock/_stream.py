@@ -40,8 +40,8 @@ class Port:
     def push(self, destinations: int | npt.ArrayLike, items: Array, *, urgent: bool = False) -> None:
         """Append items to the buffers for their destinations. Releases the GIL.
 
-        Where all buffers are in use it waits, as the stream's `pressure` says. Ctrl-C interrupts that; some of the items
-        are then pushed.
+        Where all buffers are in use it waits, as the stream's `pressure` says. Ctrl-C interrupts that; some of the
+        items are then pushed.
 
         Parameters
         ----------
@@ -317,9 +317,9 @@ class Stream(Closing):
 
         ``items`` were pushed here, ``handled`` were given to handlers, ``forwarded`` travelled on from here, and
         ``combined`` of them became part of others; ``messages`` are buffers that left with ``message_items``, and
-        ``messages_by_cause`` says why, ``mpi_messages`` those that MPI sent, with ``mpi_bytes``; ``hops`` were travelled
-        by the items handled here; ``waits`` are pushes that waited, ``overflow_buffers`` those that handlers took beyond
-        the bound, and ``peak_buffers`` were filled at a time. ``latency_samples`` items were timed, and
+        ``messages_by_cause`` says why, ``mpi_messages`` those that MPI sent, with ``mpi_bytes``; ``hops`` were
+        travelled by the items handled here; ``waits`` are pushes that waited, ``overflow_buffers`` those that handlers
+        took beyond the bound, and ``peak_buffers`` were filled at a time. ``latency_samples`` items were timed, and
         ``latency_median_seconds``, ``latency_p99_seconds`` and ``latency_max_seconds`` say how long they took.
         """
         return dict(self._inner.statistics())

@@ -144,7 +144,8 @@ def test_rows_make_a_pattern(world, file):
 
 @pytest.mark.parametrize(("rows", "owned", "error", "text"), [
     (np.eye(2), range(0), crossdock.InvalidArgumentError, "rows must be a sparse array of SciPy, not ndarray"),
-    (scipy.sparse.csr_array((1, 1)), [0], crossdock.InvalidArgumentError, r"owned must be a range of step 1, not \[0\]"),
+    (scipy.sparse.csr_array((1, 1)), [0], crossdock.InvalidArgumentError,
+     r"owned must be a range of step 1, not \[0\]"),
     (scipy.sparse.csr_array((1, 1)), range(0, 4, 2), crossdock.InvalidArgumentError, "owned must be a range of step 1"),
     (scipy.sparse.csr_array([[0.0, 1.0]]), range(0), crossdock.IndexOutOfRangeError, "1"),
 ])

@@ -2,24 +2,11 @@
  * not exist, of which the first call of a communicator tells. The others of an array complete as ever, and the
  * communicator's handler is told once. */
 #include <mpi.h>
-#include <stdio.h>
+
+#include "expecting.h"
 
 enum { wait, waitall, waitall_ignoring, waitany, waitsome, test, testall, testany, testsome };
 enum { num_functions = 9, num_requests = 3, failing = 1 };
-
-static int num_told, rank, num_faults;
-
-static void tell(MPI_Comm* comm, int* code, ...) {
-    (void)comm;
-    (void)code;
-    ++num_told;
-}
-
-static void expect(const char* what, int how, int expected, int got) {
-    if (expected == got) return;
-    ++num_faults;
-    printf("rank %d, function %d: %s: %d expected, got %d\n", rank, how, what, expected, got);
-}
 
 static int class_of(int code) {
     int found = MPI_SUCCESS;

@@ -6,23 +6,10 @@
 #include <mpi-ext.h>
 #define MPI_Neighbor_alltoallv_init MPIX_Neighbor_alltoallv_init
 #endif
-#include <stdio.h>
+
+#include "expecting.h"
 
 enum { wait, waitall, waitany, waitsome, test, testall, testany, testsome, num_functions };
-
-static int num_told, rank, num_faults;
-
-static void tell(MPI_Comm* comm, int* code, ...) {
-    (void)comm;
-    (void)code;
-    ++num_told;
-}
-
-static void expect(const char* what, int how, int expected, int got) {
-    if (expected == got) return;
-    ++num_faults;
-    printf("rank %d, function %d: %s: %d expected, got %d\n", rank, how, what, expected, got);
-}
 
 static void complete(int how, MPI_Request* request) {
     MPI_Status status;
