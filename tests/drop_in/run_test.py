@@ -127,7 +127,7 @@ class Run(unittest.TestCase):
                          ["MPI_Neighbor_alltoallv", "0", "3", "2", "1", "1", "direct", "asked", "for", "24"])
         # One exchange cannot make up for its set-up.
         self.assertRegex(done.stderr.splitlines()[-1],
-                         "^crossdock: set-ups took about .* s more than 1 exchanges saved$")
+                         "^crossdock: set-ups took about .* s more than 1 exchange saved$")
 
     def test_ReportIsDrawn(self):
         with tempfile.TemporaryDirectory() as folder:
