@@ -73,6 +73,8 @@ install(FILES
 
 if(TARGET crossdock_mpi)
   set_target_properties(crossdock_mpi PROPERTIES INSTALL_RPATH $ORIGIN INSTALL_RPATH_USE_LINK_PATH ON)
+crossdock_install_pkg_config(crossdock_mpi_advance "Neighborhood collectives under the names of MPI Advance"
+  USES crossdock FLAGS "-I\${includedir}/crossdock/mpi_advance")
   install(TARGETS crossdock_mpi)
 endif()
 

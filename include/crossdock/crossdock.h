@@ -813,6 +813,16 @@ crossdock_status crossdock_array_write(crossdock_array* array, int64_t num_indic
 /// @return CROSSDOCK_INVALID_ARGUMENT if the operation is MPI_OP_NULL or not commutative
 crossdock_status crossdock_array_update(crossdock_array* array, int64_t num_indices,
                                         const int64_t* indices, const void* values,
+/// @brief How many algorithms are registered.
+crossdock_status crossdock_num_exchange_algorithms(int* num_algorithms);
+
+/// @brief The name of a registered algorithm; "routed" takes a route after a colon. Never freed.
+/// @return CROSSDOCK_INVALID_ARGUMENT if `index` is outside [0, num_algorithms)
+crossdock_status crossdock_exchange_algorithm_name(int index, const char** name);
+
+/// @brief The algorithm as the option `algorithm` takes it, e.g. "routed:grid:2"; never freed.
+crossdock_status crossdock_exchange_algorithm_example(int index, const char** algorithm);
+
                                         MPI_Op operation);
 
 /// @brief As `crossdock_array_update`, with a function of the caller's.

@@ -37,6 +37,7 @@ struct exchange_description {
     std::vector<std::string> aliases;  ///< other names the field has for it
     std::string summary;
     exchange_method method;
+    std::string example = name;  ///< with a route for `routed`
 };
 
 /// @brief Every method there is; `routed` takes a route after a colon.

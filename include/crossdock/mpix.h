@@ -13,7 +13,13 @@
 #ifndef CROSSDOCK_MPIX_H
 #define CROSSDOCK_MPIX_H
 
+#ifdef CROSSDOCK_MPI_ADVANCE_H
+#error "mpi_advance.h and crossdock/mpix.h have different functions under the same names"
+#endif
+
 #include <mpi.h>
+
+#include "crossdock/crossdock.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -38,8 +44,19 @@ int MPIX_Comm_init(MPIX_Comm** xcomm, MPI_Comm comm);
 /// @return MPI_ERR_ARG if the text is malformed or describes another number of ranks
 int MPIX_Comm_topology(MPIX_Comm* xcomm, const char* text);
 
-/// @brief Frees the duplicate and the object, and sets `*xcomm` to null; a null pointer is nothing
-/// to free.
+/// @brief An object of the same ranks, regions and duplicate, which stay the context's.
+/// @par Collective
+/// No.
+int MPIX_Comm_from_context(MPIX_Comm** xcomm, const crossdock_context* context);
+
+/// @brief A context of the same ranks, regions and duplicate: for neighbor exchanges, say. To be
+/// freed with `crossdock_context_free`; not to be closed.
+/// @par Collective
+/// No.
+int MPIX_Comm_get_context(const MPIX_Comm* xcomm, crossdock_context** context);
+
+/// @brief Frees the object and, unless it came from a context, the duplicate, and sets `*xcomm` to
+/// null; a null pointer is nothing to free.
 /// @par Collective
 /// Yes; may block.
 int MPIX_Comm_free(MPIX_Comm** xcomm);
@@ -51,6 +68,16 @@ int MPIX_Info_init(MPIX_Info** xinfo);
 /// "locality_personalized", "locality_nonblocking", "reduce_scatter" or "routed:ROUTE".
 /// @return MPI_ERR_ARG if there is no such key or no such value
 int MPIX_Info_set(MPIX_Info* xinfo, const char* key, const char* value);
+
+/// @brief An object that says what options of crossdock.h say, but for their `sent`.
+int MPIX_Info_from_options(MPIX_Info** xinfo, const crossdock_exchange_options* options);
+
+/// @brief Options that say what the object says. The text lives as long as the object, until it is
+/// set again.
+/// @param options  begun with their initialiser; only as many bytes as their `size` says are
+///                 written, and it stays
+/// @return MPI_ERR_ARG if they are not
+int MPIX_Info_get_options(const MPIX_Info* xinfo, crossdock_exchange_options* options);
 
 /// @brief Sets `*xinfo` to null; a null pointer is nothing to free.
 int MPIX_Info_free(MPIX_Info** xinfo);
@@ -75,9 +102,19 @@ int MPIX_Info_free(MPIX_Info** xinfo);
 ///         differs between ranks, or a result does not fit an int; MPI_ERR_BUFFER if an array is
 ///         null but not empty; MPI_ERR_TYPE if a datatype is MPI_DATATYPE_NULL or has no bytes, or
 ///         the two differ in size; MPI_ERR_ARG for other arguments; MPI_ERR_OTHER for all else
-int MPIX_Alltoall_crs(int send_nnz, int* dest, int sendcount, MPI_Datatype sendtype, void* sendvals,
-                      int* recv_nnz, int* src, int recvcount, MPI_Datatype recvtype, void* recvvals,
-                      MPIX_Info* xinfo, MPIX_Comm* xcomm);
+int MPIX_Alltoall_crs(int send_nnz, const int* dest, int sendcount, MPI_Datatype sendtype,
+                      const void* sendvals, int* recv_nnz, int* src, int recvcount,
+                      MPI_Datatype recvtype, void* recvvals, const MPIX_Info* xinfo,
+                      const MPIX_Comm* xcomm);
+
+/// @brief As `MPIX_Alltoall_crs`, into arrays that are made as long as they must be.
+/// @param recv_nnz  out: how many messages came
+/// @param src       to be freed with `MPIX_Free`, as `recvvals`; null if no message came
+/// @param recvvals  values of `recvtype`, gaps zero; null if no value came
+int MPIX_Alltoall_crs_alloc(int send_nnz, const int* dest, int sendcount, MPI_Datatype sendtype,
+                            const void* sendvals, int* recv_nnz, int** src, int recvcount,
+                            MPI_Datatype recvtype, void** recvvals, const MPIX_Info* xinfo,
+                            const MPIX_Comm* xcomm);
 
 /// @brief Delivers messages of any size to ranks that do not expect them.
 ///
@@ -91,10 +128,24 @@ int MPIX_Alltoall_crs(int send_nnz, int* dest, int sendcount, MPI_Datatype sendt
 /// @par Collective
 /// Yes, over `xcomm`; blocks.
 /// @return as `MPIX_Alltoall_crs`
-int MPIX_Alltoallv_crs(int send_nnz, int send_size, int* dest, int* sendcounts, int* sdispls,
-                       MPI_Datatype sendtype, void* sendvals, int* recv_nnz, int* recv_size,
-                       int* src, int* recvcounts, int* rdispls, MPI_Datatype recvtype,
-                       void* recvvals, MPIX_Info* xinfo, MPIX_Comm* xcomm);
+int MPIX_Alltoallv_crs(int send_nnz, int send_size, const int* dest, const int* sendcounts,
+                       const int* sdispls, MPI_Datatype sendtype, const void* sendvals,
+                       int* recv_nnz, int* recv_size, int* src, int* recvcounts, int* rdispls,
+                       MPI_Datatype recvtype, void* recvvals, const MPIX_Info* xinfo,
+                       const MPIX_Comm* xcomm);
+
+/// @brief As `MPIX_Alltoallv_crs`, into arrays that are made as long as they must be.
+/// @param src      to be freed with `MPIX_Free`, as are `recvcounts`, `rdispls` and `recvvals`; all
+///                 but `rdispls` null where empty
+/// @param rdispls  one more than messages: the last is the number of values
+int MPIX_Alltoallv_crs_alloc(int send_nnz, int send_size, const int* dest, const int* sendcounts,
+                             const int* sdispls, MPI_Datatype sendtype, const void* sendvals,
+                             int* recv_nnz, int* recv_size, int** src, int** recvcounts,
+                             int** rdispls, MPI_Datatype recvtype, void** recvvals,
+                             const MPIX_Info* xinfo, const MPIX_Comm* xcomm);
+
+/// @brief Frees an array that an exchange has made; a null pointer is nothing to free.
+int MPIX_Free(void* array);
 
 #pragma GCC visibility pop
 #ifdef __cplusplus

@@ -216,6 +216,11 @@ class neighbor_exchange {
     /// datatype
     void start(const void* items, void* slots, MPI_Datatype datatype);
 
+    /// @brief As above, where items and slots lie in memory in different ways.
+    /// @param slot_type  with as many bytes as `item_type`, which need not be the same on all ranks
+    /// @throws error(errc::size_mismatch)  the datatypes differ in bytes
+    void start(const void* items, MPI_Datatype item_type, void* slots, MPI_Datatype slot_type);
+
     /// @brief Starts a reverse exchange: items[i] = op(items[i], all slots that item i is sent to).
     ///
     /// Values combine on the way, in an order that depends on the plan alone, not on timing.

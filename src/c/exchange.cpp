@@ -83,6 +83,14 @@ exchange_options options_from(const crossdock_exchange_options& given, exchange_
 
 namespace {
 
+const exchange_description& algorithm_at(int index) {
+    const auto& all = registered_exchange_algorithms();
+    if (index < 0 || index >= static_cast<int>(all.size()))
+        throw error(errc::invalid_argument,
+                    fmt::format("algorithm {} is outside [0, {})", index, all.size()));
+    return all[static_cast<std::size_t>(index)];
+}
+
 int64_t number_at(const int64_t* number) { return number == nullptr ? 0 : *number; }
 
 }  // namespace
@@ -90,6 +98,25 @@ int64_t number_at(const int64_t* number) { return number == nullptr ? 0 : *numbe
 }  // namespace crossdock::c
 
 using namespace crossdock::c;
+
+crossdock_status crossdock_num_exchange_algorithms(int* num_algorithms) {
+    return give_number(num_algorithms,
+                       [] { return crossdock::registered_exchange_algorithms().size(); });
+}
+
+crossdock_status crossdock_exchange_algorithm_name(int index, const char** name) {
+    return guarded([&] {
+        require(name, "name");
+        *name = algorithm_at(index).name.c_str();
+    });
+}
+
+crossdock_status crossdock_exchange_algorithm_example(int index, const char** algorithm) {
+    return guarded([&] {
+        require(algorithm, "algorithm");
+        *algorithm = algorithm_at(index).example.c_str();
+    });
+}
 
 crossdock_status crossdock_alltoall_crs(const crossdock_context* context, int64_t send_nnz,
                                         const int* dest, int64_t sendcount, MPI_Datatype sendtype,
@@ -145,11 +172,11 @@ crossdock_status crossdock_alltoall_crs_alloc(const crossdock_context* context, 
                      .count = sendcount,
                      .datatype = sendtype,
                      .values = sendvals},
-                    new_arrays{.datatype = sendtype,
-                               .count = sendcount,
-                               .num_messages = recv_nnz,
-                               .sources = src,
-                               .values = recvvals});
+                    new_arrays<int64_t>{.datatype = sendtype,
+                                        .count = sendcount,
+                                        .num_messages = recv_nnz,
+                                        .sources = src,
+                                        .values = recvvals});
 }
 
 crossdock_status crossdock_alltoallv_crs_alloc(
@@ -165,11 +192,11 @@ crossdock_status crossdock_alltoallv_crs_alloc(
                      .displacements = sdispls,
                      .datatype = sendtype,
                      .values = sendvals},
-                    new_arrays{.datatype = sendtype,
-                               .num_messages = recv_nnz,
-                               .num_values = recv_size,
-                               .sources = src,
-                               .counts = recvcounts,
-                               .displacements = rdispls,
-                               .values = recvvals});
+                    new_arrays<int64_t>{.datatype = sendtype,
+                                        .num_messages = recv_nnz,
+                                        .num_values = recv_size,
+                                        .sources = src,
+                                        .counts = recvcounts,
+                                        .displacements = rdispls,
+                                        .values = recvvals});
 }

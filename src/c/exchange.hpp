@@ -223,14 +223,16 @@ struct caller_arrays {
 
 /// @brief Arrays of the library's for what comes, to be freed with `crossdock_free`; as
 /// `caller_arrays`.
+template <class Count>
 struct new_arrays {
     MPI_Datatype datatype = MPI_DATATYPE_NULL;
-    std::optional<int64_t> count = std::nullopt;
-    int64_t* num_messages = nullptr;
-    int64_t* num_values = nullptr;
+    std::optional<Count> count = std::nullopt;
+    Count* num_messages = nullptr;
+    Count* num_values = nullptr;
     int** sources = nullptr;
-    int64_t** counts = nullptr;
-    int64_t** displacements = nullptr;
+    Count** counts = nullptr;
+    Count** displacements = nullptr;
+    bool with_end = false;  ///< one displacement more: the number of values
     void** values = nullptr;
 
     void check(const argument_checks& check) const {
@@ -245,25 +247,29 @@ struct new_arrays {
 
     void take(const communicator& comm, const incoming_values& incoming) const {
         c_array<int> new_sources;
-        c_array<int64_t> new_counts;
-        c_array<int64_t> new_displacements;
+        c_array<Count> new_counts;
+        c_array<Count> new_displacements;
         c_array<std::byte> new_values;
         on_all_or_none(comm, [&] {
+            const auto num_displacements = incoming.num_messages() + (with_end ? 1 : 0);
+            checked_cast<Count>(num_displacements);
             new_sources = zeros<int>(incoming.num_messages());
             if (!count) {
-                new_counts = zeros<int64_t>(incoming.num_messages());
-                new_displacements = zeros<int64_t>(incoming.num_messages());
+                const auto end = checked_cast<Count>(incoming.num_values());
+                new_counts = zeros<Count>(incoming.num_messages());
+                new_displacements = zeros<Count>(num_displacements);
+                if (with_end) new_displacements.get()[incoming.num_messages()] = end;
             }
             new_values =
                 zeros<std::byte>(bytes_of_values(incoming.num_values(), incoming.layout()));
             incoming.copy_arrangement(new_sources.get(), new_counts.get(), new_displacements.get());
             incoming.copy_values(new_values.get());
         });
-        *num_messages = incoming.num_messages();
+        *num_messages = static_cast<Count>(incoming.num_messages());
         *sources = new_sources.release();
         *values = new_values.release();
         if (count) return;
-        *num_values = incoming.num_values();
+        *num_values = static_cast<Count>(incoming.num_values());
         *counts = new_counts.release();
         *displacements = new_displacements.release();
     }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "crossdock/crossdock.h"
+#include "crossdock/gather_scatter.hpp"
 #include "crossdock/neighbor_exchange.hpp"
 #include "crossdock/pattern.hpp"
 
@@ -32,11 +33,14 @@ struct crossdock_plan {
 struct crossdock_neighbor_exchange {
     crossdock::neighbor_exchange value;
 };
+struct crossdock_gather_scatter {
+    crossdock::gather_scatter value;
+};
 
 namespace crossdock::c {
 
 /// @brief The status of the exception in flight, whose text `crossdock_last_error` then returns.
-crossdock_status remember_error() noexcept;
+CROSSDOCK_EXPORT crossdock_status remember_error() noexcept;
 
 /// @brief Runs `body`; no exception leaves.
 template <class Body>
@@ -51,7 +55,7 @@ crossdock_status guarded(Body&& body) noexcept {
 
 /// @brief Throws errc::invalid_argument where a pointer is null.
 /// @param what  the argument's name, for the text
-void require(const void* pointer, const char* what);
+CROSSDOCK_EXPORT void require(const void* pointer, const char* what);
 
 /// @brief What a handle holds.
 template <class Handle>
@@ -95,7 +99,7 @@ crossdock_status give_number(Number* result, Query&& query) noexcept {
 }
 
 /// @brief Gives a text through `result`, to be freed with `crossdock_free`.
-void give_text(char** result, const std::string& text);
+CROSSDOCK_EXPORT void give_text(char** result, const std::string& text);
 
 struct free_memory {
     void operator()(void* memory) const { std::free(memory); }
@@ -164,5 +168,12 @@ inline crossdock_traffic to_c(const traffic& t) {
 }
 
 neighbor_options options_from(const crossdock_neighbor_options* options);
+
+/// @brief How many neighbors this rank has in a distributed graph; none without one.
+struct graph_degrees {
+    int num_sources = 0;
+    int num_destinations = 0;
+};
+graph_degrees degrees_of(MPI_Comm graph);
 
 }  // namespace crossdock::c

@@ -92,14 +92,7 @@ std::vector<count_t> widened(const int numbers[], int length, const char* what) 
 crossdock::pattern pattern_of_graph(MPI_Comm graph, const int send_counts[],
                                     const int send_displs[], const int recv_counts[],
                                     const int recv_displs[]) {
-    int num_sources = 0;
-    int num_destinations = 0;
-    int kind = MPI_UNDEFINED;
-    int is_weighted = 0;
-    CROSSDOCK_MPI(MPI_Topo_test(graph, &kind));
-    if (kind == MPI_DIST_GRAPH)
-        CROSSDOCK_MPI(
-            MPI_Dist_graph_neighbors_count(graph, &num_sources, &num_destinations, &is_weighted));
+    const auto [num_sources, num_destinations] = degrees_of(graph);
     const auto sent = widened(send_counts, num_destinations, "send_counts");
     const auto sent_from = widened(send_displs, num_destinations, "send_displs");
     const auto received = widened(recv_counts, num_sources, "recv_counts");
@@ -110,6 +103,42 @@ crossdock::pattern pattern_of_graph(MPI_Comm graph, const int send_counts[],
                                                       .receive_displacements = received_at});
 }
 
+crossdock::pattern pattern_of(const crossdock::context& where, const crossdock_int_arguments& a) {
+    const auto sent = widened(a.send_counts, a.num_destinations, "send_counts");
+    const auto sent_from = widened(a.send_displacements, a.num_destinations, "send_displacements");
+    const auto received = widened(a.receive_counts, a.num_sources, "receive_counts");
+    const auto received_at =
+        widened(a.receive_displacements, a.num_sources, "receive_displacements");
+    return crossdock::pattern_from_neighbor_alltoallv(
+        where.rank(), where.num_ranks(),
+        {.destinations = array(a.destinations, a.num_destinations, "destinations"),
+         .send_counts = sent,
+         .send_displacements = sent_from,
+         .sources = array(a.sources, a.num_sources, "sources"),
+         .receive_counts = received,
+         .receive_displacements = received_at,
+         .send_ids = array(a.send_ids, a.num_send_ids, "send_ids")});
+}
+
+// An exchange of items of a datatype, with what `make_pattern(context)` makes of one rank's arguments.
+template <class MakePattern>
+crossdock_status create(const crossdock_context* context, MPI_Datatype datatype,
+                        const crossdock_neighbor_options* options,
+                        crossdock_neighbor_exchange** result, MakePattern&& make_pattern) {
+    return guarded([&] {
+        const auto& where = value_of(context, "context");
+        neighbor_options how;
+        const auto pattern = on_all_or_none(where.comm(), [&] {
+            require(result, "result");
+            how = crossdock::c::options_from(options);
+            const crossdock::datatype_layout layout(datatype);
+            how.item_bytes = static_cast<std::size_t>(layout.size_bytes);
+            return make_pattern(where);
+        });
+        give(result, neighbor_exchange(where, pattern, how));
+    });
+}
+
 }  // namespace
 
 crossdock_status crossdock_neighbor_alltoallv_init(const crossdock_context* context,
@@ -118,18 +147,19 @@ crossdock_status crossdock_neighbor_alltoallv_init(const crossdock_context* cont
                                                    MPI_Comm graph, MPI_Datatype datatype,
                                                    const crossdock_neighbor_options* options,
                                                    crossdock_neighbor_exchange** result) {
-    return guarded([&] {
-        const auto& where = value_of(context, "context");
-        neighbor_options how;
-        const auto pattern = on_all_or_none(where.comm(), [&] {
-            require(result, "result");
-            how = options_from(options);
-            const crossdock::datatype_layout layout(datatype);
-            how.item_bytes = static_cast<std::size_t>(layout.size_bytes);
-            require_same_ranks(where.comm(), graph);
-            return pattern_of_graph(graph, send_counts, send_displs, recv_counts, recv_displs);
-        });
-        give(result, neighbor_exchange(where, pattern, how));
+    return create(context, datatype, options, result, [&](const crossdock::context& where) {
+        require_same_ranks(where.comm(), graph);
+        return pattern_of_graph(graph, send_counts, send_displs, recv_counts, recv_displs);
+    });
+}
+
+crossdock_status crossdock_neighbor_exchange_create_from_arguments(
+    const crossdock_context* context, const crossdock_int_arguments* arguments,
+    MPI_Datatype datatype, const crossdock_neighbor_options* options,
+    crossdock_neighbor_exchange** result) {
+    return create(context, datatype, options, result, [&](const crossdock::context& where) {
+        require(arguments, "arguments");
+        return pattern_of(where, *arguments);
     });
 }
 
@@ -204,6 +234,13 @@ crossdock_status crossdock_neighbor_exchange_start(crossdock_neighbor_exchange* 
                                                    const void* items, void* slots,
                                                    MPI_Datatype datatype) {
     return guarded([&] { value_of(exchange, "exchange").start(items, slots, datatype); });
+}
+
+crossdock_status crossdock_neighbor_exchange_start_types(crossdock_neighbor_exchange* exchange,
+                                                         const void* items, MPI_Datatype item_type,
+                                                         void* slots, MPI_Datatype slot_type) {
+    return guarded(
+        [&] { value_of(exchange, "exchange").start(items, item_type, slots, slot_type); });
 }
 
 crossdock_status crossdock_neighbor_exchange_start_reverse(crossdock_neighbor_exchange* exchange,

@@ -40,7 +40,8 @@ const std::vector<exchange_description>& registered_exchange_algorithms() {
         {"routed",
          {},
          "routed:ROUTE: to known partners along a route, as routed:grid:2",
-         method::routed},
+         method::routed,
+         "routed:grid:2"},
     };
     return algorithms;
 }

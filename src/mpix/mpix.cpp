@@ -1,9 +1,11 @@
 #include "crossdock/mpix.h"
 
+#include <cstring>
 #include <utility>
 
 #include "../c/exchange.hpp"
 #include "../c/handles.hpp"
+#include "returned.hpp"
 
 using namespace crossdock::c;
 using crossdock::communicator;
@@ -15,6 +17,7 @@ using crossdock::topology;
 
 struct MPIX_Comm {
     crossdock::context where;
+    bool is_closed_when_freed = true;
 };
 
 struct MPIX_Info {
@@ -22,37 +25,6 @@ struct MPIX_Info {
 };
 
 namespace {
-
-int error_class(const error& fault) {
-    if (const auto* const bad_argument = dynamic_cast<const argument_error*>(&fault))
-        return bad_argument->mpi_class();
-    switch (fault.code()) {
-        case errc::size_mismatch: return MPI_ERR_TRUNCATE;
-        case errc::rank_out_of_range: return MPI_ERR_RANK;
-        case errc::count_mismatch:
-        case errc::count_overflow: return MPI_ERR_COUNT;
-        case errc::invalid_argument:
-        case errc::invalid_topology:
-        case errc::unknown_route:
-        case errc::invalid_route: return MPI_ERR_ARG;
-        default: return MPI_ERR_OTHER;
-    }
-}
-
-/// Runs `body`; no exception leaves.
-template <class Body>
-int returned(Body&& body) noexcept {
-    int mpi_class = MPI_ERR_OTHER;
-    const auto status = guarded([&] {
-        try {
-            body();
-        } catch (const error& fault) {
-            mpi_class = error_class(fault);
-            throw;
-        }
-    });
-    return status == CROSSDOCK_SUCCESS ? MPI_SUCCESS : mpi_class;
-}
 
 constexpr int unknown = -1;
 
@@ -63,8 +35,9 @@ crossdock::count_t room(const int* size, bool has_arrays) {
     return has_arrays ? caller_arrays<int>::no_limit : 0;
 }
 
-int exchange(MPIX_Comm* xcomm, const MPIX_Info* xinfo, const sent_messages<int>& sent,
-             const caller_arrays<int>& to) {
+template <class Target>
+int exchange(const MPIX_Comm* xcomm, const MPIX_Info* xinfo, const sent_messages<int>& sent,
+             const Target& to) {
     return returned([&] {
         require(xcomm, "xcomm");
         exchange_arrays({xcomm->where, xinfo ? xinfo->options : exchange_options{}}, sent, to);
@@ -95,10 +68,25 @@ int MPIX_Comm_topology(MPIX_Comm* xcomm, const char* text) {
     });
 }
 
+int MPIX_Comm_from_context(MPIX_Comm** xcomm, const crossdock_context* context) {
+    return returned([&] {
+        require(xcomm, "xcomm");
+        *xcomm = new MPIX_Comm{value_of(context, "context"), false};
+    });
+}
+
+int MPIX_Comm_get_context(const MPIX_Comm* xcomm, crossdock_context** context) {
+    return returned([&] {
+        require(xcomm, "xcomm");
+        require(context, "context");
+        give(context, xcomm->where);
+    });
+}
+
 int MPIX_Comm_free(MPIX_Comm** xcomm) {
     return returned([&] {
         if (xcomm == nullptr || *xcomm == nullptr) return;
-        (*xcomm)->where.close();
+        if ((*xcomm)->is_closed_when_freed) (*xcomm)->where.close();
         delete *xcomm;
         *xcomm = nullptr;
     });
@@ -124,6 +112,32 @@ int MPIX_Info_set(MPIX_Info* xinfo, const char* key, const char* value) {
     });
 }
 
+int MPIX_Info_from_options(MPIX_Info** xinfo, const crossdock_exchange_options* options) {
+    return returned([&] {
+        require(xinfo, "xinfo");
+        const auto given =
+            known_options<crossdock_exchange_options>(options, CROSSDOCK_EXCHANGE_OPTIONS_INIT);
+        *xinfo = new MPIX_Info{options_from(given, nullptr)};
+    });
+}
+
+int MPIX_Info_get_options(const MPIX_Info* xinfo, crossdock_exchange_options* options) {
+    return returned([&] {
+        require(xinfo, "xinfo");
+        require(options, "options");
+        const auto num_written = checked_size(options, sizeof *options);
+        crossdock_exchange_options said = CROSSDOCK_EXCHANGE_OPTIONS_INIT;
+        said.size = options->size;
+        const auto& from = xinfo->options;
+        said.algorithm = from.algorithm.c_str();
+        said.order = static_cast<int>(from.order);
+        said.num_sources = from.num_sources.value_or(-1);
+        said.max_message_bytes = from.max_message_bytes;
+        said.max_forwarded_bytes = from.max_forwarded_bytes.value_or(-1);
+        std::memcpy(options, &said, num_written);
+    });
+}
+
 int MPIX_Info_free(MPIX_Info** xinfo) {
     return returned([&] {
         if (xinfo == nullptr) return;
@@ -132,9 +146,10 @@ int MPIX_Info_free(MPIX_Info** xinfo) {
     });
 }
 
-int MPIX_Alltoall_crs(int send_nnz, int* dest, int sendcount, MPI_Datatype sendtype, void* sendvals,
-                      int* recv_nnz, int* src, int recvcount, MPI_Datatype recvtype, void* recvvals,
-                      MPIX_Info* xinfo, MPIX_Comm* xcomm) {
+int MPIX_Alltoall_crs(int send_nnz, const int* dest, int sendcount, MPI_Datatype sendtype,
+                      const void* sendvals, int* recv_nnz, int* src, int recvcount,
+                      MPI_Datatype recvtype, void* recvvals, const MPIX_Info* xinfo,
+                      const MPIX_Comm* xcomm) {
     const bool has_arrays = src != nullptr && (recvvals != nullptr || recvcount == 0);
     return exchange(xcomm, xinfo,
                     {.num_messages = send_nnz,
@@ -142,18 +157,36 @@ int MPIX_Alltoall_crs(int send_nnz, int* dest, int sendcount, MPI_Datatype sendt
                      .count = sendcount,
                      .datatype = sendtype,
                      .values = sendvals},
-                    {.message_room = room(recv_nnz, has_arrays),
-                     .count = recvcount,
-                     .num_messages = recv_nnz,
-                     .sources = src,
-                     .datatype = recvtype,
-                     .values = recvvals});
+                    caller_arrays<int>{.message_room = room(recv_nnz, has_arrays),
+                                       .count = recvcount,
+                                       .num_messages = recv_nnz,
+                                       .sources = src,
+                                       .datatype = recvtype,
+                                       .values = recvvals});
 }
 
-int MPIX_Alltoallv_crs(int send_nnz, int send_size, int* dest, int* sendcounts, int* sdispls,
-                       MPI_Datatype sendtype, void* sendvals, int* recv_nnz, int* recv_size,
-                       int* src, int* recvcounts, int* rdispls, MPI_Datatype recvtype,
-                       void* recvvals, MPIX_Info* xinfo, MPIX_Comm* xcomm) {
+int MPIX_Alltoall_crs_alloc(int send_nnz, const int* dest, int sendcount, MPI_Datatype sendtype,
+                            const void* sendvals, int* recv_nnz, int** src, int recvcount,
+                            MPI_Datatype recvtype, void** recvvals, const MPIX_Info* xinfo,
+                            const MPIX_Comm* xcomm) {
+    return exchange(xcomm, xinfo,
+                    {.num_messages = send_nnz,
+                     .destinations = dest,
+                     .count = sendcount,
+                     .datatype = sendtype,
+                     .values = sendvals},
+                    new_arrays<int>{.datatype = recvtype,
+                                    .count = recvcount,
+                                    .num_messages = recv_nnz,
+                                    .sources = src,
+                                    .values = recvvals});
+}
+
+int MPIX_Alltoallv_crs(int send_nnz, int send_size, const int* dest, const int* sendcounts,
+                       const int* sdispls, MPI_Datatype sendtype, const void* sendvals,
+                       int* recv_nnz, int* recv_size, int* src, int* recvcounts, int* rdispls,
+                       MPI_Datatype recvtype, void* recvvals, const MPIX_Info* xinfo,
+                       const MPIX_Comm* xcomm) {
     const bool has_arrays = src != nullptr && recvcounts != nullptr && rdispls != nullptr;
     return exchange(xcomm, xinfo,
                     {.num_messages = send_nnz,
@@ -163,13 +196,41 @@ int MPIX_Alltoallv_crs(int send_nnz, int send_size, int* dest, int* sendcounts, 
                      .displacements = sdispls,
                      .datatype = sendtype,
                      .values = sendvals},
-                    {.message_room = room(recv_nnz, has_arrays),
-                     .value_room = room(recv_size, recvvals != nullptr),
-                     .num_messages = recv_nnz,
-                     .num_values = recv_size,
-                     .sources = src,
-                     .counts = recvcounts,
-                     .displacements = rdispls,
-                     .datatype = recvtype,
-                     .values = recvvals});
+                    caller_arrays<int>{.message_room = room(recv_nnz, has_arrays),
+                                       .value_room = room(recv_size, recvvals != nullptr),
+                                       .num_messages = recv_nnz,
+                                       .num_values = recv_size,
+                                       .sources = src,
+                                       .counts = recvcounts,
+                                       .displacements = rdispls,
+                                       .datatype = recvtype,
+                                       .values = recvvals});
+}
+
+int MPIX_Alltoallv_crs_alloc(int send_nnz, int send_size, const int* dest, const int* sendcounts,
+                             const int* sdispls, MPI_Datatype sendtype, const void* sendvals,
+                             int* recv_nnz, int* recv_size, int** src, int** recvcounts,
+                             int** rdispls, MPI_Datatype recvtype, void** recvvals,
+                             const MPIX_Info* xinfo, const MPIX_Comm* xcomm) {
+    return exchange(xcomm, xinfo,
+                    {.num_messages = send_nnz,
+                     .destinations = dest,
+                     .num_values = send_size,
+                     .counts = sendcounts,
+                     .displacements = sdispls,
+                     .datatype = sendtype,
+                     .values = sendvals},
+                    new_arrays<int>{.datatype = recvtype,
+                                    .num_messages = recv_nnz,
+                                    .num_values = recv_size,
+                                    .sources = src,
+                                    .counts = recvcounts,
+                                    .displacements = rdispls,
+                                    .with_end = true,
+                                    .values = recvvals});
+}
+
+int MPIX_Free(void* array) {
+    crossdock_free(array);
+    return MPI_SUCCESS;
 }

@@ -71,12 +71,12 @@ void packed_arrays::make(const plan& p, count_t item_bytes) {
     item_bytes_ = item_bytes;
 }
 
-void packed_arrays::pack(const plan& p, const datatype_packer& packer, const void* items,
-                         void* slots) {
-    make(p, packer.item_bytes());
+void packed_arrays::pack(const plan& p, const datatype_packer& from, const void* items,
+                         const datatype_packer& to, void* slots) {
+    make(p, from.item_bytes());
     for (const count_t item : used_items_)
-        packer.pack(items, item, items_.get() + item * item_bytes_);
-    target_.emplace(unpack_target{packer, slots});
+        from.pack(items, item, items_.get() + item * item_bytes_);
+    target_.emplace(unpack_target{to, slots});
 }
 
 void packed_arrays::unpack() {
@@ -91,19 +91,32 @@ void packed_arrays::abandon() noexcept {
     static_cast<void>(slots_.release());
 }
 
-datatype_combination combination_of(MPI_Datatype datatype, MPI_Op operation, int values_per_item) {
+datatype_reduction::datatype_reduction(MPI_Datatype datatype, MPI_Op operation)
+    : datatype_(datatype), operation_(operation) {
     require_commutative(operation);
     const datatype_layout layout(datatype);
     layout.require_in_extent();
-    const auto extent = layout.extent * values_per_item;
-    const int most = std::numeric_limits<int>::max() / values_per_item;
+    extent_ = layout.extent;
+}
+
+void datatype_reduction::operator()(std::byte* to, count_t to_step, const std::byte* from,
+                                    count_t from_step, int width, const copy_list& list) const {
+    // Stretches of one array may overlap.
+    const bool are_joined = from_step == width && to_step == width && from != to;
+    const int most = are_joined ? std::numeric_limits<int>::max() / width : 1;
+    for_each_run(list, most, [&](count_t from_index, count_t to_index, int length) {
+        CROSSDOCK_MPI(MPI_Reduce_local(from + from_index * from_step * extent_,
+                                       to + to_index * to_step * extent_, length * width, datatype_,
+                                       operation_));
+    });
+}
+
+datatype_combination combination_of(MPI_Datatype datatype, MPI_Op operation, int values_per_item) {
+    const datatype_reduction reduce(datatype, operation);
     const auto combine = [=](std::byte* to, const std::byte* from, const copy_list& list) {
-        for_each_run(list, most, [&](count_t from_index, count_t to_index, int length) {
-            CROSSDOCK_MPI(MPI_Reduce_local(from + from_index * extent, to + to_index * extent,
-                                           length * values_per_item, datatype, operation));
-        });
+        reduce(to, values_per_item, from, values_per_item, values_per_item, list);
     };
-    return {static_cast<std::size_t>(extent), combine};
+    return {reduce.extent() * static_cast<std::size_t>(values_per_item), combine};
 }
 
 void check_arrays(const plan& p, const void* items, const void* slots) {

@@ -18,8 +18,10 @@ namespace crossdock {
 class packed_arrays {
   public:
     /// @brief Packs the items that the plan sends anywhere.
+    /// @param to     with as many bytes as `from`
     /// @param slots  where `unpack` is to put what comes
-    void pack(const plan& p, const datatype_packer& packer, const void* items, void* slots);
+    void pack(const plan& p, const datatype_packer& from, const void* items,
+              const datatype_packer& to, void* slots);
 
     const std::byte* items() const noexcept { return items_.get(); }
     std::byte* slots() const noexcept { return slots_.get(); }
@@ -50,6 +52,26 @@ class packed_arrays {
     std::optional<unpack_target> target_;
 };
 
+/// @brief Combines values by an MPI operation. Values of a datatype with gaps are an extent apart.
+class datatype_reduction {
+  public:
+    /// @throws error(errc::invalid_argument)  a null handle; the lower bound is not 0, or a value
+    /// lies outside its extent; or the operation is not commutative
+    datatype_reduction(MPI_Datatype datatype, MPI_Op operation);
+
+    std::size_t extent() const noexcept { return static_cast<std::size_t>(extent_); }
+
+    /// @brief Combines items of `width` values, which begin `to_step` and `from_step` values apart,
+    /// in order.
+    void operator()(std::byte* to, count_t to_step, const std::byte* from, count_t from_step,
+                    int width, const copy_list& list) const;
+
+  private:
+    MPI_Datatype datatype_;
+    MPI_Op operation_;
+    count_t extent_;
+};
+
 /// @brief Combines items by an MPI operation on the values that they consist of.
 struct datatype_combination {
     std::size_t extent;
@@ -57,8 +79,7 @@ struct datatype_combination {
 };
 
 /// @param values_per_item  an item has so many values, one after the other
-/// @throws error(errc::invalid_argument)  a null handle; the lower bound is not 0, or a value lies
-/// outside its extent; or the operation is not commutative
+/// @throws as `datatype_reduction`
 datatype_combination combination_of(MPI_Datatype datatype, MPI_Op operation,
                                     int values_per_item = 1);
 

@@ -257,14 +257,27 @@ void neighbor_exchange::close() noexcept { state_.reset(); }
 void neighbor_exchange::prepare(std::size_t item_bytes) { state_->prepare(item_bytes); }
 
 void neighbor_exchange::start(const void* items, void* slots, MPI_Datatype datatype) {
+    start(items, datatype, slots, datatype);
+}
+
+void neighbor_exchange::start(const void* items, MPI_Datatype item_type, void* slots,
+                              MPI_Datatype slot_type) {
     check_arrays(compiled_plan(), items, slots);
-    const datatype_packer packer(state_->present().comm().get(), datatype);
-    const auto item_bytes = static_cast<std::size_t>(packer.item_bytes());
-    if (packer.is_contiguous()) return state_->start(direction::forward, items, slots, item_bytes);
+    MPI_Comm comm = state_->present().comm().get();
+    const datatype_packer from(comm, item_type);
+    const datatype_packer to = slot_type == item_type ? from : datatype_packer(comm, slot_type);
+    if (from.item_bytes() != to.item_bytes())
+        throw error(
+            errc::size_mismatch,
+            fmt::format("an item has {} bytes, but a slot {}", from.item_bytes(), to.item_bytes()),
+            compiled_plan().rank());
+    const auto item_bytes = static_cast<std::size_t>(from.item_bytes());
+    if (from.is_contiguous() && to.is_contiguous())
+        return state_->start(direction::forward, items, slots, item_bytes);
     state_->require_idle();
     state_->require_ready(direction::forward, item_bytes);
     auto& packed = state_->packed;
-    packed.pack(compiled_plan(), packer, items, slots);
+    packed.pack(compiled_plan(), from, items, to, slots);
     try {
         state_->start(direction::forward, packed.items(), packed.slots(), item_bytes);
     } catch (...) {

@@ -230,6 +230,16 @@ class Docs(unittest.TestCase):
             for command in ([compiler, source, *flags, f"-J{folder}", "-o", program], [program]):
                 done = subprocess.run(["timeout", "60", *command], cwd=folder, check=False, capture_output=True, text=True)
                 self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+    def test_TablesOfMpiAdvanceNameWhatTheHeadersDeclare(self):
+        name = r"\b(?:MPI[LX]_|(?:CROSSDOCK_)?(?:NEIGHBOR_ALLTOALLV|ALLTOALLV?_CRS)_)\w+"
+        folder = PROJECT / "include/crossdock/mpi_advance"
+        code = "\n".join(re.sub(r"//.*", "", (folder / header).read_text())
+                         for header in ("locality_aware.h", "mpi_advance.h"))
+        page = (PROJECT / "docs/mpi-advance.md").read_text()
+        described = [name for row in re.findall(r"^\| (`.*?) \|", page, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)]
+
+        self.assertEqual(sorted(described), sorted(set(re.findall(name, code))))
+
 
     def test_RouteOfContributingCompiles(self):
         codes = [code for language, code in pages.fenced((PROJECT / "CONTRIBUTING.md").read_text())

@@ -29,6 +29,7 @@ LEFT_OF = {
     "c": {"array", "stream"},
     "fortran": {"c"},
     "mpix": {"c"},
+    "mpi_advance": {"mpix"},
     "gslib": {"gather"},
     "drop_in": {"neighbor"},
     "petsc": {"neighbor"},
@@ -78,10 +79,10 @@ def is_mpi_file(path):
 
 
 def module_of(project, path):
-    """The module a file lies in, or None outside the modules; crossdock.h is module c's, gslib.h and mpix.h are those of modules."""
+    """The module a file lies in, or None outside the modules; crossdock.h is module c's, other headers of C are of modules."""
     public = project / "include/crossdock"
-    for header, module in (("crossdock.h", "c"), ("gslib/gslib.h", "gslib"), ("mpix.h", "mpix")):
-        if path == public / header:
+    for place, module in (("crossdock.h", "c"), ("mpix.h", "mpix"), ("gslib", "gslib"), ("mpi_advance", "mpi_advance")):
+        if path == public / place or path.parent == public / place:
             return module
     if path.parent == public:
         return None if path.stem in ENTRIES else PUBLIC.get(path.stem, "an unknown module")

@@ -2,11 +2,15 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -64,6 +68,11 @@ bool is_equal(const crossdock_plan* a, const crossdock_plan* b) {
     int answer = -1;
     EXPECT_SUCCESS(crossdock_plan_is_equal(a, b, &answer));
     return answer == 1;
+}
+
+std::string content_of(const std::string& file) {
+    std::ifstream stream(file);
+    return {std::istreambuf_iterator<char>(stream), {}};
 }
 
 TEST(Status, HasTheNumbersAndNamesOfTheCodes) {
@@ -1259,6 +1268,77 @@ TEST_F(DistributedGraph, TakesNoOtherArraysOnAnyRank) {
     expect_null(crossdock_neighbor_alltoallv_init(nullptr, &two, &place, &two, &place, graph,
                                                   MPI_INT, nullptr, &neighbor),
                 "context");
+                 CROSSDOCK_INVALID_ARGUMENT, "receive_counts has length -1");
+}
+
+TEST_F(DistributedGraph, GivesTheNumbersOfNeighborsOfAPattern) {
+    arguments.num_destinations = arguments.num_sources = 0;
+    crossdock_pattern* same = nullptr;
+    int64_t num_items = 0;
+    int64_t num_slots = 0;
+
+    ASSERT_SUCCESS(crossdock_pattern_from_dist_graph(graph, &arguments, &same));
+    EXPECT_SUCCESS(crossdock_pattern_num_items(same, &num_items));
+    EXPECT_SUCCESS(crossdock_pattern_num_slots(same, &num_slots));
+
+    EXPECT_EQ(num_items, 3);
+    EXPECT_EQ(num_slots, 3);
+    EXPECT_SUCCESS(crossdock_pattern_free(same));
+    arguments.send_counts = nullptr;
+    expect_null(crossdock_pattern_from_dist_graph(graph, &arguments, &same), "send_counts");
+}
+
+class IntArguments : public DistributedGraph {
+  protected:
+    crossdock_int_arguments numbers{1,         &next, &two,   &place, 1,
+                                    &previous, &two,  &place, 3,      ids.data()};
+};
+
+TEST_F(IntArguments, MakeAnExchangeInOneCall) {
+    for (const char* route : {"direct", "hypercube", "auto"}) {
+        const std::vector<int> values{0, 10 * rank + 1, 10 * rank + 1};
+        std::vector<int> slots{-1, -1, -1};
+        crossdock_traffic traffic{};
+
+        const auto options = on(route);
+        ASSERT_SUCCESS(crossdock_neighbor_exchange_create_from_arguments(context, &numbers, MPI_INT,
+                                                                         &options, &neighbor));
+        EXPECT_SUCCESS(
+            crossdock_neighbor_exchange_forward(neighbor, values.data(), slots.data(), MPI_INT));
+        EXPECT_SUCCESS(crossdock_neighbor_exchange_statistics(neighbor, &traffic));
+
+        EXPECT_EQ(slots, (std::vector<int>{-1, 10 * previous + 1, 10 * previous + 1}));
+        if (std::string(route) == "direct") {
+            EXPECT_EQ(traffic.items, num_ranks > 1 ? 1 : 0);
+        }
+        EXPECT_SUCCESS(crossdock_neighbor_exchange_free(neighbor));
+        neighbor = nullptr;
+    }
+}
+
+TEST_F(IntArguments, AreRefusedOnAllRanksOrNone) {
+    const auto refused = [&](auto spoil) {
+        auto given = numbers;
+        const crossdock_int_arguments* pointer = &given;
+        MPI_Datatype datatype = MPI_INT;
+        auto** to = &neighbor;
+        if (is_last) spoil(given, pointer, datatype, to);
+        return crossdock_neighbor_exchange_create_from_arguments(context, pointer, datatype,
+                                                                 nullptr, to);
+    };
+    expect_null(crossdock_neighbor_exchange_create_from_arguments(nullptr, &numbers, MPI_INT,
+                                                                  nullptr, &neighbor),
+                "context");
+    expect_null(refused([](auto&, auto& pointer, auto&...) { pointer = nullptr; }), "arguments");
+    expect_null(refused([](auto&, auto&, auto&, auto& to) { to = nullptr; }), "result");
+    expect_null(refused([](auto& given, auto&...) { given.destinations = nullptr; }),
+                "destinations");
+    expect_null(refused([](auto& given, auto&...) { given.receive_counts = nullptr; }),
+                "receive_counts");
+    expect_null(refused([](auto& given, auto&...) { given.send_ids = nullptr; }), "send_ids");
+    expect_error(refused([](auto& given, auto&...) { given.num_sources = -1; }),
+                 CROSSDOCK_INVALID_ARGUMENT, "receive_counts has length -1");
+    expect_error(refused([](auto& given, auto&...) { given.num_send_ids = 2; }),
     const auto refused = [&](auto spoil) {
         const int* arrays[]{&two, &place, &two, &place};
         MPI_Comm comm = graph;

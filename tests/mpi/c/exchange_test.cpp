@@ -258,6 +258,18 @@ class SparseExchange : public testing::Test {
     message_list expected_of_any_size;
 };
 
+std::vector<std::string> every_algorithm() {
+    std::vector<std::string> all{"auto"};
+    int num_algorithms = 0;
+    EXPECT_SUCCESS(crossdock_num_exchange_algorithms(&num_algorithms));
+    for (int i = 0; i < num_algorithms; ++i) {
+        const char* algorithm = nullptr;
+        EXPECT_SUCCESS(crossdock_exchange_algorithm_example(i, &algorithm));
+        all.emplace_back(algorithm);
+    }
+    return all;
+}
+
 TEST_F(SparseExchange, OptionsHaveDefaults) {
     EXPECT_EQ(options.size, sizeof options);
     EXPECT_EQ(options.algorithm, nullptr);
@@ -269,14 +281,34 @@ TEST_F(SparseExchange, OptionsHaveDefaults) {
 }
 
 TEST_F(SparseExchange, EveryAlgorithmDeliversMessagesOfOneSize) {
-    for (const char* algorithm :
-         {"auto", "personalized", "nonblocking", "rma", "locality_personalized",
-          "locality_nonblocking", "reduce_scatter", "routed:grid:2"}) {
+    for (const auto& algorithm : every_algorithm()) {
         SCOPED_TRACE(algorithm);
-        options.algorithm = algorithm;
+        options.algorithm = algorithm.c_str();
         expect_constant_works();
         expect_constant_works();
     }
+}
+
+TEST(ExchangeAlgorithms, AreListedByIndex) {
+    const char* name = nullptr;
+    const char* algorithm = nullptr;
+
+    EXPECT_EQ(every_algorithm(),
+              (std::vector<std::string>{"auto", "personalized", "nonblocking", "rma",
+                                        "locality_personalized", "locality_nonblocking",
+                                        "reduce_scatter", "routed:grid:2"}));
+    EXPECT_SUCCESS(crossdock_exchange_algorithm_name(6, &name));
+    EXPECT_STREQ(name, "routed");
+    expect_error(crossdock_exchange_algorithm_name(7, &name), CROSSDOCK_INVALID_ARGUMENT,
+                 "algorithm 7 is outside [0, 7)");
+    expect_error(crossdock_exchange_algorithm_example(-1, &algorithm), CROSSDOCK_INVALID_ARGUMENT,
+                 "algorithm -1 is outside [0, 7)");
+    expect_error(crossdock_num_exchange_algorithms(nullptr), CROSSDOCK_INVALID_ARGUMENT,
+                 "result is a null pointer");
+    expect_error(crossdock_exchange_algorithm_name(0, nullptr), CROSSDOCK_INVALID_ARGUMENT,
+                 "name is a null pointer");
+    expect_error(crossdock_exchange_algorithm_example(0, nullptr), CROSSDOCK_INVALID_ARGUMENT,
+                 "algorithm is a null pointer");
 }
 
 TEST_F(SparseExchange, EveryAlgorithmButRmaDeliversMessagesOfAnySize) {

@@ -121,6 +121,124 @@ static void check_all(MPIX_Info* xinfo, MPIX_Comm* xcomm) {
     check_variable(in.num, in.size, xinfo, xcomm);
 }
 
+static int are_equal_or_empty(const int* a, const int* b, int length) {
+    return length == 0 ? a == NULL : are_equal(a, b, length);
+}
+
+static void the_library_allocates(const MPIX_Info* xinfo, const MPIX_Comm* xcomm) {
+    const messages out = sent(2), in = expected(2), all = sent(-1), any = expected(-1);
+    int num = UNTOUCHED, size = UNTOUCHED, *src = NULL, *counts = NULL, *displs = NULL;
+    void* values = NULL;
+    EXPECT(MPIX_Alltoall_crs_alloc(out.num, out.peers, 2, MPI_INT, out.values, &num, &src, 2,
+                                   MPI_INT, &values, xinfo, xcomm) == MPI_SUCCESS);
+    EXPECT(num == in.num);
+    EXPECT(are_equal_or_empty(src, in.peers, in.num));
+    EXPECT(are_equal_or_empty(values, in.values, 2 * in.num));
+    EXPECT(MPIX_Free(src) == MPI_SUCCESS && MPIX_Free(values) == MPI_SUCCESS);
+
+    EXPECT(MPIX_Alltoallv_crs_alloc(all.num, all.size, all.peers, all.counts, all.displacements,
+                                    MPI_INT, all.values, &num, &size, &src, &counts, &displs,
+                                    MPI_INT, &values, xinfo, xcomm) == MPI_SUCCESS);
+    EXPECT(num == any.num && size == any.size);
+    EXPECT(are_equal_or_empty(src, any.peers, any.num));
+    EXPECT(are_equal_or_empty(counts, any.counts, any.num));
+    EXPECT(are_equal(displs, any.displacements, any.num) && displs[any.num] == any.size);
+    EXPECT(are_equal_or_empty(values, any.values, any.size));
+    MPIX_Free(src);
+    MPIX_Free(counts);
+    MPIX_Free(displs);
+    MPIX_Free(values);
+    EXPECT(MPIX_Free(NULL) == MPI_SUCCESS);
+}
+
+static void allocated_values_are_of_the_received_datatype(const MPIX_Comm* xcomm) {
+    int next = (rank + 1) % num_ranks, previous = (rank + num_ranks - 1) % num_ranks, num = 0;
+    const int values[2] = {10 * rank, 10 * rank + 1};
+    const int wanted[4] = {10 * previous, 0, 10 * previous + 1, 0};
+    int* src = NULL;
+    void* came = NULL;
+    MPI_Datatype spaced;
+    MPI_Type_create_resized(MPI_INT, 0, 2 * (MPI_Aint)sizeof(int), &spaced);
+    MPI_Type_commit(&spaced);
+    EXPECT(MPIX_Alltoall_crs_alloc(1, &next, 2, MPI_INT, values, &num, &src, 2, spaced, &came, NULL,
+                                   xcomm) == MPI_SUCCESS);
+    EXPECT(num == 1 && src[0] == previous && are_equal(came, wanted, 3));
+    MPIX_Free(src);
+    MPIX_Free(came);
+    MPI_Type_free(&spaced);
+}
+
+static void allocating_is_refused_on_all_ranks(const MPIX_Comm* xcomm) {
+    const messages out = sent(2);
+    const int is_last = rank == last;
+    int num = UNTOUCHED, size = UNTOUCHED, *src = NULL, *counts = NULL, *displs = NULL;
+    void* values = NULL;
+    EXPECT(MPIX_Alltoall_crs_alloc(out.num, out.peers, 2, MPI_INT, out.values, &num,
+                                   is_last ? NULL : &src, 2, MPI_INT, &values, NULL,
+                                   xcomm) == MPI_ERR_BUFFER);
+    EXPECT(MPIX_Alltoall_crs_alloc(out.num, out.peers, is_last ? -1 : 2, MPI_INT, out.values, &num,
+                                   &src, 2, MPI_INT, &values, NULL, xcomm) == MPI_ERR_COUNT);
+    EXPECT(MPIX_Alltoallv_crs_alloc(out.num, out.size, out.peers, out.counts, NULL, MPI_INT,
+                                    out.values, &num, &size, &src, &counts,
+                                    is_last ? NULL : &displs, MPI_INT, &values, NULL,
+                                    xcomm) == MPI_ERR_BUFFER);
+    EXPECT(MPIX_Alltoall_crs_alloc(out.num, out.peers, 2, MPI_INT, out.values, &num, &src, 2,
+                                   MPI_INT, &values, NULL, NULL) == MPI_ERR_ARG);
+    EXPECT(num == UNTOUCHED && size == UNTOUCHED);
+    EXPECT(src == NULL && counts == NULL && displs == NULL && values == NULL);
+}
+
+/* Objects of crossdock.h give those of mpix.h, and the other way round. */
+static void objects_convert(MPIX_Comm* xcomm) {
+    crossdock_context* context = NULL;
+    MPIX_Comm* again = NULL;
+    MPIX_Info* xinfo = NULL;
+    crossdock_exchange_options options = CROSSDOCK_EXCHANGE_OPTIONS_INIT;
+    int size = 0;
+
+    EXPECT(MPIX_Comm_get_context(xcomm, &context) == MPI_SUCCESS);
+    EXPECT(crossdock_context_num_ranks(context, &size) == CROSSDOCK_SUCCESS && size == num_ranks);
+    EXPECT(MPIX_Comm_from_context(&again, context) == MPI_SUCCESS);
+    EXPECT(crossdock_context_free(context) == CROSSDOCK_SUCCESS);
+    check_all(NULL, again);
+
+    options.algorithm = "routed:direct";
+    options.num_sources = expected(2).num;
+    EXPECT(MPIX_Info_from_options(&xinfo, &options) == MPI_SUCCESS);
+    check_constant(-1, xinfo, again);
+    options.num_sources = 77;
+    EXPECT(MPIX_Info_get_options(xinfo, &options) == MPI_SUCCESS);
+    EXPECT(strcmp(options.algorithm, "routed:direct") == 0);
+    EXPECT(options.num_sources == expected(2).num && options.order == CROSSDOCK_BY_SOURCE);
+    EXPECT(options.max_forwarded_bytes == -1 && options.sent == NULL);
+    /* A program that knows fewer fields keeps what lies behind them. */
+    options.size = offsetof(crossdock_exchange_options, num_sources);
+    options.num_sources = 77;
+    options.algorithm = NULL;
+    EXPECT(MPIX_Info_get_options(xinfo, &options) == MPI_SUCCESS);
+    EXPECT(strcmp(options.algorithm, "routed:direct") == 0 && options.num_sources == 77);
+    EXPECT(options.size == offsetof(crossdock_exchange_options, num_sources));
+    options.size = 0;
+    EXPECT(MPIX_Info_get_options(xinfo, &options) == MPI_ERR_ARG && options.size == 0);
+    options.size = sizeof options;
+    EXPECT(MPIX_Info_free(&xinfo) == MPI_SUCCESS);
+
+    /* The duplicate stays. */
+    EXPECT(MPIX_Comm_free(&again) == MPI_SUCCESS);
+    EXPECT(again == NULL);
+    check_all(NULL, xcomm);
+
+    EXPECT(MPIX_Comm_from_context(NULL, context) == MPI_ERR_ARG);
+    EXPECT(MPIX_Comm_from_context(&again, NULL) == MPI_ERR_ARG);
+    EXPECT(MPIX_Comm_get_context(NULL, &context) == MPI_ERR_ARG);
+    EXPECT(MPIX_Comm_get_context(xcomm, NULL) == MPI_ERR_ARG);
+    EXPECT(MPIX_Info_from_options(NULL, &options) == MPI_ERR_ARG);
+    options.size = 0;
+    EXPECT(MPIX_Info_from_options(&xinfo, &options) == MPI_ERR_ARG);
+    EXPECT(MPIX_Info_get_options(NULL, &options) == MPI_ERR_ARG);
+    EXPECT(again == NULL && xinfo == NULL);
+}
+
 static void every_algorithm_delivers(MPIX_Comm* xcomm) {
     const char* const algorithms[] = {"auto",
                                       "personalized",
@@ -136,6 +254,7 @@ static void every_algorithm_delivers(MPIX_Comm* xcomm) {
     for (size_t i = 0; i < sizeof algorithms / sizeof algorithms[0]; ++i) {
         EXPECT(MPIX_Info_set(xinfo, "algorithm", algorithms[i]) == MPI_SUCCESS);
         check_all(xinfo, xcomm);
+        the_library_allocates(xinfo, xcomm);
     }
     EXPECT(MPIX_Info_set(xinfo, "algorithm", "rma") == MPI_SUCCESS);
     check_constant(-1, xinfo, xcomm);
@@ -385,6 +504,10 @@ int main(int argc, char** argv) {
     bad_constant_arguments_of_one_rank_are_errors_on_all(xcomm);
     bad_variable_arguments_of_one_rank_are_errors_on_all(xcomm);
     values_with_gaps_arrive(xcomm);
+    the_library_allocates(NULL, xcomm);
+    allocated_values_are_of_the_received_datatype(xcomm);
+    allocating_is_refused_on_all_ranks(xcomm);
+    objects_convert(xcomm);
     regions_are_chosen_by_text(xcomm);
     bad_objects_are_errors();
     EXPECT(MPIX_Comm_free(&xcomm) == MPI_SUCCESS);

@@ -393,6 +393,27 @@ TEST_P(NeighborSharing, StartWaitsForNobody) {
     }
 }
 
+TEST_P(NeighborSharing, ACollectiveOfMpiBetweenStartAndWaitIsSafe) {
+    const auto patterns = test::all_to_all_pattern(num_ranks());
+    for (const auto& regions : conformance_topologies(num_ranks())) {
+        for (const auto& route : conformance_routes()) {
+            SCOPED_TRACE(route + "/" + regions.to_string());
+            neighbor_exchange halo(where(regions), mine(patterns), with_route(route, options()));
+            const auto items = items_of<double>(mine(patterns), 0);
+            std::vector<double> slots(static_cast<std::size_t>(mine(patterns).num_slots));
+
+            halo.start(items, slots);
+            int sum = rank();
+            MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+            MPI_Barrier(MPI_COMM_WORLD);
+            halo.wait();
+
+            EXPECT_EQ(sum, num_ranks() * (num_ranks() - 1) / 2);
+            EXPECT_EQ(slots, expected_slots<double>(patterns, rank(), 0, 0.0));
+        }
+    }
+}
+
 TEST_P(NeighborSharing, ArraysMayChangeFromOneExchangeToTheNext) {
     const auto patterns = test::ring_pattern(num_ranks());
     neighbor_exchange halo(where(topology::one_region(num_ranks())), mine(patterns),
@@ -626,6 +647,24 @@ class chosen_executor {
     }
     ~chosen_executor() { unsetenv("CROSSDOCK_EXECUTOR"); }
 };
+
+TEST_F(Neighbor, TakesTwoTagsForEachStage) {
+    const context world = where(topology::one_region(num_ranks()));
+    const auto patterns = test::ring_pattern(num_ranks());
+    neighbor_exchange(world, mine(patterns), {.route = "direct"});  // what is made at the first one
+    for (const auto& [route, num_stages] :
+         {std::pair{"direct", 1}, {"two_step", 2}, {"three_step", 3}}) {
+        const int before = comm.reserve_tags(0);
+        neighbor_exchange halo(world, mine(patterns), {.route = route});
+        EXPECT_EQ(comm.reserve_tags(0) - before, 2 * num_stages);
+    }
+#ifdef OPEN_MPI
+    int* limit = nullptr;
+    int is_set = 0;
+    MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&limit), &is_set);
+    EXPECT_GE((*limit - comm.reserve_tags(0)) / 6, 350'000'000);
+#endif
+}
 
 TEST_F(Neighbor, AnExecutorThatDoesNotExistIsRefusedOnAllRanks) {
     const chosen_executor choice(rank(), "telepathy");
@@ -875,6 +914,18 @@ TEST_F(Neighbor, TypesFollowFromTheArrays) {
     EXPECT_EQ(slots, expected);
     halo.exchange(std::span<const float>(items), std::span(spanned));
     EXPECT_EQ(spanned, expected);
+
+    // Arrays may be longer, and of a fixed length.
+    float given[64] = {};
+    std::array<float, 64> taken{}, again{};
+    ASSERT_LE(std::max(items.size(), slots.size()), std::size(given));
+    std::ranges::copy(items, given);
+    halo.exchange(std::as_const(given), taken);
+    halo.start(std::as_const(taken), std::span<float, 64>(again));
+    halo.wait();
+    EXPECT_TRUE(std::equal(slots.begin(), slots.end(), taken.begin()));
+    halo.reverse(std::span<const float, 64>(taken), given, maximum{});
+    for (std::size_t i = 0; i < items.size(); ++i) EXPECT_EQ(given[i], items[i]);
 
     using triple = std::array<double, 3>;
     std::vector<triple> arrays(static_cast<std::size_t>(p.num_items)), whole = arrays;

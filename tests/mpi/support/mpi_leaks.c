@@ -34,6 +34,15 @@ int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
     return status;
 }
 
+void mpi_init_thread_(const MPI_Fint* required, MPI_Fint* provided, MPI_Fint* ierror);
+void mpi_init_thread_f08_(const MPI_Fint* required, MPI_Fint* provided, MPI_Fint* ierror)
+    __attribute__((alias("mpi_init_thread_")));
+
+void mpi_init_thread_(const MPI_Fint* required, MPI_Fint* provided, MPI_Fint* ierror) {
+    const int status = MPI_Init_thread(0, 0, *required, provided);
+    if (ierror) *ierror = status;
+}
+
 int MPI_Intercomm_create(MPI_Comm local, int local_leader, MPI_Comm peer, int remote_leader,
                          int tag, MPI_Comm* made) {
     __lsan_disable();

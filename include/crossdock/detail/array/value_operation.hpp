@@ -59,8 +59,8 @@ class value_operation {
 template <class T, class Travelling, class Combine, class Apply>
 class typed_operation final : public value_operation {
   public:
-    typed_operation(Combine combine_values, Apply apply_value, bool combines_first)
-        : combine_(std::move(combine_values)),
+    typed_operation(Combine combine_value, Apply apply_value, bool combines_first)
+        : combine_(std::move(combine_value)),
           apply_(std::move(apply_value)),
           combines_at_owner_(combines_first) {}
 

@@ -1,0 +1,60 @@
+/// @file
+/// @brief One context for all that a library of other names sets up on a communicator of the
+/// program's. In this header alone: each of these libraries has contexts of its own.
+#pragma once
+
+#include <memory>
+
+#include "crossdock/context.hpp"
+
+namespace crossdock {
+
+/// @brief A context that the last one that has it closes.
+struct shared_context {
+    explicit shared_context(MPI_Comm comm) : where(comm) {}
+    ~shared_context() {
+        try {
+            where.close();
+        } catch (const error&) {
+            // MPI does not work any more.
+        }
+    }
+    shared_context(const shared_context&) = delete;
+    shared_context& operator=(const shared_context&) = delete;
+
+    context where;
+};
+
+/// @brief The context that is in use for a communicator, or a new one.
+/// @par Collective
+/// Yes; blocks where it is a new one. All ranks let the last one go together.
+/// @throws as the constructor of `context`
+inline std::shared_ptr<shared_context> context_of(MPI_Comm comm) {
+    using known_context = std::weak_ptr<shared_context>;
+    static const int key = [] {
+        int made = MPI_KEYVAL_INVALID;
+        const auto forget = [](MPI_Comm, int, void* attribute, void*) {
+            delete static_cast<known_context*>(attribute);
+            return MPI_SUCCESS;
+        };
+        CROSSDOCK_MPI(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget, &made, nullptr));
+        return made;
+    }();
+    if (comm == MPI_COMM_NULL) throw error(errc::invalid_argument, "the communicator is null");
+    void* attribute = nullptr;
+    int is_set = 0;
+    CROSSDOCK_MPI(MPI_Comm_get_attr(comm, key, &attribute, &is_set));
+    auto* known = static_cast<known_context*>(attribute);
+    if (is_set == 0) {
+        auto made = std::make_unique<known_context>();
+        CROSSDOCK_MPI(MPI_Comm_set_attr(comm, key, made.get()));
+        known = made.release();
+    }
+    auto found = known->lock();
+    if (found && found->where.is_open()) return found;
+    found = std::make_shared<shared_context>(comm);
+    *known = found;
+    return found;
+}
+
+}  // namespace crossdock

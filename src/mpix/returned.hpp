@@ -1,0 +1,41 @@
+/// @file
+/// @brief How functions end that return MPI's error classes.
+#pragma once
+
+#include "../c/exchange.hpp"
+
+namespace crossdock::c {
+
+/// @brief What MPI calls an error.
+inline int error_class(const error& fault) {
+    if (const auto* const bad_argument = dynamic_cast<const argument_error*>(&fault))
+        return bad_argument->mpi_class();
+    switch (fault.code()) {
+        case errc::size_mismatch: return MPI_ERR_TRUNCATE;
+        case errc::rank_out_of_range: return MPI_ERR_RANK;
+        case errc::count_mismatch:
+        case errc::count_overflow: return MPI_ERR_COUNT;
+        case errc::invalid_argument:
+        case errc::invalid_topology:
+        case errc::unknown_route:
+        case errc::invalid_route: return MPI_ERR_ARG;
+        default: return MPI_ERR_OTHER;
+    }
+}
+
+/// @brief Runs `body`; no exception leaves. `crossdock_last_error` then has its sentence.
+template <class Body>
+int returned(Body&& body) noexcept {
+    int mpi_class = MPI_ERR_OTHER;
+    const auto status = guarded([&] {
+        try {
+            body();
+        } catch (const error& fault) {
+            mpi_class = error_class(fault);
+            throw;
+        }
+    });
+    return status == CROSSDOCK_SUCCESS ? MPI_SUCCESS : mpi_class;
+}
+
+}  // namespace crossdock::c
