@@ -12,7 +12,15 @@ if(TARGET crossdock_fortran)
     DESTINATION ${crossdock_module_folder})
 endif()
 set_target_properties(${libraries} PROPERTIES INSTALL_RPATH $ORIGIN INSTALL_RPATH_USE_LINK_PATH ON)
-# An export for each, so that who asks for the core need not have MPI.
+set(crossdock_has_hypre FALSE)
+if(TARGET crossdock_hypre)
+  set(crossdock_has_hypre TRUE)
+  list(APPEND libraries crossdock_hypre)
+  install(FILES src/hypre/include/crossdock/hypre.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/crossdock)
+  install(FILES cmake/FindHYPRE.cmake DESTINATION ${package_folder})
+endif()
+# An export for each, so that who asks for the core need not have MPI. The component `library` is what a program needs
+# that pkg-config finds it for; the quickstart builds no more.
 foreach(library ${libraries})
   get_target_property(name ${library} EXPORT_NAME)
   install(TARGETS ${library} EXPORT crossdock-${name}-targets)

@@ -256,6 +256,12 @@ class Docs(unittest.TestCase):
             command = [*os.environ["CROSSDOCK_COMPILE"].split(), f"-I{folder}", f"-I{folder_of_others}", path]
             done = subprocess.run(command, check=False, capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
+    def test_FragmentsForHypreAreOfItsExample(self):
+        example = (PROJECT / "examples/hypre_matvec.cpp").read_text()
+        for language, code in pages.fenced((PROJECT / "docs/hypre.md").read_text()):
+            if language == "cpp":
+                self.assertIn(code, example)
+
 
 
 if __name__ == "__main__":

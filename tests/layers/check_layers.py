@@ -33,6 +33,7 @@ LEFT_OF = {
     "gslib": {"gather"},
     "drop_in": {"neighbor"},
     "petsc": {"neighbor"},
+    "hypre": {"pattern"},
 }
 MPI_MODULES = {"neighbor", "gather", "c", "fortran", "mpix", "gslib", "drop_in", "petsc"}
 

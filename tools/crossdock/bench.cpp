@@ -46,4 +46,5 @@ void add_bench(CLI::App& app, action& chosen) {
     add_bench_stream(*verb, chosen);
 }
 
+    add_bench_hypre(*verb, chosen);
 }  // namespace crossdock::tool

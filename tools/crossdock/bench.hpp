@@ -59,3 +59,4 @@ void add_bench_combine(CLI::App& verb, action& chosen);
 void add_bench_stream(CLI::App& verb, action& chosen);
 
 }  // namespace crossdock::tool
+void add_bench_hypre(CLI::App& verb, action& chosen);
