@@ -5,7 +5,7 @@
 include(CMakePackageConfigHelpers)
 
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/crossdock)
-set(libraries crossdock crossdock_analysis crossdock_core crossdock_gslib)
+set(libraries crossdock crossdock_analysis crossdock_core crossdock_gslib crossdock_mpi_advance)
 if(TARGET crossdock_fortran)
   list(APPEND libraries crossdock_fortran)
   install(FILES $<TARGET_PROPERTY:crossdock_fortran,Fortran_MODULE_DIRECTORY>/crossdock.mod

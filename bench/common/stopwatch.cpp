@@ -10,7 +10,7 @@ timing summarize(std::vector<double> seconds) {
     std::sort(seconds.begin(), seconds.end());
     const auto n = seconds.size();
     return {seconds.front(), seconds[n / 4], (seconds[(n - 1) / 2] + seconds[n / 2]) / 2,
-            seconds.back()};
+            seconds[n - 1 - n / 4], seconds.back()};
 }
 
 }  // namespace

@@ -16,6 +16,7 @@ struct timing {
     double min = 0;
     double lower_quartile = 0;
     double median = 0;
+    double upper_quartile = 0;
     double max = 0;
 };
 

@@ -77,6 +77,7 @@ typedef struct crossdock_topology crossdock_topology;  ///< which rank is in whi
 typedef struct crossdock_pattern crossdock_pattern;    ///< what one rank sends and receives
 typedef struct crossdock_plan crossdock_plan;          ///< what one rank does in an exchange
 typedef struct crossdock_neighbor_exchange crossdock_neighbor_exchange;  ///< a plan ready to run
+typedef struct crossdock_gather_scatter crossdock_gather_scatter;        ///< who shares which ids
 typedef struct crossdock_array crossdock_array;              ///< an array spread over all ranks
 typedef struct crossdock_array_batch crossdock_array_batch;  ///< requests for the same entries
 typedef struct crossdock_stream crossdock_stream;  ///< the process's end, with all workers
@@ -661,6 +662,136 @@ crossdock_status crossdock_alltoall_crs(const crossdock_context* context, int64_
 
 /// @brief Delivers messages of any size.
 ///
+/// @}
+/// @name Shared degrees of freedom
+///
+/// Every copy of a global id, on whatever ranks, gets what the values of all copies combine to.
+///
+///     rank 0   ids {7 8 0}   values {1 2 3}     with MPI_SUM {1+5 2+4 3}
+///     rank 1   ids {8 7}     values {4 5}                    {2+4 1+5}
+///
+/// An id of 0 takes no part. A negative id -j is a flagged copy of j: it gets the result and does
+/// not give its value; transposed, it gives its value and does not get the result.
+///
+///     crossdock_gather_scatter_create(world, num_points, ids, NULL, &shared);
+///     crossdock_gather_scatter_start(shared, mass, 1, MPI_DOUBLE, MPI_SUM, 0);
+///     ... compute what is not shared ...
+///     crossdock_gather_scatter_wait(shared);
+///
+/// | state | legal calls | next |
+/// |---|---|---|
+/// | idle | `start`, `start_fields` | active |
+/// | idle | `combine`, `duplicate` | idle |
+/// | idle | `free` | |
+/// | active | `duplicate` | active |
+/// | active | `test`, `wait` | idle once complete |
+///
+/// A call in the wrong state is CROSSDOCK_INVALID_STATE. While active, values of ids with several
+/// copies must be neither read nor written. Every rank starts the same operations of one object in
+/// the same order. An error of these calls is the rank's own, and so is one of `duplicate`. A rank
+/// makes progress for others as in a neighbor exchange.
+/// @{
+
+/// @brief How a gather-scatter is set up; equal on all ranks but for the clock.
+typedef struct crossdock_gather_options {
+    size_t size;
+    /// Who combines the copies of an id. "owners": one of the ranks that have it; "holders": each
+    /// of them; null or "auto": what is estimated to be cheaper.
+    const char* method;
+    const char* route;  ///< as in `crossdock_neighbor_options`, as are those that follow `unique`
+    int unique;         ///< 1: as though `crossdock_flag_duplicates` had been called for the ids
+    int deduplicate;
+    const char* executor;
+    size_t max_message_bytes;
+    /// Bytes of all values of an id that operations are made ready for, 0 is the default: 8. The
+    /// first operation with another number makes it ready, and waits for the ranks of the node.
+    size_t item_bytes;
+    size_t stripe_bytes;
+    int measure_max_candidates;
+    int measure_exchanges_each;
+    double measure_max_lost_seconds;
+    double (*measure_clock)(void);
+} crossdock_gather_options;
+
+#define CROSSDOCK_GATHER_OPTIONS_INIT \
+    { sizeof(crossdock_gather_options), NULL, NULL, 0, 1, NULL, 0, 0, 0, 3, 8, 0.1, NULL }
+
+/// @brief Finds out who has which ids, and compiles the plans.
+/// @param context  stays open as long as the object
+/// @param ids      not kept
+/// @par Collective
+/// Yes; blocks.
+/// @return CROSSDOCK_INDEX_OUT_OF_RANGE if an id is -2^63; CROSSDOCK_INVALID_ARGUMENT if options
+///         differ between ranks, there is no such method, or "holders" is not for these ids; as
+///         `crossdock_neighbor_exchange_create`
+crossdock_status crossdock_gather_scatter_create(const crossdock_context* context, int64_t num_ids,
+                                                 const int64_t* ids,
+                                                 const crossdock_gather_options* options,
+                                                 crossdock_gather_scatter** result);
+
+/// @brief Flags all copies of every id but one, by negation.
+/// @par Collective
+/// Yes; blocks.
+/// @return CROSSDOCK_INDEX_OUT_OF_RANGE if an id is -2^63
+crossdock_status crossdock_flag_duplicates(const crossdock_context* context, int64_t num_ids,
+                                           int64_t* ids);
+
+/// @brief A second object with the same plans, which may be active at the same time.
+/// @par Collective
+/// Yes; waits as `crossdock_neighbor_exchange_duplicate`.
+crossdock_status crossdock_gather_scatter_duplicate(const crossdock_gather_scatter* shared,
+                                                    crossdock_gather_scatter** result);
+
+/// @brief Starts to combine values in place; returns without waiting for anyone, if values of this
+/// size are ready.
+/// @param values         `values_per_id` together for each id
+/// @param values_per_id  at least 1; equal on all ranks, as are those that follow
+/// @param datatype       committed, lower bound 0, true extent at most its extent; not freed before
+///                       the operation is complete. Values are an extent apart, and travel with
+///                       their gaps.
+/// @param operation      commutative; defined for `datatype`
+/// @par Collective
+/// Yes; does not block, unless values of this size are not ready.
+/// @return CROSSDOCK_COUNT_OVERFLOW if an id has 2^31 values or more in all fields, and MPI
+///         combines them
+crossdock_status crossdock_gather_scatter_start(crossdock_gather_scatter* shared, void* values,
+                                                int64_t values_per_id, MPI_Datatype datatype,
+                                                MPI_Op operation, int is_transposed);
+
+/// @brief Starts to combine the values of several arrays in one exchange.
+/// @param num_fields  at least 1; equal on all ranks
+/// @param fields      each as `values` of `crossdock_gather_scatter_start`
+/// @par Collective
+/// As `crossdock_gather_scatter_start`.
+crossdock_status crossdock_gather_scatter_start_fields(crossdock_gather_scatter* shared,
+                                                       int64_t num_fields, void* const* fields,
+                                                       int64_t values_per_id, MPI_Datatype datatype,
+                                                       MPI_Op operation, int is_transposed);
+
+/// @brief Makes progress; 1 if all results are in place, otherwise 0.
+crossdock_status crossdock_gather_scatter_test(crossdock_gather_scatter* shared, int* is_complete);
+
+/// @brief Completes the operation.
+crossdock_status crossdock_gather_scatter_wait(crossdock_gather_scatter* shared);
+
+/// @brief `start` and `wait`.
+crossdock_status crossdock_gather_scatter_combine(crossdock_gather_scatter* shared, void* values,
+                                                  int64_t values_per_id, MPI_Datatype datatype,
+                                                  MPI_Op operation, int is_transposed);
+
+/// @brief The method and the route, and what each candidate was estimated to cost where they were
+/// chosen.
+/// @param text  to be freed with `crossdock_free`
+crossdock_status crossdock_gather_scatter_explain(const crossdock_gather_scatter* shared,
+                                                  char** text);
+
+/// @brief What this rank sends in one operation that is not transposed.
+crossdock_status crossdock_gather_scatter_statistics(const crossdock_gather_scatter* shared,
+                                                     crossdock_traffic* traffic);
+
+/// @brief Frees an idle object. Does not communicate.
+crossdock_status crossdock_gather_scatter_free(crossdock_gather_scatter* shared);
+
 ///     dest {3, 0}, sendcounts {1, 2}, sdispls {2, 0}, sendvals {a b c}:   c to rank 3, a b to rank 0
 ///
 /// Too little room is an error as above, and leaves both sizes as needed.

@@ -74,9 +74,9 @@ struct gather_call {
 /// | active | `test`, `wait`, `duplicate` | `test` that returns true, `wait`: idle |
 /// | moved from, or closed by `close` | destruction, assignment | |
 ///
-/// A start reads the values; `test` and `wait` write the results, when all have come. In between
-/// the arrays must stay where they are and may be read; what is written to a copy that gets a
-/// result is lost. Every rank starts the same operations of one object in the same order, with the
+/// A start reads the values, and when `test` returns true or `wait` returns all results are in place.
+/// In between the arrays must stay where they are, and values of ids with several copies must be
+/// neither read nor written. Every rank starts the same operations of one object in the same order, with the
 /// same number and size of values to each id. Different objects, also duplicates, are independent
 /// as those of `neighbor_exchange` are, and a rank makes progress for others where it says.
 ///
@@ -154,6 +154,14 @@ class gather_scatter {
         for (auto&& field : fields) add_array(arrays, field, how);
         start_arrays(std::move(arrays), how.transposed);
     }
+
+    /// @brief As above, with values of a size that is known only when the program runs.
+    /// @param fields       `values_per_id` times `value_bytes` bytes for each id, or more, in each
+    /// @param value_bytes  at least 1; equal on all ranks
+    /// @param combine      associative and commutative; must not throw
+    /// @throws error(errc::invalid_argument)  `value_bytes` is 0; as `start_fields`
+    void start_bytes(std::span<const std::span<std::byte>> fields, std::size_t value_bytes,
+                     combine_values combine, const gather_call& how = {});
 
     /// @brief Makes progress without waiting; true if the operation is complete and its results are
     /// in place.

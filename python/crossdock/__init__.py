@@ -12,6 +12,7 @@ first argument of everything that communicates:
 from crossdock import errors, planning
 from crossdock._array import DistributedArray, PreparedBatch
 from crossdock._context import Context, Topology
+from crossdock._gather import GatherScatter, flag_duplicates
 from crossdock._matrix import DistributedMatrix, TransposedMatrix
 from crossdock._neighbor import NeighborExchange, Plan, Traffic
 from crossdock._pattern import NeighborList, Pattern
@@ -21,7 +22,7 @@ from crossdock.errors import *  # noqa: F403
 
 __version__ = "0.1.0"
 __all__ = [
-    "Context", "DistributedArray", "DistributedMatrix", "Message", "NeighborExchange", "NeighborList", "Pattern",
-    "Plan", "Port", "PreparedBatch", "Received", "Stream", "Topology", "Traffic", "TransposedMatrix", "exchange",
-    "planning", *errors.__all__,
+    "Context", "DistributedArray", "DistributedMatrix", "GatherScatter", "Message", "NeighborExchange", "NeighborList",
+    "Pattern", "Plan", "Port", "PreparedBatch", "Received", "Stream", "Topology", "Traffic", "TransposedMatrix",
+    "exchange", "flag_duplicates", "planning", *errors.__all__,
 ]

@@ -43,6 +43,7 @@ NB_MODULE(_crossdock, module) {
     bind_context(module);
     bind_pattern(module);
     bind_neighbor(module);
+    bind_gather(module);
     bind_sparse(module);
     bind_array(module);
     bind_stream(module);

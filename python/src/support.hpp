@@ -315,6 +315,7 @@ class item_array {
 void bind_context(nb::module_& module);
 void bind_pattern(nb::module_& module);
 void bind_neighbor(nb::module_& module);
+void bind_gather(nb::module_& module);
 void bind_sparse(nb::module_& module);
 void bind_array(nb::module_& module);
 void bind_stream(nb::module_& module);

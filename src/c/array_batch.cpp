@@ -1,8 +1,5 @@
-#include <optional>
-
 #include "array_handles.hpp"
 
-using crossdock::array_engine;
 using crossdock::count_t;
 using crossdock::on_all_or_none;
 
@@ -31,57 +28,35 @@ class copy_operation {
 
 }  // namespace
 
-struct crossdock_array_batch {
-    crossdock::c::entry_type type;
-    crossdock::c::bytes_type bytes;
-    std::shared_ptr<array_engine> engine;
-    std::vector<count_t> indices;
-    crossdock::neighbor_exchange requests;
-    std::optional<crossdock::multi_sf> uncombined = std::nullopt;  // once it is needed
-
-    count_t num_entries() const { return requests.compiled_plan().num_items(); }
-
-    std::vector<std::byte> room(count_t num_values) const {
-        return std::vector<std::byte>(static_cast<std::size_t>(num_values) * type.item_bytes());
-    }
-
-    // One for each request.
-    void require_values(const void* values, const char* what) const {
-        if (!indices.empty()) crossdock::c::require(values, what);
-    }
-
-    crossdock::multi_sf& to_owners() {
-        if (!uncombined) uncombined.emplace(plan_uncombined(*engine, indices));
-        return *uncombined;
-    }
-
-    // Each value by itself, to where its entry is.
-    std::vector<std::byte> gather(const void* values) {
-        auto& way = to_owners();
-        auto gathered = room(way.offsets.back());
-        way.requests.start(values, gathered.data(), bytes.get());
-        way.requests.wait();
-        return gathered;
-    }
-
-    void scatter(const void* gathered, void* values) {
-        auto& way = to_owners();
-        const copy_operation copy;
-        way.requests.start_reverse(gathered, values, bytes.get(), copy.get());
-        way.requests.wait();
-    }
-};
-
 using namespace crossdock::c;
 
-namespace {
-
-void require_idle(const crossdock_array_batch* prepared) {
-    require(prepared, "batch");
-    require_no_batch(*prepared->engine);
+std::vector<std::byte> crossdock_array_batch::room(count_t num_values) const {
+    return std::vector<std::byte>(static_cast<std::size_t>(num_values) * type.item_bytes());
 }
 
-}  // namespace
+void crossdock_array_batch::require_values(const void* values, const char* what) const {
+    if (!indices.empty()) require(values, what);
+}
+
+crossdock::multi_sf& crossdock_array_batch::to_owners() {
+    if (!uncombined) uncombined.emplace(plan_uncombined(*engine, indices));
+    return *uncombined;
+}
+
+std::vector<std::byte> crossdock_array_batch::gather(const void* values) {
+    auto& way = to_owners();
+    auto gathered = room(way.offsets.back());
+    way.requests.start(values, gathered.data(), bytes.get());
+    way.requests.wait();
+    return gathered;
+}
+
+void crossdock_array_batch::scatter(const void* gathered, void* values) {
+    auto& way = to_owners();
+    const copy_operation copy;
+    way.requests.start_reverse(gathered, values, bytes.get(), copy.get());
+    way.requests.wait();
+}
 
 crossdock_status crossdock_array_prepare(crossdock_array* array, int64_t num_indices,
                                          const int64_t* indices, crossdock_array_batch** result) {

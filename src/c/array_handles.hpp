@@ -2,6 +2,9 @@
 /// @brief What is behind the handles of distributed arrays.
 #pragma once
 
+#include <optional>
+#include <vector>
+
 #include "array_values.hpp"
 #include "handles.hpp"
 
@@ -9,6 +12,27 @@ struct crossdock_array {
     crossdock::c::entry_type type;
     crossdock::c::entry_writes writes;
     std::shared_ptr<crossdock::array_engine> engine;
+};
+
+struct crossdock_array_batch {
+    crossdock::c::entry_type type;
+    crossdock::c::bytes_type bytes;
+    std::shared_ptr<crossdock::array_engine> engine;
+    std::vector<crossdock::count_t> indices;
+    crossdock::neighbor_exchange requests;
+    std::optional<crossdock::multi_sf> uncombined = std::nullopt;  // once it is needed
+
+    crossdock::count_t num_entries() const { return requests.compiled_plan().num_items(); }
+    std::vector<std::byte> room(crossdock::count_t num_values) const;
+
+    // One for each request.
+    void require_values(const void* values, const char* what) const;
+
+    crossdock::multi_sf& to_owners();
+
+    // Each value by itself, to where its entry is.
+    std::vector<std::byte> gather(const void* values);
+    void scatter(const void* gathered, void* values);
 };
 
 namespace crossdock::c {
@@ -22,6 +46,11 @@ inline const array_engine& engine_of(const crossdock_array* array) {
 /// @throws error(errc::invalid_state)  a batch or a prepared one is active
 inline void require_no_batch(const array_engine& engine) {
     if (engine.is_in_batch()) throw error(errc::invalid_state, "a request during a batch");
+}
+
+inline void require_idle(const crossdock_array_batch* prepared) {
+    require(prepared, "batch");
+    require_no_batch(*prepared->engine);
 }
 
 }  // namespace crossdock::c

@@ -107,7 +107,7 @@ class method_chooser {
         route_choice all;
         if (options_.method != by_holders) add_owners(all, *down.choice);
         if (options_.method != by_owners && allows_holders(shared_))
-            add(all, by_holders, resolve(lists_.between_holders).choice->candidates);
+            add(all, by_holders, resolve(lists_.between_holders, 2).choice->candidates);
         std::stable_sort(all.candidates.begin(), all.candidates.end(),
                          [](const candidate_price& a, const candidate_price& b) {
                              return a.seconds < b.seconds;
@@ -116,8 +116,9 @@ class method_chooser {
     }
 
   private:
-    resolved_route resolve(const pattern& p) const {
-        return resolve_route(where_, p, exchange_options_of(options_));
+    // Holders combine what they get when all of it is there.
+    resolved_route resolve(const pattern& p, count_t passes_over_slots = 1) const {
+        return resolve_route(where_, p, exchange_options_of(options_), 0, passes_over_slots);
     }
 
     const std::string& method_on_given_route() const {
@@ -335,6 +336,19 @@ gather_scatter gather_scatter::duplicate() const {
 }
 
 count_t gather_scatter::num_ids() const noexcept { return state_->num_ids; }
+
+void gather_scatter::start_bytes(std::span<const std::span<std::byte>> fields,
+                                 std::size_t value_bytes, combine_values combine,
+                                 const gather_call& how) {
+    check_call(how);
+    if (value_bytes == 0) throw error(errc::invalid_argument, "values of 0 bytes");
+    value_arrays arrays{{}, how.values_per_id, value_bytes, std::move(combine)};
+    for (const auto field : fields) {
+        check_length(field.size() / value_bytes, how);
+        arrays.arrays.push_back(field.data());
+    }
+    start_arrays(std::move(arrays), how.transposed);
+}
 
 bool gather_scatter::test() {
     CROSSDOCK_ASSERT(light, is_active(), "no operation is active");

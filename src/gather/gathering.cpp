@@ -23,6 +23,14 @@ traffic reverse_traffic(const topology& regions, const plan& p) {
     return sum;
 }
 
+// From where a list leads to where it comes from.
+void copy_back(std::byte* items, const copy_list& list, std::size_t item_bytes) {
+    const auto copy = piece_copy_for(item_bytes);
+    list.for_each_piece([&](const index_piece& from_piece, const index_piece& to_piece) {
+        copy(items, items, to_piece, from_piece, item_bytes);
+    });
+}
+
 }  // namespace
 
 traffic gathering::statistics() const {
@@ -61,8 +69,8 @@ void gathering::prepare(std::size_t item_bytes) {
         if (last.separate_to_unflagged) last.separate_to_unflagged->prepare(item_bytes);
         last.item_bytes = item_bytes;
     }
-    last.work.resize(static_cast<std::size_t>(lists_->num_work + lists_->num_other_values) *
-                     item_bytes);
+    if (!plans_.by_owners)
+        last.other_values.resize(static_cast<std::size_t>(lists_->num_other_values) * item_bytes);
 }
 
 neighbor_exchange* gathering::exchange_to_holders() {
@@ -76,20 +84,35 @@ neighbor_exchange* gathering::exchange_to_unflagged() {
     return separate ? &*separate : exchange_to_holders();
 }
 
-std::span<std::byte> gathering::items() {
-    const auto num = plans_.by_owners ? lists_->num_owned : lists_->num_work;
-    return std::span(sizes_.back()->work)
-        .first(static_cast<std::size_t>(num) * sizes_.back()->item_bytes);
+// Flagged copies that do not give must not be combined into, nor those that do not get be changed.
+bool gathering::is_in_place() const {
+    return values_.arrays.size() == 1 && !lists_->own_transposed;
 }
 
-std::span<std::byte> gathering::slots() {
-    return std::span(sizes_.back()->work).subspan(items().size());
+combine_function gathering::combine_items() const {
+    return [combine = values_.combine, width = values_.width()](
+               std::byte* to, const std::byte* from, const copy_list& list) {
+        combine(to, width, from, {width, width}, list);
+    };
+}
+
+// Puts what this rank gives where it is sent from.
+void gathering::gather() {
+    const auto num_bytes = static_cast<std::size_t>(lists_->num_ids) * values_.item_bytes();
+    if (is_in_place()) {
+        items_ = {values_.arrays[0], num_bytes};
+        return combine_items()(items_.data(), items_.data(), lists_->normal.more);
+    }
+    auto& work = sizes_.back()->work;
+    work.resize(num_bytes);
+    items_ = work;
+    gather_places(values_, lists_->places(transposed_), work.data());
 }
 
 bool gathering::start(value_arrays values, bool transposed) {
     values_ = std::move(values);
     transposed_ = transposed;
-    gather_places(values_, lists_->places(transposed), sizes_.back()->work.data());
+    gather();
     up_ = down_ = nullptr;
     if (plans_.by_owners) {
         up_ = transposed ? exchange_to_holders() : exchange_to_unflagged();
@@ -101,16 +124,15 @@ bool gathering::start(value_arrays values, bool transposed) {
         start_down();
         return false;
     }
-    up_->start_reverse_bytes(slots(), items(), values_.item_bytes(),
-                             [combine = values_.combine, width = values_.width()](
-                                 std::byte* to, const std::byte* from, const copy_list& list) {
-                                 combine(to, width, from, {width, width}, list);
-                             });
+    up_->start_reverse_bytes(items_, items_, values_.item_bytes(), combine_items());
     return down_ != nullptr;
 }
 
+// No rank both sends and gets the value of an id, so that items and slots may be one array.
 void gathering::start_down() {
-    if (down_) down_->start_bytes(items(), slots(), values_.item_bytes());
+    if (!down_) return;
+    const std::span slots(plans_.by_owners ? items_ : sizes_.back()->other_values);
+    down_->start_bytes(items_, slots, values_.item_bytes());
 }
 
 bool gathering::advance() {
@@ -136,11 +158,20 @@ void gathering::wait() {
     finish();
 }
 
+void gathering::merge_holders() {
+    auto* const slots = sizes_.back()->other_values.data();
+    const auto combine = combine_items();
+    combine(slots, slots, lists_->others_before);
+    combine(slots, items_.data(), lists_->own_value);
+    combine(slots, slots, lists_->others_after);
+    combine(items_.data(), slots, lists_->others_after_own);
+    copy_items(items_.data(), slots, lists_->merged, values_.item_bytes());
+}
+
 void gathering::finish() {
-    auto* const work = sizes_.back()->work.data();
-    if (plans_.by_owners) return scatter_places(values_, lists_->places(transposed_).results, work);
-    values_.combine(work, values_.width(), work, {values_.width(), values_.width()}, lists_->merge);
-    scatter_places(values_, lists_->merged_results, work);
+    if (!plans_.by_owners) merge_holders();
+    if (is_in_place()) return copy_back(items_.data(), lists_->normal.more, values_.item_bytes());
+    scatter_places(values_, lists_->places(transposed_).results, items_.data());
 }
 
 }  // namespace crossdock

@@ -68,15 +68,18 @@ class gathering {
         std::size_t item_bytes;
         std::optional<neighbor_exchange> to_holders;
         std::optional<neighbor_exchange> separate_to_unflagged;
-        std::vector<std::byte> work;
+        std::vector<std::byte> other_values;
+        std::vector<std::byte> work;  // empty as long as operations take place in the user's array
     };
 
     neighbor_exchange* exchange_to_holders();
     neighbor_exchange* exchange_to_unflagged();
     std::unique_ptr<sized_exchanges> make_exchanges(std::size_t item_bytes) const;
-    std::span<std::byte> items();
-    std::span<std::byte> slots();
+    bool is_in_place() const;
+    combine_function combine_items() const;
+    void gather();
     void start_down();
+    void merge_holders();
     void finish();
 
     context where_;
@@ -88,6 +91,7 @@ class gathering {
     // Of the present operation.
     value_arrays values_;
     bool transposed_ = false;
+    std::span<std::byte> items_;
     neighbor_exchange* up_ = nullptr;
     neighbor_exchange* down_ = nullptr;
 };

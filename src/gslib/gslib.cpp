@@ -9,67 +9,17 @@
 #include <utility>
 #include <vector>
 
+#include "../context/shared_context_mpi.hpp"
 #include "crossdock/gather_scatter.hpp"
 
-using crossdock::context;
+using crossdock::context_of;
 using crossdock::count_t;
 using crossdock::errc;
 using crossdock::error;
 using crossdock::gather_scatter;
+using crossdock::shared_context;
 
 namespace {
-
-// The context of a communicator of the program's, for all that is set up on it. Closed by the last
-// that has it: gs_free is collective.
-struct shared_context {
-    explicit shared_context(MPI_Comm comm) : where(comm) {}
-    ~shared_context() {
-        try {
-            where.close();
-        } catch (const error&) {
-            // MPI does not work any more.
-        }
-    }
-    shared_context(const shared_context&) = delete;
-    shared_context& operator=(const shared_context&) = delete;
-
-    context where;
-};
-
-using known_context = std::weak_ptr<shared_context>;
-
-int forget_context(MPI_Comm, int, void* attribute, void*) {
-    delete static_cast<known_context*>(attribute);
-    return MPI_SUCCESS;
-}
-
-int attribute_key() {
-    static const int key = [] {
-        int made = MPI_KEYVAL_INVALID;
-        CROSSDOCK_MPI(
-            MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &forget_context, &made, nullptr));
-        return made;
-    }();
-    return key;
-}
-
-std::shared_ptr<shared_context> context_of(MPI_Comm comm) {
-    if (comm == MPI_COMM_NULL) throw error(errc::invalid_argument, "the communicator is null");
-    void* attribute = nullptr;
-    int is_set = 0;
-    CROSSDOCK_MPI(MPI_Comm_get_attr(comm, attribute_key(), &attribute, &is_set));
-    auto* known = static_cast<known_context*>(attribute);
-    if (is_set == 0) {
-        auto made = std::make_unique<known_context>();
-        CROSSDOCK_MPI(MPI_Comm_set_attr(comm, attribute_key(), made.get()));
-        known = made.release();
-    }
-    auto found = known->lock();
-    if (found && found->where.is_open()) return found;
-    found = std::make_shared<shared_context>(comm);
-    *known = found;
-    return found;
-}
 
 thread_local std::string last_error;
 

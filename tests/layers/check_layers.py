@@ -26,7 +26,7 @@ LEFT_OF = {
     "array": {"neighbor"},
     "gather": {"neighbor"},
     "stream": {"context", "select"},
-    "c": {"array", "stream"},
+    "c": {"array", "gather", "stream"},
     "fortran": {"c"},
     "mpix": {"c"},
     "mpi_advance": {"mpix"},
@@ -35,7 +35,7 @@ LEFT_OF = {
     "petsc": {"neighbor"},
     "hypre": {"pattern"},
 }
-MPI_MODULES = {"neighbor", "gather", "c", "fortran", "mpix", "gslib", "drop_in", "petsc"}
+MPI_MODULES = {"neighbor", "gather", "c", "fortran", "mpix", "mpi_advance", "gslib", "drop_in", "petsc", "hypre"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 

@@ -48,3 +48,4 @@ void add_bench(CLI::App& app, action& chosen) {
 
     add_bench_hypre(*verb, chosen);
 }  // namespace crossdock::tool
+    add_bench_gather(*verb, chosen);

@@ -60,3 +60,4 @@ void add_bench_stream(CLI::App& verb, action& chosen);
 
 }  // namespace crossdock::tool
 void add_bench_hypre(CLI::App& verb, action& chosen);
+void add_bench_gather(CLI::App& verb, action& chosen);

@@ -350,6 +350,50 @@ TEST_F(GatherScatter, TheChoiceComparesBothMethods) {
     EXPECT_FALSE(shared.is_trying());
 }
 
+TEST_F(GatherScatter, HoldersPayForCombining) {
+    machine copying = load_machine("generic_100g");
+    copying.levels = {};
+    copying.injection_seconds_per_byte = copying.matching_seconds = copying.hand_over_seconds = 0;
+    copying.copy_seconds_per_byte = 0;
+    copying.copy_seconds_per_item = 1e-6;
+    const id_list ids(rank() < 2 ? 1 : 0, 7);
+    const gather_scatter shared(where.with_machine(copying), ids, {.executor = "persistent"});
+    if (num_ranks() == 1) return;
+    EXPECT_EQ(shared.method() + " " + shared.route(), "owners direct");
+    const auto text = shared.explain();
+    // A value is put into a message and taken out of it, twice or once; and combined.
+    EXPECT_NE(text.find("owners direct        2.000 us"), std::string::npos) << text;
+    EXPECT_NE(text.find("holders direct        3.000 us"), std::string::npos) << text;
+}
+
+TEST_F(GatherScatter, ValuesAreBytesOfAnySize) {
+    using item = std::array<std::int32_t, 3>;
+    const auto one = cases(where.num_ranks(), false)[0];
+    const auto& ids = one.of_rank[rank()];
+    gather_scatter shared(where, ids);
+    std::vector<item> items(ids.size(), item{1, 2, 3});
+    std::vector<std::vector<std::int32_t>> ones;
+    for (const auto& of_rank : one.of_rank) ones.emplace_back(of_rank.size(), 1);
+    const auto copies = combined(one.of_rank, ones, sum{}, false)[rank()];
+    const std::array fields{std::as_writable_bytes(std::span(items))};
+    const auto add = [](std::byte* to, count_t to_step, const std::byte* from, value_layout layout,
+                        const copy_list& list) {
+        const auto both = [](const item& a, const item& b) {
+            return item{a[0] + b[0], a[1] + b[1], a[2] + b[2]};
+        };
+        combine_in_steps(reinterpret_cast<item*>(to), to_step, reinterpret_cast<const item*>(from),
+                         layout, list, both);
+    };
+    shared.start_bytes(fields, sizeof(item), add);
+    shared.wait();
+    for (std::size_t i = 0; i < ids.size(); ++i)
+        EXPECT_EQ(items[i], (item{copies[i], 2 * copies[i], 3 * copies[i]}));
+
+    EXPECT_EQ(code_of([&] { shared.start_bytes(fields, 0, add); }), errc::invalid_argument);
+    EXPECT_EQ(code_of([&] { shared.start_bytes(fields, 2 * sizeof(item), add); }),
+              errc::size_mismatch);
+}
+
 // A clock that goes on by as much at every look.
 double present_seconds = 0;
 double seconds_per_look = 0;

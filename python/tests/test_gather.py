@@ -1,0 +1,106 @@
+import numpy as np
+import pytest
+from mpi4py import MPI
+
+import crossdock
+from crossdock import GatherScatter, flag_duplicates
+
+
+@pytest.fixture
+def ids(world):
+    """One point of its own, one shared with each neighbor in a ring, one without an id, and one that all share."""
+    rank, size = world.rank, world.num_ranks
+    return np.array([1000 + rank, 1 + rank, 1 + (rank + 1) % size, 0, 500])
+
+
+def values_of(rank, dtype=float):
+    return np.array([7, rank + 1, rank + 2, 9, rank]).astype(dtype)
+
+
+def sums_of(world, dtype=float):
+    rank, size = world.rank, world.num_ranks
+    return np.array([7, rank + (rank - 1) % size + 3, rank + (rank + 1) % size + 3, 9,
+                     sum(range(size))]).astype(dtype)
+
+
+@pytest.mark.parametrize("method", ["auto", "owners", "holders"])
+@pytest.mark.parametrize("route", ["direct", "hypercube", "auto", "auto:measure"])
+def test_all_copies_get_the_sum(world, ids, method, route):
+    with GatherScatter(world, ids, method=method, route=route) as shared:
+        assert shared.num_ids == 5
+        for _ in range(3):
+            values = values_of(world.rank)
+            assert shared.combine(values) is values
+            assert values.tolist() == sums_of(world).tolist()
+        assert method in ("auto", shared.method)
+        assert shared.route in (route, shared.route if route.startswith("auto") else None)
+
+
+@pytest.mark.parametrize("dtype", ["i2", "u8", "f4", "c16"])
+def test_values_of_any_dtype_combine(world, ids, dtype):
+    with GatherScatter(world, ids) as shared:
+        assert shared.combine(values_of(world.rank, dtype)).tolist() == sums_of(world, dtype).tolist()
+
+
+def test_rows_combine(world, ids):
+    with GatherScatter(world, ids, (float, 3)) as shared:
+        rows = values_of(world.rank)[:, None] * [1, 2, 3]
+        assert shared.combine(rows).tolist() == (sums_of(world)[:, None] * [1, 2, 3]).tolist()
+
+
+@pytest.mark.parametrize(("op", "of_all"), [("max", max), (np.minimum, min), (MPI.MAX, max), (np.fmax, max)])
+def test_operations_are_those_of_reverse(world, ids, op, of_all):
+    with GatherScatter(world, ids) as shared:
+        assert shared.combine(values_of(world.rank), op)[4] == of_all(range(world.num_ranks))
+
+
+def test_two_operations_may_be_active(world, ids):
+    with GatherScatter(world, ids) as shared, shared.duplicate() as other:
+        first, second = values_of(world.rank), values_of(world.rank)
+        shared.start(first)
+        other.start(second, "sum")
+        assert shared.is_active
+        while not other.test():
+            pass
+        shared.wait()
+        assert first.tolist() == second.tolist() == sums_of(world).tolist()
+
+
+def test_one_copy_stays_unflagged(world, ids):
+    flagged = flag_duplicates(world, ids)
+    assert flagged[4] == (500 if world.rank == 0 else -500)
+    with GatherScatter(world, flagged) as copied, GatherScatter(world, ids, unique=True) as also_copied:
+        for one in (copied, also_copied):
+            assert one.combine(values_of(world.rank))[4] == 0
+            transposed = one.combine(values_of(world.rank), transposed=True)
+            assert transposed[4] == (sums_of(world)[4] if world.rank == 0 else world.rank)
+
+
+def test_it_says_what_it_does(world, ids):
+    with GatherScatter(world, ids, method="holders", route="direct") as shared:
+        assert shared.explain() == "holders direct  given\n"
+        assert shared.statistics().messages == world.num_ranks - 1
+        assert not shared.is_trying
+
+
+def test_wrong_calls_are_refused(world, ids):
+    with pytest.raises(crossdock.InvalidArgumentError):
+        GatherScatter(world, ids, method="masters")
+    with pytest.raises(crossdock.InvalidArgumentError):
+        GatherScatter(world, "ids" if world.rank == 0 else ids)
+    with pytest.raises(crossdock.IndexOutOfRangeError):
+        flag_duplicates(world, [-2**63])
+    shared = GatherScatter(world, ids)
+    with pytest.raises(ValueError):
+        shared.start(np.zeros(4))
+    with pytest.raises(crossdock.InvalidStateError):
+        shared.wait()
+    shared.start(values_of(world.rank))
+    with pytest.raises(crossdock.InvalidStateError):
+        shared.close()
+    shared.wait()
+    shared.close()
+    shared.close()
+    assert not shared.is_open
+    with pytest.raises(crossdock.InvalidStateError):
+        shared.combine(np.zeros(5))

@@ -1,0 +1,190 @@
+#include "crossdock/gather_scatter.hpp"
+
+#include "../base/datatype_mpi.hpp"
+#include "../executor/executor_mpi.hpp"
+#include "../neighbor/datatype_exchange.hpp"
+#include "handles.hpp"
+#include "numbers.hpp"
+
+using crossdock::checked_cast;
+using crossdock::combine_values;
+using crossdock::copy_list;
+using crossdock::count_t;
+using crossdock::datatype_layout;
+using crossdock::datatype_reduction;
+using crossdock::gather_call;
+using crossdock::gather_options;
+using crossdock::gather_scatter;
+using crossdock::on_all_or_none;
+using crossdock::value_layout;
+using namespace crossdock::c;
+
+namespace {
+
+gather_options options_from(const crossdock_gather_options* options) {
+    const auto given =
+        known_options<crossdock_gather_options>(options, CROSSDOCK_GATHER_OPTIONS_INIT);
+    return {
+        .method = text_or(given.method, "auto"),
+        .route = text_or(given.route, "auto"),
+        .unique = given.unique != 0,
+        .deduplicate = given.deduplicate != 0,
+        .max_message_bytes = given.max_message_bytes,
+        .executor =
+            crossdock::find_executor(text_or(given.executor, crossdock::automatic_executor)).name,
+        .item_bytes = given.item_bytes,
+        .stripe_bytes = given.stripe_bytes,
+        .measure = {.max_candidates = given.measure_max_candidates,
+                    .exchanges_each = given.measure_exchanges_each,
+                    .max_lost_seconds = given.measure_max_lost_seconds,
+                    .clock = given.measure_clock},
+    };
+}
+
+template <class T, class Op>
+combine_values typed_combination(Op op) {
+    return [op](std::byte* to, count_t to_step, const std::byte* from, value_layout from_layout,
+                const copy_list& list) mutable {
+        crossdock::combine_in_steps(reinterpret_cast<T*>(to), to_step,
+                                    reinterpret_cast<const T*>(from), from_layout, list, op);
+    };
+}
+
+// The library's own operation of MPI's; empty where it has none.
+template <class T>
+combine_values typed_combination_by(MPI_Op operation) {
+    if (operation == MPI_SUM) return typed_combination<T>(crossdock::sum());
+    if (operation == MPI_PROD) return typed_combination<T>(crossdock::product());
+    if (operation == MPI_MIN) return typed_combination<T>(crossdock::minimum());
+    if (operation == MPI_MAX) return typed_combination<T>(crossdock::maximum());
+    if constexpr (std::is_integral_v<T>) {
+        if (operation == MPI_BOR) return typed_combination<T>(crossdock::bit_or());
+    }
+    return {};
+}
+
+combine_values combination_of(MPI_Datatype datatype, MPI_Op operation, count_t width) {
+    combine_values combine;
+    with_number(datatype,
+                [&](auto number) { combine = typed_combination_by<decltype(number)>(operation); });
+    if (combine) return combine;
+    checked_cast<int>(width);
+    return [reduce = datatype_reduction(datatype, operation)](
+               std::byte* to, count_t to_step, const std::byte* from, value_layout layout,
+               const copy_list& list) {
+        reduce(to, to_step, from, layout.step, static_cast<int>(layout.width), list);
+    };
+}
+
+void start(gather_scatter& shared, std::span<void* const> fields, const gather_call& how,
+           MPI_Datatype datatype, MPI_Op operation) {
+    const datatype_layout layout(datatype);
+    layout.require_in_extent();
+    auto combine = combination_of(datatype, operation, how.values_per_id * std::ssize(fields));
+    const auto value_bytes = static_cast<std::size_t>(layout.extent);
+    const auto num_bytes =
+        static_cast<std::size_t>(shared.num_ids() * how.values_per_id) * value_bytes;
+    std::vector<std::span<std::byte>> arrays;
+    for (void* const field : fields) {
+        if (num_bytes > 0) require(field, "values");
+        arrays.emplace_back(static_cast<std::byte*>(field), num_bytes);
+    }
+    shared.start_bytes(arrays, value_bytes, std::move(combine), how);
+}
+
+gather_call call_of(int64_t values_per_id, int is_transposed) {
+    if (values_per_id < 1)
+        throw crossdock::error(crossdock::errc::invalid_argument,
+                               std::to_string(values_per_id) + " values for each id");
+    return {.transposed = is_transposed != 0, .values_per_id = values_per_id};
+}
+
+}  // namespace
+
+crossdock_status crossdock_gather_scatter_create(const crossdock_context* context, int64_t num_ids,
+                                                 const int64_t* ids,
+                                                 const crossdock_gather_options* options,
+                                                 crossdock_gather_scatter** result) {
+    return guarded([&] {
+        const auto& where = value_of(context, "context");
+        const auto how = on_all_or_none(where.comm(), [&] {
+            array(ids, num_ids, "ids");
+            require(result, "result");
+            return options_from(options);
+        });
+        give(result, gather_scatter(where, array(ids, num_ids, "ids"), how));
+    });
+}
+
+crossdock_status crossdock_flag_duplicates(const crossdock_context* context, int64_t num_ids,
+                                           int64_t* ids) {
+    return guarded([&] {
+        const auto& where = value_of(context, "context");
+        const auto own = on_all_or_none(where.comm(), [&] { return array(ids, num_ids, "ids"); });
+        crossdock::flag_duplicates(where, {ids, own.size()});
+    });
+}
+
+crossdock_status crossdock_gather_scatter_duplicate(const crossdock_gather_scatter* shared,
+                                                    crossdock_gather_scatter** result) {
+    return guarded([&] {
+        // First, so that tags stay alike on all ranks.
+        auto twin = value_of(shared, "shared").duplicate();
+        require(result, "result");
+        give(result, std::move(twin));
+    });
+}
+
+crossdock_status crossdock_gather_scatter_start(crossdock_gather_scatter* shared, void* values,
+                                                int64_t values_per_id, MPI_Datatype datatype,
+                                                MPI_Op operation, int is_transposed) {
+    return crossdock_gather_scatter_start_fields(shared, 1, &values, values_per_id, datatype,
+                                                 operation, is_transposed);
+}
+
+crossdock_status crossdock_gather_scatter_start_fields(crossdock_gather_scatter* shared,
+                                                       int64_t num_fields, void* const* fields,
+                                                       int64_t values_per_id, MPI_Datatype datatype,
+                                                       MPI_Op operation, int is_transposed) {
+    return guarded([&] {
+        start(value_of(shared, "shared"), array(fields, num_fields, "fields"),
+              call_of(values_per_id, is_transposed), datatype, operation);
+    });
+}
+
+crossdock_status crossdock_gather_scatter_test(crossdock_gather_scatter* shared, int* is_complete) {
+    return give_number(is_complete, [&] { return value_of(shared, "shared").test(); });
+}
+
+crossdock_status crossdock_gather_scatter_wait(crossdock_gather_scatter* shared) {
+    return guarded([&] { value_of(shared, "shared").wait(); });
+}
+
+crossdock_status crossdock_gather_scatter_combine(crossdock_gather_scatter* shared, void* values,
+                                                  int64_t values_per_id, MPI_Datatype datatype,
+                                                  MPI_Op operation, int is_transposed) {
+    const auto status = crossdock_gather_scatter_start(shared, values, values_per_id, datatype,
+                                                       operation, is_transposed);
+    return status == CROSSDOCK_SUCCESS ? crossdock_gather_scatter_wait(shared) : status;
+}
+
+crossdock_status crossdock_gather_scatter_explain(const crossdock_gather_scatter* shared,
+                                                  char** text) {
+    return guarded([&] {
+        const auto& explained = value_of(shared, "shared");
+        require(text, "text");
+        give_text(text, explained.explain());
+    });
+}
+
+crossdock_status crossdock_gather_scatter_statistics(const crossdock_gather_scatter* shared,
+                                                     crossdock_traffic* traffic) {
+    return guarded([&] {
+        require(traffic, "traffic");
+        *traffic = to_c(value_of(shared, "shared").statistics());
+    });
+}
+
+crossdock_status crossdock_gather_scatter_free(crossdock_gather_scatter* shared) {
+    return release(shared);
+}
