@@ -1,7 +1,7 @@
 # What `cmake --install` puts where: find_package(crossdock) then gives crossdock::crossdock, and for programs
 # without MPI crossdock::core and crossdock::analysis; pkg-config knows them as crossdock, crossdock-core,
-# crossdock-analysis and crossdock-gslib. With the component fortran, crossdock::fortran and crossdock-fortran are the Fortran
-# module.
+# crossdock-analysis, crossdock-gslib and crossdock-mpi-advance. With the component fortran, crossdock::fortran and
+# crossdock-fortran are the Fortran module; with the component hypre, crossdock::hypre is the header for programs on hypre.
 include(CMakePackageConfigHelpers)
 
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/crossdock)

@@ -6,6 +6,7 @@
 
 #include "crossdock/detail/stream/stream_core_mpi.hpp"
 #include "handles.hpp"
+#include "stream.hpp"
 
 using crossdock::back_pressure;
 using crossdock::count_t;
@@ -205,6 +206,10 @@ worker_id crossdock_stream_port::source(count_t item) const {
         at_hand->sources == nullptr ? at_hand->source : at_hand->sources[item];
     const auto workers = static_cast<std::uint32_t>(num_workers);
     return {static_cast<int>(number / workers), static_cast<int>(number % workers)};
+}
+
+std::size_t crossdock::c::item_bytes_of(const crossdock_stream_port& port) {
+    return port.calls->num_bytes;
 }
 
 using namespace crossdock::c;

@@ -8,22 +8,30 @@
 #include "../base/datatype_mpi.hpp"
 #include "../c/array_batches.hpp"
 #include "../c/exchange.hpp"
+#include "../c/stream.hpp"
 #include "../neighbor/datatype_exchange.hpp"
 
 using namespace crossdock::c;
 using crossdock::combination_of;
 using crossdock::errc;
 using crossdock::error;
+using crossdock::on_all_or_none;
 
 namespace {
 
-// As the module has it: an array of numbers. Of rank 2, its columns are the items.
+// As the module has it: an array of numbers. Of rank 2, its columns are the items. Or an address alone.
 struct number_array {
     void* values;
     int64_t num_items;
     int64_t values_per_item;
-    int number;  // its type, of `number_types`
+    int number;  // its type, of `number_types`; or `no_number`
     int is_contiguous;
+};
+
+struct array_requests {
+    int64_t num_indices;
+    const int64_t* indices;
+    number_array values;
 };
 
 struct number_type {
@@ -93,34 +101,29 @@ std::span<std::byte> bytes_of(const number_array& array) {
             static_cast<std::size_t>(array.num_items) * item_bytes(array)};
 }
 
-// An entry of a distributed array.
-struct entry {
-    int number;  // or `no_number`
-    int64_t num_bytes;
-};
-
-entry entry_of(const crossdock_array& array) {
-    return {number_of(array.type.datatype()), static_cast<int64_t>(array.type.item_bytes())};
-}
-
-void require_type(const entry& entries, int number) {
-    if (entries.number == no_number || entries.number == number) return;
+// `number` is the type of numbers that are to be entries of this type.
+void require_type(const entry_type& type, int number) {
+    const int of_entries = number_of(type.datatype());
+    if (of_entries == no_number || of_entries == number) return;
     const auto name = [](int of) { return number_types()[static_cast<std::size_t>(of)].name; };
     throw error(errc::invalid_argument, std::string("values are ") + name(number) +
-                                            ", entries of the array " + name(entries.number));
+                                            ", entries of the array " + name(of_entries));
 }
 
-void require_entries(const entry& entries, const number_array& values, int64_t num_requests) {
+// An address has no length; that it is not null is required elsewhere.
+void require_entries(const entry_type& type, const number_array& values, int64_t num_requests,
+                     const char* of_requests = "indices") {
+    if (values.number == no_number) return;
     require_contiguous(values, "values");
-    require_type(entries, values.number);
-    if (static_cast<int64_t>(item_bytes(values)) != entries.num_bytes)
+    require_type(type, values.number);
+    if (item_bytes(values) != type.item_bytes())
         throw error(errc::size_mismatch, "values have " + std::to_string(item_bytes(values)) +
                                              " bytes, entries of the array " +
-                                             std::to_string(entries.num_bytes));
+                                             std::to_string(type.item_bytes()));
     if (values.num_items != num_requests)
-        throw error(errc::size_mismatch, "there are " + std::to_string(num_requests) +
-                                             " indices, but " + std::to_string(values.num_items) +
-                                             " values");
+        throw error(errc::size_mismatch, "there are " + std::to_string(num_requests) + " " +
+                                             of_requests + ", but " +
+                                             std::to_string(values.num_items) + " values");
 }
 
 // Runs the batch of one kind of requests that `add` makes.
@@ -128,8 +131,23 @@ template <class Add>
 crossdock_status run_requests(crossdock_array* array, int64_t num_indices, const int64_t* indices,
                               const number_array& values, Add&& add) {
     return run_batch(array, [&](auto& batch) {
-        batch.attempt([&] { require_entries(entry_of(*array), values, num_indices); });
+        batch.attempt([&] { require_entries(array->type, values, num_indices); });
         add(batch, crossdock_array_requests{num_indices, indices, values.values});
+    });
+}
+
+// One value for each request of a prepared batch.
+void require_requests(const crossdock_array_batch* batch, const number_array& values) {
+    require(batch, "batch");
+    require_entries(batch->type, values, static_cast<int64_t>(batch->indices.size()));
+}
+
+// What is wrong on one rank fails on all.
+template <class Check>
+crossdock_status on_all(const crossdock_array_batch* batch, Check&& check) {
+    return guarded([&] {
+        require_idle(batch);
+        on_all_or_none(batch->engine->comm(), check);
     });
 }
 
@@ -218,11 +236,11 @@ crossdock_status crossdock_fortran_alltoall_crs(const crossdock_context* context
                      .count = values->values_per_item,
                      .datatype = type_of(*values).datatype,
                      .values = values->values},
-                    new_arrays{.datatype = type_of(*values).datatype,
-                               .count = values->values_per_item,
-                               .num_messages = num_received,
-                               .sources = sources,
-                               .values = received},
+                    new_arrays<int64_t>{.datatype = type_of(*values).datatype,
+                                        .count = values->values_per_item,
+                                        .num_messages = num_received,
+                                        .sources = sources,
+                                        .values = received},
                     fault_of(context, values->num_items == num_destinations,
                              "values have " + std::to_string(values->num_items) + " columns for " +
                                  std::to_string(num_destinations) + " destinations"));
@@ -241,13 +259,13 @@ crossdock_status crossdock_fortran_alltoallv_crs(
                      .counts = counts,
                      .datatype = type_of(*values).datatype,
                      .values = values->values},
-                    new_arrays{.datatype = type_of(*values).datatype,
-                               .num_messages = num_received,
-                               .num_values = num_values,
-                               .sources = sources,
-                               .counts = new_counts,
-                               .displacements = displacements,
-                               .values = received},
+                    new_arrays<int64_t>{.datatype = type_of(*values).datatype,
+                                        .num_messages = num_received,
+                                        .num_values = num_values,
+                                        .sources = sources,
+                                        .counts = new_counts,
+                                        .displacements = displacements,
+                                        .values = received},
                     fault_of(context, num_counts == num_destinations,
                              "there are " + std::to_string(num_counts) + " counts for " +
                                  std::to_string(num_destinations) + " destinations"));
@@ -264,21 +282,13 @@ crossdock_status crossdock_fortran_array_create(const crossdock_context* context
                : status;
 }
 
-/// The type of the entries, for the calls of prepared batches, which may outlive the array.
-crossdock_status crossdock_fortran_array_entry(const crossdock_array* array, entry* result) {
-    return guarded([&] {
-        require(array, "array");
-        *result = entry_of(*array);
-    });
-}
-
 crossdock_status crossdock_fortran_array_local(crossdock_array* array, int number, void** entries,
                                                int64_t* num_local) {
     const auto status = guarded([&] {
         require(array, "array");
-        require_type(entry_of(*array), number);
+        require_type(array->type, number);
         const auto num_bytes = number_types()[static_cast<std::size_t>(number)].num_bytes;
-        if (entry_of(*array).num_bytes != num_bytes)
+        if (static_cast<int64_t>(array->type.item_bytes()) != num_bytes)
             throw error(errc::size_mismatch, "an entry of the array is not one number");
     });
     return status == CROSSDOCK_SUCCESS ? crossdock_array_local(array, entries, num_local) : status;
@@ -305,22 +315,106 @@ crossdock_status crossdock_fortran_array_update(crossdock_array* array, int64_t 
         });
 }
 
+crossdock_status crossdock_fortran_array_update_with(crossdock_array* array, int64_t num_indices,
+                                                     const int64_t* indices,
+                                                     const number_array* values,
+                                                     crossdock_combine combine, void* user) {
+    return run_requests(
+        array, num_indices, indices, *values, [&](auto& batch, const auto& requests) {
+            batch.update(requests, [&] {
+                return update_by(array->type,
+                                 [combine, user](std::byte* into, const std::byte* value) {
+                                     combine(user, into, value);
+                                 });
+            });
+        });
+}
+
+crossdock_status crossdock_fortran_array_step(crossdock_array* array, const array_requests* writes,
+                                              const array_requests* updates, MPI_Fint operation,
+                                              const array_requests* reads) {
+    return run_batch(array, [&](auto& batch) {
+        const auto checked = [&](const array_requests& given) {
+            batch.attempt([&] { require_entries(array->type, given.values, given.num_indices); });
+            return crossdock_array_requests{given.num_indices, given.indices, given.values.values};
+        };
+        const MPI_Op by = MPI_Op_f2c(operation);
+        batch.write(checked(*writes));
+        if (updates->num_indices > 0 || by != MPI_OP_NULL)
+            batch.update(checked(*updates), [&] { return update_by(array->type, by); });
+        batch.read(checked(*reads));
+    });
+}
+
 crossdock_status crossdock_fortran_batch_start_read(crossdock_array_batch* batch,
-                                                    const entry* entries, int64_t num_requests,
                                                     const number_array* values) {
-    const auto status = guarded([&] { require_entries(*entries, *values, num_requests); });
+    const auto status = guarded([&] { require_requests(batch, *values); });
     return status == CROSSDOCK_SUCCESS ? crossdock_array_batch_start_read(batch, values->values)
                                        : status;
 }
 
 crossdock_status crossdock_fortran_batch_start_update(crossdock_array_batch* batch,
-                                                      const entry* entries, int64_t num_requests,
                                                       const number_array* values,
                                                       MPI_Fint operation) {
-    const auto status = guarded([&] { require_entries(*entries, *values, num_requests); });
+    const auto status = guarded([&] { require_requests(batch, *values); });
     return status == CROSSDOCK_SUCCESS
                ? crossdock_array_batch_start_update(batch, values->values, MPI_Op_f2c(operation))
                : status;
+}
+
+/// @param num_entries  of this rank; there is one offset more
+crossdock_status crossdock_fortran_batch_gather(crossdock_array_batch* batch,
+                                                const number_array* values, int64_t* num_entries,
+                                                int64_t** offsets, void** gathered) {
+    const auto status = on_all(batch, [&] { require_requests(batch, *values); });
+    if (status != CROSSDOCK_SUCCESS) return status;
+    *num_entries = batch->num_entries();
+    return crossdock_array_batch_gather(batch, values->values, offsets, gathered);
+}
+
+crossdock_status crossdock_fortran_batch_scatter(crossdock_array_batch* batch,
+                                                 const number_array* gathered,
+                                                 const number_array* values) {
+    int64_t num_gathered = 0;
+    auto status = guarded([&] {
+        require_idle(batch);
+        num_gathered = batch->to_owners().offsets.back();
+    });
+    if (status != CROSSDOCK_SUCCESS) return status;
+    status = on_all(batch, [&] {
+        require_requests(batch, *values);
+        require_entries(batch->type, *gathered, num_gathered, "requests for this rank's entries");
+    });
+    return status == CROSSDOCK_SUCCESS
+               ? crossdock_array_batch_scatter(batch, gathered->values, values->values)
+               : status;
+}
+
+crossdock_status crossdock_fortran_batch_fetch_and_update(crossdock_array_batch* batch,
+                                                          const number_array* values,
+                                                          const number_array* found,
+                                                          MPI_Fint operation) {
+    const auto status = on_all(batch, [&] {
+        require_requests(batch, *values);
+        require_requests(batch, *found);
+    });
+    return status == CROSSDOCK_SUCCESS
+               ? crossdock_array_batch_fetch_and_update(batch, values->values, found->values,
+                                                        MPI_Op_f2c(operation))
+               : status;
+}
+
+/// Whether an item of so many bytes fits the stream; what a port is for that is none, a push says.
+crossdock_status crossdock_fortran_item_status(const crossdock_stream_port* port,
+                                               int64_t num_bytes) {
+    const auto expected = port == nullptr ? num_bytes : static_cast<int64_t>(item_bytes_of(*port));
+    if (num_bytes == expected) [[likely]]
+        return CROSSDOCK_SUCCESS;
+    return guarded([&] {
+        throw error(errc::size_mismatch, "an item has " + std::to_string(num_bytes) +
+                                             " bytes, items of the stream " +
+                                             std::to_string(expected));
+    });
 }
 
 }  // extern "C"

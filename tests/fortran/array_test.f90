@@ -1,7 +1,58 @@
-! Distributed arrays: reads, writes and updates of all types, columns, prepared batches, and what fails.
+! Distributed arrays: reads, writes and updates of all types, columns, steps, own functions, prepared batches, and what
+! fails.
+module functions
+    use, intrinsic :: iso_c_binding
+    use, intrinsic :: iso_fortran_env, only: int64
+    use mpi_f08, only: MPI_Datatype, MPI_Type_size
+    implicit none
+
+    type, bind(C) :: tally
+        integer(c_int64_t) :: times = 0
+        real(c_double) :: largest = -1
+    end type
+
+contains
+
+    ! `user` is what each value counts.
+    subroutine add_tallies(user, into, value) bind(C)
+        type(c_ptr), value :: user, into, value
+        type(tally), pointer :: both, other
+        integer(c_int64_t), pointer :: weight
+        call c_f_pointer(user, weight)
+        call c_f_pointer(into, both)
+        call c_f_pointer(value, other)
+        both%times = both%times + weight * other%times
+        both%largest = max(both%largest, other%largest)
+    end subroutine
+
+    ! `user` is the number to come close to.
+    subroutine closest(user, into, value) bind(C)
+        type(c_ptr), value :: user, into, value
+        integer(c_int), pointer :: number, best, other
+        call c_f_pointer(user, number)
+        call c_f_pointer(into, best)
+        call c_f_pointer(value, other)
+        if (abs(other - number) < abs(best - number)) best = other
+    end subroutine
+
+    ! For MPI_Op_create.
+    subroutine add_integers(values, into, length, datatype)
+        type(c_ptr), value :: values, into
+        integer :: length
+        type(MPI_Datatype) :: datatype
+        integer(int64), pointer :: x(:), y(:)
+        integer :: num_bytes
+        call MPI_Type_size(datatype, num_bytes)
+        call c_f_pointer(values, x, [length * num_bytes / 8])
+        call c_f_pointer(into, y, [length * num_bytes / 8])
+        y = y + x
+    end subroutine
+end module
+
 program array_test
     use, intrinsic :: iso_fortran_env, only: int32, real32, real64
     use checks
+    use functions
     implicit none
 
     type(crossdock_context) :: world
@@ -21,8 +72,18 @@ program array_test
     call numbers()
     call columns()
     call parts_of_given_sizes()
+    call steps()
+    call faults_of_steps()
+    call own_functions()
+    call own_choice()
+    call operation_of_mpi()
     call batches()
+    call gather_and_scatter()
+    call gather_columns()
+    call fetch_and_update()
+    call faults_of_batches()
     call faults()
+    call nothing()
     call world%close(status)
     call world%free()
     deallocate (all_entries)
@@ -134,9 +195,159 @@ contains
         call array%free()
     end subroutine
 
+    ! Of rank 0 only updates.
+    subroutine steps()
+        type(crossdock_array) :: array
+        type(crossdock_array_requests) :: writes, reads, none
+        type(crossdock_array_counts) :: counts
+        integer(int64), target :: written(1), added(2), values(3)
+        integer(int64) :: last
+        last = num_entries - 1
+        call array%create(world, num_entries, MPI_INTEGER8, status)
+        written = 10 * rank
+        added = [1, 2]
+        values = -1
+        writes = crossdock_array_requests([int(rank, int64)], written)
+        reads = crossdock_array_requests([last, int(num_ranks - 1, int64), last], values)
+        if (rank == 0) then
+            writes = none
+            reads = none
+        end if
+        call array%step(status, writes=writes, updates=crossdock_array_requests([last, last], added), &
+            operation=MPI_SUM, reads=reads)
+        call expect_success(status, "step")
+        if (rank == 0) then
+            call expect(all(values == -1), "rank 0 reads nothing")
+        else
+            call expect(all(values == [3 * num_ranks, 10 * (num_ranks - 1), 3 * num_ranks]), &
+                "a step reads what it has written and updated")
+        end if
+        call array%statistics(counts, status)
+        call expect_success(status, "statistics")
+        call expect(counts%requests == merge(2, 6, rank == 0), "requests of all kinds are counted")
+
+        call array%step(status, reads=crossdock_array_requests([last], values(2:2)))
+        call expect_success(status, "a step that only reads")
+        call expect(values(2) == 3 * num_ranks, "what a step reads")
+        written = 77
+        call array%step(status, writes=crossdock_array_requests([last], written))
+        call expect_success(status, "a step that only writes")
+        call array%read([last], values(:1), status)
+        call expect(values(1) == 77, "what a step writes")
+        call array%step(status)
+        call expect_success(status, "a step of nothing")
+        call array%free()
+    end subroutine
+
+    ! All ranks hear of the last rank's fault.
+    subroutine faults_of_steps()
+        type(crossdock_array) :: array
+        integer(int64), target :: values(3)
+        real(real64), target :: wrong(1)
+        logical :: is_last
+        is_last = rank == num_ranks - 1
+        values = 1
+        wrong = 1
+        call array%create(world, num_entries, MPI_INTEGER8, status)
+        call array%step(status, writes=crossdock_array_requests(all_entries(:merge(2, 3, is_last)), values))
+        call expect_error(status, CROSSDOCK_SIZE_MISMATCH, "there are 2 indices, but 3 values")
+        call array%step(status, reads=crossdock_array_requests([0_int64], wrong))
+        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "values are real64, entries of the array int64")
+        if (is_last) then
+            call array%step(status, reads=crossdock_array_requests(all_entries(:2), values(::2)))
+        else
+            call array%step(status, reads=crossdock_array_requests(all_entries(:2), values(:2)))
+        end if
+        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "values is not contiguous")
+        call array%step(status, updates=crossdock_array_requests(all_entries(:3), values))
+        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "operation is MPI_OP_NULL")
+        call array%step(status, updates=crossdock_array_requests([merge(num_entries, 0_int64, is_last)], values(:1)), &
+            operation=MPI_SUM)
+        call expect(status == CROSSDOCK_INDEX_OUT_OF_RANGE, "there is no such entry to update")
+        if (num_ranks > 1) then
+            call array%step(status, operation=merge(MPI_SUM, MPI_OP_NULL, is_last))
+            call expect(status == CROSSDOCK_INVALID_ARGUMENT, "all ranks update, or none")
+        end if
+        call array%read(all_entries(:3), values, status)
+        call expect(all(values == 0), "no entry has changed")
+        call array%free()
+    end subroutine
+
+    ! Entries of a type of the program's own, given by address.
+    subroutine own_functions()
+        type(crossdock_array) :: array
+        type(MPI_Datatype) :: bytes
+        type(tally), target :: given(2), found(2)
+        type(tally), pointer :: own(:)
+        integer(int64), target :: weight
+        integer(int64) :: indices(2), num_local
+        type(c_ptr) :: entries
+        call MPI_Type_contiguous(int(c_sizeof(given(1))), MPI_BYTE, bytes)
+        call MPI_Type_commit(bytes)
+        call array%create(world, num_entries, bytes, status)
+        call expect_success(status, "an array of tallies")
+        indices = [num_entries - 1, 0_int64]
+        weight = 1
+        given = [tally(1, real(rank, real64)), tally(2, -real(rank, real64))]
+        call array%update_with(indices, c_loc(given), add_tallies, status, user=c_loc(weight))
+        call expect_success(status, "update_with")
+        call array%read(indices, c_loc(found), status)
+        call expect_success(status, "a read of tallies")
+        call expect(all(found%times == [num_ranks, 2 * num_ranks]), "the counts of both entries")
+        call expect(all(found%largest == [num_ranks - 1, 0]), "the largest values of both entries")
+        given = tally(7, 0.5_real64)
+        call array%write(indices, c_loc(given), status)
+        call expect_success(status, "a write of tallies")
+        call array%local(entries, num_local, status)
+        call expect_success(status, "local tallies")
+        call c_f_pointer(entries, own, [num_local])
+        if (array%first_index() == 0) call expect(own(1)%times == 7 .and. own(1)%largest == 0.5_real64, &
+            "the first entry was written")
+        found = tally()
+        call array%step(status, reads=crossdock_array_requests(indices, c_loc(found)))
+        call expect_success(status, "a step with tallies")
+        call expect(all(found%times == 7), "what was written is read")
+        call array%read(indices, c_null_ptr, status)
+        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "values is a null pointer")
+        call array%free()
+        call MPI_Type_free(bytes)
+    end subroutine
+
+    subroutine own_choice()
+        type(crossdock_array) :: array
+        integer, target :: number
+        integer :: values(1)
+        number = 1
+        call array%create(world, num_entries, MPI_INTEGER, status, equal_writes=CROSSDOCK_OVERWRITE_USER, &
+            choose=closest, user=c_loc(number))
+        call expect_success(status, "an array with a choice of one's own")
+        call array%write([0_int64], [10 * rank], status)
+        call expect_success(status, "write")
+        call array%read([0_int64], values, status)
+        call expect(values(1) == 0, "the closest to 1 stays")
+        call array%free()
+        call array%create(world, num_entries, MPI_INTEGER, status, equal_writes=CROSSDOCK_OVERWRITE_USER)
+        call expect(status == CROSSDOCK_INVALID_ARGUMENT, "a choice of one's own needs a function")
+    end subroutine
+
+    subroutine operation_of_mpi()
+        type(crossdock_array) :: array
+        type(MPI_Op) :: add
+        integer(int64) :: values(1)
+        call MPI_Op_create(add_integers, .true., add)
+        call array%create(world, num_entries, MPI_INTEGER8, status)
+        call array%update([0_int64], [int(rank, int64)], add, status)
+        call expect_success(status, "an update by an operation of MPI_Op_create")
+        call array%read([0_int64], values, status)
+        call expect(values(1) == num_ranks * (num_ranks - 1) / 2, "the sum by an operation of MPI_Op_create")
+        call array%free()
+        call MPI_Op_free(add)
+    end subroutine
+
     subroutine batches()
         type(crossdock_array) :: array
         type(crossdock_array_batch) :: batch
+        type(crossdock_plan) :: plan
         real(real64), asynchronous :: values(2), few(1), pair(2, 2)
         integer(int64) :: indices(2)
         logical :: is_complete
@@ -158,6 +369,16 @@ contains
         end do
         call expect_success(status, "test")
         call expect(all(values == [1, 2 * num_ranks]), "what a batch added a batch reads")
+        call batch%update([1.0_real64, 0.5_real64], MPI_SUM, status)
+        call expect_success(status, "update")
+        values = -1
+        call batch%read(values, status)
+        call expect_success(status, "read")
+        call expect(all(values == [2.0_real64, 2.5_real64 * num_ranks]), "an update and a read that block")
+        call batch%plan(plan, status)
+        call expect_success(status, "plan")
+        call expect(plan%num_stages() > 0, "a batch has a plan")
+        call plan%free()
         call batch%start_read(few, status)
         call expect_error(status, CROSSDOCK_SIZE_MISMATCH, "there are 2 indices, but 1 values")
         call batch%start_update(pair, MPI_SUM, status)
@@ -165,6 +386,155 @@ contains
         call batch%free()
         call array%free()
         call batch%wait(status)
+        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "batch is a null pointer")
+    end subroutine
+
+    ! Each rank asks for the first entry, the last one and the first again.
+    subroutine gather_and_scatter()
+        type(crossdock_array) :: array
+        type(crossdock_array_batch) :: batch
+        integer(int64) :: indices(3), values(3), back(3), first
+        integer(int64), pointer :: own(:)
+        integer(int64), allocatable :: offsets(:), gathered(:), expected_offsets(:), expected(:)
+        integer :: r
+        indices = [0_int64, num_entries - 1, 0_int64]
+        values = 100 * rank + [1, 2, 3]
+        call array%create(world, num_entries, MPI_INTEGER8, status)
+        call array%prepare(indices, batch, status)
+        call batch%gather(values, offsets, gathered, status)
+        call expect_success(status, "gather")
+        call array%local(own, status)
+        first = array%first_index()
+        expected = [integer(int64) ::]
+        expected_offsets = [0_int64]
+        do i = int(first), int(first) + size(own) - 1
+            do r = 0, num_ranks - 1
+                if (i == 0) expected = [expected, 100_int64 * r + 1, 100_int64 * r + 3]
+                if (i == num_entries - 1) expected = [expected, 100_int64 * r + 2]
+            end do
+            expected_offsets = [expected_offsets, size(expected, kind=int64)]
+        end do
+        call expect(size(offsets) == size(own) + 1, "an offset for each entry, and the end")
+        call expect(all(offsets == expected_offsets), "offsets")
+        call expect(size(gathered) == size(expected), "as many values as were asked for come to an owner")
+        call expect(all(gathered == expected), "values by entry, by rank, and in the rank's order")
+        back = -1
+        call batch%scatter(gathered + 1, back, status)
+        call expect_success(status, "scatter")
+        call expect(all(back == values + 1), "each request has its value back")
+        call batch%free()
+        call array%free()
+    end subroutine
+
+    subroutine gather_columns()
+        type(crossdock_array) :: points
+        type(crossdock_array_batch) :: batch
+        type(MPI_Datatype) :: point
+        real(real64) :: values(3, 1), back(3, 1)
+        real(real64), allocatable :: gathered(:, :)
+        integer(int64), allocatable :: offsets(:)
+        call MPI_Type_contiguous(3, MPI_REAL8, point)
+        call MPI_Type_commit(point)
+        call points%create(world, num_entries, point, status)
+        call points%prepare([0_int64], batch, status)
+        values(:, 1) = rank + [0.0_real64, 0.25_real64, 0.5_real64]
+        call batch%gather(values, offsets, gathered, status)
+        call expect_success(status, "gather columns")
+        call expect(all(shape(gathered) == [3, merge(num_ranks, 0, rank == 0)]), "rank 0 has all columns")
+        do i = 1, size(gathered, 2)
+            call expect(all(gathered(:, i) == i - 1 + [0.0_real64, 0.25_real64, 0.5_real64]), "column " // text(i))
+        end do
+        back = -1
+        call batch%scatter(gathered, back, status)
+        call expect(all(back == values), "each rank has its column back")
+        call batch%free()
+        call points%free()
+        call MPI_Type_free(point)
+    end subroutine
+
+    subroutine fetch_and_update()
+        type(crossdock_array) :: array
+        type(crossdock_array_batch) :: batch
+        integer :: found(2), entries(1)
+        call array%create(world, num_entries, MPI_INTEGER, status)
+        call array%prepare([0_int64, 0_int64], batch, status)
+        found = -1
+        call batch%fetch_and_update([1, 1], found, MPI_SUM, status)
+        call expect_success(status, "fetch_and_update")
+        call expect(all(found == 2 * rank + [0, 1]), "each request found what those before had made")
+        call array%read([0_int64], entries, status)
+        call expect(entries(1) == 2 * num_ranks, "all took effect")
+        call batch%free()
+        call array%free()
+    end subroutine
+
+    ! All ranks hear of the last rank's fault.
+    subroutine faults_of_batches()
+        type(crossdock_array) :: array
+        type(crossdock_array_batch) :: batch
+        integer(int64) :: values(2), found(2)
+        integer(int64), allocatable :: offsets(:), gathered(:), wrong(:)
+        integer :: length
+        logical :: is_last
+        is_last = rank == num_ranks - 1
+        length = merge(1, 2, is_last)
+        values = 1
+        found = -1
+        call array%create(world, num_entries, MPI_INTEGER8, status)
+        call array%prepare([int(rank, int64), num_entries - 1], batch, status)
+        call batch%gather(values(:length), offsets, gathered, status)
+        call expect_error(status, CROSSDOCK_SIZE_MISMATCH, "there are 2 indices, but 1 values")
+        call expect(.not. allocated(offsets) .and. .not. allocated(gathered), "nothing is gathered")
+        call batch%fetch_and_update(values(:length), found, MPI_SUM, status)
+        call expect_error(status, CROSSDOCK_SIZE_MISMATCH, "there are 2 indices, but 1 values")
+        call batch%fetch_and_update(values, found(:length), MPI_SUM, status)
+        call expect_error(status, CROSSDOCK_SIZE_MISMATCH, "there are 2 indices, but 1 values")
+        call batch%fetch_and_update(values, found, merge(MPI_OP_NULL, MPI_SUM, is_last), status)
+        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "operation is MPI_OP_NULL")
+        call batch%gather(values, offsets, gathered, status)
+        call expect_success(status, "gather")
+        wrong = gathered
+        if (is_last) wrong = [gathered, 7_int64]
+        call batch%scatter(wrong, found, status)
+        length = size(gathered)
+        call MPI_Bcast(length, 1, MPI_INTEGER, num_ranks - 1, MPI_COMM_WORLD)
+        call expect_error(status, CROSSDOCK_SIZE_MISMATCH, "there are " // text(length) // &
+            " requests for this rank's entries, but " // text(length + 1) // " values")
+        call batch%scatter(gathered, found(:merge(1, 2, is_last)), status)
+        call expect_error(status, CROSSDOCK_SIZE_MISMATCH, "there are 2 indices, but 1 values")
+        call expect(all(found == -1), "nothing has come")
+        call array%read([num_entries - 1], values(:1), status)
+        call expect(values(1) == 0, "no entry has changed")
+        call batch%free()
+        call array%free()
+    end subroutine
+
+    ! Of an array and a batch that nobody made.
+    subroutine nothing()
+        type(crossdock_array) :: array
+        type(crossdock_array_batch) :: batch
+        type(crossdock_array_counts) :: counts
+        type(crossdock_plan) :: plan
+        integer(int64) :: values(1), found(1)
+        integer(int64), allocatable :: offsets(:), gathered(:)
+        values = 0
+        call array%step(status)
+        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "array is a null pointer")
+        call array%statistics(counts, status)
+        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "array is a null pointer")
+        call array%update_with([0_int64], values, closest, status)
+        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "array is a null pointer")
+        call batch%read(values, status)
+        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "batch is a null pointer")
+        call batch%update(values, MPI_SUM, status)
+        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "batch is a null pointer")
+        call batch%gather(values, offsets, gathered, status)
+        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "batch is a null pointer")
+        call batch%scatter(values, found, status)
+        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "batch is a null pointer")
+        call batch%fetch_and_update(values, found, MPI_SUM, status)
+        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "batch is a null pointer")
+        call batch%plan(plan, status)
         call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "batch is a null pointer")
     end subroutine
 

@@ -22,6 +22,7 @@ program exchange_test
     call any_size()
     call all_types()
     call order_of_arrival()
+    call traffic()
     call nothing()
     call faults()
     call world%close(status)
@@ -135,6 +136,32 @@ contains
         call expect(size(sources) == merge(num_ranks, 0, rank == 0), "all came to rank 0")
         call expect(all(sources == received(1, :)), "each value is of its source")
         call expect(sum(sources) == merge(num_ranks * (num_ranks - 1) / 2, 0, rank == 0), "each rank came once")
+    end subroutine
+
+    ! 8 values to the next rank.
+    subroutine traffic()
+        type(crossdock_exchange_traffic) :: sent
+        integer, allocatable :: sources(:)
+        integer(int64), allocatable :: counts(:), received(:)
+        integer :: next(1), previous
+        next = modulo(rank + 1, num_ranks)
+        previous = modulo(rank - 1, num_ranks)
+        call crossdock_alltoallv_crs(world, next, [8_int64], [(int(10 * rank + i, int64), i=1, 8)], sources, counts, &
+            received, status, algorithm="nonblocking", max_message_bytes=16_int64, sent=sent)
+        call expect_success(status, "a message in parts")
+        call expect(all(received == [(10 * previous + i, i=1, 8)]), "the parts make the message")
+        call expect(sent%messages == merge(1, 0, num_ranks > 1), "a copy to itself is no message")
+        call expect(sent%message_bytes == merge(64, 0, num_ranks > 1), "the message has 8 values")
+        call crossdock_alltoallv_crs(world, next, [8_int64], [(int(10 * rank + i, int64), i=1, 8)], sources, counts, &
+            received, status, algorithm="routed:grid:2", max_forwarded_bytes=0_int64)
+        call expect_success(status, "an announced message")
+        call expect(all(received == [(10 * previous + i, i=1, 8)]), "what was announced came")
+        call crossdock_alltoallv_crs(world, next, [8_int64], [(int(10 * rank + i, int64), i=1, 8)], sources, counts, &
+            received, status, max_message_bytes=-7_int64)
+        call expect(status == CROSSDOCK_INVALID_ARGUMENT, "a message has bytes")
+        call crossdock_alltoallv_crs(world, next, [8_int64], [(int(10 * rank + i, int64), i=1, 8)], sources, counts, &
+            received, status, max_forwarded_bytes=-7_int64)
+        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "max_forwarded_bytes is -7")
     end subroutine
 
     subroutine nothing()

@@ -1,9 +1,42 @@
+! What the library calls.
+module callbacks
+    use, intrinsic :: iso_c_binding, only: c_double, c_f_pointer, c_ptr
+    use, intrinsic :: iso_fortran_env, only: real64
+    use mpi_f08, only: MPI_Datatype, MPI_Type_size
+    implicit none
+
+    integer :: num_milliseconds = 0
+
+contains
+
+    ! The time for trials of routes: each call is a millisecond later.
+    function one_later() bind(C) result(seconds)
+        real(c_double) :: seconds
+        num_milliseconds = num_milliseconds + 1
+        seconds = 0.001_c_double * num_milliseconds
+    end function
+
+    ! An operation on real64, for MPI_Op_create.
+    subroutine farther_from_zero(values, into, length, datatype)
+        type(c_ptr), value :: values, into
+        integer :: length
+        type(MPI_Datatype) :: datatype
+        real(real64), pointer :: x(:), y(:)
+        integer :: num_bytes
+        call MPI_Type_size(datatype, num_bytes)
+        call c_f_pointer(values, x, [length * num_bytes / 8])
+        call c_f_pointer(into, y, [length * num_bytes / 8])
+        where (abs(x) > abs(y)) y = x
+    end subroutine
+end module
+
 ! Neighbor exchanges on every route, in both directions, of all types and ranks of arrays, overlapped and in parts;
 ! plans; and what fails.
 program neighbor_test
     use, intrinsic :: iso_c_binding, only: c_loc
     use, intrinsic :: iso_fortran_env, only: int32, real32, real64
     use checks
+    use callbacks
     implicit none
 
     integer, parameter :: num_owned = 3
@@ -49,9 +82,12 @@ program neighbor_test
     call every_type()
     call columns()
     call other_types()
+    call own_operation()
     call two_at_once()
     call options()
+    call tried_routes()
     call plans()
+    call plans_of_all()
     call faults()
     call faults_of_one_rank()
     call pattern%free()
@@ -259,6 +295,28 @@ contains
         call halo%free()
     end subroutine
 
+    ! By an operation of MPI_Op_create; all slots of an item hold the same.
+    subroutine own_operation()
+        type(crossdock_neighbor_exchange) :: halo
+        type(MPI_Op) :: farther
+        real(real64) :: x(num_owned), pairs(2, num_owned)
+        integer(int64) :: times(num_owned)
+        times = times_needed()
+        call MPI_Op_create(farther_from_zero, .true., farther)
+        call halo%create(world, pattern, status)
+        x = 1
+        call halo%reverse(-real(value_of(needed), real64), x, farther, status)
+        call expect_success(status, "an operation of MPI_Op_create")
+        call expect(all(x == merge(-real(value_of(owned()), real64), 1.0_real64, times > 0)), "the farthest from zero")
+        call halo%prepare(16, status)
+        pairs = 1
+        call halo%reverse(spread(-real(value_of(needed), real64), 1, 2), pairs, farther, status)
+        call expect_success(status, "an operation on columns")
+        call expect(all(pairs(2, :) == x) .and. all(pairs(1, :) == x), "the farthest from zero of each column")
+        call halo%free()
+        call MPI_Op_free(farther)
+    end subroutine
+
     subroutine two_at_once()
         type(crossdock_neighbor_exchange) :: halo, twin
         real(real64), asynchronous :: x(num_owned), y(num_owned), x_ghosts(size(needed)), y_ghosts(size(needed))
@@ -308,6 +366,95 @@ contains
         call halo%forward(x, ghosts, status)
         call expect(all(ghosts == real(value_of(needed), real64)), "slots while routes are tried")
         call halo%free()
+    end subroutine
+
+    subroutine tried_routes()
+        type(crossdock_neighbor_exchange) :: halo
+        real(real64) :: x(num_owned), ghosts(size(needed)), seconds
+        integer :: num_tried, k
+        logical :: is_trying
+        character(:), allocatable :: route
+        call halo%create(world, pattern, status, route="auto:measure", measure_max_candidates=2, &
+            measure_exchanges_each=1, measure_max_lost_seconds=10.0_real64, measure_clock=one_later)
+        call expect_success(status, "auto:measure")
+        x = real(value_of(owned()), real64)
+        do k = 1, 4
+            call halo%forward(x, ghosts, status)
+            call expect(all(ghosts == real(value_of(needed), real64)), "slots of trial " // text(k))
+        end do
+        num_tried = -1
+        is_trying = .true.
+        call halo%num_tried_routes(num_tried, is_trying, status)
+        call expect_success(status, "num_tried_routes")
+        call expect(num_tried >= 0 .and. num_tried <= 2 .and. .not. is_trying, "at most two routes were tried")
+        do k = 0, num_tried - 1
+            seconds = -1
+            call halo%tried_route(k, route, seconds, status)
+            call expect_success(status, "a route that was tried")
+            call expect(len(route) > 0 .and. seconds > 0.0009_real64, "by the clock it took a millisecond or more")
+        end do
+        call halo%tried_route(num_tried, route, seconds, status)
+        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "trial " // text(num_tried) // " is outside [0, " // &
+            text(num_tried) // ")")
+        call halo%free()
+    end subroutine
+
+    ! In a ring, whose plans each rank makes of all.
+    subroutine plans_of_all()
+        type(crossdock_pattern) :: patterns(0:num_ranks - 1), few(1)
+        type(crossdock_plan) :: plans(0:num_ranks - 1), twisted(0:num_ranks - 1), mine, none
+        type(crossdock_topology) :: no_topology
+        type(crossdock_traffic) :: total, of_stage
+        integer :: r, stage
+        do r = 0, num_ranks - 1
+            call patterns(r)%from_neighbor_alltoallv(r, num_ranks, [modulo(r + 1, num_ranks)], [2], [0], &
+                [modulo(r - 1, num_ranks)], [2], [0], status)
+            call expect_success(status, "the pattern of any rank")
+        end do
+        call crossdock_plan_compile_all(regions, patterns, "three_step", plans, status, deduplicate=.true.)
+        call expect_success(status, "the plans of all ranks")
+        call crossdock_plan_verify(plans, patterns, status)
+        call expect_success(status, "verify")
+        call mine%compile(world, patterns(rank), status, route="three_step")
+        call expect_success(status, "this rank's plan")
+        call expect(mine%is_equal(plans(rank)), "both are the same plan")
+        call expect(.not. mine%is_equal(none), "a plan is not equal to none")
+        total = crossdock_traffic()
+        do stage = 0, mine%num_stages() - 1
+            call mine%stage_traffic(regions, stage, of_stage, status)
+            call expect_success(status, "the traffic of a stage")
+            total%messages = total%messages + of_stage%messages
+            total%items = total%items + of_stage%items
+        end do
+        call mine%total_traffic(regions, of_stage, status)
+        call expect(total%messages == of_stage%messages .and. total%items == of_stage%items, "all stages together")
+        call mine%stage_traffic(regions, 3, of_stage, status)
+        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "stage 3 is outside [0, 3)")
+        call mine%free()
+        call mine%compile(world, patterns(rank), status, route="direct")
+        call expect(mine%buffer_items() == merge(4, 0, num_ranks > 1), "two items are sent, and two received")
+        call expect(.not. mine%is_equal(plans(rank)), "a plan is not equal to one of another route")
+
+        if (num_ranks > 1) then
+            twisted = plans
+            twisted(0) = plans(1)
+            call crossdock_plan_verify(twisted, patterns, status)
+            call expect(status == CROSSDOCK_INVALID_PLAN, "the plan of rank 1 is not that of rank 0")
+            call crossdock_plan_compile_all(regions, few, "direct", plans, status)
+            call expect_error(status, CROSSDOCK_SIZE_MISMATCH, "each rank of the topology has a pattern and a plan")
+            call crossdock_plan_verify(plans, few, status)
+            call expect_error(status, CROSSDOCK_SIZE_MISMATCH, "plans and patterns differ in length")
+        end if
+        call crossdock_plan_compile_all(regions, patterns, "ferry", twisted, status)
+        call expect(status == CROSSDOCK_UNKNOWN_ROUTE, "there is no such route for all")
+        call crossdock_plan_compile_all(no_topology, patterns, "direct", twisted, status)
+        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "topology is a null pointer")
+        call mine%free()
+        call expect(mine%buffer_items() == -1 .and. .not. mine%is_equal(plans(rank)), "there is no plan")
+        do r = 0, num_ranks - 1
+            call plans(r)%free()
+            call patterns(r)%free()
+        end do
     end subroutine
 
     subroutine plans()
