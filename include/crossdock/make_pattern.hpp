@@ -1,8 +1,9 @@
 /// @file
-/// @brief Collective ways to make a pattern: from needed indices, or from a distributed graph.
+/// @brief Collective ways to make a pattern, from needed indices or a distributed graph, and to write one to a file.
 #pragma once
 
 #include <span>
+#include <string>
 
 #include "crossdock/communicator.hpp"
 #include "crossdock/detail/base/export.hpp"
@@ -58,5 +59,28 @@ struct neighbor_counts {
 /// @throws error(errc::invalid_argument)  the communicator has no distributed graph
 /// @throws as `pattern_from_neighbor_alltoallv`
 pattern pattern_from_dist_graph(MPI_Comm graph, const neighbor_counts& counts);
+
+/// @brief Writes what all ranks send, for `crossdock try`, `analyze`, `explain`, `simulate`, `draw`, `export` and
+/// `bench neighbor`.
+///
+/// `path` becomes a matrix in Matrix Market's format whose product y = A x exchanges these items, and the file beside it
+/// with `.owners` in place of `.mtx` gets the rank of each row. The items that a rank sends to others are its rows, in
+/// their order; what it sends to itself, and slots, are not written. A rank that sends nothing has one row.
+///
+///     rank 0: items [a b c], sends to 1: {a c}    2 ranks    halo.mtx: 3 rows, entries (3,1) and (3,2)
+///     rank 1: sends nothing                                  halo.owners: 0 0 1
+/// Both are written beside, with `.partial` behind their names, and get these when they are complete.
+/// @param path        ends in .mtx; what rank 0 says counts, and rank 0 writes
+/// @param item_bytes  bytes of an item, which `crossdock try` exchanges; what rank 0 says counts
+/// @par Collective
+/// Yes; blocks.
+/// @throws error  on all ranks: errc::file_error if a file cannot be written; errc::invalid_argument if `path` ends
+///         otherwise, or `item_bytes` is below 1; errc::size_mismatch if the pattern is another rank's, or of other
+///         ranks; as `validate`
+/// @par Complexity
+/// Time on rank 0 is linear in the items that all ranks send. Its memory is that of one rank's, and three numbers for
+/// each rank.
+void write_pattern(const communicator& comm, const pattern& p, const std::string& path,
+                   count_t item_bytes = sizeof(double));
 
 }  // namespace crossdock

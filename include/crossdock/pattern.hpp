@@ -88,4 +88,29 @@ struct neighbor_alltoallv_arguments {
 pattern pattern_from_neighbor_alltoallv(rank_t rank, rank_t num_ranks,
                                         const neighbor_alltoallv_arguments& arguments);
 
+/// @brief Columns as they are numbered in an array of what a rank owns, with its ghosts behind.
+///
+///     4 columns, rank 1 owns 2 and 3     columns of its rows   2 1 3 3 0
+///                                        ghosts                0 1
+///     array: 2 3 | 0 1                   columns, local        0 3 1 1 2
+struct local_columns {
+    std::vector<count_t> ghosts;   ///< global columns of other ranks, each once, ascending
+    std::vector<count_t> columns;  ///< in the order of the global ones; ghost j is `num_owned` + j
+};
+
+/// @brief Finds the ghosts of a rank's rows, and renumbers all columns.
+///
+/// The ghosts are what `pattern_from_needed` takes: item i of its pattern is owned column i, slot j is
+/// ghost j, so that an exchange of the first `num_owned` entries of an array fills those behind.
+/// @param first_owned, num_owned  the columns that the rank owns, which it need not use
+/// @param columns  the global column of each entry of the rank's rows, as CSR has them, in any order
+/// @par Collective
+/// No. An error is thrown on this rank alone: agree before any rank waits for another.
+/// @throws error(errc::index_out_of_range)  a column is negative
+/// @throws error(errc::invalid_argument)    `first_owned` or `num_owned` is negative
+/// @par Complexity
+/// n entries and g ghosts take a time of O(n log g), and of the entries of ghosts O(m log m).
+local_columns renumber_columns(count_t first_owned, count_t num_owned,
+                               std::span<const count_t> columns);
+
 }  // namespace crossdock

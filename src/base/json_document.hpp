@@ -9,6 +9,17 @@
 
 namespace crossdock {
 
+/// @brief What is wrong with a document, in words that do not name the library that reads JSON.
+inline std::string json_fault(const nlohmann::json::exception& fault) {
+    constexpr int missing_key = 403;
+    if (const auto* no_json = dynamic_cast<const nlohmann::json::parse_error*>(&fault))
+        return "it is not JSON, from byte " + std::to_string(no_json->byte) + " on";
+    if (fault.id != missing_key) return "a field has another type";
+    const std::string text = fault.what();  // "... key 'name' not found"
+    const auto begin = text.find('\'') + 1;
+    return "the field \"" + text.substr(begin, text.rfind('\'') - begin) + "\" is missing";
+}
+
 /// @brief Reads a document that is written again to prove that nothing was lost.
 /// @param what    what it describes, for the errors: "plan"
 /// @param schema  what its field "schema" must say
@@ -32,7 +43,7 @@ void read_document(const std::string& text, const std::string& what, const std::
                         "not a " + what + ": a number does not fit, or a field is unknown");
         }
     } catch (const nlohmann::json::exception& fault) {
-        throw error(errc::parse_error, "not a " + what + ": " + fault.what());
+        throw error(errc::parse_error, "not a " + what + ": " + json_fault(fault));
     }
 }
 

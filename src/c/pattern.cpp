@@ -1,5 +1,22 @@
+#include <algorithm>
+
 #include "crossdock/make_pattern.hpp"
 #include "handles.hpp"
+
+namespace crossdock::c {
+
+graph_degrees degrees_of(MPI_Comm graph) {
+    graph_degrees found;
+    int kind = MPI_UNDEFINED;
+    int is_weighted = 0;
+    if (graph != MPI_COMM_NULL) CROSSDOCK_MPI(MPI_Topo_test(graph, &kind));
+    if (kind == MPI_DIST_GRAPH)
+        CROSSDOCK_MPI(MPI_Dist_graph_neighbors_count(graph, &found.num_sources,
+                                                     &found.num_destinations, &is_weighted));
+    return found;
+}
+
+}  // namespace crossdock::c
 
 using namespace crossdock::c;
 using crossdock::count_t;
@@ -49,7 +66,11 @@ crossdock_status crossdock_pattern_from_dist_graph(MPI_Comm graph,
     return guarded([&] {
         require(arguments, "arguments");
         require(result, "result");
-        give(result, crossdock::pattern_from_dist_graph(graph, counts_from(*arguments)));
+        auto counted = *arguments;
+        const auto degrees = degrees_of(graph);
+        if (counted.num_destinations == 0) counted.num_destinations = degrees.num_destinations;
+        if (counted.num_sources == 0) counted.num_sources = degrees.num_sources;
+        give(result, crossdock::pattern_from_dist_graph(graph, counts_from(counted)));
     });
 }
 
@@ -83,12 +104,43 @@ crossdock_status crossdock_pattern_from_needed_range(const crossdock_context* co
     });
 }
 
+crossdock_status crossdock_renumber_columns(int64_t first_owned, int64_t num_owned,
+                                            int64_t num_entries, const int64_t* columns,
+                                            int64_t* local_columns, int64_t* ghosts,
+                                            int64_t* num_ghosts) {
+    return guarded([&] {
+        const auto global = array(columns, num_entries, "columns");
+        require(num_ghosts, "num_ghosts");
+        if (num_entries > 0) {
+            require(local_columns, "local_columns");
+            require(ghosts, "ghosts");
+        }
+        const auto found = crossdock::renumber_columns(first_owned, num_owned, global);
+        std::ranges::copy(found.columns, local_columns);
+        std::ranges::copy(found.ghosts, ghosts);
+        *num_ghosts = static_cast<int64_t>(found.ghosts.size());
+    });
+}
+
 crossdock_status crossdock_pattern_num_items(const crossdock_pattern* pattern, int64_t* num_items) {
     return give_number(num_items, [&] { return value_of(pattern, "pattern").num_items; });
 }
 
 crossdock_status crossdock_pattern_num_slots(const crossdock_pattern* pattern, int64_t* num_slots) {
     return give_number(num_slots, [&] { return value_of(pattern, "pattern").num_slots; });
+}
+
+crossdock_status crossdock_pattern_write(const crossdock_context* context,
+                                         const crossdock_pattern* pattern, const char* path,
+                                         int64_t item_bytes) {
+    return guarded([&] {
+        const auto& ranks = value_of(context, "context").comm();
+        on_all_or_none(ranks, [&] {
+            require(pattern, "pattern");
+            require(path, "path");
+        });
+        crossdock::write_pattern(ranks, pattern->value, path, item_bytes);
+    });
 }
 
 crossdock_status crossdock_pattern_free(crossdock_pattern* pattern) { return release(pattern); }

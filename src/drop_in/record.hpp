@@ -9,8 +9,7 @@ namespace crossdock::drop_in {
 
 /// @brief Writes the pattern of a plan into the folder that CROSSDOCK_RECORD names; nothing if it is not set.
 ///
-/// `graph<number>.<plan>.mtx` is a matrix in Matrix Market's format whose product y = A x exchanges these items, and
-/// `.owners` has the rank of each row: what `explain`, `simulate`, `draw` and `bench neighbor` take with --partition. A
+/// `graph<number>.<plan>.mtx`, and `.owners` beside it, are as `write_pattern` writes them. A
 /// communicator whose first rank is r > 0 of all writes `rank<r>.graph...`.
 /// @param number  of the communicator
 /// @param plan    of its plans

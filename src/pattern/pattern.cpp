@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
+#include <string>
 #include <unordered_map>
 
 #include "../base/index_check.hpp"
@@ -197,6 +198,40 @@ pattern pattern_from_neighbor_alltoallv(rank_t rank, rank_t num_ranks,
         result.receives);
     if (!arguments.send_ids.empty()) unite_equal_ids(result, arguments.send_ids);
     validate(result);
+    return result;
+}
+
+local_columns renumber_columns(count_t first_owned, count_t num_owned,
+                               std::span<const count_t> columns) {
+    if (first_owned < 0 || num_owned < 0) {
+        throw error(errc::invalid_argument, "a rank cannot own " + std::to_string(num_owned) +
+                                                " columns from " + std::to_string(first_owned) +
+                                                " on");
+    }
+    local_columns result;
+    auto& [ghosts, local] = result;
+    const auto is_owned = [&](count_t column) {
+        return column >= first_owned && column - first_owned < num_owned;
+    };
+    for (const count_t column : columns) {
+        if (column < 0) {
+            throw error(errc::index_out_of_range,
+                        "column " + std::to_string(column) + " is negative");
+        }
+        if (!is_owned(column)) ghosts.push_back(column);
+    }
+    std::sort(ghosts.begin(), ghosts.end());
+    ghosts.erase(std::unique(ghosts.begin(), ghosts.end()), ghosts.end());
+    ghosts.shrink_to_fit();
+    local.reserve(columns.size());
+    for (const count_t column : columns) {
+        if (is_owned(column)) {
+            local.push_back(column - first_owned);
+        } else {
+            const auto ghost = std::lower_bound(ghosts.begin(), ghosts.end(), column);
+            local.push_back(num_owned + (ghost - ghosts.begin()));
+        }
+    }
     return result;
 }
 

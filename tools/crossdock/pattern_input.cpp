@@ -5,8 +5,28 @@
 #include <limits>
 
 #include "bench/neighbor/hierarchy.hpp"
+#include "crossdock/plan.hpp"
+#include "tools/crossdock/memory_limit.hpp"
 
 namespace crossdock::tool {
+
+topology pattern_input::regions() const {
+    auto result = topology::from_string(topology_text, num_ranks);
+    check_memory(fmt::format("what is kept of each of {} ranks", num_ranks),
+                 static_cast<std::size_t>(num_ranks) * (sizeof(pattern) + sizeof(plan)), 0);
+    return result;
+}
+
+CLI::Option* add_partition(CLI::App& verb, const std::string& file, std::string& partition) {
+    auto* const option = verb.add_option(
+        "--partition", partition,
+        "block | metis | random:SEED | FILE; default: the owners beside a pattern that a program "
+        "wrote, else block");
+    verb.parse_complete_callback([&file, &partition, option] {
+        if (option->empty()) partition = bench::default_partition(file);
+    });
+    return option;
+}
 
 CLI::Option* add_division(CLI::App& verb, pattern_input& input) {
     verb.add_option("--ranks", input.num_ranks, "Number of ranks")
@@ -15,8 +35,7 @@ CLI::Option* add_division(CLI::App& verb, pattern_input& input) {
     verb.add_option("--topology", input.topology_text,
                     "Regions: 4x16 | 16,16,8 | cyclic:4x16 | list:0,1,0,1")
         ->required();
-    return verb.add_option("--partition", input.partition, "block | metis | random:SEED | FILE")
-        ->capture_default_str();
+    return add_partition(verb, input.file, input.partition);
 }
 
 std::vector<pattern> patterns_of(const bench::workload& work) {

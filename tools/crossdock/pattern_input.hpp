@@ -18,8 +18,13 @@ struct pattern_input {
     std::string topology_text;
     std::string partition = "block";
 
-    topology regions() const { return topology::from_string(topology_text, num_ranks); }
+    /// @throws error  as `topology::from_string`
+    /// @throws error(errc::out_of_memory)  so many ranks cannot be kept
+    topology regions() const;
 };
+
+/// @brief Adds --partition, which is `bench::default_partition` of the file if it is not given.
+CLI::Option* add_partition(CLI::App& verb, const std::string& file, std::string& partition);
 
 /// @brief Adds --ranks, --topology and --partition.
 /// @return --partition

@@ -562,6 +562,43 @@ TEST_F(Communication, FindsOwnersOfScatteredIndices) {
     expect_null(crossdock_pattern_num_slots(nullptr, &answer), "pattern");
 }
 
+TEST_F(Communication, WritesAPattern) {
+    const std::string name = "/tmp/crossdock-c-pattern-" + number(getppid());
+    const int64_t own = rank;
+    const int64_t next = (rank + 1) % num_ranks;
+    crossdock_pattern* ring = nullptr;
+    ASSERT_SUCCESS(crossdock_pattern_from_needed(context, 1, &own, 1, &next, &ring));
+
+    EXPECT_SUCCESS(crossdock_pattern_write(context, ring, (name + ".mtx").c_str(), 16));
+
+    if (rank == 0) {
+        // Each rank has one row, and needs the next one's.
+        std::string matrix =
+            "%%MatrixMarket matrix coordinate pattern general\n% items of 16 bytes\n" +
+            fmt::format("{0} {0} {1}\n", num_ranks, num_ranks > 1 ? num_ranks : 0);
+        std::string owners;
+        for (int owner = 0; owner < num_ranks; ++owner) {
+            owners += number(owner) + "\n";
+            if (num_ranks > 1)
+                matrix +=
+                    fmt::format("{} {}\n", (owner + num_ranks - 1) % num_ranks + 1, owner + 1);
+        }
+        EXPECT_EQ(content_of(name + ".mtx"), matrix);
+        EXPECT_EQ(content_of(name + ".owners"), owners);
+        std::filesystem::remove(name + ".mtx");
+        std::filesystem::remove(name + ".owners");
+    }
+    expect_null(crossdock_pattern_write(nullptr, ring, "own.mtx", 8), "context");
+    expect_null(crossdock_pattern_write(context, is_last ? nullptr : ring, "own.mtx", 8),
+                "pattern");
+    expect_null(crossdock_pattern_write(context, ring, is_last ? nullptr : "own.mtx", 8), "path");
+    expect_error(crossdock_pattern_write(context, ring, "own.mtx", 0), CROSSDOCK_INVALID_ARGUMENT,
+                 "an item has 0 bytes");
+    expect_error(crossdock_pattern_write(context, ring, "/missing/own.mtx", 8),
+                 CROSSDOCK_FILE_ERROR, "cannot write /missing/own.mtx");
+    EXPECT_SUCCESS(crossdock_pattern_free(ring));
+}
+
 TEST_F(Communication, FailsOnAllRanksIfOneNeedsWhatNobodyOwns) {
     const int64_t missing = 1000;
     const std::string text =

@@ -255,5 +255,36 @@ TEST(FromNeighborAlltoallv, NamesADestinationThatIsNoRank) {
     EXPECT_STREQ(fault.what(), "destination 4 of source 1 is outside [0, 4)");
 }
 
+TEST(RenumberColumns, PutsGhostsBehindWhatIsOwned) {
+    const auto found = renumber_columns(2, 2, counts{2, 1, 3, 3, 0});
+
+    EXPECT_EQ(found.ghosts, (counts{0, 1}));
+    EXPECT_EQ(found.columns, (counts{0, 3, 1, 1, 2}));
+}
+
+TEST(RenumberColumns, ListsAGhostOnceOnBothSides) {
+    const auto found = renumber_columns(10, 3, counts{99, 10, 9, 13, 99, 12, 9});
+
+    EXPECT_EQ(found.ghosts, (counts{9, 13, 99}));
+    EXPECT_EQ(found.columns, (counts{5, 0, 3, 4, 5, 2, 3}));
+}
+
+TEST(RenumberColumns, NeedsNoEntriesAndNoOwnedColumns) {
+    EXPECT_TRUE(renumber_columns(4, 2, counts{}).columns.empty());
+
+    const auto found = renumber_columns(4, 0, counts{4, 3});
+    EXPECT_EQ(found.ghosts, (counts{3, 4}));
+    EXPECT_EQ(found.columns, (counts{1, 0}));
+}
+
+TEST(RenumberColumns, RefusesWhatIsNegative) {
+    EXPECT_EQ(thrown_by([] {
+                  renumber_columns(0, 2, counts{0, -1});
+              }).code(),
+              errc::index_out_of_range);
+    EXPECT_EQ(thrown_by([] { renumber_columns(-1, 2, counts{}); }).code(), errc::invalid_argument);
+    EXPECT_EQ(thrown_by([] { renumber_columns(0, -2, counts{}); }).code(), errc::invalid_argument);
+}
+
 }  // namespace
 }  // namespace crossdock::pattern_test
