@@ -23,10 +23,14 @@ endif()
 # that pkg-config finds it for; the quickstart builds no more.
 foreach(library ${libraries})
   get_target_property(name ${library} EXPORT_NAME)
-  install(TARGETS ${library} EXPORT crossdock-${name}-targets)
+  set(component Unspecified)
+  if(name MATCHES "^(crossdock|core)$")
+    set(component library)
+  endif()
+  install(TARGETS ${library} EXPORT crossdock-${name}-targets COMPONENT ${component})
   install(EXPORT crossdock-${name}-targets NAMESPACE crossdock:: DESTINATION ${package_folder})
 endforeach()
-install(DIRECTORY include/crossdock DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(DIRECTORY include/crossdock DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library)
 
 # crossdock_install_pkg_config(library description USES other... LINKS package... FLAGS flags)
 # Other libraries of this project, and what a static library leaves to be linked, all as pkg-config knows them. FLAGS are
@@ -56,7 +60,7 @@ function(crossdock_install_pkg_config library description)
   endif()
   list(JOIN arg_USES ", " uses)
   configure_file(cmake/crossdock.pc.in ${name}.pc @ONLY)
-  install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+  install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT library)
 endfunction()
 crossdock_install_pkg_config(crossdock_core "Routes and plans of irregular communication, without MPI" LINKS fmt)
 crossdock_install_pkg_config(crossdock_analysis "Simulation of irregular communication"
@@ -99,3 +103,13 @@ if(TARGET crossdock_tool)
   install(DIRECTORY tools/plots DESTINATION ${CMAKE_INSTALL_DATADIR}/crossdock
     FILES_MATCHING PATTERN *.py PATTERN *.css PATTERN gain.py EXCLUDE)
 endif()
+
+# The examples that need nothing but the library, as a project of their own.
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES examples/halo.c examples/halo.cpp examples/halo.f90 examples/spmv.c examples/spmv.cpp
+  examples/sparse_exchange.c examples/sparse_exchange.cpp examples/array_histogram.c examples/stream_histogram.c
+  examples/histogram.f90
+  DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
+install(FILES examples/installed/CMakeLists.txt DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
+install(DIRECTORY examples/python DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples
+  FILES_MATCHING PATTERN *.py PATTERN *.ipynb PATTERN __pycache__ EXCLUDE)

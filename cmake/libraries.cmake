@@ -43,9 +43,8 @@ function(crossdock_add_library target)
   if(BUILD_SHARED_LIBS AND NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize=")
     target_link_options(${target} PRIVATE LINKER:--no-undefined)
   endif()
-  # Before 1.0 every minor version may change the binary interface.
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${arg_EXPORT_NAME} LINKER_LANGUAGE CXX
-    VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+    VERSION ${PROJECT_VERSION} SOVERSION ${crossdock_binary_interface})
 endfunction()
 
 # What whoever includes the headers compiles with.
@@ -55,7 +54,9 @@ function(crossdock_set_usage target has_mpi)
   target_include_directories(${target} PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   if(has_mpi)
-    target_link_libraries(${target} PUBLIC MPI::MPI_C)
+    # The project that finds the installed library has MPI for its own languages.
+    target_link_libraries(${target} PUBLIC
+      $<BUILD_INTERFACE:MPI::MPI_C> $<INSTALL_INTERFACE:crossdock::mpi_of_languages>)
     # The C++ bindings that old MPIs add to mpi.h are not used and warn.
     target_compile_definitions(${target} PUBLIC OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
   endif()

@@ -8,8 +8,11 @@ fs::path find_drop_in_library() {
     const auto program = fs::read_symlink("/proc/self/exe").parent_path();
     for (const auto& folder :
          {program / CROSSDOCK_INSTALLED_LIBRARIES, fs::path(CROSSDOCK_BUILT_LIBRARIES)}) {
-        auto library = (folder / "libcrossdock_mpi.so").lexically_normal();
-        if (fs::exists(library)) return library;
+        // Where it is installed without what programs are linked with, it has its full name alone.
+        for (const char* const name : {"libcrossdock_mpi.so", CROSSDOCK_DROP_IN_NAME}) {
+            auto library = (folder / name).lexically_normal();
+            if (fs::exists(library)) return library;
+        }
     }
     return {};
 }

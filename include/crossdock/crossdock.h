@@ -261,7 +261,8 @@ crossdock_status crossdock_pattern_from_neighbor_alltoallv(
 /// MPI_Dist_graph_neighbors; `destinations` and `sources` are not read.
 /// @par Collective
 /// No; asks MPI what it knows locally.
-/// @return CROSSDOCK_INVALID_ARGUMENT if the communicator has no distributed graph
+/// @return CROSSDOCK_INVALID_ARGUMENT if the communicator has no distributed graph;
+///         CROSSDOCK_SIZE_MISMATCH if it has another number of neighbors
 crossdock_status crossdock_pattern_from_dist_graph(MPI_Comm graph,
                                                    const crossdock_neighbor_arguments* arguments,
                                                    crossdock_pattern** result);
@@ -300,12 +301,44 @@ crossdock_status crossdock_num_routes(int* num_routes);
 
 /// @brief The name of a registered route, without parameters; never freed.
 /// @return CROSSDOCK_INVALID_ARGUMENT if `index` is outside [0, num_routes)
+/// @brief Finds the ghosts of a rank's matrix rows, and renumbers all columns for an array of what
+/// the rank owns, with the ghosts behind.
+///
+///     rank 1 owns columns 2 and 3        columns of its rows   2 1 3 3 0
+///     array: 2 3 | 0 1                   ghosts                0 1
+///                                        local columns         0 3 1 1 2
+///
+/// The ghosts are what `crossdock_pattern_from_needed_range` takes.
+/// @param columns        the global column of each entry of the rank's rows, as CSR has them
+/// @param local_columns  gets as many; may be `columns` itself
+/// @param ghosts         gets the global columns of other ranks, each once, ascending; has room for
+///                       `num_entries`
+/// @par Collective
+/// No; fails on this rank alone.
+/// @return CROSSDOCK_INDEX_OUT_OF_RANGE if a column is negative
+crossdock_status crossdock_renumber_columns(int64_t first_owned, int64_t num_owned,
+                                            int64_t num_entries, const int64_t* columns,
+                                            int64_t* local_columns, int64_t* ghosts,
+                                            int64_t* num_ghosts);
+
 crossdock_status crossdock_route_name(int index, const char** name);
 
 /// @brief The route with parameters that fit any topology, e.g. "grid:2"; never freed.
 crossdock_status crossdock_route_example(int index, const char** route);
 
 /// @brief Which directions of a neighbor exchange are made ready when it is made.
+/// @brief Writes what all ranks send to a file that `crossdock try`, `analyze`, `explain`, `simulate`, `draw`, `export` and
+/// `bench neighbor` read, and the rank of each of its rows to the file beside it with `.owners` in place of `.mtx`.
+/// @param path        ends in .mtx, not null on any rank; what rank 0 says counts, and rank 0 writes
+/// @param item_bytes  bytes of an item, which `crossdock try` exchanges; what rank 0 says counts
+/// @par Collective
+/// Yes; blocks.
+/// @return CROSSDOCK_FILE_ERROR if a file cannot be written; CROSSDOCK_INVALID_ARGUMENT if `path` ends otherwise or
+///         `item_bytes` is below 1; CROSSDOCK_SIZE_MISMATCH if the pattern is another rank's, or of other ranks
+crossdock_status crossdock_pattern_write(const crossdock_context* context,
+                                         const crossdock_pattern* pattern, const char* path,
+                                         int64_t item_bytes);
+
 ///
 /// To make a direction ready, ranks that share memory tell each other where their items will lie.
 typedef enum crossdock_preparation {
@@ -523,6 +556,16 @@ crossdock_status crossdock_neighbor_exchange_duplicate(const crossdock_neighbor_
 ///         is active
 crossdock_status crossdock_neighbor_exchange_prepare(crossdock_neighbor_exchange* exchange,
                                                      size_t item_bytes);
+/// @brief As above, with the neighbors in arrays, for programs that have no graph.
+/// @par Collective
+/// Yes; blocks.
+/// @return as above; CROSSDOCK_RANK_OUT_OF_RANGE if a neighbor is no rank; CROSSDOCK_SIZE_MISMATCH
+///         if there are too few ids
+crossdock_status crossdock_neighbor_exchange_create_from_arguments(
+    const crossdock_context* context, const crossdock_int_arguments* arguments,
+    MPI_Datatype datatype, const crossdock_neighbor_options* options,
+    crossdock_neighbor_exchange** result);
+
 
 /// @brief The route, and why it was chosen: a line for each candidate, the cheapest first, with its
 /// estimated time and what most of that goes to; or one line with the route that was given.
@@ -578,6 +621,17 @@ crossdock_status crossdock_neighbor_exchange_test(crossdock_neighbor_exchange* e
 /// @brief Completes the exchange.
 crossdock_status crossdock_neighbor_exchange_wait(crossdock_neighbor_exchange* exchange);
 
+/// @brief As above, where items and slots lie in memory in different ways.
+///
+/// A reverse exchange has no such form: MPI's operations combine values of one datatype.
+/// @param slot_type  with as many bytes as `item_type`; the pair may differ between ranks. MPI also takes
+///                   datatypes whose values are of different sizes if the sequences of their
+///                   numbers are equal; what is counted in an exchange are items of one size
+/// @return CROSSDOCK_SIZE_MISMATCH if the datatypes differ in bytes
+crossdock_status crossdock_neighbor_exchange_start_types(crossdock_neighbor_exchange* exchange,
+                                                         const void* items, MPI_Datatype item_type,
+                                                         void* slots, MPI_Datatype slot_type);
+
 /// @brief `start` and `wait`.
 crossdock_status crossdock_neighbor_exchange_forward(crossdock_neighbor_exchange* exchange,
                                                      const void* items, void* slots,
@@ -591,77 +645,6 @@ crossdock_status crossdock_neighbor_exchange_reverse(crossdock_neighbor_exchange
 /// @brief Frees an idle exchange. Does not communicate.
 crossdock_status crossdock_neighbor_exchange_free(crossdock_neighbor_exchange* exchange);
 
-/// @}
-/// @name Sparse exchanges
-///
-/// A rank knows to whom it sends, not who sends to it. Several messages to one destination arrive
-/// as several, in the order given; so do messages without values, and those to the rank itself.
-///
-/// All of them are collective over the context and block. An error is the same on all ranks, after
-/// which the context is as before, and no rank's arrays have been written; the context alone must
-/// not be null on one rank only. The context's topology, `options` (but for its `order` and
-/// `sent`), the sizes of `sendtype`, and `sendcount` must be equal on all ranks. They return
-///
-/// - CROSSDOCK_RANK_OUT_OF_RANGE if a destination is not a rank;
-/// - CROSSDOCK_INVALID_ARGUMENT if a count or displacement is negative, an array is null but not
-///   empty, a datatype is MPI_DATATYPE_NULL or has no bytes, or there is no such algorithm or
-///   order;
-/// - CROSSDOCK_COUNT_MISMATCH if `sendcount` or the size of a value differs between ranks, or
-///   between what a rank sends and what it receives, or known numbers of sources are wrong;
-/// - CROSSDOCK_UNKNOWN_ROUTE or CROSSDOCK_INVALID_ROUTE as the route of "routed:ROUTE" is;
-/// - CROSSDOCK_SIZE_MISMATCH if the context's topology is of another number of ranks.
-/// @{
-
-/// @brief How messages are ordered that came.
-typedef enum crossdock_message_order {
-    CROSSDOCK_BY_SOURCE = 0,  ///< sources ascend: the same on every run
-    CROSSDOCK_ARRIVAL = 1     ///< as they came in
-} crossdock_message_order;
-
-/// @brief What one rank sent in a sparse exchange; a copy to itself is no message.
-typedef struct crossdock_exchange_traffic {
-    int64_t messages;
-    int64_t message_bytes;  ///< with the envelopes that name sources and destinations
-    int64_t inter_region_messages;
-    int64_t inter_region_message_bytes;
-} crossdock_exchange_traffic;
-
-/// @brief How to exchange.
-typedef struct crossdock_exchange_options {
-    size_t size;
-    const char* algorithm;      ///< "personalized", "routed:grid:2", ...; null or "auto": chosen
-    int order;                  ///< a `crossdock_message_order`
-    int64_t num_sources;        ///< how many messages will come, if all ranks know; -1: unknown
-    int64_t max_message_bytes;  ///< longer messages are cut; 0 is the default: 2^30
-    /// Longer messages take a routed exchange's route only as an announcement; -1 is the default.
-    int64_t max_forwarded_bytes;
-    crossdock_exchange_traffic* sent;  ///< receives what this rank sent, unless null
-} crossdock_exchange_options;
-
-#define CROSSDOCK_EXCHANGE_OPTIONS_INIT \
-    { sizeof(crossdock_exchange_options), NULL, CROSSDOCK_BY_SOURCE, -1, 0, -1, NULL }
-
-/// @brief Delivers messages of one size.
-///
-///     send_nnz 2, dest {3, 0}, sendcount 2, sendvals {a b c d}:   a b to rank 3, c d to rank 0
-///
-/// If more messages come to any rank than it has room for, all ranks return
-/// CROSSDOCK_SIZE_MISMATCH, because all have to call again: on every rank `*recv_nnz` is then what
-/// it needs.
-/// @param sendcount  values per message
-/// @param recv_nnz   in: for how many messages there is room; out: how many came
-/// @param src        who sent each message
-/// @param recvcount  equal to `sendcount`
-/// @param recvtype   with as many bytes per value as `sendtype`
-/// @param recvvals   `recvcount` values of each message, one after the other
-crossdock_status crossdock_alltoall_crs(const crossdock_context* context, int64_t send_nnz,
-                                        const int* dest, int64_t sendcount, MPI_Datatype sendtype,
-                                        const void* sendvals, int64_t* recv_nnz, int* src,
-                                        int64_t recvcount, MPI_Datatype recvtype, void* recvvals,
-                                        const crossdock_exchange_options* options);
-
-/// @brief Delivers messages of any size.
-///
 /// @}
 /// @name Shared degrees of freedom
 ///
@@ -809,6 +792,87 @@ crossdock_status crossdock_alltoallv_crs(
 /// @brief As `crossdock_alltoall_crs`, into arrays that are made as long as they must be.
 /// @param src       to be freed with `crossdock_free`, as `recvvals`; null if no message came
 /// @param recvvals  values of `sendtype`, gaps zero; null if no value came
+/// @}
+/// @name Sparse exchanges
+///
+/// A rank knows to whom it sends, not who sends to it. Several messages to one destination arrive
+/// as several, in the order given; so do messages without values, and those to the rank itself.
+///
+/// All of them are collective over the context and block. An error is the same on all ranks, after
+/// which the context is as before, and no rank's arrays have been written; the context alone must
+/// not be null on one rank only. The context's topology, `options` (but for its `order` and
+/// `sent`), the sizes of `sendtype`, and `sendcount` must be equal on all ranks. They return
+///
+/// - CROSSDOCK_RANK_OUT_OF_RANGE if a destination is not a rank;
+/// - CROSSDOCK_INVALID_ARGUMENT if a count or displacement is negative, an array is null but not
+///   empty, a datatype is MPI_DATATYPE_NULL or has no bytes, or there is no such algorithm or
+///   order;
+/// - CROSSDOCK_COUNT_MISMATCH if `sendcount` or the size of a value differs between ranks, or
+///   between what a rank sends and what it receives, or known numbers of sources are wrong;
+/// - CROSSDOCK_UNKNOWN_ROUTE or CROSSDOCK_INVALID_ROUTE as the route of "routed:ROUTE" is;
+/// - CROSSDOCK_SIZE_MISMATCH if the context's topology is of another number of ranks.
+/// @{
+
+/// @brief How many algorithms are registered.
+crossdock_status crossdock_num_exchange_algorithms(int* num_algorithms);
+
+/// @brief The name of a registered algorithm; "routed" takes a route after a colon. Never freed.
+/// @return CROSSDOCK_INVALID_ARGUMENT if `index` is outside [0, num_algorithms)
+crossdock_status crossdock_exchange_algorithm_name(int index, const char** name);
+
+/// @brief The algorithm as the option `algorithm` takes it, e.g. "routed:grid:2"; never freed.
+crossdock_status crossdock_exchange_algorithm_example(int index, const char** algorithm);
+
+/// @brief How messages are ordered that came.
+typedef enum crossdock_message_order {
+    CROSSDOCK_BY_SOURCE = 0,  ///< sources ascend: the same on every run
+    CROSSDOCK_ARRIVAL = 1     ///< as they came in
+} crossdock_message_order;
+
+/// @brief What one rank sent in a sparse exchange; a copy to itself is no message.
+typedef struct crossdock_exchange_traffic {
+    int64_t messages;
+    int64_t message_bytes;  ///< with the envelopes that name sources and destinations
+    int64_t inter_region_messages;
+    int64_t inter_region_message_bytes;
+} crossdock_exchange_traffic;
+
+/// @brief How to exchange.
+typedef struct crossdock_exchange_options {
+    size_t size;
+    const char* algorithm;      ///< "personalized", "routed:grid:2", ...; null or "auto": chosen
+    int order;                  ///< a `crossdock_message_order`
+    int64_t num_sources;        ///< how many messages will come, if all ranks know; -1: unknown
+    int64_t max_message_bytes;  ///< longer messages are cut; 0 is the default: 2^30
+    /// Longer messages take a routed exchange's route only as an announcement; -1 is the default.
+    int64_t max_forwarded_bytes;
+    crossdock_exchange_traffic* sent;  ///< receives what this rank sent, unless null
+} crossdock_exchange_options;
+
+#define CROSSDOCK_EXCHANGE_OPTIONS_INIT \
+    { sizeof(crossdock_exchange_options), NULL, CROSSDOCK_BY_SOURCE, -1, 0, -1, NULL }
+
+/// @brief Delivers messages of one size.
+///
+///     send_nnz 2, dest {3, 0}, sendcount 2, sendvals {a b c d}:   a b to rank 3, c d to rank 0
+///
+/// If more messages come to any rank than it has room for, all ranks return
+/// CROSSDOCK_SIZE_MISMATCH, because all have to call again: on every rank `*recv_nnz` is then what
+/// it needs.
+/// @param sendcount  values per message
+/// @param recv_nnz   in: for how many messages there is room; out: how many came
+/// @param src        who sent each message
+/// @param recvcount  equal to `sendcount`
+/// @param recvtype   with as many bytes per value as `sendtype`
+/// @param recvvals   `recvcount` values of each message, one after the other
+crossdock_status crossdock_alltoall_crs(const crossdock_context* context, int64_t send_nnz,
+                                        const int* dest, int64_t sendcount, MPI_Datatype sendtype,
+                                        const void* sendvals, int64_t* recv_nnz, int* src,
+                                        int64_t recvcount, MPI_Datatype recvtype, void* recvvals,
+                                        const crossdock_exchange_options* options);
+
+/// @brief Delivers messages of any size.
+///
 crossdock_status crossdock_alltoall_crs_alloc(const crossdock_context* context, int64_t send_nnz,
                                               const int* dest, int64_t sendcount,
                                               MPI_Datatype sendtype, const void* sendvals,

@@ -43,8 +43,10 @@ class PkgConfig(unittest.TestCase):
     def test_program_in_fortran(self):
         self.build_and_run("crossdock-fortran", os.environ["CROSSDOCK_MPIFORT"], os.environ["CROSSDOCK_FORTRAN_EXAMPLE"])
 
-    def test_program_for_gslib(self):
-        self.build_and_run("crossdock-gslib", os.environ["CROSSDOCK_MPICC"], str(FOLDER / "project/gslib.c"))
+    def test_programs_for_other_libraries(self):
+        for name in ("gslib", "mpi_advance"):
+            self.build_and_run(f"crossdock-{name.replace('_', '-')}", os.environ["CROSSDOCK_MPICC"],
+                               str(FOLDER / f"project/{name}.c"))
 
     def test_programs_without_mpi(self):
         for name in ("core", "analysis"):

@@ -19,6 +19,7 @@ LIBRARIES = {f"crossdock::{name}": Path(sys.argv[1]) / f"lib{file}.so"
                                 ("crossdock", "crossdock"))}
 FORTRAN = Path(sys.argv[1]) / "libcrossdock_fortran.so"
 DROP_IN = Path(sys.argv[1]) / "libcrossdock_mpi.so"
+MPI_ADVANCE = Path(sys.argv[1]) / "libcrossdock_mpi_advance.so"
 # Every program in C++ has them.
 OF_THE_LANGUAGE = re.compile(r"^(libstdc\+\+|libm|libgcc_s|libc|libpthread|ld-linux.*)\.so")
 
@@ -59,6 +60,12 @@ class Symbols(unittest.TestCase):
     def test_exports_of_fortran_have_the_name_of_its_module(self):
         for symbol in exported(FORTRAN):
             self.assertRegex(symbol, r"^__crossdock_MOD_")
+
+    def test_exports_of_mpi_advance_have_its_names_and_are_of_no_other_library(self):
+        for symbol in exported(MPI_ADVANCE):
+            self.assertRegex(symbol, r"^(MPIL_|MPIX_Neighbor_|mpil_|crossdock_)")
+        others = {symbol for library in LIBRARIES.values() for symbol in exported(library)}
+        self.assertEqual(set(exported(MPI_ADVANCE)) & others, set())
 
     @unittest.skipUnless(DROP_IN.exists(), "the drop-in was not built")
     def test_drop_in_defines_nothing_of_the_others(self):

@@ -13,8 +13,7 @@ void add_input(CLI::App& benchmark, bench_input& input, const std::string& dense
         ->required();
     benchmark.add_option("--topology", input.topology_text,
                          "Regions: 4x16 | 16,16,8 | cyclic:4x16 | list:0,1,0,1; default: by node");
-    benchmark.add_option("--partition", input.partition, "block | metis | random:SEED | FILE")
-        ->capture_default_str();
+    add_partition(benchmark, input.file, input.partition);
 }
 
 json record_head(const std::string& schema, const bench_input& input, const topology& regions) {

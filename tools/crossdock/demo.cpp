@@ -9,6 +9,7 @@
 #include "bench/neighbor/contest.hpp"
 #include "tools/crossdock/all_ranks.hpp"
 #include "tools/crossdock/output.hpp"
+#include "tools/crossdock/project_files.hpp"
 #include "tools/crossdock/route_names.hpp"
 #include "tools/crossdock/statistics_json.hpp"
 #include "tools/crossdock/table.hpp"
@@ -21,7 +22,7 @@ namespace {
 constexpr int wrong_result = 1;
 
 struct demo_options {
-    std::string file = "data/msc01050.mtx.gz";
+    std::string file = demo_matrix().string();
     std::string topology_text;
     bool as_json = false;
 };
@@ -96,7 +97,7 @@ void print_table(const demo_options& options, const topology& regions,
     print("{}\n{}\n", lines.to_string(), conclusion(shown));
 }
 
-int run(const demo_options& options) {
+int run(demo_options options) {
     return on_all_ranks([&](const communicator& comm) {
         const auto regions =
             topology_of(comm, options.topology_text.empty() ? two_regions(comm.num_ranks())
@@ -117,8 +118,9 @@ int run(const demo_options& options) {
 void add_demo(CLI::App& app, action& chosen) {
     auto options = std::make_shared<demo_options>();
     auto* verb = add_verb(app, "demo");
-    verb->add_option("FILE", options->file, "Matrix Market file, plain or gzip; or dense:K")
-        ->capture_default_str();
+    verb->add_option(
+        "FILE", options->file,
+        "Matrix Market file, plain or gzip; or dense:K; default: a matrix that comes along");
     verb->add_option("--topology", options->topology_text,
                      "Regions: 4x16 | 16,16,8 | cyclic:4x16 | list:0,1,0,1; default: two halves");
     verb->add_flag("--json", options->as_json, "Print JSON");

@@ -28,21 +28,11 @@ constexpr int said_why = 2;
 constexpr int no_matplotlib = 3;
 
 fs::path find_script(const std::string& name) {
-    std::vector<fs::path> folders;
-    if (const char* const folder = std::getenv("CROSSDOCK_PLOTS")) {
-        folders = {folder};
-    } else {
-        const auto program = fs::read_symlink("/proc/self/exe");
-        folders = {(program.parent_path() / CROSSDOCK_INSTALLED_PLOTS).lexically_normal(),
-                   CROSSDOCK_SOURCE_PLOTS};
-    }
-    std::string searched;
-    for (const auto& folder : folders) {
-        if (fs::exists(folder / name)) return folder / name;
-        searched += (searched.empty() ? "" : " or ") + folder.string();
-    }
-    throw error(errc::file_error,
-                name + " is not in " + searched + "; CROSSDOCK_PLOTS may name its folder");
+    const char* const folder = std::getenv("CROSSDOCK_PLOTS");
+    auto script = folder ? fs::path(folder) / name : project_file("plots", "tools/plots", name);
+    if (fs::exists(script)) return script;
+    throw error(errc::file_error, name + " is not in " + script.parent_path().string() +
+                                      "; CROSSDOCK_PLOTS may name its folder");
 }
 
 // A file rather than a pipe: a script that does not read cannot block or end this process.

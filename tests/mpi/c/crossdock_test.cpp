@@ -1339,6 +1339,93 @@ TEST_F(IntArguments, MakeAnExchangeInOneCall) {
 
         const auto options = on(route);
         ASSERT_SUCCESS(crossdock_neighbor_exchange_create_from_arguments(context, &numbers, MPI_INT,
+                 CROSSDOCK_SIZE_MISMATCH,
+                 "rank " + number(num_ranks - 1) + " gives 2 ids for a send buffer of 3 items");
+    EXPECT_EQ(refused([&](auto& given, auto&...) { given.sources = &num_ranks; }),
+              CROSSDOCK_RANK_OUT_OF_RANGE);
+    expect_error(refused([](auto&, auto&, auto& datatype, auto&) { datatype = MPI_DATATYPE_NULL; }),
+                 CROSSDOCK_INVALID_ARGUMENT, "datatype is MPI_DATATYPE_NULL");
+    EXPECT_EQ(neighbor, nullptr);
+}
+
+TEST_F(IntArguments, ValuesOfTwoDatatypesOfOneSize) {
+    const std::vector<int> values{0, 10 * rank + 1, 10 * rank + 2};
+    MPI_Datatype twin = MPI_DATATYPE_NULL;
+    MPI_Datatype spaced = MPI_DATATYPE_NULL;
+    MPI_Type_contiguous(1, MPI_INT, &twin);
+    MPI_Type_create_resized(MPI_INT, 0, 2 * sizeof(int), &spaced);
+    MPI_Type_commit(&twin);
+    MPI_Type_commit(&spaced);
+    numbers.num_send_ids = 0;
+    ASSERT_SUCCESS(crossdock_neighbor_exchange_create_from_arguments(context, &numbers, MPI_INT,
+                                                                     nullptr, &neighbor));
+
+    std::vector<int> slots{-1, -1, -1};
+    EXPECT_SUCCESS(crossdock_neighbor_exchange_start_types(neighbor, values.data(), MPI_INT,
+                                                           slots.data(), twin));
+    EXPECT_SUCCESS(crossdock_neighbor_exchange_wait(neighbor));
+    EXPECT_EQ(slots, (std::vector<int>{-1, 10 * previous + 1, 10 * previous + 2}));
+
+    // One rank has no gaps where the others have: the datatypes of ranks are their own.
+    std::vector<int> wide(6, -1);
+    EXPECT_SUCCESS(crossdock_neighbor_exchange_start_types(
+        neighbor, values.data(), MPI_INT, wide.data(), is_last ? MPI_INT : spaced));
+    EXPECT_SUCCESS(crossdock_neighbor_exchange_wait(neighbor));
+    const int one = 10 * previous + 1;
+    EXPECT_EQ(wide, is_last ? (std::vector<int>{-1, one, one + 1, -1, -1, -1})
+                            : (std::vector<int>{-1, -1, one, -1, one + 1, -1}));
+
+    expect_error(crossdock_neighbor_exchange_start_types(neighbor, values.data(), MPI_INT,
+                                                         slots.data(), MPI_DOUBLE),
+                 CROSSDOCK_SIZE_MISMATCH, "an item has 4 bytes, but a slot 8");
+    expect_null(crossdock_neighbor_exchange_start_types(nullptr, values.data(), MPI_INT,
+                                                        slots.data(), MPI_INT),
+                "exchange");
+    MPI_Type_free(&twin);
+    MPI_Type_free(&spaced);
+}
+
+TEST_F(DistributedGraph, TakesTheArraysOfMpi) {
+    for (const char* route : {"direct", "hypercube", "auto"}) {
+        const std::vector<int> values{0, 10 * rank + 1, 10 * rank + 2};
+        std::vector<int> slots{-1, -1, -1};
+
+        const auto options = on(route);
+        ASSERT_SUCCESS(crossdock_neighbor_alltoallv_init(context, &two, &place, &two, &place, graph,
+                                                         MPI_INT, &options, &neighbor));
+        for (int i = 0; i < 2; ++i) {
+            EXPECT_SUCCESS(
+                crossdock_neighbor_exchange_start(neighbor, values.data(), slots.data(), MPI_INT));
+            EXPECT_SUCCESS(crossdock_neighbor_exchange_wait(neighbor));
+            EXPECT_EQ(slots, (std::vector<int>{-1, 10 * previous + 1, 10 * previous + 2}));
+        }
+        std::vector<int> home{100, 100, 100};
+        const std::vector<int> back{7, 10 * rank + 1, 10 * rank + 2};
+        EXPECT_SUCCESS(crossdock_neighbor_exchange_reverse(neighbor, back.data(), home.data(),
+                                                           MPI_INT, MPI_SUM));
+        EXPECT_EQ(home, (std::vector<int>{100, 101 + 10 * next, 102 + 10 * next}));
+        EXPECT_SUCCESS(crossdock_neighbor_exchange_free(neighbor));
+        neighbor = nullptr;
+    }
+}
+
+TEST_F(DistributedGraph, MayHaveNoNeighbors) {
+    MPI_Comm lonely = MPI_COMM_NULL;
+    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 0, nullptr, MPI_UNWEIGHTED, 0, nullptr,
+                                   MPI_UNWEIGHTED, MPI_INFO_NULL, 0, &lonely);
+
+    ASSERT_SUCCESS(crossdock_neighbor_alltoallv_init(context, nullptr, nullptr, nullptr, nullptr,
+                                                     lonely, MPI_INT, nullptr, &neighbor));
+    EXPECT_SUCCESS(crossdock_neighbor_exchange_forward(neighbor, nullptr, nullptr, MPI_INT));
+
+    MPI_Comm_free(&lonely);
+}
+
+TEST_F(DistributedGraph, TakesNoOtherArraysOnAnyRank) {
+    const int negative = -1;
+    expect_null(crossdock_neighbor_alltoallv_init(nullptr, &two, &place, &two, &place, graph,
+                                                  MPI_INT, nullptr, &neighbor),
+                "context");
                                                                          &options, &neighbor));
         EXPECT_SUCCESS(
             crossdock_neighbor_exchange_forward(neighbor, values.data(), slots.data(), MPI_INT));

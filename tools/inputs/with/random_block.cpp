@@ -1,4 +1,4 @@
-#include "random_block.hpp"
+#include "../random_block.hpp"
 
 #include <Random123/philox.h>
 
