@@ -101,7 +101,10 @@ if(TARGET crossdock_tool)
   set_target_properties(${programs} PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
   install(TARGETS ${programs})
   install(DIRECTORY tools/plots DESTINATION ${CMAKE_INSTALL_DATADIR}/crossdock
-    FILES_MATCHING PATTERN *.py PATTERN *.css PATTERN gain.py EXCLUDE)
+    FILES_MATCHING PATTERN *.py PATTERN *.css PATTERN __pycache__ EXCLUDE PATTERN gain.py EXCLUDE)
+  install(DIRECTORY tools/jobs DESTINATION ${CMAKE_INSTALL_DATADIR}/crossdock)
+  # What `crossdock demo` and `try` take when they are told no file.
+  install(FILES data/msc01050.mtx.gz data/README.md DESTINATION ${CMAKE_INSTALL_DATADIR}/crossdock/data)
 endif()
 
 # The examples that need nothing but the library, as a project of their own.

@@ -4,11 +4,13 @@ import html.parser
 
 
 class Reader(html.parser.HTMLParser):
-    """Cells of tables, figures by class, headings, ids, and what the page refers to."""
+    """Cells of tables, figures by class, headings, ids, what the page refers to, and what heads each figure."""
 
     def __init__(self, page):
         super().__init__()
         self.tables, self.figures, self.headings, self.ids, self.links = {}, [], [], [], []
+        self.titles, self.findings, self.captions = [], [], []
+        self.lines = {"h3": self.titles, "p": self.findings, "figcaption": self.captions}
         self.texts = None
         self.feed(page)
 
@@ -22,7 +24,7 @@ class Reader(html.parser.HTMLParser):
             self.rows.append([])
         elif tag == "figure":
             self.figures.append(attributes["class"])
-        if tag in ("td", "th", "h2"):
+        if tag in ("td", "th", "h2", "h3", "figcaption") or attributes.get("class") == "finding":
             self.texts = []
 
     def handle_data(self, data):
@@ -35,4 +37,7 @@ class Reader(html.parser.HTMLParser):
             self.texts = None
         elif tag == "h2":
             self.headings += self.texts
+            self.texts = None
+        elif tag in self.lines and self.texts is not None:
+            self.lines[tag] += self.texts
             self.texts = None

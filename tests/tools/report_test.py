@@ -16,7 +16,10 @@ import records
 
 BENCH = TESTS.parent.parent / "bench/results/neighbor-D_10-8ranks-2x4-openmpi.jsonl"
 BAD_INPUT = 2
-KNOWN = "crossdock.simulate/1, crossdock.analyze/1, crossdock.bench.neighbor/1, crossdock.drop_in/1"
+RESULTS = TESTS.parent.parent / "bench/results"
+KNOWN = ("crossdock.simulate/1, crossdock.analyze/1, crossdock.explain/1, crossdock.bench.neighbor/1, "
+         "crossdock.try/1, crossdock.bench.exchange/1, crossdock.bench.array/1, crossdock.bench.array.prepared/1, "
+         "crossdock.bench.stream/1, crossdock.drop_in/1, what draw writes as .svg")
 SVG = "{http://www.w3.org/2000/svg}"
 MICROSECOND = 1e-6
 

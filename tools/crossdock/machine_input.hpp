@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <string>
+#include <vector>
 
 #include "crossdock/machine.hpp"
 
@@ -13,6 +14,7 @@ namespace crossdock::tool {
 struct machine_input {
     std::string nodes_text;  ///< empty: every region is a node
     std::string machine_name = default_machine().name;
+    bool is_chosen = false;  ///< whether --machine is given
 
     /// @throws error  as `topology::from_string`
     rank_layout layout(const topology& regions) const {
@@ -20,15 +22,18 @@ struct machine_input {
                    ? rank_layout(regions)
                    : rank_layout(regions, topology::from_string(nodes_text, regions.num_ranks()));
     }
+    /// @brief Warns of assumed costs of messages that these ranks send, unless it is a preset.
     /// @throws error  as `load_machine`
-    machine load() const { return load_machine(machine_name); }
+    machine load(const rank_layout& layout) const;
+
+    /// @brief The machine's name, for people, and whether it was assumed.
+    std::string text(const machine& m) const;
 };
 
 /// @brief Adds the options --nodes and --machine to a verb.
-inline void add_machine(CLI::App& verb, machine_input& input) {
-    verb.add_option("--nodes", input.nodes_text,
-                    "Nodes, written as regions are; every region is one if not given");
-    verb.add_option("--machine", input.machine_name, "A preset or a file")->capture_default_str();
-}
+void add_machine(CLI::App& verb, machine_input& input);
+
+/// @brief Between which of these ranks messages cost what nobody has measured: "between nodes".
+std::vector<std::string> assumed_levels(const rank_layout& layout, const machine& m);
 
 }  // namespace crossdock::tool

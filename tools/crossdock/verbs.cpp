@@ -28,6 +28,10 @@ constexpr std::array verbs{
     verb_entry{"simulate", "crossdock-analyze",
                "Replay the halo of y = A x over every route on a machine that is described by "
                "numbers; needs no MPI, and under a launcher the first process alone does it"},
+    verb_entry{"try", "crossdock",
+               "Measure whether crossdock pays for a pattern on the machine at hand, and write a "
+               "page that says so; "
+               "under mpirun"},
     verb_entry{"explain", "crossdock-analyze",
                "Which route \"auto\" takes for the halo of y = A x, and why: what every candidate "
                "is estimated to cost, or a few of them simulated; needs no MPI, and under a "

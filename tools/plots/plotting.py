@@ -26,11 +26,3 @@ def refuse(sentence):
 
 def read_input():
     return json.load(sys.stdin.buffer)
-
-
-def write_file(path, content):
-    try:
-        with open(path, "wb") as file:
-            file.write(content)
-    except OSError as fault:
-        refuse(f"cannot write {path}: {fault.strerror}")

@@ -157,6 +157,25 @@ def parsed(path, content):
     if not content.strip():
         refuse(f"{path} is empty")
     calls = calls_of(path, content) if DROP_IN in content else []
+def contender_of(record, seconds, label, route, *, dedup=True):
+    return Contender(text(record, "name"), label, route, dedup, numbers(record[seconds], QUARTILES))
+
+
+def drawing_of(path, content):
+    """An SVG file, unless it could do more than show itself."""
+    try:
+        elements = list(xml.etree.ElementTree.fromstring(content.encode()).iter())
+    except xml.etree.ElementTree.ParseError:
+        refuse(f"{path} is no SVG")
+    for element in elements:
+        kind = element.tag.rpartition("}")[2]
+        links = [value for name, value in element.items() if name.rpartition("}")[2] == "href"]
+        acts = any(name.startswith("on") for name, _ in element.items())
+        if kind in ("script", "foreignObject") or acts or any(link[:1] != "#" for link in links):
+            refuse(f"{path} is no drawing of crossdock draw")
+    return {"schema": DRAWING, "file": "", "svg": content}
+
+
     if calls:
         return {"schema": DROP_IN, "file": "", "ranks": "", "topology": "", "calls": calls}
     try:
@@ -185,7 +204,13 @@ class Results:
         readers = {
             "crossdock.simulate/1": self.read_simulation,
             "crossdock.analyze/1": self.read_analysis,
-            "crossdock.bench.neighbor/1": self.read_bench,
+            "crossdock.explain/1": self.read_explanation,
+            "crossdock.bench.neighbor/1": self.read_neighbor,
+            "crossdock.try/1": self.read_try,
+            "crossdock.bench.exchange/1": self.read_exchange,
+            "crossdock.bench.array/1": self.read_array,
+            "crossdock.bench.array.prepared/1": self.read_prepared,
+            "crossdock.bench.stream/1": self.read_stream,
             DROP_IN: self.read_drop_in,
         }
         for file in files:

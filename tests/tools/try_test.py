@@ -1,0 +1,224 @@
+"""crossdock try: its page, the record in it, and what it is told about."""
+
+import html.parser
+import json
+import pathlib
+import re
+import tempfile
+import unittest
+
+from command_line import DATA, crossdock
+
+MPI = ["mpi_persistent", "mpi_neighbor_alltoallv", "mpi_neighbor_alltoallv_init"]
+QUICK = ["--calibrate-seconds", "0.01", "--iterations", "2"]
+GIVEN = ["--machine", "generic_100g", "--iterations", "2"]
+BAD_INPUT = 2
+VOID = {"meta", "rect", "path"}
+
+
+class Page(html.parser.HTMLParser):
+    """That elements nest, and what is in the script."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.faults, self.bars, self.links, self.script = [], [], [], [], ""
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        attributes = dict(attributes)
+        self.links += [attributes[name] for name in ("src", "href") if name in attributes]
+        if tag == "rect":
+            self.bars.append(attributes["class"])
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        if tag not in VOID and self.open.pop() != tag:
+            self.faults.append(tag)
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] == "script":
+            self.script += data
+
+    @property
+    def document(self):
+        return json.loads(self.script)
+
+
+class Try(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def try_(self, *arguments, ranks, environment=None):
+        page = self.folder / "try.html"
+        done = crossdock("try", *arguments, "-o", page, ranks=ranks, environment=environment)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        read = Page(page.read_text(encoding="utf-8"))
+        self.assertEqual((read.open, read.faults, read.links), ([], [], []))
+        return done, read
+
+    def write_pattern(self, name="ring", ranks=4, item_bytes=24):
+        """Rank p sends its one item to rank p + 1."""
+        rows = "".join(f"{(p + 1) % ranks + 1} {p + 1}\n" for p in range(ranks))
+        (self.folder / f"{name}.mtx").write_text(
+            "%%MatrixMarket matrix coordinate pattern general\n"
+            f"% items of {item_bytes} bytes\n{ranks} {ranks} {ranks}\n{rows}")
+        (self.folder / f"{name}.owners").write_text("".join(f"{p}\n" for p in range(ranks)))
+        return self.folder / f"{name}.mtx"
+
+    def check_contenders(self, pattern):
+        names = [one["name"] for one in pattern["contenders"]]
+        candidates = [one["route"] for one in pattern["choice"]["candidates"]]
+        left_out = [one["name"] for one in pattern["left_out"]]
+        expected = [name for name in MPI if name not in left_out] + ["direct"]
+        self.assertEqual(names, expected + [name for name in candidates if name != "direct"][:3])
+        for one in pattern["contenders"]:
+            self.assertIs(one["verified"], True, one["name"])
+            ordered = [one["exchange_seconds"][q]
+                       for q in ("min", "lower_quartile", "median", "upper_quartile", "max")]
+            self.assertEqual(ordered, sorted(ordered))
+
+    def test_MeasuresEverythingInTheRegionsThatAreSaid(self):
+        done, page = self.try_(DATA / "msc01050.mtx.gz", "--topology", "2x4", *QUICK, ranks=8)
+
+        found = page.document
+        pattern, = found["patterns"]
+        self.assertEqual((found["schema"], found["ranks"], found["topology"], found["regions"], found["hosts"]),
+                         ("crossdock.try/1", 8, "2x4", 2, 1))
+        self.assertIs(found["is_calibrated"], True)
+        self.assertEqual(found["machine"]["schema"], "crossdock.machine/1")
+        self.check_contenders(pattern)
+        self.assertEqual(pattern["iterations"], 2)
+        self.assertEqual([(one["messages"], one["inter_region_messages"], one["items"])
+                          for one in pattern["contenders"] if one["name"] in (*MPI, "direct")],
+                         [(50, 28, 3821)] * (4 - len(pattern["left_out"])))
+        self.assertIn(found["outcome"], ("gain", "no_gain"))
+        self.assertEqual(found["text"], pattern["finding"]["text"])
+        self.assertEqual(done.stdout.splitlines()[-1], str(self.folder / "try.html"))
+        self.assertTrue(done.stdout.startswith(found["text"]))
+        self.assertIn("All ranks are on one machine: the regions 2x4 are only named so, and no message crosses a "
+                      "network.", found["warnings"])
+        num_mpi = 3 - len(pattern["left_out"])
+        self.assertEqual(page.bars, ["mpi"] * num_mpi + ["route"] * (len(pattern["contenders"]) - num_mpi))
+
+    def test_AdviceNamesTheRouteOfTheFinding(self):
+        _, page = self.try_("dense:4", *GIVEN, ranks=4)
+
+        pattern, = page.document["patterns"]
+        if pattern["finding"]["outcome"] == "gain":
+            route = pattern["finding"]["route"]
+            self.assertEqual(pattern["advice"]["environment"], f"CROSSDOCK_ROUTE={route}")
+            self.assertIn(f'{{.route = "{route}"}}', pattern["advice"]["cxx"])
+            self.assertIn(f'how.route = "{route}";', pattern["advice"]["c"])
+            self.assertEqual(pattern["advice"]["drop_in"],
+                             f"crossdock run --route {route} -- mpirun -n 4 ./program")
+        else:
+            self.assertIsNone(pattern["advice"])
+
+    def test_OneRankHasNothingToGain(self):
+        done, page = self.try_(DATA / "D_10.mtx.gz", *QUICK, ranks=1)
+
+        found = page.document
+        self.assertEqual((found["outcome"], found["is_calibrated"]), ("nothing_sent", False))
+        self.assertIsNone(found["patterns"][0]["advice"])
+        self.assertTrue(done.stdout.startswith("No rank sends anything to another: there is nothing to gain."))
+
+    def test_PatternOfAProgram(self):
+        file = self.write_pattern()
+
+        _, page = self.try_(file, "--topology", "2x2", *GIVEN, ranks=4)
+
+        pattern, = page.document["patterns"]
+        self.assertEqual((pattern["file"], pattern["partition"], pattern["item_bytes"]),
+                         (str(file), str(file.with_suffix(".owners")), 24))
+        self.assertIs(page.document["is_calibrated"], False)
+        self.assertEqual(page.document["machine"]["name"], "generic_100g")
+        self.check_contenders(pattern)
+        self.assertEqual([pattern["contenders"][0][count] for count in ("messages", "items", "inter_region_messages")],
+                         [4, 4, 2])
+
+    def test_FolderOfPatterns(self):
+        files = [self.write_pattern(name) for name in ("graph0.0", "graph0.1")]
+        (self.folder / "other.mtx").write_text("no pattern")
+
+        _, page = self.try_(self.folder, "--item-bytes", 8, *GIVEN, ranks=4)
+
+        self.assertEqual([one["file"] for one in page.document["patterns"]], [str(file) for file in files])
+        for pattern in page.document["patterns"]:
+            self.check_contenders(pattern)
+            self.assertEqual(pattern["item_bytes"], 8)
+
+    def test_TheEnvironmentNamesNoRoute(self):
+        _, page = self.try_(self.write_pattern(), *GIVEN, ranks=4,
+                            environment={"CROSSDOCK_FORCE_ROUTE": "two_step", "CROSSDOCK_ROUTE": "hypercube"})
+
+        for one in page.document["patterns"][0]["contenders"]:
+            self.assertEqual(one["routes"], [] if one["name"] in MPI else [one["name"]])
+
+    def test_JsonIsThatOfThePage(self):
+        done, page = self.try_(self.write_pattern(), "--json", *GIVEN, ranks=4)
+
+        self.assertEqual(json.loads(done.stdout), page.document)
+
+    def test_NamesAreEscaped(self):
+        file = self.write_pattern("a<b>&amp;<script>")
+
+        _, page = self.try_(file, *GIVEN, ranks=4)
+
+        self.assertEqual(page.document["file"], str(file))
+
+    def test_OtherVerbsReadThePattern(self):
+        file = self.write_pattern()
+        division = ["--ranks", 4, "--topology", "2x2"]
+
+        counted = json.loads(crossdock("analyze", file, *division, "--json").stdout)
+        self.assertEqual(counted["partition"], str(file.with_suffix(".owners")))
+        self.assertEqual(counted["routes"][0]["total"]["messages"]["total"], 4)
+        for verb in (["explain"], ["simulate"], ["export", "--route", "direct", "--format", "goal", "-o",
+                                                  self.folder / "ring.goal"]):
+            done = crossdock(verb[0], file, *division, *verb[1:])
+            self.assertEqual(done.returncode, 0, done.stderr)
+        bench = crossdock("bench", "neighbor", file, "--iterations", 1, "--warm-ups", 0, "--set-ups", 1, "--baselines",
+                          "mpi_persistent", "--routes", "direct", "--json", ranks=4)
+        self.assertEqual(json.loads(bench.stdout)["contenders"][0]["messages"], 4)
+
+    def test_ReportReadsTheRecord(self):
+        done, _ = self.try_(self.write_pattern(), "--json", *GIVEN, ranks=4)
+        (self.folder / "try.json").write_text(done.stdout)
+
+        report = crossdock("report", self.folder / "try.json", "-o", self.folder / "report.html")
+
+        self.assertEqual(report.returncode, 0, report.stderr)
+        self.assertIn("crossdock.try/1", (self.folder / "report.html").read_text())
+
+    def refuse(self, sentence, *arguments, ranks=4):
+        done = crossdock("try", *arguments, ranks=ranks)
+        self.assertEqual(done.returncode, BAD_INPUT, done.stderr)
+        self.assertEqual([line for line in done.stderr.splitlines() if line.startswith("crossdock: ")],
+                         [f"crossdock: {sentence}"])
+
+    def test_BadInputIsSaidBeforeAnythingIsMeasured(self):
+        page = self.folder / "try.html"
+        self.refuse("cannot open /no/such.mtx", "/no/such.mtx", "-o", page)
+        self.refuse("cannot write /no/such/try.html: No such file or directory", "dense:1", "-o", "/no/such/try.html")
+        self.refuse(f"{self.folder} has no pattern, which is a file .mtx with its .owners", self.folder, "-o", page)
+        self.refuse('topology "3x3" describes 9 ranks, but there are 4', "dense:1", "--topology", "3x3", "-o", page)
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_APatternOfMoreRanksIsRefused(self):
+        file = self.write_pattern(ranks=4)
+        page = self.folder / "try.html"
+
+        self.refuse(f"{file.with_suffix('.owners')}: owner 2 is 2, outside [0, 2)", file, "-o", page, ranks=2)
+
+    def test_WrongUsage(self):
+        done = crossdock("try", "dense:1", "--iterations", 0, ranks=2)
+
+        self.assertEqual(done.returncode, BAD_INPUT)
+        self.assertTrue(re.search("--iterations: Value 0 not in range", done.stderr), done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
