@@ -2,9 +2,11 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
+import textwrap
 import unittest
 from pathlib import Path
 
@@ -34,24 +36,30 @@ FRAME_OF_C = """
 #include "crossdock/crossdock.h"
 extern const int *send_counts, *send_displs, *recv_counts, *recv_displs;
 extern MPI_Comm graph;
-extern double *x, *ghosts;
-extern const int64_t *ghost_columns, *bins;
-extern int64_t first_row, num_rows, num_ghosts, num_bins, num_values, *ones, *times;
+extern double *x, *ghosts, *mass;
+extern const int64_t *ghost_columns, *bins, *ids;
+extern int64_t first_row, num_rows, num_ghosts, num_points, num_bins, num_values, *ones, *times;
 extern int num_steps;
+%s
 void compute_interior(double*);
 void compute_boundary(double*, const double*);
 void shown() {
 %s
 }
 """
-# Each fragment is a block; what they share stands around them. It runs as one process.
+# Each fragment is a block or a procedure; what they share stands around them. It runs as one process.
 FRAME_OF_FORTRAN = """
 module shared
+    use, intrinsic :: iso_c_binding
     use, intrinsic :: iso_fortran_env, only: int64, real64
     implicit none
+    integer(int64), parameter :: num_bins_here = 16
     type :: particle
         real(real64) :: mass
         integer :: cell
+    end type
+    type :: own_bins
+        integer(int64) :: first = 0, counts(0:num_bins_here - 1) = 0
     end type
 contains
     subroutine compute_interior(x)
@@ -62,16 +70,21 @@ contains
         real(real64), intent(in) :: x(:), ghosts(:)
         if (any(ghosts /= x(:2))) stop 1
     end subroutine
+    integer function owner_of(bin)
+        integer(int64), intent(in) :: bin
+        owner_of = int(bin / num_bins_here)
+    end function
+%s
 end module
 program shown
-    use, intrinsic :: iso_c_binding, only: c_loc
     use mpi_f08
     use crossdock
     use shared
     implicit none
     integer(int64), parameter :: num_rows = 4, num_ghosts = 2, first_row = 0, num_bins = 3, num_values = 2
     integer, parameter :: send_counts(1) = 2, send_displs(1) = 0, recv_counts(1) = 2, recv_displs(1) = 0
-    integer, parameter :: num_steps = 2, destinations(1) = 0
+    integer, parameter :: num_steps = 2, destinations(1) = 0, num_draws = 3
+    integer(int64), parameter :: drawn(num_draws) = [3, 0, 3]
     integer(int64), parameter :: ghost_columns(2) = [0, 1], bins(2) = [2, 2], ones(2) = 1, counts(1) = 2
     real(real64), parameter :: values(2) = [3, 4]
     integer :: status, step
@@ -100,6 +113,10 @@ if (status /= CROSSDOCK_SUCCESS) stop 1
 end block
 """
 NAMES_OF_FRAGMENTS = {
+    "docs/errors.md": "extern context world; extern struct pattern pattern;",
+    "docs/migrating.md": "extern context world; extern std::vector<rank_t> destinations;"
+                         "extern std::vector<count_t> counts, displacements; extern std::vector<int> values;"
+                         "void receive(rank_t, std::span<const int>);",
     "docs/array.md": "extern count_t num_vertices; extern std::vector<count_t> neighbors, offers;",
     "docs/exchange.md": "std::vector<count_t> needed_by(rank_t, rank_t); rank_t owner_of(count_t);",
     "docs/gather-scatter.md": "extern std::vector<count_t> ids; extern std::vector<double> mass;"
@@ -109,6 +126,16 @@ NAMES_OF_FRAGMENTS = {
                       "extern stream<int> events, updates;",
 }
 
+NAMES_OF_FRAGMENTS_IN_C = {
+    "docs/c.md": "",
+    "docs/errors.md": """
+#include <stdio.h>
+extern crossdock_context* world; extern crossdock_pattern* pattern; extern crossdock_neighbor_exchange* halo;""",
+    "docs/migrating.md": """
+extern int num_sources, num_destinations, tag, *sources, *destinations, *displs, *counts, *values;
+extern double* send_buffer; extern MPI_Request* requests;
+void pack(const double*, double*); void compute(const double*, const double*); void receive(const MPI_Status*);""",
+}
 
 def crossdock(*words, folder=None):
     return subprocess.run(["timeout", "60", os.environ["CROSSDOCK_TOOL"], *words], cwd=folder, check=False,
@@ -151,6 +178,9 @@ def is_cheap(words):
 class Docs(unittest.TestCase):
     def test_LinksLeadSomewhere(self):
         self.assertEqual([fault for page in pages.pages(PROJECT) for fault in pages.faults_of_links(page)], [])
+
+    def test_TablesAreWhole(self):
+        self.assertEqual([(page.name, row) for page, text in texts().items() for row in pages.broken_rows(text)], [])
 
     def test_OptionsOfCommandLinesExist(self):
         helps = {}
@@ -217,8 +247,19 @@ class Docs(unittest.TestCase):
                 self.compile({"fragments.cpp": FRAME % (names, "\n".join(fragments))})
 
     def test_FragmentsInCCompile(self):
-        fragments = [code for language, code in pages.fenced((PROJECT / "docs/c.md").read_text()) if language == "c"]
-        self.compile({"fragments.cpp": FRAME_OF_C % "".join(fragments)})
+        for page, names in NAMES_OF_FRAGMENTS_IN_C.items():
+            with self.subTest(page=page):
+                fragments = [code for language, code in pages.fenced((PROJECT / page).read_text())
+                             if language == "c" and "Petsc" not in code]
+                self.compile({"fragments.cpp": FRAME_OF_C % (names, "".join(fragments))})
+
+    def test_ExcerptsOfTheTutorialAreOfTheExamples(self):
+        excerpts = [code for language, code in pages.fenced((PROJECT / "docs/tutorial.md").read_text())
+                    if language in ("c", "cpp")]
+        programs = [(PROJECT / f"examples/spmv.{suffix}").read_text() for suffix in ("c", "cpp")]
+
+        self.assertGreaterEqual(len(excerpts), 5)
+        self.assertEqual([code for code in excerpts if not any(code in program for program in programs)], [])
 
     @unittest.skipUnless(os.environ.get("CROSSDOCK_COMPILE_FORTRAN"), "the library was built without Fortran")
     def test_FragmentsInFortranRun(self):
@@ -227,7 +268,7 @@ class Docs(unittest.TestCase):
         compiler, *flags = os.environ["CROSSDOCK_COMPILE_FORTRAN"].split()
         with tempfile.TemporaryDirectory() as folder:
             source, program = Path(folder) / "shown.f90", f"{folder}/shown"
-            source.write_text(FRAME_OF_FORTRAN % "".join(BLOCK_OF_FORTRAN % code for code in fragments))
+            source.write_text(FRAME_OF_FORTRAN % ("".join(procedures), "".join(blocks)))
             for command in ([compiler, source, *flags, f"-J{folder}", "-o", program], [program]):
                 done = subprocess.run(["timeout", "60", *command], cwd=folder, check=False, capture_output=True, text=True)
                 self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
@@ -240,6 +281,11 @@ class Docs(unittest.TestCase):
         described = [name for row in re.findall(r"^\| (`.*?) \|", page, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)]
 
         self.assertEqual(sorted(described), sorted(set(re.findall(name, code))))
+        procedures = [code for code in fragments if code.startswith("function ")]
+        blocks = [BLOCK_OF_FORTRAN % code for code in fragments if code not in procedures]
+        example = (PROJECT / "examples/histogram.f90").read_text()
+        for procedure in procedures:
+            self.assertIn(textwrap.indent(procedure, "    "), example)
 
 
     def test_RouteOfContributingCompiles(self):

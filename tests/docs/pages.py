@@ -5,7 +5,8 @@ import re
 FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 HEADING = re.compile(r"^#{1,6} (.+)$", re.MULTILINE)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
-LAUNCHED = re.compile(r"(?:mpirun|tools/emulated-cluster) .*?(?=crossdock )")
+LAUNCHED = re.compile(r"(?:mpirun|srun|tools/emulated-cluster) .*?(?=crossdock )")
+EXAMPLE = re.compile(r"(?P<variables>(?:\w+=\S+ )*)mpirun -n (?P<ranks>\d+) build/release/examples/(?P<program>\w+)\Z")
 
 
 def pages(project):
@@ -51,6 +52,11 @@ def faults_of_links(page):
             yield f"{page.name}: there is no {path}"
         elif anchor and anchor not in anchors(target.read_text(encoding="utf-8")):
             yield f"{page.name}: {target.name} has no heading for #{anchor}"
+
+
+def broken_rows(text):
+    """Lines that end a table, and with it begin a paragraph, because a row was wrapped."""
+    return re.findall(r"^\|.*\n([^|\n].*)$", FENCE.sub("", text), re.MULTILINE)
 
 
 def code_lines(text):

@@ -55,9 +55,17 @@ class TablesAndPrograms(unittest.TestCase):
         table = "| route | stages |\n|---|---|\n| `direct` | 1 |\n| [`grid:KxL`](#grid) | 2 |\n| `grid:n` | n |\n\n"
         self.assertEqual(pages.route_names(table), ["direct", "grid"])
 
+    def test_WrappedRowsOfTablesAreFound(self):
+        self.assertEqual(pages.broken_rows("| a | b |\n|---|---|\n| 1 | two\nlines |\n\nText\n"), ["lines |"])
+
     def test_ProgramsComeWithTheExamplesNamedBefore(self):
         text = "[a](examples/a.cpp)\n\n```cpp\nint x;\n```\n\n[b](../examples/b.c)\n\n```c\nint main(void) {}\n```\n"
         self.assertEqual(list(pages.programs(text)), [(["examples/a.cpp", "examples/b.c"], "int main(void) {}\n")])
+
+    def test_OutputOfExamplesFollowsTheirCommands(self):
+        text = "A:\n\n    B=1 mpirun -n 4 build/release/examples/example_x\n\n    one\n    two\n\n" \
+               "    mpirun -n 2 build/release/examples/example_y\n\nNo output.\n"
+        self.assertEqual(list(pages.runs(text)), [({"B": "1"}, "4", "example_x", ["one", "two"])])
 
 
 if __name__ == "__main__":

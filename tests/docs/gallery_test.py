@@ -1,0 +1,60 @@
+"""The examples print what the pages show, and the gallery's pictures are what `crossdock draw` draws."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+import pages
+
+PROJECT = Path(__file__).parents[2]
+sys.path.append(str(PROJECT / "tools/plots"))
+import gallery
+
+EXAMPLES = Path(os.environ["CROSSDOCK_EXAMPLES"])
+# Debian 12's; another version draws other coordinates.
+MATPLOTLIB = "3.6.3"
+AGAIN = "run python3 tools/plots/gallery.py build/release/tools/crossdock/crossdock docs/gallery"
+
+
+def version_of_matplotlib():
+    done = subprocess.run(["/usr/bin/python3", "-c", "import matplotlib; print(matplotlib.__version__)"], check=False,
+                          capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+class Gallery(unittest.TestCase):
+    def test_ExamplesPrintWhatThePagesShow(self):
+        num_run = 0
+        for page in ("docs/gallery.md", "docs/tutorial.md"):
+            for variables, ranks, program, output in pages.runs((PROJECT / page).read_text()):
+                with self.subTest(page=page, program=program):
+                    command = ["timeout", "60", *os.environ["CROSSDOCK_MPIRUN"].split(), ranks, EXAMPLES / program]
+                    done = subprocess.run(command, env=os.environ | variables, check=False, capture_output=True,
+                                          text=True)
+                    self.assertEqual(done.returncode, 0, done.stderr)
+                    # Ranks print in any order.
+                    self.assertEqual(sorted(done.stdout.splitlines()), sorted(output))
+                    num_run += 1
+        self.assertGreaterEqual(num_run, 14)
+
+    @unittest.skipUnless(version_of_matplotlib() == MATPLOTLIB, f"needs matplotlib {MATPLOTLIB}")
+    def test_PicturesAreWhatIsDrawn(self):
+        with tempfile.TemporaryDirectory() as folder:
+            gallery.draw(os.environ["CROSSDOCK_TOOL"], folder)
+            for name in gallery.PICTURES:
+                with self.subTest(picture=name):
+                    drawn = (Path(folder) / f"{name}.svg").read_text()
+                    self.assertTrue(drawn == (PROJECT / f"docs/gallery/{name}.svg").read_text(), AGAIN)
+
+    def test_PageShowsTheCommandOfEveryPicture(self):
+        page = (PROJECT / "docs/gallery.md").read_text()
+        shown = [f"crossdock draw {words} -o {name}.svg" for name, words in gallery.PICTURES.items()]
+
+        self.assertEqual([command for command in shown if command not in page], [])
+
+
+if __name__ == "__main__":
+    unittest.main()
