@@ -73,6 +73,8 @@ if(TARGET crossdock_fortran)
 endif()
 
 crossdock_install_pkg_config(crossdock_gslib "Gather-scatter under the names of gslib" USES crossdock)
+crossdock_install_pkg_config(crossdock_mpi_advance "Neighborhood collectives under the names of MPI Advance"
+  USES crossdock FLAGS "-I\${includedir}/crossdock/mpi_advance")
 
 configure_package_config_file(cmake/crossdock-config.cmake.in crossdock-config.cmake
   INSTALL_DESTINATION ${package_folder})
@@ -85,8 +87,6 @@ install(FILES
 
 if(TARGET crossdock_mpi)
   set_target_properties(crossdock_mpi PROPERTIES INSTALL_RPATH $ORIGIN INSTALL_RPATH_USE_LINK_PATH ON)
-crossdock_install_pkg_config(crossdock_mpi_advance "Neighborhood collectives under the names of MPI Advance"
-  USES crossdock FLAGS "-I\${includedir}/crossdock/mpi_advance")
   install(TARGETS crossdock_mpi)
 endif()
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
+#include <fstream>
 #include <numeric>
 #include <random>
 
@@ -126,6 +128,25 @@ workload load_workload(const std::string& file, const std::string& partition_spe
     if (is_random)
         return random_workload(parse_number(file, random_prefix, "partners"), regions.num_ranks());
     return dense_workload(parse_number(file, dense_prefix, "items"), regions);
+}
+
+std::string default_partition(const std::string& file) {
+    std::filesystem::path owners(file);
+    const bool is_matrix = owners.extension() == ".mtx";
+    owners.replace_extension(".owners");
+    return is_matrix && std::filesystem::exists(owners) ? owners.string() : "block";
+}
+
+count_t recorded_item_bytes(const std::string& file) {
+    std::ifstream stream(file);
+    std::string line;
+    std::getline(stream, line);
+    std::getline(stream, line);
+    constexpr std::string_view before = "% items of ";
+    count_t bytes = 0;
+    if (line.starts_with(before))
+        std::from_chars(line.data() + before.size(), line.data() + line.size(), bytes);
+    return bytes > 0 ? bytes : 8;
 }
 
 double column_value(count_t column) noexcept {

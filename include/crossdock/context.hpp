@@ -17,7 +17,8 @@ namespace CROSSDOCK_EXPORT crossdock {
 struct context_options {
     /// The regions of the ranks: what `topology::from_string` reads, such as "4x16" or
     /// "cyclic:4x16"; or "node", "socket", "numa" or "l3", which are discovered. By default what
-    /// CROSSDOCK_TOPOLOGY says, and else "node".
+    /// CROSSDOCK_TOPOLOGY says, and else "node". Ranks of several regions may still share memory:
+    /// `nodes` alone says that they do not.
     std::string topology = "";
     /// Who may share memory: the ranks of a region of this topology, if they can. By default all
     /// that can.

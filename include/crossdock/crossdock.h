@@ -120,7 +120,8 @@ typedef struct crossdock_context_options {
     size_t size;
     /// The regions of the ranks: what `crossdock_topology_from_string` reads; or "node", "socket",
     /// "numa" or "l3", which are discovered. By default what CROSSDOCK_TOPOLOGY says in the
-    /// environment of rank 0, and else "node".
+    /// environment of rank 0, and else "node". Ranks of several regions still share memory if they
+    /// can: to keep regions apart, as on so many nodes, give them as `nodes`, too.
     const char* topology;
     /// Who may share memory: the ranks of a region of this topology, if they can. By default all
     /// that can.
@@ -146,6 +147,7 @@ crossdock_status crossdock_context_create(MPI_Comm user, const crossdock_context
                                           crossdock_context** result);
 
 /// @brief The context with another topology. It shares the duplicate: closing either closes both.
+/// Who shares memory stays as it is; see `crossdock_context_with_nodes`.
 /// @param topology  equal on all ranks; that it has as many ranks as the context is found out where
 ///                  it is used
 /// @par Collective
@@ -249,6 +251,20 @@ typedef struct crossdock_neighbor_arguments {
     const int64_t* send_ids;
 } crossdock_neighbor_arguments;
 
+/// @brief The same with the numbers that MPI takes.
+typedef struct crossdock_int_arguments {
+    int num_destinations;
+    const int* destinations;
+    const int* send_counts;         ///< one per destination
+    const int* send_displacements;  ///< one per destination
+    int num_sources;
+    const int* sources;
+    const int* receive_counts;         ///< one per source
+    const int* receive_displacements;  ///< one per source
+    int64_t num_send_ids;              ///< as above
+    const int64_t* send_ids;
+} crossdock_int_arguments;
+
 /// @brief Item i is position i of the send buffer, slot j position j of the receive buffer.
 /// @return CROSSDOCK_SIZE_MISMATCH if there are too few ids; CROSSDOCK_RANK_OUT_OF_RANGE if a
 ///         neighbor is no rank; CROSSDOCK_INVALID_ARGUMENT if a count or displacement is negative,
@@ -259,6 +275,7 @@ crossdock_status crossdock_pattern_from_neighbor_alltoallv(
 
 /// @brief As above with the neighbors of a distributed graph, in the order of
 /// MPI_Dist_graph_neighbors; `destinations` and `sources` are not read.
+/// @param arguments  its `num_destinations` and `num_sources` are 0, or as many as the graph has
 /// @par Collective
 /// No; asks MPI what it knows locally.
 /// @return CROSSDOCK_INVALID_ARGUMENT if the communicator has no distributed graph;
@@ -284,23 +301,6 @@ crossdock_status crossdock_pattern_from_needed_range(const crossdock_context* co
                                                      int64_t num_needed, const int64_t* needed,
                                                      crossdock_pattern** result);
 
-/// @brief The length of the local array.
-crossdock_status crossdock_pattern_num_items(const crossdock_pattern* pattern, int64_t* num_items);
-
-/// @brief The length of the output array.
-crossdock_status crossdock_pattern_num_slots(const crossdock_pattern* pattern, int64_t* num_slots);
-
-crossdock_status crossdock_pattern_free(crossdock_pattern* pattern);
-
-/// @}
-/// @name Routes
-/// @{
-
-/// @brief How many routes are registered.
-crossdock_status crossdock_num_routes(int* num_routes);
-
-/// @brief The name of a registered route, without parameters; never freed.
-/// @return CROSSDOCK_INVALID_ARGUMENT if `index` is outside [0, num_routes)
 /// @brief Finds the ghosts of a rank's matrix rows, and renumbers all columns for an array of what
 /// the rank owns, with the ghosts behind.
 ///
@@ -321,12 +321,12 @@ crossdock_status crossdock_renumber_columns(int64_t first_owned, int64_t num_own
                                             int64_t* local_columns, int64_t* ghosts,
                                             int64_t* num_ghosts);
 
-crossdock_status crossdock_route_name(int index, const char** name);
+/// @brief The length of the local array.
+crossdock_status crossdock_pattern_num_items(const crossdock_pattern* pattern, int64_t* num_items);
 
-/// @brief The route with parameters that fit any topology, e.g. "grid:2"; never freed.
-crossdock_status crossdock_route_example(int index, const char** route);
+/// @brief The length of the output array.
+crossdock_status crossdock_pattern_num_slots(const crossdock_pattern* pattern, int64_t* num_slots);
 
-/// @brief Which directions of a neighbor exchange are made ready when it is made.
 /// @brief Writes what all ranks send to a file that `crossdock try`, `analyze`, `explain`, `simulate`, `draw`, `export` and
 /// `bench neighbor` read, and the rank of each of its rows to the file beside it with `.owners` in place of `.mtx`.
 /// @param path        ends in .mtx, not null on any rank; what rank 0 says counts, and rank 0 writes
@@ -339,6 +339,23 @@ crossdock_status crossdock_pattern_write(const crossdock_context* context,
                                          const crossdock_pattern* pattern, const char* path,
                                          int64_t item_bytes);
 
+crossdock_status crossdock_pattern_free(crossdock_pattern* pattern);
+
+/// @}
+/// @name Routes
+/// @{
+
+/// @brief How many routes are registered.
+crossdock_status crossdock_num_routes(int* num_routes);
+
+/// @brief The name of a registered route, without parameters; never freed.
+/// @return CROSSDOCK_INVALID_ARGUMENT if `index` is outside [0, num_routes)
+crossdock_status crossdock_route_name(int index, const char** name);
+
+/// @brief The route with parameters that fit any topology, e.g. "grid:2"; never freed.
+crossdock_status crossdock_route_example(int index, const char** route);
+
+/// @brief Which directions of a neighbor exchange are made ready when it is made.
 ///
 /// To make a direction ready, ranks that share memory tell each other where their items will lie.
 typedef enum crossdock_preparation {
@@ -539,6 +556,16 @@ crossdock_status crossdock_neighbor_alltoallv_init(const crossdock_context* cont
                                                    const crossdock_neighbor_options* options,
                                                    crossdock_neighbor_exchange** result);
 
+/// @brief As above, with the neighbors in arrays, for programs that have no graph.
+/// @par Collective
+/// Yes; blocks.
+/// @return as above; CROSSDOCK_RANK_OUT_OF_RANGE if a neighbor is no rank; CROSSDOCK_SIZE_MISMATCH
+///         if there are too few ids
+crossdock_status crossdock_neighbor_exchange_create_from_arguments(
+    const crossdock_context* context, const crossdock_int_arguments* arguments,
+    MPI_Datatype datatype, const crossdock_neighbor_options* options,
+    crossdock_neighbor_exchange** result);
+
 /// @brief A second exchange on the same plan, which may be active at the same time.
 /// @par Collective
 /// Yes; waits for the ranks that share memory, or for all, if the executor must share or messages
@@ -556,16 +583,6 @@ crossdock_status crossdock_neighbor_exchange_duplicate(const crossdock_neighbor_
 ///         is active
 crossdock_status crossdock_neighbor_exchange_prepare(crossdock_neighbor_exchange* exchange,
                                                      size_t item_bytes);
-/// @brief As above, with the neighbors in arrays, for programs that have no graph.
-/// @par Collective
-/// Yes; blocks.
-/// @return as above; CROSSDOCK_RANK_OUT_OF_RANGE if a neighbor is no rank; CROSSDOCK_SIZE_MISMATCH
-///         if there are too few ids
-crossdock_status crossdock_neighbor_exchange_create_from_arguments(
-    const crossdock_context* context, const crossdock_int_arguments* arguments,
-    MPI_Datatype datatype, const crossdock_neighbor_options* options,
-    crossdock_neighbor_exchange** result);
-
 
 /// @brief The route, and why it was chosen: a line for each candidate, the cheapest first, with its
 /// estimated time and what most of that goes to; or one line with the route that was given.
@@ -604,6 +621,17 @@ crossdock_status crossdock_neighbor_exchange_start(crossdock_neighbor_exchange* 
                                                    const void* items, void* slots,
                                                    MPI_Datatype datatype);
 
+/// @brief As above, where items and slots lie in memory in different ways.
+///
+/// A reverse exchange has no such form: MPI's operations combine values of one datatype.
+/// @param slot_type  with as many bytes as `item_type`; the pair may differ between ranks. MPI also takes
+///                   datatypes whose values are of different sizes if the sequences of their
+///                   numbers are equal; what is counted in an exchange are items of one size
+/// @return CROSSDOCK_SIZE_MISMATCH if the datatypes differ in bytes
+crossdock_status crossdock_neighbor_exchange_start_types(crossdock_neighbor_exchange* exchange,
+                                                         const void* items, MPI_Datatype item_type,
+                                                         void* slots, MPI_Datatype slot_type);
+
 /// @brief Starts items[i] = operation(items[i], all slots that item i is sent to); returns without
 /// waiting for anyone.
 /// @param datatype   committed, lower bound 0, true extent at most its extent
@@ -620,17 +648,6 @@ crossdock_status crossdock_neighbor_exchange_test(crossdock_neighbor_exchange* e
 
 /// @brief Completes the exchange.
 crossdock_status crossdock_neighbor_exchange_wait(crossdock_neighbor_exchange* exchange);
-
-/// @brief As above, where items and slots lie in memory in different ways.
-///
-/// A reverse exchange has no such form: MPI's operations combine values of one datatype.
-/// @param slot_type  with as many bytes as `item_type`; the pair may differ between ranks. MPI also takes
-///                   datatypes whose values are of different sizes if the sequences of their
-///                   numbers are equal; what is counted in an exchange are items of one size
-/// @return CROSSDOCK_SIZE_MISMATCH if the datatypes differ in bytes
-crossdock_status crossdock_neighbor_exchange_start_types(crossdock_neighbor_exchange* exchange,
-                                                         const void* items, MPI_Datatype item_type,
-                                                         void* slots, MPI_Datatype slot_type);
 
 /// @brief `start` and `wait`.
 crossdock_status crossdock_neighbor_exchange_forward(crossdock_neighbor_exchange* exchange,
@@ -775,23 +792,6 @@ crossdock_status crossdock_gather_scatter_statistics(const crossdock_gather_scat
 /// @brief Frees an idle object. Does not communicate.
 crossdock_status crossdock_gather_scatter_free(crossdock_gather_scatter* shared);
 
-///     dest {3, 0}, sendcounts {1, 2}, sdispls {2, 0}, sendvals {a b c}:   c to rank 3, a b to rank 0
-///
-/// Too little room is an error as above, and leaves both sizes as needed.
-/// @param send_size   at least the values of all messages together
-/// @param sdispls     where each message's values start; null: one after the other
-/// @param recv_size   in: for how many values there is room; out: how many came
-/// @param recvcounts  values of each message
-/// @param rdispls     where each message's values start; they come one after the other
-crossdock_status crossdock_alltoallv_crs(
-    const crossdock_context* context, int64_t send_nnz, int64_t send_size, const int* dest,
-    const int64_t* sendcounts, const int64_t* sdispls, MPI_Datatype sendtype, const void* sendvals,
-    int64_t* recv_nnz, int64_t* recv_size, int* src, int64_t* recvcounts, int64_t* rdispls,
-    MPI_Datatype recvtype, void* recvvals, const crossdock_exchange_options* options);
-
-/// @brief As `crossdock_alltoall_crs`, into arrays that are made as long as they must be.
-/// @param src       to be freed with `crossdock_free`, as `recvvals`; null if no message came
-/// @param recvvals  values of `sendtype`, gaps zero; null if no value came
 /// @}
 /// @name Sparse exchanges
 ///
@@ -873,6 +873,23 @@ crossdock_status crossdock_alltoall_crs(const crossdock_context* context, int64_
 
 /// @brief Delivers messages of any size.
 ///
+///     dest {3, 0}, sendcounts {1, 2}, sdispls {2, 0}, sendvals {a b c}:   c to rank 3, a b to rank 0
+///
+/// Too little room is an error as above, and leaves both sizes as needed.
+/// @param send_size   at least the values of all messages together
+/// @param sdispls     where each message's values start; null: one after the other
+/// @param recv_size   in: for how many values there is room; out: how many came
+/// @param recvcounts  values of each message
+/// @param rdispls     where each message's values start; they come one after the other
+crossdock_status crossdock_alltoallv_crs(
+    const crossdock_context* context, int64_t send_nnz, int64_t send_size, const int* dest,
+    const int64_t* sendcounts, const int64_t* sdispls, MPI_Datatype sendtype, const void* sendvals,
+    int64_t* recv_nnz, int64_t* recv_size, int* src, int64_t* recvcounts, int64_t* rdispls,
+    MPI_Datatype recvtype, void* recvvals, const crossdock_exchange_options* options);
+
+/// @brief As `crossdock_alltoall_crs`, into arrays that are made as long as they must be.
+/// @param src       to be freed with `crossdock_free`, as `recvvals`; null if no message came
+/// @param recvvals  values of `sendtype`, gaps zero; null if no value came
 crossdock_status crossdock_alltoall_crs_alloc(const crossdock_context* context, int64_t send_nnz,
                                               const int* dest, int64_t sendcount,
                                               MPI_Datatype sendtype, const void* sendvals,
@@ -1008,16 +1025,6 @@ crossdock_status crossdock_array_write(crossdock_array* array, int64_t num_indic
 /// @return CROSSDOCK_INVALID_ARGUMENT if the operation is MPI_OP_NULL or not commutative
 crossdock_status crossdock_array_update(crossdock_array* array, int64_t num_indices,
                                         const int64_t* indices, const void* values,
-/// @brief How many algorithms are registered.
-crossdock_status crossdock_num_exchange_algorithms(int* num_algorithms);
-
-/// @brief The name of a registered algorithm; "routed" takes a route after a colon. Never freed.
-/// @return CROSSDOCK_INVALID_ARGUMENT if `index` is outside [0, num_algorithms)
-crossdock_status crossdock_exchange_algorithm_name(int index, const char** name);
-
-/// @brief The algorithm as the option `algorithm` takes it, e.g. "routed:grid:2"; never freed.
-crossdock_status crossdock_exchange_algorithm_example(int index, const char** algorithm);
-
                                         MPI_Op operation);
 
 /// @brief As `crossdock_array_update`, with a function of the caller's.

@@ -83,6 +83,9 @@ struct machine {
     friend bool operator==(const machine&, const machine&) = default;
 };
 
+/// @brief The source of a number or a group, such as "levels.network.eager"; null if it has none.
+const std::string* source_of(const machine& m, std::string path);
+
 /// @brief Checks the numbers of a machine.
 /// @throws error(errc::invalid_argument)  a number is negative, not finite, or without a source; a
 ///          farther level has a smaller latency than a nearer one; or rendezvous has a smaller

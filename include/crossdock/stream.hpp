@@ -280,7 +280,7 @@ class stream : public stream_base<stream_port<T, Combine>> {
     using handler = std::function<void(port_type&, const stream_batch<T>&)>;
 
     /// @param where     kept; its nodes are the regions of the route
-    /// @param handler  called with every batch that comes, at the port it came to; by several
+    /// @param handle    called with every batch that comes, at the port it came to; by several
     /// threads at once if there are several workers
     /// @param options  equal on all ranks but for `pressure`
     /// @param combine  equal on all ranks

@@ -24,16 +24,6 @@ constexpr const char* default_name = "generic_100g";
     throw error(errc::invalid_argument, fmt::format("the machine \"{}\": {}", m.name, what));
 }
 
-// Whether a number, or a group that it is in, has a source.
-bool has_source(const machine& m, std::string path) {
-    for (;;) {
-        if (m.sources.contains(path)) return true;
-        const auto dot = path.rfind('.');
-        if (dot == std::string::npos) return false;
-        path.resize(dot);
-    }
-}
-
 // Every number under `value`, with its path.
 void check_numbers(const machine& m, const json& value, const std::string& path) {
     if (value.is_object()) {
@@ -46,7 +36,7 @@ void check_numbers(const machine& m, const json& value, const std::string& path)
         refuse(m, fmt::format("{} is {:g}, not a number >= 0", path, number));
     if (number > most_seconds && path.find("seconds") != std::string::npos)
         refuse(m, fmt::format("{} is {:g}, more than {:g}", path, number, most_seconds));
-    if (!has_source(m, path)) refuse(m, fmt::format("{} has no source", path));
+    if (!source_of(m, path)) refuse(m, fmt::format("{} has no source", path));
 }
 
 void check_order(const machine& m) {
@@ -111,6 +101,16 @@ static json as_json(const machine& m) {
     all["description"] = m.description;
     all["sources"] = m.sources;
     return all;
+}
+
+const std::string* source_of(const machine& m, std::string path) {
+    for (;;) {
+        const auto found = m.sources.find(path);
+        if (found != m.sources.end()) return &found->second;
+        const auto dot = path.rfind('.');
+        if (dot == std::string::npos) return nullptr;
+        path.resize(dot);
+    }
 }
 
 void validate(const machine& m) {

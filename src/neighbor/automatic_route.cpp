@@ -76,7 +76,8 @@ bool is_automatic(std::string_view route) noexcept {
 }
 
 resolved_route resolve_route(const context& where, const pattern& p,
-                             const neighbor_options& options, std::int64_t also_equal) {
+                             const neighbor_options& options, std::int64_t also_equal,
+                             count_t passes_over_slots) {
     const auto route = asked_route(where, options.route);
     const bool is_forced = !where.comm().resource<environment>().forced_route().empty();
     if (!is_automatic(route) && (is_forced || !is_automatic(options.route))) return {route};
@@ -90,6 +91,7 @@ resolved_route resolve_route(const context& where, const pattern& p,
         find_executor(where.comm(), options.executor).memory != memory_use::none &&
         nodes.num_regions() < nodes.num_ranks();
     how.deduplicate = options.deduplicate;
+    how.passes_over_slots = passes_over_slots;
     auto choice =
         choose_route(where.comm(), layout_of(where.topology(), nodes), p, where.machine(), how);
     return {choice.route(), std::move(choice), route == measured_route};

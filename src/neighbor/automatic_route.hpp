@@ -29,6 +29,7 @@ struct resolved_route {
 /// @param where       topologies and machines are equal on all ranks, as are `options`
 /// @param options     those of the exchange: the route, who shares memory, the item's size
 /// @param also_equal  a value of the caller's that is checked along with the arguments
+/// @param passes_over_slots  as in `estimate_options`; equal on all ranks
 /// @par Collective
 /// No if the route is given or forced, once the communicator's environment is
 /// known. Otherwise yes: blocks, as `choose_route`; the first on a communicator also finds out the
@@ -36,6 +37,7 @@ struct resolved_route {
 /// @throws error  on all ranks, as `choose_route` and `machine_of`; or as `make_route` for what
 /// CROSSDOCK_ROUTE says
 resolved_route resolve_route(const context& where, const pattern& p,
-                             const neighbor_options& options = {}, std::int64_t also_equal = 0);
+                             const neighbor_options& options = {}, std::int64_t also_equal = 0,
+                             count_t passes_over_slots = 1);
 
 }  // namespace crossdock

@@ -62,10 +62,10 @@ class choice_state final : public communicator_resource {
 
 std::int64_t hash_of_arguments(choice_state& state, const rank_layout& layout, const machine& m,
                                const estimate_options& options) {
-    return agreement_hash(fmt::format("choice{} in{} {} {} {} {}", agreement_text(layout.regions()),
-                                      agreement_text(layout.nodes()), state.hash_of(m),
-                                      options.travel.item_bytes, options.travel.shares_memory,
-                                      options.deduplicate));
+    return agreement_hash(
+        fmt::format("choice{} in{} {} {} {} {} {}", agreement_text(layout.regions()),
+                    agreement_text(layout.nodes()), state.hash_of(m), options.travel.item_bytes,
+                    options.travel.shares_memory, options.deduplicate, options.passes_over_slots));
 }
 
 }  // namespace

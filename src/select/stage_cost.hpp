@@ -55,9 +55,10 @@ class stage_cost {
         at(stage).await(level, bytes_of(num_items));
     }
 
-    /// @brief What the rank gets is copied to its slots.
+    /// @brief What the rank gets is copied to its slots, and perhaps combined there.
     void add_deliveries(int stage) {
-        const auto num_slots = static_cast<count_t>(frame_.p.receives.indices.size());
+        const auto num_slots = static_cast<count_t>(frame_.p.receives.indices.size()) *
+                               frame_.options.passes_over_slots;
         at(stage).copy(bytes_of(num_slots), num_slots);
     }
 

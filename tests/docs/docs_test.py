@@ -121,11 +121,11 @@ NAMES_OF_FRAGMENTS = {
     "docs/exchange.md": "std::vector<count_t> needed_by(rank_t, rank_t); rank_t owner_of(count_t);",
     "docs/gather-scatter.md": "extern std::vector<count_t> ids; extern std::vector<double> mass;"
                               "void work_on_inner_points();",
+    "docs/try.md": "extern context world; extern struct pattern pattern;",
     "docs/stream.md": "extern std::size_t num_entries_here; extern std::vector<std::uint64_t> values;"
                       "worker_id owner_of(std::uint64_t); std::uint64_t index_of(std::uint64_t);"
                       "extern stream<int> events, updates;",
 }
-
 NAMES_OF_FRAGMENTS_IN_C = {
     "docs/c.md": "",
     "docs/errors.md": """
@@ -136,6 +136,7 @@ extern int num_sources, num_destinations, tag, *sources, *destinations, *displs,
 extern double* send_buffer; extern MPI_Request* requests;
 void pack(const double*, double*); void compute(const double*, const double*); void receive(const MPI_Status*);""",
 }
+
 
 def crossdock(*words, folder=None):
     return subprocess.run(["timeout", "60", os.environ["CROSSDOCK_TOOL"], *words], cwd=folder, check=False,
@@ -148,7 +149,6 @@ def crossdock_json(*words):
 
 def texts():
     return {page: page.read_text(encoding="utf-8") for page in pages.pages(PROJECT)}
-    "docs/try.md": "extern context world; extern struct pattern pattern;",
 
 
 def crossdock_commands():
@@ -230,6 +230,16 @@ class Docs(unittest.TestCase):
         self.assertEqual(pages.route_names((PROJECT / "README.md").read_text()), list(dict.fromkeys(names)))
         self.assertEqual(pages.route_names((PROJECT / "docs/routes.md").read_text()), every)
 
+    def test_TablesOfMpiAdvanceNameWhatTheHeadersDeclare(self):
+        name = r"\b(?:MPI[LX]_|(?:CROSSDOCK_)?(?:NEIGHBOR_ALLTOALLV|ALLTOALLV?_CRS)_)\w+"
+        folder = PROJECT / "include/crossdock/mpi_advance"
+        code = "\n".join(re.sub(r"//.*", "", (folder / header).read_text())
+                         for header in ("locality_aware.h", "mpi_advance.h"))
+        page = (PROJECT / "docs/mpi-advance.md").read_text()
+        described = [name for row in re.findall(r"^\| (`.*?) \|", page, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)]
+
+        self.assertEqual(sorted(described), sorted(set(re.findall(name, code))))
+
     def test_ProgramsAreTheExamples(self):
         num_programs = 0
         for page, text in texts().items():
@@ -245,6 +255,12 @@ class Docs(unittest.TestCase):
                 fragments = [f"{{\n{code}}}" for language, code in pages.fenced((PROJECT / page).read_text())
                              if language == "cpp"]
                 self.compile({"fragments.cpp": FRAME % (names, "\n".join(fragments))})
+
+    def test_FragmentsForHypreAreOfItsExample(self):
+        example = (PROJECT / "examples/hypre_matvec.cpp").read_text()
+        for language, code in pages.fenced((PROJECT / "docs/hypre.md").read_text()):
+            if language == "cpp":
+                self.assertIn(code, example)
 
     def test_FragmentsInCCompile(self):
         for page, names in NAMES_OF_FRAGMENTS_IN_C.items():
@@ -265,6 +281,11 @@ class Docs(unittest.TestCase):
     def test_FragmentsInFortranRun(self):
         page = (PROJECT / "docs/fortran.md").read_text()
         fragments = [code for language, code in pages.fenced(page) if language == "fortran"]
+        procedures = [code for code in fragments if code.startswith("function ")]
+        blocks = [BLOCK_OF_FORTRAN % code for code in fragments if code not in procedures]
+        example = (PROJECT / "examples/histogram.f90").read_text()
+        for procedure in procedures:
+            self.assertIn(textwrap.indent(procedure, "    "), example)
         compiler, *flags = os.environ["CROSSDOCK_COMPILE_FORTRAN"].split()
         with tempfile.TemporaryDirectory() as folder:
             source, program = Path(folder) / "shown.f90", f"{folder}/shown"
@@ -272,21 +293,6 @@ class Docs(unittest.TestCase):
             for command in ([compiler, source, *flags, f"-J{folder}", "-o", program], [program]):
                 done = subprocess.run(["timeout", "60", *command], cwd=folder, check=False, capture_output=True, text=True)
                 self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-    def test_TablesOfMpiAdvanceNameWhatTheHeadersDeclare(self):
-        name = r"\b(?:MPI[LX]_|(?:CROSSDOCK_)?(?:NEIGHBOR_ALLTOALLV|ALLTOALLV?_CRS)_)\w+"
-        folder = PROJECT / "include/crossdock/mpi_advance"
-        code = "\n".join(re.sub(r"//.*", "", (folder / header).read_text())
-                         for header in ("locality_aware.h", "mpi_advance.h"))
-        page = (PROJECT / "docs/mpi-advance.md").read_text()
-        described = [name for row in re.findall(r"^\| (`.*?) \|", page, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)]
-
-        self.assertEqual(sorted(described), sorted(set(re.findall(name, code))))
-        procedures = [code for code in fragments if code.startswith("function ")]
-        blocks = [BLOCK_OF_FORTRAN % code for code in fragments if code not in procedures]
-        example = (PROJECT / "examples/histogram.f90").read_text()
-        for procedure in procedures:
-            self.assertIn(textwrap.indent(procedure, "    "), example)
-
 
     def test_RouteOfContributingCompiles(self):
         codes = [code for language, code in pages.fenced((PROJECT / "CONTRIBUTING.md").read_text())
@@ -303,12 +309,6 @@ class Docs(unittest.TestCase):
             command = [*os.environ["CROSSDOCK_COMPILE"].split(), f"-I{folder}", f"-I{folder_of_others}", path]
             done = subprocess.run(command, check=False, capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
-    def test_FragmentsForHypreAreOfItsExample(self):
-        example = (PROJECT / "examples/hypre_matvec.cpp").read_text()
-        for language, code in pages.fenced((PROJECT / "docs/hypre.md").read_text()):
-            if language == "cpp":
-                self.assertIn(code, example)
-
 
 
 if __name__ == "__main__":

@@ -116,3 +116,12 @@ def programs(text):
     for block in FENCE.finditer(text):
         if re.search(r"\bmain\(", block[3]):
             yield re.findall(r"\((?:\.\./)*(examples/\w+\.\w+)\)", text[:block.start()])[-2:], block[3]
+
+
+def runs(text):
+    """Each command that starts an example, with the lines that the page shows as its output."""
+    blocks = re.split(r"\n\s*\n", FENCE.sub("", text))
+    for command, output in zip(blocks, blocks[1:]):
+        if (run := EXAMPLE.match(command.strip())) and output.startswith("    "):
+            variables = dict(word.split("=", 1) for word in run["variables"].split())
+            yield variables, run["ranks"], run["program"], [line.strip() for line in output.strip().splitlines()]

@@ -145,6 +145,35 @@ class BadInput(unittest.TestCase):
             self.assertEqual(done.returncode, BAD_INPUT)
             self.assertEqual(own_lines(done), ["crossdock: cannot write to standard output"])
 
+    def test_MoreRanksThanMemoryHasRoomFor(self):
+        for verb in (("analyze", "random:3"), ("simulate", "random:3"), ("explain", "random:3"),
+                     ("export", "random:3", "--route", "direct", "--format", "json"), ("analyze", "--array")):
+            done = crossdock(*verb, "--ranks", 2147483647, "--topology", "1x2147483647")
+
+            self.assertEqual((done.returncode, done.stdout), (BAD_INPUT, ""))
+            self.assertRegex(done.stderr, r"^crossdock: what is kept of each of 2147483647 ranks needs about [0-9.]+ GiB "
+                                          r"of memory, but may take [0-9.]+ [KMG]iB only\n$")
+
+    def test_MachineThatIsNoJson(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "machine.json"
+            for text, fault in [('{"name": oops}', "it is not JSON, from byte 10 on"),
+                                ("no json", "it is not JSON, from byte 2 on"),
+                                ("{}", 'the field "schema" is missing'),
+                                ("[1, 2]", "a field has another type")]:
+                file.write_text(text)
+                with self.subTest(text):
+                    self.refuse(f"{file}: not a machine: {fault}", "explain", "dense:1", "--ranks", 4, "--topology",
+                                "2x2", "--machine", file)
+
+    def test_MatrixThatIsNoText(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "garbage.mtx"
+            file.write_bytes(bytes(range(7, 256)) + bytes(16))
+
+            self.refuse_everywhere(f"{file}: this is no Matrix Market file, which is text: its byte 249 is 0", file,
+                                   "1,2")
+
     def test_FileNameThatIsNoText(self):
         with tempfile.TemporaryDirectory() as folder:
             file = os.fsencode(folder) + b"/\xff.mtx.gz"
@@ -175,9 +204,37 @@ class WrongUsage(unittest.TestCase):
             for ranks in (None, 3):
                 done = crossdock(*arguments, ranks=ranks)
 
-                self.assertGreater(done.returncode, 99)
+                self.assertEqual(done.returncode, 2)
                 self.assertEqual(done.stderr.splitlines().count(sentence), 1, done.stderr)
                 self.assertEqual(done.stdout, "")
+
+    def test_NumberOutsideItsRangeIsToldTheRange(self):
+        done = crossdock("explain", "dense:1", "--ranks", 4, "--topology", "2x2", "--replay", 0)
+
+        self.assertEqual(done.returncode, BAD_INPUT)
+        self.assertEqual(done.stderr.splitlines()[0], "--replay: Value 0 not in range 1 to 1000")
+
+    def test_MistypedVerbsGetTheNearest(self):
+        for words, verb in [(("simluate", "x"), "simulate"), (("analyse",), "analyze"), (("Bench",), "bench"),
+                            (("bench", "neighbour"), "neighbor"), (("help", "calibarte"), "calibrate")]:
+            for ranks in (None, 3):
+                done = crossdock(*words, ranks=ranks)
+
+                self.assertEqual(done.returncode, BAD_INPUT)
+                self.assertEqual(len(own_lines(done)), 1, done.stderr)
+                self.assertTrue(own_lines(done)[0].endswith(f"; did you mean {verb}?"), done.stderr)
+        done = crossdock("frobnicate")
+        self.assertEqual(done.stderr, 'crossdock: "frobnicate" is none of info, demo, try, run, analyze, simulate, explain, '
+                                      "draw, report, export, bench, calibrate, help\n")
+
+    def test_HelpIsAVerb(self):
+        for words, option in [(("help",), "--help"), (("help", "analyze"), "analyze --help"),
+                              (("help", "bench", "stream"), "bench stream --help"), (("help", "help"), "--help")]:
+            helped, asked = crossdock(*words), crossdock(*option.split())
+
+            self.assertEqual((helped.returncode, helped.stderr), (0, ""))
+            self.assertEqual(helped.stdout, asked.stdout)
+        self.assertIn("Exit codes: 0 done;", crossdock("help").stdout)
 
     def test_HelpIsPrintedOnce(self):
         done = crossdock("analyze", "--help", ranks=3)

@@ -210,7 +210,7 @@ class BenchNeighbor(unittest.TestCase):
         self.assertEqual(found["partition"], "random:7")
         self.assertTrue(all(contender["verified"] for contender in found["contenders"]))
 
-    def test_TableComparesWithTheHandWrittenContender(self):
+    def test_TableComparesWithTheFastestOfMpi(self):
         done = crossdock("bench", "neighbor", "dense:1", "--topology", "2x2", "--routes", "direct",
                          "--baselines", "mpi_persistent,mpi_neighbor_alltoallv",
                          "--executors", "persistent",
@@ -219,7 +219,8 @@ class BenchNeighbor(unittest.TestCase):
         rows = [line.split() for line in done.stdout.splitlines() if " yes " in line]
         self.assertEqual([row[0] for row in rows],
                          ["mpi_persistent", "mpi_neighbor_alltoallv", "direct", "direct"])
-        self.assertEqual(rows[0][7], "1.00")
+        medians = [float(row[5]) for row in rows]
+        self.assertEqual(rows[medians.index(min(medians[:2]))][7], "1.00")
         self.assertEqual(rows[0][-4:], ["12", "8", "12", "8"])
 
 

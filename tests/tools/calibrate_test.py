@@ -12,6 +12,13 @@ FIELDS = {"schema", "name", "description", "levels", "injection_seconds_per_byte
           "sources"}
 
 
+WARNING = "crossdock: warning: "
+
+
+def warnings(done):
+    return [line.removeprefix(WARNING) for line in done.stderr.splitlines() if line.startswith(WARNING)]
+
+
 class Calibrate(unittest.TestCase):
     def test_WritesAMachineToStandardOutput(self):
         done = crossdock("calibrate", "--seconds", 0.05, "--name", "mine", ranks=4)
@@ -33,6 +40,8 @@ class Calibrate(unittest.TestCase):
 
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertEqual(done.stdout, "")
+            self.assertEqual((warnings(done), warnings(simulated)), ([], []))
+            self.assertIn(f"    CROSSDOCK_MACHINE={path} mpirun -n P program\n", done.stderr)
             sources = json.loads(path.read_text(encoding="utf-8"))["sources"]
             self.assertEqual(simulated.returncode, 0, simulated.stderr)
         for level, word in {"region": "measured", "node": "assumed", "network": "measured"}.items():
@@ -44,6 +53,39 @@ class Calibrate(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         machine = json.loads(done.stdout)
         self.assertEqual(machine["sources"]["levels.network"], "assumed: no pair of ranks at this level; as a copy")
+
+    def test_OneNodeIsWarnedOf(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "machine.json"
+            done = crossdock("calibrate", "--seconds", 0.05, "-o", path, ranks=2)
+            used = [crossdock(verb, "dense:1", "--ranks", 4, "--topology", "2x2", "--machine", path)
+                    for verb in ("explain", "simulate")]
+            inside = crossdock("explain", "dense:1", "--ranks", 2, "--topology", "1x2", "--machine", path)
+            machine = json.loads(path.read_text(encoding="utf-8"))
+
+        sentence = ("all ranks are on one node: what messages between nodes cost is not measured, and assumed to be "
+                    "what messages inside cost; start calibrate on two nodes at least")
+        self.assertEqual((done.returncode, warnings(done)), (0, [sentence] * 2))  # before and after
+        self.assertTrue(machine["description"].endswith("; messages between nodes not measured"))
+        for one in used:
+            self.assertEqual((one.returncode, warnings(one)), (0, [
+                "the machine calibrated was not measured for messages between nodes: these numbers are assumed, as the "
+                'file says under "sources"']))
+        self.assertEqual(warnings(inside), [])
+
+    def test_OneRankIsWarnedOf(self):
+        done = crossdock("calibrate", "--seconds", 0.05)
+
+        self.assertEqual(warnings(done), [
+            "one rank sends no messages: what they cost is not measured, and assumed to be what a copy costs; start "
+            "calibrate by mpirun, on two nodes at least"])
+        self.assertTrue(json.loads(done.stdout)["description"].endswith("; messages not measured"))
+
+    def test_FileIsCheckedBeforeMeasuring(self):
+        done = crossdock("calibrate", "--seconds", 60, "-o", "/no/such/folder/machine.json", ranks=2)
+
+        self.assertEqual(done.returncode, 2)
+        self.assertNotIn("ping-pong", done.stderr)
 
     def test_BadInputIsSaidOnce(self):
         unwritable = crossdock("calibrate", "--seconds", 0.01, "-o", "/no/such/folder/machine.json", ranks=2)

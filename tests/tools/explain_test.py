@@ -1,6 +1,7 @@
 """crossdock explain: the choice of a route without MPI."""
 
 import pathlib
+import re
 import tempfile
 import unittest
 
@@ -64,7 +65,8 @@ class Explain(unittest.TestCase):
         routes = {one["route"]: one["seconds"] for one in found["candidates"]}
         estimated = explain(*where, "--executor", "persistent")
         names = ",".join(one["route"] for one in estimated["candidates"])
-        simulated = [one for one in crossdock_json("simulate", *where, "--routes", names)["routes"] if one["dedup"]]
+        simulated = [one for one in crossdock_json("simulate", *where, "--routes", names, "--executor",
+                                                   "persistent")["routes"] if one["dedup"]]
         cheapest = sorted(simulated, key=lambda one: one["priced_seconds"])[:3]
         self.assertEqual(routes, {one["route"]: one["slowest_seconds"] for one in cheapest})
 
@@ -100,6 +102,30 @@ class Explain(unittest.TestCase):
         self.assertNotEqual(best[0], "direct")
         self.assertRegex(lines[-1],
                          f"^{best[0]}: direct would take [0-9.]+ times as long, mostly [a-z]+\\.$")
+
+    def test_TiesAreCalledTies(self):
+        """On two regions of two ranks the hypercube's stages are those of two_step."""
+        done = crossdock("explain", "dense:1", "--ranks", 4, "--topology", "2x2")
+
+        self.assertRegex(done.stdout.splitlines()[-1],
+                         r"^two_step, which ties with hypercube: direct would take 1\.[0-9]+ times as long, "
+                         r"mostly latency\.$")
+
+    def test_SimulateNamesTheSameRoute(self):
+        for file, ranks, topology in [(MATRIX, 64, "4x16"), ("dense:1", 16, "4x4"), ("random:5", 48, "16,16,16")]:
+            where = (file, "--ranks", ranks, "--topology", topology)
+            done = crossdock("simulate", *where)
+
+            self.assertEqual(re.search(r"^\* fastest: .*\. auto takes ([a-z0-9_:]+)[.,]", done.stdout, re.MULTILINE)[1],
+                             explain(*where)["route"])
+
+    def test_AssumedMachineIsSaid(self):
+        where = ("dense:1", "--ranks", 4, "--topology", "2x2")
+        assumed = crossdock("explain", *where).stdout.splitlines()[1]
+        named = crossdock("explain", *where, "--machine", "generic_100g").stdout.splitlines()[1]
+
+        self.assertTrue(assumed.startswith("estimated for generic_100g, which is assumed as no --machine is named, "))
+        self.assertTrue(named.startswith("estimated for generic_100g, items of 8 bytes"))
 
     def test_HierarchyHasAChoiceForEachLevel(self):
         division = ("--ranks", 3, "--topology", "1,2")

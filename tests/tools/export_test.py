@@ -76,8 +76,8 @@ class BadInput(unittest.TestCase):
                     "direct", "--format", "json")
 
     def test_FileThatCannotBeWritten(self):
-        self.refuse("cannot write /no/such/file", MATRIX, 3, "1,2", "--route", "direct", "--format",
-                    "json", "-o", "/no/such/file")
+        self.refuse("cannot write /no/such/file: No such file or directory", MATRIX, 3, "1,2", "--route", "direct",
+                    "--format", "json", "-o", "/no/such/file")
 
     def test_SeveralLevels(self):
         with tempfile.TemporaryDirectory() as folder:

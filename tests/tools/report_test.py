@@ -118,11 +118,11 @@ class Report(unittest.TestCase):
 
     def test_EveryKindOfResultHasItsSection(self):
         self.assertEqual(self.page.headings, [
-            "Where each route wins", "Simulated time by route", "Where the time goes",
+            "Where each route wins", "Simulated time by route", "Simulated speed-up over direct", "Where the time goes",
             "Messages and items by route", "Measured time by contender", "Results read"])
         # Of the first file lines: messages and items, of all ranks and between regions.
         self.assertEqual(self.page.figures,
-                         ["time"] * 2 + ["share"] * 2 + ["traffic"] * (4 + 1) + ["bench"])
+                         ["time"] * 2 + ["speedup"] + ["share"] * 2 + ["traffic"] * (4 + 1) + ["bench"])
         self.assertEqual([row[2] for row in self.page.tables["sources"][1:]],
                          [["matrix"], ["matrix"], ["other"], ["D_10"]])
 
@@ -130,14 +130,33 @@ class Report(unittest.TestCase):
         routes = ["direct", "three_step", "hypercube+dedup"]
         self.assertEqual(self.names("figure1-line-"), routes)
         self.assertEqual(self.names("figure2-bar-"), routes)
-        self.assertEqual(self.names("figure5-max-"), routes)
-        self.assertEqual(self.names("figure5-mean-"), routes)
+        self.assertEqual(self.names("figure3-speedup-"), routes)
+        self.assertEqual(self.names("figure6-max-"), routes)
+        self.assertEqual(self.names("figure6-mean-"), routes)
+
+    def test_FiguresHaveTitlesAndCaptionsOfTheirOwn(self):
+        for texts in (self.page.titles, self.page.captions):
+            self.assertEqual(len(texts), len(self.page.figures))
+            self.assertEqual(len(texts), len(set(texts)))
+
+    def test_EachFigureBeginsWithWhatItTells(self):
+        self.assertEqual(self.page.findings, [
+            "On 256 ranks three_step is done first, 8.00 times as fast as direct.",
+            "On 64 ranks no route is faster than direct.",
+            "From 64 to 256 ranks the best speed-up over direct goes from 2.50 to 8.00.",
+            "three_step, the fastest, spends most on network: 38 %.",
+            "direct, the fastest, spends most on network: 38 %.",
+            *(f"{noun.capitalize()} of the busiest of 256 ranks: 50 with three_step, 400 with direct." for noun in
+              ("messages", "items", "inter-region messages", "inter-region items")),
+            "Inter-region messages of the busiest rank: 20 with direct, the least.",
+            "three_step+dedup, shared_memory needs 0.81 of the time of mpi_persistent, the fastest that uses MPI "
+            "alone."])
 
     def test_EachContenderIsAMedian(self):
         contenders = records.read(BENCH)["contenders"]
         named = [one["name"] + "+dedup" * one["dedup"] + (f"-{one['executor']}" if one["executor"] else "")
                  for one in contenders]
-        self.assertEqual(self.names("figure10-median-"), named)
+        self.assertEqual(self.names("figure11-median-"), named)
 
     def test_PageStandsAlone(self):
         ids = self.page.ids
@@ -163,7 +182,7 @@ class Report(unittest.TestCase):
         for drawing in re.findall(r"<svg.*?</svg>", self.text, re.DOTALL):
             for part in xml.etree.ElementTree.fromstring(drawing).iter(f"{SVG}g"):
                 kind, _, route = part.get("id", "").partition("-")[2].partition("-")
-                if kind in ("line", "bar", "max", "mean"):
+                if kind in ("line", "speedup", "bar", "max", "mean"):
                     style = part.find(f".//{SVG}path").get("style")
                     colours.setdefault(route, set()).add(re.search(r"stroke: (#\w+)", style)[1])
         self.assertEqual(colours, {"direct": {"#808080"}, "three_step": {"#0072b2"},
@@ -203,6 +222,75 @@ class ReportOfOneFile(InFolder):
         self.assertNotIn("<b>", text)
         self.assertNotIn("<i>", text)
         self.assertEqual(Reader(text).tables["wins"][1][0][0], "<b>&")
+
+
+    def test_LinesThatCoincideAreOne(self):
+        files = [self.write(f"{ranks}.json", simulation(ranks, {
+            ("direct", False): seconds, ("two_step", False): 2 * seconds, ("hypercube", True): 2.001 * seconds}))
+            for ranks, seconds in ((64, 1e-5), (256, 3e-5))]
+
+        text = report(self.folder, *files)
+
+        ids = [name for name in Reader(text).ids if name.startswith("figure1-line-")]
+        self.assertEqual(ids, ["figure1-line-direct", "figure1-line-two_step"])
+        self.assertIn("= hypercube+dedup", text)
+
+    def test_APlotHasAtMostEightLines(self):
+        routes = {(f"grid:{number}", False): (20 - number) * 1e-5 for number in range(2, 14)}
+        files = [self.write(f"{ranks}.json", simulation(ranks, {("direct", False): ranks * 1e-5} | routes))
+                 for ranks in (64, 256)]
+
+        ids = [name for name in Reader(report(self.folder, *files)).ids if name.startswith("figure1-line-")]
+
+        self.assertEqual(ids, ["figure1-line-direct", *(f"figure1-line-grid:{number}" for number in range(7, 14))])
+
+    def test_TiesAreCalledTies(self):
+        file = self.write("tie.json", simulation(64, simulated_seconds(100, 40, 40)))
+
+        self.assertEqual(Reader(report(self.folder, file)).findings[0],
+                         "On 64 ranks three_step and hypercube+dedup tie, 2.50 times as fast as direct.")
+
+
+class ReportOfOtherKinds(InFolder):
+    def test_EveryBenchHasItsPanel(self):
+        names = ["exchange-msc01050-8ranks-2x4", "array-boruvka-gnm-32768-8ranks", "array-prepared-gnm-8ranks",
+                 "stream-histogram-512k-8ranks"]
+        files = [RESULTS / f"{name}-openmpi.jsonl" for name in names]
+
+        page = Reader(report(self.folder, *files))
+
+        self.assertEqual((page.headings, page.figures),
+                         (["Measured time by contender", "Results read"], ["bench"] * 4))
+        self.assertEqual([title.partition(",")[0] for title in page.titles],
+                         ["Sparse exchange", "Distributed array", "Prepared reads", "Stream"])
+        for number, file in enumerate(files, 1):
+            medians = [name for name in page.ids if name.startswith(f"figure{number}-median-")]
+            self.assertEqual(len(medians), len(records.read(file)["contenders"]))
+        self.assertEqual(page.findings[3],
+                         "ww direct, 8,192 items needs 0.76 of the time of alltoallv, the fastest that uses MPI alone.")
+
+    def test_WhatAutoTakesIsShown(self):
+        found = crossdock("explain", "dense:1", "--ranks", 64, "--topology", "16x4", "--json").stdout
+        file = self.write("explain.json", found)
+
+        page = Reader(report(self.folder, file))
+
+        self.assertEqual((page.headings, page.figures), (["What auto takes", "Results read"], ["choice"]))
+        self.assertTrue(page.findings[0].startswith(f"auto takes {json.loads(found)['route']}, whose time is mostly "))
+        self.assertEqual([name.removeprefix("figure1-bar-") for name in page.ids if name.startswith("figure1-bar-")],
+                         [one["route"] + "+dedup" for one in json.loads(found)["candidates"]])
+
+    def test_DrawingsAreEmbedded(self):
+        drawing = self.folder / "plan.svg"
+        crossdock("draw", "dense:1", "--ranks", 4, "--topology", "2x2", "-o", drawing)
+
+        text = report(self.folder, drawing)
+
+        page = Reader(text)
+        self.assertEqual((page.headings, page.figures), (["Plans", "Results read"], ["plan"]))
+        self.assertIn("figure1-message-between-stage1-0-2", page.ids)
+        self.assertEqual(page.ids.count("figure1-message-between-stage1-0-2"), 1)
+        self.assertIn("var(--box)", text)
 
 
 class ReportOfTheDropIn(InFolder):
@@ -279,6 +367,14 @@ class ReportOnWhatIsNoResult(InFolder):
         for record in ({}, [1, 2], 3):
             file = self.write("none.json", record)
             self.refuse(f"{file}: there is no schema; a report reads {KNOWN}", file)
+
+    def test_DrawingThatDoesMoreThanShowItself(self):
+        for inside in ("<script>1</script>", '<a onclick="1"/>', '<image href="https://somewhere.org/a.png"/>',
+                       "<foreignObject/>"):
+            file = self.write("plan.svg", f'<svg xmlns="http://www.w3.org/2000/svg">{inside}</svg>')
+            self.refuse(f"{file} is no drawing of crossdock draw", file)
+        file = self.write("half.svg", "<svg><g>")
+        self.refuse(f"{file} is no SVG", file)
 
     def test_FileThatIsNoJson(self):
         file = self.write("text.json", '{"schema": ')

@@ -47,7 +47,8 @@ def slowest(found):
 
 class Simulate(unittest.TestCase):
     def test_DocumentIsTheKnownOne(self):
-        found = simulate(MATRIX, 16, "4x4", "--nodes", "2x8", "--routes", "direct,three_step")
+        found = simulate(MATRIX, 16, "4x4", "--nodes", "2x8", "--routes", "direct,three_step", "--executor",
+                         "persistent")
 
         found["file"] = MATRIX.name
         for result in found["routes"]:  # prices are proved in the room that makes them
@@ -71,7 +72,8 @@ class Simulate(unittest.TestCase):
             self.assertAlmostEqual(sum(result["share_of_time"].values()), 1)
 
     def test_SpeedUpIsOverDirectByMessagesThatIsNotDeduplicated(self):
-        direct = slowest(simulate(MATRIX, 16, "4x4", "--routes", "direct", "--no-dedup"))["direct"]
+        direct = slowest(simulate(MATRIX, 16, "4x4", "--routes", "direct", "--no-dedup", "--executor",
+                                  "persistent"))["direct"]
 
         for executor in ("persistent", "shared_memory"):
             found = simulate(MATRIX, 16, "4x4", "--routes", "two_step", "--executor", executor)
@@ -137,9 +139,25 @@ class Simulate(unittest.TestCase):
         done = crossdock("simulate", "dense:1", "--ranks", 2, "--topology", "2x1", "--routes",
                          "direct", "--machine", MACHINE)
 
-        lines = [line.split() for line in done.stdout.splitlines() if line.startswith("direct")]
-        self.assertEqual([line[:4] for line in lines],
-                         [f"direct {dedup} 1.605 1.605".split() for dedup in ("no", "yes")])
+        lines = [line.split() for line in done.stdout.splitlines() if line.startswith("direct *")]
+        self.assertEqual([line[:5] for line in lines],
+                         [f"direct * {dedup} 1.605 1.605".split() for dedup in ("no", "yes")])
+        self.assertEqual(done.stdout.splitlines()[-1],
+                         "* fastest: direct; ties with direct with dedup. auto takes direct.")
+
+    def test_TheFastestIsMarkedAndTheLegendIsThere(self):
+        done = crossdock("simulate", MATRIX, "--ranks", 64, "--topology", "4x16", "--machine", MACHINE)
+        found = simulate(MATRIX, 64, "4x16")
+
+        lines = done.stdout.splitlines()
+        best = min(found["routes"], key=lambda one: one["slowest_seconds"])
+        rows = [line.split() for line in lines if " * " in line]
+        self.assertEqual([(row[0], row[2] == "yes") for row in rows],
+                         [(one["route"], one["dedup"]) for one in found["routes"]
+                          if one["slowest_seconds"] < 1.005 * best["slowest_seconds"]])
+        self.assertTrue(lines[-1].startswith(f"* fastest: {best['route']}"))
+        self.assertIn("speed-up: how many times as fast as", done.stdout)
+        self.assertEqual(found["executor"], "auto")
 
     def test_FirstProcessAloneAnswersUnderALauncher(self):
         done = crossdock("simulate", "dense:1", "--ranks", 4, "--topology", "2x2", "--json", ranks=3)

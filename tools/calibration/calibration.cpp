@@ -27,6 +27,7 @@ class machine_fitter {
         for (std::size_t level = nearest_level; level <= farthest_level; ++level) {
             if (!samples_.levels[level]) assume_level(level);
         }
+        note_what_is_missing();
         order_latencies();
         fit_injection();
         fit_matching();
@@ -123,6 +124,12 @@ class machine_fitter {
         found().sources[fmt::format("levels.{}", locality_level_names[level])] =
             fmt::format("assumed: no pair of ranks at this level; as {}",
                         taken == 0 ? "a copy" : locality_level_names[taken]);
+    }
+
+    void note_what_is_missing() {
+        if (samples_.levels[farthest_level]) return;
+        found().description += samples_.num_ranks > 1 ? "; messages between nodes not measured"
+                                                      : "; messages not measured";
     }
 
     void order_latencies() {

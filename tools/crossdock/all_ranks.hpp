@@ -10,7 +10,8 @@
 
 namespace crossdock::tool {
 
-/// @brief The exit code of bad input; CLI11 has its own ones for wrong usage, all above 99.
+/// @brief The exit code of what is not done: wrong usage, bad input, or a fault. 1 is that of wrong
+/// results.
 inline constexpr int bad_input = 2;
 
 /// @brief Whether no launcher started this process, or it is the first one that was started.

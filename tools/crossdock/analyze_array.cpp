@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 #include <numeric>
+#include <optional>
 
 #include "bench/array/lockstep.hpp"
 #include "crossdock/detail/array/route_rule.hpp"
@@ -38,13 +38,11 @@ struct array_record {
 // What every batch does, one line of JSON for each; nothing if no file is wanted.
 class plan_file {
   public:
-    explicit plan_file(const std::string& name) : name_(name) {
-        if (name_.empty()) return;
-        file_.open(name_);
-        check();
+    explicit plan_file(const std::string& name) {
+        if (!name.empty()) file_.emplace(name);
     }
 
-    bool is_wanted() const noexcept { return !name_.empty(); }
+    bool is_wanted() const noexcept { return file_.has_value(); }
 
     void write(const array_choice& who, std::size_t step, bench::array::request_kind kind,
                const std::vector<planned_batch>& ranks) {
@@ -56,25 +54,19 @@ class plan_file {
                         {"kind", to_string(kind)}};
         std::string text = head.dump();
         text.back() = ',';  // for the closing brace
-        file_ << text << "\"plans\":[";
+        auto& to = file_->stream();
+        to << text << "\"plans\":[";
         for (std::size_t rank = 0; rank < ranks.size(); ++rank)
-            file_ << (rank == 0 ? "" : ",") << json::parse(to_json(*ranks[rank].again)).dump();
-        file_ << "]}\n";
+            to << (rank == 0 ? "" : ",") << json::parse(to_json(*ranks[rank].again)).dump();
+        to << "]}\n";
     }
 
     void close() {
-        if (!is_wanted()) return;
-        file_.close();
-        check();
+        if (is_wanted()) file_->close();
     }
 
   private:
-    void check() const {
-        if (!file_) throw error(errc::file_error, fmt::format("cannot write {}", name_));
-    }
-
-    std::string name_;
-    std::ofstream file_;
+    std::optional<output_file> file_;
 };
 
 // The first one sends every request by itself, as the baseline `plain` does over MPI.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "tools/crossdock/all_ranks.hpp"
+#include "tools/crossdock/pattern_input.hpp"
 
 namespace crossdock::tool {
 
@@ -26,25 +27,31 @@ json record_head(const std::string& schema, const bench_input& input, const topo
             {"partition", input.partition}};
 }
 
-json timing_json(const bench::timing& seconds) {
-    return {{"min", seconds.min},
-            {"lower_quartile", seconds.lower_quartile},
-            {"median", seconds.median},
-            {"max", seconds.max}};
+std::string microseconds(double seconds) { return fmt::format("{:.1f}", seconds * 1e6); }
+
+std::string reference_time::ratio(double median_seconds) const {
+    return fmt::format("{:.2f}", median_seconds / seconds);
 }
 
-std::string microseconds(double seconds) { return fmt::format("{:.1f}", seconds * 1e6); }
+std::string reference_time::legend() const {
+    return fmt::format("ratio: median divided by that of {}, {}; less than 1 is faster", name,
+                       is_mpi ? "the fastest that uses MPI alone" : "the first contender");
+}
+
+bool uses_mpi_alone(const std::string& name) {
+    return name.starts_with("mpi_") || name == "plain" || name == "alltoallv";
+}
 
 void add_bench(CLI::App& app, action& chosen) {
     auto* verb = add_verb(app, "bench");
     verb->require_subcommand(1);
     add_bench_neighbor(*verb, chosen);
+    add_bench_hypre(*verb, chosen);
     add_bench_exchange(*verb, chosen);
+    add_bench_gather(*verb, chosen);
     add_bench_array(*verb, chosen);
     add_bench_combine(*verb, chosen);
     add_bench_stream(*verb, chosen);
 }
 
-    add_bench_hypre(*verb, chosen);
 }  // namespace crossdock::tool
-    add_bench_gather(*verb, chosen);

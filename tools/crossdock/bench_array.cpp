@@ -75,7 +75,7 @@ void print_json(const array_task& task, const bench::array::result& found) {
     print(document);
 }
 
-table::row cells_of(const standing& one, double reference_seconds) {
+table::row cells_of(const standing& one, const reference_time& reference) {
     const auto& seconds = one.seconds;
     table::row cells{label(one.who.name, one.who.route, one.who.combine),
                      one.found.is_verified ? "yes" : "NO",
@@ -83,7 +83,7 @@ table::row cells_of(const standing& one, double reference_seconds) {
                      microseconds(seconds.lower_quartile),
                      microseconds(seconds.median),
                      microseconds(seconds.max),
-                     fmt::format("{:.2f}", seconds.median / reference_seconds)};
+                     reference.ratio(seconds.median)};
     for (std::size_t phase = 0; phase < bench::array::phase_names.size(); ++phase)
         cells.push_back(one.phases ? microseconds((*one.phases)[phase]) : "-");
     traffic sent;
@@ -106,14 +106,17 @@ void print_table(const array_task& task, const bench::array::result& found) {
           options.combine.where, options.contest.iterations, mpi_version());
     for (const auto& [kind, requests] : found.batches)
         print("  {} {} requests\n", to_string(kind), requests);
+    const auto reference = fastest_of_mpi(
+        standings, [](const auto& one) { return one.who.name; },
+        [](const auto& one) { return one.seconds.median; });
     print(
-        "microseconds of the slowest rank for all batches; ratio: median to {}'s; phases: medians; "
-        "arrived: requests at owners in the last stage, and at the busiest\n\n",
-        standings.front().who.name);
+        "microseconds of the slowest rank for all batches; {}; phases: medians; arrived: requests "
+        "at owners in the last stage, and at the busiest\n\n",
+        reference.legend());
     table lines({"contender", "verified", "min", "quartile", "median", "max", "ratio", "local",
                  "on the way", "write", "read", "split", "communicate", "messages", "items",
                  "arrived", "busiest"});
-    for (const auto& one : standings) lines.add(cells_of(one, standings.front().seconds.median));
+    for (const auto& one : standings) lines.add(cells_of(one, reference));
     print("{}", lines.to_string());
     const auto obstacle = petsc_obstacle(options);
     if (!obstacle.empty()) print("\nwithout petsc_sf: {}\n", obstacle);

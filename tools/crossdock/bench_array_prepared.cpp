@@ -51,7 +51,7 @@ void print_json(const array_task& task, const std::vector<prepared_standing>& st
     print(document);
 }
 
-table::row cells_of(const prepared_standing& one, double reference_seconds) {
+table::row cells_of(const prepared_standing& one, const reference_time& reference) {
     const auto& [who, found, setup, read] = one;
     table::row cells{label(who.name, who.route, who.combine),
                      found.is_verified ? "yes" : "NO",
@@ -59,7 +59,7 @@ table::row cells_of(const prepared_standing& one, double reference_seconds) {
                      microseconds(read.lower_quartile),
                      microseconds(read.median),
                      microseconds(read.max),
-                     fmt::format("{:.2f}", read.median / reference_seconds),
+                     reference.ratio(read.median),
                      microseconds(setup.median),
                      fmt::format("{:.1f}", setup.median / read.median)};
     const auto sent = found.sent.value_or(traffic{});
@@ -75,14 +75,14 @@ void print_table(const array_task& task, const std::vector<prepared_standing>& s
     print("prepared reads, {}: {} ranks, topology {}, combined {}, {} iterations, {}\n",
           workload_text(options.workload), task.regions.num_ranks(), task.regions.to_string(),
           options.combine.where, options.contest.iterations, mpi_version());
-    print(
-        "microseconds of the slowest rank; ratio: median to {}'s; set-up: median, with the first "
-        "read\n\n",
-        standings.front().who.name);
+    const auto reference = fastest_of_mpi(
+        standings, [](const auto& one) { return one.who.name; },
+        [](const auto& one) { return one.read_seconds.median; });
+    print("microseconds of the slowest rank; {}; set-up: median, with the first read\n\n",
+          reference.legend());
     table lines({"contender", "verified", "min", "quartile", "median", "max", "ratio", "set-up",
                  "in reads", "messages", "inter-region", "items", "inter-region"});
-    for (const auto& one : standings)
-        lines.add(cells_of(one, standings.front().read_seconds.median));
+    for (const auto& one : standings) lines.add(cells_of(one, reference));
     print("{}", lines.to_string());
     if (!petsc_obstacle().empty()) print("\nwithout petsc_sf: {}\n", petsc_obstacle());
 }

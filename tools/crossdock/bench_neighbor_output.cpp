@@ -10,32 +10,6 @@ namespace crossdock::tool {
 
 namespace {
 
-json overlap_json(const std::optional<bench::overlap>& hidden) {
-    if (!hidden) return nullptr;
-    return {{"exchange_seconds", timing_json(hidden->exchange_seconds)},
-            {"compute_seconds", timing_json(hidden->compute_seconds)},
-            {"together_seconds", timing_json(hidden->together_seconds)},
-            {"hidden_seconds", hidden->hidden_seconds()},
-            {"efficiency", hidden->efficiency()}};
-}
-
-json contender_json(const bench::standing& one) {
-    return {
-        {"name", one.name},
-        {"executor", one.executor.empty() ? json(nullptr) : json(one.executor)},
-        {"dedup", one.is_deduplicated},
-        {"verified", one.found.is_verified},
-        {"routes", one.routes},
-        {"choose_seconds", one.choose_seconds ? timing_json(*one.choose_seconds) : json(nullptr)},
-        {"setup_seconds", timing_json(one.setup_seconds)},
-        {"exchange_seconds", timing_json(one.exchange_seconds)},
-        {"overlap", overlap_json(one.hidden)},
-        {"messages", one.found.sent.messages},
-        {"inter_region_messages", one.found.sent.inter_region_messages},
-        {"items", one.found.sent.items},
-        {"inter_region_items", one.found.sent.inter_region_items}};
-}
-
 json left_out_json(const neighbor_options& options) {
     json left_out = json::array();
     for (const auto& baseline : asked_baselines(options)) {
@@ -45,13 +19,13 @@ json left_out_json(const neighbor_options& options) {
     return left_out;
 }
 
-json contenders_json(const std::vector<bench::standing>& standings) {
-    json contenders = json::array();
-    for (const auto& one : standings) contenders.push_back(contender_json(one));
-    return contenders;
+reference_time reference_of(const std::vector<bench::standing>& standings) {
+    return fastest_of_mpi(
+        standings, [](const auto& one) { return one.name; },
+        [](const auto& one) { return one.exchange_seconds.median; });
 }
 
-table::row cells_of(const bench::standing& one, const bench::standing& reference) {
+table::row cells_of(const bench::standing& one, const reference_time& reference) {
     const auto& [is_verified, sent] = one.found;
     const auto& setup = one.setup_seconds;
     const auto& exchange = one.exchange_seconds;
@@ -62,7 +36,7 @@ table::row cells_of(const bench::standing& one, const bench::standing& reference
             microseconds(exchange.min),
             microseconds(exchange.median),
             microseconds(exchange.max),
-            fmt::format("{:.2f}", exchange.median / reference.exchange_seconds.median),
+            reference.ratio(exchange.median),
             microseconds(setup.median),
             fmt::format("{:.1f}", setup.median / exchange.median),
             fmt::to_string(sent.messages),
@@ -102,8 +76,9 @@ void print_choices(const std::vector<bench::standing>& standings) {
 void print_table(const std::vector<bench::standing>& standings) {
     table lines({"contender", "executor", "dedup", "verified", "min", "median", "max", "ratio",
                  "set-up", "in exchanges", "messages", "inter-region", "items", "inter-region"});
-    for (const auto& one : standings) lines.add(cells_of(one, standings.front()));
-    print("{}", lines.to_string());
+    const auto reference = reference_of(standings);
+    for (const auto& one : standings) lines.add(cells_of(one, reference));
+    print("{}\n{}", reference.legend() + '\n', lines.to_string());
     print_choices(standings);
     if (standings.front().hidden) print_overlap(standings);
 }
@@ -138,10 +113,7 @@ void print_neighbor_tables(const neighbor_options& options, const topology& regi
     print("{}: {} ranks, topology {}, {}, {} bytes per item, {} iterations, {}\n",
           options.input.file, regions.num_ranks(), regions.to_string(), options.direction,
           options.contest.item_bytes, options.contest.iterations, mpi_version());
-    print(
-        "microseconds of the slowest rank; ratio: median to {}'s; set-up: median, with the first "
-        "exchange\n\n",
-        found.standings.front().name);
+    print("{}\n", "microseconds of the slowest rank; set-up: median, with the first exchange");
     for (std::size_t level = 0; level < found.levels.size(); ++level) {
         print("{}level {}, {} rows\n", level == 0 ? "" : "\n", level, found.levels[level].num_rows);
         print_table(found.levels[level].standings);

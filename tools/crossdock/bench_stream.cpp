@@ -93,8 +93,7 @@ void add_bench_stream(CLI::App& verb, action& chosen) {
         "next to rounds of MPI_Alltoallv by hand. Each is checked, then all are timed in turn");
     stream->footer(
         "Counts of messages are those of the run that is checked, over all ranks; wasted, "
-        "superseded and rejected are those of an average timed run. A ratio is that of medians, "
-        "the first contender's to this one's: more is faster.");
+        "superseded and rejected are those of an average timed run.");
     add_stream_options(*stream, *options);
     stream->callback([options, &chosen] {
         check(*options);

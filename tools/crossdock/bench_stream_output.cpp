@@ -70,8 +70,8 @@ json work_json(const std::string& workload, const bench::streaming::work_counts&
     return nullptr;
 }
 
-json contender_json(const stream_bench_options& options, const topology& nodes, const standing& one,
-                    double first_median) {
+json contender_json(const stream_bench_options& options, const topology& nodes,
+                    const standing& one) {
     const auto items_per_second = rate(options, nodes, one);
     const auto& choice = one.who.choice;
     return {{"name", one.who.name},
@@ -81,7 +81,6 @@ json contender_json(const stream_bench_options& options, const topology& nodes, 
             {"verified", one.found.is_verified},
             {"seconds", timing_json(one.seconds)},
             {"items_per_second", items_per_second ? json(*items_per_second) : json(nullptr)},
-            {"ratio", first_median / one.seconds.median},
             {"work", work_json(options.workload.workload, one.counts)},
             {"statistics",
              one.found.statistics ? statistics_json(*one.found.statistics) : json(nullptr)},
@@ -141,7 +140,7 @@ std::string work_text(const std::string& workload, const standing& one) {
 }
 
 table::row cells_of(const stream_bench_options& options, const topology& nodes, const standing& one,
-                    double first_median) {
+                    const reference_time& reference) {
     const auto items_per_second = rate(options, nodes, one);
     table::row cells{label(one),
                      one.found.is_verified ? "yes" : "NO",
@@ -150,7 +149,7 @@ table::row cells_of(const stream_bench_options& options, const topology& nodes, 
                      microseconds(one.seconds.median),
                      microseconds(one.seconds.max),
                      items_per_second ? fmt::format("{:.1f}", 1e-6 * *items_per_second) : "-",
-                     fmt::format("{:.2f}", first_median / one.seconds.median),
+                     reference.ratio(one.seconds.median),
                      work_text(options.workload.workload, one)};
     if (const auto& counted = one.found.statistics) {
         cells.push_back(fmt::to_string(counted->messages));
@@ -197,9 +196,8 @@ void print_stream_json(const stream_bench_options& options, const topology& node
     document["warm_ups"] = options.contest.warm_ups;
     document["iterations"] = options.contest.iterations;
     document["contenders"] = json::array();
-    const double first_median = standings.front().seconds.median;
     for (const auto& one : standings)
-        document["contenders"].push_back(contender_json(options, nodes, one, first_median));
+        document["contenders"].push_back(contender_json(options, nodes, one));
     print(document);
 }
 
@@ -209,15 +207,14 @@ void print_stream_table(const stream_bench_options& options, const topology& nod
     print("{}: {} ranks of {} workers, nodes {}, {} iterations, {}\n", workload.workload,
           nodes.num_ranks(), workload.stream.workers, nodes.to_string(), options.contest.iterations,
           mpi_version());
-    print(
-        "microseconds of the slowest rank; million {} per second of all; ratio: {}'s median to "
-        "this\n\n",
-        bench::streaming::find_workload(workload.workload).item, label(standings.front()));
+    const auto reference =
+        fastest_of_mpi(standings, label, [](const auto& one) { return one.seconds.median; });
+    print("microseconds of the slowest rank; million {} per second of all; {}\n\n",
+          bench::streaming::find_workload(workload.workload).item, reference.legend());
     const std::string work = workload.workload == "phold" ? "rejected" : "wasted";
     table lines({"contender", "verified", "min", "quartile", "median", "max", "M/s", "ratio", work,
                  "messages", "mean fill", "full"});
-    const double first_median = standings.front().seconds.median;
-    for (const auto& one : standings) lines.add(cells_of(options, nodes, one, first_median));
+    for (const auto& one : standings) lines.add(cells_of(options, nodes, one, reference));
     print("{}", lines.to_string());
     if (options.contest.rate > 0) print_latencies(standings);
 }

@@ -1,5 +1,5 @@
-#include <fstream>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "tools/calibration/calibrate.hpp"
@@ -25,11 +25,6 @@ void show_progress(const std::string& part, double share) {
     std::fflush(stderr);
 }
 
-void write_file(const std::string& path, const std::string& text) {
-    std::ofstream file(path);
-    if (!(file << text) || !file.flush()) throw error(errc::file_error, "cannot write " + path);
-}
-
 void print_errors(const calibration& result) {
     table lines({"fitted", "samples", "median error"});
     for (const auto& one : result.errors) {
@@ -37,6 +32,26 @@ void print_errors(const calibration& result) {
                    fmt::format("{:.1f} %", 100 * one.relative_error)});
     }
     fmt::print(stderr, "{}", lines.to_string());
+}
+
+void warn_of_what_is_missing(const rank_layout& layout) {
+    if (layout.num_ranks() == 1) {
+        warn(
+            "one rank sends no messages: what they cost is not measured, and assumed to be what a "
+            "copy costs; start calibrate by mpirun, on two nodes at least");
+    } else if (layout.nodes().num_regions() == 1) {
+        warn(
+            "all ranks are on one node: what messages between nodes cost is not measured, and "
+            "assumed to be what messages inside cost; start calibrate on two nodes at least");
+    }
+}
+
+void tell_how_to_use(const std::string& file) {
+    fmt::print(stderr,
+               "{0} describes this machine. To use it:\n"
+               "    crossdock explain FILE --ranks P --topology NxM --machine {0}\n"
+               "    CROSSDOCK_MACHINE={0} mpirun -n P program\n",
+               file);
 }
 
 rank_layout layout_of(const communicator& comm, const calibrate_options& options) {
@@ -48,6 +63,11 @@ rank_layout layout_of(const communicator& comm, const calibrate_options& options
 int run(const calibrate_options& options) {
     return on_all_ranks([&](const communicator& comm) {
         const auto layout = layout_of(comm, options);
+        std::optional<output_file> file;
+        on_all_or_none(comm, [&] {
+            if (comm.rank() == 0 && !options.output_file.empty()) file.emplace(options.output_file);
+        });
+        if (comm.rank() == 0) warn_of_what_is_missing(layout);
         calibration_options how;
         how.seconds = options.seconds;
         how.name = options.name;
@@ -58,8 +78,11 @@ int run(const calibrate_options& options) {
         on_all_or_none(comm, [&] {
             if (comm.rank() != 0) return;
             print_errors(result);
-            if (options.output_file.empty()) return print("{}", to_json(result.found));
-            write_file(options.output_file, to_json(result.found));
+            if (!file) return print("{}", to_json(result.found));
+            file->stream() << to_json(result.found);
+            file->close();
+            tell_how_to_use(file->path());
+            warn_of_what_is_missing(layout);
         });
         return 0;
     });

@@ -46,10 +46,8 @@ json picture_of(const draw_options& options) {
 
 int run(const draw_options& options) {
     if (!is_first_process()) return 0;
-    const int code = run_plot_script("draw_plan.py", picture_of(options), options.output);
-    if (code == 0) print("{}\n", options.output);
-    flush_output();
-    return code;
+    output_file output(options.output);
+    return run_plot_script("draw_plan.py", picture_of(options), output);
 }
 
 }  // namespace

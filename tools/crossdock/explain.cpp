@@ -45,7 +45,8 @@ chooser make_chooser(const explain_options& options) {
     how.travel.shares_memory =
         options.executor != "persistent" && nodes.num_regions() < nodes.num_ranks();
     how.deduplicate = !options.without_dedup;
-    return {std::move(layout), options.where.load(), how};
+    auto hardware = options.where.load(layout);
+    return {std::move(layout), std::move(hardware), how};
 }
 
 route_choice choose(const chooser& with, const std::vector<pattern>& patterns, int num_replayed) {
@@ -66,13 +67,6 @@ std::vector<route_choice> choose_all(const explain_options& options, const choos
         level = {};
     }
     return choices;
-}
-
-json choice_json(const route_choice& choice) {
-    json candidates = json::array();
-    for (const auto& [route, seconds, term] : choice.candidates)
-        candidates.push_back({{"route", route}, {"seconds", seconds}, {"mostly", term}});
-    return {{"route", choice.route()}, {"candidates", std::move(candidates)}};
 }
 
 void print_json(const explain_options& options, const chooser& with,
@@ -102,16 +96,23 @@ void print_json(const explain_options& options, const chooser& with,
     print(document);
 }
 
-// Why it is that one: how much longer the simplest of the other routes takes, and with what.
+// Why it is that one: how much longer the simplest of the slower routes takes, and with what.
 std::string conclusion(const route_choice& choice, int num_replayed) {
     const auto& best = choice.candidates.front();
     if (num_replayed == 1) return fmt::format("{} has the lowest price.", best.route);
     if (choice.candidates.size() == 1) return fmt::format("{} is the only candidate.", best.route);
-    const auto others = std::span(choice.candidates).subspan(1);
-    auto other = std::ranges::find(others, "direct", &candidate_price::route);
-    if (other == others.end()) other = others.begin();
-    return fmt::format("{}: {} would take {:.2f} times as long, mostly {}.", best.route,
-                       other->route, other->seconds / best.seconds, other->dominating_term);
+    std::string text = best.route;
+    const candidate_price* other = nullptr;
+    for (const auto& one : std::span(choice.candidates).subspan(1)) {
+        if (is_tie(best.seconds, one.seconds)) {
+            text += (text == best.route ? ", which ties with " : ", ") + one.route;
+        } else if (!other || one.route == "direct") {
+            other = &one;
+        }
+    }
+    if (!other) return text + ".";
+    return fmt::format("{}: {} would take {:.2f} times as long, mostly {}.", text, other->route,
+                       other->seconds / best.seconds, other->dominating_term);
 }
 
 void print_choice(const route_choice& choice, int num_replayed) {
@@ -132,8 +133,8 @@ void print_tables(const explain_options& options, const chooser& with,
           regions.num_ranks(), regions.num_regions(), with.layout.nodes().num_regions(),
           options.input.partition);
     print("{} {}, items of {} bytes, executor {}\n",
-          options.num_replayed > 0 ? "replayed on" : "estimated for", with.hardware.name,
-          options.item_bytes, options.executor);
+          options.num_replayed > 0 ? "replayed on" : "estimated for",
+          options.where.text(with.hardware), options.item_bytes, options.executor);
     for (std::size_t k = 0; k < choices.size(); ++k) {
         print("{}",
               bench::is_hierarchy(options.input.file) ? fmt::format("\nlevel {}\n", k) : "\n");
@@ -174,7 +175,7 @@ void add_explain(CLI::App& app, action& chosen) {
     verb->add_option("--replay", options->num_replayed,
                      "Plan all candidates, simulate so many of those with the lowest prices, and "
                      "choose by that")
-        ->check(CLI::PositiveNumber);
+        ->check(CLI::Range(1, 1000));
     verb->add_flag("--json", options->as_json, "Print JSON");
     verb->callback([options, &chosen] { chosen = [options] { return run(*options); }; });
 }

@@ -1,9 +1,8 @@
 #include <fmt/format.h>
 
-#include <cstdio>
-#include <fstream>
 #include <iostream>
 #include <memory>
+#include <optional>
 
 #include "crossdock/plan.hpp"
 #include "crossdock/schedule.hpp"
@@ -37,33 +36,22 @@ void write(std::ostream& to, const export_options& options, const topology& regi
     for (const auto& p : plans) to << to_json(p) << '\n';
 }
 
-// The file is there when all of it is.
-template <class Write>
-void write_file(const std::string& path, Write&& write_to) {
-    const std::string partial = path + ".partial";
-    std::ofstream file(partial, std::ios::binary);
-    write_to(file);
-    file.close();
-    if (file && std::rename(partial.c_str(), path.c_str()) == 0) return;
-    std::remove(partial.c_str());
-    throw error(errc::file_error, fmt::format("cannot write {}", path));
-}
-
 int run(const export_options& options) {
     if (!is_first_process()) return 0;
     const auto regions = options.input.regions();
     const auto way = make_route(options.route, regions);
     const auto m = load_machine(options.machine_name);
+    std::optional<output_file> file;
+    if (!options.output_file.empty()) file.emplace(options.output_file);
     progress done("export");
     done.tell(options.input.file);
     const auto plans = compile(regions, patterns_of(load_one_level(options.input, regions)), *way,
                                {.deduplicate = !options.without_dedup});
-    const auto write_to = [&](std::ostream& to) { write(to, options, regions, m, plans); };
-    if (!options.output_file.empty()) {
-        write_file(options.output_file, write_to);
+    write(file ? file->stream() : std::cout, options, regions, m, plans);
+    if (file) {
+        file->close();
         return 0;
     }
-    write_to(std::cout);
     if (!std::cout.flush()) throw error(errc::file_error, "cannot write to standard output");
     return 0;
 }

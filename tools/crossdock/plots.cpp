@@ -16,6 +16,7 @@
 
 #include "crossdock/error.hpp"
 #include "tools/crossdock/all_ranks.hpp"
+#include "tools/crossdock/project_files.hpp"
 
 namespace crossdock::tool {
 
@@ -35,25 +36,43 @@ fs::path find_script(const std::string& name) {
                                       "; CROSSDOCK_PLOTS may name its folder");
 }
 
-// A file rather than a pipe: a script that does not read cannot block or end this process.
-class script_input {
+// Files rather than pipes: a script that does not read cannot block or end this process.
+class temporary_file {
   public:
-    explicit script_input(const json& data) : file_(std::tmpfile()) {
-        const auto text = data.dump(-1, ' ', false, json::error_handler_t::replace);
-        if (!file_ || std::fwrite(text.data(), 1, text.size(), file_.get()) != text.size() ||
-            std::fflush(file_.get()) != 0)
-            throw error(errc::file_error,
-                        std::string("cannot write a temporary file: ") + std::strerror(errno));
+    temporary_file() : file_(std::tmpfile()) {
+        if (!file_) fail();
     }
 
-    // The file's descriptor, to be read from the first byte.
+    void write(const std::string& text) {
+        if (std::fwrite(text.data(), 1, text.size(), file_.get()) != text.size() ||
+            std::fflush(file_.get()) != 0)
+            fail();
+    }
+
+    // The file's descriptor, at the first byte.
     int rewound() const {
         const int descriptor = fileno(file_.get());
         ::lseek(descriptor, 0, SEEK_SET);
         return descriptor;
     }
 
+    void copy_to(output_file& output) const {
+        const int descriptor = rewound();
+        std::array<char, 1 << 16> buffer;
+        for (;;) {
+            const auto num_read = ::read(descriptor, buffer.data(), buffer.size());
+            if (num_read < 0) fail();
+            if (num_read == 0) return;
+            output.stream().write(buffer.data(), num_read);
+        }
+    }
+
   private:
+    [[noreturn]] static void fail() {
+        throw error(errc::file_error,
+                    std::string("cannot use a temporary file: ") + std::strerror(errno));
+    }
+
     struct closer {
         void operator()(std::FILE* file) const { std::fclose(file); }
     };
@@ -61,7 +80,7 @@ class script_input {
 };
 
 // The process's exit status as `waitpid` has it; nothing if there is no such program.
-std::optional<int> run_program(std::vector<std::string> arguments, int input) {
+std::optional<int> run_program(std::vector<std::string> arguments, int input, int output) {
     std::vector<char*> pointers;
     pointers.reserve(arguments.size() + 1);
     for (auto& argument : arguments) pointers.push_back(argument.data());
@@ -69,6 +88,7 @@ std::optional<int> run_program(std::vector<std::string> arguments, int input) {
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
     pid_t child = 0;
     const int fault =
         posix_spawnp(&child, pointers.front(), &actions, nullptr, pointers.data(), environ);
@@ -98,19 +118,32 @@ int exit_code(const std::string& script, int status) {
                 script + " was ended by signal " + std::to_string(WTERMSIG(status)));
 }
 
+void finish(const temporary_file& result, output_file& output) {
+    result.copy_to(output);
+    output.close();
+    if (output.is_replaced()) print("{}\n", output.path());
+    flush_output();
+}
+
 }  // namespace
 
-int run_plot_script(const std::string& script, const json& data, const std::string& output) {
+int run_plot_script(const std::string& script, const json& data, output_file& output) {
     const auto path = find_script(script);
-    const script_input input(data);
+    temporary_file input;
+    input.write(data.dump(-1, ' ', false, json::error_handler_t::replace));
+    const temporary_file result;
     std::string without_matplotlib;
     for (const auto& interpreter : interpreters()) {
-        const auto status =
-            run_program({interpreter, "-B", path.string(), output}, input.rewound());
+        const auto status = run_program({interpreter, "-B", path.string(), output.path()},
+                                        input.rewound(), result.rewound());
         if (!status) continue;
-        if (!WIFEXITED(*status) || WEXITSTATUS(*status) != no_matplotlib)
-            return exit_code(script, *status);
-        without_matplotlib = interpreter;
+        if (WIFEXITED(*status) && WEXITSTATUS(*status) == no_matplotlib) {
+            without_matplotlib = interpreter;
+            continue;
+        }
+        const int code = exit_code(script, *status);
+        if (code == 0) finish(result, output);
+        return code;
     }
     if (without_matplotlib.empty())
         throw error(

@@ -30,10 +30,8 @@ int run(const report_options& options) {
     json results = json::array();
     for (const auto& file : options.files)
         results.push_back({{"path", file}, {"text", content_of(file)}});
-    const int code = run_plot_script("report.py", results, options.output);
-    if (code == 0) print("{}\n", options.output);
-    flush_output();
-    return code;
+    output_file output(options.output);
+    return run_plot_script("report.py", results, output);
 }
 
 }  // namespace
@@ -42,7 +40,7 @@ void add_report(CLI::App& app, action& chosen) {
     auto options = std::make_shared<report_options>();
     auto* verb = add_verb(app, "report");
     verb->add_option("RESULT", options->files,
-                     "Files of what simulate, analyze and bench neighbor print with --json, "
+                     "Files of what simulate, analyze, bench neighbor and try print with --json, "
                      "records of it, or what CROSSDOCK_REPORT names")
         ->required();
     verb->add_option("-o,--output", options->output, "The page")->capture_default_str();

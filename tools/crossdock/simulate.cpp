@@ -106,12 +106,42 @@ void print_json(const simulate_options& options, const simulated_system& system,
     print(document);
 }
 
+std::string name_of(const simulated_route& result) {
+    return result.route + (result.is_deduplicated ? " with dedup" : "");
+}
+
+// Which plan is done first, with which others it ties, and what `auto` would do.
+std::string conclusion(const simulated_level& level) {
+    const auto& first = fastest(level);
+    const double seconds = first.time.slowest_seconds;
+    std::string text = "* fastest: " + name_of(first);
+    std::string tied;
+    for (const auto& one : level.routes) {
+        if (&one != &first && is_tie(seconds, one.time.slowest_seconds))
+            tied += ", " + name_of(one);
+    }
+    if (!tied.empty()) text += "; ties with " + tied.substr(2);
+    text += fmt::format(". auto takes {}", level.chosen);
+    const simulated_route* chosen = nullptr;
+    for (const auto& one : level.routes)
+        if (one.route == level.chosen) chosen = &one;  // the last one is deduplicated if one is
+    if (!chosen) return text + ", which is none of these.";
+    if (is_tie(seconds, chosen->time.slowest_seconds)) return text + ".";
+    return text + fmt::format(", {:.2f} times as long.", chosen->time.slowest_seconds / seconds);
+}
+
+constexpr const char* legend =
+    "slowest, mean: of all ranks; priced: as auto estimates it; speed-up: how many times as fast "
+    "as\ndirect by messages without dedup; waiting to network: shares of all ranks' time";
+
 void print_level(const simulated_level& level) {
     table lines({"route", "dedup", "slowest us", "mean us", "priced us", "speed-up", "waiting",
                  "copying", "region", "node", "network", "messages", "inter-region messages"});
     for (const auto& result : level.routes) {
+        const bool is_first =
+            is_tie(fastest(level).time.slowest_seconds, result.time.slowest_seconds);
         table::row cells{
-            result.route,
+            result.route + (is_first ? " *" : ""),
             result.is_deduplicated ? "yes" : "no",
             precise_microseconds(result.time.slowest_seconds),
             precise_microseconds(result.time.mean_seconds),
@@ -122,7 +152,7 @@ void print_level(const simulated_level& level) {
         cells.push_back(fmt::to_string(result.sent.inter_region_messages.total));
         lines.add(std::move(cells));
     }
-    print("{}", lines.to_string());
+    print("{}{}\n", lines.to_string(), conclusion(level));
 }
 
 void print_sums(const std::vector<simulated_level>& levels) {
@@ -145,8 +175,8 @@ void print_table(const simulate_options& options, const simulated_system& system
     print("{}: {} ranks in {} regions and {} nodes, partition {}\n", options.input.file,
           regions.num_ranks(), regions.num_regions(), system.layout.nodes().num_regions(),
           options.input.partition);
-    print("simulated on {}, items of {} bytes, executor {}; slowest: of all ranks\n",
-          system.hardware.name, options.item_bytes, options.executor);
+    print("simulated on {}, items of {} bytes, executor {}\n{}\n",
+          options.where.text(system.hardware), options.item_bytes, options.executor, legend);
     for (std::size_t k = 0; k < levels.size(); ++k) {
         print("{}",
               bench::is_hierarchy(options.input.file) ? fmt::format("\nlevel {}\n", k) : "\n");
@@ -195,8 +225,8 @@ void add_simulate(CLI::App& app, action& chosen) {
         ->capture_default_str()
         ->excludes(exchange);
     verb->add_option("--executor", options->executor,
-                     "persistent: messages everywhere; shared_memory: without them inside nodes")
-        ->check(CLI::IsMember({"persistent", "shared_memory"}))
+                     "persistent: messages everywhere; auto, shared_memory: none inside nodes")
+        ->check(CLI::IsMember({"auto", "persistent", "shared_memory"}))
         ->capture_default_str()
         ->excludes(exchange);
     verb->add_option("--late", options->late, "RANK:SECONDS,...: ranks that start late")

@@ -23,7 +23,10 @@ struct simulate_options {
     std::vector<std::string> routes{"all"};
     bool without_dedup_only = false;
     count_t item_bytes = 8;
-    std::string executor = "persistent";
+    std::string executor = "auto";
+
+    /// @brief Whether ranks of a node exchange without messages.
+    bool shares_memory() const noexcept { return executor != "persistent"; }
     std::vector<std::string> late;  ///< RANK:SECONDS
     double noise_seconds = 0;
     std::uint64_t seed = 0;
@@ -66,6 +69,7 @@ struct simulated_route {
 struct simulated_level {
     std::vector<simulated_route> routes;
     double direct_seconds = 0;  ///< `direct`, not deduplicated, by messages
+    std::string chosen;         ///< the route that `auto` takes
 };
 
 /// @brief Replays FILE over the routes; several results only for a hierarchy.

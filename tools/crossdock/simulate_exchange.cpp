@@ -142,12 +142,18 @@ void print_table(const simulate_options& options, const simulated_system& system
     print("{}: {} ranks in {} regions and {} nodes, partition {}, {}\n", options.input.file,
           regions.num_ranks(), regions.num_regions(), system.layout.nodes().num_regions(),
           options.input.partition, options.exchange.values);
-    print("simulated on {}; slowest: of all ranks\n\n", system.hardware.name);
+    print(
+        "simulated on {}\nslowest, mean: of all ranks; speed-up: how many times as fast as "
+        "personalized;\nwaiting to network: shares of all ranks' time; *: the fastest\n\n",
+        options.where.text(system.hardware));
+    double least = results.algorithms.front().time.slowest_seconds;
+    for (const auto& one : results.algorithms) least = std::min(least, one.time.slowest_seconds);
     table lines({"algorithm", "slowest us", "mean us", "speed-up", "waiting", "copying", "region",
                  "node", "network", "messages", "inter-region"});
     for (const auto& [name, algorithm, time, sent] : results.algorithms) {
         table::row cells{
-            name == algorithm ? name : name + " = " + algorithm,
+            (name == algorithm ? name : name + " = " + algorithm) +
+                (is_tie(least, time.slowest_seconds) ? " *" : ""),
             precise_microseconds(time.slowest_seconds), precise_microseconds(time.mean_seconds),
             fmt::format("{:.2f}", speedup(results.personalized_seconds, time.slowest_seconds))};
         for (auto& cell : shares_cells(time.shares)) cells.push_back(std::move(cell));

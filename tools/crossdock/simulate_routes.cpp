@@ -5,6 +5,7 @@
 
 #include "bench/neighbor/hierarchy.hpp"
 #include "crossdock/plan.hpp"
+#include "crossdock/route_choice.hpp"
 #include "crossdock/schedule.hpp"
 #include "tools/crossdock/memory_limit.hpp"
 #include "tools/crossdock/replay_memory.hpp"
@@ -31,7 +32,7 @@ struct route_task {
 std::vector<route_task> tasks_of(const simulate_options& options, const route& direct,
                                  const std::vector<std::unique_ptr<route>>& routes) {
     std::vector<route_task> tasks{{&direct, false, false}};
-    const bool shares_memory = options.executor == "shared_memory";
+    const bool shares_memory = options.shares_memory();
     for (const auto& r : routes) {
         tasks.push_back({r.get(), false, shares_memory});
         if (!options.without_dedup_only) tasks.push_back({r.get(), true, shares_memory});
@@ -55,7 +56,7 @@ class level_replay {
                          replay_bytes(patterns_, *one.way), options_.memory_bytes);
         }
         const auto standard = replay(tasks.front(), 1, tasks.size());
-        simulated_level result{{}, standard.time.slowest_seconds};
+        simulated_level result{{}, standard.time.slowest_seconds, chosen_route()};
         for (std::size_t k = 1; k < tasks.size(); ++k) {
             const bool is_standard = tasks[k].is_same(tasks.front());
             result.routes.push_back(is_standard ? standard : replay(tasks[k], k + 1, tasks.size()));
@@ -64,6 +65,17 @@ class level_replay {
     }
 
   private:
+    // As `explain` finds it.
+    std::string chosen_route() const {
+        const auto& nodes = system_.layout.nodes();
+        estimate_options how;
+        how.travel.item_bytes = options_.item_bytes;
+        how.travel.shares_memory =
+            options_.shares_memory() && nodes.num_regions() < nodes.num_ranks();
+        how.deduplicate = !options_.without_dedup_only;
+        return choose_route(system_.layout, patterns_, system_.hardware, how).route();
+    }
+
     simulated_route replay(const route_task& what, std::size_t number, std::size_t num_tasks) {
         const std::string position =
             fmt::format("{}, route {} ({} of {})", where_, what.way->name(), number, num_tasks);

@@ -70,8 +70,9 @@ std::vector<named_share> named_shares(const time_shares& shares) {
 }  // namespace
 
 simulated_system make_system(const simulate_options& options) {
-    simulated_system system{
-        options.where.layout(options.input.regions()), options.where.load(), {}};
+    auto layout = options.where.layout(options.input.regions());
+    auto hardware = options.where.load(layout);
+    simulated_system system{std::move(layout), std::move(hardware), {}};
     system.conditions.start = start_times(options.late, system.layout.num_ranks());
     system.conditions.mean_noise = to_picoseconds(options.noise_seconds);
     system.conditions.seed = options.seed;

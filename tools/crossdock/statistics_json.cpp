@@ -22,4 +22,11 @@ json traffic_json(const traffic_summary& counted) {
               {"items", summary_json(counted.inter_region_items)}}}};
 }
 
+json choice_json(const route_choice& choice) {
+    json candidates = json::array();
+    for (const auto& [route, seconds, term] : choice.candidates)
+        candidates.push_back({{"route", route}, {"seconds", seconds}, {"mostly", term}});
+    return {{"route", choice.route()}, {"candidates", std::move(candidates)}};
+}
+
 }  // namespace crossdock::tool

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "crossdock/plan.hpp"
+#include "crossdock/route_choice.hpp"
 
 namespace crossdock::tool {
 
@@ -23,5 +24,8 @@ json spread_json(const summary& numbers);
 
 /// @brief {"messages", "items", "inter_region": {"messages", "items"}}, each a `summary_json`.
 json traffic_json(const traffic_summary& counted);
+
+/// @brief {"route", "candidates": [{"route", "seconds", "mostly"}, …]}, the cheapest first.
+json choice_json(const route_choice& choice);
 
 }  // namespace crossdock::tool

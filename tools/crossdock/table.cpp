@@ -6,6 +6,8 @@
 
 namespace crossdock::tool {
 
+bool is_tie(double least_seconds, double seconds) { return seconds < 1.005 * least_seconds; }
+
 std::string table::to_string() const {
     std::vector<std::size_t> widths(rows_.front().size());
     for (const auto& cells : rows_) {

@@ -7,6 +7,9 @@
 
 namespace crossdock::tool {
 
+/// @brief Whether a time is the least one, to the digits that tables show.
+bool is_tie(double least_seconds, double seconds);
+
 /// @brief Rows of text in columns as wide as their widest cell; the first column is a name, the
 /// others are numbers and stand to the right.
 class table {

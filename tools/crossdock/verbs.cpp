@@ -1,11 +1,17 @@
 #include "tools/crossdock/verbs.hpp"
 
+#include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <exception>
 #include <filesystem>
+#include <new>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "tools/crossdock/all_ranks.hpp"
 #include "tools/crossdock/output.hpp"
@@ -22,16 +28,16 @@ constexpr std::array verbs{
         "run", "crossdock",
         "Run an MPI program that knows nothing of crossdock, with its neighborhood collectives "
         "taken over: crossdock run -- mpirun -n 64 ./app"},
+    verb_entry{"try", "crossdock",
+               "Measure whether crossdock pays for a pattern on the machine at hand, and write a "
+               "page that says so; "
+               "under mpirun"},
     verb_entry{"analyze", "crossdock-analyze",
                "Count what every route sends for the halo of y = A x; needs no MPI, and under a "
                "launcher the first process alone does it"},
     verb_entry{"simulate", "crossdock-analyze",
                "Replay the halo of y = A x over every route on a machine that is described by "
                "numbers; needs no MPI, and under a launcher the first process alone does it"},
-    verb_entry{"try", "crossdock",
-               "Measure whether crossdock pays for a pattern on the machine at hand, and write a "
-               "page that says so; "
-               "under mpirun"},
     verb_entry{"explain", "crossdock-analyze",
                "Which route \"auto\" takes for the halo of y = A x, and why: what every candidate "
                "is estimated to cost, or a few of them simulated; needs no MPI, and under a "
@@ -49,19 +55,81 @@ constexpr std::array verbs{
     verb_entry{"bench", "crossdock-bench", "Time contenders against each other; under mpirun"},
     verb_entry{"calibrate", "crossdock-bench",
                "Measure the machine at hand, for prices and simulations: to be run by mpirun"},
+    verb_entry{"help", nullptr,
+               "Show this, or how a verb is called: crossdock help bench neighbor"},
 };
+
+constexpr const char* exit_codes =
+    "Exit codes: 0 done; 1 done, but a result was wrong; 2 not done, for a reason that a line on "
+    "standard error tells, such as wrong usage or a file that cannot be read; 130 ended by Ctrl-C. "
+    "`run` has those of the program that it runs.";
 
 // Help, or what is wrong with the arguments; said once, without MPI.
 int explain(const CLI::App& app, const CLI::ParseError& why) {
     // The launcher ends all processes at the first error: it must be the one that says why.
     if (!is_first_process()) return 0;
-    return app.exit(why);
+    return app.exit(why) == 0 ? 0 : bad_input;
+}
+
+// How many letters are inserted, left out, replaced, or swapped with their neighbor.
+std::size_t num_slips(std::string_view from, std::string_view to) {
+    std::vector<std::vector<std::size_t>> slips(from.size() + 1,
+                                                std::vector<std::size_t>(to.size() + 1));
+    for (std::size_t i = 0; i <= from.size(); ++i) {
+        for (std::size_t j = 0; j <= to.size(); ++j) {
+            if (i == 0 || j == 0) {
+                slips[i][j] = i + j;
+                continue;
+            }
+            const bool differ = from[i - 1] != to[j - 1];
+            slips[i][j] = std::min(
+                {slips[i - 1][j] + 1, slips[i][j - 1] + 1, slips[i - 1][j - 1] + (differ ? 1 : 0)});
+            if (i > 1 && j > 1 && from[i - 1] == to[j - 2] && from[i - 2] == to[j - 1])
+                slips[i][j] = std::min(slips[i][j], slips[i - 2][j - 2] + 1);
+        }
+    }
+    return slips[from.size()][to.size()];
+}
+
+// What to say of a word where a verb is expected; empty if all words are verbs that there are.
+std::string mistyped(CLI::App& app, std::span<const std::string> words) {
+    CLI::App* at = &app;
+    for (const auto& word : words) {
+        const auto known = at->get_subcommands([](CLI::App*) { return true; });
+        if (known.empty() || word.starts_with('-')) return {};
+        const auto found = std::ranges::find(known, word, &CLI::App::get_name);
+        if (found != known.end()) {
+            at = *found;
+            continue;
+        }
+        std::vector<std::string> names;
+        for (const auto* one : known) names.push_back(one->get_name());
+        const auto slips = [&](const std::string& name) { return num_slips(word, name); };
+        const auto nearest = std::ranges::min_element(names, {}, slips);
+        const bool is_near = slips(*nearest) <= std::min<std::size_t>(2, nearest->size() / 2);
+        return fmt::format("\"{}\" is none of {}{}", word, fmt::join(names, ", "),
+                           is_near ? fmt::format("; did you mean {}?", *nearest) : "");
+    }
+    return {};
+}
+
+// The words behind the program's name; `help` before verbs is --help behind them.
+std::vector<std::string> words_of(int argc, char** argv) {
+    std::vector<std::string> words(argv + 1, argv + argc);
+    if (words.empty() || words.front() != "help") return words;
+    words.erase(words.begin());
+    if (!words.empty() && words.front() == "help") words.erase(words.begin());
+    words.emplace_back("--help");
+    return words;
 }
 
 // Becomes the program that has the verb; both lie in one folder.
-int become(const verb_entry& verb, char** argv) {
+int become(const verb_entry& verb, char* name, std::vector<std::string> words) {
     const auto path = std::filesystem::read_symlink("/proc/self/exe").parent_path() / verb.program;
-    execv(path.c_str(), argv);
+    std::vector<char*> arguments{name};
+    for (auto& word : words) arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    execv(path.c_str(), arguments.data());
     report(fmt::format("{} has the verb {}, and cannot be started: {}", path.string(), verb.name,
                        std::strerror(errno)));
     return bad_input;
@@ -70,6 +138,9 @@ int become(const verb_entry& verb, char** argv) {
 int run(const action& chosen) {
     try {
         return chosen();
+    } catch (const std::bad_alloc&) {
+        report("there is not enough memory for this");
+        return bad_input;
     } catch (const std::exception& fault) {
         report(fault.what());
         return bad_input;
@@ -91,16 +162,23 @@ int run_program(int argc, char** argv, std::initializer_list<add_function> own_v
     CLI::App app("Irregular MPI communication, re-sorted on the way", "crossdock");
     app.set_version_flag("--version", CROSSDOCK_VERSION);
     app.require_subcommand(1);
+    app.footer(exit_codes);
     action chosen;
+    const auto words = words_of(argc, argv);
     for (const auto add : own_verbs) add(app, chosen);
     for (const auto& verb : verbs) {
         const auto is_it = [&](const CLI::App* known) { return known->get_name() == verb.name; };
         if (!app.get_subcommands(is_it).empty()) continue;
-        if (argc > 1 && std::strcmp(argv[1], verb.name) == 0) return become(verb, argv);
+        if (verb.program && !words.empty() && words.front() == verb.name)
+            return become(verb, argv[0], words);
         app.add_subcommand(verb.name, verb.summary);
     }
+    if (const auto fault = mistyped(app, words); !fault.empty()) {
+        if (is_first_process()) report(fault);
+        return is_first_process() ? bad_input : 0;
+    }
     try {
-        app.parse(argc, argv);
+        app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
     } catch (const CLI::ParseError& why) {
         return explain(app, why);
     }

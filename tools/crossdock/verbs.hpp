@@ -15,7 +15,7 @@ using action = std::function<int()>;
 /// @brief A verb, the program that has it, and its line in the help.
 struct verb_entry {
     const char* name;
-    const char* program;
+    const char* program;  ///< null: every one has it
     const char* summary;
 };
 std::span<const verb_entry> all_verbs();
@@ -35,6 +35,7 @@ void add_export(CLI::App& app, action& chosen);
 void add_bench(CLI::App& app, action& chosen);
 void add_calibrate(CLI::App& app, action& chosen);
 void add_demo(CLI::App& app, action& chosen);
+void add_try(CLI::App& app, action& chosen);
 void add_run(CLI::App& app, action& chosen);
 
 /// @brief What main does: parses the arguments and runs the verb, which is one of these or of another

@@ -1,4 +1,7 @@
-"""Draws the plans of all ranks: draw_plan.py OUTPUT < data, as plan_picture.hpp describes them."""
+"""Draws the plans of all ranks: draw_plan.py NAME.svg < data > picture.
+
+plan_picture.hpp describes the data; the suffix of the name is the picture's format.
+"""
 
 import pathlib
 import sys
@@ -8,10 +11,10 @@ from pictures import plan, style
 
 
 def main():
-    output = sys.argv[1]
+    suffix = pathlib.Path(sys.argv[1]).suffix[1:]
     with style.own_style():
         figure = plan.draw(plotting.read_input())
-    plotting.write_file(output, style.render(figure, pathlib.Path(output).suffix[1:]))
+    sys.stdout.buffer.write(style.render(figure, suffix))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Makes one HTML page of results: report.py OUTPUT < [{"path": ..., "text": ...}, ...]."""
+"""Makes one HTML page of results: report.py < [{"path": ..., "text": ...}, ...] > page."""
 
 import math
 import pathlib
@@ -49,11 +49,13 @@ class Page:
             f'<h2 id="{identity}">{escape(title)}</h2>\n<p class="note">{escape(note)}</p>'
         )
 
-    def add_figure(self, kind, title, caption, figure):
-        """`title` heads the figure, and together with `caption` tells what it shows."""
+    def add_figure(self, kind, title, finding, caption, drawing):
+        """`title` heads the figure, `finding` says what it tells, and `caption` what it shows."""
         self.num_figures += 1
-        svg = figures.to_html(figure, f"figure{self.num_figures}", f"{title}. {caption}")
+        svg = figures.to_html(drawing, f"figure{self.num_figures}", f"{title}. {caption}")
         heading = f"<h3>{escape(title)}</h3>\n"
+        if finding:
+            heading += f'<p class="finding">{escape(finding)}</p>\n'
         self.parts.append(
             f'<figure class="{kind}">\n{heading}<div class="wide">{svg}</div>\n'
             f"<figcaption>{escape(caption)}</figcaption>\n</figure>"
@@ -114,20 +116,67 @@ def add_wins(page, simulations):
     page.add(table("wins", ["file", *(f"{ranks} ranks" for ranks in columns)], rows))
 
 
+LINES_NOTE = "Lines that coincide are one, with all their names; of many, the eight nearest to the best are drawn."
+
+
+def fastest_of(timings):
+    """The first one, and the names of all that take as long."""
+    best = min(timings, key=lambda timing: timing.slowest_seconds)
+    least = best.slowest_seconds
+    tied = [one.label for one in timings if one.slowest_seconds <= (1 + figures.SAME) * least]
+    return best, tied
+
+
+def winner_sentence(timings, ranks):
+    best, tied = fastest_of(timings)
+    if len(tied) > 1:
+        names = ", ".join(tied[:-1]) + f" and {tied[-1]}"
+        return f"On {ranks} ranks {names} tie, {best.speedup_over_direct:.2f} times as fast as direct."
+    if best.speedup_over_direct <= 1 + figures.SAME:
+        return f"On {ranks} ranks no route is faster than direct."
+    return f"On {ranks} ranks {best.label} is done first, {best.speedup_over_direct:.2f} times as fast as direct."
+
+
 def add_times(page, simulations):
     page.add_section(
         "times",
         "Simulated time by route",
         "Of one exchange, simulated, not measured. Full lines, markers and bars: deduplicated plans; "
-        "dashed and hollow ones: each item travels once per destination.",
+        f"dashed and hollow ones: each item travels once per destination. {LINES_NOTE}",
     )
     for group, series in simulations.items():
+        most = max(series)
+        said = winner_sentence(series[most], most)
         if len(series) > 1:
-            page.add_figure("time", group.title, "Time against ranks.", figures.time_lines(series))
+            title = f"Time of {group.title}"
+            caption = f"Time of the slowest rank of {short_name(group.file)} against ranks."
+            page.add_figure("time", title, said, caption, figures.time_lines(series))
         else:
-            ((ranks, timings),) = series.items()
-            figure = figures.time_bars(timings)
-            page.add_figure("time", group.title, f"Time on {ranks} ranks.", figure)
+            caption = f"Time of the slowest rank of {short_name(group.file)} on {most} ranks."
+            figure = figures.time_bars(series[most])
+            page.add_figure("time", f"Time of {group.title}", said, caption, figure)
+
+
+def add_speedups(page, simulations):
+    """Where there are several numbers of ranks; bars of times show the ratios already."""
+    several = {group: series for group, series in simulations.items() if len(series) > 1}
+    if not several:
+        return
+    page.add_section(
+        "speedups",
+        "Simulated speed-up over direct",
+        "The time of direct by messages, which is not deduplicated, divided by that of the route: above 1 is faster. "
+        + LINES_NOTE,
+    )
+    for group, series in several.items():
+        least, most = min(series), max(series)
+        gains = [fastest_of(series[ranks])[0].speedup_over_direct for ranks in (least, most)]
+        change = "is" if abs(gains[1] - gains[0]) <= figures.SAME * gains[0] else "goes"
+        span = f"{gains[0]:.2f}" if change == "is" else f"from {gains[0]:.2f} to {gains[1]:.2f}"
+        said = f"From {least} to {most} ranks the best speed-up over direct {change} {span}."
+        title = f"Speed-up of {group.title}"
+        caption = f"Speed-up of {short_name(group.file)} against ranks."
+        page.add_figure("speedup", title, said, caption, figures.speedup_lines(series))
 
 
 def add_shares(page, simulations):
@@ -139,36 +188,101 @@ def add_shares(page, simulations):
         "Simulated: what ranks wait for and do, for the largest number of ranks.",
     )
     for group, series in simulations.items():
-        caption = f"Shares of the time on {max(series)} ranks."
-        page.add_figure("share", group.title, caption, figures.share_bars(series[max(series)]))
+        most = max(series)
+        best, _ = fastest_of(series[most])
+        part = max(best.shares, key=best.shares.get)
+        said = f"{best.label}, the fastest, spends most on {part}: {100 * best.shares[part]:.0f} %."
+        title = f"Shares of {group.title}"
+        caption = f"Shares of the time of all {most} ranks of {short_name(group.file)}."
+        page.add_figure("share", title, said, caption, figures.share_bars(series[most]))
+
+
+def sends_least(traffic, noun):
+    """What the busiest rank sends where it sends least, next to direct."""
+    least = min(traffic, key=lambda one: one.counts[noun]["max"])
+    most = figures.plain_numbers(least.counts[noun]["max"], None)
+    for one in traffic:
+        if one.route == "direct" and one is not least:
+            direct = figures.plain_numbers(one.counts[noun]["max"], None)
+            return f"{most} with {least.label}, {direct} with {one.label}"
+    return f"{most} with {least.label}, the least"
 
 
 def add_traffic(page, traffic):
     page.add_section(
         "traffic",
         "Messages and items by route",
-        "Counted in the plans of all ranks: what the rank sends that sends most, and the mean.",
+        "Counted in the plans of all ranks: what the rank sends that sends most, and the mean. " + LINES_NOTE,
     )
     for group, series in traffic.items():
+        last = series[max(series)]
         if len(series) == 1:
-            (ranks,) = series
-            caption = f"What is sent on {ranks} ranks."
-            page.add_figure("traffic", group.title, caption, figures.traffic_bars(series[ranks]))
+            said = f"Inter-region messages of the busiest rank: {sends_least(last, 'inter-region messages')}."
+            caption = f"What is sent in {short_name(group.file)} on {max(series)} ranks."
+            page.add_figure("traffic", f"What {group.title} sends", said, caption, figures.traffic_bars(last))
             continue
-        for noun in next(iter(series.values()))[0].counts:
-            caption = f"Against ranks: {noun}."
-            page.add_figure("traffic", group.title, caption, figures.traffic_lines(series, noun))
+        for noun in last[0].counts:
+            said = f"{noun.capitalize()} of the busiest of {max(series)} ranks: {sends_least(last, noun)}."
+            title = f"{noun.capitalize()} of {group.title}"
+            caption = f"{noun.capitalize()} that are sent in {short_name(group.file)}, against ranks."
+            page.add_figure("traffic", title, said, caption, figures.traffic_lines(series, noun))
+
+
+def contest_sentence(contenders):
+    """The library's fastest next to the fastest that uses MPI alone, by medians."""
+
+    def fastest(some):
+        return min(some, key=lambda one: one.seconds["median"], default=None)
+
+    own = fastest([one for one in contenders if one.route is not None])
+    mpi = fastest([one for one in contenders if one.uses_mpi_alone])
+    if own is None or mpi is None:
+        best = fastest(contenders)
+        return f"{best.label} is the fastest."
+    ratio = own.seconds["median"] / mpi.seconds["median"]
+    if abs(ratio - 1) <= figures.SAME:
+        return f"{own.label} ties with {mpi.label}, the fastest that uses MPI alone."
+    verb = "needs" if ratio < 1 else "is slower: it needs"
+    return f"{own.label} {verb} {ratio:.2f} of the time of {mpi.label}, the fastest that uses MPI alone."
 
 
 def add_benches(page, benches):
     page.add_section(
         "measured",
         "Measured time by contender",
-        "Of one exchange. The marker is the median; the thick line reaches to the lower quartile, "
-        "the thin one from the fastest exchange to the slowest. Hollow: not deduplicated.",
+        "The marker is the median of the slowest rank's times; the thick line reaches to the lower quartile, "
+        "the thin one from the fastest to the slowest. Black: what is not this library. Hollow: not deduplicated.",
     )
-    for path, title, contenders in benches:
-        page.add_figure("bench", title, f"Recorded in {path}.", figures.bench_bars(contenders))
+    for one in benches:
+        drawing = figures.bench_bars(one.contenders, f"time of {one.unit}, slowest rank")
+        title, caption = f"{one.kind}, {one.title}", f"Recorded in {one.path}."
+        page.add_figure("bench", title, contest_sentence(one.contenders), caption, drawing)
+
+
+def add_choices(page, choices):
+    page.add_section(
+        "choices",
+        "What auto takes",
+        "What every candidate is estimated to cost, or where simulated, how long it takes; not measured.",
+    )
+    for one in choices:
+        best, *others = one.candidates
+        tied = [other.route for other in others if other.slowest_seconds <= (1 + figures.SAME) * best.slowest_seconds]
+        said = f"auto takes {best.route}, whose time is mostly {one.dominating}"
+        slower = [other for other in others if other.route == "direct" and other.route not in tied]
+        if tied:
+            said += f"; it ties with {', '.join(tied)}"
+        if slower and best.slowest_seconds > 0:
+            said += f"; direct would take {slower[0].slowest_seconds / best.slowest_seconds:.2f} times as long"
+        what = "simulated time" if one.is_simulated else "estimated time"
+        title, caption = f"Choice for {one.title}", f"{what.capitalize()} of the candidates, from {one.path}."
+        page.add_figure("choice", title, f"{said}.", caption, figures.time_bars(one.candidates, what))
+
+
+def add_drawings(page, drawings):
+    page.add_section("plans", "Plans", "As crossdock draw drew them: who sends to whom, stage by stage.")
+    for path, svg in drawings:
+        page.add_figure("plan", f"Plan in {path}", "", f"Drawn by crossdock draw in {path}.", svg)
 
 
 def sentence_of(calls):
@@ -235,7 +349,8 @@ def add_taken_over(page, taken_over):
         if drawn:
             page.add_figure(
                 "calls",
-                "One exchange by MPI and by the route",
+                f"One exchange by MPI and by the route: {path}",
+                f"In {sum(one.plan['is_used'] for one in drawn)} of {len(drawn)} the route is used.",
                 f"{counted(len(drawn), 'call')} of {len(calls)} in {path}, those first that take MPI the "
                 "most time. Hollow: not faster, so that MPI does the calls.",
                 figures.call_marks(drawn),
@@ -262,11 +377,16 @@ def make_page(results):
     if results.simulations:
         add_wins(page, results.simulations)
         add_times(page, results.simulations)
+        add_speedups(page, results.simulations)
         add_shares(page, results.simulations_with_shares())
+    if results.choices:
+        add_choices(page, results.choices)
     if results.traffic:
         add_traffic(page, results.traffic)
     if results.benches:
         add_benches(page, results.benches)
+    if results.drawings:
+        add_drawings(page, results.drawings)
     if results.taken_over:
         add_taken_over(page, results.taken_over)
     add_sources(page, results.sources)
@@ -277,7 +397,7 @@ def main():
     results = Results(plotting.read_input())
     with own_style():
         page = make_page(results)
-    plotting.write_file(sys.argv[1], page.encode())
+    sys.stdout.buffer.write(page.encode())
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ import json
 import math
 import pathlib
 import re
+import xml.etree.ElementTree
 
 import records
 from pictures.figures import PARTS_OF_TIME
@@ -12,6 +13,8 @@ from pictures.style import counted, route_label, shortened
 from plotting import refuse
 
 DROP_IN = "crossdock.drop_in/1"
+DRAWING = "what draw writes as .svg"
+QUARTILES = ["min", "lower_quartile", "median", "max"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,13 +50,37 @@ class Contender:
     """What was measured of one contender; seconds are {"min", "lower_quartile", "median", "max"}."""
 
     name: str
-    executor: str | None
+    label: str
+    route: str | None  # of this library; None: it is another
     dedup: bool
     seconds: dict
 
     @property
-    def label(self):
-        return route_label(self.name, self.dedup) + (f", {self.executor}" if self.executor else "")
+    def uses_mpi_alone(self):
+        """As crossdock bench has it: collectives, or requests written by hand."""
+        return self.name.startswith("mpi_") or self.name in ("plain", "alltoallv")
+
+
+@dataclasses.dataclass(frozen=True)
+class Bench:
+    """One contest; `kind` says of what, `unit` what the times are of."""
+
+    kind: str
+    path: str
+    title: str
+    unit: str
+    contenders: list
+
+
+@dataclasses.dataclass(frozen=True)
+class Choice:
+    """What explain says of one exchange: the candidates, the cheapest first."""
+
+    path: str
+    title: str
+    candidates: list  # of Timing
+    is_simulated: bool
+    dominating: str  # of the first one's time
 
 
 @dataclasses.dataclass(frozen=True)
@@ -130,6 +157,25 @@ def numbers(record, names):
     return {name: number(record, name) for name in names}
 
 
+def contender_of(record, seconds, label, route, *, dedup=True):
+    return Contender(text(record, "name"), label, route, dedup, numbers(record[seconds], QUARTILES))
+
+
+def drawing_of(path, content):
+    """An SVG file, unless it could do more than show itself."""
+    try:
+        elements = list(xml.etree.ElementTree.fromstring(content.encode()).iter())
+    except xml.etree.ElementTree.ParseError:
+        refuse(f"{path} is no SVG")
+    for element in elements:
+        kind = element.tag.rpartition("}")[2]
+        links = [value for name, value in element.items() if name.rpartition("}")[2] == "href"]
+        acts = any(name.startswith("on") for name, _ in element.items())
+        if kind in ("script", "foreignObject") or acts or any(link[:1] != "#" for link in links):
+            refuse(f"{path} is no drawing of crossdock draw")
+    return {"schema": DRAWING, "file": "", "svg": content}
+
+
 def routes_of(record, name):
     if not record[name]:
         raise ValueError(f'the field "{name}" is empty')
@@ -156,26 +202,9 @@ def calls_of(path, content):
 def parsed(path, content):
     if not content.strip():
         refuse(f"{path} is empty")
+    if content.startswith(("<?xml", "<svg")):
+        return drawing_of(path, content)
     calls = calls_of(path, content) if DROP_IN in content else []
-def contender_of(record, seconds, label, route, *, dedup=True):
-    return Contender(text(record, "name"), label, route, dedup, numbers(record[seconds], QUARTILES))
-
-
-def drawing_of(path, content):
-    """An SVG file, unless it could do more than show itself."""
-    try:
-        elements = list(xml.etree.ElementTree.fromstring(content.encode()).iter())
-    except xml.etree.ElementTree.ParseError:
-        refuse(f"{path} is no SVG")
-    for element in elements:
-        kind = element.tag.rpartition("}")[2]
-        links = [value for name, value in element.items() if name.rpartition("}")[2] == "href"]
-        acts = any(name.startswith("on") for name, _ in element.items())
-        if kind in ("script", "foreignObject") or acts or any(link[:1] != "#" for link in links):
-            refuse(f"{path} is no drawing of crossdock draw")
-    return {"schema": DRAWING, "file": "", "svg": content}
-
-
     if calls:
         return {"schema": DROP_IN, "file": "", "ranks": "", "topology": "", "calls": calls}
     try:
@@ -199,7 +228,9 @@ class Results:
         self.sources = []  # path and record of every file
         self.simulations = {}  # Group -> ranks -> [Timing]
         self.traffic = {}  # Group -> ranks -> [Traffic]
-        self.benches = []  # path, record, [Contender]
+        self.benches = []  # Bench
+        self.choices = []  # Choice
+        self.drawings = []  # path, SVG
         self.taken_over = []  # path, [Call]
         readers = {
             "crossdock.simulate/1": self.read_simulation,
@@ -212,12 +243,14 @@ class Results:
             "crossdock.bench.array.prepared/1": self.read_prepared,
             "crossdock.bench.stream/1": self.read_stream,
             DROP_IN: self.read_drop_in,
+            DRAWING: self.read_drawing,
         }
         for file in files:
             path = file["path"]
             record = parsed(path, file["text"])
             read = reader_of(path, record, readers)
             try:
+                record.setdefault("file", record.get("workload", ""))
                 text(record, "file")
                 read(path, record)
                 self.sources.append((path, record))
@@ -269,24 +302,100 @@ class Results:
         known = {one.label: one for one in at_ranks.get(record["ranks"], [])}
         at_ranks[record["ranks"]] = list((known | {one.label: one for one in counted}).values())
 
-    def read_bench(self, path, record):
-        quartiles = ["min", "lower_quartile", "median", "max"]
+    def read_explanation(self, path, record):
+        is_hierarchy = "levels" in record
+        division = f"{count(record, 'ranks')} ranks, topology {text(record, 'topology')}"
+        for level in record["levels"] if is_hierarchy else [record]:
+            timings = [
+                Timing(text(one, "route"), record["dedup"], number(one, "seconds"), 1, None)
+                for one in routes_of(level, "candidates")
+            ]
+            name = short_name(record["file"]) + (f", level {level['level']}" if is_hierarchy else "")
+            title = (
+                f"{name}: {division}, machine {text(record, 'machine')}, "
+                f"{count(record, 'item_bytes')} bytes per item"
+            )
+            is_simulated = number(record, "replayed") > 0
+            dominating = text(level["candidates"][0], "mostly")
+            self.choices.append(Choice(path, title, timings, is_simulated, dominating))
+
+    def add_bench(self, kind, path, record, what, unit, contenders):
+        title = (
+            f"{what}, {count(record, 'ranks')} ranks, {count(record, 'iterations')} iterations, "
+            f"{text(record, 'mpi')}"
+        )
+        self.benches.append(Bench(kind, path, title, unit, contenders))
+
+    def read_neighbor(self, path, record):
+        contenders = []
+        for one in routes_of(record, "contenders"):
+            name, dedup, executor = text(one, "name"), one["dedup"], one["executor"]
+            label = route_label(name, dedup) + (f", {executor}" if executor else "")
+            route = name if executor is not None else None
+            contenders.append(contender_of(one, "exchange_seconds", label, route, dedup=dedup))
+        what = (
+            short_name(record["file"])
+            + (", all levels of AMG" if record["amg"] else "")
+            + f": topology {text(record, 'topology')}, {text(record, 'direction')}, "
+            f"{count(record, 'item_bytes')} bytes per item"
+        )
+        self.add_bench("Neighbor exchange", path, record, what, "one exchange", contenders)
+
+    def read_exchange(self, path, record):
+        contenders = []
+        for one in routes_of(record, "contenders"):
+            name, algorithm = text(one, "name"), one["algorithm"]
+            label = name if algorithm in (None, name) else f"{name} = {algorithm}"
+            route = algorithm and algorithm.removeprefix("routed:")
+            contenders.append(contender_of(one, "exchange_seconds", label, route))
+        what = f"{short_name(record['file'])}: topology {text(record, 'topology')}, {text(record, 'values')}"
+        self.add_bench("Sparse exchange", path, record, what, "one exchange", contenders)
+
+    def read_array(self, path, record):
+        self.add_array("Distributed array", path, record, "seconds", "all batches")
+
+    def read_prepared(self, path, record):
+        self.add_array("Prepared reads", path, record, "read_seconds", "one read")
+
+    def add_array(self, kind, path, record, seconds, unit):
         contenders = [
-            Contender(
-                text(one, "name"),
-                one["executor"],
-                one["dedup"],
-                numbers(one["exchange_seconds"], quartiles),
+            contender_of(
+                one,
+                seconds,
+                text(one, "name")
+                if one["route"] in (None, *text(one, "name").split("/"))
+                else f"{text(one, 'name')} = {one['route']}/{one['combine']}",
+                one["route"],
             )
             for one in routes_of(record, "contenders")
         ]
-        name = short_name(record["file"]) + (", all levels of AMG" if record["amg"] else "")
-        title = (
-            f"{name}: {count(record, 'ranks')} ranks, topology {text(record, 'topology')}, "
-            f"{text(record, 'direction')}, {count(record, 'item_bytes')} bytes per item, "
-            f"{count(record, 'iterations')} iterations, {text(record, 'mpi')}"
-        )
-        self.benches.append((path, title, contenders))
+        what = f"{text(record, 'workload')}: topology {text(record, 'topology')}"
+        self.add_bench(kind, path, record, what, unit, contenders)
+
+    def read_stream(self, path, record):
+        contenders = [
+            contender_of(
+                one,
+                "seconds",
+                text(one, "name")
+                if one["route"] is None
+                else f"{one['scheme']} {one['route']}, {one['buffer_items']:,} items",
+                one["route"],
+            )
+            for one in routes_of(record, "contenders")
+        ]
+        record["topology"] = record["nodes"]
+        workers = counted(count(record, "workers"), "worker")
+        what = f"{text(record, 'workload')}: nodes {text(record, 'nodes')}, {workers} to a rank"
+        self.add_bench("Stream", path, record, what, "a run", contenders)
+
+    def read_drawing(self, path, record):
+        record |= {"ranks": "", "topology": ""}
+        self.drawings.append((path, record["svg"]))
+
+    def read_try(self, path, record):
+        for pattern in record["patterns"]:
+            self.read_neighbor(path, record | pattern | {"amg": False, "direction": "forward"})
 
     def read_drop_in(self, path, record):
         calls = [

@@ -1,6 +1,7 @@
 """The figures of results, each a function that returns a matplotlib figure."""
 
 import html
+import operator
 import re
 
 import numpy as np
@@ -22,6 +23,8 @@ PARTS_OF_TIME = ["waiting", "copying", "region", "node", "network"]
 WIDTH = 8.2
 ROW = 0.25  # inches for one bar
 MOST_STEPS = 256
+MOST_LINES = 8
+SAME = 0.005  # relative; curves that are nearer coincide
 # From dark to light in a map for colour-blind people.
 COLOURS_OF_PARTS = colormaps["cividis"](np.linspace(0.15, 1, len(PARTS_OF_TIME)))
 SECONDS = EngFormatter(unit="s", sep="\N{NO-BREAK SPACE}")
@@ -38,19 +41,61 @@ def plain_numbers(value, _at):
     return f"{value:g}" if value < 1000 else EngFormatter(sep="").format_eng(value)
 
 
-def draw_lines(axes, series, kind, pick):
-    """One line for each route and kind of plan; `pick` takes the number of one result.
+def points_of(series, label, pick):
+    """The number of each number of ranks, of one route and kind of plan."""
+    return {
+        ranks: pick(one)
+        for ranks, results in sorted(series.items())
+        for one in results
+        if one.label == label
+    }
+
+
+def curves(series, picks, best):
+    """[[results of one label]]: those together whose curves coincide for all `picks`, and at most MOST_LINES.
+
+    These are `direct` and the ones that come nearest to what is `best`, min or max, on some number of ranks.
+    """
+
+    def coincide(one, other):
+        for pick in picks:
+            points, others = (points_of(series, label, pick) for label in (one.label, other.label))
+            if points.keys() != others.keys():
+                return False
+            if any(abs(points[at] - others[at]) > SAME * abs(points[at]) for at in points):
+                return False
+        return True
+
+    found = []
+    for one in {one.label: one for ranks in series.values() for one in ranks}.values():
+        twins = next((names for names in found if coincide(names[0], one)), None)
+        if twins is None:
+            found.append([one])
+        else:
+            twins.append(one)
+    if len(found) <= MOST_LINES:
+        return found
+    pick = picks[0]
+    tops = {ranks: best(map(pick, results)) for ranks, results in series.items()}
+
+    def distance(names):
+        if any(one.route == "direct" for one in names):
+            return -1
+        points = points_of(series, names[0].label, pick)
+        return min(abs(points[ranks] - tops[ranks]) / (abs(tops[ranks]) or 1) for ranks in points)
+
+    kept = sorted(found, key=distance)[:MOST_LINES]
+    return [names for names in found if names in kept]
+
+
+def draw_lines(axes, series, kind, pick, found=None):
+    """A line for each curve of `found`, or of all that `pick` gives, with all the names it has.
 
     `kind` begins the ids of the lines.
     """
-    labels = {one.label: one for ranks in series.values() for one in ranks}
-    for label, one in labels.items():
-        points = {
-            ranks: pick(other)
-            for ranks, results in sorted(series.items())
-            for other in results
-            if other.label == label
-        }
+    for names in found or curves(series, [pick], min):
+        one = names[0]
+        points = points_of(series, one.label, pick)
         colour, marker = route_look(one.route)
         (line,) = axes.plot(
             list(points),
@@ -60,9 +105,9 @@ def draw_lines(axes, series, kind, pick):
             markersize=5,
             linestyle="-" if one.dedup else (0, (3, 2)),
             markerfacecolor=colour if one.dedup else PAPER,
-            label=label,
+            label="\n= ".join(other.label for other in names),
         )
-        line.set_gid(f"{kind}-{label}")
+        line.set_gid(f"{kind}-{one.label}")
     axes.set_xscale("log", base=2)
     axes.xaxis.set_major_locator(FixedLocator(sorted(series)))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda ranks, _at: f"{ranks:.0f}"))
@@ -101,6 +146,19 @@ def time_lines(series):
     axes.set_yscale("log")
     label_log(axes.yaxis, SECONDS)
     axes.set_ylabel("time of the slowest rank")
+    legend_right(axes)
+    return figure
+
+
+def speedup_lines(series):
+    figure = new_figure(WIDTH, 3.6)
+    axes = figure.subplots()
+    axes.axhline(1, color=INK, linewidth=0.8)
+    pick = operator.attrgetter("speedup_over_direct")
+    draw_lines(axes, series, "speedup", pick, curves(series, [pick], max))
+    axes.set_yscale("log", base=2)
+    axes.yaxis.set_major_formatter(plain_numbers)
+    axes.set_ylabel("times as fast as direct")
     legend_right(axes)
     return figure
 
@@ -183,10 +241,11 @@ def scale_counts(axes, series, noun):
 def traffic_lines(series, noun):
     figure = new_figure(WIDTH, 3.4)
     left, right = figure.subplots(1, 2, sharey=True)
+    picks = {which: lambda one, which=which: one.counts[noun][which] for which in ("max", "mean")}
+    found = curves(series, list(picks.values()), min)
     for axes, which, title in [(left, "max", "the rank that sends most"), (right, "mean", "mean")]:
-        draw_lines(axes, series, which, lambda traffic, which=which: traffic.counts[noun][which])
+        draw_lines(axes, series, which, picks[which], found)
         axes.set_title(title)
-        axes.tick_params(axis="x", labelsize=7.5)
     scale_counts(left, series, noun)
     left.set_ylabel(f"{noun} sent")
     legend_right(right)
@@ -217,13 +276,13 @@ def traffic_bars(traffic):
     return figure
 
 
-def bench_bars(contenders):
+def bench_bars(contenders, what="time of one exchange, slowest rank"):
     """The median as a dot, from the lower quartile to it a thick line, from least to most a thin one."""
     figure = new_figure(WIDTH, bars_height(contenders) + 0.3)
     axes = figure.subplots()
     for at, one in enumerate(contenders):
-        is_route = one.executor is not None
-        colour, marker = route_look(one.name) if is_route else (INK, "o")
+        is_route = one.route is not None
+        colour, marker = route_look(one.route) if is_route else (INK, "o")
         seconds = one.seconds
         axes.plot([seconds["min"], seconds["max"]], [at, at], color=colour, linewidth=1)
         axes.plot(
@@ -242,7 +301,7 @@ def bench_bars(contenders):
     label_rows(axes, contenders)
     axes.set_xscale("log")
     label_log(axes.xaxis, SECONDS)
-    axes.set_xlabel("time of one exchange, slowest rank")
+    axes.set_xlabel(what)
     return figure
 
 
@@ -281,10 +340,11 @@ def call_marks(calls):
     return figure
 
 
-def to_html(figure, identity, label):
-    """The figure as an SVG element: ids that are unique in the page, inks that the page chooses."""
-    text = svg_of(figure)
-    text = re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
+def to_html(drawing, identity, label):
+    """A figure or the text of an SVG file as an element: its ids are unique in the page, which chooses its inks."""
+    if not isinstance(drawing, str):
+        drawing = svg_of(drawing)
+    text = re.sub(r"<metadata>.*?</metadata>", "", drawing[drawing.index("<svg") :], flags=re.DOTALL)
     text = re.sub(r'(<svg[^>]*?) height="[^"]*"([^>]*?) width="[^"]*"', r"\1\2", text, count=1)
     text = re.sub(r'\bid="', f'id="{identity}-', text)
     text = text.replace('href="#', f'href="#{identity}-').replace("url(#", f"url(#{identity}-")

@@ -19,6 +19,8 @@ struct estimate_options {
     travel_options travel;
     /// An item whose destinations share the next hop is sent there once.
     bool deduplicate = true;
+    /// How often a rank goes through its slots: once to fill them, and again if it combines them.
+    count_t passes_over_slots = 1;
 };
 
 /// @brief The routes that may be cheapest on these ranks, `direct` first.
