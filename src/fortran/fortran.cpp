@@ -237,6 +237,13 @@ crossdock_status crossdock_fortran_start_address(crossdock_neighbor_exchange* ex
     return crossdock_neighbor_exchange_start(exchange, items, slots, MPI_Type_f2c(datatype));
 }
 
+crossdock_status crossdock_fortran_start_types(crossdock_neighbor_exchange* exchange,
+                                               const void* items, MPI_Fint item_type, void* slots,
+                                               MPI_Fint slot_type) {
+    return crossdock_neighbor_exchange_start_types(exchange, items, MPI_Type_f2c(item_type), slots,
+                                                   MPI_Type_f2c(slot_type));
+}
+
 crossdock_status crossdock_fortran_start_reverse_address(crossdock_neighbor_exchange* exchange,
                                                          const void* slots, void* items,
                                                          MPI_Fint datatype, MPI_Fint operation) {

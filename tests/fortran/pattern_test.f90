@@ -33,6 +33,7 @@ program pattern_test
     call dist_graph()
     call alltoallv_init()
     call lists()
+    call columns_of_rows()
     call faults()
     call files()
     call faults_of_files()
@@ -140,6 +141,42 @@ contains
         call expect(all(slots == [next, 100 + previous, next]), "the value of an id is the id")
         call halo%free()
         call pattern%free()
+    end subroutine
+
+    ! Each rank owns two columns, and its rows need the next rank's first one, too.
+    subroutine columns_of_rows()
+        type(crossdock_pattern) :: pattern
+        type(crossdock_neighbor_exchange) :: halo
+        integer(int64) :: first, local(4), few(1), nothing(0)
+        integer(int64), allocatable :: ghosts(:)
+        integer :: x(3)
+        call crossdock_renumber_columns(2_int64, 2_int64, [integer(int64) :: 2, 1, 3, 0], local, ghosts, status)
+        call expect_success(status, "renumber_columns")
+        call expect(size(ghosts) == 2, "there are two ghosts")
+        call expect(all(ghosts == [0, 1]) .and. all(local == [0, 3, 1, 2]), "ghosts are behind")
+        call crossdock_renumber_columns(2_int64, 2_int64, nothing, nothing, ghosts, status)
+        call expect_success(status, "no columns")
+        call expect(size(ghosts) == 0, "no columns have no ghosts")
+
+        first = 2 * rank
+        call crossdock_renumber_columns(first, 2_int64, [first, first + 1, int(2 * next, int64), first], local, ghosts, &
+            status)
+        call expect(all(local == [0, 1, merge(2, 0, num_ranks > 1), 0]), "columns of the array")
+        call pattern%from_needed(world, first, 2_int64, ghosts, status)
+        call halo%create(world, pattern, status, item_bytes=4)
+        x = [2 * rank, 2 * rank + 1, 2 * next]
+        call halo%forward(x(:2), x(3:2 + size(ghosts)), status)
+        call expect_success(status, "an exchange of ghosts")
+        call expect(all(x(local + 1) == [2 * rank, 2 * rank + 1, 2 * next, 2 * rank]), "the columns' values")
+        call halo%free()
+        call pattern%free()
+
+        few = 7
+        call crossdock_renumber_columns(0_int64, 2_int64, [0_int64, 1_int64], few, ghosts, status)
+        call expect_error(status, CROSSDOCK_SIZE_MISMATCH, "columns and local_columns differ in length")
+        call crossdock_renumber_columns(0_int64, 2_int64, [-1_int64], few, ghosts, status)
+        call expect(status == CROSSDOCK_INDEX_OUT_OF_RANGE, "columns are not negative")
+        call expect(few(1) == 7, "nothing is renumbered")
     end subroutine
 
     subroutine faults()
