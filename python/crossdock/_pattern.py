@@ -179,8 +179,8 @@ class Pattern:
     def write(self, world: Context, path: str | PathLike[str], dtype: npt.DTypeLike = float) -> None:
         """Write what all ranks send to a file that ``crossdock try`` and other verbs read.
 
-        Rank 0 writes a matrix in Matrix Market's format whose product y = A x exchanges these items, and beside it, with
-        ``.owners`` in place of ``.mtx``, the rank of each of its rows. Collective over `world`; blocks.
+        Rank 0 writes a matrix in Matrix Market's format whose product y = A x exchanges these items, and beside it,
+        with ``.owners`` in place of ``.mtx``, the rank of each of its rows. Collective over `world`; blocks.
 
         Parameters
         ----------

@@ -126,7 +126,11 @@ def one_of_the_next(world):
     return Pattern.from_needed(world, [world.rank], [(world.rank + 1) % world.num_ranks])
 
 
-@pytest.mark.parametrize(("of_path", "dtype", "item_bytes"), [(str, float, 8), (Path, (np.int32, 6), 24), (Path, "u1", 1)])
+@pytest.mark.parametrize(("of_path", "dtype", "item_bytes"), [
+    (str, float, 8),
+    (Path, (np.int32, 6), 24),
+    (Path, "u1", 1),
+])
 def test_a_pattern_is_written(world, folder, of_path, dtype, item_bytes):
     assert one_of_the_next(world).write(world, of_path(folder / "own.mtx"), dtype) is None
     size = world.num_ranks
@@ -177,7 +181,8 @@ def test_what_is_wrong_on_the_last_rank_writes_nothing(world, folder):
     with pytest.raises(crossdock.InvalidArgumentError, match="path must be a str"):
         pattern.write(world, [] if world.rank == last else folder / "own.mtx")
     other = Pattern.from_neighbor_alltoallv(0, last + 2, destinations=[], send_counts=[], sources=[], receive_counts=[])
-    with pytest.raises(crossdock.SizeMismatchError, match=f"the pattern of rank 0 of {last + 2} is given on rank {last}"):
+    text = f"the pattern of rank 0 of {last + 2} is given on rank {last}"
+    with pytest.raises(crossdock.SizeMismatchError, match=text):
         (other if world.rank == last else pattern).write(world, folder / "own.mtx")
     MPI.COMM_WORLD.Barrier()
     assert list(folder.iterdir()) == []

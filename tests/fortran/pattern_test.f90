@@ -159,8 +159,8 @@ contains
         call expect(size(ghosts) == 0, "no columns have no ghosts")
 
         first = 2 * rank
-        call crossdock_renumber_columns(first, 2_int64, [first, first + 1, int(2 * next, int64), first], local, ghosts, &
-            status)
+        call crossdock_renumber_columns(first, 2_int64, [first, first + 1, int(2 * next, int64), first], local, &
+            ghosts, status)
         call expect(all(local == [0, 1, merge(2, 0, num_ranks > 1), 0]), "columns of the array")
         call pattern%from_needed(world, first, 2_int64, ghosts, status)
         call halo%create(world, pattern, status, item_bytes=4)
