@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from os import PathLike
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -174,6 +175,31 @@ class Pattern:
             comm.Get_rank(), comm.Get_size(), destinations=destinations, send_counts=send_counts,
             send_displacements=send_displacements, sources=sources, receive_counts=receive_counts,
             receive_displacements=receive_displacements, send_ids=send_ids)
+
+    def write(self, world: Context, path: str | PathLike[str], dtype: npt.DTypeLike = float) -> None:
+        """Write what all ranks send to a file that ``crossdock try`` and other verbs read.
+
+        Rank 0 writes a matrix in Matrix Market's format whose product y = A x exchanges these items, and beside it,
+        with ``.owners`` in place of ``.mtx``, the rank of each of its rows. Collective over `world`; blocks.
+
+        Parameters
+        ----------
+        world : Context
+        path : str or os.PathLike
+            Ends in ``.mtx``. What rank 0 says counts, as of `dtype`.
+        dtype : dtype_like
+            Of an item, such as ``(float, 3)``; ``crossdock try`` exchanges items of its size.
+
+        Raises
+        ------
+        FileError
+            A file cannot be written; on all ranks.
+        InvalidArgumentError
+            `path` ends otherwise, or an argument has another type; on all ranks.
+        SizeMismatchError
+            The pattern is another rank's, or of other ranks; on all ranks.
+        """
+        self._inner.write(inner_of(world), path, dtype)
 
     @property
     def rank(self) -> int:

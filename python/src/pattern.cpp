@@ -84,6 +84,32 @@ pattern from_lists(rank_t rank, rank_t num_ranks, count_t num_items, count_t num
     return made;
 }
 
+std::string path_argument(nb::handle given) {
+    PyObject* encoded = nullptr;
+    if (PyUnicode_FSConverter(given.ptr(), &encoded) == 0) {
+        if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) throw nb::python_error();
+        PyErr_Clear();
+        raise_type_error("path must be a str or an os.PathLike, not " + name_of_type(given));
+    }
+    const auto bytes = nb::steal<nb::bytes>(encoded);
+    return {bytes.c_str(), bytes.size()};
+}
+
+void write(const pattern& p, context_state& state, nb::handle path, nb::handle dtype) {
+    struct file {
+        std::string path;
+        count_t item_bytes = 0;
+    };
+    const begin_scope scope(state);
+    auto wanted = attempt([&] {
+        return file{path_argument(path), nb::cast<count_t>(as_dtype(dtype).attr("itemsize"))};
+    });
+    collectively(state, [where = state.where, p, wanted = std::move(wanted)]() mutable {
+        const auto& to = wanted.agreed(where);
+        write_pattern(where, p, to.path, to.item_bytes);
+    });
+}
+
 std::tuple<nb::object, nb::object, nb::object> arrays_of(const neighbor_list& list) {
     return {array_of<rank_t>(list.ranks), array_of<count_t>(list.offsets),
             array_of<count_t>(list.indices)};
@@ -102,6 +128,7 @@ void bind_pattern(nb::module_& module) {
         .def_ro("num_slots", &pattern::num_slots)
         .def_prop_ro("sends", [](const pattern& p) { return arrays_of(p.sends); })
         .def_prop_ro("receives", [](const pattern& p) { return arrays_of(p.receives); })
+        .def("write", &write, nb::arg(), nb::arg().none(), nb::arg().none())
         .def("is_equal", [](const pattern& a, const pattern& b) { return a == b; });
 }
 

@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import numpy as np
 import pytest
 from conftest import ring
@@ -112,3 +114,85 @@ def test_a_distributed_graph_makes_a_pattern(world):
     graph.Free()
     with pytest.raises(crossdock.InvalidArgumentError, match="comm must be an mpi4py.MPI.Distgraphcomm"):
         Pattern.from_dist_graph(MPI.COMM_WORLD, [], [])
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Rank 0's."""
+    return MPI.COMM_WORLD.bcast(tmp_path)
+
+
+def one_of_the_next(world):
+    return Pattern.from_needed(world, [world.rank], [(world.rank + 1) % world.num_ranks])
+
+
+@pytest.mark.parametrize(("of_path", "dtype", "item_bytes"), [
+    (str, float, 8),
+    (Path, (np.int32, 6), 24),
+    (Path, "u1", 1),
+])
+def test_a_pattern_is_written(world, folder, of_path, dtype, item_bytes):
+    assert one_of_the_next(world).write(world, of_path(folder / "own.mtx"), dtype) is None
+    size = world.num_ranks
+    if world.rank == 0:
+        edges = [f"{(rank - 1) % size + 1} {rank + 1}" for rank in range(size)] if size > 1 else []
+        assert (folder / "own.mtx").read_text().splitlines() == [
+            "%%MatrixMarket matrix coordinate pattern general", f"% items of {item_bytes} bytes",
+            f"{size} {size} {len(edges)}", *edges]
+        assert (folder / "own.owners").read_text().split() == [str(rank) for rank in range(size)]
+        assert sorted(file.name for file in folder.iterdir()) == ["own.mtx", "own.owners"]
+
+
+def test_what_rank_0_says_counts(world, folder):
+    mine = world.rank == 0
+    one_of_the_next(world).write(world, folder / "own.mtx" if mine else "own", float if mine else "i2")
+    assert world.rank != 0 or "% items of 8 bytes" in (folder / "own.mtx").read_text()
+
+
+def test_a_written_pattern_is_read(world, folder):
+    one_of_the_next(world).write(world, folder / "own.mtx")
+    matrix = crossdock.DistributedMatrix.from_file(world, folder / "own.mtx")
+    assert matrix.shape == (world.num_ranks, world.num_ranks)
+    sent = np.ones(1) * world.rank
+    assert world.num_ranks == 1 or (matrix @ sent).tolist() == [(world.rank + 1) % world.num_ranks]
+    matrix.close()
+
+
+@pytest.mark.parametrize(("path", "dtype", "error", "text"), [
+    ("own.txt", float, crossdock.InvalidArgumentError, 'a pattern is written to a file .mtx, not to "own.txt"'),
+    ("/missing/own.mtx", float, crossdock.FileError, "cannot write /missing/own.mtx"),
+    (None, float, crossdock.InvalidArgumentError, "path must be a str or an os.PathLike, not NoneType"),
+    (1, float, crossdock.InvalidArgumentError, "path must be a str or an os.PathLike, not int"),
+    ("own\0.mtx", float, crossdock.InvalidArgumentError, "embedded null byte"),
+    ("own.mtx", object, crossdock.InvalidArgumentError, "Python objects"),
+    ("own.mtx", "no type", crossdock.InvalidArgumentError, "no type"),
+])
+def test_rank_0_fails_to_write_on_all(world, folder, monkeypatch, path, dtype, error, text):
+    monkeypatch.chdir(folder)
+    mine = world.rank == 0
+    with pytest.raises(error, match=text):
+        one_of_the_next(world).write(world, path if mine else "own.mtx", dtype if mine else float)
+    MPI.COMM_WORLD.Barrier()
+    assert list(folder.iterdir()) == []
+
+
+def test_what_is_wrong_on_the_last_rank_writes_nothing(world, folder):
+    pattern, last = one_of_the_next(world), world.num_ranks - 1
+    with pytest.raises(crossdock.InvalidArgumentError, match="path must be a str"):
+        pattern.write(world, [] if world.rank == last else folder / "own.mtx")
+    other = Pattern.from_neighbor_alltoallv(0, last + 2, destinations=[], send_counts=[], sources=[], receive_counts=[])
+    text = f"the pattern of rank 0 of {last + 2} is given on rank {last}"
+    with pytest.raises(crossdock.SizeMismatchError, match=text):
+        (other if world.rank == last else pattern).write(world, folder / "own.mtx")
+    MPI.COMM_WORLD.Barrier()
+    assert list(folder.iterdir()) == []
+    with pytest.raises(TypeError, match="world must be a Context, not Intracomm"):
+        pattern.write(MPI.COMM_WORLD, folder / "own.mtx")
+
+
+def test_a_closed_context_writes_nothing(folder):
+    world = crossdock.Context(MPI.COMM_WORLD)
+    pattern = one_of_the_next(world)
+    world.close()
+    with pytest.raises(crossdock.InvalidStateError, match="the context is closed"):
+        pattern.write(world, folder / "own.mtx")

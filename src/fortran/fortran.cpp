@@ -4,6 +4,7 @@
 
 #include <array>
 #include <string>
+#include <vector>
 
 #include "../base/datatype_mpi.hpp"
 #include "../c/array_batches.hpp"
@@ -94,6 +95,26 @@ void require_columns(const number_array& items, const number_array& slots) {
         throw error(errc::size_mismatch,
                     "items have columns of " + std::to_string(items.values_per_item) +
                         " values, slots of " + std::to_string(slots.values_per_item));
+}
+
+// A value for each id, or a column; of all fields alike.
+void require_fields(int64_t num_ids, std::span<const number_array> fields) {
+    for (const auto& field : fields) {
+        if (field.number == no_number)
+            throw error(errc::invalid_argument, "a field has no values: crossdock_field makes one");
+        require_contiguous(field, "values");
+        if (field.num_items != num_ids)
+            throw error(errc::size_mismatch, "there are " + std::to_string(num_ids) + " ids, but " +
+                                                 std::to_string(field.num_items) + " values");
+        if (field.number != fields[0].number)
+            throw error(errc::invalid_argument, std::string("fields are ") +
+                                                    type_of(fields[0]).name + " and " +
+                                                    type_of(field).name);
+        if (field.values_per_item != fields[0].values_per_item)
+            throw error(errc::size_mismatch,
+                        "fields have columns of " + std::to_string(fields[0].values_per_item) +
+                            " and of " + std::to_string(field.values_per_item) + " values");
+    }
 }
 
 std::span<std::byte> bytes_of(const number_array& array) {
@@ -216,11 +237,51 @@ crossdock_status crossdock_fortran_start_address(crossdock_neighbor_exchange* ex
     return crossdock_neighbor_exchange_start(exchange, items, slots, MPI_Type_f2c(datatype));
 }
 
+crossdock_status crossdock_fortran_start_types(crossdock_neighbor_exchange* exchange,
+                                               const void* items, MPI_Fint item_type, void* slots,
+                                               MPI_Fint slot_type) {
+    return crossdock_neighbor_exchange_start_types(exchange, items, MPI_Type_f2c(item_type), slots,
+                                                   MPI_Type_f2c(slot_type));
+}
+
 crossdock_status crossdock_fortran_start_reverse_address(crossdock_neighbor_exchange* exchange,
                                                          const void* slots, void* items,
                                                          MPI_Fint datatype, MPI_Fint operation) {
     return crossdock_neighbor_exchange_start_reverse(exchange, slots, items, MPI_Type_f2c(datatype),
                                                      MPI_Op_f2c(operation));
+}
+
+crossdock_status crossdock_fortran_gather_start_fields(crossdock_gather_scatter* shared,
+                                                       int64_t num_fields,
+                                                       const number_array* fields,
+                                                       MPI_Fint operation, int is_transposed) {
+    std::vector<void*> addresses;
+    int64_t values_per_id = 1;
+    MPI_Datatype datatype = MPI_DATATYPE_NULL;
+    const auto status = guarded([&] {
+        const auto given = array(fields, num_fields, "fields");
+        require_fields(value_of(shared, "shared").num_ids(), given);
+        if (given.empty()) throw error(errc::invalid_argument, "no array to combine");
+        values_per_id = given[0].values_per_item;
+        datatype = type_of(given[0]).datatype;
+        for (const auto& field : given) addresses.push_back(field.values);
+    });
+    return status == CROSSDOCK_SUCCESS ? crossdock_gather_scatter_start_fields(
+                                             shared, num_fields, addresses.data(), values_per_id,
+                                             datatype, MPI_Op_f2c(operation), is_transposed)
+                                       : status;
+}
+
+crossdock_status crossdock_fortran_gather_start_addresses(crossdock_gather_scatter* shared,
+                                                          int64_t num_fields, void* const* fields,
+                                                          int64_t values_per_id, MPI_Fint datatype,
+                                                          MPI_Fint operation, int is_transposed) {
+    MPI_Datatype in_c = MPI_DATATYPE_NULL;
+    const auto status = guarded([&] { in_c = datatype_in_c(datatype); });
+    return status == CROSSDOCK_SUCCESS
+               ? crossdock_gather_scatter_start_fields(shared, num_fields, fields, values_per_id,
+                                                       in_c, MPI_Op_f2c(operation), is_transposed)
+               : status;
 }
 
 /// Message m has column m of `values`.

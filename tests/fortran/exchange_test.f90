@@ -16,9 +16,7 @@ program exchange_test
     destinations = pack([(i, i=0, num_ranks - 1)], [(sends(rank, i), i=0, num_ranks - 1)])
     senders = pack([(i, i=0, num_ranks - 1)], [(sends(i, rank), i=0, num_ranks - 1)])
 
-    call one_size("auto")
-    call one_size("personalized")
-    call one_size("routed:grid:2")
+    call algorithms()
     call any_size()
     call all_types()
     call order_of_arrival()
@@ -41,6 +39,20 @@ contains
         integer, intent(in) :: source, destination
         length = modulo(source + 2 * destination, 4)
     end function
+
+    subroutine algorithms()
+        integer :: k
+        call expect(crossdock_num_exchange_algorithms() == 7, "there are seven algorithms")
+        call expect(crossdock_exchange_algorithm_name(6) == "routed", "the last algorithm takes a route")
+        call expect(crossdock_exchange_algorithm_example(6) == "routed:grid:2", "the route is a grid")
+        call expect(crossdock_exchange_algorithm_name(7) == "", "there is no algorithm 7")
+        call expect(crossdock_exchange_algorithm_example(-1) == "", "there is no algorithm -1")
+        call expect(crossdock_last_error() == "algorithm -1 is outside [0, 7)", "why there is none")
+        call one_size("auto")
+        do k = 0, crossdock_num_exchange_algorithms() - 1
+            call one_size(crossdock_exchange_algorithm_example(k))
+        end do
+    end subroutine
 
     subroutine one_size(algorithm)
         character(*), intent(in) :: algorithm

@@ -82,6 +82,7 @@ program neighbor_test
     call every_type()
     call columns()
     call other_types()
+    call two_types()
     call own_operation()
     call two_at_once()
     call options()
@@ -293,6 +294,29 @@ contains
         call expect_success(status, "a datatype of Fortran")
         call expect(all(x == real(1 + times, real64)), "sums by a datatype of Fortran")
         call halo%free()
+    end subroutine
+
+    ! Items lie one after the other, slots with a gap behind each.
+    subroutine two_types()
+        type(crossdock_neighbor_exchange) :: halo
+        real(real64), target :: items(num_owned), slots(2, size(needed))
+        type(MPI_Datatype) :: spaced
+        call MPI_Type_create_resized(MPI_REAL8, 0_MPI_ADDRESS_KIND, 16_MPI_ADDRESS_KIND, spaced)
+        call MPI_Type_commit(spaced)
+        call halo%create(world, pattern, status)
+        items = real(value_of(owned()), real64)
+        slots = -1
+        call halo%start_types(c_loc(items), MPI_REAL8, c_loc(slots), spaced, status)
+        call expect_success(status, "two datatypes")
+        call halo%wait(status)
+        call expect(all(slots(1, :) == real(value_of(needed), real64)), "slots with gaps")
+        call expect(all(slots(2, :) == -1), "the gaps")
+        call halo%start_types(c_loc(items), MPI_REAL8, c_loc(slots), MPI_REAL4, status)
+        call expect_error(status, CROSSDOCK_SIZE_MISMATCH, "an item has 8 bytes, but a slot 4")
+        call halo%free()
+        call halo%start_types(c_loc(items), MPI_REAL8, c_loc(slots), spaced, status)
+        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "exchange is a null pointer")
+        call MPI_Type_free(spaced)
     end subroutine
 
     ! By an operation of MPI_Op_create; all slots of an item hold the same.

@@ -1,9 +1,16 @@
-! Patterns and exchanges from what programs give MPI_Neighbor_alltoallv.
+! Patterns and exchanges from what programs give MPI_Neighbor_alltoallv, and patterns in files.
 program pattern_test
+    use, intrinsic :: iso_c_binding, only: c_int
     use, intrinsic :: iso_fortran_env, only: real64
     use checks
     implicit none
 
+    interface
+        function process_id() bind(C, name="getpid") result(number)
+            import :: c_int
+            integer(c_int) :: number
+        end function
+    end interface
     type(crossdock_context) :: world
     type(MPI_Comm) :: graph, turned
     integer :: status, rank, num_ranks, next, previous
@@ -26,7 +33,10 @@ program pattern_test
     call dist_graph()
     call alltoallv_init()
     call lists()
+    call columns_of_rows()
     call faults()
+    call files()
+    call faults_of_files()
     call MPI_Comm_free(turned)
     call MPI_Comm_free(graph)
     call world%close(status)
@@ -133,6 +143,42 @@ contains
         call pattern%free()
     end subroutine
 
+    ! Each rank owns two columns, and its rows need the next rank's first one, too.
+    subroutine columns_of_rows()
+        type(crossdock_pattern) :: pattern
+        type(crossdock_neighbor_exchange) :: halo
+        integer(int64) :: first, local(4), few(1), nothing(0)
+        integer(int64), allocatable :: ghosts(:)
+        integer :: x(3)
+        call crossdock_renumber_columns(2_int64, 2_int64, [integer(int64) :: 2, 1, 3, 0], local, ghosts, status)
+        call expect_success(status, "renumber_columns")
+        call expect(size(ghosts) == 2, "there are two ghosts")
+        call expect(all(ghosts == [0, 1]) .and. all(local == [0, 3, 1, 2]), "ghosts are behind")
+        call crossdock_renumber_columns(2_int64, 2_int64, nothing, nothing, ghosts, status)
+        call expect_success(status, "no columns")
+        call expect(size(ghosts) == 0, "no columns have no ghosts")
+
+        first = 2 * rank
+        call crossdock_renumber_columns(first, 2_int64, [first, first + 1, int(2 * next, int64), first], local, &
+            ghosts, status)
+        call expect(all(local == [0, 1, merge(2, 0, num_ranks > 1), 0]), "columns of the array")
+        call pattern%from_needed(world, first, 2_int64, ghosts, status)
+        call halo%create(world, pattern, status, item_bytes=4)
+        x = [2 * rank, 2 * rank + 1, 2 * next]
+        call halo%forward(x(:2), x(3:2 + size(ghosts)), status)
+        call expect_success(status, "an exchange of ghosts")
+        call expect(all(x(local + 1) == [2 * rank, 2 * rank + 1, 2 * next, 2 * rank]), "the columns' values")
+        call halo%free()
+        call pattern%free()
+
+        few = 7
+        call crossdock_renumber_columns(0_int64, 2_int64, [0_int64, 1_int64], few, ghosts, status)
+        call expect_error(status, CROSSDOCK_SIZE_MISMATCH, "columns and local_columns differ in length")
+        call crossdock_renumber_columns(0_int64, 2_int64, [-1_int64], few, ghosts, status)
+        call expect(status == CROSSDOCK_INDEX_OUT_OF_RANGE, "columns are not negative")
+        call expect(few(1) == 7, "nothing is renumbered")
+    end subroutine
+
     subroutine faults()
         type(crossdock_pattern) :: pattern
         call pattern%from_neighbor_alltoallv(world, [next], [2, 1], [0, 1], [previous], [2], [0], status)
@@ -152,5 +198,97 @@ contains
         call pattern%from_needed(world, int(rank, int64), 1_int64, [merge(77_int64, 0_int64, rank == 0)], status)
         call expect(status == CROSSDOCK_INDEX_OUT_OF_RANGE, "nobody owns 77")
         call pattern%free()
+    end subroutine
+
+    ! Each rank needs what the next one has.
+    subroutine files()
+        type(crossdock_pattern) :: ring
+        character(:), allocatable :: name
+        integer :: i
+        name = "/tmp/crossdock-fortran-pattern-" // text(int(process_id()))
+        call ring%from_needed(world, int([rank], int64), int([next], int64), status)
+        call ring%write(world, name // ".mtx  ", status, item_bytes=24)
+        call expect_success(status, "write")
+        if (rank == 0) then
+            call expect_next_line(name // ".mtx", "%%MatrixMarket matrix coordinate pattern general")
+            call expect_next_line(name // ".mtx", "% items of 24 bytes")
+            call expect_next_line(name // ".mtx", &
+                text(num_ranks) // " " // text(num_ranks) // " " // text(merge(num_ranks, 0, num_ranks > 1)))
+            do i = 0, num_ranks - 1
+                if (num_ranks > 1) call expect_next_line(name // ".mtx", &
+                    text(modulo(i - 1, num_ranks) + 1) // " " // text(i + 1))
+            end do
+            call expect_end(name // ".mtx")
+            do i = 0, num_ranks - 1
+                call expect_next_line(name // ".owners", text(i))
+            end do
+            call expect_end(name // ".owners")
+        end if
+        call ring%write(world, name // ".mtx", status)
+        call expect_success(status, "write again")
+        if (rank == 0) then
+            call expect_next_line(name // ".mtx", "%%MatrixMarket matrix coordinate pattern general")
+            call expect_next_line(name // ".mtx", "% items of 8 bytes")
+            call remove(name // ".mtx")
+            call remove(name // ".owners")
+        end if
+        call ring%free()
+    end subroutine
+
+    ! Of a file that is opened with its first line.
+    subroutine expect_next_line(name, expected)
+        character(*), intent(in) :: name, expected
+        character(80) :: line
+        integer :: unit, fault
+        inquire (file=name, number=unit)
+        if (unit == -1) open (newunit=unit, file=name, status="old", action="read", iostat=fault)
+        line = ""
+        read (unit, "(a)", iostat=fault) line
+        call expect(fault == 0 .and. line == expected, "a line of " // name // " is '" // expected // "', not '" // &
+            trim(line) // "'")
+    end subroutine
+
+    subroutine expect_end(name)
+        character(*), intent(in) :: name
+        character(80) :: line
+        integer :: unit, fault
+        inquire (file=name, number=unit)
+        read (unit, "(a)", iostat=fault) line
+        call expect(is_iostat_end(fault), name // " has no further line")
+        close (unit)
+    end subroutine
+
+    subroutine remove(name)
+        character(*), intent(in) :: name
+        integer :: unit
+        inquire (file=name, number=unit)
+        if (unit == -1) open (newunit=unit, file=name, status="old")
+        close (unit, status="delete")
+    end subroutine
+
+    ! All ranks hear of the fault of one.
+    subroutine faults_of_files()
+        type(crossdock_context) :: nowhere
+        type(crossdock_pattern) :: ring, none, ring_or_none
+        logical :: is_there
+        character(:), allocatable :: name
+        call ring%from_needed(world, int([rank], int64), int([next], int64), status)
+        call ring%write(nowhere, "own.mtx", status)
+        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "context is a null pointer")
+        ring_or_none = ring
+        if (rank == num_ranks - 1) ring_or_none = none
+        name = "/tmp/crossdock-fortran-no-pattern-" // text(int(process_id()))
+        call ring_or_none%write(world, name // ".mtx", status)
+        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "pattern is a null pointer")
+        call ring%write(world, name // ".mtx", status, item_bytes=merge(0, 8, rank == 0))
+        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "an item has 0 bytes")
+        inquire (file=name // ".mtx", exist=is_there)
+        call expect(.not. is_there, "no file is written")
+        call ring%write(world, merge("own.txt", "own.mtx", rank == 0), status)
+        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, &
+            'a pattern is written to a file .mtx, not to "own.txt"')
+        call ring%write(world, "/missing/own.mtx", status)
+        call expect_error(status, CROSSDOCK_FILE_ERROR, "cannot write /missing/own.mtx")
+        call ring%free()
     end subroutine
 end program

@@ -1,0 +1,536 @@
+! The gather-scatter of shared ids: all types and ranks of arrays, fields, own types and operations, flagged ids and
+! transposed operations, two at once, options, and what fails.
+module gather_callbacks
+    use, intrinsic :: iso_c_binding, only: c_double, c_f_pointer, c_ptr
+    use, intrinsic :: iso_fortran_env, only: real64
+    use mpi_f08, only: MPI_Datatype
+    implicit none
+
+    type :: point
+        real(real64) :: mass
+        integer :: times
+    end type
+
+    integer :: num_milliseconds = 0
+
+contains
+
+    ! The time for trials of routes: each call is a millisecond later.
+    function one_later() bind(C) result(seconds)
+        real(c_double) :: seconds
+        num_milliseconds = num_milliseconds + 1
+        seconds = 0.001_c_double * num_milliseconds
+    end function
+
+    ! An operation on points, for MPI_Op_create.
+    subroutine add_points(values, into, length, datatype)
+        type(c_ptr), value :: values, into
+        integer :: length
+        type(MPI_Datatype) :: datatype
+        type(point), pointer :: x(:), y(:)
+        if (datatype%MPI_VAL < 0) return
+        call c_f_pointer(values, x, [length])
+        call c_f_pointer(into, y, [length])
+        y%mass = y%mass + x%mass
+        y%times = y%times + x%times
+    end subroutine
+end module
+
+program gather_scatter_test
+    use, intrinsic :: iso_c_binding, only: c_loc, c_null_ptr, c_ptr
+    use, intrinsic :: iso_fortran_env, only: int32, real32, real64
+    use checks
+    use gather_callbacks
+    implicit none
+
+    integer, parameter :: num_ids = 5
+    type(crossdock_context) :: world
+    type(crossdock_gather_scatter) :: shared
+    integer(int64) :: ids(num_ids)
+    integer :: status, rank, num_ranks
+
+    call MPI_Init()
+    call world%create(MPI_COMM_WORLD, status)
+    call expect_success(status, "a context")
+    rank = world%rank()
+    num_ranks = world%num_ranks()
+    ! Every rank has one point of its own, shares one with the next rank and one with the previous one; what is no point
+    ! comes next, and all share the last.
+    ids = [integer(int64) :: 1000 + rank, 1 + rank, 1 + modulo(rank + 1, num_ranks), 0, 500]
+    call shared%create(world, ids, status)
+    call expect_success(status, "a gather-scatter")
+
+    call every_type()
+    call columns()
+    call parts_of_arrays()
+    call several_fields()
+    call other_types()
+    call own_operation()
+    call operations()
+    call two_at_once()
+    call flagged()
+    call no_ids()
+    call every_route()
+    call options()
+    call measured()
+    call faults()
+    call faults_of_one_rank()
+    call nothing()
+    call shared%free()
+    call shared%wait(status)
+    call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "shared is a null pointer")
+    call world%close(status)
+    call expect_success(status, "close")
+    call world%free()
+    call finish()
+
+contains
+
+    function given() result(values)
+        integer :: values(num_ids)
+        values = [7, rank + 1, rank + 2, 9, rank]
+    end function
+
+    ! Of rank r's second and third values the other copies are of the ranks before and after.
+    function sums() result(values)
+        integer :: values(num_ids)
+        values = [7, rank + modulo(rank - 1, num_ranks) + 3, rank + modulo(rank + 1, num_ranks) + 3, 9, &
+            num_ranks * (num_ranks - 1) / 2]
+    end function
+
+    subroutine every_type()
+        real(real32) :: x32(num_ids)
+        real(real64) :: x64(num_ids)
+        integer(int32) :: i32(num_ids)
+        integer(int64) :: i64(num_ids)
+        complex(real32) :: z32(num_ids)
+        complex(real64) :: z64(num_ids)
+        x32 = real(given(), real32)
+        call shared%combine(x32, MPI_SUM, status)
+        call expect_success(status, "real32")
+        call expect(all(x32 == real(sums(), real32)), "sums of real32")
+        x64 = given()
+        call shared%combine(x64, MPI_SUM, status)
+        call expect_success(status, "real64")
+        call expect(all(x64 == sums()), "sums of real64")
+        i32 = given()
+        call shared%combine(i32, MPI_SUM, status)
+        call expect_success(status, "int32")
+        call expect(all(i32 == sums()), "sums of int32")
+        i64 = 2_int64**40 * given()
+        call shared%combine(i64, MPI_SUM, status)
+        call expect_success(status, "int64")
+        call expect(all(i64 == 2_int64**40 * sums()), "sums of int64")
+        z32 = cmplx(given(), -given(), real32)
+        call shared%combine(z32, MPI_SUM, status)
+        call expect_success(status, "complex of real32")
+        call expect(all(z32 == cmplx(sums(), -sums(), real32)), "sums of complex of real32")
+        z64 = cmplx(given(), 2 * given(), real64)
+        call shared%combine(z64, MPI_SUM, status)
+        call expect_success(status, "complex of real64")
+        call expect(all(z64 == cmplx(sums(), 2 * sums(), real64)), "sums of complex of real64")
+    end subroutine
+
+    subroutine columns()
+        real(real64), asynchronous :: velocity(3, num_ids)
+        integer(int32) :: pairs(2, num_ids)
+        logical :: is_complete
+        integer :: i
+        do i = 1, 3
+            velocity(i, :) = 10**i * given()
+        end do
+        call shared%start(velocity, MPI_SUM, status)
+        call expect_success(status, "start of columns")
+        is_complete = .false.
+        do while (.not. is_complete)
+            call shared%test(is_complete, status)
+            call expect_success(status, "test")
+            if (status /= CROSSDOCK_SUCCESS) exit
+        end do
+        do i = 1, 3
+            call expect(all(velocity(i, :) == 10**i * sums()), "row " // text(i))
+        end do
+        pairs(1, :) = given()
+        pairs(2, :) = -given()
+        call shared%combine(pairs, MPI_SUM, status)
+        call expect_success(status, "columns of int32")
+        call expect(all(pairs(1, :) == sums()) .and. all(pairs(2, :) == -sums()), "sums of columns of int32")
+    end subroutine
+
+    ! What blocks takes any part of an array.
+    subroutine parts_of_arrays()
+        real(real64) :: points(2, num_ids), scattered(2 * num_ids)
+        points(1, :) = given()
+        points(2, :) = -1
+        call shared%combine(points(1, :), MPI_SUM, status)
+        call expect_success(status, "a row")
+        call expect(all(points(1, :) == sums()) .and. all(points(2, :) == -1), "the row alone has sums")
+        scattered = -1
+        scattered(::2) = given()
+        call shared%combine(scattered(::2), MPI_SUM, status)
+        call expect(all(scattered(::2) == sums()) .and. all(scattered(2::2) == -1), "every other value is a sum")
+        call shared%start(scattered(::2), MPI_SUM, status)
+        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "values is not contiguous")
+        call shared%start_fields([crossdock_field(points(1, :))], MPI_SUM, status)
+        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "values is not contiguous")
+    end subroutine
+
+    subroutine several_fields()
+        real(real64), asynchronous :: mass(num_ids), heat(num_ids), both(num_ids, 2)
+        real(real64), asynchronous :: velocity(2, num_ids), force(2, num_ids)
+        type(crossdock_traffic) :: traffic
+        mass = given()
+        heat = -3 * given()
+        call shared%start_fields([crossdock_field(mass), crossdock_field(heat)], MPI_SUM, status)
+        call expect_success(status, "start_fields")
+        call shared%wait(status)
+        call expect_success(status, "wait")
+        call expect(all(mass == sums()) .and. all(heat == -3 * sums()), "both fields have sums")
+        both(:, 1) = given()
+        both(:, 2) = 5 * given()
+        call shared%combine_fields([crossdock_field(both(:, 1)), crossdock_field(both(:, 2))], MPI_SUM, status)
+        call expect_success(status, "fields that are columns")
+        call expect(all(both(:, 1) == sums()) .and. all(both(:, 2) == 5 * sums()), "both columns have sums")
+        velocity(1, :) = given()
+        velocity(2, :) = 2 * given()
+        force = 4 * velocity
+        call shared%combine_fields([crossdock_field(velocity), crossdock_field(force)], MPI_SUM, status)
+        call expect_success(status, "fields of columns")
+        call expect(all(velocity(1, :) == sums()) .and. all(velocity(2, :) == 2 * sums()), "the first field")
+        call expect(all(force(1, :) == 4 * sums()) .and. all(force(2, :) == 8 * sums()), "the second field")
+        call shared%statistics(traffic, status)
+        call expect_success(status, "statistics")
+        call expect(num_ranks > 1 .or. traffic%messages == 0, "one rank sends no messages")
+    end subroutine
+
+    ! Numbers and points by their addresses.
+    subroutine other_types()
+        real(real64), target :: mass(num_ids), velocity(3, num_ids), force(3, num_ids)
+        type(point), target :: points(num_ids)
+        type(MPI_Datatype) :: of_point
+        type(MPI_Op) :: addition
+        integer :: i
+        mass = given()
+        call shared%combine(c_loc(mass), 1, MPI_REAL8, MPI_SUM, status)
+        call expect_success(status, "an address")
+        call expect(all(mass == sums()), "sums at an address")
+        do i = 1, 3
+            velocity(i, :) = i * given()
+        end do
+        force = -velocity
+        call shared%start_fields([c_loc(velocity), c_loc(force)], 3, MPI_DOUBLE_PRECISION, MPI_SUM, status)
+        call expect_success(status, "start_fields by addresses")
+        call shared%wait(status)
+        do i = 1, 3
+            call expect(all(velocity(i, :) == i * sums()) .and. all(force(i, :) == -i * sums()), &
+                "row " // text(i) // " at addresses")
+        end do
+        call MPI_Type_contiguous(storage_size(points) / 8, MPI_BYTE, of_point)
+        call MPI_Type_commit(of_point)
+        call MPI_Op_create(add_points, .true., addition)
+        points%mass = 0.5_real64 * given()
+        points%times = 1
+        call shared%start(c_loc(points), 1, of_point, addition, status)
+        call expect_success(status, "points")
+        call shared%wait(status)
+        call expect(all(points%mass == 0.5_real64 * sums()), "sums of points")
+        call expect(all(points%times == [1, 2, 2, 1, num_ranks]), "each copy was added once")
+        call shared%combine_fields([c_loc(points)], 1, of_point, addition, status)
+        call expect(points(5)%times == num_ranks**2, "all copies had all copies")
+        call MPI_Op_free(addition)
+        call MPI_Type_free(of_point)
+    end subroutine
+
+    ! Of MPI_Op_create, on numbers.
+    subroutine own_operation()
+        complex(real64) :: z(num_ids)
+        type(MPI_Op) :: addition
+        call MPI_Op_create(add_complex, .true., addition)
+        z = cmplx(given(), 1, real64)
+        call shared%combine(z, addition, status)
+        call expect_success(status, "an operation of MPI_Op_create")
+        call expect(all(real(z) == sums()), "sums by an operation of MPI_Op_create")
+        call expect(all(aimag(z) == [1, 2, 2, 1, num_ranks]), "each copy was added once by it")
+        call MPI_Op_free(addition)
+    end subroutine
+
+    subroutine add_complex(values, into, length, datatype)
+        use, intrinsic :: iso_c_binding, only: c_f_pointer
+        type(c_ptr), value :: values, into
+        integer :: length
+        type(MPI_Datatype) :: datatype
+        complex(real64), pointer :: x(:), y(:)
+        if (datatype%MPI_VAL < 0) return
+        call c_f_pointer(values, x, [length])
+        call c_f_pointer(into, y, [length])
+        y = y + x
+    end subroutine
+
+    subroutine operations()
+        integer(int64) :: least(num_ids), greatest(num_ids), bits(num_ids)
+        real(real64) :: products(num_ids)
+        integer :: expected, i
+        least = given()
+        greatest = given()
+        bits = given()
+        call shared%combine(least, MPI_MIN, status)
+        call expect(least(5) == 0, "the least value")
+        call shared%combine(greatest, MPI_MAX, status)
+        call expect(greatest(5) == num_ranks - 1, "the greatest value")
+        call shared%combine(bits, MPI_BXOR, status)
+        expected = 0
+        do i = 0, num_ranks - 1
+            expected = ieor(expected, i)
+        end do
+        call expect(bits(5) == expected, "bits of all")
+        products = 2
+        call shared%combine(products, MPI_PROD, status)
+        call expect(all(products == [2, 4, 4, 2, 2**num_ranks]), "products")
+    end subroutine
+
+    subroutine two_at_once()
+        type(crossdock_gather_scatter) :: twin
+        real(real64), asynchronous :: first(num_ids), second(num_ids)
+        call shared%duplicate(twin, status)
+        call expect_success(status, "a duplicate")
+        first = given()
+        second = 2 * given()
+        call shared%start(first, MPI_SUM, status)
+        call twin%start(second, MPI_SUM, status)
+        call expect_success(status, "a second operation")
+        call shared%start(first, MPI_SUM, status)
+        call expect(status == CROSSDOCK_INVALID_STATE, "an object has one active operation")
+        call twin%wait(status)
+        call expect(all(second == 2 * sums()), "sums of the second")
+        call shared%wait(status)
+        call expect(all(first == sums()), "sums of the first")
+        call twin%free()
+    end subroutine
+
+    ! One copy gives its value to all; transposed it gets the sum of all.
+    subroutine flagged()
+        type(crossdock_gather_scatter) :: copied
+        integer(int64) :: of_rank_0(num_ids)
+        real(real64), asynchronous :: values(num_ids)
+        of_rank_0 = ids
+        call crossdock_flag_duplicates(world, of_rank_0, status)
+        call expect_success(status, "flag_duplicates")
+        call expect(of_rank_0(1) == ids(1) .and. of_rank_0(4) == 0, "what has one copy stays")
+        call expect(of_rank_0(5) == merge(500, -500, rank == 0), "rank 0 has the copy that is not flagged")
+        call copied%create(world, of_rank_0, status)
+        call expect_success(status, "flagged ids")
+        call expect_copies(copied)
+        call copied%free()
+        call copied%create(world, ids, status, unique=.true.)
+        call expect_success(status, "unique")
+        call expect_copies(copied)
+        values = given()
+        call copied%start(values, MPI_SUM, status, is_transposed=.false.)
+        call copied%wait(status)
+        call expect(values(5) == 0, "what is not transposed is copied")
+        call copied%free()
+        of_rank_0(5) = -500
+        call copied%create(world, of_rank_0, status)
+        values = given()
+        call copied%combine(values, MPI_SUM, status)
+        call expect_success(status, "flagged ids without another copy")
+        call expect(values(5) == rank, "where all copies are flagged they stay")
+        call copied%free()
+    end subroutine
+
+    subroutine expect_copies(copied)
+        type(crossdock_gather_scatter), intent(in) :: copied
+        real(real64), target :: values(num_ids), others(num_ids)
+        integer :: sum_of_all(num_ids)
+        sum_of_all = sums()
+        values = given()
+        call copied%combine(values, MPI_SUM, status)
+        call expect(values(5) == 0, "all have the value of rank 0")
+        values = given()
+        call copied%combine(values, MPI_SUM, status, is_transposed=.true.)
+        call expect(values(5) == merge(sum_of_all(5), rank, rank == 0), "rank 0 has the sum of all")
+        values = given()
+        others = 2 * given()
+        call copied%combine_fields([crossdock_field(values), crossdock_field(others)], MPI_SUM, status, &
+            is_transposed=.true.)
+        call expect(values(5) == merge(sum_of_all(5), rank, rank == 0), "rank 0 has the sum of the first field")
+        call expect(others(5) == 2 * merge(sum_of_all(5), rank, rank == 0), "rank 0 has the sum of the second field")
+        values = given()
+        call copied%combine(c_loc(values), 1, MPI_REAL8, MPI_SUM, status, is_transposed=.true.)
+        call expect(values(5) == merge(sum_of_all(5), rank, rank == 0), "rank 0 has the sum of what addresses have")
+    end subroutine
+
+    ! The last rank has none.
+    subroutine no_ids()
+        type(crossdock_gather_scatter) :: of_some
+        integer :: values(num_ids), of_columns(2, num_ids), length, others
+        length = merge(0, num_ids, rank == num_ranks - 1)
+        call of_some%create(world, ids(:length), status)
+        call expect_success(status, "no ids")
+        values = given()
+        call of_some%combine(values(:length), MPI_SUM, status)
+        call expect_success(status, "no values")
+        others = (num_ranks - 1) * (num_ranks - 2) / 2
+        call expect(values(5) == merge(rank, others, length == 0), "the others have their sum")
+        of_columns = spread(given(), 1, 2)
+        call of_some%combine(of_columns(:, :length), MPI_SUM, status)
+        call expect_success(status, "no columns")
+        call expect(all(of_columns(:, 5) == merge(rank, others, length == 0)), "the others have their sums")
+        call of_some%free()
+    end subroutine
+
+    subroutine every_route()
+        type(crossdock_gather_scatter) :: routed
+        integer :: values(num_ids), i
+        character(:), allocatable :: route
+        do i = 0, crossdock_num_routes() - 1
+            route = crossdock_route_example(i)
+            call routed%create(world, ids, status, method="owners", route=route, item_bytes=4)
+            call expect_success(status, route)
+            call expect(index(routed%explain(), "owners " // route) > 0, route // " is explained")
+            values = given()
+            call routed%combine(values, MPI_SUM, status)
+            call expect(all(values == sums()), "all sums are right on " // route)
+            call routed%free()
+        end do
+    end subroutine
+
+    subroutine options()
+        type(crossdock_gather_scatter) :: by_holders
+        type(crossdock_traffic) :: traffic
+        real(real64) :: values(2, num_ids)
+        call by_holders%create(world, ids, status, method="holders", route="direct", deduplicate=.false., &
+            executor="persistent", max_message_bytes=16_int64, item_bytes=16, stripe_bytes=64)
+        call expect_success(status, "all options")
+        call by_holders%statistics(traffic, status)
+        call expect(traffic%messages == num_ranks - 1, "every rank sends to all others")
+        values = spread(real(given(), real64), 1, 2)
+        call by_holders%combine(values, MPI_SUM, status)
+        call expect(all(values(1, :) == sums()) .and. all(values(2, :) == sums()), "sums by holders")
+        call by_holders%free()
+        call by_holders%create(world, ids, status, method="masters")
+        call expect(status == CROSSDOCK_INVALID_ARGUMENT, "there is no such method")
+        call by_holders%create(world, ids, status, route="detour")
+        call expect(status == CROSSDOCK_UNKNOWN_ROUTE, "there is no such route")
+        call by_holders%create(world, ids, status, executor="nobody")
+        call expect(status == CROSSDOCK_INVALID_ARGUMENT, "there is no such executor")
+        call expect(by_holders%explain() == "", "there is no gather-scatter")
+    end subroutine
+
+    subroutine measured()
+        type(crossdock_gather_scatter) :: tried
+        integer :: values(num_ids), i
+        call tried%create(world, ids, status, route="auto:measure", measure_max_candidates=2, &
+            measure_exchanges_each=2, measure_max_lost_seconds=1e9_real64, measure_clock=one_later)
+        call expect_success(status, "auto:measure")
+        do i = 1, 20
+            values = given()
+            call tried%combine(values, MPI_SUM, status)
+            call expect(all(values == sums()), "sums of trial " // text(i))
+        end do
+        call expect(num_ranks == 1 .or. num_milliseconds > 0, "the clock was asked")
+        call tried%free()
+    end subroutine
+
+    ! Of this rank, each on all of them.
+    subroutine faults()
+        real(real64) :: values(num_ids), wide(2, num_ids), high(num_ids, 2), none(0, num_ids), old(num_ids)
+        integer :: numbers(num_ids)
+        type(crossdock_field) :: no_field
+        logical :: is_complete
+        values = given()
+        old = values
+        wide = 0
+        high = 0
+        numbers = 0
+        call shared%wait(status)
+        call expect_error(status, CROSSDOCK_INVALID_STATE, "no operation is active")
+        is_complete = .false.
+        call shared%test(is_complete, status)
+        call expect_error(status, CROSSDOCK_INVALID_STATE, "no operation is active")
+        call expect(.not. is_complete, "what fails leaves what it was to fill")
+        call shared%combine(values(:4), MPI_SUM, status)
+        call expect_error(status, CROSSDOCK_SIZE_MISMATCH, "there are 5 ids, but 4 values")
+        call shared%start(wide(1, :4), MPI_SUM, status)
+        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "values is not contiguous")
+        call shared%combine(high, MPI_SUM, status)
+        call expect_error(status, CROSSDOCK_SIZE_MISMATCH, "there are 5 ids, but 2 values")
+        call shared%combine(none, MPI_SUM, status)
+        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "0 values for each id")
+        call shared%combine(values, MPI_OP_NULL, status)
+        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "operation is MPI_OP_NULL")
+        call shared%combine_fields([crossdock_field ::], MPI_SUM, status)
+        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "no array to combine")
+        call shared%combine_fields([no_field], MPI_SUM, status)
+        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "a field has no values: crossdock_field makes one")
+        call shared%combine_fields([crossdock_field(values), crossdock_field(numbers)], MPI_SUM, status)
+        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "fields are real64 and int32")
+        call shared%combine_fields([crossdock_field(values), crossdock_field(wide)], MPI_SUM, status)
+        call expect_error(status, CROSSDOCK_SIZE_MISMATCH, "fields have columns of 1 and of 2 values")
+        call shared%combine_fields([crossdock_field(values), crossdock_field(values(2:))], MPI_SUM, status)
+        call expect_error(status, CROSSDOCK_SIZE_MISMATCH, "there are 5 ids, but 4 values")
+        call faults_of_addresses()
+        call expect(all(values == old), "nothing is combined")
+    end subroutine
+
+    subroutine faults_of_addresses()
+        real(real64), target :: values(num_ids)
+        type(c_ptr) :: no_addresses(0)
+        values = 0
+        call shared%combine(c_null_ptr, 1, MPI_REAL8, MPI_SUM, status)
+        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "values is a null pointer")
+        call shared%combine(c_loc(values), 0, MPI_REAL8, MPI_SUM, status)
+        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "0 values for each id")
+        call shared%combine(c_loc(values), 1, MPI_DATATYPE_NULL, MPI_SUM, status)
+        call expect(status == CROSSDOCK_INVALID_ARGUMENT, "MPI_DATATYPE_NULL is no datatype")
+        call shared%combine_fields(no_addresses, 1, MPI_REAL8, MPI_SUM, status)
+        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "no array to combine")
+    end subroutine
+
+    ! All ranks hear of the last rank's fault.
+    subroutine faults_of_one_rank()
+        type(crossdock_gather_scatter) :: none
+        integer(int64) :: bad(1)
+        logical :: is_last
+        is_last = rank == num_ranks - 1
+        bad = merge(-huge(bad) - 1, int(rank, int64), is_last)
+        call none%create(world, bad, status)
+        call expect(status == CROSSDOCK_INDEX_OUT_OF_RANGE, "-2**63 is no id")
+        call expect(none%explain() == "", "no gather-scatter is made")
+        call crossdock_flag_duplicates(world, bad, status)
+        call expect(status == CROSSDOCK_INDEX_OUT_OF_RANGE, "-2**63 is no id to be flagged")
+        call expect(bad(1) == merge(-huge(bad) - 1, int(rank, int64), is_last), "nothing is flagged")
+        call none%create(world, ids, status, executor=merge("nobody    ", "persistent", is_last))
+        call expect(status == CROSSDOCK_INVALID_ARGUMENT, "the last rank names no executor")
+        if (num_ranks == 1) return
+        call none%create(world, ids, status, unique=is_last)
+        call expect(status == CROSSDOCK_INVALID_ARGUMENT, "options differ")
+        call none%create(world, merge(-ids, ids, is_last), status, method="holders")
+        call expect(status == CROSSDOCK_INVALID_ARGUMENT, "holders are not for flagged ids")
+    end subroutine
+
+    ! Of a gather-scatter, and with a context, that nobody made.
+    subroutine nothing()
+        type(crossdock_context) :: nowhere
+        type(crossdock_gather_scatter) :: nobody, result
+        type(crossdock_traffic) :: traffic
+        real(real64) :: values(num_ids)
+        logical :: is_complete
+        values = 0
+        call nobody%create(nowhere, ids, status)
+        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "context is a null pointer")
+        call crossdock_flag_duplicates(nowhere, ids, status)
+        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "context is a null pointer")
+        call nobody%combine(values, MPI_SUM, status)
+        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "shared is a null pointer")
+        call nobody%combine(c_null_ptr, 1, MPI_REAL8, MPI_SUM, status)
+        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "shared is a null pointer")
+        call nobody%test(is_complete, status)
+        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "shared is a null pointer")
+        call nobody%duplicate(result, status)
+        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "shared is a null pointer")
+        call nobody%statistics(traffic, status)
+        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "shared is a null pointer")
+        call nobody%free()
+    end subroutine
+end program
