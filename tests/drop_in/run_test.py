@@ -125,9 +125,10 @@ class Run(unittest.TestCase):
         self.assertEqual(table[0][:4], ["call", "comm", "ranks", "neighbors"])
         self.assertEqual(table[1][:10],
                          ["MPI_Neighbor_alltoallv", "0", "3", "2", "1", "1", "direct", "asked", "for", "24"])
-        # One exchange cannot make up for its set-up.
+        # One exchange seldom makes up for its set-up.
         self.assertRegex(done.stderr.splitlines()[-1],
-                         "^crossdock: set-ups took about .* s more than 1 exchange saved$")
+                         "^crossdock: (set-ups took about .* s more than 1 exchange saved|"
+                         "saved about .* s of .* s in 1 exchange)$")
 
     def test_ReportIsDrawn(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -20,7 +20,7 @@ def blank(record, *timings):
 def check_seconds(test, seconds):
     ordered = [seconds[q] for q in ("min", "lower_quartile", "median", "max")]
     test.assertEqual(ordered, sorted(ordered))
-    test.assertGreater(ordered[0], 0)
+    test.assertGreaterEqual(ordered[0], 0)  # a clock may be too coarse for what is short
 
 
 def rows_of(output):
