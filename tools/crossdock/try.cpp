@@ -14,6 +14,7 @@
 #include "bench/neighbor/contest.hpp"
 #include "bench/neighbor/hierarchy.hpp"
 #include "crossdock/discover_topology.hpp"
+#include "src/base/environment_mpi.hpp"
 #include "src/model/host_cores_mpi.hpp"
 #include "src/neighbor/automatic_route.hpp"
 #include "tools/calibration/calibrate.hpp"
@@ -22,6 +23,7 @@
 #include "tools/crossdock/pattern_input.hpp"
 #include "tools/crossdock/project_files.hpp"
 #include "tools/crossdock/standing_json.hpp"
+#include "tools/crossdock/try_advice.hpp"
 #include "tools/crossdock/try_finding.hpp"
 #include "tools/crossdock/try_page.hpp"
 #include "tools/crossdock/verbs.hpp"
@@ -174,26 +176,19 @@ json finding_json(const finding& found) {
             {"text", found.text}};
 }
 
-// What to write into a program, or to set for one that is not changed.
-json advice_json(const finding& found, const try_options& options, rank_t num_ranks) {
+// As it was measured; of a route that gains.
+json advice_of(const finding& found, const context& where, const try_options& options,
+               count_t item_bytes) {
     if (found.found != outcome::gain) return nullptr;
-    const auto& route = found.route;
-    std::string environment = "CROSSDOCK_ROUTE=" + route;
-    std::string flags = "--route " + route;
-    if (!options.topology_text.empty()) {
-        environment += " CROSSDOCK_TOPOLOGY=" + options.topology_text;
-        flags += " --topology " + options.topology_text;
-    }
-    return {
-        {"cxx",
-         fmt::format("crossdock::neighbor_exchange halo(world, pattern, {{.route = \"{}\"}});",
-                     route)},
-        {"c", fmt::format("crossdock_neighbor_options how = CROSSDOCK_NEIGHBOR_OPTIONS_INIT;\n"
-                          "how.route = \"{}\";\n"
-                          "crossdock_neighbor_exchange_create(world, pattern, &how, &halo);",
-                          route)},
-        {"environment", environment},
-        {"drop_in", fmt::format("crossdock run {} -- mpirun -n {} ./program", flags, num_ranks)}};
+    const auto& known = where.comm().resource<environment>();
+    const auto& executor = known.executor();
+    return advice_json(
+        {.route = found.route,
+         .topology = options.topology_text.empty() ? known.topology() : options.topology_text,
+         .nodes = options.nodes_text,
+         .executor = executor == automatic_executor ? "" : executor,
+         .item_bytes = item_bytes,
+         .num_ranks = where.num_ranks()});
 }
 
 json left_out_json() {
@@ -234,7 +229,7 @@ json try_pattern(const context& where, const tried_pattern& about, const bench::
             {"contenders", std::move(contenders)},
             {"left_out", left_out_json()},
             {"finding", finding_json(found)},
-            {"advice", advice_json(found, options, where.num_ranks())}};
+            {"advice", advice_of(found, where, options, about.item_bytes)}};
 }
 
 int count_hosts(const communicator& comm) {
@@ -351,7 +346,9 @@ int run(const try_options& options) {
         patterns.resize(parts.size());
         for (auto& one : patterns)
             CROSSDOCK_MPI(MPI_Bcast(&one.item_bytes, 1, MPI_INT64_T, 0, comm.get()));
-        const bool is_calibrated = options.machine.empty() && comm.num_ranks() > 1;
+        const bool names_machine =
+            !options.machine.empty() || !comm.resource<environment>().machine().empty();
+        const bool is_calibrated = !names_machine && comm.num_ranks() > 1;
         if (is_calibrated) where = calibrated(where, options.calibrate_seconds);
         auto document = document_head(where, options, is_calibrated);
         bool is_right = true;
