@@ -35,7 +35,7 @@ namespace {
 constexpr int num_tried_routes = 3;
 
 struct try_options {
-    std::string file = demo_matrix().string();
+    std::string file;  // empty: the matrix that comes along
     std::string partition;
     std::string topology_text;
     std::string nodes_text;
@@ -377,9 +377,8 @@ void add_try(CLI::App& app, action& chosen) {
     auto* verb = add_verb(app, "try");
     verb->add_option("FILE", options->file,
                      "Matrix Market file, plain or gzip; a pattern that a program wrote; a folder "
-                     "of them; or "
-                     "dense:K, random:K, amg:FOLDER")
-        ->capture_default_str();
+                     "of them; or dense:K, random:K, amg:FOLDER; default: a matrix that comes "
+                     "along");
     verb->add_option("-o,--output", options->output, "The page")->capture_default_str();
     verb->add_option("--topology", options->topology_text,
                      "Regions: 4x16 | 16,16,8 | cyclic:4x16 | list:0,1,0,1; default: by node");
@@ -404,7 +403,10 @@ void add_try(CLI::App& app, action& chosen) {
                      "Timed exchanges of every contender, however long they take")
         ->check(CLI::Range(1, 1'000'000'000));
     verb->add_flag("--json", options->as_json, "Print JSON as well as the page");
-    verb->callback([options, &chosen] { chosen = [options] { return run(*options); }; });
+    verb->callback([options, &chosen] {
+        if (options->file.empty()) options->file = demo_matrix().string();
+        chosen = [options] { return run(*options); };
+    });
 }
 
 }  // namespace crossdock::tool
