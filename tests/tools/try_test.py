@@ -176,6 +176,19 @@ class Try(unittest.TestCase):
 
         self.assertEqual(json.loads(done.stdout), page.document)
 
+    def test_StandardOutputHasThePageAlone(self):
+        file = self.write_pattern()
+
+        for ranks in (None, 4):
+            done = crossdock("try", file if ranks else "dense:1", *GIVEN, "-o", "/dev/stdout", ranks=ranks)
+
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertTrue(done.stdout.startswith("<!DOCTYPE html>\n"), done.stdout[:200])
+            self.assertTrue(done.stdout.endswith("</html>\n"), done.stdout[-200:])
+            self.assertIn("crossdock: " + Page(done.stdout).document["text"], done.stderr)
+        self.refuse("standard output cannot have both the page and --json: name another -o", file, *GIVEN, "--json",
+                    "-o", "/dev/stdout")
+
     def test_NamesAreEscaped(self):
         file = self.write_pattern("a<b>&amp;<script>")
 

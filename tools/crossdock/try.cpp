@@ -323,10 +323,20 @@ void add_conclusion(json& document) {
     document["text"] = text;
 }
 
-void print_summary(const json& document, const std::string& page) {
+void print_summary(const json& document, const output_file& page, bool is_page_printed) {
     auto text = document["text"].get<std::string>();
     for (const auto& warning : document["warnings"]) text += " " + warning.get<std::string>();
-    print("{}\n{}\n", text, page);
+    if (is_page_printed) return report(text);
+    print("{}\n", text);
+    if (page.is_replaced()) print("{}\n", page.path());
+}
+
+std::unique_ptr<output_file> open_page(const try_options& options) {
+    auto page = std::make_unique<output_file>(options.output);
+    if (options.as_json && page->is_standard_output())
+        throw error(errc::invalid_argument,
+                    "standard output cannot have both the page and --json: name another -o");
+    return page;
 }
 
 int run(const try_options& options) {
@@ -335,7 +345,7 @@ int run(const try_options& options) {
     return on_all_ranks([&](const communicator& comm) {
         std::unique_ptr<output_file> page;
         on_all_or_none(comm, [&] {
-            if (comm.rank() == 0) page = std::make_unique<output_file>(options.output);
+            if (comm.rank() == 0) page = open_page(options);
         });
         context where(comm, {.topology = options.topology_text,
                              .nodes = options.nodes_text,
@@ -362,9 +372,10 @@ int run(const try_options& options) {
         add_conclusion(document);
         on_all_or_none(comm, [&] {
             if (comm.rank() != 0) return;
+            const bool is_page_printed = page->is_standard_output();
             page->stream() << try_page(document);
             page->close();
-            options.as_json ? print(document) : print_summary(document, options.output);
+            options.as_json ? print(document) : print_summary(document, *page, is_page_printed);
         });
         return is_right ? 0 : 1;
     });
