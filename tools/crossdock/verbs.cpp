@@ -7,12 +7,12 @@
 #include <array>
 #include <cstring>
 #include <exception>
-#include <filesystem>
 #include <new>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "bench/common/program_folder.hpp"
 #include "tools/crossdock/all_ranks.hpp"
 #include "tools/crossdock/output.hpp"
 
@@ -125,7 +125,7 @@ std::vector<std::string> words_of(int argc, char** argv) {
 
 // Becomes the program that has the verb; both lie in one folder.
 int become(const verb_entry& verb, char* name, std::vector<std::string> words) {
-    const auto path = std::filesystem::read_symlink("/proc/self/exe").parent_path() / verb.program;
+    const auto path = bench::program_folder() / verb.program;
     std::vector<char*> arguments{name};
     for (auto& word : words) arguments.push_back(word.data());
     arguments.push_back(nullptr);
