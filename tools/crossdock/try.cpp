@@ -214,10 +214,6 @@ json try_pattern(const context& where, const tried_pattern& about, const bench::
     const auto standings = bench::contest(where, parts, entrants, how);
     const auto num_messages =
         sum_of(where, bench::direct_traffic(where.topology(), part.exchange).messages);
-    auto contenders = contenders_json(standings);
-    for (std::size_t c = 0; c < standings.size(); ++c)
-        contenders[c]["exchange_seconds"]["upper_quartile"] =
-            standings[c].exchange_seconds.upper_quartile;
     const auto found = judge_standings(standings, num_messages);
     return {{"file", about.file},
             {"partition", about.partition},
@@ -226,7 +222,7 @@ json try_pattern(const context& where, const tried_pattern& about, const bench::
             {"iterations", how.iterations},
             {"setups", how.setups},
             {"choice", choice_json(choice)},
-            {"contenders", std::move(contenders)},
+            {"contenders", contenders_json(standings)},
             {"left_out", left_out_json()},
             {"finding", finding_json(found)},
             {"advice", advice_of(found, where, options, about.item_bytes)}};
