@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -58,14 +57,11 @@ std::string label(const standing& one) {
 
 void print_table(const gather_bench_options& options, const topology& regions,
                  const std::vector<standing>& standings) {
-    print(
-        "{}: {} ranks, topology {}, {} iterations, {}\n"
-        "microseconds of the slowest rank; ratio: median of gslib's fastest method to it\n\n",
-        options.input.file, regions.num_ranks(), regions.to_string(), options.contest.iterations,
-        mpi_version());
-    double best_seconds = standings.front().combine_seconds.median;
-    for (const auto& one : standings)
-        if (one.is_baseline) best_seconds = std::min(best_seconds, one.combine_seconds.median);
+    print("{}: {} ranks, topology {}, {} iterations, {}\n", options.input.file, regions.num_ranks(),
+          regions.to_string(), options.contest.iterations, mpi_version());
+    const auto reference = fastest_of(standings, &standing::combine_seconds, &standing::name,
+                                      &standing::is_baseline, "of gslib's methods");
+    print("microseconds of the slowest rank; {}\n\n", reference.legend());
     table lines({"contender", "verified", "set-up", "min", "quartile", "median", "max", "ratio",
                  "messages", "inter-region", "items", "inter-region"});
     for (const auto& one : standings) {
@@ -74,7 +70,7 @@ void print_table(const gather_bench_options& options, const topology& regions,
         lines.add({label(one), one.found.is_verified ? "yes" : "NO",
                    microseconds(one.setup_seconds.median), microseconds(seconds.min),
                    microseconds(seconds.lower_quartile), microseconds(seconds.median),
-                   microseconds(seconds.max), fmt::format("{:.2f}", best_seconds / seconds.median),
+                   microseconds(seconds.max), reference.ratio(seconds.median),
                    fmt::to_string(sent.messages), fmt::to_string(sent.inter_region_messages),
                    fmt::to_string(sent.items), fmt::to_string(sent.inter_region_items)});
     }
