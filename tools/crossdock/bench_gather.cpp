@@ -32,7 +32,7 @@ void print_json(const gather_bench_options& options, const topology& regions,
     document["executor"] = options.executor;
     document["warm_ups"] = options.contest.warm_ups;
     document["iterations"] = options.contest.iterations;
-    document["set_ups"] = options.contest.set_ups;
+    document["setups"] = options.contest.setups;
     document["contenders"] = json::array();
     for (const auto& one : standings) {
         document["contenders"].push_back(
@@ -124,7 +124,7 @@ void add_bench_gather(CLI::App& verb, action& chosen) {
     add_count(*gather, "--iterations", contest.iterations, "Timed operations of every contender",
               1);
     add_count(*gather, "--warm-ups", contest.warm_ups, "Operations before that", 0);
-    add_count(*gather, "--set-ups", contest.set_ups, "Timed set-ups of every contender", 1);
+    add_count(*gather, "--set-ups", contest.setups, "Timed set-ups of every contender", 1);
     gather->add_flag("--json", options->as_json, "Print JSON");
     gather->callback([options, &chosen] { chosen = [options] { return run(*options); }; });
 }
