@@ -47,8 +47,8 @@ constexpr std::array verbs{
         "Draw who sends to whom on one route, stage by stage, for the halo of y = A x; needs no "
         "MPI, but Python's matplotlib; up to 32 ranks are drawn message by message"},
     verb_entry{"report", "crossdock-analyze",
-               "Make one HTML page of results: simulations, what analyze counted, and what bench "
-               "neighbor measured; needs no MPI, but Python's matplotlib"},
+               "Make one HTML page of results: simulations, what analyze counted, what try and "
+               "bench measured, and what the drop-in did; needs no MPI, but Python's matplotlib"},
     verb_entry{"export", "crossdock-analyze",
                "Write what all ranks do in the halo of y = A x over one route, for other programs; "
                "needs no MPI, and under a launcher the first process alone does it"},
