@@ -36,7 +36,6 @@ void enter_baseline(std::vector<entrant>& all, const std::string& name, const co
         all.push_back(bench::array::petsc_forest(comm));
 }
 
-// The first one is what the others are compared with.
 std::vector<entrant> entrants(const communicator& comm, const array_task& task) {
     std::vector<entrant> all;
     for (const auto& name : task.options.baselines)

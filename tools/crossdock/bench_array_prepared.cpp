@@ -14,7 +14,6 @@ using bench::array::petsc_obstacle;
 using bench::array::prepared_entrant;
 using bench::array::prepared_standing;
 
-// The first one is what the others are compared with.
 std::vector<prepared_entrant> prepared_entrants(const communicator& comm, const array_task& task) {
     std::vector<prepared_entrant> all;
     if (petsc_obstacle().empty()) {
