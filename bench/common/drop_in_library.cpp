@@ -1,13 +1,14 @@
 #include "bench/common/drop_in_library.hpp"
 
+#include "bench/common/program_folder.hpp"
+
 namespace crossdock::bench {
 
 namespace fs = std::filesystem;
 
 fs::path find_drop_in_library() {
-    const auto program = fs::read_symlink("/proc/self/exe").parent_path();
     for (const auto& folder :
-         {program / CROSSDOCK_INSTALLED_LIBRARIES, fs::path(CROSSDOCK_BUILT_LIBRARIES)}) {
+         {program_folder() / CROSSDOCK_INSTALLED_LIBRARIES, fs::path(CROSSDOCK_BUILT_LIBRARIES)}) {
         // Where it is installed without what programs are linked with, it has its full name alone.
         for (const char* const name : {"libcrossdock_mpi.so", CROSSDOCK_DROP_IN_NAME}) {
             auto library = (folder / name).lexically_normal();

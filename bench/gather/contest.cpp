@@ -61,7 +61,7 @@ std::vector<standing> contest(const context& where, std::span<const count_t> ids
     }
 
     const auto restore = [&](std::size_t) { values = given; };
-    stopwatch setups(comm, entrants.size(), options.set_ups);
+    stopwatch setups(comm, entrants.size(), options.setups);
     setups.time_in_turn(
         [&](std::size_t c) {
             restore(c);

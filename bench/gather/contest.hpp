@@ -15,7 +15,7 @@ namespace crossdock::bench::gather {
 struct contest_options {
     int warm_ups = 10;
     int iterations = 100;
-    int set_ups = 3;
+    int setups = 3;
 };
 
 /// @brief Whether a contender is right, and what it sends.

@@ -98,13 +98,11 @@ class BenchArray(unittest.TestCase):
         done = crossdock("bench", "array", *SMALL, "--topology", "2x2", "--baselines", "plain",
                          "--routes", "auto,direct", "--combine", "none,sort", "--iterations", 2, ranks=4)
 
-        rows = [line.split() for line in done.stdout.splitlines() if " yes " in line]
-        self.assertEqual([row[0] for row in rows], ["plain", "auto/none", "auto/sort", "direct/none",
-                                                    "direct/sort"])
-        self.assertEqual(rows[0][6], "1.00")
-        self.assertIn("ratio: median divided by that of plain, the fastest that uses MPI alone; less than 1 is faster",
-                      done.stdout)
-        self.assertEqual(rows[0][-4:], rows[3][-4:])
+        rows = bench_record.check_ratios(self, done.stdout, "plain")
+        self.assertEqual([row["contender"] for row in rows],
+                         ["plain", "auto/none", "auto/sort", "direct/none", "direct/sort"])
+        self.assertEqual(rows[0]["ratio"], "1.00")
+        self.assertEqual(list(rows[0].values())[-4:], list(rows[3].values())[-4:])
 
 
 class BenchPreparedReads(unittest.TestCase):

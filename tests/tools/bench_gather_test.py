@@ -62,9 +62,9 @@ class BenchGather(unittest.TestCase):
     def test_TableComparesWithTheFastestBaseline(self):
         done = crossdock("bench", "gather", "hex:1:1", "--ways", "auto,owners/direct", "--iterations", 2, ranks=4)
 
-        rows = [line.split() for line in done.stdout.splitlines() if " yes " in line]
-        self.assertEqual([row[0] for row in rows], [*BASELINES, "auto", "owners/direct"])
-        self.assertIn("1.00", [row[row.index("yes") + 6] for row in rows[:4]])
+        rows = bench_record.check_ratios(self, done.stdout, *BASELINES, which="of gslib's methods")
+        self.assertEqual([row["contender"].partition(" = ")[0] for row in rows], [*BASELINES, "auto", "owners/direct"])
+        self.assertIn("1.00", [row["ratio"] for row in rows[:4]])
 
     def test_AMeshThatIsNoneIsRefused(self):
         for file in ("hex:", "hex:7", "hex:7:0", "hex:0:2", "hex:7:2:1", "hex:7000:1"):

@@ -216,12 +216,11 @@ class BenchNeighbor(unittest.TestCase):
                          "--executors", "persistent",
                          "--iterations", 2, "--set-ups", 1, ranks=4)
 
-        rows = [line.split() for line in done.stdout.splitlines() if " yes " in line]
-        self.assertEqual([row[0] for row in rows],
+        rows = bench_record.check_ratios(self, done.stdout, "mpi_persistent", "mpi_neighbor_alltoallv")
+        self.assertEqual([row["contender"] for row in rows],
                          ["mpi_persistent", "mpi_neighbor_alltoallv", "direct", "direct"])
-        medians = [float(row[5]) for row in rows]
-        self.assertEqual(rows[medians.index(min(medians[:2]))][7], "1.00")
-        self.assertEqual(rows[0][-4:], ["12", "8", "12", "8"])
+        self.assertIn("1.00", [row["ratio"] for row in rows[:2]])
+        self.assertEqual(list(rows[0].values())[-4:], ["12", "8", "12", "8"])
 
 
 if __name__ == "__main__":

@@ -140,20 +140,26 @@ class BenchStream(unittest.TestCase):
         done = crossdock("bench", "stream", *SMALL_TABLE, "--scheme", "wps,wsp", "--rate", 0.5,
                          "--iterations", 1, ranks=2)
 
-        rows = [line for line in done.stdout.splitlines() if " yes " in line]
-        self.assertEqual([row.split()[0] for row in rows],
-                         ["alltoallv", "local", "wps", "wsp", "wps", "wsp"])
-        self.assertEqual(rows[0].split()[7], "1.00")
-        self.assertIn("; ratio: median divided by that of alltoallv, the fastest that uses MPI alone; less than 1 is "
-                      "faster\n", done.stdout)
-        median, ratio = (float(rows[2].split()[at]) for at in (7, 9))
-        self.assertAlmostEqual(ratio, median / float(rows[0].split()[5]), delta=0.01)
+        rows = bench_record.check_ratios(self, done.stdout, "alltoallv")
+        self.assertEqual([row["contender"].split()[0] for row in rows], ["alltoallv", "local", "wps", "wsp"])
+        self.assertEqual(rows[0]["ratio"], "1.00")
+        latencies = done.stdout.partition("\nlatency in microseconds\n")[2].splitlines()
+        self.assertEqual([line.split()[0] for line in latencies if " yes " in line], ["wps", "wsp"])
 
     def test_TableWithoutMpisContenderComparesWithTheFirst(self):
         done = crossdock("bench", "stream", "--workload", "ping_ack", "--updates", 10, "--iterations", 1, ranks=2)
 
         self.assertIn("; ratio: median divided by that of ", done.stdout)
         self.assertIn(", the first contender; less than 1 is faster\n", done.stdout)
+
+
+class RatiosOfTables(unittest.TestCase):
+    def test_AreComparedToTheDigitsThatArePrinted(self):
+        bench_record.check_ratio(self, "325.88", "7007.0", "21.5")  # and 7007.0 / 21.5 is 325.91
+        bench_record.check_ratio(self, "0.00", "0.0", "21.5")
+        for ratio in ("325.14", "326.68"):  # 7006.95 / 21.55 is 325.15, and 7007.05 / 21.45 is 326.67
+            with self.assertRaises(AssertionError):
+                bench_record.check_ratio(self, ratio, "7007.0", "21.5")
 
 
 class BadInput(unittest.TestCase):

@@ -103,19 +103,33 @@ class Try(unittest.TestCase):
         num_mpi = 3 - len(pattern["left_out"])
         self.assertEqual(page.bars, ["mpi"] * num_mpi + ["route"] * (len(pattern["contenders"]) - num_mpi))
 
-    def test_AdviceNamesTheRouteOfTheFinding(self):
-        _, page = self.try_("dense:4", *GIVEN, ranks=4)
+    def test_AdviceIsForWhatWasMeasured(self):
+        # Whether there is a gain is the machine's matter; the texts have a test of their own.
+        for more, environment, of_environment, of_run in [
+                ([], {}, "", ""),
+                (["--topology", "2x2"], {"CROSSDOCK_EXECUTOR": "persistent", "CROSSDOCK_TOPOLOGY": "1x4"},
+                 " CROSSDOCK_TOPOLOGY=2x2 CROSSDOCK_EXECUTOR=persistent", " --topology 2x2 --executor persistent"),
+                ([], {"CROSSDOCK_TOPOLOGY": "1,3"}, " CROSSDOCK_TOPOLOGY=1,3", " --topology 1,3"),
+                (["--nodes", "4x1"], {}, None, None)]:
+            _, page = self.try_("dense:4", *more, *GIVEN, ranks=4, environment=environment)
 
-        pattern, = page.document["patterns"]
-        if pattern["finding"]["outcome"] == "gain":
-            route = pattern["finding"]["route"]
-            self.assertEqual(pattern["advice"]["environment"], f"CROSSDOCK_ROUTE={route}")
-            self.assertIn(f'{{.route = "{route}"}}', pattern["advice"]["cxx"])
-            self.assertIn(f'how.route = "{route}";', pattern["advice"]["c"])
-            self.assertEqual(pattern["advice"]["drop_in"],
-                             f"crossdock run --route {route} -- mpirun -n 4 ./program")
-        else:
-            self.assertIsNone(pattern["advice"])
+            pattern, = page.document["patterns"]
+            advice, route = pattern["advice"], pattern["finding"]["route"]
+            if pattern["finding"]["outcome"] != "gain":
+                self.assertIsNone(advice)
+            elif of_environment is None:
+                self.assertEqual((advice["environment"], advice["drop_in"]), (None, None))
+                self.assertIn('.nodes = "4x1"', advice["cxx"])
+            else:
+                self.assertEqual(advice["environment"], f"CROSSDOCK_ROUTE={route}{of_environment}")
+                self.assertEqual(advice["drop_in"], f"crossdock run --route {route}{of_run} -- mpirun -n 4 ./program")
+
+    def test_TheMachineOfTheEnvironmentIsTaken(self):
+        _, page = self.try_(self.write_pattern(), "--iterations", 2, ranks=4,
+                            environment={"CROSSDOCK_MACHINE": "quartz"})
+
+        self.assertIs(page.document["is_calibrated"], False)
+        self.assertEqual(page.document["machine"]["name"], "quartz")
 
     def test_OneRankHasNothingToGain(self):
         done, page = self.try_(DATA / "D_10.mtx.gz", *QUICK, ranks=1)
@@ -161,6 +175,19 @@ class Try(unittest.TestCase):
         done, page = self.try_(self.write_pattern(), "--json", *GIVEN, ranks=4)
 
         self.assertEqual(json.loads(done.stdout), page.document)
+
+    def test_StandardOutputHasThePageAlone(self):
+        file = self.write_pattern()
+
+        for ranks in (None, 4):
+            done = crossdock("try", file if ranks else "dense:1", *GIVEN, "-o", "/dev/stdout", ranks=ranks)
+
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertTrue(done.stdout.startswith("<!DOCTYPE html>\n"), done.stdout[:200])
+            self.assertTrue(done.stdout.endswith("</html>\n"), done.stdout[-200:])
+            self.assertIn("crossdock: " + Page(done.stdout).document["text"], done.stderr)
+        self.refuse("standard output cannot have both the page and --json: name another -o", file, *GIVEN, "--json",
+                    "-o", "/dev/stdout")
 
     def test_NamesAreEscaped(self):
         file = self.write_pattern("a<b>&amp;<script>")

@@ -35,7 +35,7 @@ std::string reference_time::ratio(double median_seconds) const {
 
 std::string reference_time::legend() const {
     return fmt::format("ratio: median divided by that of {}, {}; less than 1 is faster", name,
-                       is_mpi ? "the fastest that uses MPI alone" : "the first contender");
+                       which);
 }
 
 bool uses_mpi_alone(const std::string& name) {

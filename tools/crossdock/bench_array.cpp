@@ -36,7 +36,6 @@ void enter_baseline(std::vector<entrant>& all, const std::string& name, const co
         all.push_back(bench::array::petsc_forest(comm));
 }
 
-// The first one is what the others are compared with.
 std::vector<entrant> entrants(const communicator& comm, const array_task& task) {
     std::vector<entrant> all;
     for (const auto& name : task.options.baselines)
@@ -77,7 +76,7 @@ void print_json(const array_task& task, const bench::array::result& found) {
 
 table::row cells_of(const standing& one, const reference_time& reference) {
     const auto& seconds = one.seconds;
-    table::row cells{label(one.who.name, one.who.route, one.who.combine),
+    table::row cells{label_of(one),
                      one.found.is_verified ? "yes" : "NO",
                      microseconds(seconds.min),
                      microseconds(seconds.lower_quartile),
@@ -106,9 +105,7 @@ void print_table(const array_task& task, const bench::array::result& found) {
           options.combine.where, options.contest.iterations, mpi_version());
     for (const auto& [kind, requests] : found.batches)
         print("  {} {} requests\n", to_string(kind), requests);
-    const auto reference = fastest_of_mpi(
-        standings, [](const auto& one) { return one.who.name; },
-        [](const auto& one) { return one.seconds.median; });
+    const auto reference = fastest_of_mpi(standings, &standing::seconds, label_of<standing>);
     print(
         "microseconds of the slowest rank for all batches; {}; phases: medians; arrived: requests "
         "at owners in the last stage, and at the busiest\n\n",
@@ -170,11 +167,6 @@ json left_out_json(const std::string& petsc_obstacle) {
 }
 
 json or_null(const std::optional<std::string>& text) { return text ? json(*text) : json(nullptr); }
-
-std::string label(const std::string& name, const std::optional<std::string>& route,
-                  const std::optional<std::string>& strategy) {
-    return route ? contender_label(name, *route, *strategy) : name;
-}
 
 void add_bench_array(CLI::App& verb, action& chosen) {
     auto options = std::make_shared<array_bench_options>();

@@ -41,9 +41,12 @@ json left_out_json(const std::string& petsc_obstacle);
 /// @brief The text, or null.
 json or_null(const std::optional<std::string>& text);
 
-/// @brief How a contender of the library, or another, is called in a table.
-std::string label(const std::string& name, const std::optional<std::string>& route,
-                  const std::optional<std::string>& strategy);
+/// @brief What a table calls a contender of the library, or another.
+template <class Standing>
+std::string label_of(const Standing& one) {
+    const auto& who = one.who;
+    return who.route ? contender_label(who.name, *who.route, *who.combine) : who.name;
+}
 
 /// @brief Times reads of the same entries, of which it is told before.
 /// @return the exit code

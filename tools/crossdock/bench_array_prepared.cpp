@@ -14,7 +14,6 @@ using bench::array::petsc_obstacle;
 using bench::array::prepared_entrant;
 using bench::array::prepared_standing;
 
-// The first one is what the others are compared with.
 std::vector<prepared_entrant> prepared_entrants(const communicator& comm, const array_task& task) {
     std::vector<prepared_entrant> all;
     if (petsc_obstacle().empty()) {
@@ -53,7 +52,7 @@ void print_json(const array_task& task, const std::vector<prepared_standing>& st
 
 table::row cells_of(const prepared_standing& one, const reference_time& reference) {
     const auto& [who, found, setup, read] = one;
-    table::row cells{label(who.name, who.route, who.combine),
+    table::row cells{label_of(one),
                      found.is_verified ? "yes" : "NO",
                      microseconds(read.min),
                      microseconds(read.lower_quartile),
@@ -75,9 +74,8 @@ void print_table(const array_task& task, const std::vector<prepared_standing>& s
     print("prepared reads, {}: {} ranks, topology {}, combined {}, {} iterations, {}\n",
           workload_text(options.workload), task.regions.num_ranks(), task.regions.to_string(),
           options.combine.where, options.contest.iterations, mpi_version());
-    const auto reference = fastest_of_mpi(
-        standings, [](const auto& one) { return one.who.name; },
-        [](const auto& one) { return one.read_seconds.median; });
+    const auto reference =
+        fastest_of_mpi(standings, &prepared_standing::read_seconds, label_of<prepared_standing>);
     print("microseconds of the slowest rank; {}; set-up: median, with the first read\n\n",
           reference.legend());
     table lines({"contender", "verified", "min", "quartile", "median", "max", "ratio", "set-up",

@@ -60,9 +60,7 @@ void print_table(const exchange_bench_options& options, const topology& regions,
     print("{}: {} ranks, topology {}, {}, {} iterations, {}\n", options.input.file,
           regions.num_ranks(), regions.to_string(), options.values, options.contest.iterations,
           mpi_version());
-    const auto reference = fastest_of_mpi(
-        standings, [](const auto& one) { return one.name; },
-        [](const auto& one) { return one.exchange_seconds.median; });
+    const auto reference = fastest_of_mpi(standings, &standing::exchange_seconds, label);
     print("microseconds of the slowest rank; {}\n\n", reference.legend());
     table lines({"contender", "verified", "min", "quartile", "median", "max", "ratio", "messages",
                  "inter-region", "bytes", "inter-region"});

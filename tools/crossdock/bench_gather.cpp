@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -33,7 +32,7 @@ void print_json(const gather_bench_options& options, const topology& regions,
     document["executor"] = options.executor;
     document["warm_ups"] = options.contest.warm_ups;
     document["iterations"] = options.contest.iterations;
-    document["set_ups"] = options.contest.set_ups;
+    document["setups"] = options.contest.setups;
     document["contenders"] = json::array();
     for (const auto& one : standings) {
         document["contenders"].push_back(
@@ -58,14 +57,11 @@ std::string label(const standing& one) {
 
 void print_table(const gather_bench_options& options, const topology& regions,
                  const std::vector<standing>& standings) {
-    print(
-        "{}: {} ranks, topology {}, {} iterations, {}\n"
-        "microseconds of the slowest rank; ratio: median of gslib's fastest method to it\n\n",
-        options.input.file, regions.num_ranks(), regions.to_string(), options.contest.iterations,
-        mpi_version());
-    double best_seconds = standings.front().combine_seconds.median;
-    for (const auto& one : standings)
-        if (one.is_baseline) best_seconds = std::min(best_seconds, one.combine_seconds.median);
+    print("{}: {} ranks, topology {}, {} iterations, {}\n", options.input.file, regions.num_ranks(),
+          regions.to_string(), options.contest.iterations, mpi_version());
+    const auto reference = fastest_of(standings, &standing::combine_seconds, &standing::name,
+                                      &standing::is_baseline, "of gslib's methods");
+    print("microseconds of the slowest rank; {}\n\n", reference.legend());
     table lines({"contender", "verified", "set-up", "min", "quartile", "median", "max", "ratio",
                  "messages", "inter-region", "items", "inter-region"});
     for (const auto& one : standings) {
@@ -74,7 +70,7 @@ void print_table(const gather_bench_options& options, const topology& regions,
         lines.add({label(one), one.found.is_verified ? "yes" : "NO",
                    microseconds(one.setup_seconds.median), microseconds(seconds.min),
                    microseconds(seconds.lower_quartile), microseconds(seconds.median),
-                   microseconds(seconds.max), fmt::format("{:.2f}", best_seconds / seconds.median),
+                   microseconds(seconds.max), reference.ratio(seconds.median),
                    fmt::to_string(sent.messages), fmt::to_string(sent.inter_region_messages),
                    fmt::to_string(sent.items), fmt::to_string(sent.inter_region_items)});
     }
@@ -128,7 +124,7 @@ void add_bench_gather(CLI::App& verb, action& chosen) {
     add_count(*gather, "--iterations", contest.iterations, "Timed operations of every contender",
               1);
     add_count(*gather, "--warm-ups", contest.warm_ups, "Operations before that", 0);
-    add_count(*gather, "--set-ups", contest.set_ups, "Timed set-ups of every contender", 1);
+    add_count(*gather, "--set-ups", contest.setups, "Timed set-ups of every contender", 1);
     gather->add_flag("--json", options->as_json, "Print JSON");
     gather->callback([options, &chosen] { chosen = [options] { return run(*options); }; });
 }

@@ -140,7 +140,8 @@ void print_hypre_tables(const hypre_options& options, const topology& regions,
           options.contest.runs, options.contest.iterations, mpi_version());
     print("{}\n\n",
           "microseconds of the slowest rank, an exchange in the mean of a run; ratio: lower "
-          "quartile to hypre's; between regions and inside; most: of any rank");
+          "quartile divided by hypre's; less than 1 is faster; between regions and inside; most: "
+          "of any rank");
     for (std::size_t level = 0; level < levels.size(); ++level) print_level(level, levels[level]);
     print_sums(levels);
     if (const auto left_out = neighborhood_collective(); !left_out.obstacle.empty())

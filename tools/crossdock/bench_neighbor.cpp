@@ -20,7 +20,6 @@ std::vector<std::string> baseline_names() {
     return names;
 }
 
-// The first one is what the others are compared with.
 std::vector<bench::entrant> entrants(const neighbor_options& options,
                                      const std::vector<std::string>& routes) {
     crossdock::neighbor_options how;
@@ -135,8 +134,7 @@ void add_bench_neighbor(CLI::App& verb, action& chosen) {
     options->baselines = baseline_names();
     neighbor
         ->add_option("--baselines", options->baselines,
-                     "What the library is compared with, separated by commas; the first is the "
-                     "reference")
+                     "What the library is compared with, separated by commas")
         ->delimiter(',')
         ->check(CLI::IsMember(baseline_names()))
         ->capture_default_str();

@@ -19,12 +19,6 @@ json left_out_json(const neighbor_options& options) {
     return left_out;
 }
 
-reference_time reference_of(const std::vector<bench::standing>& standings) {
-    return fastest_of_mpi(
-        standings, [](const auto& one) { return one.name; },
-        [](const auto& one) { return one.exchange_seconds.median; });
-}
-
 table::row cells_of(const bench::standing& one, const reference_time& reference) {
     const auto& [is_verified, sent] = one.found;
     const auto& setup = one.setup_seconds;
@@ -76,7 +70,8 @@ void print_choices(const std::vector<bench::standing>& standings) {
 void print_table(const std::vector<bench::standing>& standings) {
     table lines({"contender", "executor", "dedup", "verified", "min", "median", "max", "ratio",
                  "set-up", "in exchanges", "messages", "inter-region", "items", "inter-region"});
-    const auto reference = reference_of(standings);
+    const auto reference =
+        fastest_of_mpi(standings, &bench::standing::exchange_seconds, &bench::standing::name);
     for (const auto& one : standings) lines.add(cells_of(one, reference));
     print("{}\n{}", reference.legend() + '\n', lines.to_string());
     print_choices(standings);

@@ -207,8 +207,7 @@ void print_stream_table(const stream_bench_options& options, const topology& nod
     print("{}: {} ranks of {} workers, nodes {}, {} iterations, {}\n", workload.workload,
           nodes.num_ranks(), workload.stream.workers, nodes.to_string(), options.contest.iterations,
           mpi_version());
-    const auto reference =
-        fastest_of_mpi(standings, label, [](const auto& one) { return one.seconds.median; });
+    const auto reference = fastest_of_mpi(standings, &standing::seconds, label);
     print("microseconds of the slowest rank; million {} per second of all; {}\n\n",
           bench::streaming::find_workload(workload.workload).item, reference.legend());
     const std::string work = workload.workload == "phold" ? "rejected" : "wasted";

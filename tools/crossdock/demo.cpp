@@ -22,7 +22,7 @@ namespace {
 constexpr int wrong_result = 1;
 
 struct demo_options {
-    std::string file = demo_matrix().string();
+    std::string file;  // empty: the matrix that comes along
     std::string topology_text;
     bool as_json = false;
 };
@@ -124,7 +124,10 @@ void add_demo(CLI::App& app, action& chosen) {
     verb->add_option("--topology", options->topology_text,
                      "Regions: 4x16 | 16,16,8 | cyclic:4x16 | list:0,1,0,1; default: two halves");
     verb->add_flag("--json", options->as_json, "Print JSON");
-    verb->callback([options, &chosen] { chosen = [options] { return run(*options); }; });
+    verb->callback([options, &chosen] {
+        if (options->file.empty()) options->file = demo_matrix().string();
+        chosen = [options] { return run(*options); };
+    });
 }
 
 }  // namespace crossdock::tool

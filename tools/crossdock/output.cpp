@@ -1,5 +1,8 @@
 #include "tools/crossdock/output.hpp"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -54,6 +57,13 @@ output_file::output_file(std::string path) : path_(std::move(path)), stream_(&fi
 
 output_file::~output_file() {
     if (is_replaced() && file_.is_open()) std::remove(beside_.c_str());
+}
+
+bool output_file::is_standard_output() const {
+    using facts = struct stat;
+    facts written{}, printed{};
+    return ::stat(path_.c_str(), &written) == 0 && ::fstat(STDOUT_FILENO, &printed) == 0 &&
+           written.st_dev == printed.st_dev && written.st_ino == printed.st_ino;
 }
 
 void output_file::close() {

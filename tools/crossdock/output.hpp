@@ -49,6 +49,9 @@ class output_file {
     /// @brief Whether it is a file of its own, about which standard output may tell.
     bool is_replaced() const noexcept { return !beside_.empty(); }
 
+    /// @brief Whether what is written here and what is printed get into one file, as of /dev/stdout.
+    bool is_standard_output() const;
+
     /// @throws error(errc::file_error)  not all could be written
     void close();
 

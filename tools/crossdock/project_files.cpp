@@ -1,13 +1,14 @@
 #include "tools/crossdock/project_files.hpp"
 
+#include "bench/common/program_folder.hpp"
+
 namespace crossdock::tool {
 
 namespace fs = std::filesystem;
 
 fs::path project_file(const std::string& folder, const std::string& source_folder,
                       const std::string& name) {
-    const auto program = fs::read_symlink("/proc/self/exe");
-    auto installed = program.parent_path() / CROSSDOCK_INSTALLED_FILES / folder / name;
+    auto installed = bench::program_folder() / CROSSDOCK_INSTALLED_FILES / folder / name;
     if (fs::exists(installed)) return installed.lexically_normal();
     return fs::path(CROSSDOCK_SOURCE_FILES) / source_folder / name;
 }

@@ -40,8 +40,9 @@ void add_report(CLI::App& app, action& chosen) {
     auto options = std::make_shared<report_options>();
     auto* verb = add_verb(app, "report");
     verb->add_option("RESULT", options->files,
-                     "Files of what simulate, analyze, bench neighbor and try print with --json, "
-                     "records of it, or what CROSSDOCK_REPORT names")
+                     "Files of what simulate, analyze, explain, try and bench (neighbor, hypre, "
+                     "exchange, gather, array, stream) print with --json, records of it, drawings "
+                     "(.svg) of draw, or what CROSSDOCK_REPORT names")
         ->required();
     verb->add_option("-o,--output", options->output, "The page")->capture_default_str();
     verb->callback([options, &chosen] { chosen = [options] { return run(*options); }; });

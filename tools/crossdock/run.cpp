@@ -34,6 +34,8 @@ struct run_options {
          "The route of all exchanges; by default the fastest, which may be MPI's own"},
         {"--machine", "CROSSDOCK_MACHINE", "The machine that routes are chosen for"},
         {"--topology", "CROSSDOCK_TOPOLOGY", "The regions of the ranks, as 4x16; by default nodes"},
+        {"--executor", "CROSSDOCK_EXECUTOR",
+         "What runs the plans: persistent | shared_memory; by default what fits the ranks"},
         {"--take", "CROSSDOCK_TAKE",
          "alltoallv: takes MPI_Alltoall, MPI_Alltoallv and MPI_Alltoallw over, too"},
         {"--report", "CROSSDOCK_REPORT",

@@ -36,6 +36,7 @@ json timing_json(const bench::timing& seconds) {
     return {{"min", seconds.min},
             {"lower_quartile", seconds.lower_quartile},
             {"median", seconds.median},
+            {"upper_quartile", seconds.upper_quartile},
             {"max", seconds.max}};
 }
 

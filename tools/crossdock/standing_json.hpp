@@ -9,7 +9,7 @@
 
 namespace crossdock::tool {
 
-/// @brief {"min", "lower_quartile", "median", "max"}
+/// @brief {"min", "lower_quartile", "median", "upper_quartile", "max"}
 json timing_json(const bench::timing& seconds);
 
 /// @brief An array of all that is known of each contender.

@@ -14,6 +14,7 @@
 #include "bench/neighbor/contest.hpp"
 #include "bench/neighbor/hierarchy.hpp"
 #include "crossdock/discover_topology.hpp"
+#include "src/base/environment_mpi.hpp"
 #include "src/model/host_cores_mpi.hpp"
 #include "src/neighbor/automatic_route.hpp"
 #include "tools/calibration/calibrate.hpp"
@@ -22,6 +23,7 @@
 #include "tools/crossdock/pattern_input.hpp"
 #include "tools/crossdock/project_files.hpp"
 #include "tools/crossdock/standing_json.hpp"
+#include "tools/crossdock/try_advice.hpp"
 #include "tools/crossdock/try_finding.hpp"
 #include "tools/crossdock/try_page.hpp"
 #include "tools/crossdock/verbs.hpp"
@@ -33,7 +35,7 @@ namespace {
 constexpr int num_tried_routes = 3;
 
 struct try_options {
-    std::string file = demo_matrix().string();
+    std::string file;  // empty: the matrix that comes along
     std::string partition;
     std::string topology_text;
     std::string nodes_text;
@@ -174,26 +176,19 @@ json finding_json(const finding& found) {
             {"text", found.text}};
 }
 
-// What to write into a program, or to set for one that is not changed.
-json advice_json(const finding& found, const try_options& options, rank_t num_ranks) {
+// As it was measured; of a route that gains.
+json advice_of(const finding& found, const context& where, const try_options& options,
+               count_t item_bytes) {
     if (found.found != outcome::gain) return nullptr;
-    const auto& route = found.route;
-    std::string environment = "CROSSDOCK_ROUTE=" + route;
-    std::string flags = "--route " + route;
-    if (!options.topology_text.empty()) {
-        environment += " CROSSDOCK_TOPOLOGY=" + options.topology_text;
-        flags += " --topology " + options.topology_text;
-    }
-    return {
-        {"cxx",
-         fmt::format("crossdock::neighbor_exchange halo(world, pattern, {{.route = \"{}\"}});",
-                     route)},
-        {"c", fmt::format("crossdock_neighbor_options how = CROSSDOCK_NEIGHBOR_OPTIONS_INIT;\n"
-                          "how.route = \"{}\";\n"
-                          "crossdock_neighbor_exchange_create(world, pattern, &how, &halo);",
-                          route)},
-        {"environment", environment},
-        {"drop_in", fmt::format("crossdock run {} -- mpirun -n {} ./program", flags, num_ranks)}};
+    const auto& known = where.comm().resource<environment>();
+    const auto& executor = known.executor();
+    return advice_json(
+        {.route = found.route,
+         .topology = options.topology_text.empty() ? known.topology() : options.topology_text,
+         .nodes = options.nodes_text,
+         .executor = executor == automatic_executor ? "" : executor,
+         .item_bytes = item_bytes,
+         .num_ranks = where.num_ranks()});
 }
 
 json left_out_json() {
@@ -219,10 +214,6 @@ json try_pattern(const context& where, const tried_pattern& about, const bench::
     const auto standings = bench::contest(where, parts, entrants, how);
     const auto num_messages =
         sum_of(where, bench::direct_traffic(where.topology(), part.exchange).messages);
-    auto contenders = contenders_json(standings);
-    for (std::size_t c = 0; c < standings.size(); ++c)
-        contenders[c]["exchange_seconds"]["upper_quartile"] =
-            standings[c].exchange_seconds.upper_quartile;
     const auto found = judge_standings(standings, num_messages);
     return {{"file", about.file},
             {"partition", about.partition},
@@ -231,10 +222,10 @@ json try_pattern(const context& where, const tried_pattern& about, const bench::
             {"iterations", how.iterations},
             {"setups", how.setups},
             {"choice", choice_json(choice)},
-            {"contenders", std::move(contenders)},
+            {"contenders", contenders_json(standings)},
             {"left_out", left_out_json()},
             {"finding", finding_json(found)},
-            {"advice", advice_json(found, options, where.num_ranks())}};
+            {"advice", advice_of(found, where, options, about.item_bytes)}};
 }
 
 int count_hosts(const communicator& comm) {
@@ -328,10 +319,20 @@ void add_conclusion(json& document) {
     document["text"] = text;
 }
 
-void print_summary(const json& document, const std::string& page) {
+void print_summary(const json& document, const output_file& page, bool is_page_printed) {
     auto text = document["text"].get<std::string>();
     for (const auto& warning : document["warnings"]) text += " " + warning.get<std::string>();
-    print("{}\n{}\n", text, page);
+    if (is_page_printed) return report(text);
+    print("{}\n", text);
+    if (page.is_replaced()) print("{}\n", page.path());
+}
+
+std::unique_ptr<output_file> open_page(const try_options& options) {
+    auto page = std::make_unique<output_file>(options.output);
+    if (options.as_json && page->is_standard_output())
+        throw error(errc::invalid_argument,
+                    "standard output cannot have both the page and --json: name another -o");
+    return page;
 }
 
 int run(const try_options& options) {
@@ -340,7 +341,7 @@ int run(const try_options& options) {
     return on_all_ranks([&](const communicator& comm) {
         std::unique_ptr<output_file> page;
         on_all_or_none(comm, [&] {
-            if (comm.rank() == 0) page = std::make_unique<output_file>(options.output);
+            if (comm.rank() == 0) page = open_page(options);
         });
         context where(comm, {.topology = options.topology_text,
                              .nodes = options.nodes_text,
@@ -351,7 +352,9 @@ int run(const try_options& options) {
         patterns.resize(parts.size());
         for (auto& one : patterns)
             CROSSDOCK_MPI(MPI_Bcast(&one.item_bytes, 1, MPI_INT64_T, 0, comm.get()));
-        const bool is_calibrated = options.machine.empty() && comm.num_ranks() > 1;
+        const bool names_machine =
+            !options.machine.empty() || !comm.resource<environment>().machine().empty();
+        const bool is_calibrated = !names_machine && comm.num_ranks() > 1;
         if (is_calibrated) where = calibrated(where, options.calibrate_seconds);
         auto document = document_head(where, options, is_calibrated);
         bool is_right = true;
@@ -365,9 +368,10 @@ int run(const try_options& options) {
         add_conclusion(document);
         on_all_or_none(comm, [&] {
             if (comm.rank() != 0) return;
+            const bool is_page_printed = page->is_standard_output();
             page->stream() << try_page(document);
             page->close();
-            options.as_json ? print(document) : print_summary(document, options.output);
+            options.as_json ? print(document) : print_summary(document, *page, is_page_printed);
         });
         return is_right ? 0 : 1;
     });
@@ -380,9 +384,8 @@ void add_try(CLI::App& app, action& chosen) {
     auto* verb = add_verb(app, "try");
     verb->add_option("FILE", options->file,
                      "Matrix Market file, plain or gzip; a pattern that a program wrote; a folder "
-                     "of them; or "
-                     "dense:K, random:K, amg:FOLDER")
-        ->capture_default_str();
+                     "of them; or dense:K, random:K, amg:FOLDER; default: a matrix that comes "
+                     "along");
     verb->add_option("-o,--output", options->output, "The page")->capture_default_str();
     verb->add_option("--topology", options->topology_text,
                      "Regions: 4x16 | 16,16,8 | cyclic:4x16 | list:0,1,0,1; default: by node");
@@ -407,7 +410,10 @@ void add_try(CLI::App& app, action& chosen) {
                      "Timed exchanges of every contender, however long they take")
         ->check(CLI::Range(1, 1'000'000'000));
     verb->add_flag("--json", options->as_json, "Print JSON as well as the page");
-    verb->callback([options, &chosen] { chosen = [options] { return run(*options); }; });
+    verb->callback([options, &chosen] {
+        if (options->file.empty()) options->file = demo_matrix().string();
+        chosen = [options] { return run(*options); };
+    });
 }
 
 }  // namespace crossdock::tool

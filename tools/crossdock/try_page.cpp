@@ -130,7 +130,12 @@ std::string advice_text(const json& advice) {
     const auto block = [&](const char* where, const char* field) {
         return fmt::format("<p>{}</p>\n<pre>{}</pre>\n", where, shown(advice[field]));
     };
-    return block("In C++:", "cxx") + block("In C:", "c") +
+    const auto code = block("In C++:", "cxx") + block("In C:", "c");
+    if (advice["environment"].is_null())
+        return code +
+               "<p>No variable says which ranks share memory: a program that stays as it is "
+               "would not do what was measured.</p>\n";
+    return code +
            block("A program that leaves the route to crossdock, by its environment:",
                  "environment") +
            block("A program that calls MPI_Neighbor_alltoallv and stays as it is:", "drop_in");

@@ -7,12 +7,12 @@
 #include <array>
 #include <cstring>
 #include <exception>
-#include <filesystem>
 #include <new>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "bench/common/program_folder.hpp"
 #include "tools/crossdock/all_ranks.hpp"
 #include "tools/crossdock/output.hpp"
 
@@ -47,8 +47,8 @@ constexpr std::array verbs{
         "Draw who sends to whom on one route, stage by stage, for the halo of y = A x; needs no "
         "MPI, but Python's matplotlib; up to 32 ranks are drawn message by message"},
     verb_entry{"report", "crossdock-analyze",
-               "Make one HTML page of results: simulations, what analyze counted, and what bench "
-               "neighbor measured; needs no MPI, but Python's matplotlib"},
+               "Make one HTML page of results: simulations, what analyze counted, what try and "
+               "bench measured, and what the drop-in did; needs no MPI, but Python's matplotlib"},
     verb_entry{"export", "crossdock-analyze",
                "Write what all ranks do in the halo of y = A x over one route, for other programs; "
                "needs no MPI, and under a launcher the first process alone does it"},
@@ -125,7 +125,7 @@ std::vector<std::string> words_of(int argc, char** argv) {
 
 // Becomes the program that has the verb; both lie in one folder.
 int become(const verb_entry& verb, char* name, std::vector<std::string> words) {
-    const auto path = std::filesystem::read_symlink("/proc/self/exe").parent_path() / verb.program;
+    const auto path = bench::program_folder() / verb.program;
     std::vector<char*> arguments{name};
     for (auto& word : words) arguments.push_back(word.data());
     arguments.push_back(nullptr);

@@ -228,22 +228,22 @@ def add_traffic(page, traffic):
             page.add_figure("traffic", title, said, caption, figures.traffic_lines(series, noun))
 
 
-def contest_sentence(contenders):
-    """The library's fastest next to the fastest that uses MPI alone, by medians."""
+def contest_sentence(bench):
+    """The library's fastest next to the fastest of what it is compared with."""
 
     def fastest(some):
-        return min(some, key=lambda one: one.seconds["median"], default=None)
+        return min(some, key=lambda one: one.seconds[bench.statistic], default=None)
 
-    own = fastest([one for one in contenders if one.route is not None])
-    mpi = fastest([one for one in contenders if one.uses_mpi_alone])
-    if own is None or mpi is None:
-        best = fastest(contenders)
-        return f"{best.label} is the fastest."
-    ratio = own.seconds["median"] / mpi.seconds["median"]
+    own = fastest([one for one in bench.contenders if one.route is not None])
+    other = fastest([one for one in bench.contenders if one.is_reference])
+    if own is None or other is None:
+        return f"{fastest(bench.contenders).label} is the fastest."
+    ratio = own.seconds[bench.statistic] / other.seconds[bench.statistic]
+    reference = bench.reference.format(other.label)
     if abs(ratio - 1) <= figures.SAME:
-        return f"{own.label} ties with {mpi.label}, the fastest that uses MPI alone."
+        return f"{own.label} ties with {reference}."
     verb = "needs" if ratio < 1 else "is slower: it needs"
-    return f"{own.label} {verb} {ratio:.2f} of the time of {mpi.label}, the fastest that uses MPI alone."
+    return f"{own.label} {verb} {ratio:.2f} of the time of {reference}."
 
 
 def add_benches(page, benches):
@@ -256,7 +256,7 @@ def add_benches(page, benches):
     for one in benches:
         drawing = figures.bench_bars(one.contenders, f"time of {one.unit}, slowest rank")
         title, caption = f"{one.kind}, {one.title}", f"Recorded in {one.path}."
-        page.add_figure("bench", title, contest_sentence(one.contenders), caption, drawing)
+        page.add_figure("bench", title, contest_sentence(one), caption, drawing)
 
 
 def add_choices(page, choices):

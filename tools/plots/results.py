@@ -15,6 +15,7 @@ from plotting import refuse
 DROP_IN = "crossdock.drop_in/1"
 DRAWING = "what draw writes as .svg"
 QUARTILES = ["min", "lower_quartile", "median", "max"]
+FASTEST_OF_MPI = "{}, the fastest that uses MPI alone"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,16 +50,11 @@ class Traffic:
 class Contender:
     """What was measured of one contender; seconds are {"min", "lower_quartile", "median", "max"}."""
 
-    name: str
     label: str
     route: str | None  # of this library; None: it is another
     dedup: bool
     seconds: dict
-
-    @property
-    def uses_mpi_alone(self):
-        """As crossdock bench has it: collectives, or requests written by hand."""
-        return self.name.startswith("mpi_") or self.name in ("plain", "alltoallv")
+    is_reference: bool  # whether the library is compared with it
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,6 +66,8 @@ class Bench:
     title: str
     unit: str
     contenders: list
+    reference: str = FASTEST_OF_MPI  # what to call the fastest of those that the library is compared with
+    statistic: str = "median"  # by which it is compared
 
 
 @dataclasses.dataclass(frozen=True)
@@ -157,8 +155,31 @@ def numbers(record, names):
     return {name: number(record, name) for name in names}
 
 
-def contender_of(record, seconds, label, route, *, dedup=True):
-    return Contender(text(record, "name"), label, route, dedup, numbers(record[seconds], QUARTILES))
+def uses_mpi_alone(name):
+    """As crossdock bench has it: collectives, or requests written by hand."""
+    return name.startswith("mpi_") or name in ("plain", "alltoallv")
+
+
+def contender_of(record, seconds, label, route, *, dedup=True, is_reference=None):
+    name = text(record, "name")
+    if is_reference is None:
+        is_reference = uses_mpi_alone(name)
+    return Contender(label, route, dedup, numbers(record[seconds], QUARTILES), is_reference)
+
+
+def sum_of_levels(levels):
+    """Contenders whose times are those of all levels, one after the other: sums of minima, of quartiles and so on."""
+    on_levels = [{text(one, "name"): one for one in routes_of(level, "contenders")} for level in levels]
+    return [
+        {"name": name, "route": first["route"]}
+        | {
+            "exchange_seconds": {
+                quartile: sum(number(one[name]["exchange_seconds"], quartile) for one in on_levels)
+                for quartile in QUARTILES
+            }
+        }
+        for name, first in on_levels[0].items()
+    ]
 
 
 def drawing_of(path, content):
@@ -237,8 +258,10 @@ class Results:
             "crossdock.analyze/1": self.read_analysis,
             "crossdock.explain/1": self.read_explanation,
             "crossdock.bench.neighbor/1": self.read_neighbor,
+            "crossdock.bench.hypre/1": self.read_hypre,
             "crossdock.try/1": self.read_try,
             "crossdock.bench.exchange/1": self.read_exchange,
+            "crossdock.bench.gather/1": self.read_gather,
             "crossdock.bench.array/1": self.read_array,
             "crossdock.bench.array.prepared/1": self.read_prepared,
             "crossdock.bench.stream/1": self.read_stream,
@@ -319,12 +342,13 @@ class Results:
             dominating = text(level["candidates"][0], "mostly")
             self.choices.append(Choice(path, title, timings, is_simulated, dominating))
 
-    def add_bench(self, kind, path, record, what, unit, contenders):
+    def add_bench(self, kind, path, record, what, unit, contenders, **compared):
+        runs = f"{count(record, 'runs')} runs of " if "runs" in record else ""
         title = (
-            f"{what}, {count(record, 'ranks')} ranks, {count(record, 'iterations')} iterations, "
+            f"{what}, {count(record, 'ranks')} ranks, {runs}{count(record, 'iterations')} iterations, "
             f"{text(record, 'mpi')}"
         )
-        self.benches.append(Bench(kind, path, title, unit, contenders))
+        self.benches.append(Bench(kind, path, title, unit, contenders, **compared))
 
     def read_neighbor(self, path, record):
         contenders = []
@@ -350,6 +374,46 @@ class Results:
             contenders.append(contender_of(one, "exchange_seconds", label, route))
         what = f"{short_name(record['file'])}: topology {text(record, 'topology')}, {text(record, 'values')}"
         self.add_bench("Sparse exchange", path, record, what, "one exchange", contenders)
+
+    def read_gather(self, path, record):
+        contenders = []
+        for one in routes_of(record, "contenders"):
+            name, choice = text(one, "name"), one["choice"]
+            label = name if choice in (None, name) else f"{name} = {text(one, 'choice')}"
+            route = None if one["baseline"] else (choice or name).rpartition("/")[2]
+            contenders.append(
+                contender_of(one, "combine_seconds", label, route, is_reference=one["baseline"])
+            )
+        what = f"{short_name(record['file'])}: topology {text(record, 'topology')}, executor {text(record, 'executor')}"
+        reference = "{}, the fastest of gslib's methods"
+        self.add_bench("Gather-scatter", path, record, what, "one operation", contenders, reference=reference)
+
+    def read_hypre(self, path, record):
+        levels = routes_of(record, "levels")
+        contenders = [
+            contender_of(
+                one,
+                "exchange_seconds",
+                one["name"],
+                one["route"] and one["name"],
+                is_reference=one["name"] == "hypre",
+            )
+            for one in sum_of_levels(levels)
+        ]
+        what = (
+            f"{short_name(record['file'])}: all {counted(len(levels), 'level')}, topology "
+            f"{text(record, 'topology')}, executor {text(record, 'executor')}"
+        )
+        self.add_bench(
+            "Levels of hypre's BoomerAMG",
+            path,
+            record,
+            what,
+            "one exchange on each level",
+            contenders,
+            reference="{}'s own exchange, by lower quartiles",
+            statistic="lower_quartile",
+        )
 
     def read_array(self, path, record):
         self.add_array("Distributed array", path, record, "seconds", "all batches")

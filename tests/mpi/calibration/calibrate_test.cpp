@@ -64,8 +64,6 @@ TEST_F(Calibrate, LevelsThatExistAreMeasured) {
         const auto& source = m.sources.at(std::string("levels.") + locality_level_names[k]);
         EXPECT_EQ(source.rfind(exists[k] ? "measured: " : "assumed: no pair of ranks", 0), 0u)
             << source;
-        const auto& cost = m.at(level).rendezvous;
-        EXPECT_GT(cost.latency_seconds + cost.seconds_per_byte, 0);
     }
 }
 
