@@ -75,7 +75,7 @@ std::vector<standing> contest(const context& where, std::span<const count_t> ids
         while (!one->is_settled()) one->combine(values = given);
     const auto combine = [&](std::size_t c) { contenders[c]->combine(values); };
     stopwatch(comm, entrants.size(), options.warm_ups).time_in_turn(restore, combine);
-    stopwatch operations(comm, entrants.size(), options.iterations);
+    stopwatch operations(comm, entrants.size(), options.iterations, options.in_a_row);
     operations.time_in_turn(restore, combine);
 
     const auto setup_seconds = setups.slowest();

@@ -15,6 +15,7 @@ namespace crossdock::bench::gather {
 struct contest_options {
     int warm_ups = 10;
     int iterations = 100;
+    int in_a_row = 1;  ///< operations of an iteration, which is their mean
     int setups = 3;
 };
 

@@ -107,11 +107,6 @@ level_standing checked(const context& where, level_arrays& arrays, const std::st
             {}};
 }
 
-timing shared_among(const timing& whole, int parts) {
-    return {whole.min / parts, whole.lower_quartile / parts, whole.median / parts,
-            whole.upper_quartile / parts, whole.max / parts};
-}
-
 count_t num_entries(const communicator& comm, hypre_ParCSRMatrix* matrix) {
     const count_t own = hypre_CSRMatrixNumNonzeros(hypre_ParCSRMatrixDiag(matrix)) +
                         hypre_CSRMatrixNumNonzeros(hypre_ParCSRMatrixOffd(matrix));
@@ -154,18 +149,14 @@ std::vector<level_standings> contest_levels(const context& where, const std::str
                                                  *contenders[first + e], expected));
     }
 
-    stopwatch exchanges(where, num_all, options.runs);
-    exchanges.time_in_turn([](std::size_t) {},
-                           [&](std::size_t c) {
-                               for (int i = 0; i < options.iterations; ++i)
-                                   contenders[c]->exchange();
-                           });
+    stopwatch exchanges(where, num_all, options.runs, options.iterations);
+    exchanges.time_in_turn([](std::size_t) {}, [&](std::size_t c) { contenders[c]->exchange(); });
     const auto setup_seconds = setups.slowest();
-    const auto run_seconds = exchanges.slowest();
+    const auto exchange_seconds = exchanges.slowest();
     for (std::size_t c = 0; where.rank() == 0 && c < num_all; ++c) {
         auto& one = found[c / num_entrants].standings[c % num_entrants];
         one.setup_seconds = setup_seconds[c];
-        one.exchange_seconds = shared_among(run_seconds[c], options.iterations);
+        one.exchange_seconds = exchange_seconds[c];
     }
     return found;
 }

@@ -204,7 +204,7 @@ std::vector<standing> contest(const context& where, std::span<const share> parts
     time_choices(where, entrants, task_of, parts.size(), options.setups, standings);
     for (const auto& of_parts : contenders) settle(of_parts);
     stopwatch(where, entrants.size(), options.warm_ups).time_in_turn(keep, exchange);
-    stopwatch exchanges(where, entrants.size(), options.iterations);
+    stopwatch exchanges(where, entrants.size(), options.iterations, options.in_a_row);
     exchanges.time_in_turn(keep, exchange);
 
     const auto setup_seconds = setups.slowest();

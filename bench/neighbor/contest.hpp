@@ -17,6 +17,7 @@ struct contest_options {
     std::size_t item_bytes = 8;
     int warm_ups = 10;
     int iterations = 100;
+    int in_a_row = 1;  ///< exchanges of an iteration, which is their mean
     int setups = 5;
     bool has_overlap = false;  ///< whether overlap is measured too; only of one workload
 };

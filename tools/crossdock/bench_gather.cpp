@@ -32,6 +32,7 @@ void print_json(const gather_bench_options& options, const topology& regions,
     document["executor"] = options.executor;
     document["warm_ups"] = options.contest.warm_ups;
     document["iterations"] = options.contest.iterations;
+    document["in_a_row"] = options.contest.in_a_row;
     document["setups"] = options.contest.setups;
     document["contenders"] = json::array();
     for (const auto& one : standings) {
@@ -123,6 +124,8 @@ void add_bench_gather(CLI::App& verb, action& chosen) {
     auto& contest = options->contest;
     add_count(*gather, "--iterations", contest.iterations, "Timed operations of every contender",
               1);
+    add_count(*gather, "--in-a-row", contest.in_a_row,
+              "Operations of an iteration, whose time is their mean", 1);
     add_count(*gather, "--warm-ups", contest.warm_ups, "Operations before that", 0);
     add_count(*gather, "--set-ups", contest.setups, "Timed set-ups of every contender", 1);
     gather->add_flag("--json", options->as_json, "Print JSON");

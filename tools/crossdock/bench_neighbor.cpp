@@ -157,6 +157,8 @@ void add_bench_neighbor(CLI::App& verb, action& chosen) {
     auto& contest = options->contest;
     add_count(*neighbor, "--iterations", contest.iterations, "Timed exchanges of every contender",
               1);
+    add_count(*neighbor, "--in-a-row", contest.in_a_row,
+              "Exchanges of an iteration, whose time is their mean", 1);
     add_count(*neighbor, "--warm-ups", contest.warm_ups, "Exchanges before that", 0);
     add_count(*neighbor, "--set-ups", contest.setups, "Timed set-ups of every contender", 1);
     auto* item_bytes =
