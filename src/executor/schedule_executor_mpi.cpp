@@ -12,6 +12,10 @@ namespace {
 
 constexpr const char* not_active = "no exchange is active";
 
+// A rank that waits for nothing but others of its domain looks at memory so often between two looks
+// at MPI, which are dear. It has to look: MPI goes on with other messages of the process only then.
+constexpr int looks_at_memory = 32;
+
 // Runs a shared-memory schedule, with MPI's persistent requests for the parts between domains.
 //
 // A part leaves as soon as all of its items are there, whatever its stage. Parts whose items are
@@ -53,6 +57,7 @@ class schedule_executor final : public executor,
     void take_arrived(decltype(&MPI_Testsome) find_some);
     void poll();
     void progress() override;
+    bool awaits_memory_alone();
     void finish();
 
     communicator comm_;
@@ -281,14 +286,31 @@ bool schedule_executor::test() {
     return is_complete != 0;
 }
 
+// Whether this rank waits for others of its domain and for nothing else: no message is under way
+// or to come, and there is no other work to go on with.
+bool schedule_executor::awaits_memory_alone() {
+    if (!runner_->awaits_domain() || runner_->has_messages_left()) return false;
+    if (comm_.has_work() && !comm_.has_only(this)) return false;
+    if (requests_.empty()) return true;
+    int is_complete = 0;
+    CROSSDOCK_MPI(MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &is_complete,
+                              MPI_STATUSES_IGNORE));
+    return is_complete != 0;
+}
+
 void schedule_executor::wait() {
     CROSSDOCK_ASSERT(light, is_active_, not_active);
+    int looks = 0;  // at memory alone
     // It may block in MPI only while it owes nothing to others, and while MPI tells of all that
     // comes.
     while (comm_.has_work() || runner_->awaits_domain()) {
         if (comm_.has_only(this) && !runner_->awaits_domain() && has_posted_) {
             take_arrived(&MPI_Waitsome);
+        } else if (looks < looks_at_memory && awaits_memory_alone()) {
+            if (looks++ > 0) pause_wait();
+            advance();
         } else {
+            looks = 0;
             if (test()) return;
             pause_wait();
             advance();

@@ -133,6 +133,10 @@ class schedule_runner {
     bool awaits_domain() const noexcept {
         return left_.num_foreign > 0 || left_.num_counted > 0 || !left_.is_receivable;
     }
+    /// @brief Whether parts are still to be sent, or to be received into sections.
+    bool has_messages_left() const noexcept {
+        return left_.num_unsent > 0 || left_.num_unreceived > 0;
+    }
     /// @brief Whether everything is done. Parts that the sender got may still be under way.
     bool is_done() const noexcept {
         return left_.num_tasks == 0 && left_.num_unsent == 0 && left_.num_unreceived == 0 &&

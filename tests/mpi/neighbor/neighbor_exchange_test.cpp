@@ -393,6 +393,36 @@ TEST_P(NeighborSharing, StartWaitsForNobody) {
     }
 }
 
+TEST_P(NeighborSharing, ARankThatWaitsReceivesLongMessagesOfOthers) {
+    const auto patterns = test::all_to_all_pattern(num_ranks());
+    neighbor_exchange halo(where(topology::one_region(num_ranks())), mine(patterns), options());
+    const auto items = items_of<double>(mine(patterns), 0);
+    std::vector<double> slots(static_cast<std::size_t>(mine(patterns).num_slots));
+    std::vector<int> message(std::size_t{1} << 20, rank());
+
+    // Nobody starts before rank 0 has taken its message, and rank 0 does so in its wait.
+    if (rank() > 0) {
+        MPI_Send(message.data(), static_cast<int>(message.size()), MPI_INT, 0, 5, MPI_COMM_WORLD);
+        halo.start(items, slots);
+        halo.wait();
+    } else {
+        std::vector<std::vector<int>> received(static_cast<std::size_t>(num_ranks()), message);
+        std::vector<MPI_Request> requests;
+        for (rank_t source = 1; source < num_ranks(); ++source)
+            MPI_Irecv(received[static_cast<std::size_t>(source)].data(),
+                      static_cast<int>(message.size()), MPI_INT, source, 5, MPI_COMM_WORLD,
+                      &requests.emplace_back());
+        halo.start(items, slots);
+        halo.wait();
+        MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
+        for (rank_t source = 1; source < num_ranks(); ++source)
+            EXPECT_EQ(received[static_cast<std::size_t>(source)],
+                      std::vector<int>(message.size(), source));
+    }
+
+    EXPECT_EQ(slots, expected_slots<double>(patterns, rank(), 0, 0.0));
+}
+
 TEST_P(NeighborSharing, ACollectiveOfMpiBetweenStartAndWaitIsSafe) {
     const auto patterns = test::all_to_all_pattern(num_ranks());
     for (const auto& regions : conformance_topologies(num_ranks())) {
