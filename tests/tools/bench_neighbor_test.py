@@ -20,7 +20,7 @@ def bench(file, ranks, *more):
 
 
 def record():
-    found = bench(DATA / "D_10.mtx.gz", 5, "--topology", "2,3", "--item-bytes", 3,
+    found = bench(DATA / "D_10.mtx.gz", 5, "--topology", "2,3", "--item-bytes", 3, "--in-a-row", 2,
                   "--baselines", "mpi_persistent,mpi_neighbor_alltoallv",
                   "--executors", "persistent", "--routes", "direct,two_step,grid:2")
     return bench_record.blank(found, "setup_seconds", "exchange_seconds")

@@ -292,15 +292,17 @@ class ReportOfOtherKinds(InFolder):
                 (45, "needs 0.50 of the time of tuned = crystal_router"),
                 (90, "ties with tuned = crystal_router"),
                 (180, "is slower: it needs 2.00 of the time of tuned = crystal_router")]:
-            file = self.write("gather.json", gathering(*of_gslib, gathered("auto", own, "owners/three_step"),
-                                                       gathered("holders/direct", 200, "holders/direct")))
+            record = gathering(*of_gslib, gathered("auto", own, "owners/three_step"),
+                               gathered("holders/direct", 200, "holders/direct"))
+            record["in_a_row"] = 10
+            file = self.write("gather.json", record)
 
             page = Reader(report(self.folder, file))
 
             self.assertEqual((page.headings, page.figures),
                              (["Measured time by contender", "Results read"], ["bench"]))
             self.assertEqual(page.titles, ["Gather-scatter, hex:7:2: topology 2x4, executor auto, 8 ranks, "
-                                           "100 iterations, Open MPI v4.1.4"])
+                                           "100 iterations of 10 in a row, Open MPI v4.1.4"])
             self.assertEqual(page.findings, [f"auto = owners/three_step {said}, the fastest of gslib's methods."])
             self.assertEqual([name.removeprefix("figure1-median-") for name in page.ids if "-median-" in name],
                              ["pairwise", "tuned = crystal_router", "auto = owners/three_step", "holders/direct"])

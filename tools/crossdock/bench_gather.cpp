@@ -58,8 +58,9 @@ std::string label(const standing& one) {
 
 void print_table(const gather_bench_options& options, const topology& regions,
                  const std::vector<standing>& standings) {
-    print("{}: {} ranks, topology {}, {} iterations, {}\n", options.input.file, regions.num_ranks(),
-          regions.to_string(), options.contest.iterations, mpi_version());
+    print("{}: {} ranks, topology {}, {} iterations of {} in a row, {}\n", options.input.file,
+          regions.num_ranks(), regions.to_string(), options.contest.iterations,
+          options.contest.in_a_row, mpi_version());
     const auto reference = fastest_of(standings, &standing::combine_seconds, &standing::name,
                                       &standing::is_baseline, "of gslib's methods");
     print("microseconds of the slowest rank; {}\n\n", reference.legend());

@@ -106,9 +106,10 @@ void print_neighbor_json(const neighbor_options& options, const topology& region
 
 void print_neighbor_tables(const neighbor_options& options, const topology& regions,
                            const neighbor_result& found) {
-    print("{}: {} ranks, topology {}, {}, {} bytes per item, {} iterations, {}\n",
+    print("{}: {} ranks, topology {}, {}, {} bytes per item, {} iterations of {} in a row, {}\n",
           options.input.file, regions.num_ranks(), regions.to_string(), options.direction,
-          options.contest.item_bytes, options.contest.iterations, mpi_version());
+          options.contest.item_bytes, options.contest.iterations, options.contest.in_a_row,
+          mpi_version());
     print("{}\n", "microseconds of the slowest rank; set-up: median, with the first exchange");
     for (std::size_t level = 0; level < found.levels.size(); ++level) {
         print("{}level {}, {} rows\n", level == 0 ? "" : "\n", level, found.levels[level].num_rows);

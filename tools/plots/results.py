@@ -344,8 +344,10 @@ class Results:
 
     def add_bench(self, kind, path, record, what, unit, contenders, **compared):
         runs = f"{count(record, 'runs')} runs of " if "runs" in record else ""
+        in_a_row = record.get("in_a_row", 1)  # older records do not say it
+        of_several = f" of {in_a_row} in a row" if in_a_row > 1 else ""
         title = (
-            f"{what}, {count(record, 'ranks')} ranks, {runs}{count(record, 'iterations')} iterations, "
+            f"{what}, {count(record, 'ranks')} ranks, {runs}{count(record, 'iterations')} iterations{of_several}, "
             f"{text(record, 'mpi')}"
         )
         self.benches.append(Bench(kind, path, title, unit, contenders, **compared))
