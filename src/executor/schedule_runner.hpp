@@ -139,8 +139,7 @@ class schedule_runner {
     }
     /// @brief Whether everything is done. Parts that the sender got may still be under way.
     bool is_done() const noexcept {
-        return left_.num_tasks == 0 && left_.num_unsent == 0 && left_.num_unreceived == 0 &&
-               left_.is_receivable;
+        return left_.num_tasks == 0 && !has_messages_left() && left_.is_receivable;
     }
 
     /// @brief Tells the others that this rank has finished the exchange.
