@@ -35,7 +35,8 @@ struct workload {
 workload load_workload(const std::string& file, const std::string& partition_spec,
                        const topology& regions);
 
-/// @brief The partition of a file for which none is given: the owners that `write_pattern` wrote beside it, else "block".
+/// @brief The partition of a file for which none is given: the owners that `write_pattern` wrote beside it,
+/// else "block".
 std::string default_partition(const std::string& file);
 
 /// @brief The bytes of an item that `write_pattern` wrote into a file; 8 where it did not.

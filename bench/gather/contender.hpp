@@ -50,7 +50,7 @@ struct entrant {
 /// | name | is |
 /// |---|---|
 /// | `pairwise` | a message to every rank that shares ids, receives first |
-/// | `crystal_router` | ceil(log2 P) stages, each of which halves the ranks that values are for; values of one id that meet are added |
+/// | `crystal_router` | ceil(log2 P) stages, each to half of the ranks; values of one id that meet are added |
 /// | `all_reduce` | MPI_Allreduce of an array that has all shared ids |
 /// | `tuned` | the one of these that took the least time when they were tried at set-up |
 /// @par Source

@@ -327,8 +327,9 @@ crossdock_status crossdock_pattern_num_items(const crossdock_pattern* pattern, i
 /// @brief The length of the output array.
 crossdock_status crossdock_pattern_num_slots(const crossdock_pattern* pattern, int64_t* num_slots);
 
-/// @brief Writes what all ranks send to a file that `crossdock try`, `analyze`, `explain`, `simulate`, `draw`, `export` and
-/// `bench neighbor` read, and the rank of each of its rows to the file beside it with `.owners` in place of `.mtx`.
+/// @brief Writes what all ranks send to a file that `crossdock try`, `analyze`, `explain`, `simulate`, `draw`,
+/// `export` and `bench neighbor` read, and the rank of each of its rows to the file beside it with `.owners` in place
+/// of `.mtx`.
 /// @param path        ends in .mtx, not null on any rank; what rank 0 says counts, and rank 0 writes
 /// @param item_bytes  bytes of an item, which `crossdock try` exchanges; what rank 0 says counts
 /// @par Collective

@@ -63,9 +63,9 @@ pattern pattern_from_dist_graph(MPI_Comm graph, const neighbor_counts& counts);
 /// @brief Writes what all ranks send, for `crossdock try`, `analyze`, `explain`, `simulate`, `draw`, `export` and
 /// `bench neighbor`.
 ///
-/// `path` becomes a matrix in Matrix Market's format whose product y = A x exchanges these items, and the file beside it
-/// with `.owners` in place of `.mtx` gets the rank of each row. The items that a rank sends to others are its rows, in
-/// their order; what it sends to itself, and slots, are not written. A rank that sends nothing has one row.
+/// `path` becomes a matrix in Matrix Market's format whose product y = A x exchanges these items, and the file beside
+/// it with `.owners` in place of `.mtx` gets the rank of each row. The items that a rank sends to others are its rows,
+/// in their order; what it sends to itself, and slots, are not written. A rank that sends nothing has one row.
 ///
 ///     rank 0: items [a b c], sends to 1: {a c}    2 ranks    halo.mtx: 3 rows, entries (3,1) and (3,2)
 ///     rank 1: sends nothing                                  halo.owners: 0 0 1

@@ -44,8 +44,8 @@ std::string label_of(const std::string& name);
 
 /// @brief Compares the fastest route with the fastest of MPI alone.
 ///
-/// A gain is a median that is less than MPI's by 5 %, and below MPI's lower quartile. Of routes whose medians are within 1.05
-/// times the least, `direct` is the one, as it forwards nothing.
+/// A gain is a median that is less than MPI's by 5 %, and below MPI's lower quartile. Of routes whose medians are
+/// within 1.05 times the least, `direct` is the one, as it forwards nothing.
 /// @param contenders    at least one of each kind
 /// @param num_messages  that all ranks together send to others when none is forwarded
 finding judge(std::span<const measured_contender> contenders, long long num_messages);
