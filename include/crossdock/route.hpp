@@ -66,8 +66,11 @@ class route {
     virtual rank_t next_hop(rank_t here, rank_t destination, int stage,
                             const leader_table& leaders) const = 0;
 
+    /// @brief The most members of a region that the leader table names; 0: `next_hop` does not
+    /// depend on it.
+    virtual rank_t max_leaders() const { return 0; }
     /// @brief Whether `next_hop` depends on the leader table.
-    virtual bool is_balanced() const { return false; }
+    bool is_balanced() const { return max_leaders() > 0; }
 
     /// @brief The partners of `here` in `stage`, if the leader table has no entries.
     ///

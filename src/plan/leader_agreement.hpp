@@ -32,7 +32,8 @@ struct region_volume {
 /// regions that their region talks with.
 class leader_agreement {
   public:
-    leader_agreement(const topology& regions, rank_t here);
+    /// @param max_leaders  the most members of a region that speak with others; at least 1
+    leader_agreement(const topology& regions, rank_t here, rank_t max_leaders);
 
     std::vector<word_message> send_volumes(std::span<const region_volume> volumes);
     void receive_volumes(const std::vector<word_message>& inbox);
@@ -65,11 +66,14 @@ class leader_agreement {
         rank_t sender;
     };
 
+    // Of each other region, the local rank that speaks with it.
+    std::vector<int> leaders_for(std::span<const count_t> volumes) const;
     rank_t coordinator_of(region_t region) const { return regions_.rank_at(region, 0); }
     void add_volumes(rank_t member, std::span<const region_volume> volumes);
 
     const topology& regions_;
     rank_t here_;
+    rank_t max_leaders_;
     region_t region_;
     std::vector<outgoing_sum> outgoing_;
     std::unordered_map<region_t, std::size_t> outgoing_index_;

@@ -42,7 +42,7 @@ plan_compiler::plan_compiler(const topology& regions, const pattern& p, const ro
       pattern_(p),
       route_(r),
       options_(options),
-      agreement_(regions, p.rank),
+      agreement_(regions, p.rank, route_.max_leaders()),
       num_positions_(p.num_items) {
     plan_.rank = p.rank;
     plan_.num_ranks = p.num_ranks;

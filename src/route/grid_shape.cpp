@@ -12,16 +12,6 @@ namespace {
 
 constexpr int max_dimensions = 31;
 
-int parse_positive(std::string_view text, std::string_view route_name) {
-    int value = 0;
-    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (fault != std::errc() || end != text.data() + text.size() || value < 1) {
-        throw error(errc::invalid_route, std::string(route_name) + ": \"" + std::string(text) +
-                                             "\" is not a positive number");
-    }
-    return value;
-}
-
 void require_dimensions(count_t num_dimensions, std::string_view route_name) {
     if (num_dimensions <= max_dimensions) return;
     throw error(errc::invalid_route,
@@ -56,6 +46,16 @@ std::vector<int> joined(std::vector<int> first, const std::vector<int>& second) 
 }
 
 }  // namespace
+
+int parse_positive(std::string_view text, std::string_view route_name) {
+    int value = 0;
+    const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (fault != std::errc() || end != text.data() + text.size() || value < 1) {
+        throw error(errc::invalid_route, std::string(route_name) + ": \"" + std::string(text) +
+                                             "\" is not a positive number");
+    }
+    return value;
+}
 
 std::vector<int> parse_shape(std::string_view text, std::string_view route_name) {
     std::vector<int> shape;

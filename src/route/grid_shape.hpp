@@ -7,6 +7,11 @@
 
 namespace crossdock {
 
+/// @brief Reads a number of at least 1.
+/// @param route_name  begins the text of an error
+/// @throws error(errc::invalid_route)  it is none
+int parse_positive(std::string_view text, std::string_view route_name);
+
 /// @brief Reads K1, K2, … from "K1xK2x…".
 /// @param route_name  begins the text of an error
 /// @throws error(errc::invalid_route)  a dimension is no positive number, or there are more than 31

@@ -15,7 +15,9 @@ const std::vector<route_description>& registered_routes() {
         {"direct", "direct", "one message to every destination", &direct_route::make},
         {"two_step", "two_step", "to the counterpart in the destination region, then inside it",
          &two_step_route::make},
-        {"three_step", "three_step", "one message between two regions, shared out inside both",
+        {"three_step", "three_step",
+         "one message between two regions, shared out inside both; three_step:K by at most K of "
+         "each",
          &three_step_route::make},
         {"grid", "grid:2",
          "one dimension of a virtual grid after the other; grid:K1xK2x… or grid:n",

@@ -2,6 +2,8 @@
 /// @brief The route `three_step`.
 #pragma once
 
+#include <algorithm>
+
 #include "crossdock/route.hpp"
 
 namespace crossdock {
@@ -18,7 +20,8 @@ namespace crossdock {
 ///         stage 0     stage 1     stage 2
 ///
 /// Regions that agreed on nothing speak by number: in region A, member B mod |A| sends to region B
-/// and receives from it.
+/// and receives from it. Of `three_step:K` at most K members of a region speak, by number the first
+/// K: fewer wait for messages from other nodes, and each carries more.
 ///
 /// @par Source
 /// \cite bienz2019node and \cite collom2023neighbor. Differs: sender and receiver are chosen by
@@ -30,13 +33,26 @@ class three_step_route final : public route {
     int num_stages() const override { return 3; }
     rank_t next_hop(rank_t here, rank_t destination, int stage,
                     const leader_table& leaders) const override;
-    bool is_balanced() const override { return true; }
+    rank_t max_leaders() const override { return max_leaders_; }
     stage_partners partners(rank_t here, int stage) const override;
     std::optional<stage_partners> certain_partners(rank_t here, int stage) const override;
     count_t max_messages_per_rank() const override;
 
   private:
-    using route::route;
+    three_step_route(const std::string& name, const topology& regions, rank_t max_leaders)
+        : route(name, regions), max_leaders_(max_leaders) {}
+
+    // Those of a region that may speak by number.
+    rank_t num_leaders(region_t region) const {
+        return std::min(max_leaders_, regions().region_size(region));
+    }
+    rank_t leader_by_number(region_t region, region_t other) const {
+        return regions().rank_at(region, other % num_leaders(region));
+    }
+    bool speaks_by_number(region_t region, rank_t local) const;
+    std::vector<rank_t> spoken_with_by_number(rank_t here) const;
+
+    rank_t max_leaders_;
 };
 
 }  // namespace crossdock

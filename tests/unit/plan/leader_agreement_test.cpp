@@ -24,24 +24,28 @@ struct region_load {
     }
 };
 
-void expect_balanced(const std::map<region_t, region_load>& loads, const topology& regions) {
+void expect_balanced(const std::map<region_t, region_load>& loads, const topology& regions,
+                     rank_t max_leaders) {
     for (const auto& [region, load] : loads) {
         std::vector<count_t> volumes;
         for (const auto& [other, volume] : load.volumes) volumes.push_back(volume);
         count_t fullest = 0;
         for (const auto& [member, num_items] : load.members) fullest = std::max(fullest, num_items);
 
-        EXPECT_TRUE(test::is_balanced(fullest, volumes, regions.region_size(region)))
+        const rank_t num_leaders = std::min(max_leaders, regions.region_size(region));
+        EXPECT_LE(load.members.size(), static_cast<std::size_t>(num_leaders));
+        EXPECT_TRUE(test::is_balanced(fullest, volumes, num_leaders))
             << "region " << region << " of " << regions.to_string() << ", volumes "
             << testing::PrintToString(volumes) << ", fullest " << fullest;
     }
 }
 
 void expect_one_balanced_message_per_pair(const topology& regions,
-                                          std::span<const pattern> patterns, bool deduplicate) {
+                                          std::span<const pattern> patterns, bool deduplicate,
+                                          const std::string& name = "three_step") {
     std::map<region_t, region_load> sent;
     std::map<region_t, region_load> received;
-    for (const auto& p : test::compile_route("three_step", regions, patterns, deduplicate)) {
+    for (const auto& p : test::compile_route(name, regions, patterns, deduplicate)) {
         for (const auto& stage : p.stages()) {
             for (const auto& message : stage.sends) {
                 const region_t here = regions.region_of(p.rank());
@@ -53,8 +57,9 @@ void expect_one_balanced_message_per_pair(const topology& regions,
             }
         }
     }
-    expect_balanced(sent, regions);
-    expect_balanced(received, regions);
+    const rank_t max_leaders = make_route(name, regions)->max_leaders();
+    expect_balanced(sent, regions, max_leaders);
+    expect_balanced(received, regions, max_leaders);
 }
 
 TEST(LeaderAgreement, SendsOneMessagePerPairOfRegionsAndBalancesThem) {
@@ -76,8 +81,9 @@ TEST(LeaderAgreement, BalancesRandomVolumes) {
         const auto regions = topology::from_string(text);
         for (std::uint64_t seed = 1; seed <= 30; ++seed) {
             SCOPED_TRACE(seed);
-            expect_one_balanced_message_per_pair(
-                regions, test::random_pattern(regions.num_ranks(), seed), true);
+            const auto patterns = test::random_pattern(regions.num_ranks(), seed);
+            for (const auto* name : {"three_step", "three_step:1", "three_step:2"})
+                expect_one_balanced_message_per_pair(regions, patterns, true, name);
         }
     }
 }
@@ -100,7 +106,7 @@ TEST(LeaderAgreement, TellsEachRankOnlyOfRegionsItHasItemsFor) {
     const std::vector<std::vector<region_volume>> volumes{{{1, 5}}, {{1, 1}, {2, 4}}, {}, {},
                                                           {},       {{0, 3}}};
     std::vector<leader_agreement> ranks;
-    for (rank_t rank = 0; rank < 6; ++rank) ranks.emplace_back(regions, rank);
+    for (rank_t rank = 0; rank < 6; ++rank) ranks.emplace_back(regions, rank, 2);
 
     run_round(
         ranks,

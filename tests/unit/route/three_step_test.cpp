@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "support.hpp"
+#include "support/thrown_by.hpp"
 
 namespace crossdock::three_step_test {
 namespace {
@@ -59,6 +60,36 @@ TEST(ThreeStep, PartnersInStage1AreTheLeadersByNumber) {
     EXPECT_EQ(across(2), (ranks{1}));
     EXPECT_EQ(across(3), (ranks{}));
     EXPECT_EQ(across(4), (ranks{6}));
+}
+
+TEST(ThreeStep, WithSoManyLeadersTheFirstMembersSpeakByNumber) {
+    const auto one = make_route("three_step:1", topology::from_string("2,3,2"));
+    const auto two = make_route("three_step:2", topology::from_string("2,3,2"));
+    const auto across = [](const route& r, rank_t here) {
+        return r.partners(here, 1).destinations;
+    };
+
+    EXPECT_EQ(test::path(*one, 1, 6), (ranks{1, 0, 5, 6}));
+    EXPECT_EQ(test::path(*one, 4, 6), (ranks{4, 2, 5, 6}));
+    EXPECT_EQ(across(*one, 0), (ranks{2, 5}));
+    EXPECT_EQ(across(*one, 1), (ranks{}));
+    EXPECT_EQ(across(*one, 2), (ranks{0, 5}));
+    EXPECT_EQ(across(*two, 2), (ranks{1, 6}));  // 0 mod 2 and 2 mod 2 of region 1
+    EXPECT_EQ(across(*two, 3), (ranks{}));
+    EXPECT_EQ(across(*two, 4), (ranks{}));
+}
+
+TEST(ThreeStep, TakesANumberOfLeadersOrNothing) {
+    const auto regions = topology::from_string("2x2");
+    for (const char* name : {"three_step:0", "three_step:", "three_step:-1", "three_step:1x1",
+                             "three_step:one", "three_step:99999999999"}) {
+        const error fault = test::thrown_by([&] { make_route(name, regions); });
+        EXPECT_EQ(fault.code(), errc::invalid_route) << name;
+        EXPECT_NE(std::string(fault.what()).find("is not a positive number"), std::string::npos)
+            << fault.what();
+    }
+    EXPECT_EQ(make_route("three_step:7", regions)->name(), "three_step:7");
+    EXPECT_EQ(make_route("three_step:7", regions)->max_leaders(), 7);
 }
 
 TEST(ThreeStep, WhoeverSpeaksTheLastStageStaysInsideTheRegion) {
