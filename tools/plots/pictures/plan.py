@@ -151,7 +151,7 @@ class MatrixPanels:
         self.norm = LogNorm(1, max(most, 2))
 
     def height(self):
-        return 3.2
+        return 3.6
 
     def colours(self, stage):
         """A cell has the colour of what most of its items are: inside a region, or between two."""
@@ -257,10 +257,10 @@ def draw(data):
     columns = min(len(stages), PANELS_PER_ROW[is_listed])
     rows = -(-len(stages) // columns)
     width = max(7.5, 0.4 + columns * panels.width)
-    heights = [rows * panels.height(), 0.45 if is_listed else 0.7, 2.3]
-    figure = new_figure(width, sum(heights) + 0.8)
-    figure.suptitle(heading(data), fontsize=11)
+    heights = [0.8 + rows * panels.height(), 0.45 if is_listed else 0.7, 2.3]
+    figure = new_figure(width, sum(heights))
     top, middle, bottom = figure.subfigures(3, 1, height_ratios=heights)
+    top.suptitle(heading(data), fontsize=11)
     for number, stage in enumerate(stages):
         panels.draw(top.add_subplot(rows, columns, number + 1), number, stage)
     panels.legend(middle.add_subplot())
