@@ -31,7 +31,7 @@ class Gallery(unittest.TestCase):
         for page in ("docs/gallery.md", "docs/tutorial.md"):
             for variables, ranks, program, output in pages.runs((PROJECT / page).read_text()):
                 with self.subTest(page=page, program=program):
-                    command = ["timeout", "60", *os.environ["CROSSDOCK_MPIRUN"].split(), ranks, EXAMPLES / program]
+                    command = ["timeout", "300", *os.environ["CROSSDOCK_MPIRUN"].split(), ranks, EXAMPLES / program]
                     done = subprocess.run(command, env=os.environ | variables, check=False, capture_output=True,
                                           text=True)
                     self.assertEqual(done.returncode, 0, done.stderr)
