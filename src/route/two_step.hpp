@@ -17,8 +17,9 @@ namespace crossdock {
 ///
 /// At most R - 1 messages between regions per rank, and 2 (S - 1) inside, S the largest region.
 /// @par Source
-/// \cite collom2023neighbor. Differs: the counterpart is taken modulo the size, so that regions may
-/// differ in size.
+/// The way of messages in the locality-aware exchanges of \cite geyko2024sdde (its algorithms 4 and
+/// 5). Differs: the counterpart is taken modulo the size, so that regions may differ in size; equal
+/// items travel once; and the way is compiled for a pattern that is known.
 class two_step_route final : public route {
   public:
     static std::unique_ptr<route> make(std::string_view parameters, const topology& regions);
