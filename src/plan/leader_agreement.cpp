@@ -9,8 +9,9 @@ namespace crossdock {
 leader_agreement::leader_agreement(const topology& regions, rank_t here, rank_t max_leaders)
     : regions_(regions), here_(here), max_leaders_(max_leaders), region_(regions.region_of(here)) {}
 
-std::vector<int> leader_agreement::leaders_for(std::span<const count_t> volumes) const {
-    return balance(volumes, std::min(max_leaders_, regions_.region_size(region_)));
+std::vector<int> leader_agreement::leaders_for(std::vector<count_t> volumes) const {
+    return balance_messages(std::move(volumes),
+                            std::min(max_leaders_, regions_.region_size(region_)));
 }
 
 std::vector<word_message> leader_agreement::send_volumes(std::span<const region_volume> volumes) {
@@ -51,7 +52,7 @@ std::vector<word_message> leader_agreement::send_senders() {
               [](const auto& a, const auto& b) { return a.region < b.region; });
     std::vector<count_t> volumes;
     for (const auto& sum : outgoing_) volumes.push_back(sum.num_items);
-    const auto leader = leaders_for(volumes);
+    const auto leader = leaders_for(std::move(volumes));
 
     std::vector<word_message> outbox;
     std::unordered_map<rank_t, std::size_t> message_to_member;
@@ -91,7 +92,7 @@ std::vector<leader_agreement::receiver_notice> leader_agreement::receivers() {
               [](const auto& a, const auto& b) { return a.region < b.region; });
     std::vector<count_t> volumes;
     for (const auto& sum : incoming_) volumes.push_back(sum.num_items);
-    const auto leader = leaders_for(volumes);
+    const auto leader = leaders_for(std::move(volumes));
 
     std::vector<receiver_notice> notices;
     for (std::size_t i = 0; i < incoming_.size(); ++i) {

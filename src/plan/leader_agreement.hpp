@@ -67,7 +67,7 @@ class leader_agreement {
     };
 
     // Of each other region, the local rank that speaks with it.
-    std::vector<int> leaders_for(std::span<const count_t> volumes) const;
+    std::vector<int> leaders_for(std::vector<count_t> volumes) const;
     rank_t coordinator_of(region_t region) const { return regions_.rank_at(region, 0); }
     void add_volumes(rank_t member, std::span<const region_volume> volumes);
 

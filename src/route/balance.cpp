@@ -183,4 +183,9 @@ std::vector<int> balance(std::span<const count_t> volumes, int num_bins) {
     return result.take();
 }
 
+std::vector<int> balance_messages(std::vector<count_t> num_items, int num_members) {
+    for (auto& one : num_items) one += items_per_message;
+    return balance(num_items, num_members);
+}
+
 }  // namespace crossdock

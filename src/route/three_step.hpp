@@ -26,7 +26,7 @@ namespace crossdock {
 /// @par Source
 /// \cite bienz2019node and \cite collom2023neighbor, which shares a region's messages out over its
 /// members such that each has few of them if they are short, and equally many bytes if they are
-/// long. Differs: items are balanced, whatever the length; sender and receiver are chosen apart.
+/// long. Differs: both are one measure (`balance_messages`); sender and receiver are chosen apart.
 class three_step_route final : public route {
   public:
     static std::unique_ptr<route> make(std::string_view parameters, const topology& regions);

@@ -57,7 +57,7 @@ void region_side::add(rank_t member, const std::vector<counted_items>& by_region
 void region_side::share_out(const topology& regions, region_t own) {
     std::vector<count_t> volumes;
     for (const auto& [region, total] : totals_) volumes.push_back(total.num_items);
-    const auto locals = balance(volumes, regions.region_size(own));
+    const auto locals = balance_messages(std::move(volumes), regions.region_size(own));
     auto next = locals.begin();
     for (auto& [region, total] : totals_) total.leader = regions.rank_at(own, *next++);
 }

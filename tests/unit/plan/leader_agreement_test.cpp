@@ -5,6 +5,7 @@
 #include <map>
 
 #include "crossdock/plan.hpp"
+#include "src/route/balance.hpp"
 #include "support.hpp"
 #include "support/least_maximum.hpp"
 #include "support/patterns.hpp"
@@ -13,14 +14,16 @@
 namespace crossdock::leader_agreement_test {
 namespace {
 
-/// Items between a region and each region it talks with, and what its fullest member has of them.
+/// Messages between a region and those that it talks with, weighed as `balance_messages` weighs
+/// them, and what its members have of them.
 struct region_load {
     std::map<region_t, count_t> volumes;
     std::map<rank_t, count_t> members;
 
     void add(region_t other, rank_t member, count_t num_items) {
-        EXPECT_TRUE(volumes.emplace(other, num_items).second) << "second message to " << other;
-        members[member] += num_items;
+        const count_t weight = num_items + items_per_message;
+        EXPECT_TRUE(volumes.emplace(other, weight).second) << "second message to " << other;
+        members[member] += weight;
     }
 };
 
@@ -30,7 +33,7 @@ void expect_balanced(const std::map<region_t, region_load>& loads, const topolog
         std::vector<count_t> volumes;
         for (const auto& [other, volume] : load.volumes) volumes.push_back(volume);
         count_t fullest = 0;
-        for (const auto& [member, num_items] : load.members) fullest = std::max(fullest, num_items);
+        for (const auto& [member, weight] : load.members) fullest = std::max(fullest, weight);
 
         const rank_t num_leaders = std::min(max_leaders, regions.region_size(region));
         EXPECT_LE(load.members.size(), static_cast<std::size_t>(num_leaders));

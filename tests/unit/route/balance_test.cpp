@@ -60,6 +60,19 @@ TEST(Balance, ImprovesOnLargestFirst) {
     EXPECT_LE(fullest_bin(volumes, balance(volumes, 5), 5), 16);
 }
 
+TEST(BalanceMessages, GivesEachRankAsManyShortMessagesAndAsManyItemsOfLongOnes) {
+    const auto num_messages = [](const counts& num_items) {
+        std::vector<int> of_rank(2);
+        for (const int rank : balance_messages(num_items, 2))
+            ++of_rank[static_cast<std::size_t>(rank)];
+        std::ranges::sort(of_rank);
+        return of_rank;
+    };
+
+    EXPECT_EQ(num_messages({100, 1, 1, 1, 1, 1}), (std::vector<int>{3, 3}));
+    EXPECT_EQ(num_messages({100000, 1, 1, 1, 1, 1}), (std::vector<int>{1, 5}));
+}
+
 TEST(Balance, GivesEqualResultsForEqualArguments) {
     const counts volumes{5, 5, 5, 3, 3, 3, 1, 1};
 
