@@ -106,7 +106,8 @@ json level_json(const bench::hierarchy_level& level, const rank_layout& layout, 
     const auto patterns = patterns_of(level, layout.num_ranks());
     std::vector<contender> contenders{
         {"direct", false}, {"two_step", false}, {"three_step", false}};
-    for (const auto& name : candidate_routes(layout.regions())) contenders.push_back({name, true});
+    for (const auto& name : candidate_routes(layout.regions(), m))
+        contenders.push_back({name, true});
     const auto choice = choose_route(layout, patterns, m, {{item_bytes, false}, true});
     json routes = json::array();
     for (const auto& one : contenders) routes.push_back(replay(layout, patterns, m, one));

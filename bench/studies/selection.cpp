@@ -49,7 +49,8 @@ std::vector<simulated_route> simulate_all(const rank_layout& layout,
                                           const std::vector<machine>& machines,
                                           const travel_options& travel) {
     std::vector<simulated_route> routes;
-    for (const auto& name : candidate_routes(layout.regions())) {
+    const auto& sharing = *std::ranges::max_element(machines, {}, &machine::num_cores);
+    for (const auto& name : candidate_routes(layout.regions(), sharing)) {
         const auto plans = compile(layout.regions(), patterns, *make_route(name, layout.regions()));
         const auto work = schedule_of(layout, plans, travel);
         auto& one = routes.emplace_back(simulated_route{name, {}, {}});

@@ -82,7 +82,7 @@ route_choice choose_route(const communicator& comm, const rank_layout& layout, c
     try {
         hash = hash_of_arguments(state, layout, m, options);
         check_sizes(comm, layout.regions(), p);
-        names = candidate_routes(layout.regions());
+        names = candidate_routes(layout.regions(), m);
         for (const auto& name : names) candidates.push_back(make_route(name, layout.regions()));
         part.emplace(layout, p, candidates, m, options);
         outbox = part->send();

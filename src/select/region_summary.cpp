@@ -1,5 +1,7 @@
 #include "region_summary.hpp"
 
+#include <algorithm>
+
 #include "../route/balance.hpp"
 #include "scaled.hpp"
 
@@ -54,10 +56,11 @@ void region_side::add(rank_t member, const std::vector<counted_items>& by_region
     }
 }
 
-void region_side::share_out(const topology& regions, region_t own) {
+void region_side::share_out(const topology& regions, region_t own, rank_t max_leaders) {
     std::vector<count_t> volumes;
     for (const auto& [region, total] : totals_) volumes.push_back(total.num_items);
-    const auto locals = balance_messages(std::move(volumes), regions.region_size(own));
+    const auto locals =
+        balance_messages(std::move(volumes), std::min(max_leaders, regions.region_size(own)));
     auto next = locals.begin();
     for (auto& [region, total] : totals_) total.leader = regions.rank_at(own, *next++);
 }
@@ -85,10 +88,10 @@ void region_summary::add(rank_t member, const member_summary& told) {
     }
 }
 
-void region_summary::finish() {
+void region_summary::share_out(rank_t max_leaders) {
     const region_t own = regions_.region_of(here_);
-    senders_.share_out(regions_, own);
-    receivers_.share_out(regions_, own);
+    senders_.share_out(regions_, own, max_leaders);
+    receivers_.share_out(regions_, own, max_leaders);
 }
 
 count_t region_summary::arriving(count_t num_asked) const noexcept {

@@ -69,7 +69,7 @@ class region_side {
     };
 
     void add(rank_t member, const std::vector<counted_items>& by_region);
-    void share_out(const topology& regions, region_t own);
+    void share_out(const topology& regions, region_t own, rank_t max_leaders);
 
     const std::map<region_t, region_total>& totals() const noexcept { return totals_; }
     rank_t leader_for(region_t other) const { return totals_.at(other).leader; }
@@ -89,8 +89,8 @@ class region_summary {
 
     void add(rank_t member, const member_summary& told);
 
-    /// @brief To be called when all members were added.
-    void finish();
+    /// @brief Finds the members that speak with other regions, at most so many; when all were added.
+    void share_out(rank_t max_leaders);
 
     /// @brief What a member gets from a rank through this one.
     struct forwarded_items {

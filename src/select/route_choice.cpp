@@ -82,7 +82,7 @@ route_choice choose_route(const rank_layout& layout, std::span<const pattern> pa
                     fmt::format("there are {} patterns, but {} ranks", patterns.size(), num_ranks));
     }
     validate(m);
-    const auto names = candidate_routes(layout.regions());
+    const auto names = candidate_routes(layout.regions(), m);
     std::vector<std::unique_ptr<route>> candidates;
     for (const auto& name : names) candidates.push_back(make_route(name, layout.regions()));
     std::vector<std::unique_ptr<route_estimator>> parts;

@@ -16,12 +16,13 @@ constexpr int most_grid_dimensions = 4;
 
 }  // namespace
 
-std::vector<std::string> candidate_routes(const topology& regions) {
+std::vector<std::string> candidate_routes(const topology& regions, const machine& m) {
     std::vector<std::string> names{"direct"};
     const rank_t num_ranks = regions.num_ranks();
     const region_t num_regions = regions.num_regions();
     if (num_regions > 1 && num_regions < num_ranks) {
         names.insert(names.end(), {"two_step", "three_step"});
+        if (m.num_cores > 0) names.push_back("three_step:1");
         // Fewer regions than these are no different in so many dimensions.
         if (num_regions > 4) names.push_back("locality:2");
         if (num_regions > 27) names.push_back("locality:3");
@@ -74,9 +75,9 @@ class route_estimator::implementation {
         region_.add(frame_.here(), own_);
         for (const auto& [member, words] : inbox)
             region_.add(member, member_summary::from_words(words));
-        region_.finish();
         std::size_t first_stage = 0;
         for (std::size_t c = 0; c < candidates_.size(); ++c) {
+            if (is_by_leaders(*candidates_[c])) region_.share_out(candidates_[c]->max_leaders());
             prices_.push_back(price(c, first_stage));
             first_stage += trace_[c].sends.size();
         }

@@ -39,7 +39,7 @@ route_choice choose_by_replay(const rank_layout& layout, std::span<const pattern
     };
     route_choice choice;
     auto& candidates = choice.candidates;
-    for (const auto& route : candidate_routes(layout.regions()))
+    for (const auto& route : candidate_routes(layout.regions(), m))
         candidates.push_back(price_of(route, price(layout, compiled(route), m, options.travel)));
     std::stable_sort(candidates.begin(), candidates.end(), is_cheaper);
     candidates.resize(std::min(candidates.size(), static_cast<std::size_t>(num_candidates)));

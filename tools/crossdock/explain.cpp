@@ -52,7 +52,7 @@ chooser make_chooser(const explain_options& options) {
 route_choice choose(const chooser& with, const std::vector<pattern>& patterns, int num_replayed) {
     if (num_replayed == 0) return choose_route(with.layout, patterns, with.hardware, with.how);
     const auto& regions = with.layout.regions();
-    for (const auto& route : candidate_routes(regions))
+    for (const auto& route : candidate_routes(regions, with.hardware))
         check_memory("the route " + route, replay_bytes(patterns, *make_route(route, regions)), 0);
     return choose_by_replay(with.layout, patterns, with.hardware, with.how, num_replayed);
 }

@@ -49,17 +49,26 @@ double price_of(const route_choice& choice, const std::string& route) {
 
 TEST(CandidateRoutes, DependOnRanksAndRegions) {
     using names = std::vector<std::string>;
-    EXPECT_EQ(candidate_routes(topology::from_string("1x1")), (names{"direct"}));
-    EXPECT_EQ(candidate_routes(topology::from_string("1x2")), (names{"direct"}));
-    EXPECT_EQ(candidate_routes(topology::from_string("1x8")),
-              (names{"direct", "grid:2", "hypercube"}));
-    EXPECT_EQ(candidate_routes(topology::from_string("8x1")),
-              (names{"direct", "grid:2", "hypercube"}));
-    EXPECT_EQ(candidate_routes(topology::from_string("2x4")),
-              (names{"direct", "two_step", "three_step", "grid:2", "hypercube"}));
-    EXPECT_EQ(candidate_routes(topology::from_string("64x16")),
-              (names{"direct", "two_step", "three_step", "locality:2", "locality:3", "grid:2",
-                     "grid:3", "grid:4", "hypercube"}));
+    const auto of = [](const char* regions) {
+        return candidate_routes(topology::from_string(regions), default_machine());
+    };
+    EXPECT_EQ(of("1x1"), (names{"direct"}));
+    EXPECT_EQ(of("1x2"), (names{"direct"}));
+    EXPECT_EQ(of("1x8"), (names{"direct", "grid:2", "hypercube"}));
+    EXPECT_EQ(of("8x1"), (names{"direct", "grid:2", "hypercube"}));
+    EXPECT_EQ(of("2x4"), (names{"direct", "two_step", "three_step", "grid:2", "hypercube"}));
+    EXPECT_EQ(of("64x16"), (names{"direct", "two_step", "three_step", "locality:2", "locality:3",
+                                  "grid:2", "grid:3", "grid:4", "hypercube"}));
+}
+
+TEST(CandidateRoutes, HaveASingleLeaderWhereRanksShareCores) {
+    using names = std::vector<std::string>;
+    const auto of = [](const char* regions) {
+        return candidate_routes(topology::from_string(regions), load_machine("shared_cores"));
+    };
+    EXPECT_EQ(of("1x8"), (names{"direct", "grid:2", "hypercube"}));
+    EXPECT_EQ(of("2x4"),
+              (names{"direct", "two_step", "three_step", "three_step:1", "grid:2", "hypercube"}));
 }
 
 TEST(ChooseRoute, TakesThreeStepsWhereNodesAreFarAndPatternsDense) {
@@ -103,7 +112,8 @@ TEST(ChooseRoute, KnowsTheRoutesByRegionAsTheirPlansDoWhenNothingIsSentTwice) {
     const auto patterns = dense(regions);
     for (const auto& m : machine_presets()) {
         const auto choice = choose_route(layout, patterns, m);
-        for (const char* route : {"two_step", "three_step"}) {
+        for (const std::string route : {"two_step", "three_step", "three_step:1"}) {
+            if (route == "three_step:1" && m.num_cores == 0) continue;
             const auto plans = compile(regions, patterns, *make_route(route, regions));
             EXPECT_NEAR(price_of(choice, route), price(layout, plans, m).seconds, 1e-10)
                 << route << " on " << m.name;

@@ -24,7 +24,7 @@ TEST(ChooseByReplay, OrdersTheCandidatesOfTheCheapestPlansByTheirSimulatedTime) 
     };
     std::map<std::string, both> all;
     std::vector<double> prices;
-    for (const auto& route : candidate_routes(regions)) {
+    for (const auto& route : candidate_routes(regions, default_machine())) {
         const auto plans = compile(regions, patterns, *make_route(route, regions));
         all[route] = {
             price(layout, plans, default_machine()).seconds,

@@ -26,8 +26,9 @@ struct estimate_options {
 /// @brief The routes that may be cheapest on these ranks, `direct` first.
 ///
 /// Those by region where there are several regions of several ranks; grids of 2, 3 and 4 dimensions
-/// and the hypercube where there are ranks enough for each to differ.
-std::vector<std::string> candidate_routes(const topology& regions);
+/// and the hypercube where there are ranks enough for each to differ. `three_step:1` where ranks
+/// share cores: a rank that waits for messages takes time from others.
+std::vector<std::string> candidate_routes(const topology& regions, const machine& m);
 
 /// @brief What a candidate costs a rank, stage by stage.
 ///
