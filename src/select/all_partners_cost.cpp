@@ -34,6 +34,9 @@ struct partner_messages {
 
 using all_partners_stage = std::vector<partner_messages>;
 
+// A candidate where ranks share cores.
+constexpr const char* single_leader = "three_step:1";
+
 struct cost_row {
     std::string route;
     std::vector<all_partners_stage> stages;
@@ -73,18 +76,20 @@ cost_row two_step_row(const region_sizes& all) {
 }
 
 // Members speak by number, as where nothing is agreed; those who speak hand out what they got.
-cost_row three_step_row(const region_sizes& all) {
+// @param max_leaders  of a region that speak with others
+cost_row three_step_row(std::string_view route, const region_sizes& all, rank_t max_leaders) {
     const count_t num_others = all.num_regions - 1;
+    const rank_t fewest_leaders = std::min(max_leaders, all.smallest);
     const double speaking_share = all.largest * share_of(all.num_regions);
     auto speaking =
         to_all(locality_level::network,
-               std::min<count_t>(num_others, num_others / all.smallest + 1), speaking_share);
+               std::min<count_t>(num_others, num_others / fewest_leaders + 1), speaking_share);
     speaking.mean = static_cast<double>(num_others) * share_of(all.largest);
-    const count_t num_leaders = std::min<count_t>(all.largest, num_others);
+    const count_t num_leaders = std::min<count_t>(std::min(max_leaders, all.largest), num_others);
     auto handing_out = to_members(all, all.largest);
     handing_out.num_received = std::min<count_t>(num_leaders, handing_out.num_sent);
     handing_out.mean *= static_cast<double>(num_leaders) * share_of(all.largest);
-    return {"three_step", {{to_members(all, all.largest)}, {speaking}, {handing_out}}};
+    return {std::string(route), {{to_members(all, all.largest)}, {speaking}, {handing_out}}};
 }
 
 // Of the slowest cell in one dimension of a `block_grid`.
@@ -164,7 +169,8 @@ std::vector<cost_row> rows_on(const region_sizes& all) {
     std::vector<cost_row> rows{direct_row(all)};
     if (all.num_regions > 1 && all.largest > 1) {
         rows.push_back(two_step_row(all));
-        rows.push_back(three_step_row(all));
+        rows.push_back(three_step_row("three_step", all, all.largest));
+        rows.push_back(three_step_row(single_leader, all, 1));
         for (int n = 1; n <= most_dimensions(all.num_regions); ++n)
             rows.push_back(locality_row(all, n));
     }
@@ -228,8 +234,10 @@ all_partners_chooser::all_partners_chooser(const topology& regions) {
 
 route_choice all_partners_chooser::choose(const machine& m, const all_partners_load& load) const {
     route_choice choice;
-    for (const auto& row : all_->rows)
+    for (const auto& row : all_->rows) {
+        if (row.route == single_leader && m.num_cores == 0) continue;
         choice.candidates.push_back(price_of(row, all_->sizes, m, load));
+    }
     std::stable_sort(choice.candidates.begin(), choice.candidates.end(),
                      [](const auto& a, const auto& b) { return a.seconds < b.seconds; });
     return choice;

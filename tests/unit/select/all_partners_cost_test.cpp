@@ -75,6 +75,18 @@ TEST(AllPartnersCost, CostsWhatTheSlowestRanksOfItsStagesSpendOnTheirPartners) {
     }
 }
 
+TEST(AllPartnersCost, OfASingleLeaderIsThatOfTheLeader) {
+    for (const char* text : {"4x4", "8x4", "16x4", "4,3,5"}) {
+        const auto regions = topology::from_string(text);
+        const all_partners_load load{.message_bytes = header_bytes};
+        for (const auto& m : some_machines()) {
+            EXPECT_NEAR(all_partners_chooser(regions).seconds("three_step:1", m, load),
+                        seconds_of_partners("three_step:1", regions, m), one_picosecond)
+                << text;
+        }
+    }
+}
+
 // As when a grid's blocks are not the regions', or those who send are not those who receive.
 TEST(AllPartnersCost, CostsNoLessThanItsPartnersWhereTheSlowestRankIsNotKnown) {
     for (const char* text :
@@ -106,6 +118,7 @@ TEST(AllPartnersCost, CandidatesAreThoseThatTheRegionsTellApart) {
     EXPECT_EQ(candidates("8x1"), (names{"direct", "grid:2", "grid:3"}));
     EXPECT_EQ(candidates("4x2"), (names{"direct", "grid:2", "grid:3", "locality:1", "locality:2",
                                         "three_step", "two_step"}));
+    EXPECT_EQ(chosen("4x2", load_machine("shared_cores")), "three_step:1");
 }
 
 TEST(AllPartnersCost, OfOneRegionIsDirectForFewRanksAndAGridOfMoreDimensionsForMore) {
@@ -139,11 +152,11 @@ TEST(AllPartnersCost, OnCoresThatRanksShareHasFewMessagesAndFewStages) {
     EXPECT_EQ(chosen("1x64", m), "grid:2");
     EXPECT_EQ(chosen("1x1024", m), "grid:3");
     EXPECT_EQ(chosen("2x4", m), "locality:1");
-    EXPECT_EQ(chosen("4x4", m), "three_step");
-    EXPECT_EQ(chosen("8x4", m), "three_step");
+    EXPECT_EQ(chosen("4x4", m), "three_step:1");
+    EXPECT_EQ(chosen("8x4", m), "three_step:1");
     EXPECT_EQ(chosen("64x4", m), "locality:3");
-    EXPECT_EQ(chosen("16x48", m), "three_step");
-    EXPECT_EQ(chosen("64x32", m), "three_step");
+    EXPECT_EQ(chosen("16x48", m), "three_step:1");
+    EXPECT_EQ(chosen("64x32", m), "three_step:1");
     EXPECT_EQ(chosen("1024x16", m), "locality:5");
 }
 

@@ -25,7 +25,7 @@ struct all_partners_load {
 /// rank has for whom plays no part, so that ranks choose alike without communication.
 ///
 /// The candidates are `direct`; `two_step`, `three_step` and `locality:n` where there are several
-/// regions and one has several ranks; and `grid:n`. A rank waits for all its partners of a stage
+/// regions and one has several ranks, and `three_step:1` if ranks share cores; and `grid:n`. A rank waits for all its partners of a stage
 /// before the next begins, so prices of stages add up; each is that of the rank with most messages,
 /// by `stage_pricer`:
 ///
@@ -34,6 +34,7 @@ struct all_partners_load {
 /// | `direct` | S' - 1 inside and P - S' across, 1/P |
 /// | `two_step` | S - 1 inside, 1/P, and R - 1 across, 1/R; S - 1 inside, 1/S |
 /// | `three_step` | S - 1 inside, 1/S; (R - 1)/S' + 1 across, S/R; S - 1 inside, 1/S |
+/// | `three_step:1` | S - 1 inside, 1/S; R - 1 across, S/R; S - 1 inside, 1/S |
 /// | `locality:n` | K - 1 across, 1/K, for each of n dimensions; S - 1 inside, 1/S |
 /// | `grid:n` | K - 1, 1/K, for each of n dimensions |
 ///
@@ -43,7 +44,7 @@ struct all_partners_load {
 /// grid's; elsewhere all are taken to go across. Where ranks share cores, a route takes no less
 /// than the work of all ranks and a turn of each in every stage.
 ///
-///     "4x4" on the machine shared_cores, where messages are work: three_step, which has fewest across
+///     "4x4" on the machine shared_cores, where messages are work: three_step:1, which has fewest
 ///     "4x4" on generic_100g, where stages are time:                   locality:1, with one stage less
 class all_partners_chooser {
   public:
