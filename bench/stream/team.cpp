@@ -1,12 +1,27 @@
 #include "bench/stream/team.hpp"
 
-#include <thread>
-
 namespace crossdock::bench::streaming {
 
-void team::run_one(const std::function<void(int)>& body, int worker) {
+team::team(int num_workers) : num_workers_(num_workers), barrier_(num_workers), gate_(num_workers) {
+    for (int worker = 1; worker < num_workers; ++worker)
+        others_.emplace_back([this, worker] { serve(worker); });
+}
+
+team::~team() {
+    body_ = nullptr;
+    gate_.arrive_and_wait();
+}
+
+void team::serve(int worker) {
+    for (gate_.arrive_and_wait(); body_ != nullptr; gate_.arrive_and_wait()) {
+        run_one(worker);
+        gate_.arrive_and_wait();
+    }
+}
+
+void team::run_one(int worker) {
     try {
-        body(worker);
+        (*body_)(worker);
     } catch (...) {
         faults_[static_cast<std::size_t>(worker)] = std::current_exception();
         barrier_.arrive_and_drop();  // or the others would wait for this one forever
@@ -15,12 +30,10 @@ void team::run_one(const std::function<void(int)>& body, int worker) {
 
 void team::run(const std::function<void(int)>& body) {
     faults_.assign(static_cast<std::size_t>(num_workers_), nullptr);
-    {
-        std::vector<std::jthread> others;
-        for (int worker = 1; worker < num_workers_; ++worker)
-            others.emplace_back([this, &body, worker] { run_one(body, worker); });
-        run_one(body, 0);
-    }
+    body_ = &body;
+    gate_.arrive_and_wait();
+    run_one(0);
+    gate_.arrive_and_wait();
     for (const auto& fault : faults_) {
         if (fault) std::rethrow_exception(fault);
     }

@@ -5,14 +5,19 @@
 #include <barrier>
 #include <exception>
 #include <functional>
+#include <thread>
 #include <vector>
 
 namespace crossdock::bench::streaming {
 
-/// @brief As many threads as a process has workers; the caller is worker 0.
+/// @brief As many threads as a process has workers; who calls `run` is worker 0. The others wait from
+/// one run to the next, so that no run begins with the making of threads.
 class team {
   public:
-    explicit team(int num_workers) : num_workers_(num_workers), barrier_(num_workers) {}
+    explicit team(int num_workers);
+    ~team();
+    team(const team&) = delete;
+    team& operator=(const team&) = delete;
 
     int num_workers() const noexcept { return num_workers_; }
 
@@ -24,11 +29,15 @@ class team {
     void meet() { barrier_.arrive_and_wait(); }
 
   private:
-    void run_one(const std::function<void(int)>& body, int worker);
+    void serve(int worker);
+    void run_one(int worker);
 
     int num_workers_;
     std::barrier<> barrier_;
+    std::barrier<> gate_;                             // where all are between two runs
+    const std::function<void(int)>* body_ = nullptr;  // of the run; null ends the threads
     std::vector<std::exception_ptr> faults_;
+    std::vector<std::jthread> others_;
 };
 
 }  // namespace crossdock::bench::streaming

@@ -17,9 +17,7 @@ void chunk_pool::aligned_delete::operator()(std::byte* memory) const noexcept {
 chunk_pool::chunk_pool(const chunk_memory& memory, int worker)
     : memory_(memory), owner_(static_cast<std::uint32_t>(worker)) {}
 
-void chunk_pool::fetch() {
-    if (free_.empty()) memory_.take_free(owner_, free_);
-}
+void chunk_pool::fetch() { memory_.take_free(owner_, free_); }
 
 bool chunk_pool::has_free() {
     fetch();

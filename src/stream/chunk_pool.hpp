@@ -14,7 +14,7 @@ namespace crossdock {
 
 // A worker's chunks, a fixed number of them, and memory of the process for what handlers push while
 // all of these are in use. Such a buffer beyond the bound waits, once it is full, for a free chunk
-// that it is copied into.
+// that it is copied into. The chunk that returned last is used first, as caches still hold it.
 //
 // A chunk of the worker
 //

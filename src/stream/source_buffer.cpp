@@ -40,7 +40,7 @@ void source_buffer::begin(const chunk& memory, chunk_ref ref) {
     items_ = memory.items();
     set_cursor(memory.open_tags(), memory.open_sources(), limit_);
     for (std::size_t at = 0; at < prefetched_bytes; at += 64) {
-        __builtin_prefetch(items_ + at, 1);
+        prefetch_to_write(items_ + at);
     }
 }
 

@@ -161,10 +161,12 @@ void chunk_memory::give_back(chunk_ref ref) const noexcept {
 void chunk_memory::take_free(std::uint32_t owner, std::vector<chunk_ref>& into) const {
     std::atomic<chunk_ref>& head = free_list(here_, owner);
     if (head.load(std::memory_order_relaxed) == no_chunk) return;
+    const auto first = static_cast<std::ptrdiff_t>(into.size());
     for (chunk_ref ref = head.exchange(no_chunk, std::memory_order_acquire); ref != no_chunk;
          ref = at(ref).state().next) {
         into.push_back(ref);
     }
+    std::reverse(into.begin() + first, into.end());
 }
 
 }  // namespace crossdock

@@ -246,7 +246,8 @@ class chunk_memory {
     void take(int worker, bool is_urgent, std::vector<chunk_ref>& into) const;
     bool has_arrivals(int worker) const noexcept;
 
-    // A chunk that is free returns to the list of its owner, who takes all at once.
+    // A chunk that is free returns to the list of its owner, who takes all at once, in the order in
+    // which they returned.
     void give_back(chunk_ref ref) const noexcept;
     void take_free(std::uint32_t owner, std::vector<chunk_ref>& into) const;
 

@@ -40,6 +40,18 @@ TEST_F(ChunkPool, AChunkIsFreeAgainWhenItsLastReaderGivesItBack) {
     EXPECT_EQ(pool_.take(), ref);
 }
 
+TEST_F(ChunkPool, UsesTheChunkThatReturnedLast) {
+    const chunk_ref first = pool_.take();
+    memory_.give_back(first);
+
+    EXPECT_EQ(pool_.take(), first);  // though another one has never been used
+    const chunk_ref second = pool_.take();
+    memory_.give_back(second);
+    memory_.give_back(first);
+    EXPECT_EQ(pool_.take(), first);
+    EXPECT_EQ(pool_.take(), second);
+}
+
 TEST_F(ChunkPool, AChunkThatWasNotUsedAfterAllIsFreeAtOnce) {
     pool_.take();
     const chunk_ref ref = pool_.take();

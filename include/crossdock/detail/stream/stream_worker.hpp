@@ -10,6 +10,7 @@
 #include <span>
 
 #include "crossdock/detail/base/export.hpp"
+#include "crossdock/detail/base/prefetch.hpp"
 #include "crossdock/detail/stream/stream_channel.hpp"
 #include "crossdock/detail/stream/stream_layout.hpp"
 #include "crossdock/stream_options.hpp"
@@ -242,7 +243,7 @@ class alignas(128) stream_worker {  // threads write to theirs all the time
         const bool is_full = next == open.end;
         const tag_kind kind = push_.tags;
         open.next = next;
-        __builtin_prefetch(here + prefetch_bytes, 1);
+        prefetch_to_write(here + prefetch_bytes);
         std::memcpy(here, &item, sizeof(T));
         if (kind == tag_kind::number) {
             std::byte* const tag_here = open.tags;
