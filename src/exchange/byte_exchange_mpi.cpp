@@ -251,8 +251,8 @@ std::byte* byte_inbox::make_room(count_t bytes) {
 }
 
 void byte_inbox::sort_by_source() {
-    std::stable_sort(messages_.begin(), messages_.end(),
-                     [](const auto& a, const auto& b) { return a.peer < b.peer; });
+    if (!std::ranges::is_sorted(messages_, {}, &byte_message::peer))
+        std::ranges::stable_sort(messages_, {}, &byte_message::peer);
 }
 
 namespace {
@@ -283,7 +283,7 @@ byte_inbox exchange(const context& where, const byte_outbox& outbox,
 
     std::vector<byte_message> found;
     if (!run(task, found)) throw_agreed(comm, fault, own, outbox.same);
-    for (const auto& message : found) inbox.add(message);
+    inbox.add(found);
     if (options.order == message_order::by_source) inbox.sort_by_source();
     if (options.sent != nullptr) *options.sent = mail.sent();
     return inbox;

@@ -21,7 +21,9 @@ class node_exchange {
           tag_(task.tags.stage(0)),
           here_(mail_.comm().rank()),
           node_(nodes.region_of(here_)),
-          agreed_(task.own) {}
+          agreed_(task.own) {
+        handed_.reserve(task.messages.size());
+    }
 
     // Takes charge of a message of this rank.
     void hold(const envelope& message) {
@@ -121,6 +123,7 @@ bool exchange_by_node(const exchange_task& task, const topology& nodes, shared_o
         exchange.hold({here, message.peer, message.bytes, message.data, is_announced});
     }
     exchange.carry();
+    found.reserve(exchange.arrived().size());
     for (const auto& message : exchange.arrived()) {
         found.push_back(
             message.is_announced

@@ -59,7 +59,10 @@ std::size_t shared_outboxes::outbox_bytes(std::size_t num_ranks, std::size_t roo
 
 shared_outboxes::shared_outboxes(std::vector<std::byte*> outboxes, std::size_t here,
                                  std::size_t room_bytes)
-    : outboxes_(std::move(outboxes)), here_(here), room_bytes_(room_bytes) {}
+    : outboxes_(std::move(outboxes)),
+      here_(here),
+      room_bytes_(room_bytes),
+      begun_(outboxes_.size()) {}
 
 void shared_outboxes::initialize() const {
     for (const std::size_t first : {std::size_t{0}, half_bytes(outboxes_.size(), room_bytes_)})
@@ -74,8 +77,9 @@ shared_outboxes::half shared_outboxes::half_of(std::size_t rank) const {
 agreement shared_outboxes::exchange(const agreement& own, std::vector<placed_envelope> messages,
                                     const room_maker& make_room, const std::function<void()>& pause,
                                     std::vector<envelope>& arrived) {
-    std::ranges::stable_sort(messages, {}, &placed_envelope::place);
-    std::vector<unfinished> begun(outboxes_.size());
+    if (!std::ranges::is_sorted(messages, {}, &placed_envelope::place))
+        std::ranges::stable_sort(messages, {}, &placed_envelope::place);
+    arrived.reserve(arrived.size() + outboxes_.size());
     agreement agreed = own;
     cursor done;
     bool has_more = false;
@@ -92,7 +96,7 @@ agreement shared_outboxes::exchange(const agreement& own, std::vector<placed_env
             while (other.round.load(std::memory_order_acquire) != round_) pause();
             agreed.merge(other.agreed);
             has_more = has_more || other.has_more != 0;
-            read(source, begun[source], make_room, arrived);
+            read(source, make_room, arrived);
         }
     } while (has_more);
     return agreed;
@@ -120,8 +124,9 @@ bool shared_outboxes::write(std::span<const placed_envelope> messages, cursor& d
     return done.message < messages.size();
 }
 
-void shared_outboxes::read(std::size_t source, unfinished& begun, const room_maker& make_room,
-                           std::vector<envelope>& arrived) const {
+void shared_outboxes::read(std::size_t source, const room_maker& make_room,
+                           std::vector<envelope>& arrived) {
+    auto& begun = begun_[source];
     auto section = half_of(source).section(here_);
     while (!section.empty()) {
         const auto head = read_value<envelope_head>(section.data());

@@ -74,13 +74,13 @@ class shared_outboxes {
 
     half half_of(std::size_t rank) const;
     bool write(std::span<const placed_envelope> messages, cursor& done) const;
-    void read(std::size_t source, unfinished& begun, const room_maker& make_room,
-              std::vector<envelope>& arrived) const;
+    void read(std::size_t source, const room_maker& make_room, std::vector<envelope>& arrived);
 
     std::vector<std::byte*> outboxes_;
     std::size_t here_;
     std::size_t room_bytes_;
     std::uint64_t round_ = 0;
+    std::vector<unfinished> begun_;  // by rank
 };
 
 }  // namespace crossdock

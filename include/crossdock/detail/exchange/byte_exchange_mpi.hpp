@@ -103,6 +103,9 @@ class byte_inbox {
     std::byte* make_room(count_t bytes);
 
     void add(const byte_message& message) { messages_.push_back(message); }
+    void add(const std::vector<byte_message>& messages) {
+        messages_.insert(messages_.end(), messages.begin(), messages.end());
+    }
     void sort_by_source();
 
   private:
