@@ -39,8 +39,8 @@ contender<Problem> crossdock_algorithm(const std::string& name, const communicat
                                        const topology& regions) {
     constexpr bool is_one_size = std::is_same_v<Problem, pattern_problem>;
     return {name, to_string(resolve_exchange_algorithm({comm, regions}, name, is_one_size)),
-            [&comm, &regions, name](const Problem& problem, exchange_traffic* sent) {
-                return sparse_exchange(context(comm, regions), problem.messages(),
+            [where = context(comm, regions), name](const Problem& problem, exchange_traffic* sent) {
+                return sparse_exchange(where, problem.messages(),
                                        {.algorithm = name, .sent = sent});
             }};
 }

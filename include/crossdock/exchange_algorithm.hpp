@@ -20,6 +20,7 @@ enum class exchange_method {
     locality_personalized,  ///< one message per destination region, found as by `personalized`
     locality_nonblocking,   ///< one message per destination region, found as by `nonblocking`
     reduce_scatter,         ///< as `personalized`, but every rank gets its own count only
+    shared_memory,          ///< in memory inside a node, one message from every node to every other
     routed,                 ///< over a route whose partners are known: nobody has to be found
 };
 
@@ -55,6 +56,7 @@ std::string to_string(const exchange_algorithm& algorithm);
 /// messages that carry nothing. No communication.
 ///
 /// Where all ranks share memory, `auto` asks for one region, whatever the regions are: none is far.
+/// There, and on `three_step` if the regions are the nodes, it takes `shared_memory` after some exchanges.
 ///
 /// A routed exchange needs no reduction over all ranks: it sends as few messages as a barrier, and
 /// they carry the data. What a rank has to send does not matter, and so need not be agreed on: few

@@ -87,6 +87,7 @@ enum exchange_tag : int {
     announced_tag = 1,          ///< a long message, which travels directly beside a route
     ticket_tag = 2,             ///< a request for a ticket at a receiver's window, and the reply
     acknowledgement_tag = 3,    ///< an empty message: another one was received
+    memory_tag = 4,             ///< what a rank hands another one of its node in memory
     first_collective_tag = 16,  ///< rounds of a collective over all ranks, one tag each
     first_stage_tag = 256,      ///< stages of a route, one tag each
 };
@@ -106,6 +107,7 @@ constexpr bool is_counted(int tag) noexcept {
 /// | `reduce_scatter` | a reduce-scatter of 6 P words, before any message |
 /// | `nonblocking`, `locality_nonblocking` | an acknowledgement of every message; an allreduce of 6 words |
 /// | `rma` | 8 bytes to every receiver and back; an acknowledgement of every message; an allreduce of 6 words |
+/// | `shared_memory` | what a rank hands each other one of its region, before and after those between regions |
 /// | `routed` | nothing |
 ///
 /// A rank enters an allreduce after acknowledgements when all of its own have arrived.

@@ -8,6 +8,7 @@
 
 #include "exchange_state_mpi.hpp"
 #include "mailbox_mpi.hpp"
+#include "shared_outboxes.hpp"
 
 namespace crossdock {
 
@@ -44,6 +45,12 @@ bool exchange_by_consensus(const exchange_task& task, std::vector<byte_message>&
 /// @param max_forwarded_bytes  a longer message travels directly, and is only announced
 bool exchange_routed(const exchange_task& task, const kept_route& way, count_t max_forwarded_bytes,
                      std::vector<byte_message>& found);
+
+/// @brief Hands messages over in memory inside the nodes; one message from every node to every other.
+/// @param outboxes             of this rank's node
+/// @param max_forwarded_bytes  a longer message to another node travels directly, and is only announced
+bool exchange_by_node(const exchange_task& task, const topology& nodes, shared_outboxes& outboxes,
+                      count_t max_forwarded_bytes, std::vector<byte_message>& found);
 
 /// @brief One message for each other region that messages go to, then inside the regions.
 /// @param across  finds the messages between regions

@@ -204,6 +204,13 @@ exchange_function function_of(const exchange_algorithm& algorithm, const context
                 return state.window().exchange(task.mail, task.messages, message_bytes, task.own,
                                                found);
             };
+        case exchange_method::shared_memory: {
+            auto& outboxes = state.outboxes(where.comm());
+            return [&state, &outboxes, max_forwarded_bytes](const exchange_task& task,
+                                                            std::vector<byte_message>& found) {
+                return exchange_by_node(task, state.nodes(), outboxes, max_forwarded_bytes, found);
+            };
+        }
         case exchange_method::routed: break;
     }
     const kept_route& way = state.over_all(algorithm.route, where);
@@ -244,18 +251,20 @@ std::byte* byte_inbox::make_room(count_t bytes) {
 }
 
 void byte_inbox::sort_by_source() {
-    std::stable_sort(messages_.begin(), messages_.end(),
-                     [](const auto& a, const auto& b) { return a.peer < b.peer; });
+    if (!std::ranges::is_sorted(messages_, {}, &byte_message::peer))
+        std::ranges::stable_sort(messages_, {}, &byte_message::peer);
 }
 
-byte_inbox exchange_bytes(const context& where, const byte_outbox& outbox,
-                          const exchange_options& given_options) {
+namespace {
+
+byte_inbox exchange(const context& where, const byte_outbox& outbox,
+                    const exchange_options& given_options, memory_wish wish) {
     const auto& comm = where.comm();
     const auto options = with_defaults(given_options);
     check_common(where, options);
     auto& state = comm.resource<exchange_state>();
     const bool is_one_size = outbox.shape.items_per_message.has_value();
-    const auto algorithm = state.resolve(options.algorithm, where, is_one_size);
+    const auto algorithm = state.resolve(options.algorithm, where, is_one_size, wish);
     const bool is_auto = options.algorithm == "auto";
     const count_t max_forwarded_bytes = options.max_forwarded_bytes.value_or(
         is_auto ? auto_max_forwarded_bytes : std::numeric_limits<count_t>::max());
@@ -274,15 +283,23 @@ byte_inbox exchange_bytes(const context& where, const byte_outbox& outbox,
 
     std::vector<byte_message> found;
     if (!run(task, found)) throw_agreed(comm, fault, own, outbox.same);
-    for (const auto& message : found) inbox.add(message);
+    inbox.add(found);
     if (options.order == message_order::by_source) inbox.sort_by_source();
     if (options.sent != nullptr) *options.sent = mail.sent();
     return inbox;
 }
 
+}  // namespace
+
+byte_inbox exchange_bytes(const context& where, const byte_outbox& outbox,
+                          const exchange_options& options) {
+    return exchange(where, outbox, options, memory_wish::when_it_pays);
+}
+
 exchange_algorithm resolve_exchange_algorithm(const context& where, const std::string& name,
                                               bool is_one_size) {
-    return where.comm().resource<exchange_state>().resolve(name, where, is_one_size);
+    return where.comm().resource<exchange_state>().resolve(name, where, is_one_size,
+                                                           memory_wish::at_once);
 }
 
 std::vector<word_message> exchange_words(const communicator& comm, const topology& regions,
@@ -294,7 +311,7 @@ std::vector<word_message> exchange_words(const communicator& comm, const topolog
         bytes.messages.reserve(outbox.size());
         for (const auto& message : outbox) bytes.messages.push_back(bytes_of(message));
     }
-    return words_of(exchange_bytes({comm, regions}, bytes));
+    return words_of(exchange({comm, regions}, bytes, {}, memory_wish::never));
 }
 
 }  // namespace crossdock

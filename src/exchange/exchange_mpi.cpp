@@ -59,7 +59,9 @@ byte_outbox outbox_or_fault(const message_shape& shape, std::span<const std::byt
     byte_outbox outbox{{}, shape, std::nullopt};
     const count_t num_values = static_cast<count_t>(values.size()) / shape.item_bytes;
     try {
-        for (const auto& [destination, first, count] : find_messages()) {
+        const auto messages = find_messages();
+        outbox.messages.reserve(messages.size());
+        for (const auto& [destination, first, count] : messages) {
             if (count > num_values || first > num_values - count) {
                 throw error(
                     errc::size_mismatch,
@@ -121,6 +123,10 @@ byte_outbox variable_outbox(std::span<const rank_t> destinations, std::span<cons
 
 received_messages arrangement(const byte_inbox& inbox, std::size_t item_bytes) {
     received_messages result;
+    const std::size_t num_messages = inbox.messages().size();
+    result.sources.reserve(num_messages);
+    result.counts.reserve(num_messages);
+    result.displacements.reserve(num_messages);
     count_t next = 0;
     for (const auto& [source, bytes, data] : inbox.messages()) {
         result.sources.push_back(source);

@@ -12,6 +12,9 @@ namespace {
 
 constexpr std::size_t most_kept_routes = 8;
 
+// To make windows takes as long as some tens of exchanges gain by them.
+constexpr int most_without_memory = 16;
+
 std::optional<machine> own_machine(const context& where) {
     return where.has_own_machine() ? std::optional(where.machine()) : std::nullopt;
 }
@@ -38,24 +41,56 @@ void find_partners(kept_route& one, RankOf&& rank_of) {
 exchange_state::exchange_state(const communicator& comm)
     : first_tag_(comm.reserve_tags(2 * exchange_tags::count)),
       environment_choice_(comm.resource<environment>().exchange()),
-      all_share_memory_(nodes_of(comm).num_regions() == 1),
-      window_(all_share_memory_) {}
+      nodes_(nodes_of(comm)),
+      window_(nodes_.num_regions() == 1) {}
+
+void exchange_state::close() {
+    memory_.close();
+    window_.close();
+}
 
 exchange_tags exchange_state::next_tags() noexcept {
     return {first_tag_ + static_cast<int>(num_exchanges_++ % 2) * exchange_tags::count};
 }
 
 exchange_algorithm exchange_state::resolve(const std::string& name, const context& where,
-                                           bool is_one_size) {
+                                           bool is_one_size, memory_wish wish) {
     if (name != "auto") return parse_exchange_algorithm(name);
     if (!environment_choice_.empty() && environment_choice_ != "auto") {
         auto asked = parse_exchange_algorithm(environment_choice_);
         if (asked.method != exchange_method::rma || is_one_size) return asked;
     }
+    const auto ruled = rule(where);
+    if (suits_memory(ruled, where.topology()) && has_memory(where.comm(), wish))
+        return {exchange_method::shared_memory, {}};
+    return ruled;
+}
+
+// Between nodes `shared_memory` sends what `three_step` does.
+bool exchange_state::suits_memory(const exchange_algorithm& ruled, const topology& regions) const {
+    if (nodes_.num_regions() == 1) return nodes_.num_ranks() > 1;
+    return ruled.route == "three_step" && regions == nodes_;
+}
+
+bool exchange_state::has_memory(const communicator& comm, memory_wish wish) {
+    if (memory_.is_made() || lacks_memory_ || wish == memory_wish::never) return memory_.is_made();
+    if (wish == memory_wish::when_it_pays && ++num_without_memory_ <= most_without_memory)
+        return false;
+    try {
+        memory_.of(comm, nodes_);
+    } catch (const error& failure) {
+        if (failure.code() != errc::out_of_memory) throw;
+        lacks_memory_ = true;
+    }
+    return memory_.is_made();
+}
+
+exchange_algorithm exchange_state::rule(const context& where) {
     const auto& regions = where.topology();
     if (ruled_regions_ != regions || !is_own_machine(ruled_machine_, where)) {
+        const bool all_share_memory = nodes_.num_regions() == 1;
         ruled_ = choose_exchange_algorithm(
-            all_share_memory_ ? topology::one_region(regions.num_ranks()) : regions,
+            all_share_memory ? topology::one_region(regions.num_ranks()) : regions,
             where.machine());
         ruled_regions_ = regions;
         ruled_machine_ = own_machine(where);

@@ -10,6 +10,7 @@
 #include "crossdock/context.hpp"
 #include "crossdock/exchange_algorithm.hpp"
 #include "crossdock/route.hpp"
+#include "outbox_memory_mpi.hpp"
 #include "put_window_mpi.hpp"
 
 namespace crossdock {
@@ -47,6 +48,13 @@ struct kept_route {
     std::vector<stage> stages;
 };
 
+/// @brief Whether the memory is made that an exchange would like to have.
+enum class memory_wish {
+    never,         ///< it is used if it is there
+    when_it_pays,  ///< once there have been so many exchanges that it is likely to pay
+    at_once,
+};
+
 /// @brief Tags, windows and routes; made at a communicator's first exchange.
 class exchange_state final : public communicator_resource {
   public:
@@ -54,14 +62,17 @@ class exchange_state final : public communicator_resource {
     /// Yes; blocks.
     explicit exchange_state(const communicator& comm);
 
-    void close() override { window_.close(); }
+    void close() override;
 
     exchange_tags next_tags() noexcept;
 
     /// @brief The algorithm with a name; for "auto", what rank 0's environment says, or else the
     /// rule.
     /// @param is_one_size  whether messages are; the environment's `rma` is for such only
-    exchange_algorithm resolve(const std::string& name, const context& where, bool is_one_size);
+    /// @par Collective
+    /// Yes; blocks where it makes memory.
+    exchange_algorithm resolve(const std::string& name, const context& where, bool is_one_size,
+                               memory_wish wish);
 
     /// @brief A route over all ranks; kept for the next time.
     const kept_route& over_all(const std::string& name, const context& where);
@@ -69,16 +80,29 @@ class exchange_state final : public communicator_resource {
     /// @brief The route that suits the ranks of this rank's region; kept for the next time.
     const kept_route& inside_region(const context& where);
 
+    /// @brief The nodes, and the outboxes of this rank's, for `shared_memory`.
+    const topology& nodes() const noexcept { return nodes_; }
+    /// @par Collective
+    /// Yes; blocks where they are first asked for.
+    /// @throws error(errc::out_of_memory)  on all ranks
+    shared_outboxes& outboxes(const communicator& comm) { return memory_.of(comm, nodes_); }
+
     /// @brief For `rma`.
     put_window& window() noexcept { return window_; }
 
   private:
     const kept_route& keep(kept_route&& one);
+    exchange_algorithm rule(const context& where);
+    bool suits_memory(const exchange_algorithm& ruled, const topology& regions) const;
+    bool has_memory(const communicator& comm, memory_wish wish);
 
     int first_tag_;
     std::uint64_t num_exchanges_ = 0;
     std::string environment_choice_;
-    bool all_share_memory_;
+    const topology& nodes_;
+    outbox_memory memory_;
+    bool lacks_memory_ = false;  // was refused some
+    int num_without_memory_ = 0;
     put_window window_;
     // For which the rule last chose; a machine only if it was the context's own.
     std::optional<topology> ruled_regions_;

@@ -14,6 +14,7 @@
 #include "forwarder.hpp"
 #include "inside_route.hpp"
 #include "message_check.hpp"
+#include "node_leaders.hpp"
 
 namespace crossdock {
 
@@ -177,6 +178,28 @@ std::vector<exchange_traffic> count_by_region(const topology& regions, all_messa
     return traffic.take();
 }
 
+// Inside a node nothing is sent.
+std::vector<exchange_traffic> count_by_node(const topology& nodes, all_messages messages,
+                                            count_t max_forwarded_bytes) {
+    traffic_counter traffic(nodes);
+    for (region_t from = 0; from < nodes.num_regions(); ++from) {
+        for (region_t to = 0; to < nodes.num_regions(); ++to) {
+            if (from == to) continue;
+            const auto [sender, receiver] = leaders_between(nodes, from, to);
+            traffic.send_empty_bundle(sender, receiver);
+        }
+    }
+    for_each_message(messages, [&](rank_t source, const sized_message& message) {
+        const region_t from = nodes.region_of(source), to = nodes.region_of(message.destination);
+        if (from == to) return;
+        const bool is_announced = message.bytes > max_forwarded_bytes;
+        if (is_announced) traffic.send(source, message.destination, message.bytes);
+        const auto [sender, receiver] = leaders_between(nodes, from, to);
+        traffic.carry(sender, receiver, is_announced ? 0 : message.bytes);
+    });
+    return traffic.take();
+}
+
 }  // namespace
 
 std::vector<exchange_traffic> count_exchange(const topology& regions, all_messages messages,
@@ -189,6 +212,8 @@ std::vector<exchange_traffic> count_exchange(const topology& regions, all_messag
                                 max_forwarded_bytes);
         case exchange_method::locality_personalized:
         case exchange_method::locality_nonblocking: return count_by_region(regions, messages, m);
+        case exchange_method::shared_memory:
+            return count_by_node(regions, messages, max_forwarded_bytes);
         case exchange_method::rma: return count_direct(regions, messages, source_bytes);
         case exchange_method::personalized:
         case exchange_method::nonblocking:
@@ -219,6 +244,7 @@ count_t reduction_words(const exchange_algorithm& algorithm, rank_t num_ranks) {
         case exchange_method::nonblocking:
         case exchange_method::locality_nonblocking: return num_votes;
         case exchange_method::rma: return num_words_of_rma;
+        case exchange_method::shared_memory:
         case exchange_method::routed: break;
     }
     return 0;

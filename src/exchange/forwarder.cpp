@@ -11,27 +11,6 @@ struct bundle_head {
     count_t num_envelopes;
 };
 
-struct envelope_head {
-    rank_t source;
-    rank_t destination;
-    count_t bytes;  // of an announced message, less than 0: -1 - bytes
-};
-
-template <class Value>
-std::byte* write(std::byte* to, const Value& value) {
-    std::memcpy(to, &value, sizeof(Value));
-    return to + sizeof(Value);
-}
-
-template <class Value>
-Value read(const std::byte* from) {
-    Value value;
-    std::memcpy(&value, from, sizeof(Value));
-    return value;
-}
-
-count_t carried_bytes(const envelope& message) { return message.is_announced ? 0 : message.bytes; }
-
 std::size_t place_of(rank_t next, std::span<const rank_t> destinations) {
     const auto found = std::lower_bound(destinations.begin(), destinations.end(), next);
     if (found == destinations.end() || *found != next)
@@ -55,15 +34,13 @@ struct unfilled_bundle {
         const count_t data_at = bundle_overhead_bytes(num_envelopes);
         const count_t bytes = data_at + num_carried_bytes;
         bundle result{raw_buffer(static_cast<std::size_t>(bytes)), bytes};
-        next_head = write(result.data.data(), bundle_head{agreement, num_envelopes});
+        next_head = write_value(result.data.data(), bundle_head{agreement, num_envelopes});
         next_data = result.data.data() + data_at;
         return result;
     }
 
     void put(const envelope& message) {
-        next_head = write(next_head,
-                          envelope_head{message.source, message.destination,
-                                        message.is_announced ? -1 - message.bytes : message.bytes});
+        next_head = write_value(next_head, envelope_head(message));
         const count_t bytes = carried_bytes(message);
         if (bytes > 0) std::memcpy(next_data, message.data, static_cast<std::size_t>(bytes));
         next_data += bytes;
@@ -90,17 +67,14 @@ std::vector<bundle> make_bundles(const agreement& agreement,
 }
 
 opened_bundle open_bundle(const std::byte* data) {
-    const auto head = read<bundle_head>(data);
+    const auto head = read_value<bundle_head>(data);
     opened_bundle result{head.agreed, {}};
     result.messages.reserve(static_cast<std::size_t>(head.num_envelopes));
     const std::byte* next_head = data + sizeof(bundle_head);
     const std::byte* next_data = data + bundle_overhead_bytes(head.num_envelopes);
     for (count_t i = 0; i < head.num_envelopes; ++i) {
-        const auto [source, destination, bytes] = read<envelope_head>(next_head);
-        const bool is_announced = bytes < 0;
+        result.messages.push_back(read_value<envelope_head>(next_head).with(next_data));
         next_head += sizeof(envelope_head);
-        result.messages.push_back({source, destination, is_announced ? -1 - bytes : bytes,
-                                   is_announced ? nullptr : next_data, is_announced});
         next_data += carried_bytes(result.messages.back());
     }
     return result;

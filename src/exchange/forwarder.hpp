@@ -10,17 +10,9 @@
 #include "crossdock/detail/base/export.hpp"
 #include "crossdock/detail/base/pooled_resource.hpp"
 #include "crossdock/route.hpp"
+#include "envelope.hpp"
 
 namespace CROSSDOCK_EXPORT crossdock {
-
-/// @brief A message on its way; its bytes lie elsewhere.
-struct envelope {
-    rank_t source = 0;       ///< any number; the route does not look at it
-    rank_t destination = 0;  ///< a rank of the route's topology
-    count_t bytes = 0;
-    const std::byte* data = nullptr;
-    bool is_announced = false;  ///< its bytes do not take the route
-};
 
 /// @brief What one rank sends another in one stage.
 ///
@@ -32,12 +24,6 @@ struct bundle {
 
 /// @brief The bytes of a bundle besides its messages' own.
 count_t bundle_overhead_bytes(count_t num_envelopes) noexcept;
-
-/// @brief An envelope and the bundle it goes into.
-struct placed_envelope {
-    envelope message;
-    std::size_t place = 0;  ///< in [0, num_bundles)
-};
 
 /// @brief Packs envelopes with their messages; a bundle without any carries the agreement.
 std::vector<bundle> make_bundles(const agreement& agreement,

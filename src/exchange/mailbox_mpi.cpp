@@ -61,8 +61,8 @@ void mailbox::post(const byte_message& message, int tag, send_function start) {
     start_part(message.data, std::min(message.bytes, max_message_bytes_));
     if (message.bytes < max_message_bytes_) return;
     const std::byte* const rest = message.data + max_message_bytes_;
-    start_part(&lengths_.emplace_back(message.bytes - max_message_bytes_), sizeof(count_t));
-    for_each_part(lengths_.back(), max_message_bytes_,
+    start_part(&lengths_.emplace_front(message.bytes - max_message_bytes_), sizeof(count_t));
+    for_each_part(lengths_.front(), max_message_bytes_,
                   [&](count_t first, int length) { start_part(rest + first, length); });
 }
 

@@ -2,7 +2,7 @@
 /// @brief Messages of any length between ranks that need not expect them.
 #pragma once
 
-#include <deque>
+#include <forward_list>
 #include <optional>
 #include <vector>
 
@@ -105,7 +105,7 @@ class mailbox {
     pending_requests sends_;
     pending_requests receives_;
     std::vector<bundle> bundles_;
-    std::deque<count_t> lengths_;  // words under way
+    std::forward_list<count_t> lengths_;  // words under way
     exchange_traffic sent_;
     int num_pauses_ = 0;
 };

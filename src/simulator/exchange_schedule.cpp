@@ -9,6 +9,7 @@
 #include "../exchange/forwarder.hpp"
 #include "../exchange/inside_route.hpp"
 #include "../exchange/message_check.hpp"
+#include "../exchange/node_leaders.hpp"
 #include "../route/members.hpp"
 #include "collective_schedule.hpp"
 
@@ -58,6 +59,15 @@ class gathered {
     void make_ready() {
         rank_t rank = 0;
         for (auto& last : last_) of_.set_ready(rank++, std::exchange(last, {}));
+    }
+
+    // Ranks without any stay ready with what they were.
+    void make_ready_with_any() {
+        rank_t rank = 0;
+        for (auto& last : last_) {
+            if (!last.empty()) of_.set_ready(rank, std::exchange(last, {}));
+            ++rank;
+        }
     }
 
   private:
@@ -139,6 +149,36 @@ class exchange_writer {
             into_.add_receive(source, destination, bytes, announced_tag, into_.ready(destination));
     }
 
+    // Hands over in memory inside the regions, which are nodes, before and after a message from each to every other.
+    void carry_by_node(const directed_messages& messages, count_t max_forwarded_bytes) {
+        directed_messages announced;
+        hand_over before(regions_), after(regions_);
+        std::vector<load> between(num_regions() * num_regions());
+        for (const auto& [source, destination, bytes, num_envelopes] : messages) {
+            const region_t from = regions_.region_of(source), to = regions_.region_of(destination);
+            if (from == to) {
+                before.put(source, destination, bytes);
+                continue;
+            }
+            const bool is_announced = bytes > max_forwarded_bytes;
+            if (is_announced) announced.push_back({source, destination, bytes});
+            const count_t carried = is_announced ? 0 : bytes;
+            const auto [sender, receiver] = leaders_between(regions_, from, to);
+            before.put(source, sender, carried);
+            between[static_cast<std::size_t>(from) * num_regions() + static_cast<std::size_t>(to)]
+                .put(carried);
+            after.put(receiver, destination, carried);
+        }
+        for (const auto& [source, destination, bytes, num_envelopes] : announced)
+            into_.add_send(source, destination, bytes, announced_tag, {});
+        send_all(before);
+        if (num_regions() == 1) return;
+        send_between(between);
+        send_all(after);
+        for (const auto& [source, destination, bytes, num_envelopes] : announced)
+            into_.add_receive(source, destination, bytes, announced_tag, into_.ready(destination));
+    }
+
     // What crosses to other regions in bundles, and what is then carried inside of each.
     struct by_region {
         directed_messages crossing;
@@ -179,6 +219,50 @@ class exchange_writer {
     }
 
   private:
+    struct load {
+        count_t num_envelopes = 0;
+        count_t bytes = 0;
+
+        void put(count_t more) {
+            ++num_envelopes;
+            bytes += envelope_bytes() + more;
+        }
+    };
+
+    // What the members of every region hand each other, each to all others, if only that it is nothing.
+    class hand_over {
+      public:
+        explicit hand_over(const topology& regions) : regions_(regions) {
+            for (rank_t rank = 0; rank < regions.num_ranks(); ++rank) {
+                const rank_t size = regions.region_size(regions.region_of(rank));
+                loads_.emplace_back(static_cast<std::size_t>(size));
+            }
+        }
+
+        void put(rank_t source, rank_t member, count_t bytes) {
+            if (source == member) return;
+            loads_[static_cast<std::size_t>(source)]
+                  [static_cast<std::size_t>(regions_.local_rank(member))]
+                      .put(bytes);
+        }
+
+        template <class Use>
+        void for_each(Use&& use) const {
+            for (rank_t source = 0; source < regions_.num_ranks(); ++source) {
+                const region_t region = regions_.region_of(source);
+                rank_t local = 0;
+                for (const auto& one : loads_[static_cast<std::size_t>(source)]) {
+                    const rank_t member = regions_.rank_at(region, local++);
+                    if (member != source) use(source, member, one);
+                }
+            }
+        }
+
+      private:
+        const topology& regions_;
+        std::vector<std::vector<load>> loads_;
+    };
+
     // The bundles of one stage, by the places of their senders.
     class bundles {
       public:
@@ -198,9 +282,7 @@ class exchange_writer {
                 partners_.begin() + static_cast<std::ptrdiff_t>(first_[place]), end, next);
             if (found == end || *found != next)
                 throw error(errc::internal, "the next hop is none of the stage's partners");
-            auto& into = carried_[static_cast<std::size_t>(found - partners_.begin())];
-            into.bytes += bytes;
-            ++into.num_envelopes;
+            carried_[static_cast<std::size_t>(found - partners_.begin())].put(bytes);
         }
 
         template <class Use>
@@ -213,10 +295,6 @@ class exchange_writer {
         }
 
       private:
-        struct load {
-            count_t num_envelopes = 0;
-            count_t bytes = 0;
-        };
         std::vector<rank_t> partners_;
         std::vector<std::size_t> first_{0};
         std::vector<load> carried_;
@@ -258,16 +336,42 @@ class exchange_writer {
     // A stage is over for a rank when it has heard from all partners; the next one begins then.
     void send_bundles(const bundles& leaving, const std::vector<rank_t>& ranks, int tag) {
         std::vector<numbers> last(ranks.size());
-        leaving.for_each([&](std::size_t here, std::size_t next, count_t num_envelopes,
-                             count_t bytes) {
-            const count_t all_bytes =
-                bundle_overhead_bytes(0) + num_envelopes * envelope_bytes() + bytes;
-            const auto ends = send(
-                {ranks[here], ranks[next], all_bytes, std::max<count_t>(num_envelopes, 1)}, tag);
-            last[next].push_back(ends.received);
-        });
+        leaving.for_each(
+            [&](std::size_t here, std::size_t next, count_t num_envelopes, count_t bytes) {
+                const auto ends = send({ranks[here], ranks[next], bundle_overhead_bytes(0) + bytes,
+                                        std::max<count_t>(num_envelopes, 1)},
+                                       tag);
+                last[next].push_back(ends.received);
+            });
         for (std::size_t place = 0; place < ranks.size(); ++place)
             into_.set_ready(ranks[place], std::move(last[place]));
+    }
+
+    // Others' memory is read as if it came in a message.
+    void send_all(const hand_over& handed) {
+        gathered last(into_);
+        handed.for_each([&](rank_t source, rank_t member, const load& one) {
+            const auto ends = send({source, member, one.bytes, one.num_envelopes}, memory_tag);
+            last.add(member, ends.received);
+        });
+        last.make_ready_with_any();
+    }
+
+    // By node, and then by the node that it is for.
+    void send_between(const std::vector<load>& loads) {
+        gathered last(into_);
+        auto one = loads.begin();
+        for (region_t from = 0; from < regions_.num_regions(); ++from) {
+            for (region_t to = 0; to < regions_.num_regions(); ++to, ++one) {
+                if (from == to) continue;
+                const auto [sender, receiver] = leaders_between(regions_, from, to);
+                const auto ends = send({sender, receiver, bundle_overhead_bytes(0) + one->bytes,
+                                        std::max<count_t>(one->num_envelopes, 1)},
+                                       first_stage_tag);
+                last.add(receiver, ends.received);
+            }
+        }
+        last.make_ready_with_any();
     }
 
     const topology& regions_;
@@ -314,6 +418,9 @@ schedule schedule_of_exchange(const topology& regions,
             writer.carry_inside(std::move(divided), m);
             break;
         }
+        case exchange_method::shared_memory:
+            writer.carry_by_node(leaving, max_forwarded_bytes);
+            break;
         case exchange_method::routed:
             writer.carry_over_all(*make_route(algorithm.route, regions), std::move(leaving),
                                   max_forwarded_bytes);

@@ -11,7 +11,7 @@ from command_line import DATA, TESTS, crossdock, crossdock_json
 GOLDEN = TESTS / "golden/bench_exchange-D_10-2,3.json"
 FOR_ONE_SIZE = ["rma"]
 DIRECT = ["personalized", "nonblocking"]
-OTHERS = ["locality_personalized", "locality_nonblocking", "reduce_scatter", "routed:direct",
+OTHERS = ["locality_personalized", "locality_nonblocking", "reduce_scatter", "shared_memory", "routed:direct",
           "routed:two_step", "routed:three_step", "routed:grid:2", "routed:hypercube",
           "routed:locality", "routed:locality:1"]
 
@@ -78,13 +78,13 @@ class BenchExchange(unittest.TestCase):
             found = bench("dense:1", 6, "--topology", "2x3", "--algorithms",
                           "auto,routed:direct,pex")
 
-        # All ranks share memory, which makes the regions one.
+        # All ranks share memory.
         self.assertEqual([(one["name"], one["algorithm"]) for one in found["contenders"]],
-                         [("mpi_alltoallv", None), ("auto", "routed:direct"),
+                         [("mpi_alltoallv", None), ("auto", "shared_memory"),
                           ("routed:direct", "routed:direct"), ("pex", "personalized")])
         _, auto, direct, personalized = (one["message_bytes"] for one in found["contenders"])
-        self.assertEqual(auto, direct)
-        self.assertNotEqual(auto, personalized)
+        self.assertEqual(auto, 0)
+        self.assertNotEqual(direct, personalized)
 
     def test_PartitionIsUsed(self):
         found = bench(DATA / "D_10.mtx.gz", 4, "--topology", "2x2", "--partition", "random:7",
@@ -100,7 +100,7 @@ class BenchExchange(unittest.TestCase):
 
         rows = bench_record.check_ratios(self, done.stdout, "mpi_alltoall", "mpi_alltoallv")
         self.assertEqual([row["contender"] for row in rows],
-                         ["mpi_alltoall", "mpi_alltoallv", "auto = routed:direct", "rma"])
+                         ["mpi_alltoall", "mpi_alltoallv", "auto = shared_memory", "rma"])
         self.assertIn("1.00", [row["ratio"] for row in rows[:2]])
         self.assertEqual(list(rows[0].values())[-4:], ["12", "8", "48", "32"])
 

@@ -296,13 +296,13 @@ TEST(ExchangeAlgorithms, AreListedByIndex) {
     EXPECT_EQ(every_algorithm(),
               (std::vector<std::string>{"auto", "personalized", "nonblocking", "rma",
                                         "locality_personalized", "locality_nonblocking",
-                                        "reduce_scatter", "routed:grid:2"}));
-    EXPECT_SUCCESS(crossdock_exchange_algorithm_name(6, &name));
+                                        "reduce_scatter", "shared_memory", "routed:grid:2"}));
+    EXPECT_SUCCESS(crossdock_exchange_algorithm_name(7, &name));
     EXPECT_STREQ(name, "routed");
-    expect_error(crossdock_exchange_algorithm_name(7, &name), CROSSDOCK_INVALID_ARGUMENT,
-                 "algorithm 7 is outside [0, 7)");
+    expect_error(crossdock_exchange_algorithm_name(8, &name), CROSSDOCK_INVALID_ARGUMENT,
+                 "algorithm 8 is outside [0, 8)");
     expect_error(crossdock_exchange_algorithm_example(-1, &algorithm), CROSSDOCK_INVALID_ARGUMENT,
-                 "algorithm -1 is outside [0, 7)");
+                 "algorithm -1 is outside [0, 8)");
     expect_error(crossdock_num_exchange_algorithms(nullptr), CROSSDOCK_INVALID_ARGUMENT,
                  "result is a null pointer");
     expect_error(crossdock_exchange_algorithm_name(0, nullptr), CROSSDOCK_INVALID_ARGUMENT,
@@ -312,8 +312,9 @@ TEST(ExchangeAlgorithms, AreListedByIndex) {
 }
 
 TEST_F(SparseExchange, EveryAlgorithmButRmaDeliversMessagesOfAnySize) {
-    for (const char* algorithm : {"auto", "personalized", "nonblocking", "locality_personalized",
-                                  "locality_nonblocking", "reduce_scatter", "routed:grid:2"}) {
+    for (const char* algorithm :
+         {"auto", "personalized", "nonblocking", "locality_personalized", "locality_nonblocking",
+          "reduce_scatter", "shared_memory", "routed:grid:2"}) {
         SCOPED_TRACE(algorithm);
         options.algorithm = algorithm;
         expect_variable_works();
@@ -630,7 +631,7 @@ TEST_F(SparseExchange, SizesThatDifferBetweenRanksAreErrorsOnAll) {
     };
     for (const char* algorithm :
          {"auto", "personalized", "nonblocking", "rma", "locality_personalized",
-          "locality_nonblocking", "reduce_scatter", "routed:grid:2"}) {
+          "locality_nonblocking", "reduce_scatter", "shared_memory", "routed:grid:2"}) {
         SCOPED_TRACE(algorithm);
         options.algorithm = algorithm;
         expect_constant_refused(with_count(1), CROSSDOCK_COUNT_MISMATCH,

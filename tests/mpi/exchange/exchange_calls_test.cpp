@@ -161,6 +161,10 @@ class ExchangeCalls : public testing::TestWithParam<std::string> {
         // Are found out with other communicators, once.
         machine_of(comm);
         nodes_of(comm);
+        const context where(comm, topology::one_region(comm.num_ranks()));
+        const auto algorithm = resolve_exchange_algorithm(where, GetParam(), true);
+        if (algorithm.method == exchange_method::shared_memory)
+            exchange_bytes(where, {}, {.algorithm = GetParam()});
         calls = {};
         calls.comm = comm.get();
     }
@@ -228,11 +232,9 @@ TEST_P(ExchangeCalls, AreAsManyAsAnExchangeSaysItSent) {
 }
 
 TEST_P(ExchangeCalls, AreAsManyAsIsCountedWithoutMpi) {
-    // All ranks of these tests share memory, where `auto` sees one region.
-    const auto algorithm =
-        GetParam() == "auto"
-            ? choose_exchange_algorithm(topology::one_region(comm.num_ranks()), machine_of(comm))
-            : parse_exchange_algorithm(GetParam());
+    const auto one_node = topology::one_region(comm.num_ranks());
+    const auto algorithm = resolve_exchange_algorithm({comm, one_node}, GetParam(), true);
+    const bool goes_by_node = algorithm.method == exchange_method::shared_memory;
     for_each_case([&](const topology& regions, const test::all_destinations& destinations) {
         std::vector<std::vector<sized_message>> messages;
         for (const auto& list : destinations) {
@@ -240,8 +242,8 @@ TEST_P(ExchangeCalls, AreAsManyAsIsCountedWithoutMpi) {
             for (const rank_t destination : list) sent.push_back({destination, value_bytes});
         }
         for (const count_t max_forwarded_bytes : {count_t{0}, value_bytes}) {
-            const auto counted =
-                count_exchange(regions, messages, algorithm, max_forwarded_bytes, machine_of(comm));
+            const auto counted = count_exchange(goes_by_node ? one_node : regions, messages,
+                                                algorithm, max_forwarded_bytes, machine_of(comm));
             expect_equal(run(regions, destinations, {.max_forwarded_bytes = max_forwarded_bytes}),
                          counted[static_cast<std::size_t>(comm.rank())]);
         }
@@ -255,7 +257,8 @@ struct reduced_words {
 };
 
 reduced_words expected_reductions(const std::string& algorithm, rank_t num_ranks) {
-    if (algorithm == "auto" || algorithm.starts_with("routed:")) return {0, 0};
+    if (algorithm == "auto" || algorithm == "shared_memory" || algorithm.starts_with("routed:"))
+        return {0, 0};
     if (algorithm == "personalized") return {num_ranks + vote_words, vote_words};
     if (algorithm == "reduce_scatter") return {num_ranks * vote_words, vote_words};
     if (algorithm == "locality_personalized")
@@ -301,6 +304,13 @@ TEST_P(ExchangeCalls, SendOneMessageToEachDestination) {
     for_each_case([&](const topology& regions, const test::all_destinations& destinations) {
         EXPECT_EQ(run(regions, destinations, {}),
                   direct_traffic(comm.rank(), regions, own(destinations), message_bytes));
+    });
+}
+
+TEST_P(ExchangeCalls, AreNoneWhereAllRanksShareMemory) {
+    if (GetParam() != "shared_memory" && GetParam() != "auto") GTEST_SKIP() << "sends messages";
+    for_each_case([&](const topology& regions, const test::all_destinations& destinations) {
+        EXPECT_EQ(run(regions, destinations, {.max_forwarded_bytes = 0}), exchange_traffic{});
     });
 }
 

@@ -8,6 +8,7 @@
 
 #include "crossdock/neighbor_exchange.hpp"
 #include "exchange/sends.hpp"
+#include "src/model/machine_mpi.hpp"
 #include "support/patterns.hpp"
 #include "support/thrown_by.hpp"
 #include "support/topologies.hpp"
@@ -154,6 +155,20 @@ TEST_F(ExchangeEnvironment, ChoosesForAuto) {
         EXPECT_NE(traffic(before.comm(), "routed:grid:3"), traffic(before.comm(), "nonblocking"));
     }
     EXPECT_EQ(traffic(before.comm(), "auto"), by_rule) << "what was read first stays";
+}
+
+TEST_F(ExchangeEnvironment, LeavesAutoToARouteUntilMemoryPays) {
+    const part all(0, world_rank()), asked(0, world_rank());
+    const auto one_region = topology::one_region(all.comm().num_ranks());
+    const auto by_route = traffic(
+        all.comm(), to_string(choose_exchange_algorithm(one_region, machine_of(all.comm()))));
+    for (int round = 0; round < 16; ++round) EXPECT_EQ(traffic(all.comm(), "auto"), by_route);
+    EXPECT_EQ(traffic(all.comm(), "auto"), exchange_traffic{});
+
+    // Who asks means to exchange often.
+    const auto found = resolve_exchange_algorithm({asked.comm(), one_region}, "auto", true);
+    EXPECT_EQ(to_string(found), one_region.num_ranks() > 1 ? "shared_memory" : "routed:direct");
+    EXPECT_EQ(traffic(asked.comm(), "auto"), exchange_traffic{});
 }
 
 TEST_F(ExchangeEnvironment, MayNameAutoOrNothing) {

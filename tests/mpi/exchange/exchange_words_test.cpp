@@ -17,6 +17,8 @@ class ExchangeWords : public testing::Test {
         return exchange_words(comm, topology::one_region(comm.num_ranks()), outbox);
     }
 
+    void expect_rounds_apart();
+
     communicator comm{MPI_COMM_WORLD};
 };
 
@@ -37,7 +39,7 @@ TEST_F(ExchangeWords, SortsBySourceAndDeliversEmptyAndOwnMessages) {
     EXPECT_EQ(exchange(outbox), expected);
 }
 
-TEST_F(ExchangeWords, KeepsExchangesThatFollowEachOtherApart) {
+void ExchangeWords::expect_rounds_apart() {
     for (int round = 0; round < 200; ++round) {
         const rank_t to = (comm.rank() + round) % comm.num_ranks();
         const rank_t from =
@@ -50,6 +52,14 @@ TEST_F(ExchangeWords, KeepsExchangesThatFollowEachOtherApart) {
 
         ASSERT_EQ(exchange(outbox), expected) << round;
     }
+}
+
+TEST_F(ExchangeWords, KeepsExchangesThatFollowEachOtherApart) { expect_rounds_apart(); }
+
+TEST_F(ExchangeWords, KeepsThemApartInTheMemoryThatOthersHaveMade) {
+    resolve_exchange_algorithm({comm, topology::one_region(comm.num_ranks())}, "auto", false);
+
+    expect_rounds_apart();
 }
 
 TEST_F(ExchangeWords, TellsInPassingThatArgumentsDiffer) {

@@ -246,6 +246,7 @@ static void every_algorithm_delivers(MPIX_Comm* xcomm) {
                                       "locality_personalized",
                                       "locality_nonblocking",
                                       "reduce_scatter",
+                                      "shared_memory",
                                       "routed:grid:2"};
     check_all(NULL, xcomm);
     MPIX_Info* xinfo = NULL;

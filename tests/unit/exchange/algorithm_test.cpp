@@ -26,7 +26,8 @@ TEST(ExchangeAlgorithm, IsReadByItsNameAndItsAliases) {
         {"reduce_scatter", method::reduce_scatter},
         {"redscatter", method::reduce_scatter},
         {"rsx", method::reduce_scatter},
-        {"pcx", method::reduce_scatter}};
+        {"pcx", method::reduce_scatter},
+        {"shared_memory", method::shared_memory}};
     for (const auto& [name, expected] : names)
         EXPECT_EQ(parse_exchange_algorithm(name), (exchange_algorithm{expected, ""})) << name;
 }
@@ -64,7 +65,7 @@ TEST(ExchangeAlgorithm, IsRefusedIfNobodyKnowsItsName) {
         EXPECT_EQ(refused.what(),
                   "no exchange algorithm is called \"" + std::string(name) +
                       "\"; there are auto, personalized, nonblocking, rma, locality_personalized, "
-                      "locality_nonblocking, reduce_scatter, routed:ROUTE");
+                      "locality_nonblocking, reduce_scatter, shared_memory, routed:ROUTE");
     }
 }
 

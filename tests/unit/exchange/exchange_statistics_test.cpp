@@ -78,6 +78,30 @@ TEST(CountExchange, LocalityInsideOneRegionSendsNothingAcross) {
                   {2, 2 * head + envelope + 5, 0, 0}, {2, 2 * head, 0, 0}, {2, 2 * head, 0, 0}}));
 }
 
+TEST(CountExchange, SharedMemorySendsOneMessageFromEveryNodeToEveryOther) {
+    const auto expect = [](count_t limit, const std::vector<exchange_traffic>& expected) {
+        EXPECT_EQ(count_exchange(topology::from_string("2x2"), example,
+                                 {exchange_method::shared_memory, {}}, limit),
+                  expected);
+    };
+    const count_t back = head + envelope;
+
+    expect(
+        8,
+        {{1, head + 2 * envelope + 12, 1, head + 2 * envelope + 12}, {}, {1, back, 1, back}, {}});
+    expect(7, {{2, 8 + head + 2 * envelope + 4, 2, 8 + head + 2 * envelope + 4},
+               {},
+               {1, back, 1, back},
+               {}});
+}
+
+TEST(CountExchange, SharedMemoryInsideOneNodeSendsNothing) {
+    const auto found = count_exchange(topology::one_region(3), messages_of_all{{{2, 5}}, {}, {}},
+                                      parse_exchange_algorithm("shared_memory"), 1);
+
+    EXPECT_EQ(found, std::vector<exchange_traffic>(3));
+}
+
 TEST(CountExchange, RoutedDirectSendsABundleToEveryRank) {
     expect_same({{3, 3 * head + 3 * envelope + 20, 2, 2 * head + 2 * envelope + 12},
                  {3, 3 * head, 2, 2 * head},
@@ -238,6 +262,7 @@ TEST(ReductionWords, AreThoseOfTheCollectiveThatFindsSources) {
     EXPECT_EQ(words("nonblocking"), 6);
     EXPECT_EQ(words("locality_nonblocking"), 6);
     EXPECT_EQ(words("rma"), 6);
+    EXPECT_EQ(words("shared_memory"), 0);
     EXPECT_EQ(words("routed:grid:2"), 0);
 }
 

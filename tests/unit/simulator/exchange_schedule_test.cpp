@@ -48,9 +48,9 @@ std::vector<exchange_traffic> traffic_of(const topology& regions, const schedule
 TEST(ScheduleOfExchange, SendsWhatIsCounted) {
     for (const char* text : {"1x1", "2x4", "3,5,1,2", "cyclic:4x4"}) {
         const auto regions = topology::from_string(text);
-        for (const char* name :
-             {"personalized", "nonblocking", "rma", "locality_personalized", "locality_nonblocking",
-              "reduce_scatter", "routed:direct", "routed:grid:2", "routed:three_step"}) {
+        for (const char* name : {"personalized", "nonblocking", "rma", "locality_personalized",
+                                 "locality_nonblocking", "reduce_scatter", "shared_memory",
+                                 "routed:direct", "routed:grid:2", "routed:three_step"}) {
             const auto algorithm = parse_exchange_algorithm(name);
             const bool is_rma = algorithm.method == exchange_method::rma;
             const auto messages = random_messages(regions.num_ranks(), is_rma);

@@ -29,7 +29,8 @@ enum class message_order {
 struct exchange_options {
     /// A name of `parse_exchange_algorithm`; or "auto": what the environment variable
     /// `CROSSDOCK_EXCHANGE` of rank 0 says when the communicator is first used, and else
-    /// `choose_exchange_algorithm` on the context's machine.
+    /// `choose_exchange_algorithm` on the context's machine; `shared_memory` in its place where
+    /// that suits, once there have been 16 exchanges.
     std::string algorithm = "auto";
     message_order order = message_order::by_source;
     /// How many messages will come to this rank, if that is known on every rank: `personalized` and
@@ -37,8 +38,8 @@ struct exchange_options {
     std::optional<count_t> num_sources = std::nullopt;
     /// Longer messages are cut; 0 stands for the default.
     count_t max_message_bytes = count_t{1} << 30;
-    /// In a routed exchange a longer message travels directly and only its announcement takes the
-    /// route. By default none does, but under "auto" those above `auto_max_forwarded_bytes`.
+    /// In a routed exchange, and between nodes in `shared_memory`, a longer message travels directly
+    /// and only its announcement takes the route. By default none does, but under "auto" those above `auto_max_forwarded_bytes`.
     std::optional<count_t> max_forwarded_bytes = std::nullopt;
     /// Receives what this rank sent, if given.
     exchange_traffic* sent = nullptr;
@@ -102,6 +103,9 @@ class byte_inbox {
     std::byte* make_room(count_t bytes);
 
     void add(const byte_message& message) { messages_.push_back(message); }
+    void add(const std::vector<byte_message>& messages) {
+        messages_.insert(messages_.end(), messages.begin(), messages.end());
+    }
     void sort_by_source();
 
   private:
@@ -136,21 +140,24 @@ class byte_inbox {
 /// @throws error(errc::size_mismatch)       the topology has not the communicator's number of ranks
 /// @throws error(errc::invalid_argument)    the algorithm is unknown; or, on all ranks, it is `rma`
 /// and messages may differ in size
+/// @throws error(errc::out_of_memory)       a node has too little memory to share for
+/// `shared_memory`; on all ranks
 /// @throws as `context::machine`
 /// @par Source
 /// \cite geyko2024sdde (the algorithms), \cite hoefler2010nbx (`nonblocking`, `reduce_scatter`).
 /// Differs: regions of any size and order; nothing is lost that is zero or empty; `rma` gives out
 /// places by tickets and needs no window of size P; errors and sizes are agreed on in passing;
-/// `routed` is new.
+/// `routed` and `shared_memory` are new.
 byte_inbox exchange_bytes(const context& where, const byte_outbox& outbox,
                           const exchange_options& options = {});
 
-/// @brief What an exchange with the algorithm `name` runs there.
+/// @brief What exchanges with the algorithm `name` run there; under "auto", from now on.
 /// @param name         as in `exchange_options`
 /// @param is_one_size  whether messages are constant
 /// @throws error(errc::invalid_argument)  there is no such algorithm
 /// @par Collective
-/// Yes; blocks where it is the communicator's first exchange or question, and never again.
+/// Yes; blocks where it is the communicator's first exchange or question, and where "auto" makes
+/// memory, which it otherwise does only after some exchanges.
 exchange_algorithm resolve_exchange_algorithm(const context& where, const std::string& name,
                                               bool is_one_size);
 

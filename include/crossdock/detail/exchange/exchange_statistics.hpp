@@ -13,7 +13,8 @@
 
 namespace CROSSDOCK_EXPORT crossdock {
 
-/// @brief What one rank sent in an exchange; a copy to itself is no message.
+/// @brief What one rank sent in an exchange; a copy to itself is no message, and neither is what is
+/// handed over in memory.
 struct exchange_traffic {
     count_t messages = 0;
     count_t message_bytes = 0;  ///< with the envelopes that name sources and destinations
@@ -40,6 +41,7 @@ struct sized_message {
 ///
 /// @param messages             entry p for rank p: what it sends, in any order, destinations may
 ///                             repeat
+/// @param regions              of `shared_memory` the nodes
 /// @param max_forwarded_bytes  of `exchange_options`; `auto_max_forwarded_bytes` under "auto"
 /// @param m                    chooses the route inside the regions, for algorithms by region
 /// @return entry p for rank p
@@ -83,7 +85,7 @@ exchange_traffic_summary summarize(std::span<const exchange_traffic> per_rank);
 /// | `reduce_scatter` | 6 P; 6 where `num_sources` is given |
 /// | `nonblocking`, `locality_nonblocking` | 6 |
 /// | `rma` | 6, and 6 more each time that the window is made larger |
-/// | `routed` | 0 |
+/// | `shared_memory`, `routed` | 0 |
 /// @return the words where `num_sources` is not given and the window is large enough
 count_t reduction_words(const exchange_algorithm& algorithm, rank_t num_ranks);
 

@@ -1,0 +1,137 @@
+// The algorithm in which ranks of a node hand messages over in memory, and nodes send each other one message.
+#include "algorithms_mpi.hpp"
+#include "crossdock/detail/base/suspension.hpp"
+#include "node_leaders.hpp"
+#include "shared_outboxes.hpp"
+
+namespace crossdock {
+
+namespace {
+
+// How often others' memory is looked at before MPI makes progress.
+constexpr int looks_at_memory = 32;
+
+// One rank of an exchange by nodes.
+class node_exchange {
+  public:
+    node_exchange(const exchange_task& task, const topology& nodes, shared_outboxes& outboxes)
+        : mail_(task.mail),
+          nodes_(nodes),
+          outboxes_(outboxes),
+          tag_(task.tags.stage(0)),
+          here_(mail_.comm().rank()),
+          node_(nodes.region_of(here_)),
+          agreed_(task.own) {
+        handed_.reserve(task.messages.size());
+    }
+
+    // Takes charge of a message of this rank.
+    void hold(const envelope& message) {
+        const region_t to = nodes_.region_of(message.destination);
+        hand(message,
+             to == node_ ? message.destination : leaders_between(nodes_, node_, to).sender);
+    }
+
+    void carry() {
+        exchange_inside();
+        if (nodes_.num_regions() == 1) return;
+        exchange_between();
+        exchange_inside();
+    }
+
+    const agreement& agreed() const noexcept { return agreed_; }
+    const std::vector<envelope>& arrived() const noexcept { return arrived_; }
+
+  private:
+    void take(const envelope& message) {
+        (message.destination == here_ ? arrived_ : leaving_).push_back(message);
+    }
+
+    void hand(const envelope& message, rank_t member) {
+        if (member == here_) return take(message);
+        handed_.push_back({message, static_cast<std::size_t>(nodes_.local_rank(member))});
+    }
+
+    // In memory, to members of the node.
+    void exchange_inside() {
+        std::vector<envelope> came;
+        agreed_ = outboxes_.exchange(
+            agreed_, std::exchange(handed_, {}),
+            [&](count_t bytes) { return mail_.arrivals().make_room(bytes); }, [&] { pause(); },
+            came);
+        for (const auto& message : came) take(message);
+    }
+
+    // One message from every node to every other, which carries the agreement of the sender's.
+    void exchange_between() {
+        std::vector<rank_t> destinations;
+        std::vector<std::size_t> place_of(static_cast<std::size_t>(nodes_.num_regions()));
+        std::size_t num_sources = 0;
+        for (region_t other = 0; other < nodes_.num_regions(); ++other) {
+            if (other == node_) continue;
+            place_of[static_cast<std::size_t>(other)] = destinations.size();
+            const auto out = leaders_between(nodes_, node_, other);
+            if (out.sender == here_) destinations.push_back(out.receiver);
+            if (leaders_between(nodes_, other, node_).receiver == here_) ++num_sources;
+        }
+        std::vector<placed_envelope> placed;
+        for (const auto& message : leaving_) {
+            const region_t to = nodes_.region_of(message.destination);
+            placed.push_back({message, place_of[static_cast<std::size_t>(to)]});
+        }
+        auto bundles = make_bundles(agreed_, placed, destinations.size());
+        for (std::size_t i = 0; i < bundles.size(); ++i)
+            mail_.send(std::move(bundles[i]), destinations[i], tag_);
+        for (std::size_t num_heard = 0; num_heard < num_sources; ++num_heard) {
+            const auto opened = open_bundle(mail_.wait_for_message(tag_).data);
+            agreed_.merge(opened.agreed);
+            for (const auto& message : opened.messages) hand(message, message.destination);
+        }
+    }
+
+    void pause() {
+        const bool may_only_look = !mail_.comm().has_work() && mail_.are_sent();
+        if (may_only_look && ++num_looks_ % looks_at_memory != 0) return pause_wait();
+        mail_.comm().progress();
+        pause_wait();
+    }
+
+    mailbox& mail_;
+    const topology& nodes_;
+    shared_outboxes& outboxes_;
+    int tag_;
+    rank_t here_;
+    region_t node_;
+    agreement agreed_;
+    std::vector<placed_envelope> handed_;  // to members of this node, next
+    std::vector<envelope> leaving_;        // that this rank sends to other nodes
+    std::vector<envelope> arrived_;
+    int num_looks_ = 0;
+};
+
+}  // namespace
+
+bool exchange_by_node(const exchange_task& task, const topology& nodes, shared_outboxes& outboxes,
+                      count_t max_forwarded_bytes, std::vector<byte_message>& found) {
+    mailbox& mail = task.mail;
+    const rank_t here = mail.comm().rank();
+    node_exchange exchange(task, nodes, outboxes);
+    for (const auto& message : task.messages) {
+        const bool is_announced = message.bytes > max_forwarded_bytes &&
+                                  nodes.region_of(message.peer) != nodes.region_of(here);
+        if (is_announced) mail.send_announced(message, task.tags.announced());
+        exchange.hold({here, message.peer, message.bytes, message.data, is_announced});
+    }
+    exchange.carry();
+    found.reserve(exchange.arrived().size());
+    for (const auto& message : exchange.arrived()) {
+        found.push_back(
+            message.is_announced
+                ? mail.start_receive(message.source, message.bytes, task.tags.announced())
+                : byte_message{message.source, message.bytes, message.data});
+    }
+    mail.wait_until([&] { return mail.are_received() && mail.are_sent(); });
+    return exchange.agreed().is_good();
+}
+
+}  // namespace crossdock

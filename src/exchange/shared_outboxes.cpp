@@ -1,0 +1,147 @@
+#include "shared_outboxes.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <memory>
+
+namespace crossdock {
+
+namespace {
+
+constexpr std::size_t line = 64;
+constexpr std::size_t alignment = 8;  // of messages
+
+std::size_t rounded(std::size_t bytes, std::size_t to) { return (bytes + to - 1) / to * to; }
+
+struct alignas(line) outbox_head {
+    std::atomic<std::uint64_t> round;  // that the half holds
+    std::uint64_t has_more;
+    agreement agreed;
+};
+static_assert(sizeof(outbox_head) == line && std::atomic<std::uint64_t>::is_always_lock_free);
+
+std::size_t index_bytes(std::size_t num_ranks) {
+    return rounded(num_ranks * sizeof(std::uint32_t), line);
+}
+
+std::size_t half_bytes(std::size_t num_ranks, std::size_t room_bytes) {
+    return sizeof(outbox_head) + index_bytes(num_ranks) + rounded(room_bytes, line);
+}
+
+}  // namespace
+
+// The half of an outbox that a round uses.
+class shared_outboxes::half {
+  public:
+    half(std::byte* memory, std::size_t num_ranks)
+        : memory_(memory), room_at_(sizeof(outbox_head) + index_bytes(num_ranks)) {}
+
+    outbox_head& head() const { return *reinterpret_cast<outbox_head*>(memory_); }
+    std::uint32_t* ends() const {
+        return reinterpret_cast<std::uint32_t*>(memory_ + sizeof(outbox_head));
+    }
+    std::byte* room() const { return memory_ + room_at_; }
+    // What is for the rank with this number.
+    std::span<const std::byte> section(std::size_t rank) const {
+        const std::size_t first = rank == 0 ? 0 : ends()[rank - 1];
+        return {room() + first, ends()[rank] - first};
+    }
+
+  private:
+    std::byte* memory_;
+    std::size_t room_at_;
+};
+
+std::size_t shared_outboxes::outbox_bytes(std::size_t num_ranks, std::size_t room_bytes) {
+    return 2 * half_bytes(num_ranks, room_bytes);
+}
+
+shared_outboxes::shared_outboxes(std::vector<std::byte*> outboxes, std::size_t here,
+                                 std::size_t room_bytes)
+    : outboxes_(std::move(outboxes)),
+      here_(here),
+      room_bytes_(room_bytes),
+      begun_(outboxes_.size()) {}
+
+void shared_outboxes::initialize() const {
+    for (const std::size_t first : {std::size_t{0}, half_bytes(outboxes_.size(), room_bytes_)})
+        std::construct_at(reinterpret_cast<outbox_head*>(outboxes_[here_] + first));
+}
+
+shared_outboxes::half shared_outboxes::half_of(std::size_t rank) const {
+    const std::size_t first = round_ % 2 * half_bytes(outboxes_.size(), room_bytes_);
+    return {outboxes_[rank] + first, outboxes_.size()};
+}
+
+agreement shared_outboxes::exchange(const agreement& own, std::vector<placed_envelope> messages,
+                                    const room_maker& make_room, const std::function<void()>& pause,
+                                    std::vector<envelope>& arrived) {
+    if (!std::ranges::is_sorted(messages, {}, &placed_envelope::place))
+        std::ranges::stable_sort(messages, {}, &placed_envelope::place);
+    arrived.reserve(arrived.size() + outboxes_.size());
+    agreement agreed = own;
+    cursor done;
+    bool has_more = false;
+    do {
+        ++round_;
+        has_more = write(messages, done);
+        auto& head = half_of(here_).head();
+        head.has_more = has_more ? 1 : 0;
+        head.agreed = own;
+        head.round.store(round_, std::memory_order_release);
+        for (std::size_t source = 0; source < outboxes_.size(); ++source) {
+            if (source == here_) continue;
+            const auto& other = half_of(source).head();
+            while (other.round.load(std::memory_order_acquire) != round_) pause();
+            agreed.merge(other.agreed);
+            has_more = has_more || other.has_more != 0;
+            read(source, make_room, arrived);
+        }
+    } while (has_more);
+    return agreed;
+}
+
+// Returns whether something is left for the next round.
+bool shared_outboxes::write(std::span<const placed_envelope> messages, cursor& done) const {
+    const half into = half_of(here_);
+    std::size_t end = 0;
+    for (std::size_t rank = 0; rank < outboxes_.size(); ++rank) {
+        while (done.message < messages.size() && messages[done.message].place == rank &&
+               room_bytes_ - end >= sizeof(envelope_head)) {
+            const envelope& message = messages[done.message].message;
+            std::byte* const data = write_value(into.room() + end, envelope_head(message));
+            const auto left = static_cast<std::size_t>(carried_bytes(message)) - done.bytes;
+            const std::size_t part = std::min(left, room_bytes_ - end - sizeof(envelope_head));
+            if (part > 0) std::memcpy(data, message.data + done.bytes, part);
+            end += rounded(sizeof(envelope_head) + part, alignment);
+            done.bytes += part;
+            if (part < left) break;
+            done = {done.message + 1, 0};
+        }
+        into.ends()[rank] = static_cast<std::uint32_t>(end);
+    }
+    return done.message < messages.size();
+}
+
+void shared_outboxes::read(std::size_t source, const room_maker& make_room,
+                           std::vector<envelope>& arrived) {
+    auto& begun = begun_[source];
+    auto section = half_of(source).section(here_);
+    while (!section.empty()) {
+        const auto head = read_value<envelope_head>(section.data());
+        const std::byte* const data = section.data() + sizeof(envelope_head);
+        if (begun.bytes == 0) {
+            auto& message = arrived.emplace_back(head.with(nullptr));
+            begun.bytes = static_cast<std::size_t>(carried_bytes(message));
+            begun.to = make_room(carried_bytes(message));
+            message.data = begun.to;
+        }
+        const std::size_t part = std::min(begun.bytes, section.size() - sizeof(envelope_head));
+        if (part > 0) std::memcpy(begun.to, data, part);
+        begun = {begun.to + part, begun.bytes - part};
+        section = section.subspan(rounded(sizeof(envelope_head) + part, alignment));
+    }
+}
+
+}  // namespace crossdock
