@@ -66,10 +66,10 @@ exchange_algorithm exchange_state::resolve(const std::string& name, const contex
     return ruled;
 }
 
-// Between nodes `shared_memory` sends what `three_step` does.
+// Between nodes `shared_memory` sends what `three_step` does, with however many leaders.
 bool exchange_state::suits_memory(const exchange_algorithm& ruled, const topology& regions) const {
     if (nodes_.num_regions() == 1) return nodes_.num_ranks() > 1;
-    return ruled.route == "three_step" && regions == nodes_;
+    return ruled.route.starts_with("three_step") && regions == nodes_;
 }
 
 bool exchange_state::has_memory(const communicator& comm, memory_wish wish) {

@@ -86,7 +86,7 @@ TEST(ChosenExchangeAlgorithm, DependsOnTheMachine) {
     const auto m = load_machine("shared_cores");
     for (const char* text : {"4x4", "8x4"}) {
         EXPECT_EQ(choose_exchange_algorithm(topology::from_string(text), m),
-                  (exchange_algorithm{exchange_method::routed, "three_step"}))
+                  (exchange_algorithm{exchange_method::routed, "three_step:1"}))
             << text;
     }
 }
