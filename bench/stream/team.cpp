@@ -2,20 +2,21 @@
 
 namespace crossdock::bench::streaming {
 
-team::team(int num_workers) : num_workers_(num_workers), barrier_(num_workers), gate_(num_workers) {
+team::team(int num_workers)
+    : num_workers_(num_workers), barrier_(num_workers), round_(num_workers) {
     for (int worker = 1; worker < num_workers; ++worker)
         others_.emplace_back([this, worker] { serve(worker); });
 }
 
 team::~team() {
     body_ = nullptr;
-    gate_.arrive_and_wait();
+    round_.arrive_and_wait();
 }
 
 void team::serve(int worker) {
-    for (gate_.arrive_and_wait(); body_ != nullptr; gate_.arrive_and_wait()) {
+    for (round_.arrive_and_wait(); body_ != nullptr; round_.arrive_and_wait()) {
         run_one(worker);
-        gate_.arrive_and_wait();
+        round_.arrive_and_wait();
     }
 }
 
@@ -31,9 +32,9 @@ void team::run_one(int worker) {
 void team::run(const std::function<void(int)>& body) {
     faults_.assign(static_cast<std::size_t>(num_workers_), nullptr);
     body_ = &body;
-    gate_.arrive_and_wait();
+    round_.arrive_and_wait();
     run_one(0);
-    gate_.arrive_and_wait();
+    round_.arrive_and_wait();
     for (const auto& fault : faults_) {
         if (fault) std::rethrow_exception(fault);
     }

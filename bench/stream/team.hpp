@@ -34,7 +34,7 @@ class team {
 
     int num_workers_;
     std::barrier<> barrier_;
-    std::barrier<> gate_;                             // where all are between two runs
+    std::barrier<> round_;                            // where all are between two runs
     const std::function<void(int)>* body_ = nullptr;  // of the run; null ends the threads
     std::vector<std::exception_ptr> faults_;
     std::vector<std::jthread> others_;
