@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "exchange_state_mpi.hpp"
@@ -40,6 +41,11 @@ bool exchange_by_reduce_scatter(const exchange_task& task, std::vector<byte_mess
 /// @brief Sends synchronously; a reduction that a rank enters once its messages are received tells
 /// that all are.
 bool exchange_by_consensus(const exchange_task& task, std::vector<byte_message>& found);
+
+/// @brief Adds messages that have arrived to `found`, receives those that were only announced, and
+/// waits until what this rank sends is under way no longer.
+void take_arrived(const exchange_task& task, std::span<const envelope> arrived,
+                  std::vector<byte_message>& found);
 
 /// @brief Carries messages over a route: a bundle to and from every partner in every stage.
 /// @param max_forwarded_bytes  a longer message travels directly, and is only announced

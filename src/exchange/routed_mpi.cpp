@@ -24,6 +24,19 @@ void carry(const exchange_task& task, const kept_route& way, forwarder& envelope
 
 }  // namespace
 
+void take_arrived(const exchange_task& task, std::span<const envelope> arrived,
+                  std::vector<byte_message>& found) {
+    mailbox& mail = task.mail;
+    found.reserve(found.size() + arrived.size());
+    for (const auto& message : arrived) {
+        found.push_back(
+            message.is_announced
+                ? mail.start_receive(message.source, message.bytes, task.tags.announced())
+                : byte_message{message.source, message.bytes, message.data});
+    }
+    mail.wait_until([&] { return mail.are_received() && mail.are_sent(); });
+}
+
 bool exchange_routed(const exchange_task& task, const kept_route& way, count_t max_forwarded_bytes,
                      std::vector<byte_message>& found) {
     mailbox& mail = task.mail;
@@ -35,13 +48,7 @@ bool exchange_routed(const exchange_task& task, const kept_route& way, count_t m
             {mail.comm().rank(), message.peer, message.bytes, message.data, is_announced});
     }
     carry(task, way, envelopes);
-    for (const auto& message : envelopes.arrived()) {
-        found.push_back(
-            message.is_announced
-                ? mail.start_receive(message.source, message.bytes, task.tags.announced())
-                : byte_message{message.source, message.bytes, message.data});
-    }
-    mail.wait_until([&] { return mail.are_received() && mail.are_sent(); });
+    take_arrived(task, envelopes.arrived(), found);
     return envelopes.agreed().is_good();
 }
 

@@ -123,14 +123,7 @@ bool exchange_by_node(const exchange_task& task, const topology& nodes, shared_o
         exchange.hold({here, message.peer, message.bytes, message.data, is_announced});
     }
     exchange.carry();
-    found.reserve(exchange.arrived().size());
-    for (const auto& message : exchange.arrived()) {
-        found.push_back(
-            message.is_announced
-                ? mail.start_receive(message.source, message.bytes, task.tags.announced())
-                : byte_message{message.source, message.bytes, message.data});
-    }
-    mail.wait_until([&] { return mail.are_received() && mail.are_sent(); });
+    take_arrived(task, exchange.arrived(), found);
     return exchange.agreed().is_good();
 }
 
