@@ -291,7 +291,8 @@ class Docs(unittest.TestCase):
             source, program = Path(folder) / "shown.f90", f"{folder}/shown"
             source.write_text(FRAME_OF_FORTRAN % ("".join(procedures), "".join(blocks)))
             for command in ([compiler, source, *flags, f"-J{folder}", "-o", program], [program]):
-                done = subprocess.run(["timeout", "300", *command], cwd=folder, check=False, capture_output=True, text=True)
+                done = subprocess.run(["timeout", "300", *command], cwd=folder, check=False,
+                                      capture_output=True, text=True)
                 self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_RouteOfContributingCompiles(self):

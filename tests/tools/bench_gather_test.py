@@ -18,7 +18,8 @@ def bench(file, ranks, *more):
 
 
 def record():
-    found = bench(DATA / "D_10.mtx.gz", 5, "--in-a-row", 3, "--topology", "2,3", "--ways", "owners/three_step,holders/direct")
+    found = bench(DATA / "D_10.mtx.gz", 5, "--in-a-row", 3, "--topology", "2,3",
+                  "--ways", "owners/three_step,holders/direct")
     found["contenders"] = [one for one in found["contenders"] if one["name"] != "tuned"]  # what it takes is chance
     return bench_record.blank(found, *TIMES)
 

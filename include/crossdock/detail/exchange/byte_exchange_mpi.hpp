@@ -39,7 +39,8 @@ struct exchange_options {
     /// Longer messages are cut; 0 stands for the default.
     count_t max_message_bytes = count_t{1} << 30;
     /// In a routed exchange, and between nodes in `shared_memory`, a longer message travels directly
-    /// and only its announcement takes the route. By default none does, but under "auto" those above `auto_max_forwarded_bytes`.
+    /// and only its announcement takes the route. By default none does, but under "auto" those above
+    /// `auto_max_forwarded_bytes`.
     std::optional<count_t> max_forwarded_bytes = std::nullopt;
     /// Receives what this rank sent, if given.
     exchange_traffic* sent = nullptr;

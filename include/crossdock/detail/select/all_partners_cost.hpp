@@ -25,9 +25,9 @@ struct all_partners_load {
 /// rank has for whom plays no part, so that ranks choose alike without communication.
 ///
 /// The candidates are `direct`; `two_step`, `three_step` and `locality:n` where there are several
-/// regions and one has several ranks, and `three_step:1` if ranks share cores; and `grid:n`. A rank waits for all its partners of a stage
-/// before the next begins, so prices of stages add up; each is that of the rank with most messages,
-/// by `stage_pricer`:
+/// regions and one has several ranks, and `three_step:1` if ranks share cores; and `grid:n`. A rank
+/// waits for all its partners of a stage before the next begins, so prices of stages add up; each is
+/// that of the rank with most messages, by `stage_pricer`:
 ///
 /// | route | messages of that rank, and how much of its items is in each; stage by stage |
 /// |---|---|
