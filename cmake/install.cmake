@@ -102,7 +102,8 @@ if(TARGET crossdock_tool)
   install(TARGETS ${programs})
   install(DIRECTORY tools/plots DESTINATION ${CMAKE_INSTALL_DATADIR}/crossdock
     FILES_MATCHING PATTERN *.py PATTERN *.css PATTERN __pycache__ EXCLUDE PATTERN gain.py EXCLUDE)
-  install(DIRECTORY tools/jobs DESTINATION ${CMAKE_INSTALL_DATADIR}/crossdock)
+  install(PROGRAMS tools/jobs/try.pbs tools/jobs/try.slurm
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/crossdock/jobs)
   # What `crossdock demo` and `try` take when they are told no file.
   install(FILES data/msc01050.mtx.gz data/README.md DESTINATION ${CMAKE_INSTALL_DATADIR}/crossdock/data)
 endif()
