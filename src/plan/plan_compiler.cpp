@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
+#include <limits>
 
 #include "sort_by_digits.hpp"
 #include "stage_outbox.hpp"
@@ -43,7 +45,8 @@ plan_compiler::plan_compiler(const topology& regions, const pattern& p, const ro
       route_(r),
       options_(options),
       agreement_(regions, p.rank, route_.max_leaders()),
-      num_positions_(p.num_items) {
+      num_positions_(p.num_items),
+      sends_lists_(sends_lists()) {
     plan_.rank = p.rank;
     plan_.num_ranks = p.num_ranks;
     plan_.route_name = r.name();
@@ -111,6 +114,21 @@ void plan_compiler::expect_slots() {
     plan_.deliveries.reserve(pattern_.receives.indices.size());
 }
 
+// Whether each list of items for another rank is a message: it goes straight there, and sorted.
+bool plan_compiler::sends_lists() const {
+    if (route_.num_stages() != 1 || route_.is_balanced()) return false;
+    const auto& sends = pattern_.sends;
+    if (std::ranges::adjacent_find(sends.ranks, std::ranges::greater_equal()) != sends.ranks.end())
+        return false;
+    for (std::size_t e = 0; e < sends.size(); ++e) {
+        const auto list = sends[e];
+        if (std::ranges::adjacent_find(list, std::ranges::greater_equal()) != list.end())
+            return false;
+        if (list.size() > std::numeric_limits<std::uint32_t>::max()) return false;
+    }
+    return true;
+}
+
 // Those for this rank or those for others: by item, and for one item as the pattern lists them.
 std::vector<plan_compiler::own_item> plan_compiler::own_items(bool for_itself) const {
     const auto& sends = pattern_.sends;
@@ -135,6 +153,7 @@ void plan_compiler::hold_own_items() {
         const run_target here{destination, ordinal};
         deliver({destination, 1, item}, {&here, 1});
     }
+    if (sends_lists_) return;
     // Items for the same destinations, the next of each, make a run.
     const auto is_next = [](const own_item& a, const own_item& b) {
         return a.destination == b.destination && a.ordinal + 1 == b.ordinal;
@@ -216,6 +235,13 @@ std::vector<word_message> plan_compiler::send_stage(int stage) {
     } else if (route_.is_balanced() && stage == 0) {
         for (const auto& [sender, receiver] : agreement_.receivers())
             outbox.add_receiver(outbox.place_of(sender), receiver);
+    }
+    if (sends_lists_) {
+        for (std::size_t e = 0; e < pattern_.sends.size(); ++e) {
+            const rank_t destination = pattern_.sends.ranks[e];
+            if (destination != pattern_.rank)
+                outbox.send_list(pattern_.rank, destination, pattern_.sends[e]);
+        }
     }
     known_hops hops(held_.num_targets());
     const auto find_hop = [&](rank_t destination) -> known_hops::hop {

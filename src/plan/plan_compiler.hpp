@@ -40,7 +40,8 @@ struct peer_sets {
 /// A rank starts with its items and their destination sets. In a stage it asks the route for the
 /// next hop of every destination, groups by it, and sends one header per next hop: for every run of
 /// items their source and their remaining destinations. What it sent and what came are noted, and
-/// become the plan. Balanced routes first agree on who speaks for a region, in two more rounds.
+/// become the plan. Balanced routes first agree on who speaks for a region, in two more rounds. Where
+/// a route has one stage, a list of ascending items is a message as it stands, and no item is looked at.
 ///
 /// Holds nothing of size P: memory and time follow what passes through this rank.
 class plan_compiler {
@@ -105,6 +106,7 @@ class plan_compiler {
     }
     void check_destinations() const;
     void expect_slots();
+    bool sends_lists() const;
     std::vector<own_item> own_items(bool for_itself) const;
     void hold_own_items();
     std::vector<region_volume> volumes_by_region() const;
@@ -124,6 +126,7 @@ class plan_compiler {
     count_t num_positions_;
     std::vector<count_t> own_positions_;  // of the items of all own runs, one after the other
     item_runs held_;
+    bool sends_lists_;  // nothing of its own is held
     std::unordered_map<rank_t, expected_source> expected_;
     const peer_sets* known_ = nullptr;
     bool keeps_peers_ = false;

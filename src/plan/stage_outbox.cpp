@@ -64,6 +64,15 @@ void stage_outbox::send_run(const item_run& run, std::span<const count_t> item_p
     open_.clear();
 }
 
+void stage_outbox::send_list(rank_t source, rank_t destination,
+                             std::span<const count_t> positions) {
+    if (positions.empty()) return;
+    auto& to = entries_[place_of(destination)];
+    to.positions.assign(positions.begin(), positions.end());
+    to.runs.add_target({destination, 0});
+    to.runs.close({source, static_cast<count_t>(positions.size())});
+}
+
 template <class PositionOf>
 void stage_outbox::add_positions(entry& to, count_t num_items, PositionOf&& position_of) const {
     const auto targets = to.runs.open_targets();

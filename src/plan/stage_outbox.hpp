@@ -52,6 +52,10 @@ class stage_outbox {
     /// @param item_positions  of the run's items; if empty, as the run says
     void send_run(const item_run& run, std::span<const count_t> item_positions);
 
+    /// @brief Sends a rank's items at these positions to their only destination, to whom nothing
+    /// was sent before.
+    void send_list(rank_t source, rank_t destination, std::span<const count_t> positions);
+
     /// @brief Those that runs are sent to, ascending.
     std::vector<rank_t> peers_with_runs() const;
 

@@ -107,6 +107,23 @@ TEST_P(CompileConformance, DeduplicationNeverSendsMore) {
     }
 }
 
+// Lists of one entry each may become messages as they stand; those of several are put together.
+TEST_P(CompileConformance, AListMayHaveSeveralEntries) {
+    for_all_cases([](const compile_case& c, const std::vector<plan>& plans) {
+        auto split = c.patterns;
+        for (auto& one : split) {
+            neighbor_list halves;
+            for (std::size_t e = 0; e < one.sends.size(); ++e) {
+                const auto list = one.sends[e];
+                halves.append(one.sends.ranks[e], list.first(list.size() / 2));
+                halves.append(one.sends.ranks[e], list.subspan(list.size() / 2));
+            }
+            one.sends = halves;
+        }
+        ASSERT_EQ(compile(c.regions, split, c.made, {.deduplicate = c.deduplicate}), plans);
+    });
+}
+
 TEST_P(CompileConformance, NamesBothRanksOfMismatchedCounts) {
     const auto regions = topology::from_string("2,3");
     const auto fault_of = [&](const std::vector<pattern>& patterns) {
