@@ -37,4 +37,29 @@ void item_reader::pull(schedule_task& task, move_run what, bool combines) {
     }
 }
 
+bool item_reader::pull_list(schedule_task& task, copy_list& list, count_t to_offset,
+                            std::size_t max_sections) {
+    std::vector<item_reference> found;  // an item of each section
+    bool is_shifted = true;
+    count_t shift = 0;
+    located_run around;
+    list.from.with_lookup([&](auto index) {
+        for (count_t k = 0; k < list.size() && is_shifted; ++k) {
+            const arrived_item item(index(k));
+            if (around.holds(item)) continue;
+            around = where_.find(item);
+            const item_reference where = around.at(item);
+            if (found.empty()) shift = where.slot.value() - item.value();
+            if (std::ranges::find(found, where.section, &item_reference::section) == found.end())
+                found.push_back(where);
+            is_shifted = !where.is_input && where.buffer == found.front().buffer &&
+                         where.slot.value() - item.value() == shift && found.size() <= max_sections;
+        }
+    });
+    if (!is_shifted || found.empty()) return false;
+    for (const auto& where : found) await(task, where, 0);
+    add_list(task, found.front().buffer, shift, to_offset, std::move(list));
+    return true;
+}
+
 }  // namespace crossdock

@@ -23,6 +23,14 @@ class item_reader {
     /// @brief Adds steps that copy or combine arrived items.
     void pull(schedule_task& task, move_run arrived, bool combines);
 
+    /// @brief Adds one step that copies a list of arrived items, if they lie in one buffer as far
+    /// from each other as they do in the list. The step takes the list.
+    /// @param to_offset     added to the indices that the list copies to
+    /// @param max_sections  of how many sections the task may wait
+    /// @return false, and nothing is changed, if they do not, or the list is empty
+    bool pull_list(schedule_task& task, copy_list& list, count_t to_offset,
+                   std::size_t max_sections);
+
     /// @brief Has a task wait for items in a buffer, and asks for them.
     void await(schedule_task& task, const item_reference& where, count_t length);
 

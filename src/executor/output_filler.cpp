@@ -64,8 +64,12 @@ void fill_output(std::vector<schedule_task>& tasks, graph_task& output, item_rea
     if (output.combines()) return tasks.push_back(combining_task(output, reader));
     if (output.copy_input.size() > 0)
         add_list(tasks.emplace_back(), no_buffer, 0, 0, std::move(output.copy_input));
-    if (output.copy_arrived.size() > 0 &&
-        !takes_whole_section(tasks, output.copy_arrived, reader)) {
+    if (output.copy_arrived.size() == 0 || takes_whole_section(tasks, output.copy_arrived, reader))
+        return;
+    schedule_task task;
+    if (reader.pull_list(task, output.copy_arrived, 0, 1)) {
+        tasks.push_back(std::move(task));
+    } else {
         copy_by_section(tasks, output.copy_arrived, reader);
     }
 }

@@ -40,12 +40,17 @@ void part_filler::fill(outgoing_number i) {
         });
     };
 
-    if (tasks.size() == 1 && combined.empty()) {
+    const bool is_one_copy = tasks.size() == 1 && combined.empty();
+    if (is_one_copy) {
         add_list(tasks[0], no_buffer, 0, slot_of(0).value(), std::move(from.copy_input));
     } else {
         for_each_piece(from.copy_input, [&](std::size_t part, const move_run& what) {
             add_copies(tasks[part], no_buffer, false, in_buffer(what));
         });
+    }
+    if (is_one_copy &&
+        reader_.pull_list(tasks[0], from.copy_arrived, slot_of(0).value(), work_.incoming.size())) {
+        from.copy_arrived = {};
     }
     for_each_piece(from.copy_arrived, [&](std::size_t part, move_run what) {
         while (what.length > 0) {
