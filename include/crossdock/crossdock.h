@@ -358,7 +358,8 @@ crossdock_status crossdock_route_example(int index, const char** route);
 
 /// @brief Which directions of a neighbor exchange are made ready when it is made.
 ///
-/// To make a direction ready, ranks that share memory tell each other where their items will lie.
+/// To make a direction ready, ranks that share memory tell each other where their items will lie. A
+/// rank that shares none does it alone, for reverse exchanges when the first one starts.
 typedef enum crossdock_preparation {
     CROSSDOCK_PREPARE_BOTH = 0,  ///< forward and reverse exchanges
     CROSSDOCK_PREPARE_FORWARD =

@@ -26,7 +26,8 @@ inline constexpr const char* automatic_executor = "auto";
 
 /// @brief Which directions of a neighbor exchange are made ready when it is made.
 ///
-/// To make a direction ready, ranks that share memory tell each other where their items will lie.
+/// To make a direction ready, ranks that share memory tell each other where their items will lie. A
+/// rank that shares none does it alone, for reverse exchanges when the first one starts.
 enum class preparation {
     both,     ///< forward and reverse exchanges
     forward,  ///< forward exchanges only; reverse ones need a call of `prepare`

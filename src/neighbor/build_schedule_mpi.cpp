@@ -1,35 +1,96 @@
 #include "build_schedule_mpi.hpp"
 
+#include <map>
+#include <set>
+
 #include "../exchange/peer_exchange_mpi.hpp"
 #include "../executor/shared_memory_schedule_builder.hpp"
 #include "crossdock/detail/exchange/byte_exchange_mpi.hpp"
 
 namespace crossdock {
 
-std::shared_ptr<const shared_memory_schedule> build_schedule_mpi(const plan& p, direction way,
-                                                                 const node_memory* memory,
-                                                                 count_t max_part_items,
-                                                                 const stripe_rule* stripes) {
+namespace {
+
+// What one direction after the other has for a rank, or has from it, goes in one message: the number of
+// words of each direction, 0 where it has none, and then the words.
+std::vector<word_message> joined(const std::vector<std::vector<word_message>>& outboxes) {
+    const std::size_t num_ways = outboxes.size();
+    std::map<rank_t, std::vector<std::int64_t>> words_to;
+    for (std::size_t way = 0; way < num_ways; ++way) {
+        for (const auto& [peer, words] : outboxes[way]) {
+            auto& to = words_to[peer];
+            if (to.empty()) to.resize(num_ways);
+            to[way] = static_cast<std::int64_t>(words.size());
+            to.insert(to.end(), words.begin(), words.end());
+        }
+    }
+    std::vector<word_message> outbox;
+    for (auto& [peer, words] : words_to) outbox.push_back({peer, std::move(words)});
+    return outbox;
+}
+
+std::vector<std::vector<word_message>> parted(const std::vector<word_message>& inbox,
+                                              std::size_t num_ways) {
+    std::vector<std::vector<word_message>> inboxes(num_ways);
+    for (const auto& [peer, words] : inbox) {
+        auto next = words.begin() + static_cast<std::ptrdiff_t>(num_ways);
+        for (std::size_t way = 0; way < num_ways; ++way) {
+            const auto end = next + static_cast<std::ptrdiff_t>(words[way]);
+            if (next != end) inboxes[way].push_back({peer, {next, end}});
+            next = end;
+        }
+    }
+    return inboxes;
+}
+
+}  // namespace
+
+std::vector<std::shared_ptr<const shared_memory_schedule>> build_schedules_mpi(
+    const plan& p, std::span<const direction> ways, const node_memory* memory,
+    count_t max_part_items, const stripe_rule* stripes) {
     const memory_domain alone(p.rank());
     const auto& domain = memory ? memory->domain() : alone;
-    shared_memory_schedule_builder compiler(way == direction::forward
-                                                ? forward_task_graph(p, domain, stripes)
-                                                : reverse_task_graph(p, domain, stripes),
-                                            domain, max_part_items, stripes);
-    if (!memory) {
-        compiler.send_access_requests();
-        return std::make_shared<const shared_memory_schedule>(compiler.finish());
+    std::vector<std::unique_ptr<shared_memory_schedule_builder>> builders;
+    for (const direction way : ways) {
+        builders.push_back(std::make_unique<shared_memory_schedule_builder>(
+            way == direction::forward ? forward_task_graph(p, domain, stripes)
+                                      : reverse_task_graph(p, domain, stripes),
+            domain, max_part_items, stripes));
     }
-    const auto& comm = memory->comm();
-    const auto everybody = topology::one_region(comm.num_ranks());
-    peer_exchange rounds(comm, everybody);
-    for (int stage = 0; stage < compiler.num_stages(); ++stage) {
-        compiler.receive_references(stage, rounds.next(compiler.send_references(stage),
-                                                       compiler.reference_sources(stage).size()));
+    const auto from_all = [&](auto&& send) {
+        std::vector<std::vector<word_message>> outboxes;
+        for (const auto& one : builders) outboxes.push_back(send(*one));
+        return outboxes;
+    };
+    const auto to_all = [&](const std::vector<word_message>& inbox, auto&& receive) {
+        const auto inboxes = parted(inbox, builders.size());
+        for (std::size_t way = 0; way < builders.size(); ++way)
+            receive(*builders[way], inboxes[way]);
+    };
+    const auto send_requests = [](auto& one) { return one.send_access_requests(); };
+    if (memory) {
+        const auto& comm = memory->comm();
+        const auto everybody = topology::one_region(comm.num_ranks());
+        peer_exchange rounds(comm, everybody);
+        for (int stage = 0; stage < builders.front()->num_stages(); ++stage) {
+            std::set<rank_t> sources;
+            for (const auto& one : builders) {
+                for (const rank_t source : one->reference_sources(stage)) sources.insert(source);
+            }
+            const auto outbox =
+                joined(from_all([&](auto& one) { return one.send_references(stage); }));
+            to_all(rounds.next(outbox, sources.size()),
+                   [&](auto& one, auto& inbox) { one.receive_references(stage, inbox); });
+        }
+        to_all(exchange_words(comm, everybody, joined(from_all(send_requests))),
+               [](auto& one, auto& inbox) { one.receive_access_requests(inbox); });
+    } else {
+        from_all(send_requests);
     }
-    compiler.receive_access_requests(
-        exchange_words(comm, everybody, compiler.send_access_requests()));
-    return std::make_shared<const shared_memory_schedule>(compiler.finish());
+    std::vector<std::shared_ptr<const shared_memory_schedule>> schedules;
+    for (const auto& one : builders)
+        schedules.push_back(std::make_shared<const shared_memory_schedule>(one->finish()));
+    return schedules;
 }
 
 }  // namespace crossdock

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <memory>
+#include <span>
+#include <vector>
 
 #include "../executor/node_memory_mpi.hpp"
 #include "../executor/shared_memory_schedule.hpp"
@@ -13,20 +15,22 @@ namespace crossdock {
 /// @brief The direction in which a plan is run.
 enum class direction { forward, reverse };
 
-/// @brief Compiles one direction of a plan into what this rank does.
+/// @brief Compiles directions of a plan into what this rank does, all in the same rounds.
+/// @param ways            at least one; equal on all ranks of the domain
 /// @param memory          of this rank's domain, whose other ranks make the same call with their
 ///                        plans; null for a rank that shares nothing
 /// @param max_part_items  longer messages between domains are cut
 /// @param stripes         which of them are split, or null; equal on all ranks
+/// @return one schedule for each direction
 /// @par Collective
 /// Over the domain: waits for its ranks, and makes progress on all work meanwhile. It sends one
-/// message for each message of the plan inside the domain, and makes one sparse exchange. Without
-/// `memory` it does not communicate.
+/// message for each two ranks of the domain that exchange in a stage, and makes one sparse
+/// exchange. Without `memory` it does not communicate.
 /// @par Complexity
 /// Linear in the plan's runs of items. For each run, a search among the sections that its message
 /// or output reads.
-std::shared_ptr<const shared_memory_schedule> build_schedule_mpi(
-    const plan& p, direction way, const node_memory* memory, count_t max_part_items,
-    const stripe_rule* stripes = nullptr);
+std::vector<std::shared_ptr<const shared_memory_schedule>> build_schedules_mpi(
+    const plan& p, std::span<const direction> ways, const node_memory* memory,
+    count_t max_part_items, const stripe_rule* stripes = nullptr);
 
 }  // namespace crossdock

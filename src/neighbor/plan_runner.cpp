@@ -36,18 +36,23 @@ std::unique_ptr<plan_runner> plan_runner::twin() const {
 
 void plan_runner::prepare(preparation what, std::size_t item_bytes) {
     if (what == preparation::lazy) return;
-    prepare(direction::forward, item_bytes);
-    if (what == preparation::both) prepare(direction::reverse, item_bytes);
+    std::vector<direction_state*> wanted{&forward_};
+    if (what == preparation::both && prepares_together()) wanted.push_back(&backward_);
+    std::erase_if(wanted, [&](const auto* one) { return is_ready(*one, item_bytes); });
+    if (!wanted.empty()) make_ready(wanted, item_bytes);
 }
 
-void plan_runner::make_ready(direction_state& one, std::size_t item_bytes) {
-    one.runner.reset();
-    if (must_share()) return on_all_or_none(comm(), [&] { make_runner(one, memory_, item_bytes); });
+void plan_runner::make_ready(const std::vector<direction_state*>& wanted, std::size_t item_bytes) {
+    const auto make = [&](const std::shared_ptr<node_memory>& with) {
+        for (auto* const one : wanted) one->runner.reset();
+        make_runners(wanted, with, item_bytes);
+    };
+    if (must_share()) return on_all_or_none(comm(), [&] { make(memory_); });
     try {
-        make_runner(one, memory_, item_bytes);
+        make(memory_);
     } catch (const error& failure) {
         if (failure.code() != errc::out_of_memory || !memory_) throw;
-        make_runner(one, nullptr, item_bytes);
+        make(nullptr);
     }
 }
 
@@ -61,20 +66,32 @@ count_t plan_runner::items_per_stripe(std::size_t item_bytes) const {
     return static_cast<count_t>(std::max<std::size_t>(options_.stripe_bytes / item_bytes, 1));
 }
 
-void plan_runner::make_runner(direction_state& one, std::shared_ptr<node_memory> with,
-                              std::size_t item_bytes) {
+void plan_runner::make_runners(const std::vector<direction_state*>& wanted,
+                               const std::shared_ptr<node_memory>& with, std::size_t item_bytes) {
     const count_t max_items = max_part_items(item_bytes);
     const schedule_kind kind{max_items, domains_ ? items_per_stripe(item_bytes) : 0,
                              with != nullptr};
-    if (!one.work || one.kind != kind) {
+    std::vector<direction_state*> without_work;
+    std::vector<direction> ways;
+    for (auto* const one : wanted) {
+        if (one->work && one->kind == kind) continue;
+        without_work.push_back(one);
+        ways.push_back(one->to);
+    }
+    if (!ways.empty()) {
         std::optional<stripe_rule> stripes;
         if (domains_) stripes.emplace(*domains_, kind.items_per_stripe);
-        one.work = build_schedule_mpi(*plan_, one.to, with.get(), max_items,
-                                      stripes ? &*stripes : nullptr);
-        one.kind = kind;
+        auto schedules =
+            build_schedules_mpi(*plan_, ways, with.get(), max_items, stripes ? &*stripes : nullptr);
+        for (std::size_t k = 0; k < ways.size(); ++k) {
+            without_work[k]->work = std::move(schedules[k]);
+            without_work[k]->kind = kind;
+        }
     }
-    one.runner = kind_->make({comm(), one.work, std::move(with), one.first_tag, item_bytes});
-    one.item_bytes = item_bytes;
+    for (auto* const one : wanted) {
+        one->runner = kind_->make({comm(), one->work, with, one->first_tag, item_bytes});
+        one->item_bytes = item_bytes;
+    }
 }
 
 }  // namespace crossdock

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "../executor/executor_mpi.hpp"
 #include "build_schedule_mpi.hpp"
@@ -31,7 +32,8 @@ class plan_runner {
     const communicator& comm() const noexcept { return where_.comm(); }
     const topology& regions() const noexcept { return where_.topology(); }
 
-    /// @brief Prepares the directions that the options ask for, for items of a size.
+    /// @brief Prepares the directions that the options ask for, for items of a size. What needs no
+    /// other rank waits for the first start in reverse.
     /// @par Collective
     /// Over the ranks that share memory; over all ranks if sharing is required, or messages are
     /// split.
@@ -42,7 +44,7 @@ class plan_runner {
     /// As above.
     void prepare(direction to, std::size_t item_bytes) {
         direction_state& one = state_of(to);
-        if (!one.runner || one.item_bytes != item_bytes) make_ready(one, item_bytes);
+        if (!is_ready(one, item_bytes)) make_ready({&one}, item_bytes);
     }
 
     /// @brief Starts an exchange in a direction that is prepared.
@@ -79,11 +81,16 @@ class plan_runner {
     bool must_share() const {
         return kind_->memory == memory_use::required || domains_.has_value();
     }
+    // Whether ranks prepare a direction together: they tell each other where items will lie.
+    bool prepares_together() const { return memory_ || must_share(); }
     count_t max_part_items(std::size_t item_bytes) const;
     count_t items_per_stripe(std::size_t item_bytes) const;
-    void make_ready(direction_state& one, std::size_t item_bytes);
-    void make_runner(direction_state& one, std::shared_ptr<node_memory> with,
-                     std::size_t item_bytes);
+    static bool is_ready(const direction_state& one, std::size_t item_bytes) {
+        return one.runner && one.item_bytes == item_bytes;
+    }
+    void make_ready(const std::vector<direction_state*>& wanted, std::size_t item_bytes);
+    void make_runners(const std::vector<direction_state*>& wanted,
+                      const std::shared_ptr<node_memory>& with, std::size_t item_bytes);
 
     context where_;
     std::shared_ptr<const plan> plan_;
