@@ -200,14 +200,27 @@ class Docs(unittest.TestCase):
                     with self.subTest(page=page.name, command=" ".join(words)):
                         self.assertEqual(pages.unknown_options(words, script.read_text(encoding="utf-8")), [])
 
-    def test_TablesOfStudiesComeFromTheirRecords(self):
-        for words in pages.commands((PROJECT / "docs/studies.md").read_text()):
+    def tables_printed_on(self, text):
+        printed = ""
+        for words in pages.commands(text):
             if "--tables" in words:
                 with self.subTest(command=" ".join(words)):
                     done = subprocess.run([sys.executable, "-B", *words], cwd=PROJECT, check=False,
                                           capture_output=True, text=True)
                     self.assertEqual(done.returncode, 0, done.stderr)
                     self.assertIn("|---|", done.stdout)
+                    printed += done.stdout
+        return printed
+
+    def test_TablesOfStudiesComeFromTheirRecords(self):
+        self.assertNotEqual(self.tables_printed_on((PROJECT / "docs/studies.md").read_text()), "")
+
+    def test_TablesOfGrowthComeFromTheirRecord(self):
+        growth = (PROJECT / "docs/bench.md").read_text().partition("\n# Growth\n")[2].partition("\n# ")[0]
+        rows = [line for line in growth.splitlines() if line.startswith("|")]
+        printed = self.tables_printed_on(growth).splitlines()
+        self.assertEqual(len(rows), 3 * 8 + 1)
+        self.assertEqual([row for row in rows if row not in printed], [])
 
     def test_CommandLinesThatAreCheapSucceed(self):
         num_run = 0
