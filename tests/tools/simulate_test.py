@@ -158,6 +158,8 @@ class Simulate(unittest.TestCase):
         self.assertTrue(lines[-1].startswith(f"* fastest: {best['route']}"))
         self.assertIn("speed-up: how many times as fast as", done.stdout)
         self.assertEqual(found["executor"], "auto")
+        self.assertEqual(found["fastest"], {"route": best["route"], "dedup": best["dedup"]})
+        self.assertIn(f". auto takes {found['auto']}", lines[-1])
 
     def test_FirstProcessAloneAnswersUnderALauncher(self):
         done = crossdock("simulate", "dense:1", "--ranks", 4, "--topology", "2x2", "--json", ranks=3)

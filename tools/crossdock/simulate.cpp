@@ -72,13 +72,17 @@ double sum_of_fastest(const std::vector<simulated_level>& levels) {
     return seconds;
 }
 
+json name_json(const simulated_route& one) {
+    return {{"route", one.route}, {"dedup", one.is_deduplicated}};
+}
+
 void add_levels(json& document, const std::vector<simulated_level>& levels) {
     const double direct_seconds = sum_of_direct(levels);
     json best = json::array();
     for (std::size_t k = 0; k < levels.size(); ++k) {
         document["levels"].push_back({{"level", k}, {"routes", results_json(levels[k])}});
-        const auto& first = fastest(levels[k]);
-        best.push_back({{"level", k}, {"route", first.route}, {"dedup", first.is_deduplicated}});
+        best.push_back(name_json(fastest(levels[k])));
+        best.back()["level"] = k;
     }
     document["routes"] = json::array();
     for (const auto& [route, is_deduplicated, seconds] : sum_levels(levels)) {
@@ -102,6 +106,8 @@ void print_json(const simulate_options& options, const simulated_system& system,
         add_levels(document, levels);
     } else {
         document["routes"] = results_json(levels.front());
+        document["fastest"] = name_json(fastest(levels.front()));
+        document["auto"] = levels.front().chosen;
     }
     print(document);
 }
