@@ -1,7 +1,9 @@
-"""bench/studies/vpt.py counts what the reference counts."""
+"""bench/studies/vpt.py counts what the reference counts, and docs/studies.md shows its tables."""
 
 import json
 import os
+import subprocess
+import sys
 import unittest
 
 import script
@@ -62,6 +64,20 @@ class Vpt(unittest.TestCase):
     def test_TablesArePrintedAgainFromTheRecord(self):
         self.assertIn("| 16 | 8 | D_10 | 15 | 14 |", self.printed)
         self.assertEqual(self.printed, self.again)
+
+
+class Page(unittest.TestCase):
+    def test_TablesAreThoseOfTheRecord(self):
+        printed = subprocess.run([sys.executable, script.PROJECT / "bench/studies/vpt.py", "--tables",
+                                  script.PROJECT / "bench/results/study-vpt.jsonl"],
+                                 capture_output=True, text=True, check=True).stdout.splitlines()
+        page = (script.PROJECT / "docs/studies.md").read_text().partition("\n## VPT\n")[2].partition("\n## ")[0]
+        variants = ("| fitted |", *(line for line in printed if " as in the preset | " in line or " us | " in line))
+        rows = [line for line in page.splitlines()
+                if line.startswith("| ") and (line[2].isdigit() or line.startswith(variants))]
+
+        self.assertEqual([row for row in rows if row not in printed], [])
+        self.assertEqual(len(rows), 92)
 
 
 if __name__ == "__main__":
