@@ -14,8 +14,6 @@ constexpr double seconds_per_picosecond = 1e-12;
 constexpr count_t word_bytes = 8;
 constexpr count_t reduced_words = 6;
 
-json to_json(const summary& s) { return {{"total", s.total}, {"max", s.max}, {"mean", s.mean}}; }
-
 // Of all ranks' time; what a rank does by itself is copying.
 json shares_json(const time_shares& shares) {
     double sum = shares.copying + shares.idle;
@@ -122,6 +120,32 @@ class planning_writer {
 
 }  // namespace
 
+count_t items_at_once(const plan& p) {
+    const auto is_received = [&](count_t position) { return position >= p.num_items(); };
+    std::vector<std::size_t> last_stage(static_cast<std::size_t>(p.num_positions()));
+    for (std::size_t t = 0; t < p.stages().size(); ++t) {
+        for (const auto& m : p.stages()[t].receives) {
+            const auto first = last_stage.begin() + m.first_position;
+            std::fill(first, first + m.num_items, t);
+        }
+        for (const auto& m : p.stages()[t].sends) {
+            for (const count_t position : m.positions)
+                if (is_received(position)) last_stage[static_cast<std::size_t>(position)] = t;
+        }
+    }
+    count_t most = 0;
+    count_t first_later = p.num_items();  // of the positions that later stages receive
+    for (std::size_t t = 0; t < p.stages().size(); ++t) {
+        count_t sum = 0;
+        for (const auto& m : p.stages()[t].sends) sum += std::ssize(m.positions);
+        for (const auto& m : p.stages()[t].receives) first_later += m.num_items;
+        sum += std::count_if(last_stage.begin() + p.num_items(), last_stage.begin() + first_later,
+                             [&](std::size_t last) { return last >= t; });
+        most = std::max(most, sum);
+    }
+    return most;
+}
+
 route_traffic count(const topology& regions, std::span<const plan> plans) {
     const auto counted = analyze(regions, plans);
     std::vector<count_t> intra_region;
@@ -131,6 +155,8 @@ route_traffic count(const topology& regions, std::span<const plan> plans) {
     }
     return {counted.total, summarize(intra_region), counted.buffer_items};
 }
+
+json to_json(const summary& s) { return {{"total", s.total}, {"max", s.max}, {"mean", s.mean}}; }
 
 json to_json(const route_traffic& traffic) {
     return {{"messages", to_json(traffic.sent.messages)},

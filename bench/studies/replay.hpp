@@ -21,7 +21,15 @@ struct route_traffic {
     summary buffer_items;  ///< as `buffer_items(plan)`
 };
 
+/// @brief The most items in buffers at one time, if a rank ran the plan stage by stage and used the
+/// places of items again that it has sent or delivered.
+///
+///     hypercube, 4 ranks, 0 to 3:   2 receives a in stage 0 and sends it in stage 1: 2 items in stage 1
+count_t items_at_once(const plan& p);
+
 route_traffic count(const topology& regions, std::span<const plan> plans);
+
+nlohmann::json to_json(const summary& s);
 
 /// @brief Totals, maxima and means, by name.
 nlohmann::json to_json(const route_traffic& traffic);

@@ -5,12 +5,15 @@
 #include <bit>
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "bench/common/workload.hpp"
+#include "bench/studies/drawn_patterns.hpp"
 #include "bench/studies/print_record.hpp"
 #include "bench/studies/replay.hpp"
+#include "bench/studies/store_and_forward.hpp"
 #include "crossdock/plan.hpp"
 
 namespace {
@@ -27,10 +30,14 @@ struct study_options {
     count_t item_bytes = 8;
     std::string partition = "metis";
     std::string cache;
+    std::optional<double> submessage_seconds;
 };
+
+bool is_drawn(const std::string& file) { return file.starts_with("drawn:"); }
 
 // The matrix's name is its file's, without folder and endings.
 std::string name_of(const std::string& file) {
+    if (is_drawn(file)) return "drawn";
     const auto name = std::filesystem::path(file).filename().string();
     return name.substr(0, name.find('.'));
 }
@@ -72,34 +79,62 @@ std::vector<std::string> routes_for(const study_options& options) {
     return routes;
 }
 
-json route_json(const std::string& name, const rank_layout& layout,
-                const std::vector<pattern>& patterns, const std::vector<machine>& machines,
-                count_t item_bytes) {
+// What is exchanged, and how many rows it is of.
+struct exchange {
+    std::vector<pattern> patterns;
+    count_t rows = 0;
+};
+
+exchange exchange_of(const std::string& file, const study_options& options,
+                     const topology& regions) {
+    if (is_drawn(file))
+        return {bench::draw_patterns(options.num_ranks, bench::parse_drawn_counts(file))};
+    exchange result;
+    const auto work = load(file, options, regions);
+    result.rows = work.matrix.num_rows;
+    for (auto& rank : halos_from_matrix(work.matrix, work.owners))
+        result.patterns.push_back(std::move(rank.exchange));
+    return result;
+}
+
+// As the study runs it: moving a submessage takes a time of its own, moving its items takes that of
+// their bytes.
+double stored_and_forwarded_seconds(const rank_layout& layout, const exchange& what,
+                                    const route& way, machine m, const study_options& options) {
+    m.copy_seconds_per_item = *options.submessage_seconds;
+    const bench::submessage_costs costs{.item_bytes = options.item_bytes};
+    return bench::simulated_seconds(layout, bench::store_and_forward(what.patterns, way, costs), m);
+}
+
+json route_json(const std::string& name, const rank_layout& layout, const exchange& what,
+                const std::vector<machine>& machines, const study_options& options) {
     const auto& regions = layout.regions();
     const auto way = make_route(name, regions);
     json result{{"route", name}, {"dimensions", way->num_stages()}};
     result["most_messages"] = way->max_messages_per_rank();
-    const auto plans = compile(regions, patterns, *way, {.deduplicate = false});
+    const auto plans = compile(regions, what.patterns, *way, {.deduplicate = false});
     result["sent"] = bench::to_json(bench::count(regions, plans));
-    for (const auto& m : machines)
-        result["times"][m.name] = bench::times(layout, plans, m, {item_bytes, false});
+    std::vector<count_t> at_once;
+    for (const auto& p : plans) at_once.push_back(bench::items_at_once(p));
+    result["sent"]["items_at_once"] = bench::to_json(summarize(at_once));
+    for (const auto& m : machines) {
+        auto& times = result["times"][m.name];
+        times = bench::times(layout, plans, m, {options.item_bytes, false});
+        if (options.submessage_seconds && way->num_stages() > 1) {
+            times["stored_and_forwarded_seconds"] =
+                stored_and_forwarded_seconds(layout, what, *way, m, options);
+        }
+    }
     return result;
 }
 
 json matrix_json(const std::string& file, const study_options& options, const rank_layout& layout,
                  const std::vector<machine>& machines) {
-    json result{{"matrix", name_of(file)}};
-    std::vector<pattern> patterns;
-    {
-        const auto work = load(file, options, layout.regions());
-        result["rows"] = work.matrix.num_rows;
-        for (auto& rank : halos_from_matrix(work.matrix, work.owners))
-            patterns.push_back(std::move(rank.exchange));
-    }
+    const auto what = exchange_of(file, options, layout.regions());
+    json result{{"matrix", name_of(file)}, {"rows", what.rows}};
     result["routes"] = json::array();
     for (const auto& name : routes_for(options))
-        result["routes"].push_back(
-            route_json(name, layout, patterns, machines, options.item_bytes));
+        result["routes"].push_back(route_json(name, layout, what, machines, options));
     fmt::print(stderr, "{} on {} ranks\n", name_of(file), options.num_ranks);
     return result;
 }
@@ -126,7 +161,9 @@ json run(const study_options& options) {
 int main(int argc, char** argv) {
     CLI::App app("Counts and simulates the halos of square matrices over grids; prints JSON");
     study_options options;
-    app.add_option("FILE", options.files, "Matrix Market files")->required();
+    app.add_option("FILE", options.files,
+                   "Matrix Market files, or drawn:... as in drawn_patterns.hpp")
+        ->required();
     app.add_option("--ranks", options.num_ranks, "A power of two")
         ->required()
         ->check(CLI::Range(2, 1 << 20));
@@ -139,6 +176,10 @@ int main(int argc, char** argv) {
     app.add_option("--partition", options.partition, "block | metis | random:SEED")
         ->capture_default_str();
     app.add_option("--cache", options.cache, "Folder that partitions are kept in");
+    app.add_option(
+           "--submessage-seconds", options.submessage_seconds,
+           "Simulate also the study's own algorithm, which takes so long to move a submessage")
+        ->check(CLI::NonNegativeNumber);
     CLI11_PARSE(app, argc, argv);
     return bench::print_record([&] { return run(options); });
 }

@@ -2,14 +2,17 @@
 """The study of virtual process topologies, simulated: prints tables, and writes a record.
 
 usage: bench/studies/vpt.py FOLDER [-o RECORD] [--cache FOLDER]   FOLDER holds the matrices
-       bench/studies/vpt.py FOLDER --quick                        one small matrix on 16 ranks
+       bench/studies/vpt.py FOLDER --part table_3                 that part of the record anew
+       bench/studies/vpt.py FOLDER --quick                        one small matrix on 16 ranks, drawn patterns on 64
        bench/studies/vpt.py --tables RECORD                       prints the tables of a record again
 
 n dimensions are the route grid:n; one is direct, and lg P are the hypercube. As in the study no item is
-deduplicated on its way. Partitions are by METIS; --cache keeps them, as many parts take minutes.
+deduplicated on its way, and means over matrices are geometric. Partitions are by METIS; --cache keeps them, as many
+parts take minutes. Drawn patterns have the messages and items of direct in the study's Tables 2 and 3.
 """
 import argparse
 import itertools
+import math
 import pathlib
 import tempfile
 
@@ -24,6 +27,50 @@ LARGE_MACHINES = ["cray_xc40", "blue_waters"]  # of these also without the searc
 WIDE_ITEM_BYTES = 256  # 32 values, as for so many right-hand sides
 WIDE_DIMENSIONS = [2, 3, 4, 5, 6, 7, 8, 12]
 
+# By ranks and n: the most messages of a rank, the mean, the mean words that a rank sends, microseconds, kilobytes.
+TABLE_2 = {
+    64: {1: (44.3, 22.9, 2105, 573, 34.2), 2: (13.3, 10.4, 3150, 375, 62.6), 3: (8.9, 7.6, 3879, 366, 60.3),
+         4: (7.9, 6.9, 4218, 323, 55.5), 5: (7.0, 6.3, 4569, 330, 55.3), 6: (6.0, 5.5, 5022, 287, 53.9)},
+    128: {1: (73.9, 34.6, 1578, 674, 25.9), 2: (20.8, 15.5, 2332, 415, 49.4), 3: (12.9, 10.9, 2916, 375, 47.9),
+          4: (10.0, 8.6, 3345, 367, 46.9), 5: (9.0, 8.0, 3554, 378, 44.1), 6: (8.0, 7.3, 3852, 328, 41.8),
+          7: (7.0, 6.3, 4249, 303, 41.7)},
+    256: {1: (120.5, 50.2, 1181, 825, 20.1), 2: (26.5, 18.8, 1844, 439, 38.8), 3: (16.5, 13.4, 2279, 386, 38.3),
+          4: (11.9, 10.1, 2736, 359, 37.9), 5: (11.0, 9.5, 2848, 383, 36.1), 6: (10.0, 8.8, 3082, 334, 33.6),
+          7: (9.0, 7.9, 3336, 329, 34.5), 8: (8.0, 7.2, 3544, 322, 32.3)},
+    512: {1: (187.6, 65.7, 872, 1223, 16.1), 2: (41.6, 28.0, 1348, 492, 31.3), 3: (20.1, 15.5, 1785, 395, 30.9),
+          4: (15.9, 13.5, 2029, 383, 29.5), 5: (13.0, 10.8, 2257, 386, 30.4), 6: (12.0, 10.6, 2358, 368, 28.4),
+          7: (11.0, 9.8, 2495, 390, 27.6), 8: (10.0, 9.0, 2682, 348, 26.6), 9: (9.0, 8.0, 2906, 338, 25.0)},
+}
+TABLE_3 = {
+    4096: {1: (486.6, 105.5, 819, 1419), 2: (86.1, 43.7, 1271, 294), 3: (39.0, 25.0, 1682, 221),
+           4: (26.1, 18.1, 2024, 238), 7: (17.0, 13.0, 2594, 199), 8: (16.0, 12.8, 2663, 270),
+           11: (13.0, 10.9, 3098, 289), 12: (12.0, 9.8, 3312, 387)},
+    8192: {1: (695.8, 123.2, 598, 4420), 2: (136.5, 58.1, 914, 590), 3: (55.2, 33.7, 1215, 361),
+           4: (34.0, 23.4, 1473, 260), 7: (18.9, 13.9, 2037, 300), 8: (18.0, 13.7, 2081, 397),
+           12: (14.0, 11.4, 2494, 374), 13: (13.0, 10.4, 2644, 511)},
+    16384: {1: (1054.9, 137.6, 425, 8220), 2: (160.6, 61.0, 683, 1109), 3: (65.1, 34.4, 887, 498),
+            4: (41.8, 24.3, 1064, 391), 8: (20.0, 13.9, 1568, 510), 9: (19.0, 13.9, 1601, 491),
+            13: (15.0, 11.4, 1917, 694), 14: (14.0, 10.5, 2017, 696)},
+}
+TABLE_3_MACHINE = {4096: "cray_xc40", 8192: "blue_waters", 16384: "blue_waters"}
+
+# What Table 2 says of a Blue Gene/Q: fitted to its times on 64 and 256 ranks, checked on 128 and 512.
+FITTED_RANKS = [64, 256]
+MESSAGE_SECONDS = [0.8e-6, 1.6e-6, 2.0e-6, 2.4e-6, 2.8e-6]  # of a core, at each end
+FIT = {"search": False, "link": 0.25, "handshake": False, "copies": 0, "submessage_seconds": 0}
+PRESET = {"search": True, "link": 1, "handshake": True, "copies": 1, "submessage_seconds": 0}
+# One number after the other as in the preset; what moving a submessage might take.
+VARIANTS = {
+    "fitted": FIT,
+    "links as in the preset": {**FIT, "link": 1},
+    "handshakes as in the preset": {**FIT, "handshake": True},
+    "copies as in the preset": {**FIT, "copies": 1},
+    "search as in the preset": {**FIT, "search": True},
+    "submessages 0.1 us": {**FIT, "submessage_seconds": 1e-7},
+    "submessages 0.3 us": {**FIT, "submessage_seconds": 3e-7},
+    "all as in the preset": PRESET,
+}
+
 
 def direct_of(matrix):
     return matrix["routes"][0]
@@ -37,24 +84,19 @@ def fastest(matrix, machine):
     return max(matrix["routes"], key=lambda route: speedup(matrix, route, machine))
 
 
-def mean(values):
-    values = list(values)
-    return sum(values) / len(values)
-
-
 def count_rows(run, machines):
-    """Means over matrices, geometric ones for the speed-ups."""
+    """Geometric means over matrices."""
     rows = []
     for k, first in enumerate(run["matrices"][0]["routes"]):
         routes = [(matrix, matrix["routes"][k]) for matrix in run["matrices"]]
 
         def of(what, which, routes=routes):
-            return mean(route["sent"][what][which] for _, route in routes)
+            return study.geometric_mean(route["sent"][what][which] for _, route in routes)
 
         volume = study.geometric_mean(route["sent"]["items"]["total"] / direct_of(matrix)["sent"]["items"]["total"]
                                       for matrix, route in routes)
         rows.append([run["ranks"], run["item_bytes"], first["dimensions"], first["most_messages"],
-                     f"{of('messages', 'max'):.0f}", f"{of('messages', 'mean'):.1f}",
+                     f"{of('messages', 'max'):.1f}", f"{of('messages', 'mean'):.1f}",
                      f"{of('items', 'mean'):.0f}", f"{volume:.2f}", f"{of('buffer_items', 'max'):.0f}",
                      *(f"{study.geometric_mean(speedup(*one, machine) for one in routes):.2f}"
                        for machine in machines)])
@@ -82,15 +124,173 @@ def machines_of(run):
     return list(direct_of(run["matrices"][0])["times"])
 
 
+def routes_of(run):
+    """Of the one exchange that is drawn."""
+    return run["matrices"][0]["routes"]
+
+
+def algorithm_seconds(route, machine):
+    """Of the study's algorithm; direct is the same in both."""
+    times = route["times"][machine]
+    return times.get("stored_and_forwarded_seconds", times["seconds"])
+
+
+def fixed_seconds(pairs):
+    """What is added to simulated times to come nearest to the study's, by the sum of squared relative errors."""
+    pairs = list(pairs)
+    return max(0, sum((told - seconds) / told ** 2 for seconds, told in pairs) / sum(told ** -2 for _, told in pairs))
+
+
+def error(pairs, fixed):
+    """Root of the mean squared relative error."""
+    squares = [((seconds + fixed) / told - 1) ** 2 for seconds, told in pairs]
+    return math.sqrt(sum(squares) / len(squares))
+
+
+def pairs_of(run, machine):
+    return [(algorithm_seconds(route, machine), TABLE_2[run["ranks"]][route["dimensions"]][3] * 1e-6)
+            for route in routes_of(run)]
+
+
+def fits_of(runs):
+    """Of each variant the message time that fits best, with the fixed time, the errors, and the error without it."""
+    result = {}
+    for run in runs:
+        for machine in machines_of(run):
+            variant, comma, message = machine.rpartition(", ")
+            if not comma:
+                continue
+            result.setdefault((variant, message), {})[run["ranks"]] = pairs_of(run, machine)
+    fits = {}
+    for (variant, message), pairs in result.items():
+        fitted = [pair for ranks in FITTED_RANKS for pair in pairs.get(ranks, [])]
+        checked = [pair for ranks, some in pairs.items() if ranks not in FITTED_RANKS for pair in some]
+        fixed = fixed_seconds(fitted)
+        fit = {"message": message, "fixed": fixed, "fitted": error(fitted, fixed), "without": error(fitted, 0),
+               "checked": error(checked, fixed) if checked else None}
+        if variant not in fits or fit["fitted"] < fits[variant]["fitted"]:
+            fits[variant] = fit
+    return {variant: fits[variant] for variant in VARIANTS}
+
+
+def percent(share):
+    return f"{share * 100:.1f} %"
+
+
+def print_fits(runs):
+    """The last columns are of the hypercube of the most ranks."""
+    rows = []
+    for variant, fit in fits_of(runs).items():
+        machine = f"{variant}, {fit['message']}"
+        most = max((run for run in runs if machine in machines_of(run)), key=lambda run: run["ranks"])
+        cube = routes_of(most)[-1]
+        rows.append([variant, fit["message"], f"{fit['fixed'] * 1e6:.0f}", percent(fit["fitted"]),
+                     "" if fit["checked"] is None else percent(fit["checked"]), percent(fit["without"]),
+                     f"{algorithm_seconds(cube, machine) * 1e6:.0f}", f"{cube['times'][machine]['seconds'] * 1e6:.0f}"])
+    study.print_table("What fits Table 2, with the study's algorithm: of each variant the best message time and fixed "
+                      "time; errors are roots of mean squares; times without the fixed one",
+                      ["variant", "message, each end, us", "fixed, us",
+                       f"error on {', '.join(map(str, FITTED_RANKS))} ranks", "on the others", "without a fixed time",
+                       f"hypercube of {most['ranks']} ranks, its algorithm, us", "crossdock, us"], rows)
+
+
+def agreeing(run, machine, apart=1.1):
+    """Of the pairs of n whose times in the study are at least `apart`, how many are ordered alike, and how many are."""
+    pairs = pairs_of(run, machine)
+    apart = [(a, b) for a, b in itertools.combinations(pairs, 2) if max(a[1], b[1]) >= apart * min(a[1], b[1])]
+    return sum((a[0] - b[0]) * (a[1] - b[1]) > 0 for a, b in apart), len(apart)
+
+
+def counts_cells(route, told):
+    """The study's count, and the drawn patterns'."""
+    sent = route["sent"]
+    return [f"{theirs:{form}}, {ours:{form}}" for theirs, ours, form in
+            ((told[0], sent["messages"]["max"], ".0f"), (told[1], sent["messages"]["mean"], ".1f"),
+             (told[2], sent["items"]["mean"], ".0f"))]
+
+
+def print_table_2(runs):
+    fit = fits_of(runs)["fitted"]
+    machine = f"fitted, {fit['message']}"
+    rows = []
+    for run in runs:
+        if machine not in machines_of(run):
+            continue
+        direct = routes_of(run)[0]
+        for route in routes_of(run):
+            told = TABLE_2[run["ranks"]][route["dimensions"]]
+            theirs, ours = (seconds + fit["fixed"] for seconds in
+                            (algorithm_seconds(route, machine), route["times"][machine]["seconds"]))
+            base = direct["times"][machine]["seconds"]
+            rows.append([run["ranks"], route["dimensions"], *counts_cells(route, told), told[3],
+                         f"{theirs * 1e6:.0f}", f"{ours * 1e6:.0f}",
+                         f"{TABLE_2[run['ranks']][1][3] / told[3]:.2f}", f"{(base + fit['fixed']) / theirs:.2f}",
+                         f"{(base + fit['fixed']) / ours:.2f}", told[4],
+                         *(f"{route['sent'][what]['mean'] * run['item_bytes'] / 1000:.1f}"
+                           for what in ("buffer_items", "items_at_once"))])
+        print(f"\n{run['ranks']} ranks: {'{} of {}'.format(*agreeing(run, machine))} pairs of n whose times in the "
+              "study are 10 % apart or more are ordered alike")
+    study.print_table("Table 2 (study, drawn patterns), on Blue Gene/Q as fitted",
+                      ["ranks", "n", "most messages", "mean messages", "mean words", "us, study", "its algorithm",
+                       "crossdock", "speed-up, study", "its algorithm", "crossdock", "buffers, study, KB",
+                       "crossdock, KB", "if places were used again"], rows)
+
+
+def print_networks(runs):
+    """Figure 9: how much of direct's time each number of dimensions saves, on two networks."""
+    fit = fits_of(runs)["fitted"]
+    machine = f"fitted, {fit['message']}"
+    rows = []
+    for run in runs:
+        if machine not in machines_of(run) or run["ranks"] not in (128, 512):
+            continue
+        for route in routes_of(run)[1:]:
+            direct = routes_of(run)[0]
+            saved = [1 - (algorithm_seconds(route, name) + fixed) / (algorithm_seconds(direct, name) + fixed)
+                     for name, fixed in ((machine, fit["fixed"]), ("cray_xc40", 0))]
+            told = TABLE_2[run["ranks"]]
+            rows.append([run["ranks"], route["dimensions"], percent(1 - told[route["dimensions"]][3] / told[1][3]),
+                         *map(percent, saved)])
+    study.print_table("Figure 9: what of direct's time the study's algorithm saves",
+                      ["ranks", "n", "Blue Gene/Q, study", "as fitted", "cray_xc40"], rows)
+
+
+def print_table_3(runs):
+    rows = []
+    for run in runs:
+        for route in routes_of(run):
+            told = TABLE_3[run["ranks"]][route["dimensions"]]
+            direct = routes_of(run)[0]
+            machines = machines_of(run)
+            cells = [f"{algorithm_seconds(route, machines[0]) * 1e6:.0f}",
+                     f"{TABLE_3[run['ranks']][1][3] / told[3]:.1f}"]
+            for machine in machines:
+                base = direct["times"][machine]["seconds"]
+                cells += [f"{base / algorithm_seconds(route, machine):.1f}",
+                          f"{base / route['times'][machine]['seconds']:.1f}"]
+            rows.append([run["ranks"], route["dimensions"], *counts_cells(route, told), told[3],
+                         *cells])
+    study.print_table("Table 3 (study, drawn patterns), on the machine of the study; then without search",
+                      ["ranks", "n", "most messages", "mean messages", "mean words", "us, study", "its algorithm",
+                       "speed-up, study", "its algorithm", "crossdock", "its algorithm, no search",
+                       "crossdock, no search"], rows)
+
+
 def print_tables(record):
     for _, same in itertools.groupby(record["runs"], machines_of):
         runs = list(same)
         machines = machines_of(runs[0])
         rows = [row for run in runs for row in count_rows(run, machines)]
-        study.print_table("Means over matrices; speed-ups over direct are geometric means",
+        study.print_table("Geometric means over matrices, also of the speed-ups over direct",
                           ["ranks", "bytes", "n", "bound", "most messages", "mean messages", "mean items",
                            "items / direct", "most buffered items", *machines], rows)
         print_best(runs, machines)
+    if "table_2" in record:
+        print_fits(record["table_2"])
+        print_table_2(record["table_2"])
+        print_networks(record["table_2"])
+    if "table_3" in record:
+        print_table_3(record["table_3"])
 
 
 def without_matching(name):
@@ -99,36 +299,112 @@ def without_matching(name):
     return {**machine, "name": f"{name}, no search", "matching_seconds": 0}
 
 
+def blue_gene(variant, message_seconds):
+    """The preset, changed as in `VARIANTS`."""
+    machine = study.read(study.PROJECT / "machines/bluegene_q.json")
+    choice = VARIANTS[variant]
+    machine["name"] = f"{variant}, {message_seconds * 1e6:.1f}"
+    for level in ("region", "node", "network"):
+        numbers = machine["levels"][level]
+        numbers["send_overhead_seconds"] = numbers["receive_overhead_seconds"] = message_seconds
+        if not choice["handshake"]:
+            numbers["rendezvous"]["latency_seconds"] = numbers["eager"]["latency_seconds"]
+        for protocol in ("eager", "rendezvous"):
+            numbers[protocol]["seconds_per_byte"] *= choice["link"]
+    machine["injection_seconds_per_byte"] *= choice["link"]
+    for number in ("copy_seconds_per_byte", "copy_seconds_per_item"):
+        machine[number] *= choice["copies"]
+    machine["matching_seconds"] *= choice["search"]
+    return machine
+
+
+def simulate(arguments, files, num_ranks, machines, *more):
+    """`machines` are names or machines."""
+    with tempfile.TemporaryDirectory() as folder:
+        names = []
+        for number, machine in enumerate(machines):
+            if isinstance(machine, dict):
+                path = pathlib.Path(folder) / f"{number}.json"
+                study.write(machine, path)
+                machine = path
+            names.append(str(machine))
+        return study.run(arguments.program, *files, "--ranks", num_ranks, "--machines", ",".join(names), *more)
+
+
 def run(arguments, names, num_ranks, machines, *more):
     files = [pathlib.Path(arguments.folder) / f"{name}.mtx.gz" for name in names]
-    return study.run(arguments.program, *files, "--ranks", num_ranks, "--machines", ",".join(map(str, machines)),
-                     *more)
+    return simulate(arguments, files, num_ranks, machines, *more)
 
 
-def trimmed(runs):
+def drawn(arguments, table, num_ranks, machines, submessage_seconds):
+    most, mean, items, *_ = table[num_ranks][1]
+    dimensions = ",".join(str(n) for n in table[num_ranks] if n > 1)
+    return simulate(arguments, [f"drawn:{round(most)}:{mean}:{items}"], num_ranks, machines,
+                    "--dimensions", dimensions, "--submessage-seconds", submessage_seconds)
+
+
+def table_2_runs(arguments, ranks):
+    """A run for each time of a submessage: those that take none with the Cray beside."""
+    runs = []
+    for seconds in sorted({choice["submessage_seconds"] for choice in VARIANTS.values()}):
+        machines = [blue_gene(variant, message) for variant, choice in VARIANTS.items()
+                    if choice["submessage_seconds"] == seconds for message in MESSAGE_SECONDS]
+        beside = [] if seconds else ["cray_xc40"]
+        runs += [drawn(arguments, TABLE_2, num_ranks, machines + beside, seconds) for num_ranks in ranks]
+    return runs
+
+
+def table_3_runs(arguments):
+    return [drawn(arguments, TABLE_3, num_ranks, [name, without_matching(name)], 0)
+            for num_ranks, name in TABLE_3_MACHINE.items()]
+
+
+def trimmed(runs, counts=("messages", "items", "buffer_items")):
     """Without what the tables do not need: regions play no part, and shares are many."""
     for one in runs:
         for route in (route for matrix in one["matrices"] for route in matrix["routes"]):
-            route["sent"] = {what: route["sent"][what] for what in ("messages", "items", "buffer_items")}
+            route["sent"] = {what: route["sent"][what] for what in counts}
             for times in route["times"].values():
                 del times["share_of_time"]
     return runs
 
 
+def trimmed_drawn(runs):
+    """Of these the seconds alone."""
+    trimmed(runs, ("messages", "items", "buffer_items", "items_at_once"))
+    for route in (route for one in runs for route in routes_of(one)):
+        for times in route["times"].values():
+            for number in ("priced_seconds", "dominating_term"):
+                del times[number]
+    return runs
+
+
 def make_runs(arguments):
-    if arguments.quick:
-        return [run(arguments, ["D_10"], 16, SMALL_MACHINES, "--partition", "block")]
     more = ["--cache", arguments.cache] if arguments.cache else []
     runs = [run(arguments, SMALL, num_ranks, SMALL_MACHINES, *more) for num_ranks in SMALL_RANKS]
-    with tempfile.TemporaryDirectory() as folder:
-        machines = list(LARGE_MACHINES)
-        for name in LARGE_MACHINES:
-            machines.append(pathlib.Path(folder) / f"{name}.json")
-            study.write(without_matching(name), machines[-1])
-        runs += [run(arguments, LARGE, num_ranks, machines, *more) for num_ranks in LARGE_RANKS]
-        runs.append(run(arguments, LARGE, LARGE_RANKS[0], machines[::2], *more, "--item-bytes", WIDE_ITEM_BYTES,
-                        "--dimensions", ",".join(map(str, WIDE_DIMENSIONS))))
+    machines = [machine for name in LARGE_MACHINES for machine in (name, without_matching(name))]
+    runs += [run(arguments, LARGE, num_ranks, machines, *more) for num_ranks in LARGE_RANKS]
+    runs.append(run(arguments, LARGE, LARGE_RANKS[0], machines[:2], *more, "--item-bytes", WIDE_ITEM_BYTES,
+                    "--dimensions", ",".join(map(str, WIDE_DIMENSIONS))))
     return runs
+
+
+PARTS = {
+    "runs": lambda arguments: trimmed(make_runs(arguments)),
+    "table_2": lambda arguments: trimmed_drawn(table_2_runs(arguments, SMALL_RANKS)),
+    "table_3": lambda arguments: trimmed_drawn(table_3_runs(arguments)),
+}
+QUICK_PARTS = {
+    "runs": lambda arguments: trimmed([run(arguments, ["D_10"], 16, SMALL_MACHINES, "--partition", "block")]),
+    "table_2": lambda arguments: trimmed_drawn(table_2_runs(arguments, SMALL_RANKS[:1])),
+}
+
+
+def make_record(arguments):
+    parts = QUICK_PARTS if arguments.quick else PARTS
+    record = study.read(arguments.output) if arguments.part else {}
+    made = {part: make(arguments) for part, make in parts.items() if arguments.part in (None, part)}
+    return {**record, "schema": "crossdock.study.vpt/2", **made}
 
 
 def main():
@@ -137,6 +413,7 @@ def main():
     parser.add_argument("-o", dest="output", default=study.RESULTS / "study-vpt.jsonl")
     parser.add_argument("--program", default=study.PROGRAMS / "crossdock_study_vpt")
     parser.add_argument("--cache", metavar="FOLDER")
+    parser.add_argument("--part", choices=PARTS, help="make only that part of the record anew")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--tables", metavar="RECORD")
     arguments = parser.parse_args()
@@ -145,7 +422,7 @@ def main():
     if arguments.tables:
         record = study.read(arguments.tables)
     else:
-        record = study.rounded({"schema": "crossdock.study.vpt/1", "runs": trimmed(make_runs(arguments))})
+        record = study.rounded(make_record(arguments))
         study.write(record, arguments.output)
     print_tables(record)
 

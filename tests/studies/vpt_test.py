@@ -1,6 +1,9 @@
-"""bench/studies/vpt.py counts what the reference counts."""
+"""bench/studies/vpt.py counts what the reference counts, and docs/studies.md shows its tables."""
 
 import json
+import os
+import subprocess
+import sys
 import unittest
 
 import script
@@ -32,9 +35,49 @@ class Vpt(unittest.TestCase):
         for route in self.matrix["routes"]:
             self.assertLessEqual(route["sent"]["messages"]["max"], route["most_messages"])
 
+    def test_DrawnPatternsHaveTheMessagesOfTheStudy(self):
+        (drawn,) = self.record["table_2"][0]["matrices"]
+        direct, *_, hypercube = (route["sent"] for route in drawn["routes"])
+        self.assertEqual((direct["messages"]["max"], hypercube["messages"]["max"]), (44, 6))
+        self.assertIn("| 64 | 1 | 44, 44 | 22.9, 23.2 | 2105, 2105 | 573 |", self.printed)
+        self.assertIn("| 64 | 6 | 6, 6 | 5.5, 6.0 | 5022, 5178 | 287 |", self.printed)
+
+    def test_MovingSubmessagesTakesTheStudysAlgorithmTime(self):
+        free, dear, dearer = (run["matrices"][0]["routes"][-1]["times"] for run in self.record["table_2"])
+        times = [free["fitted, 2.4"], dear["submessages 0.1 us, 2.4"], dearer["submessages 0.3 us, 2.4"]]
+        first, second, third = (one["stored_and_forwarded_seconds"] for one in times)
+        self.assertLess(first, second)
+        self.assertLess(second, third)
+        self.assertNotIn("stored_and_forwarded_seconds", self.record["table_2"][0]["matrices"][0]["routes"][0]["times"])
+
+    def test_TheFittedTimesOrderDimensionsAsTheStudyDoes(self):
+        self.assertIn("64 ranks: 13 of 13 pairs of n", self.printed)
+
+    def test_AllToAllIsForwardedAsTheFormulaOfTheStudyHasIt(self):
+        # 256 ranks and n dimensions: 1.88, 3.01 and 4.02 times the volume of direct for n = 2, 4 and 8.
+        record = script.json_of(os.environ["CROSSDOCK_STUDY"], "dense:1", "--ranks", 256, "--dimensions", "2,4,8",
+                                "--partition", "block")
+        sent = [route["sent"] for route in record["matrices"][0]["routes"]]
+        self.assertEqual([one["items"]["total"] for one in sent], [65280, 122880, 196608, 262144])
+        self.assertEqual([one["items_at_once"]["max"] for one in sent], [510, 705, 609, 481])
+
     def test_TablesArePrintedAgainFromTheRecord(self):
         self.assertIn("| 16 | 8 | D_10 | 15 | 14 |", self.printed)
         self.assertEqual(self.printed, self.again)
+
+
+class Page(unittest.TestCase):
+    def test_TablesAreThoseOfTheRecord(self):
+        printed = subprocess.run([sys.executable, script.PROJECT / "bench/studies/vpt.py", "--tables",
+                                  script.PROJECT / "bench/results/study-vpt.jsonl"],
+                                 capture_output=True, text=True, check=True).stdout.splitlines()
+        page = (script.PROJECT / "docs/studies.md").read_text().partition("\n## VPT\n")[2].partition("\n## ")[0]
+        variants = ("| fitted |", *(line for line in printed if " as in the preset | " in line or " us | " in line))
+        rows = [line for line in page.splitlines()
+                if line.startswith("| ") and (line[2].isdigit() or line.startswith(variants))]
+
+        self.assertEqual([row for row in rows if row not in printed], [])
+        self.assertEqual(len(rows), 92)
 
 
 if __name__ == "__main__":
