@@ -47,7 +47,15 @@ void plan_runner::make_ready(const std::vector<direction_state*>& wanted, std::s
         for (auto* const one : wanted) one->runner.reset();
         make_runners(wanted, with, item_bytes);
     };
-    if (must_share()) return on_all_or_none(comm(), [&] { make(memory_); });
+    if (must_share()) {
+        try {
+            return on_all_or_none(comm(), [&] { make(memory_); });
+        } catch (...) {
+            // Ready on some ranks alone, it would be made again by the others alone.
+            for (auto* const one : wanted) one->runner.reset();
+            throw;
+        }
+    }
     try {
         make(memory_);
     } catch (const error& failure) {

@@ -23,7 +23,8 @@ class plan_runner {
     plan_runner(const context& where, std::shared_ptr<const plan> compiled,
                 const neighbor_options& options);
 
-    /// @brief Another runner of the same plan, which is not prepared yet; it shares the schedules.
+    /// @brief Another runner of the same plan, which is not prepared yet; it shares the schedules
+    /// that are made.
     /// @par Collective
     /// As the constructor.
     std::unique_ptr<plan_runner> twin() const;
