@@ -35,9 +35,9 @@ void check_room(MPI_Comm node, std::uint64_t bytes) {
                             sums[0], sums[1]));
 }
 
-// Whether MPI allocated on all processes of the node.
-void require_success(MPI_Comm node, int code, std::size_t bytes) {
-    int has_failed = code == MPI_SUCCESS ? 0 : 1;
+// Ends on all processes of the node if one has failed.
+void require_success(MPI_Comm node, bool is_usable, std::size_t bytes) {
+    int has_failed = is_usable ? 0 : 1;
     CROSSDOCK_MPI(MPI_Allreduce(MPI_IN_PLACE, &has_failed, 1, MPI_INT, MPI_MAX, node));
     if (has_failed == 0) return;
     throw error(errc::out_of_memory,
@@ -51,29 +51,43 @@ void take_pages(std::byte* memory, std::size_t bytes) {
     for (std::size_t at = 0; at < bytes; at += least_page_bytes) memory[at] = std::byte{0};
 }
 
-}  // namespace
-
-shared_window::shared_window(MPI_Comm node, std::size_t bytes) {
-    // MPI aligns as it likes. With multiples of it, all are out of line alike.
-    const std::size_t whole = (bytes + alignment - 1) / alignment * alignment + alignment;
-    check_room(node, whole);
-    void* own = nullptr;
-    const int code = MPI_Win_allocate_shared(static_cast<MPI_Aint>(whole), 1, MPI_INFO_NULL, node,
-                                             static_cast<void*>(&own), &window_);
-    require_success(node, code, whole);
-    CROSSDOCK_MPI(MPI_Win_set_errhandler(window_, MPI_ERRORS_RETURN));
-    take_pages(static_cast<std::byte*>(own), whole);
+// Where the piece of each process begins.
+std::vector<std::byte*> pieces_of(MPI_Comm node, MPI_Win window, std::size_t alignment) {
     int num_processes = 0;
     CROSSDOCK_MPI(MPI_Comm_size(node, &num_processes));
+    std::vector<std::byte*> pieces;
     for (int process = 0; process < num_processes; ++process) {
         MPI_Aint piece_bytes = 0;
         int unit = 0;
         void* base = nullptr;
         CROSSDOCK_MPI(
-            MPI_Win_shared_query(window_, process, &piece_bytes, &unit, static_cast<void*>(&base)));
+            MPI_Win_shared_query(window, process, &piece_bytes, &unit, static_cast<void*>(&base)));
         auto room = static_cast<std::size_t>(piece_bytes);
-        pieces_.push_back(static_cast<std::byte*>(std::align(alignment, 1, base, room)));
+        pieces.push_back(static_cast<std::byte*>(std::align(alignment, 1, base, room)));
     }
+    return pieces;
+}
+
+}  // namespace
+
+// A window that not all processes can use is left to MPI_Finalize: to free it takes all of them.
+shared_window::shared_window(MPI_Comm node, std::size_t bytes) {
+    // MPI aligns as it likes. With multiples of it, all are out of line alike.
+    const std::size_t whole = (bytes + alignment - 1) / alignment * alignment + alignment;
+    check_room(node, whole);
+    void* own = nullptr;
+    bool is_usable = MPI_Win_allocate_shared(static_cast<MPI_Aint>(whole), 1, MPI_INFO_NULL, node,
+                                             static_cast<void*>(&own), &window_) == MPI_SUCCESS;
+    try {
+        if (is_usable) {
+            CROSSDOCK_MPI(MPI_Win_set_errhandler(window_, MPI_ERRORS_RETURN));
+            take_pages(static_cast<std::byte*>(own), whole);
+            pieces_ = pieces_of(node, window_, alignment);
+        }
+    } catch (...) {
+        is_usable = false;
+    }
+    require_success(node, is_usable, whole);
 }
 
 void shared_window::free() {
