@@ -58,7 +58,10 @@ exchange_algorithm exchange_state::resolve(const std::string& name, const contex
     if (name != "auto") return parse_exchange_algorithm(name);
     if (!environment_choice_.empty() && environment_choice_ != "auto") {
         auto asked = parse_exchange_algorithm(environment_choice_);
-        if (asked.method != exchange_method::rma || is_one_size) return asked;
+        const bool is_never_made = asked.method == exchange_method::shared_memory &&
+                                   wish == memory_wish::never && !memory_.is_made();
+        const bool is_of_one_size = asked.method == exchange_method::rma;
+        if (!is_never_made && (is_one_size || !is_of_one_size)) return asked;
     }
     const auto ruled = rule(where);
     if (suits_memory(ruled, where.topology()) && has_memory(where.comm(), wish))

@@ -243,6 +243,15 @@ TEST_F(Planning, AsksTheFirstRanksEnvironmentWhereTheOptionsLeaveTheChoice) {
     unsetenv("CROSSDOCK_EXECUTOR");
 }
 
+TEST_F(Planning, MakesNoOutboxesForItsExchanges) {
+    if (comm.rank() == 0) setenv("CROSSDOCK_EXCHANGE", "shared_memory", 1);
+
+    plan_every_route({comm, regions}, {.executor = "persistent"});
+
+    EXPECT_EQ(num_windows, 0);
+    unsetenv("CROSSDOCK_EXCHANGE");
+}
+
 TEST_F(Planning, SharesMemoryWhereNobodyChooses) {
     plan_every_route({comm, regions}, {});
 

@@ -30,7 +30,7 @@ struct exchange_options {
     /// A name of `parse_exchange_algorithm`; or "auto": what the environment variable
     /// `CROSSDOCK_EXCHANGE` of rank 0 says when the communicator is first used, and else
     /// `choose_exchange_algorithm` on the context's machine; `shared_memory` in its place where
-    /// that suits, once there have been 16 exchanges.
+    /// that suits, once there have been 16 such exchanges.
     std::string algorithm = "auto";
     message_order order = message_order::by_source;
     /// How many messages will come to this rank, if that is known on every rank: `personalized` and
