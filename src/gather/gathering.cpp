@@ -41,6 +41,13 @@ traffic gathering::statistics() const {
     return sum;
 }
 
+// Both directions, so that no start has to.
+void gathering::make_ready(sized_exchanges& exchanges, std::size_t item_bytes) {
+    if (exchanges.to_holders) exchanges.to_holders->prepare(item_bytes);
+    if (exchanges.separate_to_unflagged) exchanges.separate_to_unflagged->prepare(item_bytes);
+    exchanges.item_bytes = item_bytes;
+}
+
 std::unique_ptr<gathering::sized_exchanges> gathering::make_exchanges(
     std::size_t item_bytes) const {
     auto made = std::make_unique<sized_exchanges>();
@@ -51,6 +58,7 @@ std::unique_ptr<gathering::sized_exchanges> gathering::make_exchanges(
     if (plans_.to_holders) made->to_holders.emplace(where_, plans_.to_holders, options);
     if (plans_.to_unflagged && plans_.to_unflagged != plans_.to_holders)
         made->separate_to_unflagged.emplace(where_, plans_.to_unflagged, options);
+    if (plans_.by_owners) make_ready(*made, item_bytes);
     return made;
 }
 
@@ -65,9 +73,7 @@ void gathering::prepare(std::size_t item_bytes) {
     }
     auto& last = *sizes_.back();
     if (last.item_bytes != item_bytes) {
-        if (last.to_holders) last.to_holders->prepare(item_bytes);
-        if (last.separate_to_unflagged) last.separate_to_unflagged->prepare(item_bytes);
-        last.item_bytes = item_bytes;
+        make_ready(last, item_bytes);
     }
     if (!plans_.by_owners)
         last.other_values.resize(static_cast<std::size_t>(lists_->num_other_values) * item_bytes);

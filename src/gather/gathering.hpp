@@ -75,6 +75,7 @@ class gathering {
     neighbor_exchange* exchange_to_holders();
     neighbor_exchange* exchange_to_unflagged();
     std::unique_ptr<sized_exchanges> make_exchanges(std::size_t item_bytes) const;
+    static void make_ready(sized_exchanges& exchanges, std::size_t item_bytes);
     bool is_in_place() const;
     combine_function combine_items() const;
     void gather();
