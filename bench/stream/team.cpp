@@ -2,8 +2,7 @@
 
 namespace crossdock::bench::streaming {
 
-team::team(int num_workers)
-    : num_workers_(num_workers), barrier_(num_workers), round_(num_workers) {
+team::team(int num_workers) : num_workers_(num_workers), round_(num_workers) {
     for (int worker = 1; worker < num_workers; ++worker)
         others_.emplace_back([this, worker] { serve(worker); });
 }
@@ -25,12 +24,13 @@ void team::run_one(int worker) {
         (*body_)(worker);
     } catch (...) {
         faults_[static_cast<std::size_t>(worker)] = std::current_exception();
-        barrier_.arrive_and_drop();  // or the others would wait for this one forever
+        barrier_->arrive_and_drop();  // or the others would wait for this one forever
     }
 }
 
 void team::run(const std::function<void(int)>& body) {
     faults_.assign(static_cast<std::size_t>(num_workers_), nullptr);
+    barrier_.emplace(num_workers_);
     body_ = &body;
     round_.arrive_and_wait();
     run_one(0);

@@ -5,6 +5,7 @@
 #include <barrier>
 #include <exception>
 #include <functional>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -26,14 +27,14 @@ class team {
     void run(const std::function<void(int)>& body);
 
     /// @brief Waits for the other workers. Only inside `run`.
-    void meet() { barrier_.arrive_and_wait(); }
+    void meet() { barrier_->arrive_and_wait(); }
 
   private:
     void serve(int worker);
     void run_one(int worker);
 
     int num_workers_;
-    std::barrier<> barrier_;
+    std::optional<std::barrier<>> barrier_;           // of the run
     std::barrier<> round_;                            // where all are between two runs
     const std::function<void(int)>* body_ = nullptr;  // of the run; null ends the threads
     std::vector<std::exception_ptr> faults_;
