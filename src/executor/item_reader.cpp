@@ -50,8 +50,11 @@ bool item_reader::pull_list(schedule_task& task, copy_list& list, count_t to_off
             around = where_.find(item);
             const item_reference where = around.at(item);
             if (found.empty()) shift = where.slot.value() - item.value();
-            if (std::ranges::find(found, where.section, &item_reference::section) == found.end())
+            if (std::find_if(found.rbegin(), found.rend(), [&](const auto& other) {
+                    return other.section == where.section;
+                }) == found.rend()) {
                 found.push_back(where);
+            }
             is_shifted = !where.is_input && where.buffer == found.front().buffer &&
                          where.slot.value() - item.value() == shift && found.size() <= max_sections;
         }
