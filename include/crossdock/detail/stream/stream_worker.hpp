@@ -230,7 +230,9 @@ class alignas(128) stream_worker {  // threads write to theirs all the time
             after_push(*at.open);
     }
 
-    // The last one to read this memory was another worker, whose cache holds it: ask for it early.
+    // The last one to read this memory was another worker, whose cache holds it: ask for it early. To
+    // look whether it still belongs to the buffer takes longer than what is asked for in vain, even
+    // where a buffer has 512 bytes.
     static constexpr std::size_t prefetch_bytes = 512;
 
     // Returns whether the buffer is full now. Members are read before the item is written, as the
