@@ -65,7 +65,9 @@ json counts_of(const topology& regions, const std::vector<pattern>& patterns) {
 }
 
 // Six digits are enough for a record.
-double rounded(double seconds) { return std::strtod(fmt::format("{:.6g}", seconds).c_str(), nullptr); }
+double rounded(double seconds) {
+    return std::strtod(fmt::format("{:.6g}", seconds).c_str(), nullptr);
+}
 
 // The seconds of a route's plans, by machine.
 struct simulated_route {
