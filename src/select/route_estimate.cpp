@@ -75,6 +75,7 @@ class route_estimator::implementation {
         region_.add(frame_.here(), own_);
         for (const auto& [member, words] : inbox)
             region_.add(member, member_summary::from_words(words));
+        region_.count_different();
         std::size_t first_stage = 0;
         for (std::size_t c = 0; c < candidates_.size(); ++c) {
             if (is_by_leaders(*candidates_[c])) region_.share_out(candidates_[c]->max_leaders());
@@ -143,14 +144,13 @@ class route_estimator::implementation {
                 loads.add_send(stage, level, scaled(num_items, part_of(sends[t])));
             for (const auto& [level, num_items] : receives[t].steps)
                 loads.add_receive(stage, level, scaled(num_items, part_of(receives[t])));
+            loads.add_deliveries(stage, receives[t].num_delivered);
             nodes.push_back(region_.stages()[first_stage + t].*of_node);
         }
         if (is_by_leaders(r)) {
             follow_leaders(frame_, region_, loads, nodes[1]);
         } else if (is_by_counterparts(r)) {
             follow_counterparts(frame_, region_, by_counterpart_, loads, nodes[0]);
-        } else {
-            loads.add_deliveries(r.num_stages() - 1);
         }
         std::vector<stage_price> prices;
         for (std::size_t t = 0; t < nodes.size(); ++t)

@@ -73,14 +73,18 @@ std::vector<traced_stage> follow_receives(const estimate_frame& frame, const rou
     for (int t = 0; t < r.num_stages(); ++t) {
         std::set<rank_t> receivers;
         step_collector steps(frame.layout);
+        count_t num_delivered = 0;
         for (std::size_t e = 0; e < here.size(); ++e) {
             const hop at{here[e], r.next_hop(here[e], frame.here(), t, none)};
             here[e] = at.to;
+            const bool was_here = at.from == frame.here() && t > 0;
+            if (at.to == frame.here() && !was_here) num_delivered += frame.receives.num_items(e);
             if (at.from == at.to) continue;
             steps.add(at, frame.receives.num_items(e));
             receivers.insert(at.to);
         }
         stages.push_back(steps.take(receivers.size(), sends[static_cast<std::size_t>(t)].kept()));
+        stages.back().num_delivered = num_delivered;
     }
     return stages;
 }

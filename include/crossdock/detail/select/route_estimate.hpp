@@ -49,7 +49,9 @@ struct estimated_route {
 /// `direct`. What a rank forwards for others is taken to be what others forward for it: along each
 /// route it follows its own items, and those that it receives, and counts the different steps of
 /// every stage. Members of a region tell each other how many items they have for which region, so
-/// that the messages of `three_step` are known as well.
+/// that the messages of `three_step` are known as well. Of items that several of them get from
+/// elsewhere as many are taken to be equal as if each were asked for alike; a sender there is taken to
+/// have as many as the members that send most.
 /// @par Complexity
 /// Time O(H (n + k log k) + S (k + R + H)) for n items to and from k neighbors, H
 /// the stages of all candidates, S members of the region and R regions that they talk with. S - 1
