@@ -29,7 +29,8 @@ std::vector<std::int64_t> member_summary::to_words() const {
     std::vector<std::int64_t> words;
     append(words, sends);
     append(words, receives);
-    append(words, forwarded);
+    words.push_back(static_cast<std::int64_t>(forwarded.size()));
+    for (const auto& list : forwarded) append(words, list);
     words.push_back(num_different);
     for (const auto& [alone, together] : stages)
         words.insert(words.end(), {alone.sent, alone.received, together.sent, together.received});
@@ -40,7 +41,9 @@ member_summary member_summary::from_words(std::span<const std::int64_t> words) {
     member_summary told;
     told.sends = take_list(words);
     told.receives = take_list(words);
-    told.forwarded = take_list(words);
+    told.forwarded.resize(static_cast<std::size_t>(words.front()));
+    words = words.subspan(1);
+    for (auto& list : told.forwarded) list = take_list(words);
     told.num_different = words.front();
     for (words = words.subspan(1); !words.empty(); words = words.subspan(4))
         told.stages.push_back({{words[0], words[1]}, {words[2], words[3]}});
@@ -85,12 +88,19 @@ void region_summary::add(rank_t member, const member_summary& told) {
     senders_.add(member, told.sends);
     receivers_.add(member, told.receives);
     most_different_ = std::max(most_different_, told.num_different);
-    for (const auto& [source, num_items] : told.forwarded)
-        forwarded_.push_back({member, source, num_items});
+    if (!told.forwarded.empty()) told_forwarded_.push_back({member, told.forwarded});
     stages_.resize(told.stages.size());
     for (std::size_t t = 0; t < stages_.size(); ++t) {
         stages_[t].alone += told.stages[t].alone;
         stages_[t].together += told.stages[t].together;
+    }
+}
+
+void region_summary::take_forwarded(std::size_t number) {
+    forwarded_.clear();
+    for (const auto& [member, of_candidates] : told_forwarded_) {
+        for (const auto& [source, num_items] : of_candidates[number])
+            forwarded_.push_back({member, source, num_items});
     }
 }
 

@@ -45,8 +45,8 @@ struct member_summary {
         receives;               ///< from every other region, each for every member that asks
     count_t num_different = 0;  ///< items that it sends, each once; 0 if each has one destination
     std::vector<stage_items> stages;  ///< of all candidates, one after the other
-    std::vector<counted_items>
-        forwarded;  ///< what it gets from which rank through the other member
+    /// What it gets from which rank through the other member; of each candidate by counterparts.
+    std::vector<std::vector<counted_items>> forwarded;
 
     std::vector<std::int64_t> to_words() const;
     static member_summary from_words(std::span<const std::int64_t> words);
@@ -98,6 +98,10 @@ class region_summary {
     /// @brief Finds the members that speak with other regions, at most so many; when all were added.
     void share_out(rank_t max_leaders);
 
+    /// @brief Finds what this rank forwards on a candidate by counterparts; when all were added.
+    /// @param number  among these candidates
+    void take_forwarded(std::size_t number);
+
     /// @brief What a member gets from a rank through this one.
     struct forwarded_items {
         rank_t member;
@@ -116,11 +120,17 @@ class region_summary {
     different_items items_of_a_rank() const { return different_items(most_different_); }
 
   private:
+    struct told_forwarded {
+        rank_t member;
+        std::vector<std::vector<counted_items>> of_candidates;
+    };
+
     const topology& regions_;
     rank_t here_;
     region_side senders_;
     region_side receivers_;
     std::vector<forwarded_items> forwarded_;
+    std::vector<told_forwarded> told_forwarded_;
     std::vector<stage_items> stages_;
     count_t most_different_ = 0;
 };

@@ -161,7 +161,7 @@ TEST(Price, OfARankWithItselfIsNothing) {
     const auto regions = topology::from_string("1x1");
     pattern_builder builder(1);
     builder.send(0, 0, 0);
-    for (const auto& [name, example, summary, make] : registered_routes()) {
+    for (const auto& [name, example, summary, make, candidates] : registered_routes()) {
         const auto plans = compile(regions, builder.take(), *make_route(example, regions));
         EXPECT_EQ(price(rank_layout(regions), plans, test::uniform_machine(100, 1000, 0)).seconds,
                   0)

@@ -23,11 +23,12 @@ struct estimate_options {
     count_t passes_over_slots = 1;
 };
 
-/// @brief The routes that may be cheapest on these ranks, `direct` first.
+/// @brief The routes that may be cheapest on these ranks, by what `registered_routes` say of
+/// themselves; `direct` first.
 ///
-/// Those by region where there are several regions of several ranks; grids of 2, 3 and 4 dimensions
-/// and the hypercube where there are ranks enough for each to differ. `three_step:1` where ranks
-/// share cores: a rank that waits for messages takes time from others.
+/// Of those of the library: those by region where there are several regions of several ranks; grids
+/// of 2, 3 and 4 dimensions and the hypercube where there are ranks enough for each to differ.
+/// `three_step:1` where ranks share cores: a rank that waits for messages takes time from others.
 std::vector<std::string> candidate_routes(const topology& regions, const machine& m);
 
 /// @brief What a candidate costs a rank, stage by stage.
