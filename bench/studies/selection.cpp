@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -35,6 +36,37 @@ struct study_options {
 topology regions_of(rank_t num_ranks) {
     const rank_t size = std::min(region_size, num_ranks / 4);
     return topology::from_string(fmt::format("{}x{}", num_ranks / size, size));
+}
+
+// What ranks count without knowing each other's patterns, each of the rank that has most of it.
+json counts_of(const topology& regions, const std::vector<pattern>& patterns) {
+    count_t neighbors = 0;
+    count_t neighbors_elsewhere = 0;
+    count_t items_sent = 0;
+    count_t items_received = 0;
+    count_t all_items = 0;
+    for (const auto& p : patterns) {
+        const auto sends = std::ssize(p.sends.indices);
+        const auto receives = std::ssize(p.receives.indices);
+        const auto elsewhere = std::ranges::count_if(p.sends.ranks, [&](rank_t destination) {
+            return regions.region_of(destination) != regions.region_of(p.rank);
+        });
+        neighbors = std::max({neighbors, std::ssize(p.sends.ranks), std::ssize(p.receives.ranks)});
+        neighbors_elsewhere = std::max<count_t>(neighbors_elsewhere, elsewhere);
+        items_sent = std::max<count_t>(items_sent, sends);
+        items_received = std::max<count_t>(items_received, receives);
+        all_items += sends;
+    }
+    return {{"most_neighbors", neighbors},
+            {"most_neighbors_in_other_regions", neighbors_elsewhere},
+            {"most_items_sent", items_sent},
+            {"most_items_received", items_received},
+            {"mean_items_sent", all_items / std::ssize(patterns)}};
+}
+
+// Six digits are enough for a record.
+double rounded(double seconds) {
+    return std::strtod(fmt::format("{:.6g}", seconds).c_str(), nullptr);
 }
 
 // The seconds of a route's plans, by machine.
@@ -74,14 +106,14 @@ json case_json(std::vector<simulated_route> routes, std::size_t machine_index,
         return simulated(*std::ranges::min_element(cheapest, {}, simulated));
     };
     const auto regret = [&](double seconds) {
-        return simulated(*best) > 0 ? seconds / simulated(*best) - 1 : 0;
+        return simulated(*best) > 0 ? rounded(seconds / simulated(*best) - 1) : 0;
     };
     json candidates = json::object();
     for (const auto& one : choice.candidates) {
         const auto its = std::ranges::find(routes, one.route, &simulated_route::name);
-        candidates[one.route] = {{"estimated_seconds", one.seconds},
-                                 {"priced_seconds", its->prices[machine_index]},
-                                 {"seconds", simulated(*its)}};
+        candidates[one.route] = {{"estimated_seconds", rounded(one.seconds)},
+                                 {"priced_seconds", rounded(its->prices[machine_index])},
+                                 {"seconds", rounded(simulated(*its))}};
     }
     return {{"chosen", choice.route()},
             {"regret", regret(simulated(*found))},
@@ -89,7 +121,7 @@ json case_json(std::vector<simulated_route> routes, std::size_t machine_index,
             {"regret_with_2_replayed", regret(replayed(2))},
             {"regret_with_3_replayed", regret(replayed(3))},
             {"best", best->name},
-            {"best_seconds", simulated(*best)},
+            {"best_seconds", rounded(simulated(*best))},
             {"candidates", candidates}};
 }
 
@@ -106,6 +138,7 @@ json run(const study_options& options) {
             std::vector<pattern> patterns;
             for (auto& rank : halos_from_matrix(work.matrix, work.owners))
                 patterns.push_back(std::move(rank.exchange));
+            const auto counts = counts_of(layout.regions(), patterns);
             const auto routes = simulate_all(layout, patterns, machines, travel);
             for (std::size_t k = 0; k < machines.size(); ++k) {
                 const auto choice = choose_route(layout, patterns, machines[k], {travel, true});
@@ -113,6 +146,7 @@ json run(const study_options& options) {
                 one["file"] = file.substr(file.rfind('/') + 1);
                 one["ranks"] = num_ranks;
                 one["machine"] = machines[k].name;
+                one["counts"] = counts;
                 cases.push_back(std::move(one));
             }
             fmt::print(stderr, "{} on {} ranks\n", file, num_ranks);
@@ -130,8 +164,8 @@ json summary_of(const json& cases, const char* regret_name) {
         num_close += regret <= tolerance - 1;
     }
     const auto num_cases = static_cast<double>(cases.size());
-    return {{"share_within_1.05", static_cast<double>(num_close) / num_cases},
-            {"mean_regret", sum / num_cases}};
+    return {{"share_within_1.05", rounded(static_cast<double>(num_close) / num_cases)},
+            {"mean_regret", rounded(sum / num_cases)}};
 }
 
 }  // namespace

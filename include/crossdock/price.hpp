@@ -36,23 +36,32 @@ struct stage_price {
     double latency = 0;      ///< of the slowest message, with its overheads
     double time_slices = 0;  ///< looking for messages in vain, on a core that ranks share
 
+    double gathering = 0;     ///< the part of `copying` that comes before sending
+    double num_sent = 0;      ///< messages, and what is handed over in shared memory
+    double num_received = 0;  ///< likewise
+
     /// @brief The time in which the rank's core does something.
     double work() const noexcept { return sending + receiving + matching + copying; }
-    /// @brief The time until the last message has come and its items are copied: one message from
-    /// end to end, and whatever delays the last message most.
-    double path() const noexcept {
-        return latency + std::max({sending, receiving + matching, transfer, injection}) + copying;
-    }
+    /// @brief The time until the last message has come and its items are copied, if all ranks begin
+    /// together.
+    ///
+    /// Messages are a pipeline: one is gathered while another is on its way and a third is
+    /// received. So the stage takes as long as one message of mean length from end to end, and
+    /// what the others take where they take longest: at the sender, on the links, or at the
+    /// receiver.
+    double path() const noexcept;
 
     /// @brief Adds term by term.
     stage_price& operator+=(const stage_price& other) noexcept;
 };
 
-/// @brief The seconds from a rank's start to its end.
-///
-/// They are the work of its core in all stages, or the paths of all stages one after the other,
-/// whichever is longer: a rank works while messages of others are on their way, but a message waits
-/// for the stage before it.
+/// @brief The seconds of a stage: its path or the work of the rank's core, whichever is longer.
+inline double stage_seconds(const stage_price& price) noexcept {
+    return std::max(price.work(), price.path());
+}
+
+/// @brief The seconds from a rank's start to its end, all stages one after the other, if it waits
+/// for no other rank longer than they take.
 double rank_seconds(std::span<const stage_price> stages) noexcept;
 
 /// @brief The seconds for which a rank occupies a core: its work, and where ranks share cores its
@@ -123,20 +132,29 @@ class stage_pricer {
     count_t network_bytes_received() const noexcept { return network_bytes_received_; }
 
   private:
+    void gather(count_t num_bytes, count_t num_items);
     void take_slice(double share);
 
     const machine& machine_;
     stage_price sum_;
-    double num_received_ = 0;
+    double num_matched_ = 0;
     double sent_seconds_ = 0;
     double received_seconds_ = 0;
     count_t network_bytes_sent_ = 0;
     count_t network_bytes_received_ = 0;
 };
 
+/// @brief The seconds of an exchange, in which some stages of a rank wait for slower ranks.
+///
+/// It takes no less than the rank that takes longest for all its stages, and no more than if all
+/// ranks waited for the slowest of each stage. It is taken to be in the middle.
+inline double exchange_seconds(double slowest_rank, double slowest_stages) noexcept {
+    return (slowest_rank + slowest_stages) / 2;
+}
+
 /// @brief The price of one stage for all ranks together.
 struct stage_summary_price {
-    stage_price slowest;  ///< of the rank that takes longest
+    stage_price slowest;  ///< of the rank that takes longest, by `stage_seconds`
     rank_t slowest_rank = 0;
     double mean_work = 0;  ///< mean of `work()` over the ranks
 };
@@ -144,8 +162,8 @@ struct stage_summary_price {
 /// @brief The price of one route's plans for all ranks together.
 struct plan_price {
     std::vector<stage_summary_price> stages;
-    /// The time of the slowest rank. Where ranks share cores: the `core_seconds` of all ranks
-    /// divided by the number of cores, if that is more.
+    /// What `exchange_seconds` says of the slowest rank and the slowest stages. Where ranks share
+    /// cores: the `core_seconds` of all ranks divided by the number of cores, if that is more.
     double seconds = 0;
 };
 

@@ -39,6 +39,20 @@ struct stage_partners {
     friend bool operator==(const stage_partners&, const stage_partners&) = default;
 };
 
+/// @brief What the ranks of a region can know together of where a route takes items, before it is
+/// compiled; estimates of its costs follow from it.
+enum class cost_trace {
+    /// A rank knows the hops of its own items and of those for it. It is taken to forward for others
+    /// what others forward for it. So it is right for every route.
+    own_items,
+    /// Two stages: to the rank that `next_hop` names in the region of the destination, and inside
+    /// it. What a rank forwards is for members of its region, which tell it.
+    counterparts,
+    /// Three stages: to the member that speaks with the other region, across, and inside. Members
+    /// find out who speaks.
+    leaders,
+};
+
 /// @brief A routing rule: how an item gets from any rank to any other in a fixed number of stages.
 ///
 /// A route is a pure function of topology, present rank, destination and stage. It holds the
@@ -71,6 +85,9 @@ class route {
     virtual rank_t max_leaders() const { return 0; }
     /// @brief Whether `next_hop` depends on the leader table.
     bool is_balanced() const { return max_leaders() > 0; }
+
+    /// @brief How estimates follow items on this route.
+    virtual cost_trace trace() const { return cost_trace::own_items; }
 
     /// @brief The partners of `here` in `stage`, if the leader table has no entries.
     ///
@@ -120,10 +137,23 @@ struct route_description {
     std::string example;  ///< a complete text for `make_route` that fits any topology
     std::string summary;
     std::unique_ptr<route> (*make)(std::string_view parameters, const topology& regions);
+    /// The names under which the route may be the cheapest on these regions: what "auto" chooses
+    /// among. Null: the example, everywhere.
+    std::vector<std::string> (*candidates)(const topology& regions, bool shares_cores) = nullptr;
 };
 
-/// @brief All routes that are not named grids, in the order of the documentation.
+/// @brief All routes that are not named grids, in the order of the documentation; and then those
+/// that were registered.
 const std::vector<route_description>& registered_routes();
+
+/// @brief Adds a route: `make_route` makes it, "auto" chooses among its candidates, and whoever
+/// tries all routes finds it.
+///
+/// Ranks that exchange with each other register the same routes in the same order.
+/// @par Thread safety
+/// To be called before anything else of the library, and not concurrently.
+/// @throws error(errc::invalid_argument)  a route or a named grid has this name, or it cannot be made
+void register_route(route_description added);
 
 /// @brief Named grids: names for certain shapes of the registered route `grid`, in the order of the
 /// documentation.

@@ -47,8 +47,10 @@ struct reduced_word {
 /// @brief The words that ranks reduce in order to choose alike, and the choice that follows from
 /// them.
 ///
-/// The price of a route is that of the slowest rank with its own items alone, and of what ranks
-/// forward for others on average. Words are whole picoseconds, so that all ranks compute the same.
+/// The price of a route is `exchange_seconds` of the slowest rank and of the slowest in each stage.
+/// Their seconds are those with their own items alone, and what ranks forward for others on
+/// average; an eighth of it is what they are if a rank forwards as much for others as others do for
+/// it. Words are whole picoseconds, so that all ranks compute the same.
 class route_vote {
   public:
     /// @param candidates  the names of the candidates, equal on all ranks
@@ -66,6 +68,7 @@ class route_vote {
 
   private:
     std::vector<std::string> candidates_;
+    std::vector<std::size_t> num_stages_;  // of each
     std::vector<reduced_word> words_;
 };
 

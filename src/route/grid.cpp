@@ -19,6 +19,12 @@ bool product_reaches(const std::vector<rank_t>& shape, rank_t num_ranks) {
     return product >= num_ranks;
 }
 
+constexpr int most_candidate_dimensions = 4;
+
+int hypercube_dimensions(const topology& regions) {
+    return static_cast<int>(std::bit_width(static_cast<unsigned>(regions.num_ranks() - 1)));
+}
+
 std::string_view after_colon(std::string_view parameters) {
     return parameters.substr(std::min<std::size_t>(1, parameters.size()));
 }
@@ -70,6 +76,19 @@ std::unique_ptr<route> grid_route::make_named(std::string_view name, std::string
 std::unique_ptr<route> grid_route::make_hypercube(std::string_view parameters,
                                                   const topology& regions) {
     return make_named("hypercube", parameters, regions, hypercube_shape(regions.num_ranks()));
+}
+
+std::vector<std::string> grid_route::grid_candidates(const topology& regions, bool) {
+    std::vector<std::string> names;
+    const int num_bits = hypercube_dimensions(regions);
+    for (int n = 2; n <= most_candidate_dimensions && n < num_bits; ++n)
+        names.push_back("grid:" + std::to_string(n));
+    return names;
+}
+
+std::vector<std::string> grid_route::hypercube_candidates(const topology& regions, bool) {
+    if (hypercube_dimensions(regions) < 2) return {};
+    return {"hypercube"};
 }
 
 std::unique_ptr<route> grid_route::make_equal(std::string_view parameters,

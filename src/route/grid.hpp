@@ -26,9 +26,14 @@ class grid_route final : public route {
     /// @param parameters  ":K1xK2x…" with a product of at least P, or ":n" for n balanced
     /// dimensions
     static std::unique_ptr<route> make_grid(std::string_view parameters, const topology& regions);
+    /// @brief 2, 3 and 4 dimensions, but not as many as the hypercube has.
+    static std::vector<std::string> grid_candidates(const topology& regions, bool shares_cores);
     /// @brief ceil(log2 P) dimensions of 2.
     static std::unique_ptr<route> make_hypercube(std::string_view parameters,
                                                  const topology& regions);
+    /// @brief Where it has several dimensions.
+    static std::vector<std::string> hypercube_candidates(const topology& regions,
+                                                         bool shares_cores);
 
     /// @brief The shape of "grid:n".
     /// @param parameters  ":n"

@@ -3,6 +3,7 @@
 #include "block_grid.hpp"
 #include "grid_shape.hpp"
 #include "members.hpp"
+#include "two_step.hpp"
 
 namespace crossdock {
 
@@ -12,6 +13,14 @@ std::unique_ptr<route> locality_route::make(std::string_view parameters, const t
     auto shape = parameters.empty() ? hypercube_shape(num_regions)
                                     : parse_balanced_shape(parameters.substr(1), name, num_regions);
     return std::unique_ptr<route>(new locality_route(name, regions, std::move(shape)));
+}
+
+std::vector<std::string> locality_route::candidates(const topology& regions, bool) {
+    std::vector<std::string> names;
+    if (!has_regions_of_ranks(regions)) return names;
+    if (regions.num_regions() > 4) names.emplace_back("locality:2");
+    if (regions.num_regions() > 27) names.emplace_back("locality:3");
+    return names;
 }
 
 rank_t locality_route::next_hop(rank_t here, rank_t destination, int stage,

@@ -25,6 +25,9 @@ class locality_route final : public route {
     /// dimensions of 2
     static std::unique_ptr<route> make(std::string_view parameters, const topology& regions);
 
+    /// @brief 2 and 3 dimensions, where there are regions enough for so many to differ from fewer.
+    static std::vector<std::string> candidates(const topology& regions, bool shares_cores);
+
     int num_stages() const override { return num_dimensions() + 1; }
     rank_t next_hop(rank_t here, rank_t destination, int stage, const leader_table&) const override;
     stage_partners partners(rank_t here, int stage) const override;

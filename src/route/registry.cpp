@@ -10,25 +10,47 @@
 
 namespace crossdock {
 
-const std::vector<route_description>& registered_routes() {
-    static const std::vector<route_description> routes{
+namespace {
+
+std::vector<route_description>& registry() {
+    static std::vector<route_description> routes{
         {"direct", "direct", "one message to every destination", &direct_route::make},
         {"two_step", "two_step", "to the counterpart in the destination region, then inside it",
-         &two_step_route::make},
+         &two_step_route::make, &two_step_route::candidates},
         {"three_step", "three_step",
          "one message between two regions, shared out inside both; three_step:K by at most K of "
          "each",
-         &three_step_route::make},
+         &three_step_route::make, &three_step_route::candidates},
         {"grid", "grid:2",
          "one dimension of a virtual grid after the other; grid:K1xK2x… or grid:n",
-         &grid_route::make_grid},
+         &grid_route::make_grid, &grid_route::grid_candidates},
         {"hypercube", "hypercube", "halves of halves: a grid whose dimensions are all 2",
-         &grid_route::make_hypercube},
+         &grid_route::make_hypercube, &grid_route::hypercube_candidates},
         {"locality", "locality",
          "over a grid of regions, then inside the destination region; locality:n for n dimensions",
-         &locality_route::make},
+         &locality_route::make, &locality_route::candidates},
     };
     return routes;
+}
+
+}  // namespace
+
+const std::vector<route_description>& registered_routes() { return registry(); }
+
+void register_route(route_description added) {
+    for (const auto* routes : std::array{&registered_routes(), &named_grids()}) {
+        for (const auto& entry : *routes) {
+            if (entry.name == added.name) {
+                throw error(errc::invalid_argument,
+                            "there is a route called \"" + added.name + "\" already");
+            }
+        }
+    }
+    if (added.make == nullptr) {
+        throw error(errc::invalid_argument,
+                    "the route \"" + added.name + "\" has no function that makes it");
+    }
+    registry().push_back(std::move(added));
 }
 
 const std::vector<route_description>& named_grids() {

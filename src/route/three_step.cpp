@@ -16,6 +16,13 @@ std::unique_ptr<route> three_step_route::make(std::string_view parameters,
     return std::unique_ptr<route>(new three_step_route(name, regions, max_leaders));
 }
 
+std::vector<std::string> three_step_route::candidates(const topology& regions, bool shares_cores) {
+    if (!has_regions_of_ranks(regions)) return {};
+    std::vector<std::string> names{"three_step"};
+    if (shares_cores) names.emplace_back("three_step:1");
+    return names;
+}
+
 // Whether a member of `region` speaks with any other by number: with region `local`, local + n, …
 // where n members speak.
 bool three_step_route::speaks_by_number(region_t region, rank_t local) const {

@@ -31,7 +31,12 @@ class three_step_route final : public route {
   public:
     static std::unique_ptr<route> make(std::string_view parameters, const topology& regions);
 
+    /// @param shares_cores  one leader for all is a candidate, too: a rank that waits for messages
+    /// takes time from others
+    static std::vector<std::string> candidates(const topology& regions, bool shares_cores);
+
     int num_stages() const override { return 3; }
+    cost_trace trace() const override { return cost_trace::leaders; }
     rank_t next_hop(rank_t here, rank_t destination, int stage,
                     const leader_table& leaders) const override;
     rank_t max_leaders() const override { return max_leaders_; }

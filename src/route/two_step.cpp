@@ -14,6 +14,15 @@ std::unique_ptr<route> two_step_route::make(std::string_view parameters, const t
     return std::unique_ptr<route>(new two_step_route("two_step", regions));
 }
 
+bool has_regions_of_ranks(const topology& regions) {
+    return regions.num_regions() > 1 && regions.num_regions() < regions.num_ranks();
+}
+
+std::vector<std::string> two_step_route::candidates(const topology& regions, bool) {
+    if (!has_regions_of_ranks(regions)) return {};
+    return {"two_step"};
+}
+
 rank_t two_step_route::next_hop(rank_t here, rank_t destination, int stage,
                                 const leader_table&) const {
     const region_t region = regions().region_of(destination);

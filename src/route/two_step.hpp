@@ -24,7 +24,10 @@ class two_step_route final : public route {
   public:
     static std::unique_ptr<route> make(std::string_view parameters, const topology& regions);
 
+    static std::vector<std::string> candidates(const topology& regions, bool shares_cores);
+
     int num_stages() const override { return 2; }
+    cost_trace trace() const override { return cost_trace::counterparts; }
     rank_t next_hop(rank_t here, rank_t destination, int stage, const leader_table&) const override;
     stage_partners partners(rank_t here, int stage) const override;
     count_t max_messages_per_rank() const override;
@@ -32,6 +35,10 @@ class two_step_route final : public route {
   private:
     using route::route;
 };
+
+/// @brief Whether there are several regions, and one of them has several ranks: if not, routes by
+/// region are no others than those by rank.
+bool has_regions_of_ranks(const topology& regions);
 
 /// @brief The bound that `two_step` and `three_step` share: (R - 1) + 2 (S - 1).
 count_t max_messages_by_region(const topology& regions);

@@ -34,12 +34,10 @@ struct partner_messages {
 
 using all_partners_stage = std::vector<partner_messages>;
 
-// A candidate where ranks share cores.
-constexpr const char* single_leader = "three_step:1";
-
 struct cost_row {
     std::string route;
     std::vector<all_partners_stage> stages;
+    bool is_for_shared_cores = false;
 };
 
 double share_of(count_t num_parts) { return 1.0 / static_cast<double>(num_parts); }
@@ -170,7 +168,8 @@ std::vector<cost_row> rows_on(const region_sizes& all) {
     if (all.num_regions > 1 && all.largest > 1) {
         rows.push_back(two_step_row(all));
         rows.push_back(three_step_row("three_step", all, all.largest));
-        rows.push_back(three_step_row(single_leader, all, 1));
+        rows.push_back(three_step_row("three_step:1", all, 1));
+        rows.back().is_for_shared_cores = true;
         for (int n = 1; n <= most_dimensions(all.num_regions); ++n)
             rows.push_back(locality_row(all, n));
     }
@@ -235,7 +234,7 @@ all_partners_chooser::all_partners_chooser(const topology& regions) {
 route_choice all_partners_chooser::choose(const machine& m, const all_partners_load& load) const {
     route_choice choice;
     for (const auto& row : all_->rows) {
-        if (row.route == single_leader && m.num_cores == 0) continue;
+        if (row.is_for_shared_cores && m.num_cores == 0) continue;
         choice.candidates.push_back(price_of(row, all_->sizes, m, load));
     }
     std::stable_sort(choice.candidates.begin(), choice.candidates.end(),

@@ -41,6 +41,12 @@ class sent_items {
     /// @brief The neighbors with items, each entry once.
     const std::vector<rank_t>& ranks() const noexcept { return ranks_; }
 
+    /// @brief How many different items all entries have together; 0 if none is in two of them, or
+    /// equal ones do not count once.
+    count_t num_different() const noexcept {
+        return seen_in_.size() == numbers_.size() ? 0 : static_cast<count_t>(seen_in_.size());
+    }
+
     count_t num_items(std::size_t entry) const {
         return static_cast<count_t>(items_of(entry).size());
     }

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "../route/balance.hpp"
-#include "scaled.hpp"
 
 namespace crossdock {
 
@@ -30,8 +29,9 @@ std::vector<std::int64_t> member_summary::to_words() const {
     std::vector<std::int64_t> words;
     append(words, sends);
     append(words, receives);
-    append(words, forwarded);
-    words.push_back(num_asked);
+    words.push_back(static_cast<std::int64_t>(forwarded.size()));
+    for (const auto& list : forwarded) append(words, list);
+    words.push_back(num_different);
     for (const auto& [alone, together] : stages)
         words.insert(words.end(), {alone.sent, alone.received, together.sent, together.received});
     return words;
@@ -41,8 +41,10 @@ member_summary member_summary::from_words(std::span<const std::int64_t> words) {
     member_summary told;
     told.sends = take_list(words);
     told.receives = take_list(words);
-    told.forwarded = take_list(words);
-    told.num_asked = words.front();
+    told.forwarded.resize(static_cast<std::size_t>(words.front()));
+    words = words.subspan(1);
+    for (auto& list : told.forwarded) list = take_list(words);
+    told.num_different = words.front();
     for (words = words.subspan(1); !words.empty(); words = words.subspan(4))
         told.stages.push_back({{words[0], words[1]}, {words[2], words[3]}});
     return told;
@@ -65,6 +67,14 @@ void region_side::share_out(const topology& regions, region_t own, rank_t max_le
     for (auto& [region, total] : totals_) total.leader = regions.rank_at(own, *next++);
 }
 
+void region_side::count_different(const topology& regions, count_t num_items_each) {
+    for (auto& [region, total] : totals_) {
+        different_items different(num_items_each * regions.region_size(region));
+        for (const auto& share : total.shares) different.add(share.num_items);
+        total.num_different = different.count();
+    }
+}
+
 void region_side::add_shares(rank_t leader, std::map<rank_t, count_t>& of_members) const {
     for (const auto& [region, total] : totals_) {
         if (total.leader != leader) continue;
@@ -77,14 +87,20 @@ void region_side::add_shares(rank_t leader, std::map<rank_t, count_t>& of_member
 void region_summary::add(rank_t member, const member_summary& told) {
     senders_.add(member, told.sends);
     receivers_.add(member, told.receives);
-    for (const auto& [region, num_items] : told.sends) num_sent_ += num_items;
-    num_asked_ += told.num_asked;
-    for (const auto& [source, num_items] : told.forwarded)
-        forwarded_.push_back({member, source, num_items});
+    most_different_ = std::max(most_different_, told.num_different);
+    if (!told.forwarded.empty()) told_forwarded_.push_back({member, told.forwarded});
     stages_.resize(told.stages.size());
     for (std::size_t t = 0; t < stages_.size(); ++t) {
         stages_[t].alone += told.stages[t].alone;
         stages_[t].together += told.stages[t].together;
+    }
+}
+
+void region_summary::take_forwarded(std::size_t number) {
+    forwarded_.clear();
+    for (const auto& [member, of_candidates] : told_forwarded_) {
+        for (const auto& [source, num_items] : of_candidates[number])
+            forwarded_.push_back({member, source, num_items});
     }
 }
 
@@ -94,9 +110,6 @@ void region_summary::share_out(rank_t max_leaders) {
     receivers_.share_out(regions_, own, max_leaders);
 }
 
-count_t region_summary::arriving(count_t num_asked) const noexcept {
-    if (num_asked_ == 0) return num_asked;
-    return scaled(num_asked, static_cast<double>(num_sent_) / static_cast<double>(num_asked_));
-}
+void region_summary::count_different() { receivers_.count_different(regions_, most_different_); }
 
 }  // namespace crossdock

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "crossdock/topology.hpp"
+#include "different_items.hpp"
 
 namespace crossdock {
 
@@ -41,12 +42,11 @@ struct stage_items {
 struct member_summary {
     std::vector<counted_items> sends;  ///< for every other region, as they travel
     std::vector<counted_items>
-        receives;  ///< from every other region, each for every member that asks
-    count_t num_asked =
-        0;  ///< items for other regions, each for every destination that asks for it
+        receives;               ///< from every other region, each for every member that asks
+    count_t num_different = 0;  ///< items that it sends, each once; 0 if each has one destination
     std::vector<stage_items> stages;  ///< of all candidates, one after the other
-    std::vector<counted_items>
-        forwarded;  ///< what it gets from which rank through the other member
+    /// What it gets from which rank through the other member; of each candidate by counterparts.
+    std::vector<std::vector<counted_items>> forwarded;
 
     std::vector<std::int64_t> to_words() const;
     static member_summary from_words(std::span<const std::int64_t> words);
@@ -64,12 +64,15 @@ class region_side {
     };
     struct region_total {
         count_t num_items = 0;
+        count_t num_different = 0;  ///< of them, if equal ones come once
         rank_t leader = 0;
         std::vector<member_share> shares = {};
     };
 
     void add(rank_t member, const std::vector<counted_items>& by_region);
     void share_out(const topology& regions, region_t own, rank_t max_leaders);
+    /// @param num_items_each  that each rank of the other regions has
+    void count_different(const topology& regions, count_t num_items_each);
 
     const std::map<region_t, region_total>& totals() const noexcept { return totals_; }
     rank_t leader_for(region_t other) const { return totals_.at(other).leader; }
@@ -89,8 +92,15 @@ class region_summary {
 
     void add(rank_t member, const member_summary& told);
 
+    /// @brief Counts what arrives once; when all were added.
+    void count_different();
+
     /// @brief Finds the members that speak with other regions, at most so many; when all were added.
     void share_out(rank_t max_leaders);
+
+    /// @brief Finds what this rank forwards on a candidate by counterparts; when all were added.
+    /// @param number  among these candidates
+    void take_forwarded(std::size_t number);
 
     /// @brief What a member gets from a rank through this one.
     struct forwarded_items {
@@ -105,19 +115,24 @@ class region_summary {
     /// @brief Of all members together.
     const std::vector<stage_items>& stages() const noexcept { return stages_; }
 
-    /// @brief How many of the items that another region is asked for come when equal ones travel
-    /// once; taken to be as many as of the region's own.
-    count_t arriving(count_t num_asked) const noexcept;
+    /// @brief What a rank of another region has to send; taken to be as much as of the members that
+    /// have most.
+    different_items items_of_a_rank() const { return different_items(most_different_); }
 
   private:
+    struct told_forwarded {
+        rank_t member;
+        std::vector<std::vector<counted_items>> of_candidates;
+    };
+
     const topology& regions_;
     rank_t here_;
     region_side senders_;
     region_side receivers_;
     std::vector<forwarded_items> forwarded_;
+    std::vector<told_forwarded> told_forwarded_;
     std::vector<stage_items> stages_;
-    count_t num_sent_ = 0;
-    count_t num_asked_ = 0;
+    count_t most_different_ = 0;
 };
 
 }  // namespace crossdock

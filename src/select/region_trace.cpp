@@ -33,8 +33,9 @@ void bring_to_leaders(const estimate_frame& frame, const region_summary& region,
     items_by_rank from;
     for (std::size_t e = 0; e < frame.receives.ranks().size(); ++e) {
         const rank_t source = frame.receives.ranks()[e];
-        if (source != frame.here() && regions.region_of(source) == own)
-            from[source] += frame.receives.num_items(e);
+        if (regions.region_of(source) != own) continue;
+        loads.add_deliveries(0, frame.receives.num_items(e));
+        if (source != frame.here()) from[source] += frame.receives.num_items(e);
     }
     region.senders().add_shares(frame.here(), from);
     add_sends(frame, 0, to, loads);
@@ -54,7 +55,7 @@ void cross(const estimate_frame& frame, const region_summary& region, stage_cost
     }
     for (const auto& [other, total] : region.receivers().totals()) {
         if (total.leader == frame.here())
-            loads.add_receive(1, level_to_region(frame, other), region.arriving(total.num_items));
+            loads.add_receive(1, level_to_region(frame, other), total.num_different);
     }
 }
 
@@ -64,21 +65,21 @@ void share_out(const estimate_frame& frame, const region_summary& region, stage_
     region.receivers().add_shares(frame.here(), to);
     items_by_rank from;
     for (const auto& [other, total] : region.receivers().totals()) {
-        if (total.leader == frame.here()) continue;
         for (const auto& [member, num_items] : total.shares) {
             if (member != frame.here()) continue;
+            loads.add_deliveries(total.leader == frame.here() ? 1 : 2, num_items);
+            if (total.leader == frame.here()) continue;
             from[total.leader] += num_items;
-            loads.await(1, level_to_region(frame, other), region.arriving(total.num_items));
+            loads.await(1, level_to_region(frame, other), total.num_different);
         }
     }
     add_sends(frame, 2, to, loads);
     add_receives(frame, 2, from, loads);
-    loads.add_deliveries(2);
 }
 
 void add_arriving(const region_summary& region, node_items& across) {
     for (const auto& [other, total] : region.receivers().totals())
-        across.received += region.arriving(total.num_items);
+        across.received += total.num_different;
 }
 
 }  // namespace
@@ -91,10 +92,7 @@ member_summary summarize_member(const estimate_frame& frame) {
          frame.sends.by_key_of([&](rank_t rank) { return regions.region_of(rank); })) {
         if (region != own) told.sends.push_back({region, num_items});
     }
-    for (std::size_t e = 0; e < frame.sends.ranks().size(); ++e) {
-        if (regions.region_of(frame.sends.ranks()[e]) != own)
-            told.num_asked += frame.sends.num_items(e);
-    }
+    told.num_different = frame.sends.num_different();
     std::map<region_t, count_t> received;
     for (std::size_t e = 0; e < frame.receives.ranks().size(); ++e) {
         const region_t region = regions.region_of(frame.receives.ranks()[e]);
@@ -118,30 +116,32 @@ receives_by_rank receives_by_counterpart(const estimate_frame& frame, const rout
 void follow_counterparts(const estimate_frame& frame, const region_summary& region,
                          const receives_by_rank& by_counterpart, stage_cost& loads,
                          node_items& across) {
-    const auto& regions = frame.regions();
-    const region_t own = regions.region_of(frame.here());
-    items_by_rank crossing;
+    std::map<rank_t, different_items> asked;
+    const auto cross_from = [&](rank_t source, count_t num_items) {
+        asked.try_emplace(source, region.items_of_a_rank()).first->second.add(num_items);
+    };
     items_by_rank sent_on;
     items_by_rank received;
     for (const auto& [counterpart, items] : by_counterpart) {
         for (const auto& [source, num_items] : items) {
+            loads.add_deliveries(counterpart == frame.here() ? 0 : 1, num_items);
             if (counterpart != frame.here()) {
                 received[counterpart] += num_items;
             } else if (source != frame.here()) {
-                const bool is_inside = regions.region_of(source) == own;
-                crossing[source] += is_inside ? num_items : region.arriving(num_items);
+                cross_from(source, num_items);
             }
         }
     }
     // All that a counterpart receives for others is for members of its region.
     for (const auto& [member, source, num_items] : region.forwarded()) {
-        crossing[source] += region.arriving(num_items);
+        cross_from(source, num_items);
         sent_on[member] += num_items;
     }
+    items_by_rank crossing;
+    for (const auto& [source, items] : asked) crossing[source] = items.count();
     add_receives(frame, 0, crossing, loads);
     add_sends(frame, 1, sent_on, loads);
     add_receives(frame, 1, received, loads);
-    loads.add_deliveries(1);
     add_arriving(region, across);
 }
 

@@ -1,37 +1,23 @@
 #include "crossdock/detail/select/route_estimate.hpp"
 
 #include <algorithm>
-#include <bit>
 
-#include "../route/two_step.hpp"
 #include "region_trace.hpp"
 #include "route_trace_steps.hpp"
 #include "scaled.hpp"
 
 namespace crossdock {
 
-namespace {
-
-constexpr int most_grid_dimensions = 4;
-
-}  // namespace
-
 std::vector<std::string> candidate_routes(const topology& regions, const machine& m) {
-    std::vector<std::string> names{"direct"};
-    const rank_t num_ranks = regions.num_ranks();
-    const region_t num_regions = regions.num_regions();
-    if (num_regions > 1 && num_regions < num_ranks) {
-        names.insert(names.end(), {"two_step", "three_step"});
-        if (m.num_cores > 0) names.push_back("three_step:1");
-        // Fewer regions than these are no different in so many dimensions.
-        if (num_regions > 4) names.push_back("locality:2");
-        if (num_regions > 27) names.push_back("locality:3");
+    std::vector<std::string> names;
+    for (const auto& entry : registered_routes()) {
+        if (entry.candidates == nullptr) {
+            names.push_back(entry.example);
+            continue;
+        }
+        for (auto& name : entry.candidates(regions, m.num_cores > 0))
+            names.push_back(std::move(name));
     }
-    // As many dimensions as bits are the hypercube.
-    const auto num_bits = static_cast<int>(std::bit_width(static_cast<unsigned>(num_ranks - 1)));
-    for (int n = 2; n <= most_grid_dimensions && n < num_bits; ++n)
-        names.push_back("grid:" + std::to_string(n));
-    if (num_bits > 1) names.push_back("hypercube");
     return names;
 }
 
@@ -45,8 +31,6 @@ class route_estimator::implementation {
           own_(summarize_member(frame_)),
           region_(frame_.regions(), p.rank) {
         for (const auto& candidate : candidates_) {
-            if (is_by_counterparts(*candidate))
-                by_counterpart_ = receives_by_counterpart(frame_, *candidate);
             const auto& followed = trace_.emplace_back(follow(*candidate));
             for (std::size_t t = 0; t < followed.sends.size(); ++t)
                 own_.stages.push_back(network_items(followed.sends[t], followed.receives[t]));
@@ -63,9 +47,13 @@ class route_estimator::implementation {
         for (rank_t local = 0; local < regions.region_size(region); ++local) {
             const rank_t member = regions.rank_at(region, local);
             if (member == frame_.here()) continue;
-            const auto found = by_counterpart_.find(member);
             told.forwarded.clear();
-            if (found != by_counterpart_.end()) told.forwarded = found->second;
+            for (std::size_t c = 0; c < candidates_.size(); ++c) {
+                if (!is_by_counterparts(*candidates_[c])) continue;
+                const auto found = trace_[c].by_counterpart.find(member);
+                const bool has_some = found != trace_[c].by_counterpart.end();
+                told.forwarded.push_back(has_some ? found->second : std::vector<counted_items>{});
+            }
             outbox.push_back({member, told.to_words()});
         }
         return outbox;
@@ -75,9 +63,12 @@ class route_estimator::implementation {
         region_.add(frame_.here(), own_);
         for (const auto& [member, words] : inbox)
             region_.add(member, member_summary::from_words(words));
+        region_.count_different();
         std::size_t first_stage = 0;
+        std::size_t next_counterparts = 0;
         for (std::size_t c = 0; c < candidates_.size(); ++c) {
             if (is_by_leaders(*candidates_[c])) region_.share_out(candidates_[c]->max_leaders());
+            if (is_by_counterparts(*candidates_[c])) region_.take_forwarded(next_counterparts++);
             prices_.push_back(price(c, first_stage));
             first_stage += trace_[c].sends.size();
         }
@@ -90,12 +81,11 @@ class route_estimator::implementation {
     struct route_trace {
         std::vector<traced_stage> sends;
         std::vector<traced_stage> receives;
+        receives_by_rank by_counterpart;
     };
 
-    static bool is_by_leaders(const route& r) { return r.is_balanced(); }
-    static bool is_by_counterparts(const route& r) {
-        return dynamic_cast<const two_step_route*>(&r) != nullptr;
-    }
+    static bool is_by_leaders(const route& r) { return r.trace() == cost_trace::leaders; }
+    static bool is_by_counterparts(const route& r) { return r.trace() == cost_trace::counterparts; }
 
     static stage_items network_items(const traced_stage& sends, const traced_stage& receives) {
         return {{scaled(sends.num_network_items, sends.share()),
@@ -108,6 +98,7 @@ class route_estimator::implementation {
         route_trace followed;
         if (is_by_counterparts(r)) {
             followed.sends = follow_sends(frame_, r, 1);
+            followed.by_counterpart = receives_by_counterpart(frame_, r);
         } else if (!is_by_leaders(r)) {
             followed.sends = follow_sends(frame_, r, r.num_stages());
             followed.receives = follow_receives(frame_, r, followed.sends);
@@ -134,7 +125,7 @@ class route_estimator::implementation {
     std::vector<stage_price> price(std::size_t candidate, std::size_t first_stage,
                                    node_items stage_items::*of_node, PartOf&& part_of) const {
         const route& r = *candidates_[candidate];
-        const auto& [sends, receives] = trace_[candidate];
+        const auto& [sends, receives, by_counterpart] = trace_[candidate];
         stage_cost loads(frame_, r.num_stages());
         std::vector<node_items> nodes;
         for (std::size_t t = 0; t < sends.size(); ++t) {
@@ -143,14 +134,13 @@ class route_estimator::implementation {
                 loads.add_send(stage, level, scaled(num_items, part_of(sends[t])));
             for (const auto& [level, num_items] : receives[t].steps)
                 loads.add_receive(stage, level, scaled(num_items, part_of(receives[t])));
+            loads.add_deliveries(stage, receives[t].num_delivered);
             nodes.push_back(region_.stages()[first_stage + t].*of_node);
         }
         if (is_by_leaders(r)) {
             follow_leaders(frame_, region_, loads, nodes[1]);
         } else if (is_by_counterparts(r)) {
-            follow_counterparts(frame_, region_, by_counterpart_, loads, nodes[0]);
-        } else {
-            loads.add_deliveries(r.num_stages() - 1);
+            follow_counterparts(frame_, region_, by_counterpart, loads, nodes[0]);
         }
         std::vector<stage_price> prices;
         for (std::size_t t = 0; t < nodes.size(); ++t)
@@ -163,8 +153,7 @@ class route_estimator::implementation {
     const std::vector<std::unique_ptr<route>>& candidates_;
     member_summary own_;
     region_summary region_;
-    receives_by_rank by_counterpart_;  // of `two_step`
-    std::vector<route_trace> trace_;   // by candidate, as are prices
+    std::vector<route_trace> trace_;  // by candidate, as are prices
     std::vector<estimated_route> prices_;
 };
 

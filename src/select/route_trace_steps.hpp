@@ -32,6 +32,7 @@ struct traced_stage {
     count_t num_network_items = 0;  ///< of these, those that go to another node
     std::size_t num_ranks = 1;      ///< on which they are
     count_t num_asked = 0;          ///< the items, each for every destination that asks for it
+    count_t num_delivered = 0;      ///< of those for the rank, those that reach it
 
     /// @brief What is left of the items when equal ones travel once.
     double kept() const noexcept {

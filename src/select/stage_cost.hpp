@@ -55,11 +55,10 @@ class stage_cost {
         at(stage).await(level, bytes_of(num_items));
     }
 
-    /// @brief What the rank gets is copied to its slots, and perhaps combined there.
-    void add_deliveries(int stage) {
-        const auto num_slots = static_cast<count_t>(frame_.p.receives.indices.size()) *
-                               frame_.options.passes_over_slots;
-        at(stage).copy(bytes_of(num_slots), num_slots);
+    /// @brief Items that come for the rank itself are copied to its slots, and perhaps combined there.
+    void add_deliveries(int stage, count_t num_items) {
+        const count_t num_copies = num_items * frame_.options.passes_over_slots;
+        at(stage).copy(bytes_of(num_copies), num_copies);
     }
 
     /// @param num_node_items  what the rank's node sends to others or gets from them, whichever is

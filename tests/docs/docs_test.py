@@ -222,6 +222,15 @@ class Docs(unittest.TestCase):
         self.assertEqual(len(rows), 3 * 8 + 1)
         self.assertEqual([row for row in rows if row not in printed], [])
 
+    def test_TablesOfChoicesComeFromTheirRecords(self):
+        done = subprocess.run([sys.executable, "-B", PROJECT / "bench/studies/choice_rules.py"], check=True,
+                              capture_output=True, text=True)
+        page = (PROJECT / "docs/choice.md").read_text()
+        rows = [line for line in done.stdout.splitlines() if line.startswith("| ")]
+
+        self.assertEqual(len(rows), 16)
+        self.assertEqual([row for row in rows if row not in page.splitlines()], [])
+
     def test_CommandLinesThatAreCheapSucceed(self):
         num_run = 0
         with tempfile.TemporaryDirectory() as folder:

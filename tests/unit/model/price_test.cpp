@@ -28,9 +28,29 @@ TEST(StagePricer, MessagesOfARankFollowEachOtherAndTheLatencyCountsOnce) {
     EXPECT_NEAR(price.transfer, 120 * ns, tiny);
     EXPECT_NEAR(price.latency, 1200 * ns, tiny);
     EXPECT_NEAR(price.work(), 300 * ns, tiny);
-    EXPECT_NEAR(price.path(), (1200 + 200) * ns, tiny);
+    // One message of mean length from end to end, and the other that is sent.
+    EXPECT_NEAR(price.path(), (1200 + 60 + 100) * ns, tiny);
     EXPECT_EQ(stage.network_bytes_sent(), 60);
     EXPECT_EQ(stage.network_bytes_received(), 0);
+}
+
+TEST(StagePricer, MessagesAreAPipelineWhoseSlowestPartCounts) {
+    auto m = test::uniform_machine(100, 1000, 2);
+    m.copy_seconds_per_byte = 3 * ns;
+    stage_pricer stage(m);
+    for (int k = 0; k < 4; ++k) {
+        stage.send(locality_level::network, 50, 1);
+        stage.receive(locality_level::network, 50);
+    }
+
+    // A message is gathered in 150 ns and travels for 100 ns. Its sender needs 250 ns for each.
+    EXPECT_NEAR(stage.price(0).path(), (1200 + 150 + 100 + 3 * 250) * ns, tiny);
+
+    stage.copy(4 * 100, 4);
+    // Its receiver needs 300 ns to scatter it, and with the overhead 400 ns.
+    EXPECT_NEAR(stage.price(0).path(), (1200 + 150 + 100 + 300 + 3 * 400) * ns, tiny);
+    EXPECT_NEAR(stage.price(0).work(), 4 * (250 + 400) * ns, tiny);
+    EXPECT_NEAR(stage_seconds(stage.price(0)), (1200 + 150 + 100 + 300 + 3 * 400) * ns, tiny);
 }
 
 TEST(StagePricer, SearchGrowsWithTheSquareOfTheMessages) {
@@ -66,7 +86,7 @@ TEST(StagePricer, WhatIsHandedOverIsCopiedOnly) {
     EXPECT_NEAR(stage.price(0).work(), (16 + 6) * ns, tiny);
 }
 
-TEST(RankSeconds, AreItsWorkOrItsPathsWhicheverIsLonger) {
+TEST(RankSeconds, AreOfEachStageItsWorkOrItsPathWhicheverIsLonger) {
     stage_price waits;
     waits.latency = 10;
     waits.sending = 1;
@@ -74,8 +94,8 @@ TEST(RankSeconds, AreItsWorkOrItsPathsWhicheverIsLonger) {
     works.sending = 20;
     works.receiving = 20;
 
-    EXPECT_EQ(rank_seconds(std::vector{waits, waits}), 22);
-    EXPECT_EQ(rank_seconds(std::vector{works, waits}), 41);
+    EXPECT_EQ(rank_seconds(std::vector{waits, waits}), 20);
+    EXPECT_EQ(rank_seconds(std::vector{works, waits}), 50);
 }
 
 // Rank 0 of "2x2" sends one item to every other rank.
@@ -97,12 +117,15 @@ TEST(Price, OfAPlanNamesItsSlowestRanks) {
 
     ASSERT_EQ(price_direct.stages.size(), 1U);
     EXPECT_EQ(price_direct.stages[0].slowest_rank, 0);
-    EXPECT_NEAR(price_direct.seconds, (1200 + 300) * ns, tiny);
+    EXPECT_NEAR(price_direct.seconds, (1200 + 200) * ns, tiny);
     EXPECT_NEAR(price_direct.stages[0].mean_work, 150 * ns, tiny);
     ASSERT_EQ(price_two_step.stages.size(), 2U);
     // Rank 2 gets the item in the first stage, and sends it on to 3 in the second.
     EXPECT_EQ(price_two_step.stages[1].slowest_rank, 2);
-    EXPECT_NEAR(price_two_step.seconds, 2 * (1200 + 100) * ns, tiny);
+    // No rank takes longer than rank 2, and the first stage takes rank 0 longer than rank 2.
+    EXPECT_NEAR(price_two_step.seconds,
+                exchange_seconds(2 * 1200 * ns, (1200 + 100) * ns + 1200 * ns), tiny);
+    EXPECT_NEAR(price_two_step.seconds, 2450 * ns, tiny);
 }
 
 TEST(Price, ARankWaitsForStagesThatOthersDoForIt) {
@@ -113,7 +136,7 @@ TEST(Price, ARankWaitsForStagesThatOthersDoForIt) {
 
     // Rank 3 does nothing in the first stage, in which rank 2 gets its item.
     const auto m = test::uniform_machine(100, 1000, 0);
-    EXPECT_NEAR(price(rank_layout(regions), plans, m).seconds, 2 * (1200 + 100) * ns, tiny);
+    EXPECT_NEAR(price(rank_layout(regions), plans, m).seconds, 2 * 1200 * ns, tiny);
     EXPECT_EQ(plans[3].stages()[0].receives.size(), 0U);
 }
 
@@ -138,7 +161,7 @@ TEST(Price, OfARankWithItselfIsNothing) {
     const auto regions = topology::from_string("1x1");
     pattern_builder builder(1);
     builder.send(0, 0, 0);
-    for (const auto& [name, example, summary, make] : registered_routes()) {
+    for (const auto& [name, example, summary, make, candidates] : registered_routes()) {
         const auto plans = compile(regions, builder.take(), *make_route(example, regions));
         EXPECT_EQ(price(rank_layout(regions), plans, test::uniform_machine(100, 1000, 0)).seconds,
                   0)

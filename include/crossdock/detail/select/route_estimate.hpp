@@ -23,11 +23,12 @@ struct estimate_options {
     count_t passes_over_slots = 1;
 };
 
-/// @brief The routes that may be cheapest on these ranks, `direct` first.
+/// @brief The routes that may be cheapest on these ranks, by what `registered_routes` say of
+/// themselves; `direct` first.
 ///
-/// Those by region where there are several regions of several ranks; grids of 2, 3 and 4 dimensions
-/// and the hypercube where there are ranks enough for each to differ. `three_step:1` where ranks
-/// share cores: a rank that waits for messages takes time from others.
+/// Of those of the library: those by region where there are several regions of several ranks; grids
+/// of 2, 3 and 4 dimensions and the hypercube where there are ranks enough for each to differ.
+/// `three_step:1` where ranks share cores: a rank that waits for messages takes time from others.
 std::vector<std::string> candidate_routes(const topology& regions, const machine& m);
 
 /// @brief What a candidate costs a rank, stage by stage.
@@ -49,7 +50,9 @@ struct estimated_route {
 /// `direct`. What a rank forwards for others is taken to be what others forward for it: along each
 /// route it follows its own items, and those that it receives, and counts the different steps of
 /// every stage. Members of a region tell each other how many items they have for which region, so
-/// that the messages of `three_step` are known as well.
+/// that the messages of `three_step` are known as well. Of items that several of them get from
+/// elsewhere as many are taken to be equal as if each were asked for alike; a sender there is taken to
+/// have as many as the members that send most.
 /// @par Complexity
 /// Time O(H (n + k log k) + S (k + R + H)) for n items to and from k neighbors, H
 /// the stages of all candidates, S members of the region and R regions that they talk with. S - 1
