@@ -20,7 +20,8 @@ struct watched_calls {
     const crossdock::topology* regions = nullptr;
     crossdock::exchange_traffic traffic;
     int longest_reduction = 0;  // in words
-    int num_elsewhere = 0;      // calls on other communicators
+    crossdock::count_t num_sent_before_it = 0;
+    int num_elsewhere = 0;  // calls on other communicators
 };
 watched_calls calls;
 
@@ -47,7 +48,9 @@ int bytes_of(int count, MPI_Datatype datatype) {
 
 void note_reduction(int count, MPI_Comm comm) {
     note_communicator(comm);
-    calls.longest_reduction = std::max(calls.longest_reduction, count);
+    if (count <= calls.longest_reduction) return;
+    calls.longest_reduction = count;
+    calls.num_sent_before_it = calls.traffic.messages;
 }
 
 }  // namespace
@@ -304,6 +307,19 @@ TEST_P(ExchangeCalls, SendOneMessageToEachDestination) {
     for_each_case([&](const topology& regions, const test::all_destinations& destinations) {
         EXPECT_EQ(run(regions, destinations, {}),
                   direct_traffic(comm.rank(), regions, own(destinations), message_bytes));
+    });
+}
+
+TEST_P(ExchangeCalls, SendBeforeTheReduction) {
+    const std::set<std::string> reducing{"personalized", "nonblocking", "reduce_scatter",
+                                         "locality_personalized", "locality_nonblocking"};
+    if (!reducing.contains(GetParam())) GTEST_SKIP() << "reduces nothing, or when all is put";
+    for_each_case([&](const topology& regions, const test::all_destinations& destinations) {
+        const auto sent = run(regions, destinations, {});
+        // By region, what crosses; the rest is sent inside, when it is known.
+        const bool is_by_region = GetParam().starts_with("locality_");
+        EXPECT_EQ(calls.num_sent_before_it,
+                  is_by_region ? sent.inter_region_messages : sent.messages);
     });
 }
 
