@@ -28,9 +28,10 @@ std::uint32_t schedule_builder::add_send(rank_t source, rank_t destination, coun
 
 std::uint32_t schedule_builder::add_receive(rank_t source, rank_t destination, count_t bytes,
                                             int tag, std::span<const std::uint32_t> required,
-                                            const message_copies& copied) {
+                                            const message_copies& copied, matching_kind matching) {
     operation what;
     what.kind = operation_kind::receive;
+    what.matching = matching;
     what.peer = source;
     what.tag = tag;
     what.message_bytes = bytes;

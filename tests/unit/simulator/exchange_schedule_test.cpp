@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 #include "crossdock/simulate.hpp"
@@ -68,18 +69,53 @@ TEST(ScheduleOfExchange, SendsWhatIsCounted) {
     }
 }
 
-// o = 100 and L = 1000: a message takes 1200, its bytes nothing.
-picoseconds slowest(const char* regions_text, const messages_of_all& messages,
-                    const char* algorithm) {
+// o = 100 and L = 1000: a message takes 1200, its bytes nothing; and 10 for what a search passes.
+std::vector<picoseconds> finish(const char* regions_text, const messages_of_all& messages,
+                                const char* algorithm) {
     const auto regions = topology::from_string(regions_text);
     const auto s = schedule_of_exchange(regions, messages, parse_exchange_algorithm(algorithm));
-    return simulate(rank_layout(regions), s, test::uniform_machine(100, 1000, 0)).slowest;
+    auto m = test::uniform_machine(100, 1000, 0);
+    m.matching_seconds = 10e-9;
+    return simulate(rank_layout(regions), s, m).finish;
 }
 
-TEST(ScheduleOfExchange, PersonalizedReducesInLogarithmicallyManyRoundsAndThenSends) {
+picoseconds slowest(const char* regions_text, const messages_of_all& messages,
+                    const char* algorithm) {
+    return std::ranges::max(finish(regions_text, messages, algorithm));
+}
+
+TEST(ScheduleOfExchange, PersonalizedSendsAndReducesMeanwhileInLogarithmicallyManyRounds) {
     const messages_of_all messages{{{3, 8}}, {}, {}, {}};
 
-    EXPECT_EQ(slowest("4x1", messages, "personalized"), 3 * 1200 * ns);
+    // Rank 0 is 100 later in the reduction, which ends for 3 at 2500; what it sent is there by then.
+    EXPECT_EQ(slowest("4x1", messages, "personalized"), (100 + 2 * 1200 + 100) * ns);
+}
+
+TEST(ScheduleOfExchange, NoMessageSearchesThePostedReceivesOfOthers) {
+    // Messages come to rank 0 in the order of their sources, or in the other one.
+    const messages_of_all ordered{{}, {{0, 8}}, {{0, 8}}, {{0, 8}}};
+    const messages_of_all reversed{{}, {{2, 8}, {3, 8}, {0, 8}}, {{1, 8}, {0, 8}}, {{0, 8}}};
+
+    for (const char* algorithm : {"personalized", "nonblocking"}) {
+        const auto none = test::uniform_machine(100, 1000, 0);
+        for (const auto& messages : {ordered, reversed}) {
+            const auto regions = topology::from_string("4x1");
+            const auto s =
+                schedule_of_exchange(regions, messages, parse_exchange_algorithm(algorithm));
+            EXPECT_EQ(finish("4x1", messages, algorithm),
+                      simulate(rank_layout(regions), s, none).finish)
+                << algorithm;
+        }
+    }
+}
+
+TEST(ScheduleOfExchange, AReductionThatIsLatePassesTheMessagesThatNobodyHasLookedFor) {
+    const messages_of_all messages{std::vector<sized_message>(20, {1, 8}), {{0, 8}}};
+
+    // Rank 0 sends until 2100, last for the reduction, for which it finds a message behind that of rank 1 until 2210.
+    // Rank 1 has waited for its own since 200, which comes at 3100, and finds twenty others then.
+    EXPECT_EQ(finish("2x1", messages, "personalized"),
+              (std::vector<picoseconds>{2310 * ns, (3200 + 20 * 100) * ns}));
 }
 
 TEST(ScheduleOfExchange, RanksBeyondAPowerOfTwoAreHelpedBeforeAndAfter) {
