@@ -105,7 +105,7 @@ void for_each_message(all_messages messages, Use&& use) {
     }
 }
 
-// What names the source of a message that is put into a window.
+// What names the source of a message that is put into a window, or says that it is there.
 constexpr count_t source_bytes = sizeof(std::int64_t);
 
 std::vector<exchange_traffic> count_direct(const topology& regions, all_messages messages,
@@ -214,7 +214,8 @@ std::vector<exchange_traffic> count_exchange(const topology& regions, all_messag
         case exchange_method::locality_nonblocking: return count_by_region(regions, messages, m);
         case exchange_method::shared_memory:
             return count_by_node(regions, messages, max_forwarded_bytes);
-        case exchange_method::rma: return count_direct(regions, messages, source_bytes);
+        case exchange_method::rma:
+        case exchange_method::rma_fence: return count_direct(regions, messages, source_bytes);
         case exchange_method::personalized:
         case exchange_method::nonblocking:
         case exchange_method::reduce_scatter: break;
@@ -243,7 +244,8 @@ count_t reduction_words(const exchange_algorithm& algorithm, rank_t num_ranks) {
         case exchange_method::reduce_scatter: return num_ranks * num_votes;
         case exchange_method::nonblocking:
         case exchange_method::locality_nonblocking: return num_votes;
-        case exchange_method::rma: return num_words_of_rma;
+        case exchange_method::rma:
+        case exchange_method::rma_fence: return num_words_of_rma;
         case exchange_method::shared_memory:
         case exchange_method::routed: break;
     }

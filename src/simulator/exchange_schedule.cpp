@@ -20,7 +20,8 @@ namespace {
 using numbers = schedule_builder::numbers;
 
 constexpr count_t ticket_bytes = 8;
-constexpr count_t source_bytes = 8;  // what names the source of a message in a window
+constexpr count_t source_bytes =
+    8;  // what names the source of a message in a window, or says that it is there
 
 count_t envelope_bytes() { return bundle_overhead_bytes(1) - bundle_overhead_bytes(0); }
 
@@ -100,6 +101,29 @@ class exchange_writer {
     void put(const directed_messages& messages) {
         answer(messages, send_to_anyone(messages, message_tag, matching_kind::known), 0,
                acknowledgement_tag);
+    }
+
+    // Into places for all ranks. The first fence is a barrier; in the second ranks sum how many puts come to each, and
+    // wait for these. Then a rank looks through all places.
+    void put_between_fences(const directed_messages& messages) {
+        if (messages.empty()) return;
+        add_allreduce(into_, 1, first_collective_tag);
+        send_all(messages);
+        const count_t num_words = (into_.num_ranks() + 1) / 2;  // a count takes half of one
+        add_reduce_scatter(into_, num_words, first_collective_tag);
+        gathered last(into_);
+        for (const auto& message : messages) {
+            last.add(message.destination,
+                     into_.add_receive(message.source, message.destination, message.bytes,
+                                       message_tag, {}, copies_of(message), matching_kind::known));
+        }
+        const count_t num_places = most_between_two(messages) * into_.num_ranks();
+        for (rank_t rank = 0; rank < into_.num_ranks(); ++rank) {
+            for (const auto earlier : into_.ready(rank)) last.add(rank, earlier);
+        }
+        last.make_ready();
+        for (rank_t rank = 0; rank < into_.num_ranks(); ++rank)
+            into_.copy(rank, num_places * source_bytes);
     }
 
     void add_collective(const exchange_algorithm& algorithm) {
@@ -297,6 +321,18 @@ class exchange_writer {
 
     std::size_t num_regions() const { return static_cast<std::size_t>(regions_.num_regions()); }
 
+    // The most messages of a rank to another one.
+    static count_t most_between_two(const directed_messages& messages) {
+        count_t most = 0;
+        rank_t present = -1;
+        std::unordered_map<rank_t, count_t> num_to;  // of the present source's
+        for (const auto& message : messages) {
+            if (std::exchange(present, message.source) != message.source) num_to.clear();
+            most = std::max(most, ++num_to[message.destination]);
+        }
+        return most;
+    }
+
     static message_copies copies_of(const directed_message& message) {
         return {message.num_envelopes > 0 ? message.bytes : 0, message.num_envelopes, 0};
     }
@@ -420,6 +456,11 @@ schedule schedule_of_exchange(const topology& regions,
             for (auto& message : leaving) message.bytes += source_bytes;
             writer.put(leaving);
             writer.add_collective(algorithm);
+            break;
+        case exchange_method::rma_fence:
+            for (auto& message : leaving) message.bytes += source_bytes;
+            writer.add_collective(algorithm);
+            writer.put_between_fences(leaving);
             break;
         case exchange_method::locality_personalized: {
             auto divided = writer.divide(leaving);

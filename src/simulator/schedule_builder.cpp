@@ -40,6 +40,14 @@ std::uint32_t schedule_builder::add_receive(rank_t source, rank_t destination, c
     return add(at(destination), what, required);
 }
 
+void schedule_builder::copy(rank_t rank, count_t bytes) {
+    operation what;
+    what.copied_bytes = bytes;
+    what.copied_items = 1;
+    auto& here = at(rank);
+    here.ready = {add(here, what, here.ready)};
+}
+
 void schedule_builder::set_ready(rank_t rank, numbers&& last) {
     auto& here = at(rank);
     if (last.empty()) return;

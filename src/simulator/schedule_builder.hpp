@@ -53,6 +53,9 @@ class schedule_builder {
                 add_receive(source, destination, bytes, tag, before_receive, copied, matching)};
     }
 
+    /// @brief `rank` copies something when it is ready, and is ready again then.
+    void copy(rank_t rank, count_t bytes);
+
     const numbers& ready(rank_t rank) const { return at(rank).ready; }
 
     /// @brief From now on `rank` is ready when these are complete, or as before if there are none.

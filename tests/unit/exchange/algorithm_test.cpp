@@ -21,6 +21,7 @@ TEST(ExchangeAlgorithm, IsReadByItsNameAndItsAliases) {
         {"nbx", method::nonblocking},
         {"ibarrier", method::nonblocking},
         {"rma", method::rma},
+        {"rma_fence", method::rma_fence},
         {"locality_personalized", method::locality_personalized},
         {"locality_nonblocking", method::locality_nonblocking},
         {"reduce_scatter", method::reduce_scatter},
@@ -64,7 +65,8 @@ TEST(ExchangeAlgorithm, IsRefusedIfNobodyKnowsItsName) {
         EXPECT_EQ(refused.code(), errc::invalid_argument) << name;
         EXPECT_EQ(refused.what(),
                   "no exchange algorithm is called \"" + std::string(name) +
-                      "\"; there are auto, personalized, nonblocking, rma, locality_personalized, "
+                      "\"; there are auto, personalized, nonblocking, rma, rma_fence, "
+                      "locality_personalized, "
                       "locality_nonblocking, reduce_scatter, shared_memory, routed:ROUTE");
     }
 }

@@ -49,12 +49,13 @@ std::vector<exchange_traffic> traffic_of(const topology& regions, const schedule
 TEST(ScheduleOfExchange, SendsWhatIsCounted) {
     for (const char* text : {"1x1", "2x4", "3,5,1,2", "cyclic:4x4"}) {
         const auto regions = topology::from_string(text);
-        for (const char* name : {"personalized", "nonblocking", "rma", "locality_personalized",
-                                 "locality_nonblocking", "reduce_scatter", "shared_memory",
-                                 "routed:direct", "routed:grid:2", "routed:three_step"}) {
+        for (const char* name :
+             {"personalized", "nonblocking", "rma", "rma_fence", "locality_personalized",
+              "locality_nonblocking", "reduce_scatter", "shared_memory", "routed:direct",
+              "routed:grid:2", "routed:three_step"}) {
             const auto algorithm = parse_exchange_algorithm(name);
-            const bool is_rma = algorithm.method == exchange_method::rma;
-            const auto messages = random_messages(regions.num_ranks(), is_rma);
+            const auto messages =
+                random_messages(regions.num_ranks(), takes_one_size_only(algorithm.method));
             for (const count_t limit : {count_t{40}, count_t{1000}}) {
                 const auto s = schedule_of_exchange(regions, messages, algorithm, limit);
 
@@ -145,6 +146,15 @@ TEST(ScheduleOfExchange, RmaDrawsATicketFirst) {
 
     // Asked and answered, put and acknowledged, and one round of the reduction.
     EXPECT_EQ(slowest("2x1", messages, "rma"), 5 * 1200 * ns);
+}
+
+TEST(ScheduleOfExchange, RmaWithFencesAgreesFirstAndAnswersNothing) {
+    const messages_of_all messages{{{1, 8}}, {}};
+
+    // The agreement and the barrier. Rank 0 puts until 2500 and is late in the second fence, in which 1 takes the put.
+    EXPECT_EQ(finish("2x1", messages, "rma_fence"),
+              (std::vector<picoseconds>{3 * 1200 * ns, (3 * 1200 + 100) * ns}));
+    EXPECT_EQ(slowest("2x1", {{}, {}}, "rma_fence"), 1200 * ns);
 }
 
 TEST(ScheduleOfExchange, RoutedWaitsForAllPartnersOfAStage) {
