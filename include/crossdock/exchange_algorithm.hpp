@@ -20,6 +20,7 @@ enum class exchange_method {
     rma_fence,              ///< a put at the sender's own place, between fences; of one size only
     locality_personalized,  ///< one message per destination region, found as by `personalized`
     locality_nonblocking,   ///< one message per destination region, found as by `nonblocking`
+    locality_rma,           ///< one message per destination region, put there as by `rma_fence`
     reduce_scatter,         ///< as `personalized`, but every rank gets its own count only
     shared_memory,          ///< in memory inside a node, one message from every node to every other
     routed,                 ///< over a route whose partners are known: nobody has to be found

@@ -200,6 +200,11 @@ exchange_function function_of(const exchange_algorithm& algorithm, const context
         case exchange_method::nonblocking: return exchange_by_consensus;
         case exchange_method::locality_personalized: return by_region(exchange_by_allreduce);
         case exchange_method::locality_nonblocking: return by_region(exchange_by_consensus);
+        case exchange_method::locality_rma:
+            return by_region([&state](const exchange_task& task, std::vector<byte_message>& found) {
+                return state.window_between_fences().exchange_of_any_size(task.mail, task.messages,
+                                                                          task.own, found);
+            });
         case exchange_method::rma:
             return [&state, message_bytes](const exchange_task& task,
                                            std::vector<byte_message>& found) {

@@ -90,7 +90,7 @@ class exchange_state final : public communicator_resource {
 
     /// @brief For `rma`.
     put_window& window() noexcept { return window_; }
-    /// @brief For `rma_fence`.
+    /// @brief For `rma_fence` and `locality_rma`.
     fence_window& window_between_fences() noexcept { return window_between_fences_; }
 
   private:

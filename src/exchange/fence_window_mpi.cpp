@@ -43,6 +43,19 @@ bool fence_window::exchange(mailbox& mail, const std::vector<byte_message>& mess
     return true;
 }
 
+bool fence_window::exchange_of_any_size(mailbox& mail, const std::vector<byte_message>& messages,
+                                        const error_vote& own, std::vector<byte_message>& found) {
+    count_t own_most = 0;
+    for (const auto& message : messages) own_most = std::max(own_most, message.bytes);
+    const auto [is_good, most_bytes] = agree_on_window(mail.comm(), own, own_most);
+    if (!is_good || most_bytes == 0) return is_good;
+    mail.comm().wait_for_all();
+    provide(mail.comm(), 1, record_bytes(most_bytes));
+    put(mail, messages, std::vector<count_t>(messages.size(), 0));
+    take(mail.arrivals(), found);
+    return true;
+}
+
 void fence_window::put(mailbox& mail, const std::vector<byte_message>& messages,
                        const std::vector<count_t>& rows) const {
     const communicator& comm = mail.comm();

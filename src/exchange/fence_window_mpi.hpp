@@ -32,6 +32,10 @@ class fence_window {
     bool exchange(mailbox& mail, const std::vector<byte_message>& messages, count_t message_bytes,
                   const error_vote& own, std::vector<byte_message>& found);
 
+    /// @brief As `exchange`, for messages of any size but 0, of which none go to the same rank.
+    bool exchange_of_any_size(mailbox& mail, const std::vector<byte_message>& messages,
+                              const error_vote& own, std::vector<byte_message>& found);
+
     /// @par Collective
     /// Yes; blocks.
     void close();

@@ -475,6 +475,14 @@ schedule schedule_of_exchange(const topology& regions,
             writer.carry_inside(std::move(divided), m);
             break;
         }
+        case exchange_method::locality_rma: {
+            auto divided = writer.divide(leaving);
+            for (auto& bundle : divided.crossing) bundle.bytes += source_bytes;
+            writer.add_collective(algorithm);
+            writer.put_between_fences(divided.crossing);
+            writer.carry_inside(std::move(divided), m);
+            break;
+        }
         case exchange_method::shared_memory:
             writer.carry_by_node(leaving, max_forwarded_bytes);
             break;

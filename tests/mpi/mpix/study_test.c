@@ -245,6 +245,7 @@ static void every_algorithm_delivers(MPIX_Comm* xcomm) {
                                       "nonblocking",
                                       "locality_personalized",
                                       "locality_nonblocking",
+                                      "locality_rma",
                                       "reduce_scatter",
                                       "shared_memory",
                                       "routed:grid:2"};

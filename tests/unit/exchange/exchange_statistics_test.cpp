@@ -264,6 +264,7 @@ TEST(ReductionWords, AreThoseOfTheCollectiveThatFindsSources) {
     EXPECT_EQ(words("locality_nonblocking"), 6);
     EXPECT_EQ(words("rma"), 6);
     EXPECT_EQ(words("rma_fence"), 6);
+    EXPECT_EQ(words("locality_rma"), 6);
     EXPECT_EQ(words("shared_memory"), 0);
     EXPECT_EQ(words("routed:grid:2"), 0);
 }

@@ -51,8 +51,8 @@ TEST(ScheduleOfExchange, SendsWhatIsCounted) {
         const auto regions = topology::from_string(text);
         for (const char* name :
              {"personalized", "nonblocking", "rma", "rma_fence", "locality_personalized",
-              "locality_nonblocking", "reduce_scatter", "shared_memory", "routed:direct",
-              "routed:grid:2", "routed:three_step"}) {
+              "locality_nonblocking", "locality_rma", "reduce_scatter", "shared_memory",
+              "routed:direct", "routed:grid:2", "routed:three_step"}) {
             const auto algorithm = parse_exchange_algorithm(name);
             const auto messages =
                 random_messages(regions.num_ranks(), takes_one_size_only(algorithm.method));
@@ -155,6 +155,14 @@ TEST(ScheduleOfExchange, RmaWithFencesAgreesFirstAndAnswersNothing) {
     EXPECT_EQ(finish("2x1", messages, "rma_fence"),
               (std::vector<picoseconds>{3 * 1200 * ns, (3 * 1200 + 100) * ns}));
     EXPECT_EQ(slowest("2x1", {{}, {}}, "rma_fence"), 1200 * ns);
+}
+
+TEST(ScheduleOfExchange, RmaByRegionPutsBundlesAndThenGoesOnInside) {
+    // Agreement and barrier take two rounds each, until 4800. Rank 0 puts one bundle for 2 and 3, which 2 takes 100 before the
+    // first round of the second fence is over for it at 6100, and 3 waits for 2 in the second one. Then the members of a
+    // region send each other a bundle.
+    EXPECT_EQ(finish("2x2", {{{2, 8}, {3, 8}}, {}, {}, {}}, "locality_rma"),
+              (std::vector<picoseconds>{8400 * ns, 8400 * ns, 8500 * ns, 8400 * ns}));
 }
 
 TEST(ScheduleOfExchange, RoutedWaitsForAllPartnersOfAStage) {

@@ -85,7 +85,7 @@ exchange_traffic_summary summarize(std::span<const exchange_traffic> per_rank);
 /// | `reduce_scatter` | 6 P; 6 where `num_sources` is given |
 /// | `nonblocking`, `locality_nonblocking` | 6 |
 /// | `rma` | 6, and 6 more each time that the window is made larger |
-/// | `rma_fence` | 6 |
+/// | `rma_fence`, `locality_rma` | 6 |
 /// | `shared_memory`, `routed` | 0 |
 /// @return the words where `num_sources` is not given and the window is large enough
 count_t reduction_words(const exchange_algorithm& algorithm, rank_t num_ranks);
