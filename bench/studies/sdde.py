@@ -21,12 +21,12 @@ import tempfile
 import meshes
 import study
 
-STANDARD = ["personalized", "nonblocking", "rma"]
+STANDARD = ["personalized", "nonblocking", "rma", "rma_fence"]
 AWARE = ["locality_personalized", "locality_nonblocking"]
-OURS = ["auto", "shared_memory"]
+OURS = ["locality_rma", "auto", "shared_memory"]
 VALUES = {"constant": "pattern", "variable": "indices"}
-# rma has messages of one size only.
-LEFT_OUT = {"variable": {"rma"}}
+# These have messages of one size only.
+LEFT_OUT = {"variable": {"rma", "rma_fence"}}
 NODES, RANKS_PER_NODE = 64, 32
 WHOSE = {False: "matrices", True: "matrices and meshes"}  # by whether meshes are among them
 
