@@ -3,12 +3,13 @@
 
 usage: bench/studies/sdde.py FOLDER... [-o RECORD]   FOLDERs hold the matrices; those of 2048 rows
                                                      and more are taken
-       bench/studies/sdde.py FOLDER --quick          one matrix on 16 ranks
+       bench/studies/sdde.py FOLDER --quick          one matrix, and small meshes, on 16 ranks
        bench/studies/sdde.py --tables RECORD         prints the tables of a record again
 
 64 nodes of 32 ranks of quartz. Regions are nodes, so that messages within them cost what the machine says of
 two sockets. Messages of constant size are one number of 4 bytes, those of variable size the indices that a rank
-needs. The personalized exchange is the standard.
+needs, of 8 bytes each. Beside the matrices there are meshes that are made here, two of which are scaled from 2 to
+64 nodes.
 """
 import argparse
 import gzip
@@ -17,12 +18,28 @@ import pathlib
 import subprocess
 import tempfile
 
+import meshes
 import study
 
-ALGORITHMS = ["nonblocking", "rma", "locality_personalized", "locality_nonblocking"]
+STANDARD = ["personalized", "nonblocking", "rma", "rma_fence"]
+AWARE = ["locality_personalized", "locality_nonblocking"]
+OURS = ["locality_rma", "auto", "shared_memory"]
 VALUES = {"constant": "pattern", "variable": "indices"}
-# rma has messages of one size only.
-LEFT_OUT = {"variable": {"rma"}}
+# These have messages of one size only.
+LEFT_OUT = {"variable": {"rma", "rma_fence"}}
+NODES, RANKS_PER_NODE = 64, 32
+WHOSE = {False: "matrices", True: "matrices and meshes"}  # by whether meshes are among them
+
+# The points of a box, the steps to half of their neighbors, and in windows of how many points numbers are random.
+MESHES = {"mesh_2d": ((1024, 1024), meshes.CROSS_2, 1),
+          "mesh_3d": ((96, 96, 96), meshes.CROSS_3, 1),
+          "mesh_3d_windows": ((85, 85, 84), meshes.BOX_3, 4096),
+          "mesh_2d_shuffled": ((1024, 512), meshes.TRIANGLES, 1024 * 512)}
+SMALL_MESHES = {"mesh_2d": ((16, 16), meshes.CROSS_2, 1), "mesh_2d_shuffled": ((8, 16), meshes.TRIANGLES, 128)}
+SCALED = ["mesh_3d_windows", "mesh_2d_shuffled"]
+
+# What the text of the study says: of 35 matrices, on 64 nodes with MVAPICH2.
+STUDY = {"constant": {"mean": 18, "most": 128, "gain": 35}, "variable": {"mean": 14, "most": 54, "gain": 23}}
 
 
 def num_rows(file):
@@ -40,57 +57,157 @@ def machine_file(folder):
     return path
 
 
-def simulate(program, matrix, sizes, ranks, topology, machine):
-    algorithms = ["personalized"] + [name for name in ALGORITHMS if name not in LEFT_OUT.get(sizes, ())]
-    command = [program, "simulate", matrix, "--exchange", "--values", VALUES[sizes], "--ranks", ranks, "--topology",
-               topology, "--machine", machine, "--algorithms", ",".join(algorithms), "--json"]
+def simulate(program, matrix, sizes, nodes, ranks_per_node, machine):
+    algorithms = [name for name in STANDARD + AWARE + OURS if name not in LEFT_OUT.get(sizes, ())]
+    command = [program, "simulate", matrix, "--exchange", "--values", VALUES[sizes], "--ranks", nodes * ranks_per_node,
+               "--topology", f"{nodes}x{ranks_per_node}", "--machine", machine, "--algorithms", ",".join(algorithms),
+               "--json"]
     done = subprocess.run([str(part) for part in command], stdout=subprocess.PIPE, text=True, check=True)
-    found = {one["name"]: one for one in json.loads(done.stdout)["algorithms"]}
-    return {"matrix": matrix.name.split(".")[0], "sizes": sizes, "algorithms": [
-        {"name": name, "simulated_seconds": one["slowest_seconds"],
-         "speedup": found["personalized"]["slowest_seconds"] / one["slowest_seconds"],
-         "messages": one["total"]["messages"], "inter_region_messages": one["total"]["inter_region"]["messages"],
-         "share_of_time": one["share_of_time"]} for name, one in found.items()]}
+    return {"matrix": matrix.name.split(".")[0], "sizes": sizes, "nodes": nodes, "algorithms": [
+        {"name": one["name"], "algorithm": one["algorithm"], "simulated_seconds": one["slowest_seconds"],
+         "messages": one["total"]["messages"]["total"],
+         "most_messages_to_other_nodes": one["total"]["inter_region"]["messages"]["max"]}
+        for one in json.loads(done.stdout)["algorithms"]]}
 
 
-def speedups(cases, sizes, names):
-    return [max(one["speedup"] for one in case["algorithms"] if one["name"] in names)
-            for case in cases if case["sizes"] == sizes]
+def found_in(case):
+    return {one["name"]: one for one in case["algorithms"]}
 
 
-def print_tables(record):
-    locality = ["locality_personalized", "locality_nonblocking"]
-    rows = []
-    for sizes in VALUES:
-        for names in [[name] for name in ALGORITHMS if name not in LEFT_OUT.get(sizes, ())] + [locality]:
-            found = speedups(record["cases"], sizes, names)
-            rows.append([sizes, " or ".join(names), f"{sum(found) / len(found):.2f}",
-                         f"{study.geometric_mean(found):.2f}", f"{min(found):.2f}", f"{max(found):.2f}"])
-    study.print_table(f"Speed-up over the personalized exchange, of {len(record['cases']) // len(VALUES)} matrices",
-                      ["sizes", "algorithm", "mean", "geometric mean", "least", "most"], rows)
-    rows = []
-    for case in record["cases"]:
-        found = {one["name"]: one for one in case["algorithms"]}
-        standard, aware = found["personalized"], found["locality_nonblocking"]
-        rows.append([case["matrix"], case["sizes"], standard["inter_region_messages"]["max"],
-                     aware["inter_region_messages"]["max"], f"{standard['simulated_seconds'] * 1e6:.0f}",
-                     *(f"{found[name]['speedup']:.2f}" if name in found else "" for name in ALGORITHMS)])
-    study.print_table("By matrix: most messages of a rank to other nodes, microseconds, speed-ups",
-                      ["matrix", "sizes", "personalized", "locality", "personalized us", *ALGORITHMS], rows)
+def best(case, names):
+    """The name and the seconds of the fastest."""
+    return min(((one["name"], one["simulated_seconds"]) for one in case["algorithms"] if one["name"] in names),
+               key=lambda one: one[1])
+
+
+def gain(case, names, over):
+    """How many times as fast the best of `names` is as the best of `over`."""
+    return best(case, over)[1] / best(case, names)[1]
+
+
+def most_messages(case):
+    """Of a rank to other nodes."""
+    found = found_in(case)
+    return " / ".join(str(found[name]["most_messages_to_other_nodes"])
+                      for name in ("personalized", "locality_nonblocking"))
+
+
+def microseconds(seconds):
+    return f"{seconds * 1e6:.0f}"
+
+
+def named(one):
+    return f"{one[0]} {microseconds(one[1])}"
+
+
+def factor(value):
+    return f"{value:.2f}" if value < 10 else f"{value:.1f}"
+
+
+def summary(gains):
+    """Mean, geometric mean, least and most, with whose they are, and how many gain."""
+    values = list(gains.values())
+    least, most = min(gains, key=gains.get), max(gains, key=gains.get)
+    return [factor(sum(values) / len(values)), factor(study.geometric_mean(values)),
+            *(f"{factor(gains[name])} ({name})" for name in (least, most)),
+            f"{sum(value > 1 for value in values)} of {len(values)}"]
+
+
+class Tables:
+    def __init__(self, record):
+        self.cases = record["cases"]
+        self.nodes = record["nodes"]
+        self.made = set(record["meshes"])
+
+    def of(self, sizes, has_meshes):
+        return [case for case in self.cases if case["sizes"] == sizes and case["nodes"] == self.nodes
+                and (has_meshes or case["matrix"] not in self.made)]
+
+    def gains(self, sizes, has_meshes, names, over):
+        return {case["matrix"]: gain(case, names, over) for case in self.of(sizes, has_meshes)}
+
+    def print_against_the_study(self):
+        rows = []
+        for sizes, said in STUDY.items():
+            rows.append([sizes, "the study, 35 matrices", said["mean"], "not given", "not given", said["most"],
+                         f"{said['gain']} of 35"])
+            for has_meshes, whose in WHOSE.items():
+                rows.append([sizes, f"simulated, {whose}", *summary(self.gains(sizes, has_meshes, AWARE, STANDARD))])
+        study.print_table("Best locality-aware over best standard",
+                          ["sizes", "of", "mean", "geometric mean", "least", "most", "gain"], rows)
+
+    def print_by_algorithm(self):
+        rows = []
+        for sizes in VALUES:
+            for name in [one for one in STANDARD[1:] + AWARE + OURS if one not in LEFT_OUT.get(sizes, ())]:
+                rows.append([sizes, name, *summary(self.gains(sizes, False, [name], STANDARD[:1]))])
+        study.print_table("By algorithm, over personalized",
+                          ["sizes", "algorithm", "mean", "geometric mean", "least", "most", "gain"], rows)
+
+    def print_by_matrix(self):
+        rows = []
+        for constant, variable in zip(self.of("constant", True), self.of("variable", True)):
+            row = [constant["matrix"], most_messages(constant)]
+            for case in (constant, variable):
+                row += [named(best(case, STANDARD)), named(best(case, AWARE)), factor(gain(case, AWARE, STANDARD))]
+            rows.append(row)
+        study.print_table("By matrix, microseconds",
+                          ["", "messages to other nodes, standard / aware", "constant: best standard", "best aware",
+                           "speed-up", "variable: best standard", "best aware", "speed-up"], rows)
+
+    def print_scaling(self):
+        for matrix in dict.fromkeys(case["matrix"] for case in self.cases if case["nodes"] != self.nodes):
+            for sizes in VALUES:
+                cases = [case for case in self.cases if case["matrix"] == matrix and case["sizes"] == sizes]
+                names = [name for name in STANDARD + AWARE if name not in LEFT_OUT.get(sizes, ())]
+                rows = []
+                for case in sorted(cases, key=lambda one: one["nodes"]):
+                    found = found_in(case)
+                    rows.append([case["nodes"], most_messages(case),
+                                 *(microseconds(found[name]["simulated_seconds"]) for name in names),
+                                 factor(gain(case, AWARE, STANDARD))])
+                study.print_table(f"Strong scaling of {matrix}, {sizes} size, microseconds",
+                                  [f"{matrix}, {sizes}: nodes", "messages to other nodes, standard / aware", *names,
+                                   "best aware over best standard"], rows)
+
+    def print_ours(self):
+        rows = [[sizes, name, whose, *summary(self.gains(sizes, has_meshes, [name], STANDARD + AWARE))]
+                for sizes in VALUES for name in OURS for has_meshes, whose in WHOSE.items()]
+        study.print_table("What the study does not have, over the best of what it has",
+                          ["sizes", "algorithm", "of", "mean", "geometric mean", "least", "most", "gain"], rows)
+
+    def print(self):
+        self.print_against_the_study()
+        self.print_by_algorithm()
+        self.print_by_matrix()
+        self.print_scaling()
+        self.print_ours()
 
 
 def make_record(arguments):
-    files = sorted(path for folder in arguments.folders for path in pathlib.Path(folder).glob("*.mtx.gz"))
-    ranks, topology = (2048, "64x32")
+    matrices = sorted(path for folder in arguments.folders for path in pathlib.Path(folder).glob("*.mtx.gz"))
+    nodes, ranks_per_node, made, scales = NODES, RANKS_PER_NODE, MESHES, [2, 4, 8, 16, 32]
     if arguments.quick:
-        files, ranks, topology = files[:1], 16, "4x4"
-    files = [file for file in files if num_rows(file) >= ranks]
+        matrices, nodes, ranks_per_node, made, scales = matrices[:1], 4, 4, SMALL_MESHES, [2]
+    matrices = [matrix for matrix in matrices if num_rows(matrix) >= nodes * ranks_per_node]
+    cases = []
     with tempfile.TemporaryDirectory() as folder:
         machine = machine_file(folder)
-        cases = [simulate(arguments.program, file, sizes, ranks, topology, machine)
-                 for file in files for sizes in VALUES]
-    return {"ranks": ranks, "topology": topology, "machine": "quartz, with nodes as regions", "partition": "block",
-            "cases": cases}
+
+        def add(matrix, num_nodes):
+            for sizes in VALUES:
+                cases.append(simulate(arguments.program, matrix, sizes, num_nodes, ranks_per_node, machine))
+
+        for matrix in matrices:
+            add(matrix, nodes)
+        for name, mesh in made.items():
+            path = pathlib.Path(folder) / f"{name}.mtx"
+            meshes.write(path, *mesh)
+            for num_nodes in (scales if name in SCALED else []) + [nodes]:
+                add(path, num_nodes)
+            path.unlink()
+    return {"nodes": nodes, "ranks_per_node": ranks_per_node, "machine": "quartz, with nodes as regions",
+            "partition": "block", "meshes": list(made), "cases": cases}
 
 
 def main():
@@ -106,9 +223,9 @@ def main():
     if arguments.tables:
         record = study.read(arguments.tables)
     else:
-        record = {"schema": "crossdock.study.sdde/1", **study.rounded(make_record(arguments))}
+        record = {"schema": "crossdock.study.sdde/2", **study.rounded(make_record(arguments))}
         study.write(record, arguments.output)
-    print_tables(record)
+    Tables(record).print()
 
 
 if __name__ == "__main__":

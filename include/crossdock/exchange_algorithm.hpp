@@ -17,12 +17,19 @@ enum class exchange_method {
     personalized,           ///< a reduction of P counts, then messages
     nonblocking,            ///< synchronous sends and nonblocking consensus
     rma,                    ///< a ticket and a put for every message; messages of one size only
+    rma_fence,              ///< a put at the sender's own place, between fences; of one size only
     locality_personalized,  ///< one message per destination region, found as by `personalized`
     locality_nonblocking,   ///< one message per destination region, found as by `nonblocking`
+    locality_rma,           ///< one message per destination region, put there as by `rma_fence`
     reduce_scatter,         ///< as `personalized`, but every rank gets its own count only
     shared_memory,          ///< in memory inside a node, one message from every node to every other
     routed,                 ///< over a route whose partners are known: nobody has to be found
 };
+
+/// @brief Whether a method exchanges messages of one size only: those that it puts into windows.
+constexpr bool takes_one_size_only(exchange_method method) noexcept {
+    return method == exchange_method::rma || method == exchange_method::rma_fence;
+}
 
 /// @brief A method, and for `routed` the route.
 struct exchange_algorithm {

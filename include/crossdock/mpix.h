@@ -64,9 +64,9 @@ int MPIX_Comm_free(MPIX_Comm** xcomm);
 /// @brief An object that says nothing yet: the defaults.
 int MPIX_Info_init(MPIX_Info** xinfo);
 
-/// @brief Sets "algorithm" to "auto", "personalized", "nonblocking", "rma",
-/// "locality_personalized", "locality_nonblocking", "reduce_scatter", "shared_memory" or
-/// "routed:ROUTE".
+/// @brief Sets "algorithm" to "auto", "personalized", "nonblocking", "rma", "rma_fence",
+/// "locality_personalized", "locality_nonblocking", "locality_rma",
+/// "reduce_scatter", "shared_memory" or "routed:ROUTE".
 /// @return MPI_ERR_ARG if there is no such key or no such value
 int MPIX_Info_set(MPIX_Info* xinfo, const char* key, const char* value);
 

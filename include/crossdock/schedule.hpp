@@ -24,9 +24,17 @@ enum class operation_kind : std::uint8_t {
     copy,     ///< copies items; there is no message
 };
 
+/// @brief How MPI finds the message of a receive.
+enum class matching_kind : std::uint8_t {
+    posted,  ///< the receive names the message: whichever of the two comes last searches for the other
+    probed,  ///< a probe from any source takes the first of the unexpected messages with its tag
+    known,   ///< nothing is searched: an answer that names its request, a ticket or a put
+};
+
 /// @brief One operation of a rank.
 struct operation {
     operation_kind kind = operation_kind::copy;
+    matching_kind matching = matching_kind::posted;  ///< of a receive
     bool is_hand_over = false;  ///< the items go through shared memory, without a message
     rank_t peer = -1;           ///< destination of a send, source of a receive
     int tag = 0;                ///< messages of one tag between two ranks keep their order
@@ -103,14 +111,19 @@ constexpr bool is_counted(int tag) noexcept {
 ///
 /// | method | other messages |
 /// |---|---|
-/// | `personalized`, `locality_personalized` | an allreduce of P + 6 words, before any message |
-/// | `reduce_scatter` | a reduce-scatter of 6 P words, before any message |
+/// | `personalized`, `locality_personalized` | an allreduce of P + 6 words, when messages have left |
+/// | `reduce_scatter` | a reduce-scatter of 6 P words, when messages have left |
 /// | `nonblocking`, `locality_nonblocking` | an acknowledgement of every message; an allreduce of 6 words |
 /// | `rma` | 8 bytes to every receiver and back; an acknowledgement of every message; an allreduce of 6 words |
+/// | `rma_fence`, `locality_rma` | an allreduce of 6 words; then a barrier before puts, and a reduce-scatter of P counts after them |
 /// | `shared_memory` | what a rank hands each other one of its region, before and after those between regions |
 /// | `routed` | nothing |
 ///
-/// A rank enters an allreduce after acknowledgements when all of its own have arrived.
+/// Messages are `probed` for: after the collective that counts them, for each stage of a route, or, with
+/// acknowledgements, at any time. A rank enters an allreduce after acknowledgements when all of its own have arrived.
+/// Receives of collectives and of long messages beside a route are `posted`. Acknowledgements, tickets, puts and
+/// what is handed over in memory are `known`.
+///
 /// An allreduce of up to 2048 bytes is recursive doubling. A longer one is recursive halving and
 /// then doubling; a reduce-scatter is recursive halving. If the number of ranks is not a power of
 /// two, some ranks first send their vector to a neighbor, and get the result from it in the end. A

@@ -60,7 +60,7 @@ struct simulation {
 ///
 /// Matching takes `matching_seconds` for each receive that was posted before and still waits. If
 /// the message comes before its receive is posted, it takes that for each message that came before
-/// and has no receive yet.
+/// and has no receive yet; so it does if the message is `probed` for. Searches that find nothing are free.
 ///
 /// Under rendezvous the sender sends a request, which takes the eager latency. If the receive is
 /// posted by then, the message takes the rendezvous latency from its send on. Otherwise its way

@@ -123,9 +123,11 @@ std::optional<error> find_fault(const communicator& comm, const byte_outbox& out
                      fmt::format("rank {}: {}", comm.rank(), outbox.fault->what()), comm.rank());
     }
     try {
-        if (algorithm.method == exchange_method::rma && !outbox.shape.items_per_message) {
+        if (takes_one_size_only(algorithm.method) && !outbox.shape.items_per_message) {
             throw error(errc::invalid_argument,
-                        "the algorithm rma exchanges messages of one size only", comm.rank());
+                        fmt::format("the algorithm {} exchanges messages of one size only",
+                                    to_string(algorithm)),
+                        comm.rank());
         }
         check_shape(comm, outbox.shape);
         for (const auto& message : outbox.messages) check_message(comm, outbox.shape, message);
@@ -182,7 +184,7 @@ std::vector<byte_message> keep_own(const std::vector<byte_message>& messages, ra
 }
 
 // The algorithm as a function, ready to run.
-// @param message_bytes  of every message, for `rma`
+// @param message_bytes  of every message, for algorithms that take one size only
 exchange_function function_of(const exchange_algorithm& algorithm, const context& where,
                               exchange_state& state, count_t message_bytes,
                               count_t max_forwarded_bytes) {
@@ -198,11 +200,22 @@ exchange_function function_of(const exchange_algorithm& algorithm, const context
         case exchange_method::nonblocking: return exchange_by_consensus;
         case exchange_method::locality_personalized: return by_region(exchange_by_allreduce);
         case exchange_method::locality_nonblocking: return by_region(exchange_by_consensus);
+        case exchange_method::locality_rma:
+            return by_region([&state](const exchange_task& task, std::vector<byte_message>& found) {
+                return state.window_between_fences().exchange_of_any_size(task.mail, task.messages,
+                                                                          task.own, found);
+            });
         case exchange_method::rma:
             return [&state, message_bytes](const exchange_task& task,
                                            std::vector<byte_message>& found) {
                 return state.window().exchange(task.mail, task.messages, message_bytes, task.own,
                                                found);
+            };
+        case exchange_method::rma_fence:
+            return [&state, message_bytes](const exchange_task& task,
+                                           std::vector<byte_message>& found) {
+                return state.window_between_fences().exchange(task.mail, task.messages,
+                                                              message_bytes, task.own, found);
             };
         case exchange_method::shared_memory: {
             auto& outboxes = state.outboxes(where.comm());

@@ -42,11 +42,13 @@ exchange_state::exchange_state(const communicator& comm)
     : first_tag_(comm.reserve_tags(2 * exchange_tags::count)),
       environment_choice_(comm.resource<environment>().exchange()),
       nodes_(nodes_of(comm)),
-      window_(nodes_.num_regions() == 1) {}
+      window_(nodes_.num_regions() == 1),
+      window_between_fences_(nodes_.num_regions() == 1) {}
 
 void exchange_state::close() {
     memory_.close();
     window_.close();
+    window_between_fences_.close();
 }
 
 exchange_tags exchange_state::next_tags() noexcept {
@@ -60,8 +62,7 @@ exchange_algorithm exchange_state::resolve(const std::string& name, const contex
         auto asked = parse_exchange_algorithm(environment_choice_);
         const bool is_never_made = asked.method == exchange_method::shared_memory &&
                                    wish == memory_wish::never && !memory_.is_made();
-        const bool is_of_one_size = asked.method == exchange_method::rma;
-        if (!is_never_made && (is_one_size || !is_of_one_size)) return asked;
+        if (!is_never_made && (is_one_size || !takes_one_size_only(asked.method))) return asked;
     }
     const auto ruled = rule(where);
     if (suits_memory(ruled, where.topology()) && has_memory(where.comm(), wish))

@@ -10,6 +10,7 @@
 #include "crossdock/context.hpp"
 #include "crossdock/exchange_algorithm.hpp"
 #include "crossdock/route.hpp"
+#include "fence_window_mpi.hpp"
 #include "outbox_memory_mpi.hpp"
 #include "put_window_mpi.hpp"
 
@@ -68,7 +69,7 @@ class exchange_state final : public communicator_resource {
 
     /// @brief The algorithm with a name; for "auto", what rank 0's environment says, or else the
     /// rule.
-    /// @param is_one_size  whether messages are; the environment's `rma` is for such only
+    /// @param is_one_size  whether messages are; some algorithms of the environment are for such only
     /// @par Collective
     /// Yes; blocks where it makes memory.
     exchange_algorithm resolve(const std::string& name, const context& where, bool is_one_size,
@@ -89,6 +90,8 @@ class exchange_state final : public communicator_resource {
 
     /// @brief For `rma`.
     put_window& window() noexcept { return window_; }
+    /// @brief For `rma_fence` and `locality_rma`.
+    fence_window& window_between_fences() noexcept { return window_between_fences_; }
 
   private:
     const kept_route& keep(kept_route&& one);
@@ -104,6 +107,7 @@ class exchange_state final : public communicator_resource {
     bool lacks_memory_ = false;  // was refused some
     int num_without_memory_ = 0;
     put_window window_;
+    fence_window window_between_fences_;
     // For which the rule last chose; a machine only if it was the context's own.
     std::optional<topology> ruled_regions_;
     std::optional<machine> ruled_machine_;

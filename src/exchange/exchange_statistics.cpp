@@ -105,7 +105,7 @@ void for_each_message(all_messages messages, Use&& use) {
     }
 }
 
-// What names the source of a message that is put into a window.
+// What names the source of a message that is put into a window, or says that it is there.
 constexpr count_t source_bytes = sizeof(std::int64_t);
 
 std::vector<exchange_traffic> count_direct(const topology& regions, all_messages messages,
@@ -149,7 +149,7 @@ class inside_routes {
 };
 
 std::vector<exchange_traffic> count_by_region(const topology& regions, all_messages messages,
-                                              const machine& m) {
+                                              count_t head_bytes, const machine& m) {
     traffic_counter traffic(regions);
     inside_routes inside(m);
     const auto way_in = [&](region_t region) -> const route& {
@@ -168,7 +168,7 @@ std::vector<exchange_traffic> count_by_region(const topology& regions, all_messa
         if (region != regions.region_of(source)) {
             const rank_t last =
                 std::exchange(last_source[static_cast<std::size_t>(region)], source);
-            if (last != source) traffic.send_empty_bundle(source, entry);
+            if (last != source) traffic.send(source, entry, head_bytes + bundle_overhead_bytes(0));
             traffic.carry(source, entry, message.bytes);
         }
         traffic.carry_along(way_in(region), region_members{regions, region},
@@ -211,10 +211,13 @@ std::vector<exchange_traffic> count_exchange(const topology& regions, all_messag
             return count_routed(regions, messages, *make_route(algorithm.route, regions),
                                 max_forwarded_bytes);
         case exchange_method::locality_personalized:
-        case exchange_method::locality_nonblocking: return count_by_region(regions, messages, m);
+        case exchange_method::locality_nonblocking: return count_by_region(regions, messages, 0, m);
+        case exchange_method::locality_rma:
+            return count_by_region(regions, messages, source_bytes, m);
         case exchange_method::shared_memory:
             return count_by_node(regions, messages, max_forwarded_bytes);
-        case exchange_method::rma: return count_direct(regions, messages, source_bytes);
+        case exchange_method::rma:
+        case exchange_method::rma_fence: return count_direct(regions, messages, source_bytes);
         case exchange_method::personalized:
         case exchange_method::nonblocking:
         case exchange_method::reduce_scatter: break;
@@ -243,7 +246,9 @@ count_t reduction_words(const exchange_algorithm& algorithm, rank_t num_ranks) {
         case exchange_method::reduce_scatter: return num_ranks * num_votes;
         case exchange_method::nonblocking:
         case exchange_method::locality_nonblocking: return num_votes;
-        case exchange_method::rma: return num_words_of_rma;
+        case exchange_method::rma:
+        case exchange_method::rma_fence:
+        case exchange_method::locality_rma: return num_words_of_rma;
         case exchange_method::shared_memory:
         case exchange_method::routed: break;
     }

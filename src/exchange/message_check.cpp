@@ -35,15 +35,16 @@ void check_ranks_and_bytes(const topology& regions, all_messages messages) {
     }
 }
 
-void check_one_size(all_messages messages) {
+void check_one_size(all_messages messages, exchange_method method) {
     std::optional<count_t> size;
     for (const auto& list : messages) {
         for (const auto& message : list) {
             if (message.bytes != size.value_or(message.bytes)) {
-                throw error(errc::invalid_argument,
-                            fmt::format("the algorithm rma exchanges messages of one size only, "
-                                        "not of {} and {} bytes",
-                                        *size, message.bytes));
+                throw error(
+                    errc::invalid_argument,
+                    fmt::format("the algorithm {} exchanges messages of one size only, "
+                                "not of {} and {} bytes",
+                                to_string(exchange_algorithm{method, {}}), *size, message.bytes));
             }
             size = message.bytes;
         }
@@ -54,7 +55,7 @@ void check_one_size(all_messages messages) {
 
 void check_messages(const topology& regions, all_messages messages, exchange_method method) {
     check_ranks_and_bytes(regions, messages);
-    if (method == exchange_method::rma) check_one_size(messages);
+    if (takes_one_size_only(method)) check_one_size(messages, method);
 }
 
 }  // namespace crossdock

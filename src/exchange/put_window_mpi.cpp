@@ -1,9 +1,10 @@
 #include "put_window_mpi.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cstring>
+
+#include "window_mpi.hpp"
 
 namespace crossdock {
 
@@ -11,7 +12,6 @@ namespace {
 
 constexpr count_t first_half_bytes = count_t{1} << 15;
 constexpr count_t counter_bytes = 64;  // a cache line, so that tickets and records do not meet
-constexpr count_t largest_put_bytes = count_t{1} << 30;
 constexpr std::int64_t one_ticket = 1;
 
 std::size_t as_size(count_t bytes) { return static_cast<std::size_t>(bytes); }
@@ -33,22 +33,6 @@ class access_epoch {
   private:
     MPI_Win window_;
 };
-
-// The agreement of all ranks, and the most tickets that anybody drew at one rank.
-struct outcome {
-    bool is_good;
-    count_t most_tickets;
-};
-
-outcome agree_on_outcome(const communicator& comm, const error_vote& own, count_t most_tickets) {
-    std::array<std::int64_t, 6> words{own.has_fault ? 1 : 0, own.shape[0],  -own.shape[0],
-                                      own.shape[1],          -own.shape[1], most_tickets};
-    MPI_Request reduction = MPI_REQUEST_NULL;
-    CROSSDOCK_MPI(MPI_Iallreduce(MPI_IN_PLACE, words.data(), static_cast<int>(words.size()),
-                                 MPI_INT64_T, MPI_MAX, comm.get(), &reduction));
-    comm.wait(reduction);
-    return {words[0] == 0 && words[1] == -words[2] && words[3] == -words[4], words[5]};
-}
 
 }  // namespace
 
@@ -79,9 +63,9 @@ class put_window::half {
         for (std::size_t i = 0; i < messages.size(); ++i) {
             if (tickets[i] >= num_places_) continue;
             const MPI_Aint place = first_ + counter_bytes + tickets[i] * record_bytes_;
-            put_bytes(reinterpret_cast<const std::byte*>(&own_rank), sizeof own_rank,
+            put_bytes(window_, reinterpret_cast<const std::byte*>(&own_rank), sizeof own_rank,
                       messages[i].peer, place);
-            put_bytes(messages[i].data, message_bytes_, messages[i].peer,
+            put_bytes(window_, messages[i].data, message_bytes_, messages[i].peer,
                       place + static_cast<MPI_Aint>(sizeof own_rank));
         }
         CROSSDOCK_MPI(MPI_Win_flush_all(window_));
@@ -110,14 +94,6 @@ class put_window::half {
     bool has_place_for(count_t num_tickets) const { return num_tickets <= num_places_; }
 
   private:
-    void put_bytes(const std::byte* data, count_t bytes, rank_t destination, MPI_Aint place) const {
-        for (count_t first = 0; first < bytes; first += largest_put_bytes) {
-            const int length = static_cast<int>(std::min(bytes - first, largest_put_bytes));
-            CROSSDOCK_MPI(MPI_Put(data + first, length, MPI_BYTE, destination, place + first,
-                                  length, MPI_BYTE, window_));
-        }
-    }
-
     MPI_Win window_;
     count_t first_;
     std::byte* memory_;
@@ -138,33 +114,28 @@ bool put_window::exchange(mailbox& mail, const std::vector<byte_message>& messag
     }
     is_odd_ = !is_odd_;
     while (true) {
-        outcome result{};
+        window_agreement result;
         {
             const access_epoch epoch(window_);
             const half now(*this, message_bytes);
             const auto tickets = now.draw_tickets(messages);
             now.put(messages, tickets, comm.rank());
             const auto last = std::max_element(tickets.begin(), tickets.end());
-            result = agree_on_outcome(comm, own, last == tickets.end() ? 0 : *last + 1);
-            const bool is_over = !result.is_good || now.has_place_for(result.most_tickets);
+            result = agree_on_window(comm, own, last == tickets.end() ? 0 : *last + 1);
+            const bool is_over = !result.is_good || now.has_place_for(result.greatest);
             if (is_over && result.is_good) now.take(mail.arrivals(), found);
             if (is_over) now.clear();
             if (is_over) return result.is_good;
         }
         close();
         make(comm, static_cast<count_t>(std::bit_ceil(static_cast<std::uint64_t>(
-                       counter_bytes + result.most_tickets * record_bytes(message_bytes)))));
+                       counter_bytes + result.greatest * record_bytes(message_bytes)))));
     }
 }
 
 void put_window::make(const communicator& comm, count_t half_bytes) {
     half_bytes_ = half_bytes;
-    // Asked for by name, as Open MPI 4.1 otherwise mixes up the windows of communicators that have
-    // no rank in common.
-    const auto allocate = all_share_memory_ ? &MPI_Win_allocate_shared : &MPI_Win_allocate;
-    CROSSDOCK_MPI(allocate(2 * half_bytes, 1, MPI_INFO_NULL, comm.get(),
-                           static_cast<void*>(&memory_), &window_));
-    CROSSDOCK_MPI(MPI_Win_set_errhandler(window_, MPI_ERRORS_RETURN));
+    window_ = make_window(comm, 2 * half_bytes, all_share_memory_, memory_);
     {
         const access_epoch epoch(window_);
         for (const bool is_odd : {false, true}) {

@@ -61,26 +61,44 @@ tally count_by_reduce_scatter(const exchange_task& task) {
     return {summed_votes::is_good(votes.data(), comm.num_ranks()), num_messages};
 }
 
-bool deliver(const exchange_task& task, const tally& counted, std::vector<byte_message>& found) {
-    if (!counted.is_good) return false;
-    const int tag = task.tags.found();
-    for (const auto& message : task.messages) task.mail.send(message, tag);
-    for (count_t num_found = 0; num_found < counted.num_messages; ++num_found)
-        found.push_back(task.mail.wait_for_message(tag));
+void send_all(const exchange_task& task) {
+    for (const auto& message : task.messages) task.mail.send(message, task.tags.found());
+}
+
+void take_all(const exchange_task& task, count_t num_messages, std::vector<byte_message>& found) {
+    for (count_t num_found = 0; num_found < num_messages; ++num_found)
+        found.push_back(task.mail.wait_for_message(task.tags.found()));
     task.mail.wait_until([&] { return task.mail.are_sent(); });
+}
+
+// Messages travel while they are counted. What was counted has been sent, so it is taken even if nothing comes of it.
+bool exchange_counted(const exchange_task& task, tally (*count)(const exchange_task&),
+                      std::vector<byte_message>& found) {
+    send_all(task);
+    const auto counted = count(task);
+    take_all(task, counted.num_messages, found);
+    return counted.is_good;
+}
+
+// Nothing is sent before it is agreed on that it is expected.
+bool exchange_expected(const exchange_task& task, std::vector<byte_message>& found) {
+    const auto expected = check_known_sources(task);
+    if (!expected.is_good) return false;
+    send_all(task);
+    take_all(task, expected.num_messages, found);
     return true;
 }
 
 }  // namespace
 
 bool exchange_by_allreduce(const exchange_task& task, std::vector<byte_message>& found) {
-    return deliver(task, task.num_sources ? check_known_sources(task) : count_by_allreduce(task),
-                   found);
+    return task.num_sources ? exchange_expected(task, found)
+                            : exchange_counted(task, count_by_allreduce, found);
 }
 
 bool exchange_by_reduce_scatter(const exchange_task& task, std::vector<byte_message>& found) {
-    return deliver(
-        task, task.num_sources ? check_known_sources(task) : count_by_reduce_scatter(task), found);
+    return task.num_sources ? exchange_expected(task, found)
+                            : exchange_counted(task, count_by_reduce_scatter, found);
 }
 
 bool exchange_by_consensus(const exchange_task& task, std::vector<byte_message>& found) {

@@ -20,7 +20,8 @@ namespace {
 using numbers = schedule_builder::numbers;
 
 constexpr count_t ticket_bytes = 8;
-constexpr count_t source_bytes = 8;  // what names the source of a message in a window
+constexpr count_t source_bytes =
+    8;  // what names the source of a message in a window, or says that it is there
 
 count_t envelope_bytes() { return bundle_overhead_bytes(1) - bundle_overhead_bytes(0); }
 
@@ -56,18 +57,10 @@ class gathered {
         last_[static_cast<std::size_t>(rank)].push_back(number);
     }
 
+    // Ranks without any stay ready with what they were.
     void make_ready() {
         rank_t rank = 0;
         for (auto& last : last_) of_.set_ready(rank++, std::exchange(last, {}));
-    }
-
-    // Ranks without any stay ready with what they were.
-    void make_ready_with_any() {
-        rank_t rank = 0;
-        for (auto& last : last_) {
-            if (!last.empty()) of_.set_ready(rank, std::exchange(last, {}));
-            ++rank;
-        }
     }
 
   private:
@@ -80,31 +73,57 @@ class exchange_writer {
     exchange_writer(const topology& regions, schedule_builder& into)
         : regions_(regions), into_(into) {}
 
-    // Sends what a collective has announced.
-    void deliver(const directed_messages& messages) {
+    // Sends at once, while a collective counts. Then ranks look for as many messages as were counted.
+    void deliver(const directed_messages& messages, const exchange_algorithm& counted_by) {
+        send_all(messages);
+        add_collective(counted_by);
         gathered last(into_);
-        for (const auto& message : messages) {
-            const auto ends = send(message, message_tag);
-            last.add(message.source, ends.sent);
-            last.add(message.destination, ends.received);
-        }
+        for (const auto& message : messages)
+            last.add(message.destination, receive(message, message_tag, matching_kind::probed));
         last.make_ready();
     }
 
-    // Sends at once; a rank is ready when what it has sent is received.
+    // Sends at once, and looks for messages meanwhile; a rank is ready when what it has sent is received.
     void deliver_synchronously(const directed_messages& messages) {
-        numbers received;
-        for (const auto& message : messages)
-            received.push_back(send_to_anyone(message, message_tag));
-        answer(messages, received, 0, acknowledgement_tag);
+        answer(messages, send_to_anyone(messages, message_tag, matching_kind::probed), 0,
+               acknowledgement_tag);
     }
 
     // The owner of a window answers as soon as it is asked.
     void draw_tickets(const directed_messages& messages) {
-        numbers asked;
-        for (const auto& [source, destination, bytes, num_envelopes] : messages)
-            asked.push_back(send_to_anyone({source, destination, ticket_bytes}, ticket_tag));
-        answer(messages, asked, ticket_bytes, ticket_tag);
+        auto requests = messages;
+        for (auto& request : requests) request.bytes = ticket_bytes;
+        answer(messages, send_to_anyone(requests, ticket_tag, matching_kind::known), ticket_bytes,
+               ticket_tag);
+    }
+
+    // Its core answers that all has come, as MPI does where puts are messages.
+    void put(const directed_messages& messages) {
+        answer(messages, send_to_anyone(messages, message_tag, matching_kind::known), 0,
+               acknowledgement_tag);
+    }
+
+    // Into places for all ranks. The first fence is a barrier; in the second ranks sum how many puts come to each, and
+    // wait for these. Then a rank looks through all places.
+    void put_between_fences(const directed_messages& messages) {
+        if (messages.empty()) return;
+        add_allreduce(into_, 1, first_collective_tag);
+        send_all(messages);
+        const count_t num_words = (into_.num_ranks() + 1) / 2;  // a count takes half of one
+        add_reduce_scatter(into_, num_words, first_collective_tag);
+        gathered last(into_);
+        for (const auto& message : messages) {
+            last.add(message.destination,
+                     into_.add_receive(message.source, message.destination, message.bytes,
+                                       message_tag, {}, copies_of(message), matching_kind::known));
+        }
+        const count_t num_places = most_between_two(messages) * into_.num_ranks();
+        for (rank_t rank = 0; rank < into_.num_ranks(); ++rank) {
+            for (const auto earlier : into_.ready(rank)) last.add(rank, earlier);
+        }
+        last.make_ready();
+        for (rank_t rank = 0; rank < into_.num_ranks(); ++rank)
+            into_.copy(rank, num_places * source_bytes);
     }
 
     void add_collective(const exchange_algorithm& algorithm) {
@@ -171,10 +190,10 @@ class exchange_writer {
         }
         for (const auto& [source, destination, bytes, num_envelopes] : announced)
             into_.add_send(source, destination, bytes, announced_tag, {});
-        send_all(before);
+        hand(before);
         if (num_regions() == 1) return;
         send_between(between);
-        send_all(after);
+        hand(after);
         for (const auto& [source, destination, bytes, num_envelopes] : announced)
             into_.add_receive(source, destination, bytes, announced_tag, into_.ready(destination));
     }
@@ -302,22 +321,49 @@ class exchange_writer {
 
     std::size_t num_regions() const { return static_cast<std::size_t>(regions_.num_regions()); }
 
+    // The most messages of a rank to another one.
+    static count_t most_between_two(const directed_messages& messages) {
+        count_t most = 0;
+        rank_t present = -1;
+        std::unordered_map<rank_t, count_t> num_to;  // of the present source's
+        for (const auto& message : messages) {
+            if (std::exchange(present, message.source) != message.source) num_to.clear();
+            most = std::max(most, ++num_to[message.destination]);
+        }
+        return most;
+    }
+
     static message_copies copies_of(const directed_message& message) {
         return {message.num_envelopes > 0 ? message.bytes : 0, message.num_envelopes, 0};
     }
 
-    schedule_builder::ends send(const directed_message& message, int tag) {
-        return into_.send(message.source, message.destination, message.bytes, tag,
-                          into_.ready(message.source), into_.ready(message.destination),
-                          copies_of(message));
+    std::uint32_t send(const directed_message& message, int tag) {
+        return into_.add_send(message.source, message.destination, message.bytes, tag,
+                              into_.ready(message.source), copies_of(message));
     }
 
-    // The destination takes it whatever else it waits for.
-    std::uint32_t send_to_anyone(const directed_message& message, int tag) {
-        return into_
-            .send(message.source, message.destination, message.bytes, tag,
-                  into_.ready(message.source), {}, copies_of(message))
-            .received;
+    std::uint32_t receive(const directed_message& message, int tag, matching_kind matching) {
+        return into_.add_receive(message.source, message.destination, message.bytes, tag,
+                                 into_.ready(message.destination), copies_of(message), matching);
+    }
+
+    // A rank is ready when its own have left.
+    void send_all(const directed_messages& messages) {
+        gathered last(into_);
+        for (const auto& message : messages) last.add(message.source, send(message, message_tag));
+        last.make_ready();
+    }
+
+    // Destinations take them whatever else they wait for, once they have sent their own.
+    // @return the receives
+    numbers send_to_anyone(const directed_messages& messages, int tag, matching_kind matching) {
+        for (const auto& message : messages) send(message, tag);
+        numbers received;
+        for (const auto& message : messages) {
+            received.push_back(into_.add_receive(message.source, message.destination, message.bytes,
+                                                 tag, {}, copies_of(message), matching));
+        }
+        return received;
     }
 
     // Every destination answers what it has received; a source is ready when all is answered.
@@ -327,7 +373,7 @@ class exchange_writer {
         for (std::size_t k = 0; k < messages.size(); ++k) {
             const rank_t source = messages[k].source;
             const auto ends = into_.send(messages[k].destination, source, bytes, tag,
-                                         std::span(&received[k], 1), {});
+                                         std::span(&received[k], 1), {}, {}, matching_kind::known);
             last.add(source, ends.received);
         }
         last.make_ready();
@@ -335,43 +381,53 @@ class exchange_writer {
 
     // A stage is over for a rank when it has heard from all partners; the next one begins then.
     void send_bundles(const bundles& leaving, const std::vector<rank_t>& ranks, int tag) {
-        std::vector<numbers> last(ranks.size());
+        directed_messages all;
+        std::vector<std::size_t> places;  // of their destinations
         leaving.for_each(
             [&](std::size_t here, std::size_t next, count_t num_envelopes, count_t bytes) {
-                const auto ends = send({ranks[here], ranks[next], bundle_overhead_bytes(0) + bytes,
-                                        std::max<count_t>(num_envelopes, 1)},
-                                       tag);
-                last[next].push_back(ends.received);
+                all.push_back({ranks[here], ranks[next], bundle_overhead_bytes(0) + bytes,
+                               std::max<count_t>(num_envelopes, 1)});
+                places.push_back(next);
             });
+        for (const auto& bundle : all) send(bundle, tag);
+        std::vector<numbers> last(ranks.size());
+        for (std::size_t k = 0; k < all.size(); ++k)
+            last[places[k]].push_back(receive(all[k], tag, matching_kind::probed));
         for (std::size_t place = 0; place < ranks.size(); ++place)
             into_.set_ready(ranks[place], std::move(last[place]));
     }
 
     // Others' memory is read as if it came in a message.
-    void send_all(const hand_over& handed) {
+    void hand(const hand_over& handed) {
+        handed.for_each([&](rank_t source, rank_t member, const load& one) {
+            send({source, member, one.bytes, one.num_envelopes}, memory_tag);
+        });
         gathered last(into_);
         handed.for_each([&](rank_t source, rank_t member, const load& one) {
-            const auto ends = send({source, member, one.bytes, one.num_envelopes}, memory_tag);
-            last.add(member, ends.received);
+            last.add(member, receive({source, member, one.bytes, one.num_envelopes}, memory_tag,
+                                     matching_kind::known));
         });
-        last.make_ready_with_any();
+        last.make_ready();
     }
 
     // By node, and then by the node that it is for.
     void send_between(const std::vector<load>& loads) {
-        gathered last(into_);
+        directed_messages all;
         auto one = loads.begin();
         for (region_t from = 0; from < regions_.num_regions(); ++from) {
             for (region_t to = 0; to < regions_.num_regions(); ++to, ++one) {
                 if (from == to) continue;
                 const auto [sender, receiver] = leaders_between(regions_, from, to);
-                const auto ends = send({sender, receiver, bundle_overhead_bytes(0) + one->bytes,
-                                        std::max<count_t>(one->num_envelopes, 1)},
-                                       first_stage_tag);
-                last.add(receiver, ends.received);
+                all.push_back({sender, receiver, bundle_overhead_bytes(0) + one->bytes,
+                               std::max<count_t>(one->num_envelopes, 1)});
             }
         }
-        last.make_ready_with_any();
+        for (const auto& message : all) send(message, first_stage_tag);
+        gathered last(into_);
+        for (const auto& message : all) {
+            last.add(message.destination, receive(message, first_stage_tag, matching_kind::probed));
+        }
+        last.make_ready();
     }
 
     const topology& regions_;
@@ -390,10 +446,7 @@ schedule schedule_of_exchange(const topology& regions,
     auto leaving = leaving_messages(messages);
     switch (algorithm.method) {
         case exchange_method::personalized:
-        case exchange_method::reduce_scatter:
-            writer.add_collective(algorithm);
-            writer.deliver(leaving);
-            break;
+        case exchange_method::reduce_scatter: writer.deliver(leaving, algorithm); break;
         case exchange_method::nonblocking:
             writer.deliver_synchronously(leaving);
             writer.add_collective(algorithm);
@@ -401,13 +454,17 @@ schedule schedule_of_exchange(const topology& regions,
         case exchange_method::rma:
             writer.draw_tickets(leaving);
             for (auto& message : leaving) message.bytes += source_bytes;
-            writer.deliver_synchronously(leaving);
+            writer.put(leaving);
             writer.add_collective(algorithm);
+            break;
+        case exchange_method::rma_fence:
+            for (auto& message : leaving) message.bytes += source_bytes;
+            writer.add_collective(algorithm);
+            writer.put_between_fences(leaving);
             break;
         case exchange_method::locality_personalized: {
             auto divided = writer.divide(leaving);
-            writer.add_collective(algorithm);
-            writer.deliver(divided.crossing);
+            writer.deliver(divided.crossing, algorithm);
             writer.carry_inside(std::move(divided), m);
             break;
         }
@@ -415,6 +472,14 @@ schedule schedule_of_exchange(const topology& regions,
             auto divided = writer.divide(leaving);
             writer.deliver_synchronously(divided.crossing);
             writer.add_collective(algorithm);
+            writer.carry_inside(std::move(divided), m);
+            break;
+        }
+        case exchange_method::locality_rma: {
+            auto divided = writer.divide(leaving);
+            for (auto& bundle : divided.crossing) bundle.bytes += source_bytes;
+            writer.add_collective(algorithm);
+            writer.put_between_fences(divided.crossing);
             writer.carry_inside(std::move(divided), m);
             break;
         }

@@ -28,15 +28,24 @@ std::uint32_t schedule_builder::add_send(rank_t source, rank_t destination, coun
 
 std::uint32_t schedule_builder::add_receive(rank_t source, rank_t destination, count_t bytes,
                                             int tag, std::span<const std::uint32_t> required,
-                                            const message_copies& copied) {
+                                            const message_copies& copied, matching_kind matching) {
     operation what;
     what.kind = operation_kind::receive;
+    what.matching = matching;
     what.peer = source;
     what.tag = tag;
     what.message_bytes = bytes;
     what.copied_bytes = copied.bytes_after;
     what.copied_items = copied.bytes_after > 0 ? 1 : 0;
     return add(at(destination), what, required);
+}
+
+void schedule_builder::copy(rank_t rank, count_t bytes) {
+    operation what;
+    what.copied_bytes = bytes;
+    what.copied_items = 1;
+    auto& here = at(rank);
+    here.ready = {add(here, what, here.ready)};
 }
 
 void schedule_builder::set_ready(rank_t rank, numbers&& last) {

@@ -41,15 +41,20 @@ class schedule_builder {
                            const message_copies& copied = {});
     std::uint32_t add_receive(rank_t source, rank_t destination, count_t bytes, int tag,
                               std::span<const std::uint32_t> required,
-                              const message_copies& copied = {});
+                              const message_copies& copied = {},
+                              matching_kind matching = matching_kind::posted);
 
     /// @brief Both ends.
     ends send(rank_t source, rank_t destination, count_t bytes, int tag,
               std::span<const std::uint32_t> before_send,
-              std::span<const std::uint32_t> before_receive, const message_copies& copied = {}) {
+              std::span<const std::uint32_t> before_receive, const message_copies& copied = {},
+              matching_kind matching = matching_kind::posted) {
         return {add_send(source, destination, bytes, tag, before_send, copied),
-                add_receive(source, destination, bytes, tag, before_receive, copied)};
+                add_receive(source, destination, bytes, tag, before_receive, copied, matching)};
     }
+
+    /// @brief `rank` copies something when it is ready, and is ready again then.
+    void copy(rank_t rank, count_t bytes);
 
     const numbers& ready(rank_t rank) const { return at(rank).ready; }
 

@@ -113,8 +113,15 @@ class replay {
         const auto first = static_cast<std::uint32_t>(schedule_.first_operation(rank));
         const auto count = static_cast<std::uint32_t>(schedule_.operations_of(rank).size());
         for (std::uint32_t place = first; place < first + count; ++place) {
-            if (dependencies_.is_met(place)) release(place);
+            if (dependencies_.is_met(place)) released_.push_back(place);
         }
+        release_all();
+    }
+
+    void release_all() {
+        matching_.sort_by_arrival(released_);
+        for (const auto place : released_) release(place);
+        released_.clear();
     }
 
     // All that the operation requires is complete.
@@ -192,7 +199,8 @@ class replay {
         ++num_complete_;
         if (options_.progress && num_complete_ % progress_interval == 0)
             options_.progress(num_complete_);
-        dependencies_.complete(place, [this](std::uint32_t later) { release(later); });
+        dependencies_.complete(place, [this](std::uint32_t later) { released_.push_back(later); });
+        release_all();
     }
 
     // The sender's core is done with a message.
@@ -232,7 +240,7 @@ class replay {
 
     void post(std::uint32_t receive) {
         using outcome = message_matching::outcome;
-        switch (matching_.post(costs_.rank_of(receive), receive, is_hand_over(receive))) {
+        switch (matching_.post(costs_.rank_of(receive), receive)) {
             case outcome::waits: return;
             case outcome::has_come: return enqueue(receive);
             case outcome::may_come:  // the handshake is all that is left of the latency
@@ -242,11 +250,8 @@ class replay {
     }
 
     void take_message(std::uint32_t receive) {
-        if (matching_.arrive(costs_.rank_of(receive), receive, is_hand_over(receive)))
-            enqueue(receive);
+        if (matching_.arrive(costs_.rank_of(receive), receive)) enqueue(receive);
     }
-
-    bool is_hand_over(std::uint32_t receive) const { return costs_.at(receive).is_hand_over; }
 
     simulation result() {
         simulation outcome;
@@ -271,6 +276,7 @@ class replay {
     std::vector<std::uint32_t> other_end_;
     dependencies dependencies_;
     message_matching matching_;
+    std::vector<std::uint32_t> released_;  // at this moment, all of one rank
     std::vector<rank_state> ranks_;
     links links_;
     shared_cores cores_;

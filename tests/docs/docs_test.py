@@ -231,6 +231,14 @@ class Docs(unittest.TestCase):
         self.assertEqual(len(rows), 16)
         self.assertEqual([row for row in rows if row not in page.splitlines()], [])
 
+    def test_TablesOfSddeAreThoseThatItsScriptPrints(self):
+        command = ["bench/studies/sdde.py", "--tables", "bench/results/study-sdde.jsonl"]
+        done = subprocess.run([sys.executable, "-B", *command], cwd=PROJECT, check=True, capture_output=True, text=True)
+        shown = pages.tables(pages.section((PROJECT / "docs/studies.md").read_text(encoding="utf-8"), "SDDE"))
+
+        self.assertEqual(shown[0][0], "| of the study | here | why |")
+        self.assertEqual(shown[1:], pages.tables(done.stdout))
+
     def test_CommandLinesThatAreCheapSucceed(self):
         num_run = 0
         with tempfile.TemporaryDirectory() as folder:

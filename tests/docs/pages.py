@@ -54,6 +54,16 @@ def faults_of_links(page):
             yield f"{page.name}: {target.name} has no heading for #{anchor}"
 
 
+def tables(text):
+    """The lines of each table."""
+    return [found.splitlines() for found in re.findall(r"(?:^\|.*\n)+", FENCE.sub("", text) + "\n", re.MULTILINE)]
+
+
+def section(text, heading):
+    """From a heading of the second level to the next one."""
+    return text.split(f"\n## {heading}\n")[1].split("\n## ")[0]
+
+
 def broken_rows(text):
     """Lines that end a table, and with it begin a paragraph, because a row was wrapped."""
     return re.findall(r"^\|.*\n([^|\n].*)$", FENCE.sub("", text), re.MULTILINE)

@@ -45,11 +45,13 @@ class AnalyzeExchange(unittest.TestCase):
 
         for name in ("personalized", "nonblocking", "reduce_scatter"):
             self.check(found[name], 7, 4, 7 * 4, 4 * 4)
-        self.check(found["rma"], 7, 4, 7 * (SOURCE + 4), 4 * (SOURCE + 4))
+        for name in ("rma", "rma_fence"):
+            self.check(found[name], 7, 4, 7 * (SOURCE + 4), 4 * (SOURCE + 4))
         across = HEAD + 4 * (ENVELOPE + 4)
         inside = 3 * (HEAD + 2 * (ENVELOPE + 4))
         for name in ("locality_personalized", "locality_nonblocking", "routed:locality:1", "auto"):
             self.check(found[name], 4, 1, across + inside, across)
+        self.check(found["locality_rma"], 4, 1, SOURCE + across + inside, SOURCE + across)
         self.check(found["routed:direct"], 7, 4, 7 * (HEAD + ENVELOPE + 4), 4 * (HEAD + ENVELOPE + 4))
         self.check(found["routed:hypercube"], 3, 1, 3 * (HEAD + 4 * (ENVELOPE + 4)), across)
 
@@ -57,7 +59,7 @@ class AnalyzeExchange(unittest.TestCase):
         found = by_name(analyze("dense:3", 8, "2x4", "--values", "indices"))
 
         self.check(found["nonblocking"], 7, 4, 7 * 3 * 8, 4 * 3 * 8)
-        self.assertNotIn("rma", found)
+        self.assertFalse({"rma", "rma_fence"} & set(found))
 
     def test_AutoOnlyAnnouncesALongMessageOnItsRoute(self):
         found = by_name(analyze("dense:600", 8, "2x4", "--algorithms", "auto,routed:locality:1"))
@@ -74,13 +76,13 @@ class AnalyzeExchange(unittest.TestCase):
         words = {name: report["reduction_words"] for name, report in found.items()}
         self.assertEqual({name: number for name, number in words.items() if number > 0},
                          {"personalized": 14, "locality_personalized": 14, "nonblocking": 6,
-                          "locality_nonblocking": 6, "rma": 6, "reduce_scatter": 48})
+                          "locality_nonblocking": 6, "locality_rma": 6, "rma": 6, "rma_fence": 6, "reduce_scatter": 48})
 
     def test_FiguresAreThoseOfTheExchangeItself(self):
         """Messages and bytes of all ranks together, as the library counts them over MPI."""
-        several = ("personalized,nonblocking,locality_personalized,locality_nonblocking,"
+        several = ("personalized,nonblocking,locality_personalized,locality_nonblocking,locality_rma,"
                    "reduce_scatter,routed:grid:2,routed:three_step,routed:locality:1")
-        for values, names in [("pattern", several + ",rma"), ("indices", several)]:
+        for values, names in [("pattern", several + ",rma,rma_fence"), ("indices", several)]:
             sent = crossdock_json("bench", "exchange", MATRIX, "--topology", "2,3", "--algorithms",
                                   names, "--values", values, "--iterations", 1, "--warm-ups", 0,
                                   ranks=5)

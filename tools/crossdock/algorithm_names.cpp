@@ -25,7 +25,7 @@ std::vector<std::string> all_algorithms(bool has_one_size) {
         if (entry.method == exchange_method::routed) {
             const auto routed = routed_algorithms();
             names.insert(names.end(), routed.begin(), routed.end());
-        } else if (has_one_size || entry.method != exchange_method::rma) {
+        } else if (has_one_size || !takes_one_size_only(entry.method)) {
             names.push_back(entry.name);
         }
     }
@@ -36,8 +36,8 @@ std::vector<std::string> all_algorithms(bool has_one_size) {
 
 std::string algorithms_help() {
     return fmt::format(
-        "Algorithms, separated by commas; routed:ROUTE for any route; all = {}; without rma where "
-        "messages differ in size",
+        "Algorithms, separated by commas; routed:ROUTE for any route; all = {}; without rma and "
+        "rma_fence where messages differ in size",
         fmt::join(all_algorithms(true), ","));
 }
 
@@ -60,9 +60,10 @@ void check_algorithms(const std::vector<std::string>& names, bool has_one_size,
     for (const auto& name : names) {
         if (name == "auto") continue;
         const auto algorithm = parse_exchange_algorithm(name);
-        if (algorithm.method == exchange_method::rma && !has_one_size) {
+        if (takes_one_size_only(algorithm.method) && !has_one_size) {
             throw error(errc::invalid_argument,
-                        "the algorithm rma exchanges messages of one size only");
+                        fmt::format("the algorithm {} exchanges messages of one size only",
+                                    to_string(algorithm)));
         }
         if (algorithm.method == exchange_method::routed) make_route(algorithm.route, regions);
     }

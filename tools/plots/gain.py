@@ -31,6 +31,7 @@ OTHERS = {
     "personalized",
     "nonblocking",
     "rma",
+    "rma_fence",
     "locality_personalized",
     "locality_nonblocking",
     "reduce_scatter",

@@ -293,16 +293,17 @@ TEST(ExchangeAlgorithms, AreListedByIndex) {
     const char* name = nullptr;
     const char* algorithm = nullptr;
 
-    EXPECT_EQ(every_algorithm(),
-              (std::vector<std::string>{"auto", "personalized", "nonblocking", "rma",
-                                        "locality_personalized", "locality_nonblocking",
-                                        "reduce_scatter", "shared_memory", "routed:grid:2"}));
-    EXPECT_SUCCESS(crossdock_exchange_algorithm_name(7, &name));
+    EXPECT_EQ(
+        every_algorithm(),
+        (std::vector<std::string>{"auto", "personalized", "nonblocking", "rma", "rma_fence",
+                                  "locality_personalized", "locality_nonblocking", "locality_rma",
+                                  "reduce_scatter", "shared_memory", "routed:grid:2"}));
+    EXPECT_SUCCESS(crossdock_exchange_algorithm_name(9, &name));
     EXPECT_STREQ(name, "routed");
-    expect_error(crossdock_exchange_algorithm_name(8, &name), CROSSDOCK_INVALID_ARGUMENT,
-                 "algorithm 8 is outside [0, 8)");
+    expect_error(crossdock_exchange_algorithm_name(10, &name), CROSSDOCK_INVALID_ARGUMENT,
+                 "algorithm 10 is outside [0, 10)");
     expect_error(crossdock_exchange_algorithm_example(-1, &algorithm), CROSSDOCK_INVALID_ARGUMENT,
-                 "algorithm -1 is outside [0, 8)");
+                 "algorithm -1 is outside [0, 10)");
     expect_error(crossdock_num_exchange_algorithms(nullptr), CROSSDOCK_INVALID_ARGUMENT,
                  "result is a null pointer");
     expect_error(crossdock_exchange_algorithm_name(0, nullptr), CROSSDOCK_INVALID_ARGUMENT,
@@ -311,19 +312,21 @@ TEST(ExchangeAlgorithms, AreListedByIndex) {
                  "algorithm is a null pointer");
 }
 
-TEST_F(SparseExchange, EveryAlgorithmButRmaDeliversMessagesOfAnySize) {
+TEST_F(SparseExchange, EveryAlgorithmWithoutWindowsDeliversMessagesOfAnySize) {
     for (const char* algorithm :
          {"auto", "personalized", "nonblocking", "locality_personalized", "locality_nonblocking",
-          "reduce_scatter", "shared_memory", "routed:grid:2"}) {
+          "locality_rma", "reduce_scatter", "shared_memory", "routed:grid:2"}) {
         SCOPED_TRACE(algorithm);
         options.algorithm = algorithm;
         expect_variable_works();
         expect_variable_works();
     }
-    options.algorithm = "rma";
-    room into(expected_of_any_size);
-    expect_error(variable(into)(), CROSSDOCK_INVALID_ARGUMENT,
-                 "the algorithm rma exchanges messages of one size only");
+    for (const std::string algorithm : {"rma", "rma_fence"}) {
+        options.algorithm = algorithm.c_str();
+        room into(expected_of_any_size);
+        expect_error(variable(into)(), CROSSDOCK_INVALID_ARGUMENT,
+                     "the algorithm " + algorithm + " exchanges messages of one size only");
+    }
 }
 
 TEST_F(SparseExchange, TheOptionsMayBeMissing) {
@@ -629,9 +632,9 @@ TEST_F(SparseExchange, SizesThatDifferBetweenRanksAreErrorsOnAll) {
     const auto with_count = [](int64_t count) {
         return [count](constant_call& call) { call.sendcount = call.recvcount = count; };
     };
-    for (const char* algorithm :
-         {"auto", "personalized", "nonblocking", "rma", "locality_personalized",
-          "locality_nonblocking", "reduce_scatter", "shared_memory", "routed:grid:2"}) {
+    for (const char* algorithm : {"auto", "personalized", "nonblocking", "rma", "rma_fence",
+                                  "locality_personalized", "locality_nonblocking", "locality_rma",
+                                  "reduce_scatter", "shared_memory", "routed:grid:2"}) {
         SCOPED_TRACE(algorithm);
         options.algorithm = algorithm;
         expect_constant_refused(with_count(1), CROSSDOCK_COUNT_MISMATCH,

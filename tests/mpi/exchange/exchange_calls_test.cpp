@@ -20,7 +20,9 @@ struct watched_calls {
     const crossdock::topology* regions = nullptr;
     crossdock::exchange_traffic traffic;
     int longest_reduction = 0;  // in words
-    int num_elsewhere = 0;      // calls on other communicators
+    crossdock::count_t num_sent_before_it = 0;
+    int num_elsewhere = 0;  // calls on other communicators
+    bool draws_tickets = false;
 };
 watched_calls calls;
 
@@ -47,7 +49,9 @@ int bytes_of(int count, MPI_Datatype datatype) {
 
 void note_reduction(int count, MPI_Comm comm) {
     note_communicator(comm);
-    calls.longest_reduction = std::max(calls.longest_reduction, count);
+    if (count <= calls.longest_reduction) return;
+    calls.longest_reduction = count;
+    calls.num_sent_before_it = calls.traffic.messages;
 }
 
 }  // namespace
@@ -79,16 +83,17 @@ int MPI_Improbe(int source, int tag, MPI_Comm comm, int* flag, MPI_Message* mess
     return PMPI_Improbe(source, tag, comm, flag, message, status);
 }
 
-// A ticket is drawn for every message that is put.
+// A ticket is drawn for every message that is put, or it is put at once.
 int MPI_Fetch_and_op(const void* data, void* result, MPI_Datatype datatype, int destination,
                      MPI_Aint place, MPI_Op operation, MPI_Win window) {
+    calls.draws_tickets = true;
     note_traffic(destination, 1, 0);
     return PMPI_Fetch_and_op(data, result, datatype, destination, place, operation, window);
 }
 
 int MPI_Put(const void* data, int count, MPI_Datatype datatype, int destination, MPI_Aint place,
             int target_count, MPI_Datatype target_datatype, MPI_Win window) {
-    note_traffic(destination, 0, bytes_of(count, datatype));
+    note_traffic(destination, calls.draws_tickets ? 0 : 1, bytes_of(count, datatype));
     return PMPI_Put(data, count, datatype, destination, place, target_count, target_datatype,
                     window);
 }
@@ -298,12 +303,27 @@ exchange_traffic direct_traffic(rank_t rank, const topology& regions,
 }
 
 TEST_P(ExchangeCalls, SendOneMessageToEachDestination) {
-    const std::set<std::string> direct{"personalized", "nonblocking", "reduce_scatter", "rma"};
+    const std::set<std::string> direct{"personalized", "nonblocking", "reduce_scatter", "rma",
+                                       "rma_fence"};
     if (!direct.contains(GetParam())) GTEST_SKIP() << "messages travel together";
-    const count_t message_bytes = GetParam() == "rma" ? 2 * value_bytes : value_bytes;
+    const bool is_put = GetParam().starts_with("rma");
+    const count_t message_bytes = is_put ? 2 * value_bytes : value_bytes;
     for_each_case([&](const topology& regions, const test::all_destinations& destinations) {
         EXPECT_EQ(run(regions, destinations, {}),
                   direct_traffic(comm.rank(), regions, own(destinations), message_bytes));
+    });
+}
+
+TEST_P(ExchangeCalls, SendBeforeTheReduction) {
+    const std::set<std::string> reducing{"personalized", "nonblocking", "reduce_scatter",
+                                         "locality_personalized", "locality_nonblocking"};
+    if (!reducing.contains(GetParam())) GTEST_SKIP() << "reduces nothing, or when all is put";
+    for_each_case([&](const topology& regions, const test::all_destinations& destinations) {
+        const auto sent = run(regions, destinations, {});
+        // By region, what crosses; the rest is sent inside, when it is known.
+        const bool is_by_region = GetParam().starts_with("locality_");
+        EXPECT_EQ(calls.num_sent_before_it,
+                  is_by_region ? sent.inter_region_messages : sent.messages);
     });
 }
 

@@ -142,7 +142,7 @@ TEST_F(ExchangeEnvironment, ChoosesForAuto) {
     const part before(0, world_rank());
     const auto by_rule = traffic(before.comm(), "auto");
     for (const char* name :
-         {"nonblocking", "pex", "rma", "locality_nonblocking", "routed:grid:3"}) {
+         {"nonblocking", "pex", "rma", "rma_fence", "locality_nonblocking", "routed:grid:3"}) {
         SCOPED_TRACE(name);
         choose(name);
         const part chosen(0, world_rank());

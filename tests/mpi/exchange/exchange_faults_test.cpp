@@ -17,7 +17,10 @@ class ExchangeFaults : public testing::TestWithParam<std::string> {
   protected:
     void TearDown() override { comm.close(); }
 
-    bool takes_any_size() const { return GetParam() != "rma"; }
+    bool takes_any_size() const {
+        return GetParam() == "auto" ||
+               !takes_one_size_only(parse_exchange_algorithm(GetParam()).method);
+    }
     rank_t next() const { return (comm.rank() + 1) % comm.num_ranks(); }
     exchange_options by_algorithm() const { return {.algorithm = GetParam()}; }
 
@@ -263,7 +266,9 @@ TEST_P(ExchangeFaults, TellAllThatOneRankSendsAnyNumberOfValues) {
     if (!takes_any_size()) {
         expect_heard_by_all(
             errc::invalid_argument,
-            [](rank_t) { return "the algorithm rma exchanges messages of one size only"; },
+            [](rank_t) {
+                return "the algorithm " + GetParam() + " exchanges messages of one size only";
+            },
             [&] { send_good_of_any_size(); }, [&] { send_good(); });
         return;
     }
@@ -387,9 +392,11 @@ TEST_F(ExchangeNames, AreRefusedIfUnknown) {
 }
 
 TEST_F(ExchangeNames, OfOneSizeAreRefusedForMessagesOfAnySize) {
-    const error heard = refusal_of("rma");
-    EXPECT_EQ(heard.code(), errc::invalid_argument);
-    EXPECT_STREQ(heard.what(), "the algorithm rma exchanges messages of one size only");
+    for (const std::string name : {"rma", "rma_fence"}) {
+        const error heard = refusal_of(name);
+        EXPECT_EQ(heard.code(), errc::invalid_argument);
+        EXPECT_EQ(heard.what(), "the algorithm " + name + " exchanges messages of one size only");
+    }
 }
 
 }  // namespace

@@ -245,6 +245,7 @@ static void every_algorithm_delivers(MPIX_Comm* xcomm) {
                                       "nonblocking",
                                       "locality_personalized",
                                       "locality_nonblocking",
+                                      "locality_rma",
                                       "reduce_scatter",
                                       "shared_memory",
                                       "routed:grid:2"};
@@ -258,6 +259,8 @@ static void every_algorithm_delivers(MPIX_Comm* xcomm) {
         the_library_allocates(xinfo, xcomm);
     }
     EXPECT(MPIX_Info_set(xinfo, "algorithm", "rma") == MPI_SUCCESS);
+    check_constant(-1, xinfo, xcomm);
+    EXPECT(MPIX_Info_set(xinfo, "algorithm", "rma_fence") == MPI_SUCCESS);
     check_constant(-1, xinfo, xcomm);
     messages out = sent(-1), got = untouched(-1, -1);
     EXPECT(alltoallv_crs(&out, &got, xinfo, xcomm) == MPI_ERR_ARG);

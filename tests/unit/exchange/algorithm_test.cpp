@@ -21,8 +21,10 @@ TEST(ExchangeAlgorithm, IsReadByItsNameAndItsAliases) {
         {"nbx", method::nonblocking},
         {"ibarrier", method::nonblocking},
         {"rma", method::rma},
+        {"rma_fence", method::rma_fence},
         {"locality_personalized", method::locality_personalized},
         {"locality_nonblocking", method::locality_nonblocking},
+        {"locality_rma", method::locality_rma},
         {"reduce_scatter", method::reduce_scatter},
         {"redscatter", method::reduce_scatter},
         {"rsx", method::reduce_scatter},
@@ -62,10 +64,12 @@ TEST(ExchangeAlgorithm, IsRefusedIfNobodyKnowsItsName) {
     for (const char* name : {"", "telepathy", "routed", "Personalized", "nbx ", "auto"}) {
         const error refused = thrown_by([&] { parse_exchange_algorithm(name); });
         EXPECT_EQ(refused.code(), errc::invalid_argument) << name;
-        EXPECT_EQ(refused.what(),
-                  "no exchange algorithm is called \"" + std::string(name) +
-                      "\"; there are auto, personalized, nonblocking, rma, locality_personalized, "
-                      "locality_nonblocking, reduce_scatter, shared_memory, routed:ROUTE");
+        EXPECT_EQ(
+            refused.what(),
+            "no exchange algorithm is called \"" + std::string(name) +
+                "\"; there are auto, personalized, nonblocking, rma, rma_fence, "
+                "locality_personalized, "
+                "locality_nonblocking, locality_rma, reduce_scatter, shared_memory, routed:ROUTE");
     }
 }
 

@@ -165,6 +165,7 @@ TEST(CountExchange, RefusesWhatNoExchangeTakes) {
     EXPECT_EQ(refuse({{{1, -1}}, {}}, "nonblocking").code(), errc::invalid_argument);
     EXPECT_EQ(refuse({{{1, 8}}, {{0, 4}}}, "rma").code(), errc::invalid_argument);
     EXPECT_EQ(refuse({{{0, 8}}, {{0, 4}}}, "rma").code(), errc::invalid_argument);
+    EXPECT_EQ(refuse({{{0, 8}}, {{0, 4}}}, "rma_fence").code(), errc::invalid_argument);
     EXPECT_EQ(refuse({{}, {}}, "routed:sideways").code(), errc::unknown_route);
 }
 
@@ -262,6 +263,8 @@ TEST(ReductionWords, AreThoseOfTheCollectiveThatFindsSources) {
     EXPECT_EQ(words("nonblocking"), 6);
     EXPECT_EQ(words("locality_nonblocking"), 6);
     EXPECT_EQ(words("rma"), 6);
+    EXPECT_EQ(words("rma_fence"), 6);
+    EXPECT_EQ(words("locality_rma"), 6);
     EXPECT_EQ(words("shared_memory"), 0);
     EXPECT_EQ(words("routed:grid:2"), 0);
 }

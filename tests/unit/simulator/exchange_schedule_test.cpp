@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 #include "crossdock/simulate.hpp"
@@ -48,12 +49,13 @@ std::vector<exchange_traffic> traffic_of(const topology& regions, const schedule
 TEST(ScheduleOfExchange, SendsWhatIsCounted) {
     for (const char* text : {"1x1", "2x4", "3,5,1,2", "cyclic:4x4"}) {
         const auto regions = topology::from_string(text);
-        for (const char* name : {"personalized", "nonblocking", "rma", "locality_personalized",
-                                 "locality_nonblocking", "reduce_scatter", "shared_memory",
-                                 "routed:direct", "routed:grid:2", "routed:three_step"}) {
+        for (const char* name :
+             {"personalized", "nonblocking", "rma", "rma_fence", "locality_personalized",
+              "locality_nonblocking", "locality_rma", "reduce_scatter", "shared_memory",
+              "routed:direct", "routed:grid:2", "routed:three_step"}) {
             const auto algorithm = parse_exchange_algorithm(name);
-            const bool is_rma = algorithm.method == exchange_method::rma;
-            const auto messages = random_messages(regions.num_ranks(), is_rma);
+            const auto messages =
+                random_messages(regions.num_ranks(), takes_one_size_only(algorithm.method));
             for (const count_t limit : {count_t{40}, count_t{1000}}) {
                 const auto s = schedule_of_exchange(regions, messages, algorithm, limit);
 
@@ -68,18 +70,53 @@ TEST(ScheduleOfExchange, SendsWhatIsCounted) {
     }
 }
 
-// o = 100 and L = 1000: a message takes 1200, its bytes nothing.
-picoseconds slowest(const char* regions_text, const messages_of_all& messages,
-                    const char* algorithm) {
+// o = 100 and L = 1000: a message takes 1200, its bytes nothing; and 10 for what a search passes.
+std::vector<picoseconds> finish(const char* regions_text, const messages_of_all& messages,
+                                const char* algorithm) {
     const auto regions = topology::from_string(regions_text);
     const auto s = schedule_of_exchange(regions, messages, parse_exchange_algorithm(algorithm));
-    return simulate(rank_layout(regions), s, test::uniform_machine(100, 1000, 0)).slowest;
+    auto m = test::uniform_machine(100, 1000, 0);
+    m.matching_seconds = 10e-9;
+    return simulate(rank_layout(regions), s, m).finish;
 }
 
-TEST(ScheduleOfExchange, PersonalizedReducesInLogarithmicallyManyRoundsAndThenSends) {
+picoseconds slowest(const char* regions_text, const messages_of_all& messages,
+                    const char* algorithm) {
+    return std::ranges::max(finish(regions_text, messages, algorithm));
+}
+
+TEST(ScheduleOfExchange, PersonalizedSendsAndReducesMeanwhileInLogarithmicallyManyRounds) {
     const messages_of_all messages{{{3, 8}}, {}, {}, {}};
 
-    EXPECT_EQ(slowest("4x1", messages, "personalized"), 3 * 1200 * ns);
+    // Rank 0 is 100 later in the reduction, which ends for 3 at 2500; what it sent is there by then.
+    EXPECT_EQ(slowest("4x1", messages, "personalized"), (100 + 2 * 1200 + 100) * ns);
+}
+
+TEST(ScheduleOfExchange, NoMessageSearchesThePostedReceivesOfOthers) {
+    // Messages come to rank 0 in the order of their sources, or in the other one.
+    const messages_of_all ordered{{}, {{0, 8}}, {{0, 8}}, {{0, 8}}};
+    const messages_of_all reversed{{}, {{2, 8}, {3, 8}, {0, 8}}, {{1, 8}, {0, 8}}, {{0, 8}}};
+
+    for (const char* algorithm : {"personalized", "nonblocking"}) {
+        const auto none = test::uniform_machine(100, 1000, 0);
+        for (const auto& messages : {ordered, reversed}) {
+            const auto regions = topology::from_string("4x1");
+            const auto s =
+                schedule_of_exchange(regions, messages, parse_exchange_algorithm(algorithm));
+            EXPECT_EQ(finish("4x1", messages, algorithm),
+                      simulate(rank_layout(regions), s, none).finish)
+                << algorithm;
+        }
+    }
+}
+
+TEST(ScheduleOfExchange, AReductionThatIsLatePassesTheMessagesThatNobodyHasLookedFor) {
+    const messages_of_all messages{std::vector<sized_message>(20, {1, 8}), {{0, 8}}};
+
+    // Rank 0 sends until 2100, last for the reduction, for which it finds a message behind that of rank 1 until 2210.
+    // Rank 1 has waited for its own since 200, which comes at 3100, and finds twenty others then.
+    EXPECT_EQ(finish("2x1", messages, "personalized"),
+              (std::vector<picoseconds>{2310 * ns, (3200 + 20 * 100) * ns}));
 }
 
 TEST(ScheduleOfExchange, RanksBeyondAPowerOfTwoAreHelpedBeforeAndAfter) {
@@ -109,6 +146,23 @@ TEST(ScheduleOfExchange, RmaDrawsATicketFirst) {
 
     // Asked and answered, put and acknowledged, and one round of the reduction.
     EXPECT_EQ(slowest("2x1", messages, "rma"), 5 * 1200 * ns);
+}
+
+TEST(ScheduleOfExchange, RmaWithFencesAgreesFirstAndAnswersNothing) {
+    const messages_of_all messages{{{1, 8}}, {}};
+
+    // The agreement and the barrier. Rank 0 puts until 2500 and is late in the second fence, in which 1 takes the put.
+    EXPECT_EQ(finish("2x1", messages, "rma_fence"),
+              (std::vector<picoseconds>{3 * 1200 * ns, (3 * 1200 + 100) * ns}));
+    EXPECT_EQ(slowest("2x1", {{}, {}}, "rma_fence"), 1200 * ns);
+}
+
+TEST(ScheduleOfExchange, RmaByRegionPutsBundlesAndThenGoesOnInside) {
+    // Agreement and barrier take two rounds each, until 4800. Rank 0 puts one bundle for 2 and 3, which 2 takes 100 before the
+    // first round of the second fence is over for it at 6100, and 3 waits for 2 in the second one. Then the members of a
+    // region send each other a bundle.
+    EXPECT_EQ(finish("2x2", {{{2, 8}, {3, 8}}, {}, {}, {}}, "locality_rma"),
+              (std::vector<picoseconds>{8400 * ns, 8400 * ns, 8500 * ns, 8400 * ns}));
 }
 
 TEST(ScheduleOfExchange, RoutedWaitsForAllPartnersOfAStage) {

@@ -244,6 +244,30 @@ TEST(Simulate, AReceiveThatIsLatePaysForTheMessagesThatCameBeforeItsOwn) {
     EXPECT_EQ(simulate(layout_of("4x1"), three_to_one(8), m, late).slowest, (5000 + 20 + 10) * ns);
 }
 
+TEST(Simulate, AProbeTakesTheFirstOfTheUnexpectedMessagesInOneStep) {
+    auto m = test::uniform_machine(100, 1000, 0);
+    m.matching_seconds = 10e-9;
+    schedule s;
+    s.begin_rank();
+    for (const rank_t peer : {1, 2, 3}) {
+        auto probe = receive_from(peer, 8);
+        probe.matching = matching_kind::probed;
+        const auto taken = s.add(probe);
+        s.add(send_to(peer, 8, 1), std::vector{taken});
+    }
+    for (int k = 0; k < 3; ++k) {
+        s.begin_rank();
+        s.add(send_to(0, 8));
+        s.add(receive_from(0, 8, 1));
+    }
+    simulation_options late;
+    late.start = {5000 * ns, 200 * ns, 100 * ns, 0};
+
+    // Rank 0 takes them until 5300, first that of rank 3, and has answered 3 at 5400, 2 at 5500 and 1 at 5600.
+    EXPECT_EQ(simulate(layout_of("4x1"), s, m, late).finish,
+              (std::vector<picoseconds>{5600 * ns, 6700 * ns, 6600 * ns, 6500 * ns}));
+}
+
 TEST(Simulate, CopiesKeepTheCoreBusy) {
     auto m = test::uniform_machine(0, 0, 0);
     m.copy_seconds_per_byte = 1e-9;

@@ -139,15 +139,15 @@ class byte_inbox {
 /// @throws error(errc::count_mismatch)      shapes differ, or `num_sources` do not add up to what
 /// is sent; on all ranks
 /// @throws error(errc::size_mismatch)       the topology has not the communicator's number of ranks
-/// @throws error(errc::invalid_argument)    the algorithm is unknown; or, on all ranks, it is `rma`
-/// and messages may differ in size
+/// @throws error(errc::invalid_argument)    the algorithm is unknown; or, on all ranks, it
+/// `takes_one_size_only` and messages may differ in size
 /// @throws error(errc::out_of_memory)       a node has too little memory to share for
 /// `shared_memory`; on all ranks
 /// @throws as `context::machine`
 /// @par Source
 /// \cite geyko2024sdde (the algorithms), \cite hoefler2010nbx (`nonblocking`, `reduce_scatter`).
 /// Differs: regions of any size and order; nothing is lost that is zero or empty; `rma` gives out
-/// places by tickets and needs no window of size P; errors and sizes are agreed on in passing;
+/// places by tickets and needs no window of size P, which `rma_fence` has; errors and sizes are agreed on in passing;
 /// `routed` and `shared_memory` are new.
 byte_inbox exchange_bytes(const context& where, const byte_outbox& outbox,
                           const exchange_options& options = {});

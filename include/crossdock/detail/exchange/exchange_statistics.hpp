@@ -47,8 +47,8 @@ struct sized_message {
 /// @return entry p for rank p
 /// @throws error(errc::size_mismatch)      there are not as many entries as ranks
 /// @throws error(errc::rank_out_of_range)  a destination is not a rank
-/// @throws error(errc::invalid_argument)   a count of bytes is negative, or messages of `rma`
-/// differ in size
+/// @throws error(errc::invalid_argument)   a count of bytes is negative, or messages differ in size of a
+/// method that `takes_one_size_only`
 /// @throws as `make_route`, for `routed`
 /// @par Complexity
 /// Memory O(P). Time linear in the hops of all messages, and in the partners of all ranks on the
@@ -85,6 +85,7 @@ exchange_traffic_summary summarize(std::span<const exchange_traffic> per_rank);
 /// | `reduce_scatter` | 6 P; 6 where `num_sources` is given |
 /// | `nonblocking`, `locality_nonblocking` | 6 |
 /// | `rma` | 6, and 6 more each time that the window is made larger |
+/// | `rma_fence`, `locality_rma` | 6 |
 /// | `shared_memory`, `routed` | 0 |
 /// @return the words where `num_sources` is not given and the window is large enough
 count_t reduction_words(const exchange_algorithm& algorithm, rank_t num_ranks);

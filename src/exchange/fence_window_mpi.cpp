@@ -1,0 +1,109 @@
+#include "fence_window_mpi.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <unordered_map>
+
+#include "window_mpi.hpp"
+
+namespace crossdock {
+
+namespace {
+
+using head = std::int64_t;  // of a record: 0, or the bytes of the message and one more
+constexpr count_t head_bytes = sizeof(head);
+
+std::size_t as_size(count_t bytes) { return static_cast<std::size_t>(bytes); }
+
+count_t record_bytes(count_t message_bytes) {
+    return head_bytes + (message_bytes + head_bytes - 1) / head_bytes * head_bytes;
+}
+
+// How many messages to the same rank are before each.
+std::vector<count_t> rows_of(const std::vector<byte_message>& messages) {
+    std::vector<count_t> rows;
+    std::unordered_map<rank_t, count_t> num_to;
+    for (const auto& message : messages) rows.push_back(num_to[message.peer]++);
+    return rows;
+}
+
+}  // namespace
+
+bool fence_window::exchange(mailbox& mail, const std::vector<byte_message>& messages,
+                            count_t message_bytes, const error_vote& own,
+                            std::vector<byte_message>& found) {
+    const auto rows = rows_of(messages);
+    const count_t own_rows = rows.empty() ? 0 : *std::ranges::max_element(rows) + 1;
+    const auto [is_good, num_rows] = agree_on_window(mail.comm(), own, own_rows);
+    if (!is_good || num_rows == 0) return is_good;
+    mail.comm().wait_for_all();
+    provide(mail.comm(), num_rows, record_bytes(message_bytes));
+    put(mail, messages, rows);
+    take(mail.arrivals(), found);
+    return true;
+}
+
+bool fence_window::exchange_of_any_size(mailbox& mail, const std::vector<byte_message>& messages,
+                                        const error_vote& own, std::vector<byte_message>& found) {
+    count_t own_most = 0;
+    for (const auto& message : messages) own_most = std::max(own_most, message.bytes);
+    const auto [is_good, most_bytes] = agree_on_window(mail.comm(), own, own_most);
+    if (!is_good || most_bytes == 0) return is_good;
+    mail.comm().wait_for_all();
+    provide(mail.comm(), 1, record_bytes(most_bytes));
+    put(mail, messages, std::vector<count_t>(messages.size(), 0));
+    take(mail.arrivals(), found);
+    return true;
+}
+
+void fence_window::put(mailbox& mail, const std::vector<byte_message>& messages,
+                       const std::vector<count_t>& rows) const {
+    const communicator& comm = mail.comm();
+    std::vector<std::byte> records(messages.size() * as_size(record_bytes_));
+    CROSSDOCK_MPI(MPI_Win_fence(MPI_MODE_NOPRECEDE, window_));
+    for (std::size_t i = 0; i < messages.size(); ++i) {
+        const auto& [destination, bytes, data] = messages[i];
+        std::byte* const record = records.data() + i * as_size(record_bytes_);
+        const head is_there = bytes + 1;
+        std::memcpy(record, &is_there, sizeof is_there);
+        if (bytes > 0) std::memcpy(record + head_bytes, data, as_size(bytes));
+        const count_t place = rows[i] * comm.num_ranks() + comm.rank();
+        put_bytes(window_, record, head_bytes + bytes, destination, place * record_bytes_);
+        mail.count({destination, head_bytes + bytes, data});
+    }
+    CROSSDOCK_MPI(MPI_Win_fence(MPI_MODE_NOSUCCEED, window_));
+}
+
+// Leaves zeros: nobody puts anything before all have agreed again.
+void fence_window::take(byte_inbox& memory, std::vector<byte_message>& found) const {
+    for (count_t place = 0; place < num_rows_ * num_ranks_; ++place) {
+        std::byte* const record = memory_ + place * record_bytes_;
+        head is_there = 0;
+        std::memcpy(&is_there, record, sizeof is_there);
+        if (is_there == 0) continue;
+        const count_t bytes = is_there - 1;
+        std::byte* const data = memory.make_room(bytes);
+        if (bytes > 0) std::memcpy(data, record + head_bytes, as_size(bytes));
+        std::memset(record, 0, as_size(head_bytes + bytes));
+        found.push_back({static_cast<rank_t>(place % num_ranks_), bytes, data});
+    }
+}
+
+void fence_window::provide(const communicator& comm, count_t num_rows, count_t record_bytes) {
+    num_ranks_ = comm.num_ranks();
+    num_rows_ = num_rows;
+    record_bytes_ = record_bytes;
+    const count_t bytes = num_rows * num_ranks_ * record_bytes;
+    if (bytes <= window_bytes_) return;
+    close();
+    window_ = make_window(comm, bytes, all_share_memory_, memory_);
+    window_bytes_ = bytes;
+    std::memset(memory_, 0, as_size(bytes));
+}
+
+void fence_window::close() {
+    if (window_ != MPI_WIN_NULL) CROSSDOCK_MPI(MPI_Win_free(&window_));
+    window_bytes_ = 0;
+}
+
+}  // namespace crossdock

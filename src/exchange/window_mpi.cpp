@@ -1,0 +1,45 @@
+#include "window_mpi.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace crossdock {
+
+namespace {
+
+constexpr count_t largest_put_bytes = count_t{1} << 30;
+
+}  // namespace
+
+window_agreement agree_on_window(const communicator& comm, const error_vote& own, count_t number) {
+    std::array<std::int64_t, 6> words{own.has_fault ? 1 : 0, own.shape[0],  -own.shape[0],
+                                      own.shape[1],          -own.shape[1], number};
+    MPI_Request reduction = MPI_REQUEST_NULL;
+    CROSSDOCK_MPI(MPI_Iallreduce(MPI_IN_PLACE, words.data(), static_cast<int>(words.size()),
+                                 MPI_INT64_T, MPI_MAX, comm.get(), &reduction));
+    comm.wait(reduction);
+    return {words[0] == 0 && words[1] == -words[2] && words[3] == -words[4], words[5]};
+}
+
+MPI_Win make_window(const communicator& comm, count_t bytes, bool all_share_memory,
+                    std::byte*& memory) {
+    MPI_Win window = MPI_WIN_NULL;
+    // Asked for by name, as Open MPI 4.1 otherwise mixes up the windows of communicators that have
+    // no rank in common.
+    const auto allocate = all_share_memory ? &MPI_Win_allocate_shared : &MPI_Win_allocate;
+    CROSSDOCK_MPI(
+        allocate(bytes, 1, MPI_INFO_NULL, comm.get(), static_cast<void*>(&memory), &window));
+    CROSSDOCK_MPI(MPI_Win_set_errhandler(window, MPI_ERRORS_RETURN));
+    return window;
+}
+
+void put_bytes(MPI_Win window, const std::byte* data, count_t bytes, rank_t destination,
+               MPI_Aint place) {
+    for (count_t first = 0; first < bytes; first += largest_put_bytes) {
+        const int length = static_cast<int>(std::min(bytes - first, largest_put_bytes));
+        CROSSDOCK_MPI(MPI_Put(data + first, length, MPI_BYTE, destination, place + first, length,
+                              MPI_BYTE, window));
+    }
+}
+
+}  // namespace crossdock
