@@ -12,7 +12,8 @@ sys.path.append(str(PROJECT / "tools/plots"))
 import records
 
 # How rows that come from a record begin, in docs/studies.md.
-FIRST_CELLS = {"neighbor": ("| strong ", *(f"| {first}" for first in "x0123456789"))}
+FIRST_CELLS = {"array": ("| Borůvka, ", "| neighborhood, ", "| overload, 256", "| overload, 8192"),
+               "neighbor": ("| strong ", *(f"| {first}" for first in "x0123456789"))}
 
 
 def json_of(command, *arguments):
