@@ -33,7 +33,7 @@ RUNS = [
      "--routes", FEW_ROUTES],
     ["--ranks", 4096, "--workloads", "boruvka", "--graphs", "rmat_unscrambled", "--plain", "posted",
      "--routes", "three_step,locality,grid:2,hypercube", "--uncombined", "hypercube"],
-    ["--ranks", 4096, "--workloads", "boruvka", "--graphs", "rgg", "--plain", "posted",
+    ["--ranks", 4096, "--workloads", "boruvka", "--graphs", "rgg,gnm", "--plain", "posted",
      "--routes", "locality,grid:2,grid:3,hypercube", "--uncombined", "grid:2,hypercube"],
     ["--ranks", 4096, "--workloads", "overload_one", "--entries", 256, "--requests-per-rank", 256,
      "--plain", "posted", "--routes", OVERLOAD_ROUTES],
