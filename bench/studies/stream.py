@@ -80,7 +80,7 @@ def print_hand_overs(runs):
         by_name = {name_of(case): case["simulated_seconds"] for case in run["cases"]}
         rows.append([f"{run['hand_over_seconds'] * 1e9:.0f} ns", f"{run['item_seconds'] * 1e9:.0f} ns",
                      *(f"{by_name[name] * 1e3:.1f}" for name in by_name)])
-    study.print_table(f"Milliseconds on {runs[0]['nodes']} nodes, by the time that a cache line takes and the work for an item at each end",
+    study.print_table(f"Milliseconds on {runs[0]['nodes']} nodes, by a cache line's way and the work for an item",
                       ["cache line", "item", *by_name], rows)
 
 
