@@ -5,8 +5,8 @@ usage: bench/studies/array.py [-o RECORD]       all cases; minutes, and 5 GB of 
        bench/studies/array.py --quick           16 ranks, a second
        bench/studies/array.py --tables RECORD   prints the tables of a record again
 
-Each route combines equal requests; ROUTE/none does not. `plain` is MPI_Alltoallv in two ways. In `overload` the
-entries are dealt out to all ranks, in `overload_one` they are all rank 0's.
+Each route combines equal requests; ROUTE/none does not. `plain` is MPI_Alltoallv in two ways. In `overload_one`
+every rank reads each of rank 0's entries once.
 """
 import argparse
 import pathlib
@@ -15,8 +15,9 @@ import tempfile
 import study
 
 FEW_ROUTES = "direct,three_step,locality,grid:2,grid:3,hypercube,inverse_hourglass"
-MANY_ROUTES = ("three_step,locality:1,locality,grid:2,grid:3,grid:4,hypercube,increase,decrease,hourglass,"
-               "inverse_hourglass")
+# The study's shapes for 4096 ranks; `increase` and `decrease` are others here.
+OVERLOAD_ROUTES = ("three_step,locality,grid:2,grid:3,hypercube,grid:2x2x2x4x8x16,grid:16x8x4x2x2x2,hourglass,"
+                   "inverse_hourglass")
 WITHOUT_SEARCH = "supermuc_ng, without the search of receives"
 RUNS = [
     ["--ranks", 512, "--workloads", "boruvka"],
@@ -28,14 +29,16 @@ RUNS = [
      "--routes", "three_step,locality,grid:2,hypercube", "--uncombined", "hypercube", "--machine", WITHOUT_SEARCH],
     ["--ranks", 512, "--workloads", "boruvka", "--graphs", "rmat_unscrambled", "--plain", "posted",
      "--routes", "hypercube", "--uncombined", "hypercube", "--machine", WITHOUT_SEARCH],
-    ["--ranks", 512, "--workloads", "neighborhood", "--graphs", "rmat_unscrambled,gnm", "--plain", "posted",
+    ["--ranks", 512, "--workloads", "neighborhood", "--graphs", "rmat_unscrambled,gnm,rgg", "--plain", "posted",
      "--routes", FEW_ROUTES],
     ["--ranks", 4096, "--workloads", "boruvka", "--graphs", "rmat_unscrambled", "--plain", "posted",
      "--routes", "three_step,locality,grid:2,hypercube", "--uncombined", "hypercube"],
-    ["--ranks", 4096, "--workloads", "overload,overload_one", "--entries", 256, "--plain", "posted",
-     "--routes", MANY_ROUTES],
-    ["--ranks", 512, "--workloads", "overload,overload_one", "--entries", 8192, "--plain", "posted",
-     "--routes", MANY_ROUTES],
+    ["--ranks", 4096, "--workloads", "boruvka", "--graphs", "rgg,gnm", "--plain", "posted",
+     "--routes", "locality,grid:2,grid:3,hypercube", "--uncombined", "grid:2,hypercube"],
+    ["--ranks", 4096, "--workloads", "overload_one", "--entries", 256, "--requests-per-rank", 256,
+     "--plain", "posted", "--routes", OVERLOAD_ROUTES],
+    ["--ranks", 4096, "--workloads", "overload_one", "--entries", 8192, "--requests-per-rank", 8192,
+     "--plain", "posted", "--routes", OVERLOAD_ROUTES, "--uncombined", "grid:2"],
 ]
 QUICK_RUNS = [["--ranks", 16, "--per-node", 6, "--edges-per-rank", 64, "--entries", 16, "--requests-per-rank", 32]]
 
@@ -77,7 +80,40 @@ def print_case(run, case):
                        "most arrived", "most of the ranks' time"], rows)
 
 
+GRAPHS = {"rmat_unscrambled": "R-MAT", "rmat": "R-MAT, scrambled", "rgg": "random geometric", "gnm": "G(n,m)"}
+WORKLOADS = {"boruvka": "Borůvka", "neighborhood": "neighborhood", "overload_one": "overload"}
+SHAPES = {"increase": "grid:2x2x2x4x8x16", "decrease": "grid:16x8x4x2x2x2"}  # of the study on 4096 ranks
+CONTENDERS = ["direct", "three_step", "locality:1", "locality", "grid:2", "grid:3", "grid:4", "hypercube", "increase",
+              "decrease", "hourglass", "inverse_hourglass", "grid:2/none", "hypercube/none"]
+
+
+def label(run, case):
+    """As the rows of docs/studies.md are named."""
+    parts = [WORKLOADS.get(case["workload"], case["workload"])]
+    parts.append(GRAPHS[case["graph"]] if "graph" in case else f"{case['entries']} entries")
+    if run["edges_per_rank"] != 1 << 12:
+        parts.append(f"2^{run['edges_per_rank'].bit_length() - 1} edges")
+    if run["machine"] == WITHOUT_SEARCH:
+        parts.append("no search")
+    return ", ".join(parts)
+
+
+def print_speed_ups(record):
+    rows = []
+    for run in record["runs"]:
+        for case in run["cases"]:
+            times = {one["name"]: one["simulated_seconds"] for one in case["contenders"]}
+            plain = best_plain(case)
+            found = [times.get(name) or times.get(SHAPES.get(name)) for name in CONTENDERS]
+            ratios = [plain / time if time else None for time in found]
+            rows.append([label(run, case), run["ranks"], f"{plain * 1e3:.2f}",
+                         *("" if ratio is None else f"{ratio:.2f}" if ratio < 100 else f"{ratio:.0f}"
+                           for ratio in ratios)])
+    study.print_table("Speed-up over plain", ["", "ranks", "plain, ms", *CONTENDERS], rows)
+
+
 def print_tables(record):
+    print_speed_ups(record)
     for run in record["runs"]:
         for case in run["cases"]:
             print_case(run, case)

@@ -20,6 +20,8 @@ MANY_RANKS = [32, 64, 128, 256, 512, 1024, 2048]
 CUTS = [8, 16, 32]
 MACHINE = study.PROJECT / "machines/lassen.json"
 OVERHEAD_FACTORS = [0.5, 0.25]  # of the network, where they are assumed
+REGIONS_PER_NODE = 1  # the study ran one processor of each node
+OTHER_REGIONS_PER_NODE = 2
 # Set-up of three_step less that of direct, in exchanges over direct; medians of 8 ranks, executor persistent.
 MEASURED = study.RESULTS / "neighbor-amg-rotated-8ranks-2x4-openmpi.jsonl"
 
@@ -75,34 +77,52 @@ def microseconds(value):
     return f"{1e6 * value:.1f}"
 
 
-def print_messages(case):
-    rows = []
-    for number, level in enumerate(case["levels"]):
-        cells = [number, level["rows"]]
-        for kind in ("inter_region_messages", "intra_region_messages"):
-            cells += [way(level, name)["sent"][kind]["max"] for name in ("standard", "full")]
-        partial, full = (way(level, name)["sent"]["inter_region_items"] for name in ("partial", "full"))
-        cells += [partial["max"], full["max"]]
-        cells += [f"{100 * (1 - full[what] / partial[what]):.0f} %" if partial[what] else ""
-                  for what in ("max", "total")]
-        rows.append(cells)
-    study.print_table(f"Most that a rank of {case['ranks']} sends, and what deduplication saves between regions",
-                      ["level", "rows", "inter, standard", "inter, three_step", "intra, standard",
-                       "intra, three_step", "items, partial", "items, full", "saved of the most",
-                       "saved of all"], rows)
+def saved(level, what):
+    partial, full = (way(level, name)["sent"]["inter_region_items"][what] for name in ("partial", "full"))
+    return f"{100 * (1 - full / partial):.0f} %" if partial else "0 %"
+
+
+def most_messages(level, kind):
+    return " / ".join(str(way(level, name)["sent"][kind]["max"]) for name in ("standard", "full"))
 
 
 def print_levels(case):
     rows = []
     for number, level in enumerate(case["levels"]):
-        times = [microseconds(seconds(level, name)) for name in WAYS]
-        terms = [way(level, name)["time"]["dominating_term"] for name in ("standard", "full")]
+        rows.append([number, level["rows"], most_messages(level, "inter_region_messages"),
+                     most_messages(level, "intra_region_messages"), f"{saved(level, 'max')}, {saved(level, 'total')}",
+                     *(microseconds(seconds(level, name)) for name in WAYS),
+                     f"{level['choice']} {microseconds(seconds(level, level['choice']))}"])
+    study.print_table(f"Levels on {case['ranks']} ranks: most that a rank sends, and microseconds",
+                      ["level", "rows", "messages between regions, standard / three steps", "inside",
+                       "saved of items between regions: most, all", *WAYS, "chosen"], rows)
+
+
+def print_terms(case):
+    rows = []
+    for number, level in enumerate(case["levels"]):
         best = min(level["routes"], key=lambda one: one["time"]["seconds"])
-        rows.append([number, *times, *terms, level["choice"], microseconds(seconds(level, level["choice"])),
+        rows.append([number, *(way(level, name)["sent"]["inter_region_items"]["max"] for name in ("partial", "full")),
+                     *(way(level, name)["time"]["dominating_term"] for name in ("standard", "full")),
                      best["route"], microseconds(best["time"]["seconds"])])
-    study.print_table(f"Microseconds of a level, {case['ranks']} ranks",
-                      ["level", *WAYS, "standard's term", "full's term", "chosen", "its us", "fastest", "its us"],
-                      rows)
+    study.print_table("Most items of a rank between regions, what takes the most time, and the fastest route",
+                      ["level", "items, partial", "items, full", "standard's term", "full's term", "fastest",
+                       "its us"], rows)
+
+
+def faster(case, name):
+    """The study's rule: standard on the levels where three steps are slower."""
+    return total(case, lambda level: min(seconds(level, "standard"), seconds(level, name)))
+
+
+def speed_ups(case):
+    """Of partial and full over standard, on all levels and by the study's rule."""
+    times = sums(case)
+    return [f"{times['standard'] / time:.2f}"
+            for time in (times["partial"], times["full"], faster(case, "partial"), faster(case, "full"))]
+
+
+SPEED_UPS = ["partial", "full", "the faster of each level: partial", "full"]
 
 
 def print_scaling(cases, scaling):
@@ -110,14 +130,12 @@ def print_scaling(cases, scaling):
     for case in cases:
         times = sums(case)
         best = min((name for name in times if name not in WAYS), key=times.get)
-        rows.append([case["ranks"], *(microseconds(times[name]) for name in WAYS),
-                     *(f"{times['standard'] / times[name]:.2f}" for name in ("partial", "full")),
-                     *(f"{times['standard'] / value:.2f}"
-                       for value in (times["two_step"], chosen(case), best_of_levels(case))),
+        rows.append([case["ranks"], *(microseconds(times[name]) for name in WAYS), *speed_ups(case),
+                     *(f"{times['standard'] / value:.2f}" for value in (chosen(case), best_of_levels(case))),
                      f"{best} {times['standard'] / times[best]:.2f}"])
     study.print_table(f"{scaling} scaling, all levels: microseconds, and speed-up over standard",
-                      ["ranks", *WAYS, "partial", "full", "two_step", "chosen for each level",
-                       "fastest of each level", "best for all levels"], rows)
+                      ["ranks", *WAYS, *SPEED_UPS, "chosen for each level", "fastest of each level",
+                       "best for all levels"], rows)
 
 
 def print_setup(cases):
@@ -156,8 +174,8 @@ def print_tables(record):
     strong = [case for case in cases if case["scaling"] == "strong"]
     largest = strong[-1]
     weak = [case for case in cases if case["scaling"] == "weak"] + [largest]
-    print_messages(largest)
     print_levels(largest)
+    print_terms(largest)
     print_scaling(strong, "Strong")
     print_scaling(weak, "Weak")
     print_setup(strong + weak[:-1])
@@ -175,13 +193,14 @@ def without_counts(case):
 
 
 def print_overheads(record):
+    largest = [case for case in record["cases"] if case["scaling"] == "strong"][-1]
     rows = []
-    for entry in record["other_overheads"]:
-        times = sums(entry["case"])
-        rows.append([entry["factor"], *(microseconds(times[name]) for name in WAYS),
-                     *(f"{times['standard'] / times[name]:.2f}" for name in ("partial", "full"))])
+    for factor, case in [(1, largest), *((one["factor"], one["case"]) for one in record["other_overheads"])]:
+        times = sums(case)
+        rows.append([f"x {factor}", *(microseconds(times[name]) for name in WAYS), *speed_ups(case),
+                     f"{times['standard'] / chosen(case):.2f}"])
     study.print_table("Smaller overheads of messages between nodes, as long a ping-pong: microseconds of all levels",
-                      ["factor", *WAYS, "partial", "full"], rows)
+                      ["overheads between nodes", *WAYS, *SPEED_UPS, "chosen for each level"], rows)
 
 
 def with_overheads(factor):
@@ -203,14 +222,15 @@ def overheads_case(arguments, factor, num_ranks):
 
 
 def joined(arguments, *more):
-    return study.run(arguments.program, arguments.folder, "--columns", arguments.columns, *more)
+    regions = [] if "--regions-per-node" in more else ["--regions-per-node", REGIONS_PER_NODE]
+    return study.run(arguments.program, arguments.folder, "--columns", arguments.columns, *regions, *more)
 
 
 def make_record(arguments):
     ranks = [32] if arguments.quick else MANY_RANKS
     cuts = [8] if arguments.quick else CUTS
     record = joined(arguments, "--ranks", ",".join(map(str, ranks)), "--cuts", ",".join(map(str, cuts)))
-    other = joined(arguments, "--ranks", ranks[-1], "--regions-per-node", 1)
+    other = joined(arguments, "--ranks", ranks[-1], "--regions-per-node", OTHER_REGIONS_PER_NODE)
     record["hierarchy"] = pathlib.Path(arguments.folder).name
     record["other_nodes"] = [without_counts(case) for case in other["cases"]]
     record["other_overheads"] = [

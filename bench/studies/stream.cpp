@@ -23,6 +23,7 @@ struct study_options {
     std::vector<std::string> workloads{"histogram", "index_gather"};
     std::vector<std::string> schemes{"ww", "wps", "wsp", "pp"};
     std::vector<count_t> buffer_items{512, 1024, 2048};
+    count_t collected_items = 1;
     double item_ns = 40;
 };
 
@@ -37,16 +38,32 @@ count_t buffers_of_source(const studies::stream_setting& s) {
     return s.scheme == stream_scheme::ww ? num_places(s) * s.workers : num_places(s);
 }
 
-// Of a buffer that gets an item every `interval`: it leaves full as often as it can, and once at the end.
-// Items wait (k - 1) / 2 intervals on average in one that leaves with k.
+// Between the items of a buffer, or of what one worker collects for it.
+double interval_of(const studies::stream_setting& s, double push_interval, bool is_of_one_worker) {
+    const bool is_shared = fills_together(s.scheme) && !is_of_one_worker;
+    return push_interval * static_cast<double>(buffers_of_source(s)) / (is_shared ? s.workers : 1);
+}
+
+// A buffer leaves full as often as it can, and once at the end. Items wait (k - 1) / 2 intervals on average
+// in one that leaves with k; where a worker collects c first, (c - 1) / 2 of its own and then (k - c) / 2.
 double expected_wait(const studies::stream_setting& s, double push_interval) {
-    const auto buffers = static_cast<double>(buffers_of_source(s));
-    const double filled = static_cast<double>(items_of_source(s)) / buffers;
-    const double interval = push_interval * buffers / (fills_together(s.scheme) ? s.workers : 1.0);
+    const double filled =
+        static_cast<double>(items_of_source(s)) / static_cast<double>(buffers_of_source(s));
     const auto g = static_cast<double>(s.buffer_items);
+    const auto c = static_cast<double>(s.collected_items);
     const double full = static_cast<double>(static_cast<count_t>(filled / g));
     const double rest = filled - full * g;
-    return (full * g * (g - 1) + rest * std::max(rest - 1, 0.0)) / 2 / filled * interval;
+    return (full * g * (g - c) + rest * std::max(rest - c, 0.0)) / 2 / filled *
+               interval_of(s, push_interval, false) +
+           (c - 1) / 2 * interval_of(s, push_interval, true);
+}
+
+// The study's g m N and its like; what workers collect comes on top.
+count_t most_buffered(const studies::stream_setting& s) {
+    const count_t collected = s.collected_items > 1 ? s.collected_items * s.workers : 0;
+    return (max_buffered_items(s.scheme, s.buffer_items, num_places(s), s.workers) +
+            collected * num_places(s)) *
+           (s.is_answered ? 2 : 1);
 }
 
 json case_json(const study_options& options, const std::string& workload,
@@ -56,9 +73,10 @@ json case_json(const study_options& options, const std::string& workload,
                                               num_places(s), s.workers);
     if (done.least_messages < bounds.least || done.most_messages > bounds.most)
         throw error(errc::internal, "a source's messages are outside the study's bounds");
-    const auto memory = max_buffered_items(s.scheme, s.buffer_items, num_places(s), s.workers) *
-                        (s.is_answered ? 2 : 1);
-    const double wait = expected_wait(s, done.pushing_seconds / static_cast<double>(s.items));
+    const auto memory = most_buffered(s);
+    const double push_interval = done.pushing_seconds / static_cast<double>(s.items);
+    const double wait = expected_wait(s, push_interval);
+    const double bound = static_cast<double>(s.buffer_items) * interval_of(s, push_interval, false);
     fmt::print(
         stderr,
         "{:12} {:4} g {:5}: source sends {:6}..{:6} (bounds {:6}..{:6}), process buffers {:9} of "
@@ -73,6 +91,7 @@ json case_json(const study_options& options, const std::string& workload,
     return {{"workload", workload},
             {"scheme", to_string(s.scheme)},
             {"buffer_items", s.buffer_items},
+            {"collected_items", s.collected_items},
             {"items_per_worker", s.items},
             {"messages_per_source", {{"least", done.least_messages}, {"most", done.most_messages}}},
             {"messages_per_source_bounds", {{"least", bounds.least}, {"most", bounds.most}}},
@@ -84,6 +103,7 @@ json case_json(const study_options& options, const std::string& workload,
             {"latencies", done.num_latencies},
             {"mean_latency_seconds", done.mean_latency_seconds},
             {"expected_wait_seconds", wait},
+            {"bound_of_wait_seconds", bound},
             {"median_latency_seconds", done.latencies.quantile_seconds(0.5)},
             {"p99_latency_seconds", done.latencies.quantile_seconds(0.99)},
             {"pushing_seconds", done.pushing_seconds},
@@ -102,6 +122,7 @@ json run(const study_options& options) {
             s.buffer_items = g;
             for (const auto& scheme : options.schemes) {
                 s.scheme = stream_scheme_from_string(scheme);
+                s.collected_items = fills_together(s.scheme) ? options.collected_items : 1;
                 cases.push_back(case_json(options, workload, s));
             }
         }
@@ -129,6 +150,9 @@ int main(int argc, char** argv) {
     app.add_option("--item-bytes", s.item_bytes)->capture_default_str();
     app.add_option("--item-ns", options.item_ns,
                    "Of a core, to push an item and again to handle it")
+        ->capture_default_str();
+    app.add_option("--collected-items", options.collected_items,
+                   "For which a worker takes room in a shared buffer at once")
         ->capture_default_str();
     app.add_option("--machine", options.machine, "Preset or file")->capture_default_str();
     app.add_option("--workloads", options.workloads, "histogram, index_gather")->delimiter(',');

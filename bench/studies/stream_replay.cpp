@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <queue>
 #include <random>
 #include <span>
@@ -72,6 +73,12 @@ class stream_replay {
             source.items.resize(static_cast<std::size_t>(num_buffers_));
             if (s.is_answered) source.answers.resize(static_cast<std::size_t>(num_buffers_));
         }
+        if (!fills_together(s.scheme) || s.collected_items == 1) return;
+        for (auto& worker : workers_) {
+            worker.collected.resize(static_cast<std::size_t>(num_buffers_));
+            if (s.is_answered)
+                worker.collected_answers.resize(static_cast<std::size_t>(num_buffers_));
+        }
     }
 
     stream_outcome run() {
@@ -93,6 +100,14 @@ class stream_replay {
         count_t num_pushed = 0;
         delivery_queue inbox;
         bool has_turn = true;
+        // Of shared buffers: what the worker has collected and not yet put there, by place.
+        std::vector<std::vector<stamp_t>> collected;
+        std::vector<std::vector<stamp_t>> collected_answers;
+        // Where the worker is in sending what is left in buffers.
+        std::optional<int> next_to_leave;
+        std::optional<int> next_answer_to_leave;
+
+        bool is_flushing() const { return next_to_leave || next_answer_to_leave; }
     };
     struct process_state {
         int num_finished = 0;
@@ -122,7 +137,11 @@ class stream_replay {
     void work(int w, double until) {
         auto& worker = worker_at(w);
         while (worker.clock <= until) {
-            if (!worker.inbox.is_empty() && worker.inbox.first_time() <= worker.clock) {
+            if (worker.next_to_leave) {
+                leave_next(w, worker.next_to_leave, false);
+            } else if (worker.next_answer_to_leave) {
+                leave_next(w, worker.next_answer_to_leave, true);
+            } else if (!worker.inbox.is_empty() && worker.inbox.first_time() <= worker.clock) {
                 take(w);
             } else if (worker.num_pushed < s_.items) {
                 push_next(w);
@@ -130,7 +149,7 @@ class stream_replay {
                 break;
             }
         }
-        if (worker.num_pushed < s_.items) {
+        if (worker.num_pushed < s_.items || worker.is_flushing()) {
             give_turn(w, worker.clock);
         } else if (!worker.inbox.is_empty()) {
             give_turn(w, std::max(worker.clock, worker.inbox.first_time()));
@@ -166,37 +185,63 @@ class stream_replay {
         return static_cast<stamp_t>(time / seconds_per_tick + 0.5);
     }
 
-    // Room in a shared buffer is taken for each item.
     void push(int w, int place, bool is_answer, std::span<const stamp_t> stamps) {
+        auto& held = process_at(w).num_buffered;
+        held += static_cast<count_t>(stamps.size());
+        most_buffered_ = std::max(most_buffered_, held);
+        auto& worker = worker_at(w);
+        auto& collected = is_answer ? worker.collected_answers : worker.collected;
+        if (collected.empty()) return put(w, place, is_answer, stamps);
+        auto& here = collected[static_cast<std::size_t>(place)];
+        for (const stamp_t stamp : stamps) {
+            here.push_back(stamp);
+            if (static_cast<count_t>(here.size()) == s_.collected_items)
+                put(w, place, is_answer, std::exchange(here, {}));
+        }
+    }
+
+    // Room in a shared buffer is taken once for items that are put there together.
+    void put(int w, int place, bool is_answer, std::span<const stamp_t> stamps) {
         auto& source = source_at(w);
         auto& to = (is_answer ? source.answers : source.items)[static_cast<std::size_t>(place)];
+        if (fills_together(s_.scheme) && to.last_worker != w) {
+            charge(worker_at(w), m_.hand_over_seconds);
+            contention_ += m_.hand_over_seconds;
+            to.last_worker = w;
+        }
         for (const stamp_t stamp : stamps) {
-            if (fills_together(s_.scheme) && to.last_worker != w) {
-                charge(worker_at(w), m_.hand_over_seconds);
-                contention_ += m_.hand_over_seconds;
-                to.last_worker = w;
-            }
             to.stamps.push_back(stamp);
-            auto& held = process_at(w).num_buffered;
-            most_buffered_ = std::max(most_buffered_, ++held);
             if (static_cast<count_t>(to.stamps.size()) == s_.buffer_items)
                 leave(w, place, is_answer);
         }
     }
 
-    void finish_pushing(int w) {
-        outcome_.pushing_seconds += worker_at(w).clock / num_workers_;
-        auto& process = process_at(w);
-        if (++process.num_finished == s_.workers || !fills_together(s_.scheme)) flush(w, false);
+    void put_all(int w, bool is_answer) {
+        auto& worker = worker_at(w);
+        auto& collected = is_answer ? worker.collected_answers : worker.collected;
+        for (std::size_t place = 0; place < collected.size(); ++place) {
+            if (!collected[place].empty())
+                put(w, static_cast<int>(place), is_answer, std::exchange(collected[place], {}));
+        }
     }
 
-    void flush(int w, bool is_answer) {
+    void finish_pushing(int w) {
+        put_all(w, false);
+        outcome_.pushing_seconds += worker_at(w).clock / num_workers_;
+        auto& process = process_at(w);
+        if (++process.num_finished == s_.workers || !fills_together(s_.scheme))
+            worker_at(w).next_to_leave = 0;
+    }
+
+    // Of the buffers that are left at the end, the next that holds anything.
+    void leave_next(int w, std::optional<int>& next, bool is_answer) {
         auto& source = source_at(w);
-        for (int place = 0; place < num_buffers_; ++place) {
-            const auto& one =
-                (is_answer ? source.answers : source.items)[static_cast<std::size_t>(place)];
-            if (!one.stamps.empty()) leave(w, place, is_answer);
-        }
+        const auto& buffers = is_answer ? source.answers : source.items;
+        int place = *next;
+        while (place < num_buffers_ && buffers[static_cast<std::size_t>(place)].stamps.empty())
+            ++place;
+        if (place < num_buffers_) leave(w, place, is_answer);
+        next = place + 1 < num_buffers_ ? std::optional<int>(place + 1) : std::nullopt;
     }
 
     locality_level level_of(int w, int place) const {
@@ -301,11 +346,16 @@ class stream_replay {
 
     // All that came to the process of `last` is answered.
     void flush_answers(int last) {
-        if (fills_together(s_.scheme)) return flush(last, true);
         const int first = process_of(last) * s_.workers;
+        const bool is_shared = fills_together(s_.scheme);
         for (int w = first; w < first + s_.workers; ++w) {
-            worker_at(w).clock = std::max(worker_at(w).clock, worker_at(last).clock);
-            flush(w, true);
+            auto& worker = worker_at(w);
+            if (is_shared && w != last && worker.collected_answers.empty()) continue;
+            worker.clock = std::max(worker.clock, worker_at(last).clock);
+            put_all(w, true);
+            if (is_shared && w != last) continue;
+            worker.next_answer_to_leave = 0;
+            if (w != last && !worker.has_turn) give_turn(w, worker.clock);
         }
     }
 

@@ -17,6 +17,8 @@ struct stream_setting {
     int workers = 8;    ///< of a process
     stream_scheme scheme = stream_scheme::wps;
     count_t buffer_items = 1024;
+    /// Under `pp` a worker takes room in a shared buffer for so many items at once; 1: as the study.
+    count_t collected_items = 1;
     count_t items = count_t{1} << 20;  ///< that a worker pushes, each to any worker
     count_t item_bytes = 8;
     /// A worker's core for an item: to draw and to push it, and again to handle it.
@@ -49,7 +51,8 @@ struct stream_outcome {
 /// For every message that a rank sends a like one comes to it, at the time when its own arrives: that is what
 /// uniform destinations make of all nodes together.
 ///
-///     push     item_seconds, and under `pp` hand_over_seconds if another worker was the buffer's last
+///     push     item_seconds, and under `pp`, once for `collected_items` that go the same way,
+///              hand_over_seconds if another worker was the buffer's last
 ///     leave    send_overhead; under `wsp` an item is copied once, into order
 ///     way      the node's way out, one message after the other; latency and bytes as the machine says;
 ///              within a process hand_over_seconds
@@ -57,8 +60,8 @@ struct stream_outcome {
 ///              each worker's share is its own after hand_over_seconds
 ///     handle   item_seconds for each item, one after the other
 ///
-/// A worker that has pushed all its items sends what is left in its buffers; the last one of a process
-/// does so under `pp`. Workers run ahead of each other by hand_over_seconds at most.
+/// A worker that has pushed all its items sends what is left in its buffers, one after the other; the last
+/// one of a process does so under `pp`. Workers run ahead of each other by hand_over_seconds at most.
 /// @param s  of a scheme that is not `automatic` or `node`
 stream_outcome replay_stream(const stream_setting& s, const machine& m);
 

@@ -71,12 +71,15 @@ class Neighbor(unittest.TestCase):
     def test_WeakScalingCutsAProblemOfTheSameShapeAndLeavesOutEmptyLevels(self):
         weak = self.case("weak")
 
-        self.assertEqual((weak["ranks"], weak["regions"], weak["nodes"]), (32, 2, 1))
+        self.assertEqual((weak["ranks"], weak["regions"], weak["nodes"]), (32, 2, 2))
         self.assertEqual([level["rows"] for level in weak["levels"]], [8 * 4 * ROWS_OF_A_PART])
 
     def test_TablesArePrintedAgainFromTheRecord(self):
-        self.assertIn("| 0 | 256 | 2 | 1 | 5 | ", self.printed)
+        self.assertIn("| 0 | 256 | 2 / 1 | 5 / ", self.printed)
         self.assertEqual(self.printed, self.again)
+
+    def test_TablesOfThePageAreThoseOfTheRecord(self):
+        self.assertEqual(script.rows_that_are_not_printed("NEIGHBOR", "neighbor"), (9 + 7 + 4 + 3 + 7, []))
 
 
 if __name__ == "__main__":

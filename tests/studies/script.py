@@ -11,11 +11,26 @@ PROJECT = pathlib.Path(__file__).parents[2]
 sys.path.append(str(PROJECT / "tools/plots"))
 import records
 
+# How rows that come from a record begin, in docs/studies.md.
+FIRST_CELLS = {"array": ("| Borůvka, ", "| neighborhood, ", "| overload, 256", "| overload, 8192"),
+               "stream": ("| histogram |", "| index_gather |", "| 131072 ", "| 262144 ", "| 100 ns ", "| 25 ns "),
+               "neighbor": ("| strong ", *(f"| {first}" for first in "x0123456789"))}
+
 
 def json_of(command, *arguments):
     """The JSON document that a command prints."""
     called = subprocess.run([command, *map(str, arguments)], capture_output=True, text=True, check=True)
     return json.loads(called.stdout)
+
+
+def rows_that_are_not_printed(section, name):
+    """How many rows of this section of docs/studies.md come from the record, and those that are not in its tables."""
+    printed = subprocess.run([sys.executable, PROJECT / f"bench/studies/{name}.py", "--tables",
+                              PROJECT / f"bench/results/study-{name}.jsonl"],
+                             capture_output=True, text=True, check=True).stdout.splitlines()
+    page = (PROJECT / "docs/studies.md").read_text().partition(f"\n## {section}\n")[2].partition("\n## ")[0]
+    rows = [line for line in page.splitlines() if line.startswith(FIRST_CELLS[name])]
+    return len(rows), [row for row in rows if row not in printed]
 
 
 def quick(name, *arguments):

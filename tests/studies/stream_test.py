@@ -67,12 +67,35 @@ class Stream(unittest.TestCase):
         self.assertEqual({scheme for scheme, case in found.items() if case["contention_seconds_per_item"] > 0},
                          {"pp"})
 
+    def test_AWorkerThatCollectsItemsTakesRoomForThemTogether(self):
+        for workload, num_kinds in (("histogram", 1), ("index_gather", 2)):
+            alone, together = (study(2, 2, 2, 1000, 10, "--schemes", "pp", "--collected-items", collected,
+                                     workload=workload)["pp"] for collected in (1, 5))
+
+            self.assertEqual(together["latencies"], alone["latencies"])
+            # At most 100 ns for 5 items of a kind, and for what is left of them at the end: 4 places each.
+            self.assertLessEqual(together["contention_seconds_per_item"], num_kinds * 1e-7 * (1 / 5 + 4 / 1000))
+            self.assertGreater(alone["contention_seconds_per_item"], together["contention_seconds_per_item"])
+            self.assertEqual(together["buffered_items_per_process_bound"],
+                             alone["buffered_items_per_process_bound"] // 10 * (10 + 2 * 5))
+            self.assertLessEqual(together["buffered_items_per_process"], together["buffered_items_per_process_bound"])
+
+    def test_WorkersThatFlushTakeTurnsOnTheWayOut(self):
+        """800 us to push, and 717 us of the way out while others handle what comes; 700 us more if it came last."""
+        found = study(8, 8, 8, 20000, 100000, "--schemes", "ww")
+
+        self.assertLess(found["ww"]["simulated_seconds"], 2000e-6)
+
     def test_TablesArePrintedAgainFromTheRecord(self):
         record, printed, again = script.quick("stream")
 
-        self.assertEqual(len(record["runs"][0]["cases"]), 16)
+        self.assertEqual([name["scheme"] for name in record["scaling"][0]["cases"]], ["ww", "wps", "wsp", "pp", "pp"])
+        self.assertEqual(len(record["latency"][0]["cases"]), 20)
         self.assertIn("| histogram | 2000 | ww | 16 to 16 | 1 to 16 |", printed)
         self.assertEqual(printed, again)
+
+    def test_TablesOfThePageAreThoseOfTheRecord(self):
+        self.assertEqual(script.rows_that_are_not_printed("STREAM", "stream")[1], [])
 
 
 if __name__ == "__main__":
