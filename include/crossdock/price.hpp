@@ -50,6 +50,10 @@ struct stage_price {
     /// what the others take where they take longest: at the sender, on the links, or at the
     /// receiver.
     double path() const noexcept;
+    /// @brief The same if all messages are packed before any leaves, and unpacked once all have come.
+    double path_of_packed() const noexcept {
+        return latency + std::max({sending, receiving + matching, transfer, injection}) + copying;
+    }
 
     /// @brief Adds term by term.
     stage_price& operator+=(const stage_price& other) noexcept;

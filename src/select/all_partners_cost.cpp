@@ -211,7 +211,7 @@ candidate_price price_of(const cost_row& row, const region_sizes& all, const mac
     stage_price sum;
     for (const auto& stage : row.stages) {
         const auto [slowest, mean_work] = price_of(stage, all, m, load);
-        seconds += rank_seconds(std::span(&slowest, 1));
+        seconds += std::max(slowest.work(), slowest.path_of_packed());
         work += mean_work + m.time_slice_seconds;
         sum += slowest;
     }

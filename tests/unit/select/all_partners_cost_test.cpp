@@ -43,7 +43,7 @@ double slowest_seconds(const route& way, const topology& regions, int stage, con
     for (rank_t rank = 0; rank < regions.num_ranks(); ++rank) {
         const auto& one = ranks[static_cast<std::size_t>(rank)];
         const auto price = one.price(node_of(rank));
-        slowest = std::max({slowest, price.work(), price.path()});
+        slowest = std::max({slowest, price.work(), price.path_of_packed()});
     }
     return slowest;
 }
@@ -125,14 +125,14 @@ TEST(AllPartnersCost, OfOneRegionIsDirectForFewRanksAndAGridOfMoreDimensionsForM
     for (const char* few : {"1x1", "1x2", "1x3", "1x5"}) EXPECT_EQ(chosen(few), "direct") << few;
     EXPECT_EQ(chosen("1x8"), "grid:2");
     EXPECT_EQ(chosen("1x16"), "grid:2");
-    EXPECT_EQ(chosen("1x17"), "grid:3");
+    EXPECT_EQ(chosen("1x17"), "grid:2");
     EXPECT_EQ(chosen("1x64"), "grid:3");
     EXPECT_EQ(chosen("1x1024"), "grid:5");
     EXPECT_EQ(chosen("1x16384"), "grid:7");
 }
 
 TEST(AllPartnersCost, BetweenRegionsSavesStagesOrMessagesByWhatTheyCost) {
-    EXPECT_EQ(chosen("2x4"), "grid:2");
+    EXPECT_EQ(chosen("2x4"), "locality:1");
     EXPECT_EQ(chosen("4x4"), "locality:1");
     EXPECT_EQ(chosen("cyclic:4x4"), "locality:1");
     EXPECT_EQ(chosen("8x4"), "three_step");
