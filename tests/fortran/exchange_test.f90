@@ -42,12 +42,12 @@ contains
 
     subroutine algorithms()
         integer :: k
-        call expect(crossdock_num_exchange_algorithms() == 8, "there are eight algorithms")
-        call expect(crossdock_exchange_algorithm_name(7) == "routed", "the last algorithm takes a route")
-        call expect(crossdock_exchange_algorithm_example(7) == "routed:grid:2", "the route is a grid")
-        call expect(crossdock_exchange_algorithm_name(8) == "", "there is no algorithm 8")
+        call expect(crossdock_num_exchange_algorithms() == 10, "there are ten algorithms")
+        call expect(crossdock_exchange_algorithm_name(9) == "routed", "the last algorithm takes a route")
+        call expect(crossdock_exchange_algorithm_example(9) == "routed:grid:2", "the route is a grid")
+        call expect(crossdock_exchange_algorithm_name(10) == "", "there is no algorithm 10")
         call expect(crossdock_exchange_algorithm_example(-1) == "", "there is no algorithm -1")
-        call expect(crossdock_last_error() == "algorithm -1 is outside [0, 8)", "why there is none")
+        call expect(crossdock_last_error() == "algorithm -1 is outside [0, 10)", "why there is none")
         call one_size("auto")
         do k = 0, crossdock_num_exchange_algorithms() - 1
             call one_size(crossdock_exchange_algorithm_example(k))
