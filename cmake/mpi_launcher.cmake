@@ -69,12 +69,12 @@ endfunction()
 # ENVIRONMENT: more variables, as A=b.
 function(crossdock_add_mpirun_test)
   cmake_parse_arguments(arg "" "NAME;RANKS" "COMMAND;ENVIRONMENT" ${ARGN})
-  add_test(NAME ${arg_NAME} COMMAND timeout 240 ${MPIEXEC_EXECUTABLE} ${crossdock_mpirun_flags}
+  add_test(NAME ${arg_NAME} COMMAND timeout 480 ${MPIEXEC_EXECUTABLE} ${crossdock_mpirun_flags}
     ${MPIEXEC_NUMPROC_FLAG} ${arg_RANKS} ${arg_COMMAND})
   set(processors 2)
   if(arg_RANKS EQUAL 1)
     set(processors 1)
   endif()
   set_tests_properties(${arg_NAME} PROPERTIES
-    TIMEOUT 300 PROCESSORS ${processors} ENVIRONMENT "${crossdock_mpirun_environment};${arg_ENVIRONMENT}")
+    TIMEOUT 540 PROCESSORS ${processors} ENVIRONMENT "${crossdock_mpirun_environment};${arg_ENVIRONMENT}")
 endfunction()
