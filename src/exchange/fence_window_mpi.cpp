@@ -13,12 +13,6 @@ namespace {
 using head = std::int64_t;  // of a record: 0, or the bytes of the message and one more
 constexpr count_t head_bytes = sizeof(head);
 
-std::size_t as_size(count_t bytes) { return static_cast<std::size_t>(bytes); }
-
-count_t record_bytes(count_t message_bytes) {
-    return head_bytes + (message_bytes + head_bytes - 1) / head_bytes * head_bytes;
-}
-
 // How many messages to the same rank are before each.
 std::vector<count_t> rows_of(const std::vector<byte_message>& messages) {
     std::vector<count_t> rows;
@@ -59,14 +53,14 @@ bool fence_window::exchange_of_any_size(mailbox& mail, const std::vector<byte_me
 void fence_window::put(mailbox& mail, const std::vector<byte_message>& messages,
                        const std::vector<count_t>& rows) const {
     const communicator& comm = mail.comm();
-    std::vector<std::byte> records(messages.size() * as_size(record_bytes_));
+    std::vector<std::byte> records(messages.size() * unsigned_bytes(record_bytes_));
     CROSSDOCK_MPI(MPI_Win_fence(MPI_MODE_NOPRECEDE, window_));
     for (std::size_t i = 0; i < messages.size(); ++i) {
         const auto& [destination, bytes, data] = messages[i];
-        std::byte* const record = records.data() + i * as_size(record_bytes_);
+        std::byte* const record = records.data() + i * unsigned_bytes(record_bytes_);
         const head is_there = bytes + 1;
         std::memcpy(record, &is_there, sizeof is_there);
-        if (bytes > 0) std::memcpy(record + head_bytes, data, as_size(bytes));
+        if (bytes > 0) std::memcpy(record + head_bytes, data, unsigned_bytes(bytes));
         const count_t place = rows[i] * comm.num_ranks() + comm.rank();
         put_bytes(window_, record, head_bytes + bytes, destination, place * record_bytes_);
         mail.count({destination, head_bytes + bytes, data});
@@ -83,8 +77,8 @@ void fence_window::take(byte_inbox& memory, std::vector<byte_message>& found) co
         if (is_there == 0) continue;
         const count_t bytes = is_there - 1;
         std::byte* const data = memory.make_room(bytes);
-        if (bytes > 0) std::memcpy(data, record + head_bytes, as_size(bytes));
-        std::memset(record, 0, as_size(head_bytes + bytes));
+        if (bytes > 0) std::memcpy(data, record + head_bytes, unsigned_bytes(bytes));
+        std::memset(record, 0, unsigned_bytes(head_bytes + bytes));
         found.push_back({static_cast<rank_t>(place % num_ranks_), bytes, data});
     }
 }
@@ -98,7 +92,7 @@ void fence_window::provide(const communicator& comm, count_t num_rows, count_t r
     close();
     window_ = make_window(comm, bytes, all_share_memory_, memory_);
     window_bytes_ = bytes;
-    std::memset(memory_, 0, as_size(bytes));
+    std::memset(memory_, 0, unsigned_bytes(bytes));
 }
 
 void fence_window::close() {

@@ -14,12 +14,6 @@ constexpr count_t first_half_bytes = count_t{1} << 15;
 constexpr count_t counter_bytes = 64;  // a cache line, so that tickets and records do not meet
 constexpr std::int64_t one_ticket = 1;
 
-std::size_t as_size(count_t bytes) { return static_cast<std::size_t>(bytes); }
-
-count_t record_bytes(count_t message_bytes) {
-    return static_cast<count_t>(sizeof(std::int64_t)) + (message_bytes + 7) / 8 * 8;
-}
-
 // Ends a passive epoch towards all ranks, however it is left.
 class access_epoch {
   public:
@@ -80,7 +74,7 @@ class put_window::half {
             std::int64_t source = 0;
             std::memcpy(&source, record, sizeof source);
             std::byte* const data = memory.make_room(message_bytes_);
-            std::memcpy(data, record + sizeof source, as_size(message_bytes_));
+            std::memcpy(data, record + sizeof source, unsigned_bytes(message_bytes_));
             found.push_back({static_cast<rank_t>(source), message_bytes_, data});
         }
     }

@@ -5,11 +5,19 @@
 #include <mpi.h>
 
 #include <cstddef>
+#include <cstdint>
 
 #include "agreement.hpp"
 #include "crossdock/communicator.hpp"
 
 namespace crossdock {
+
+inline std::size_t unsigned_bytes(count_t bytes) { return static_cast<std::size_t>(bytes); }
+
+/// @brief Bytes of a message behind a word, in whole words.
+inline count_t record_bytes(count_t message_bytes) {
+    return static_cast<count_t>(sizeof(std::int64_t)) + (message_bytes + 7) / 8 * 8;
+}
 
 /// @brief The agreement of all ranks, and the greatest number that one of them gave.
 struct window_agreement {
