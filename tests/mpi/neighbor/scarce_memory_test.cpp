@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "crossdock/neighbor_exchange.hpp"
+#include "crossdock/sparse_exchange.hpp"
 #include "support/arrivals.hpp"
 #include "support/contexts.hpp"
 #include "support/patterns.hpp"
@@ -94,6 +95,22 @@ class ScarceMemory : public testing::Test {
         EXPECT_EQ(slots, expected);
         halo.reverse(slots, items, sum{});  // each item is in one slot
         EXPECT_EQ(items, doubled);
+    }
+
+    // Everyone sends its rank to the next one.
+    void expect_next_hears(const std::string& algorithm) const {
+        const context where = test::one_region(comm);
+        const rank_t rank = comm.rank();
+        const rank_t num_ranks = comm.num_ranks();
+        const std::vector<rank_t> next{(rank + 1) % num_ranks},
+            previous{(rank + num_ranks - 1) % num_ranks};
+
+        const auto received =
+            sparse_exchange(where, constant_messages<rank_t>{next, 1, std::span(&rank, 1)},
+                            {.algorithm = algorithm});
+
+        EXPECT_EQ(received.sources, previous);
+        EXPECT_EQ(received.values, previous);
     }
 
     communicator comm{MPI_COMM_WORLD};
@@ -196,6 +213,26 @@ TEST_F(ScarceMemory, AWindowGrowsByWhatIsNeededWhereThereIsNoMore) {
     EXPECT_EQ(num_windows, comm.num_ranks() > 1 ? second_windows + 1 : 0);
     halo.prepare(sizeof(double));
     expect_both_ways<double>(halo);
+}
+
+// Long enough for `auto` to find that sharing memory pays.
+TEST_F(ScarceMemory, SparseExchangesGoByMessages) {
+    pretended_free_blocks = 0;
+
+    for (int i = 0; i < 100; ++i) expect_next_hears("auto");
+
+    EXPECT_EQ(num_windows, 0);
+}
+
+TEST_F(ScarceMemory, ASparseExchangeThatInsistsOnItFailsOnAllRanksAndMayBeTriedAgain) {
+    if (comm.rank() == 0) pretended_free_blocks = 0;
+
+    const error fault = test::thrown_by([&] { expect_next_hears("shared_memory"); });
+    EXPECT_EQ(fault.code(), errc::out_of_memory);
+
+    pretended_free_blocks.reset();
+    expect_next_hears("shared_memory");
+    EXPECT_EQ(num_windows, 1);
 }
 
 }  // namespace
