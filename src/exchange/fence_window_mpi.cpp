@@ -4,8 +4,6 @@
 #include <cstring>
 #include <unordered_map>
 
-#include "window_mpi.hpp"
-
 namespace crossdock {
 
 namespace {
@@ -30,10 +28,7 @@ bool fence_window::exchange(mailbox& mail, const std::vector<byte_message>& mess
     const count_t own_rows = rows.empty() ? 0 : *std::ranges::max_element(rows) + 1;
     const auto [is_good, num_rows] = agree_on_window(mail.comm(), own, own_rows);
     if (!is_good || num_rows == 0) return is_good;
-    mail.comm().wait_for_all();
-    provide(mail.comm(), num_rows, record_bytes(message_bytes));
-    put(mail, messages, rows);
-    take(mail.arrivals(), found);
+    put_and_take(mail, messages, rows, num_rows, message_bytes, found);
     return true;
 }
 
@@ -43,18 +38,24 @@ bool fence_window::exchange_of_any_size(mailbox& mail, const std::vector<byte_me
     for (const auto& message : messages) own_most = std::max(own_most, message.bytes);
     const auto [is_good, most_bytes] = agree_on_window(mail.comm(), own, own_most);
     if (!is_good || most_bytes == 0) return is_good;
-    mail.comm().wait_for_all();
-    provide(mail.comm(), 1, record_bytes(most_bytes));
-    put(mail, messages, std::vector<count_t>(messages.size(), 0));
-    take(mail.arrivals(), found);
+    put_and_take(mail, messages, std::vector<count_t>(messages.size(), 0), 1, most_bytes, found);
     return true;
+}
+
+void fence_window::put_and_take(mailbox& mail, const std::vector<byte_message>& messages,
+                                const std::vector<count_t>& rows, count_t num_rows,
+                                count_t message_bytes, std::vector<byte_message>& found) {
+    mail.comm().wait_for_all();
+    provide(mail.comm(), num_rows, record_bytes(message_bytes));
+    put(mail, messages, rows);
+    take(mail.arrivals(), found);
 }
 
 void fence_window::put(mailbox& mail, const std::vector<byte_message>& messages,
                        const std::vector<count_t>& rows) const {
     const communicator& comm = mail.comm();
     std::vector<std::byte> records(messages.size() * unsigned_bytes(record_bytes_));
-    CROSSDOCK_MPI(MPI_Win_fence(MPI_MODE_NOPRECEDE, window_));
+    CROSSDOCK_MPI(MPI_Win_fence(MPI_MODE_NOPRECEDE, window_.get()));
     for (std::size_t i = 0; i < messages.size(); ++i) {
         const auto& [destination, bytes, data] = messages[i];
         std::byte* const record = records.data() + i * unsigned_bytes(record_bytes_);
@@ -62,16 +63,16 @@ void fence_window::put(mailbox& mail, const std::vector<byte_message>& messages,
         std::memcpy(record, &is_there, sizeof is_there);
         if (bytes > 0) std::memcpy(record + head_bytes, data, unsigned_bytes(bytes));
         const count_t place = rows[i] * comm.num_ranks() + comm.rank();
-        put_bytes(window_, record, head_bytes + bytes, destination, place * record_bytes_);
+        put_bytes(window_.get(), record, head_bytes + bytes, destination, place * record_bytes_);
         mail.count({destination, head_bytes + bytes, data});
     }
-    CROSSDOCK_MPI(MPI_Win_fence(MPI_MODE_NOSUCCEED, window_));
+    CROSSDOCK_MPI(MPI_Win_fence(MPI_MODE_NOSUCCEED, window_.get()));
 }
 
 // Leaves zeros: nobody puts anything before all have agreed again.
 void fence_window::take(byte_inbox& memory, std::vector<byte_message>& found) const {
     for (count_t place = 0; place < num_rows_ * num_ranks_; ++place) {
-        std::byte* const record = memory_ + place * record_bytes_;
+        std::byte* const record = window_.memory() + place * record_bytes_;
         head is_there = 0;
         std::memcpy(&is_there, record, sizeof is_there);
         if (is_there == 0) continue;
@@ -88,16 +89,10 @@ void fence_window::provide(const communicator& comm, count_t num_rows, count_t r
     num_rows_ = num_rows;
     record_bytes_ = record_bytes;
     const count_t bytes = num_rows * num_ranks_ * record_bytes;
-    if (bytes <= window_bytes_) return;
-    close();
-    window_ = make_window(comm, bytes, all_share_memory_, memory_);
+    if (window_.is_open() && bytes <= window_bytes_) return;
+    window_.make(comm, bytes);
     window_bytes_ = bytes;
-    std::memset(memory_, 0, unsigned_bytes(bytes));
-}
-
-void fence_window::close() {
-    if (window_ != MPI_WIN_NULL) CROSSDOCK_MPI(MPI_Win_free(&window_));
-    window_bytes_ = 0;
+    std::memset(window_.memory(), 0, unsigned_bytes(bytes));
 }
 
 }  // namespace crossdock

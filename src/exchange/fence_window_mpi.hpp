@@ -2,11 +2,10 @@
 /// @brief A window with a place for every rank, between fences.
 #pragma once
 
-#include <mpi.h>
-
 #include <vector>
 
 #include "mailbox_mpi.hpp"
+#include "window_mpi.hpp"
 
 namespace crossdock {
 
@@ -21,7 +20,7 @@ namespace crossdock {
 class fence_window {
   public:
     /// @param all_share_memory  whether all ranks can; equal on all
-    explicit fence_window(bool all_share_memory) : all_share_memory_(all_share_memory) {}
+    explicit fence_window(bool all_share_memory) : window_(all_share_memory) {}
 
     /// @brief Puts messages of `message_bytes` bytes each and takes those that came.
     /// @param own    agreed on by all ranks first; with a fault nothing should be sent
@@ -38,17 +37,18 @@ class fence_window {
 
     /// @par Collective
     /// Yes; blocks.
-    void close();
+    void close() { window_.close(); }
 
   private:
+    void put_and_take(mailbox& mail, const std::vector<byte_message>& messages,
+                      const std::vector<count_t>& rows, count_t num_rows, count_t message_bytes,
+                      std::vector<byte_message>& found);
     void provide(const communicator& comm, count_t num_rows, count_t record_bytes);
     void put(mailbox& mail, const std::vector<byte_message>& messages,
              const std::vector<count_t>& rows) const;
     void take(byte_inbox& memory, std::vector<byte_message>& found) const;
 
-    bool all_share_memory_;
-    MPI_Win window_ = MPI_WIN_NULL;
-    std::byte* memory_ = nullptr;  // zeros between exchanges
+    exchange_window window_;  // zeros between exchanges
     count_t window_bytes_ = 0;
     // Of this exchange:
     count_t num_ranks_ = 0;

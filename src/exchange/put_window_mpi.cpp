@@ -4,8 +4,6 @@
 #include <bit>
 #include <cstring>
 
-#include "window_mpi.hpp"
-
 namespace crossdock {
 
 namespace {
@@ -34,9 +32,9 @@ class access_epoch {
 class put_window::half {
   public:
     half(const put_window& whole, count_t message_bytes)
-        : window_(whole.window_),
+        : window_(whole.window_.get()),
           first_((whole.is_odd_ ? 1 : 0) * whole.half_bytes_),
-          memory_(whole.memory_ + first_),
+          memory_(whole.window_.memory() + first_),
           message_bytes_(message_bytes),
           record_bytes_(record_bytes(message_bytes)),
           num_places_(std::max<count_t>(0, whole.half_bytes_ - counter_bytes) / record_bytes_) {}
@@ -102,7 +100,7 @@ bool put_window::exchange(mailbox& mail, const std::vector<byte_message>& messag
     const communicator& comm = mail.comm();
     for (const auto& [peer, bytes, data] : messages)
         mail.count({peer, bytes + static_cast<count_t>(sizeof(std::int64_t)), data});
-    if (window_ == MPI_WIN_NULL) {
+    if (!window_.is_open()) {
         comm.wait_for_all();
         make(comm, first_half_bytes);
     }
@@ -110,7 +108,7 @@ bool put_window::exchange(mailbox& mail, const std::vector<byte_message>& messag
     while (true) {
         window_agreement result;
         {
-            const access_epoch epoch(window_);
+            const access_epoch epoch(window_.get());
             const half now(*this, message_bytes);
             const auto tickets = now.draw_tickets(messages);
             now.put(messages, tickets, comm.rank());
@@ -121,7 +119,6 @@ bool put_window::exchange(mailbox& mail, const std::vector<byte_message>& messag
             if (is_over) now.clear();
             if (is_over) return result.is_good;
         }
-        close();
         make(comm, static_cast<count_t>(std::bit_ceil(static_cast<std::uint64_t>(
                        counter_bytes + result.greatest * record_bytes(message_bytes)))));
     }
@@ -129,19 +126,15 @@ bool put_window::exchange(mailbox& mail, const std::vector<byte_message>& messag
 
 void put_window::make(const communicator& comm, count_t half_bytes) {
     half_bytes_ = half_bytes;
-    window_ = make_window(comm, 2 * half_bytes, all_share_memory_, memory_);
+    window_.make(comm, 2 * half_bytes);
     {
-        const access_epoch epoch(window_);
+        const access_epoch epoch(window_.get());
         for (const bool is_odd : {false, true}) {
             is_odd_ = is_odd;
             half(*this, 0).clear();
         }
     }
     CROSSDOCK_MPI(MPI_Barrier(comm.get()));
-}
-
-void put_window::close() {
-    if (window_ != MPI_WIN_NULL) CROSSDOCK_MPI(MPI_Win_free(&window_));
 }
 
 }  // namespace crossdock

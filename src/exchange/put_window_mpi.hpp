@@ -2,11 +2,10 @@
 /// @brief A window into which any rank puts records for any other.
 #pragma once
 
-#include <mpi.h>
-
 #include <vector>
 
 #include "mailbox_mpi.hpp"
+#include "window_mpi.hpp"
 
 namespace crossdock {
 
@@ -23,7 +22,7 @@ namespace crossdock {
 class put_window {
   public:
     /// @param all_share_memory  whether all ranks can; equal on all
-    explicit put_window(bool all_share_memory) : all_share_memory_(all_share_memory) {}
+    explicit put_window(bool all_share_memory) : window_(all_share_memory) {}
 
     /// @brief Puts messages of `message_bytes` bytes each and takes those that came.
     /// @param own    agreed on by all ranks in passing; with a fault nothing should be sent
@@ -36,16 +35,14 @@ class put_window {
 
     /// @par Collective
     /// Yes; blocks.
-    void close();
+    void close() { window_.close(); }
 
   private:
     class half;
 
     void make(const communicator& comm, count_t half_bytes);
 
-    bool all_share_memory_;
-    MPI_Win window_ = MPI_WIN_NULL;
-    std::byte* memory_ = nullptr;
+    exchange_window window_;
     count_t half_bytes_ = 0;
     bool is_odd_ = false;
 };

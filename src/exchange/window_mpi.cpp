@@ -21,16 +21,18 @@ window_agreement agree_on_window(const communicator& comm, const error_vote& own
     return {words[0] == 0 && words[1] == -words[2] && words[3] == -words[4], words[5]};
 }
 
-MPI_Win make_window(const communicator& comm, count_t bytes, bool all_share_memory,
-                    std::byte*& memory) {
-    MPI_Win window = MPI_WIN_NULL;
+void exchange_window::make(const communicator& comm, count_t bytes) {
+    close();
     // Asked for by name, as Open MPI 4.1 otherwise mixes up the windows of communicators that have
     // no rank in common.
-    const auto allocate = all_share_memory ? &MPI_Win_allocate_shared : &MPI_Win_allocate;
+    const auto allocate = all_share_memory_ ? &MPI_Win_allocate_shared : &MPI_Win_allocate;
     CROSSDOCK_MPI(
-        allocate(bytes, 1, MPI_INFO_NULL, comm.get(), static_cast<void*>(&memory), &window));
-    CROSSDOCK_MPI(MPI_Win_set_errhandler(window, MPI_ERRORS_RETURN));
-    return window;
+        allocate(bytes, 1, MPI_INFO_NULL, comm.get(), static_cast<void*>(&memory_), &window_));
+    CROSSDOCK_MPI(MPI_Win_set_errhandler(window_, MPI_ERRORS_RETURN));
+}
+
+void exchange_window::close() {
+    if (is_open()) CROSSDOCK_MPI(MPI_Win_free(&window_));
 }
 
 void put_bytes(MPI_Win window, const std::byte* data, count_t bytes, rank_t destination,

@@ -30,12 +30,30 @@ struct window_agreement {
 /// Yes; waits for all ranks.
 window_agreement agree_on_window(const communicator& comm, const error_vote& own, count_t number);
 
-/// @brief Makes a window of `bytes` bytes on every rank.
-/// @param all_share_memory  whether all ranks can; equal on all
-/// @par Collective
-/// Yes; blocks.
-MPI_Win make_window(const communicator& comm, count_t bytes, bool all_share_memory,
-                    std::byte*& memory);
+/// @brief A window with as many bytes on every rank, or none. It is closed before it is destroyed, as that is collective.
+class exchange_window {
+  public:
+    /// @param all_share_memory  whether all ranks can; equal on all
+    explicit exchange_window(bool all_share_memory) : all_share_memory_(all_share_memory) {}
+
+    /// @brief Makes one of `bytes` bytes in place of the one there is.
+    /// @par Collective
+    /// Yes; blocks.
+    void make(const communicator& comm, count_t bytes);
+
+    /// @par Collective
+    /// Yes; blocks.
+    void close();
+
+    bool is_open() const { return window_ != MPI_WIN_NULL; }
+    MPI_Win get() const { return window_; }
+    std::byte* memory() const { return memory_; }
+
+  private:
+    bool all_share_memory_;
+    MPI_Win window_ = MPI_WIN_NULL;
+    std::byte* memory_ = nullptr;
+};
 
 /// @brief Starts to put any number of bytes.
 void put_bytes(MPI_Win window, const std::byte* data, count_t bytes, rank_t destination,
