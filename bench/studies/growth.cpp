@@ -13,7 +13,7 @@
 #include "bench/studies/print_record.hpp"
 #include "crossdock/plan.hpp"
 #include "crossdock/route_choice.hpp"
-#include "src/plan/plan_compiler.hpp"
+#include "src/plan/planning_rounds.hpp"
 
 namespace {
 
@@ -47,29 +47,15 @@ json planned(const topology& regions, const std::vector<pattern>& patterns, cons
     ranks.reserve(patterns.size());
     for (const auto& p : patterns) ranks.emplace_back(regions, p, r, compile_options{});
     std::vector<count_t> num_sent(ranks.size());
-    std::vector<std::vector<word_message>> inboxes(ranks.size());
     double most_bytes = 0;
-    for (int round = 0; round < ranks.front().num_rounds(); ++round) {
-        for (std::size_t source = 0; source < ranks.size(); ++source) {
-            auto outbox = ranks[source].send();
-            num_sent[source] += static_cast<count_t>(outbox.size());
-            for (auto& message : outbox) {
-                inboxes[static_cast<std::size_t>(message.peer)].push_back(
-                    {static_cast<rank_t>(source), std::move(message.words)});
-            }
-        }
+    run_planning_rounds(ranks, [&](int, const auto& inboxes) {
+        for (const auto& inbox : inboxes)
+            for (const auto& message : inbox) ++num_sent[static_cast<std::size_t>(message.peer)];
         most_bytes = std::max(most_bytes, heap_bytes());
-        for (std::size_t p = 0; p < ranks.size(); ++p) {
-            ranks[p].receive(inboxes[p]);
-            inboxes[p] = {};
-        }
-    }
-    std::vector<plan> plans;
-    plans.reserve(ranks.size());
-    for (auto& rank : ranks) plans.push_back(rank.finish());
+    });
+    const auto plans = finish_all(ranks);
     const double seconds = now() - begin;
     std::vector<plan_compiler>().swap(ranks);
-    decltype(inboxes)().swap(inboxes);
     const double plan_bytes = heap_bytes() - bytes_before;
     count_t most_messages = 0;
     count_t num_items = 0;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "src/plan/plan_compiler.hpp"
+#include "src/plan/planning_rounds.hpp"
 
 namespace crossdock::bench {
 
@@ -64,20 +64,17 @@ std::vector<std::vector<planning_round>> rounds_of(const topology& regions,
     for (const auto& p : patterns)
         ranks.emplace_back(regions, p, way, compile_options{.deduplicate = deduplicate});
     std::vector<std::vector<planning_round>> rounds(ranks.size());
-    for (int round = 0; round < ranks.front().num_rounds(); ++round) {
-        std::vector<std::vector<word_message>> inboxes(ranks.size());
+    run_planning_rounds(ranks, [&](int, const auto& inboxes) {
         for (auto& of_rank : rounds) of_rank.emplace_back();
-        for (std::size_t source = 0; source < ranks.size(); ++source) {
-            for (auto& header : ranks[source].send()) {
-                const auto bytes = static_cast<count_t>(header.words.size()) * word_bytes;
-                const auto peer = static_cast<std::size_t>(header.peer);
-                rounds[source].back().sent.push_back({header.peer, bytes});
-                rounds[peer].back().received.push_back({static_cast<rank_t>(source), bytes});
-                inboxes[peer].push_back({static_cast<rank_t>(source), std::move(header.words)});
+        for (std::size_t p = 0; p < inboxes.size(); ++p) {
+            for (const auto& [source, words] : inboxes[p]) {
+                const auto bytes = static_cast<count_t>(words.size()) * word_bytes;
+                rounds[p].back().received.push_back({source, bytes});
+                rounds[static_cast<std::size_t>(source)].back().sent.push_back(
+                    {static_cast<rank_t>(p), bytes});
             }
         }
-        for (std::size_t p = 0; p < ranks.size(); ++p) ranks[p].receive(inboxes[p]);
-    }
+    });
     return rounds;
 }
 

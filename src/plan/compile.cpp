@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "plan_compiler.hpp"
+#include "planning_rounds.hpp"
 
 namespace crossdock {
 
@@ -34,24 +34,8 @@ std::vector<plan> compile(const topology& regions, std::span<const pattern> patt
     ranks.reserve(patterns.size());
     for (const auto& p : patterns) ranks.emplace_back(regions, p, r, options);
 
-    std::vector<std::vector<word_message>> inboxes(ranks.size());
-    for (int round = 0; round < ranks.front().num_rounds(); ++round) {
-        for (std::size_t source = 0; source < ranks.size(); ++source) {
-            for (auto& message : ranks[source].send()) {
-                inboxes[static_cast<std::size_t>(message.peer)].push_back(
-                    {static_cast<rank_t>(source), std::move(message.words)});
-            }
-        }
-        for (std::size_t p = 0; p < ranks.size(); ++p) {
-            ranks[p].receive(inboxes[p]);
-            inboxes[p].clear();
-        }
-    }
-
-    std::vector<plan> plans;
-    plans.reserve(ranks.size());
-    for (auto& rank : ranks) plans.push_back(rank.finish());
-    return plans;
+    run_planning_rounds(ranks, [](int, const auto&) {});
+    return finish_all(ranks);
 }
 
 }  // namespace crossdock

@@ -4,7 +4,7 @@
 #include <random>
 
 #include "crossdock/plan.hpp"
-#include "src/plan/plan_compiler.hpp"
+#include "src/plan/planning_rounds.hpp"
 #include "support/patterns.hpp"
 #include "support/routes.hpp"
 #include "support/thrown_by.hpp"
@@ -12,28 +12,6 @@
 
 namespace crossdock::peer_sets_test {
 namespace {
-
-// Drives the compilers of all ranks, and checks in each round who hears from whom.
-template <class CheckSources>
-std::vector<plan> run(std::vector<plan_compiler>& ranks, CheckSources&& check_sources) {
-    std::vector<std::vector<word_message>> inboxes(ranks.size());
-    for (int round = 0; round < ranks.front().num_rounds(); ++round) {
-        for (std::size_t source = 0; source < ranks.size(); ++source) {
-            for (auto& message : ranks[source].send()) {
-                inboxes[static_cast<std::size_t>(message.peer)].push_back(
-                    {static_cast<rank_t>(source), std::move(message.words)});
-            }
-        }
-        for (std::size_t p = 0; p < ranks.size(); ++p) {
-            check_sources(p, round, inboxes[p]);
-            ranks[p].receive(inboxes[p]);
-            inboxes[p].clear();
-        }
-    }
-    std::vector<plan> plans;
-    for (auto& rank : ranks) plans.push_back(rank.finish());
-    return plans;
-}
 
 struct first_compilation {
     std::vector<plan> plans;
@@ -45,7 +23,8 @@ first_compilation compile_and_keep_peers(const topology& regions, const route& r
                                          const compile_options& options) {
     std::vector<plan_compiler> ranks;
     for (const auto& p : patterns) ranks.emplace_back(regions, p, r, options).keep_peers();
-    first_compilation result{run(ranks, [](auto...) {}), {}};
+    run_planning_rounds(ranks, [](int, const auto&) {});
+    first_compilation result{finish_all(ranks), {}};
     for (const auto& rank : ranks) result.peers.push_back(rank.peers());
     return result;
 }
@@ -57,11 +36,14 @@ std::vector<plan> compile_along(const std::vector<peer_sets>& peers, const topol
     std::vector<plan_compiler> ranks;
     for (std::size_t p = 0; p < patterns.size(); ++p)
         ranks.emplace_back(regions, patterns[p], r, options, peers[p]);
-    return run(ranks, [&](std::size_t p, int stage, const std::vector<word_message>& inbox) {
-        std::vector<rank_t> sources;
-        for (const auto& message : inbox) sources.push_back(message.peer);
-        EXPECT_EQ(sources, peers[p].stages[static_cast<std::size_t>(stage)].sources);
+    run_planning_rounds(ranks, [&](int stage, const auto& inboxes) {
+        for (std::size_t p = 0; p < inboxes.size(); ++p) {
+            std::vector<rank_t> sources;
+            for (const auto& message : inboxes[p]) sources.push_back(message.peer);
+            EXPECT_EQ(sources, peers[p].stages[static_cast<std::size_t>(stage)].sources);
+        }
     });
+    return finish_all(ranks);
 }
 
 // Other items between the same neighbors, none between some of them.
