@@ -21,10 +21,6 @@ bool product_reaches(const std::vector<rank_t>& shape, rank_t num_ranks) {
 
 constexpr int most_candidate_dimensions = 4;
 
-int hypercube_dimensions(const topology& regions) {
-    return static_cast<int>(std::bit_width(static_cast<unsigned>(regions.num_ranks() - 1)));
-}
-
 std::string_view after_colon(std::string_view parameters) {
     return parameters.substr(std::min<std::size_t>(1, parameters.size()));
 }
@@ -80,14 +76,14 @@ std::unique_ptr<route> grid_route::make_hypercube(std::string_view parameters,
 
 std::vector<std::string> grid_route::grid_candidates(const topology& regions, bool) {
     std::vector<std::string> names;
-    const int num_bits = hypercube_dimensions(regions);
-    for (int n = 2; n <= most_candidate_dimensions && n < num_bits; ++n)
+    const auto most = std::ssize(hypercube_shape(regions.num_ranks()));
+    for (int n = 2; n <= most_candidate_dimensions && n < most; ++n)
         names.push_back("grid:" + std::to_string(n));
     return names;
 }
 
 std::vector<std::string> grid_route::hypercube_candidates(const topology& regions, bool) {
-    if (hypercube_dimensions(regions) < 2) return {};
+    if (hypercube_shape(regions.num_ranks()).size() < 2) return {};
     return {"hypercube"};
 }
 

@@ -3,7 +3,6 @@
 #include "block_grid.hpp"
 #include "grid_shape.hpp"
 #include "members.hpp"
-#include "two_step.hpp"
 
 namespace crossdock {
 

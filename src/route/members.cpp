@@ -24,6 +24,14 @@ rank_t largest_region_size(const topology& regions, std::optional<region_t> exce
     return largest;
 }
 
+bool has_regions_of_ranks(const topology& regions) {
+    return regions.num_regions() > 1 && regions.num_regions() < regions.num_ranks();
+}
+
+count_t max_messages_by_region(const topology& regions) {
+    return (regions.num_regions() - 1) + count_t{2} * (largest_region_size(regions) - 1);
+}
+
 stage_partners partners_inside(const topology& regions, rank_t here) {
     return partners_inside(regions, here, [](rank_t) { return true; });
 }

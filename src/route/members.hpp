@@ -21,6 +21,13 @@ void add_members_with_counterpart(std::vector<rank_t>& members, const topology& 
 /// @brief The size of the largest region besides `except`; 0 if there is no other.
 rank_t largest_region_size(const topology& regions, std::optional<region_t> except = {});
 
+/// @brief Whether there are several regions, and one of them has several ranks: if not, routes by region are no others
+/// than those by rank.
+bool has_regions_of_ranks(const topology& regions);
+
+/// @brief The bound that `two_step` and `three_step` share: (R - 1) + 2 (S - 1).
+count_t max_messages_by_region(const topology& regions);
+
 /// @brief The partners of `here` where members of a region may send to all others of it.
 /// @param sends  whether the member with a given local rank may
 template <class Sends>

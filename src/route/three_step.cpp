@@ -4,7 +4,6 @@
 
 #include "grid_shape.hpp"
 #include "members.hpp"
-#include "two_step.hpp"
 
 namespace crossdock {
 

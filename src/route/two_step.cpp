@@ -5,17 +5,9 @@
 
 namespace crossdock {
 
-count_t max_messages_by_region(const topology& regions) {
-    return (regions.num_regions() - 1) + count_t{2} * (largest_region_size(regions) - 1);
-}
-
 std::unique_ptr<route> two_step_route::make(std::string_view parameters, const topology& regions) {
     reject_parameters("two_step", parameters);
     return std::unique_ptr<route>(new two_step_route("two_step", regions));
-}
-
-bool has_regions_of_ranks(const topology& regions) {
-    return regions.num_regions() > 1 && regions.num_regions() < regions.num_ranks();
 }
 
 std::vector<std::string> two_step_route::candidates(const topology& regions, bool) {

@@ -36,11 +36,4 @@ class two_step_route final : public route {
     using route::route;
 };
 
-/// @brief Whether there are several regions, and one of them has several ranks: if not, routes by
-/// region are no others than those by rank.
-bool has_regions_of_ranks(const topology& regions);
-
-/// @brief The bound that `two_step` and `three_step` share: (R - 1) + 2 (S - 1).
-count_t max_messages_by_region(const topology& regions);
-
 }  // namespace crossdock

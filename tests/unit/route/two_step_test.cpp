@@ -1,4 +1,4 @@
-#include "src/route/two_step.hpp"
+#include "src/route/members.hpp"
 
 #include <gtest/gtest.h>
 
