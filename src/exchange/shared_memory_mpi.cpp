@@ -8,9 +8,6 @@ namespace crossdock {
 
 namespace {
 
-// How often others' memory is looked at before MPI makes progress.
-constexpr int looks_at_memory = 32;
-
 // One rank of an exchange by nodes.
 class node_exchange {
   public:

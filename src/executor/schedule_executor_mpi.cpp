@@ -12,10 +12,6 @@ namespace {
 
 constexpr const char* not_active = "no exchange is active";
 
-// A rank that waits for nothing but others of its domain looks at memory so often between two looks
-// at MPI, which are dear. It has to look: MPI goes on with other messages of the process only then.
-constexpr int looks_at_memory = 32;
-
 // Runs a shared-memory schedule, with MPI's persistent requests for the parts between domains.
 //
 // A part leaves as soon as all of its items are there, whatever its stage. Parts whose items are

@@ -34,6 +34,10 @@ class suspension {
     ~suspension() = default;
 };
 
+/// @brief A rank that waits for memory which others write looks at it so often between two looks at MPI, which are
+/// dear. It has to look: MPI goes on with other messages of the process only then.
+inline constexpr int looks_at_memory = 32;
+
 /// @brief Gives the core away, or leaves this stack.
 inline void pause_wait() {
     if (auto* const one = suspension::current())
