@@ -115,7 +115,7 @@ constexpr bool is_counted(int tag) noexcept {
 /// | `reduce_scatter` | a reduce-scatter of 6 P words, when messages have left |
 /// | `nonblocking`, `locality_nonblocking` | an acknowledgement of every message; an allreduce of 6 words |
 /// | `rma` | 8 bytes to every receiver and back; an acknowledgement of every message; an allreduce of 6 words |
-/// | `rma_fence`, `locality_rma` | an allreduce of 6 words; then a barrier before puts, and a reduce-scatter of P counts after them |
+/// | `rma_fence`, `locality_rma` | an allreduce of 6 words; a barrier before puts, a reduce-scatter of P counts after |
 /// | `shared_memory` | what a rank hands each other one of its region, before and after those between regions |
 /// | `routed` | nothing |
 ///

@@ -20,8 +20,8 @@ namespace {
 using numbers = schedule_builder::numbers;
 
 constexpr count_t ticket_bytes = 8;
-constexpr count_t source_bytes =
-    8;  // what names the source of a message in a window, or says that it is there
+// What names the source of a message in a window, or says that it is there.
+constexpr count_t source_bytes = 8;
 
 count_t envelope_bytes() { return bundle_overhead_bytes(1) - bundle_overhead_bytes(0); }
 

@@ -11,8 +11,8 @@ from command_line import DATA, TESTS, crossdock, crossdock_json
 GOLDEN = TESTS / "golden/bench_exchange-D_10-2,3.json"
 FOR_ONE_SIZE = ["rma", "rma_fence"]
 DIRECT = ["personalized", "nonblocking"]
-OTHERS = ["locality_personalized", "locality_nonblocking", "locality_rma", "reduce_scatter", "shared_memory", "routed:direct",
-          "routed:two_step", "routed:three_step", "routed:grid:2", "routed:hypercube",
+OTHERS = ["locality_personalized", "locality_nonblocking", "locality_rma", "reduce_scatter", "shared_memory",
+          "routed:direct", "routed:two_step", "routed:three_step", "routed:grid:2", "routed:hypercube",
           "routed:locality", "routed:locality:1"]
 
 

@@ -158,9 +158,9 @@ TEST(ScheduleOfExchange, RmaWithFencesAgreesFirstAndAnswersNothing) {
 }
 
 TEST(ScheduleOfExchange, RmaByRegionPutsBundlesAndThenGoesOnInside) {
-    // Agreement and barrier take two rounds each, until 4800. Rank 0 puts one bundle for 2 and 3, which 2 takes 100 before the
-    // first round of the second fence is over for it at 6100, and 3 waits for 2 in the second one. Then the members of a
-    // region send each other a bundle.
+    // Agreement and barrier take two rounds each, until 4800. Rank 0 puts one bundle for 2 and 3, which 2 takes 100
+    // before the first round of the second fence is over for it at 6100, and 3 waits for 2 in the second one. Then the
+    // members of a region send each other a bundle.
     EXPECT_EQ(finish("2x2", {{{2, 8}, {3, 8}}, {}, {}, {}}, "locality_rma"),
               (std::vector<picoseconds>{8400 * ns, 8400 * ns, 8500 * ns, 8400 * ns}));
 }
