@@ -144,6 +144,7 @@ struct neighbor_exchange::implementation {
         if (new_bytes == 0) throw error(errc::invalid_argument, "items of 0 bytes");
         item_bytes = 0;  // nothing is ready until both are
         present().prepare(preparation::both, new_bytes);
+        // Where nothing is shared, `both` leaves this to the first start; whoever prepares wants it now.
         present().prepare(direction::reverse, new_bytes);
         if (prepared == preparation::forward) prepared = preparation::both;
         item_bytes = new_bytes;
