@@ -391,9 +391,9 @@ void add_try(CLI::App& app, action& chosen) {
                      "Regions: 4x16 | 16,16,8 | cyclic:4x16 | list:0,1,0,1; default: by node");
     verb->add_option("--nodes", options->nodes_text,
                      "Which ranks share memory, if they can; text as for --topology");
-    verb->add_option(
-        "--partition", options->partition,
-        "block | metis | random:SEED | FILE; default: the owners beside a pattern, else block");
+    verb->add_option("--partition", options->partition,
+                     "block | metis | metis:entries | random:SEED | FILE; default: the owners "
+                     "beside a pattern, else block");
     verb->add_option("--machine", options->machine,
                      "A preset or a file, to choose routes for in place of a measured machine");
     verb->add_option("--item-bytes", options->item_bytes,

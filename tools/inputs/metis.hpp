@@ -16,9 +16,10 @@ inline count_t num_owners(const sparse_matrix& matrix) {
     return matrix.num_rows + (matrix.is_square() ? 0 : matrix.num_columns);
 }
 
-/// @brief The partition `metis`, as `make_partition` has it.
+/// @brief The partitions `metis` and `metis:entries`, as `make_partition` has them.
+/// @param balances_entries  not the rows, but their entries are in balance
 /// @throws error(errc::invalid_argument)  this build has no METIS
 /// @throws error(errc::count_overflow)    the graph does not fit the integers of METIS
-owner_list metis_owners(const sparse_matrix& matrix, rank_t num_ranks);
+owner_list metis_owners(const sparse_matrix& matrix, rank_t num_ranks, bool balances_entries);
 
 }  // namespace crossdock

@@ -85,7 +85,8 @@ owner_list owners_by_spec(const sparse_matrix& matrix, std::string_view spec, ra
     constexpr std::string_view random_prefix = "random:";
     constexpr std::string_view file_prefix = "file:";
     if (spec == "block") return block_owners(matrix, num_ranks);
-    if (spec == "metis") return metis_owners(matrix, num_ranks);
+    if (spec == "metis") return metis_owners(matrix, num_ranks, false);
+    if (spec == "metis:entries") return metis_owners(matrix, num_ranks, true);
     if (spec.starts_with(random_prefix)) {
         return random_owners(matrix, spec.substr(random_prefix.size()), num_ranks);
     }
@@ -96,10 +97,11 @@ owner_list owners_by_spec(const sparse_matrix& matrix, std::string_view spec, ra
     if (std::filesystem::is_regular_file(spec, ignored)) {
         return file_owners(matrix, std::string(spec), num_ranks);
     }
-    throw error(errc::invalid_argument,
-                fmt::format("'{}' is no partition; choose block, metis, random:SEED, file:PATH or "
-                            "the path of a file",
-                            spec));
+    throw error(
+        errc::invalid_argument,
+        fmt::format("'{}' is no partition; choose block, metis, metis:entries, random:SEED, "
+                    "file:PATH or the path of a file",
+                    spec));
 }
 
 }  // namespace

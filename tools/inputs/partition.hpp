@@ -28,6 +28,7 @@ struct partition {
 /// |---|---|
 /// | `block` | contiguous blocks as equal as possible, larger ones first; columns likewise |
 /// | `metis` | METIS_PartGraphKway of the graph of A + A', or of rows and columns if rectangular |
+/// | `metis:entries` | the same, with the entries of rows in balance instead of their number |
 /// | `random:SEED` | drawn independently with std::mt19937_64; the same on all platforms |
 /// | `file:PATH` | one owner per row (then per column if rectangular), separated by white space |
 ///

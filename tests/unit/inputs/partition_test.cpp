@@ -77,6 +77,25 @@ TEST(MetisPartition, CutsTheGraphWhereItIsThin) {
     EXPECT_EQ(owners.column_owner, owners.row_owner);
 }
 
+// A ring of 10 rows with 4 entries each, and one of 40 rows with one entry each.
+TEST(MetisPartition, BalancesEntriesWhereThatIsAskedFor) {
+    sparse_matrix m = empty_matrix(50, 50);
+    for (count_t row = 0; row < m.num_rows; ++row) {
+        const bool is_heavy = row < 10;
+        for (count_t step = 1; step <= (is_heavy ? 4 : 1); ++step)
+            m.columns.push_back(is_heavy ? (row + step) % 10 : 10 + (row - 10 + step) % 40);
+        m.row_offsets[static_cast<std::size_t>(row) + 1] = std::ssize(m.columns);
+    }
+    m.values.assign(m.columns.size(), 1.0);
+
+    const ranks by_rows = make_partition(m, "metis", 2).row_owner;
+    const ranks by_entries = make_partition(m, "metis:entries", 2).row_owner;
+
+    EXPECT_EQ(std::ranges::count(by_rows, by_rows.front()), 25);
+    EXPECT_EQ(std::ranges::count(by_entries, by_entries.front()), 10);
+    EXPECT_EQ(std::set(by_entries.begin(), by_entries.begin() + 10).size(), 1U);
+}
+
 TEST(MetisPartition, IsTheSameEveryTime) {
     const sparse_matrix m = read_data("bcspwr10");
 
@@ -112,6 +131,7 @@ TEST(MetisPartition, WorksWithoutEntriesOrRows) {
         const sparse_matrix m = empty_matrix(length, length);
 
         expect_covers(make_partition(m, "metis", 3), m, 3);
+        expect_covers(make_partition(m, "metis:entries", 3), m, 3);
     }
 }
 
@@ -204,10 +224,10 @@ TEST(MakePartition, ListsTheChoices) {
     const error fault = thrown_by([] { make_partition(empty_matrix(1, 1), "scotch", 1); });
 
     EXPECT_EQ(fault.code(), errc::invalid_argument);
-    EXPECT_STREQ(
-        fault.what(),
-        "'scotch' is no partition; choose block, metis, random:SEED, file:PATH or the path "
-        "of a file");
+    EXPECT_STREQ(fault.what(),
+                 "'scotch' is no partition; choose block, metis, metis:entries, random:SEED, "
+                 "file:PATH or the path "
+                 "of a file");
 }
 
 TEST(MakePartition, NamesANumberOfRanksBelowOne) {

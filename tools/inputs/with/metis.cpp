@@ -61,9 +61,17 @@ void remove_parallel_arcs(metis_graph& graph) {
     graph.neighbors.erase(kept, graph.neighbors.end());
 }
 
+/// A row weighs as much as it has entries; columns weigh nothing.
+std::vector<idx_t> entries_of_vertices(const sparse_matrix& matrix) {
+    std::vector<idx_t> entries(static_cast<std::size_t>(num_owners(matrix)));
+    for (count_t row = 0; row < matrix.num_rows; ++row)
+        entries[static_cast<std::size_t>(row)] = checked_cast<idx_t>(std::ssize(matrix.row(row)));
+    return entries;
+}
+
 }  // namespace
 
-owner_list metis_owners(const sparse_matrix& matrix, rank_t num_ranks) {
+owner_list metis_owners(const sparse_matrix& matrix, rank_t num_ranks, bool balances_entries) {
     idx_t num_vertices = checked_cast<idx_t>(num_owners(matrix));
     owner_list owners(static_cast<std::size_t>(num_vertices), 0);
     if (num_ranks == 1) return owners;
@@ -73,6 +81,8 @@ owner_list metis_owners(const sparse_matrix& matrix, rank_t num_ranks) {
     }
     metis_graph graph = all_arcs(matrix);
     remove_parallel_arcs(graph);
+    std::vector<idx_t> weights;
+    if (balances_entries && matrix.num_entries() > 0) weights = entries_of_vertices(matrix);
     std::vector<idx_t> parts(owners.size());
     idx_t num_constraints = 1;
     idx_t num_parts = num_ranks;
@@ -81,8 +91,9 @@ owner_list metis_owners(const sparse_matrix& matrix, rank_t num_ranks) {
     METIS_SetDefaultOptions(options);
     options[METIS_OPTION_SEED] = 1;
     const int status = METIS_PartGraphKway(
-        &num_vertices, &num_constraints, graph.offsets.data(), graph.neighbors.data(), nullptr,
-        nullptr, nullptr, &num_parts, nullptr, nullptr, options, &edge_cut, parts.data());
+        &num_vertices, &num_constraints, graph.offsets.data(), graph.neighbors.data(),
+        weights.empty() ? nullptr : weights.data(), nullptr, nullptr, &num_parts, nullptr, nullptr,
+        options, &edge_cut, parts.data());
     if (status == METIS_ERROR_MEMORY) {
         throw error(errc::out_of_memory, "METIS ran out of memory");
     }
