@@ -205,6 +205,14 @@ schedule planning(const topology& regions, std::span<const pattern> patterns, co
     return work;
 }
 
+std::vector<double> finish_seconds(const rank_layout& layout, const schedule& work,
+                                   const machine& m) {
+    std::vector<double> seconds;
+    for (const auto finish : simulate(layout, work, m).finish)
+        seconds.push_back(static_cast<double>(finish) * seconds_per_picosecond);
+    return seconds;
+}
+
 double simulated_seconds(const rank_layout& layout, const schedule& work, const machine& m) {
     return static_cast<double>(simulate(layout, work, m).slowest) * seconds_per_picosecond;
 }

@@ -46,6 +46,11 @@ schedule stage_by_stage(std::span<const plan> plans, count_t item_bytes);
 schedule planning(const topology& regions, std::span<const pattern> patterns, const route& way,
                   bool deduplicate);
 
+/// @brief When each rank has done its last operation.
+std::vector<double> finish_seconds(const rank_layout& layout, const schedule& work,
+                                   const machine& m);
+
+/// @brief When the slowest rank has.
 double simulated_seconds(const rank_layout& layout, const schedule& work, const machine& m);
 
 /// @brief Simulated and priced seconds, where the time of all ranks goes, and the term that most of the

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <bit>
 #include <cstdio>
 #include <filesystem>
@@ -31,6 +32,7 @@ struct study_options {
     std::string partition = "metis";
     std::string cache;
     std::optional<double> submessage_seconds;
+    std::optional<double> nonzero_seconds;
 };
 
 bool is_drawn(const std::string& file) { return file.starts_with("drawn:"); }
@@ -79,31 +81,56 @@ std::vector<std::string> routes_for(const study_options& options) {
     return routes;
 }
 
-// What is exchanged, and how many rows it is of.
+// What is exchanged, how many rows it is of, and what each rank then multiplies by; drawn patterns are of no matrix.
 struct exchange {
     std::vector<pattern> patterns;
     count_t rows = 0;
+    std::vector<count_t> nonzeros;
 };
+
+std::vector<count_t> nonzeros_of_ranks(const bench::workload& work) {
+    std::vector<count_t> nonzeros(static_cast<std::size_t>(work.owners.num_ranks));
+    for (count_t row = 0; row < work.matrix.num_rows; ++row) {
+        const auto owner = work.owners.row_owner[static_cast<std::size_t>(row)];
+        nonzeros[static_cast<std::size_t>(owner)] += std::ssize(work.matrix.row(row));
+    }
+    return nonzeros;
+}
 
 exchange exchange_of(const std::string& file, const study_options& options,
                      const topology& regions) {
     if (is_drawn(file))
-        return {bench::draw_patterns(options.num_ranks, bench::parse_drawn_counts(file))};
+        return {bench::draw_patterns(options.num_ranks, bench::parse_drawn_counts(file)), 0, {}};
     exchange result;
     const auto work = load(file, options, regions);
     result.rows = work.matrix.num_rows;
+    result.nonzeros = nonzeros_of_ranks(work);
     for (auto& rank : halos_from_matrix(work.matrix, work.owners))
         result.patterns.push_back(std::move(rank.exchange));
     return result;
 }
 
+// The slowest rank's product: each multiplies when its part of the exchange is complete.
+double product_seconds(const rank_layout& layout, const schedule& work, const machine& m,
+                       const exchange& what, double nonzero_seconds) {
+    auto seconds = bench::finish_seconds(layout, work, m);
+    for (std::size_t rank = 0; rank < seconds.size(); ++rank)
+        seconds[rank] += static_cast<double>(what.nonzeros[rank]) * nonzero_seconds;
+    return *std::ranges::max_element(seconds);
+}
+
 // As the study runs it: moving a submessage takes a time of its own, moving its items takes that of
 // their bytes.
-double stored_and_forwarded_seconds(const rank_layout& layout, const exchange& what,
-                                    const route& way, machine m, const study_options& options) {
+void add_stored_and_forwarded(json& times, const rank_layout& layout, const exchange& what,
+                              const route& way, machine m, const study_options& options) {
     m.copy_seconds_per_item = *options.submessage_seconds;
     const bench::submessage_costs costs{.item_bytes = options.item_bytes};
-    return bench::simulated_seconds(layout, bench::store_and_forward(what.patterns, way, costs), m);
+    const auto work = bench::store_and_forward(what.patterns, way, costs);
+    times["stored_and_forwarded_seconds"] = bench::simulated_seconds(layout, work, m);
+    if (options.nonzero_seconds) {
+        times["stored_and_forwarded_product_seconds"] =
+            product_seconds(layout, work, m, what, *options.nonzero_seconds);
+    }
 }
 
 json route_json(const std::string& name, const rank_layout& layout, const exchange& what,
@@ -119,19 +146,40 @@ json route_json(const std::string& name, const rank_layout& layout, const exchan
     result["sent"]["items_at_once"] = bench::to_json(summarize(at_once));
     for (const auto& m : machines) {
         auto& times = result["times"][m.name];
-        times = bench::times(layout, plans, m, {options.item_bytes, false});
-        if (options.submessage_seconds && way->num_stages() > 1) {
-            times["stored_and_forwarded_seconds"] =
-                stored_and_forwarded_seconds(layout, what, *way, m, options);
+        const travel_options travel{options.item_bytes, false};
+        times = bench::times(layout, plans, m, travel);
+        if (options.nonzero_seconds) {
+            times["product_seconds"] = product_seconds(layout, schedule_of(layout, plans, travel),
+                                                       m, what, *options.nonzero_seconds);
         }
+        if (options.submessage_seconds && way->num_stages() > 1)
+            add_stored_and_forwarded(times, layout, what, *way, m, options);
     }
     return result;
+}
+
+// To how many others ranks send, from the one that sends to fewest on.
+json partners_json(const std::vector<pattern>& patterns) {
+    std::vector<std::size_t> partners;
+    for (const auto& one : patterns) partners.push_back(one.sends.size());
+    std::ranges::sort(partners);
+    const auto at = [&](std::size_t percent) {
+        return partners[(partners.size() - 1) * percent / 100];
+    };
+    return {{"least", at(0)},           {"lower_quartile", at(25)}, {"median", at(50)},
+            {"upper_quartile", at(75)}, {"percentile_95", at(95)},  {"most", at(100)}};
 }
 
 json matrix_json(const std::string& file, const study_options& options, const rank_layout& layout,
                  const std::vector<machine>& machines) {
     const auto what = exchange_of(file, options, layout.regions());
     json result{{"matrix", name_of(file)}, {"rows", what.rows}};
+    if (options.nonzero_seconds) {
+        if (what.nonzeros.empty())
+            throw error(errc::invalid_argument, file + " is of no matrix to multiply by");
+        result["nonzeros"] = bench::to_json(summarize(what.nonzeros));
+        result["partners"] = partners_json(what.patterns);
+    }
     result["routes"] = json::array();
     for (const auto& name : routes_for(options))
         result["routes"].push_back(route_json(name, layout, what, machines, options));
@@ -173,12 +221,15 @@ int main(int argc, char** argv) {
     app.add_option("--dimensions", options.dimensions, "Besides direct; all if none is given")
         ->delimiter(',');
     app.add_option("--item-bytes", options.item_bytes, "Bytes of an item")->capture_default_str();
-    app.add_option("--partition", options.partition, "block | metis | random:SEED")
+    app.add_option("--partition", options.partition, "block | metis | metis:entries | random:SEED")
         ->capture_default_str();
     app.add_option("--cache", options.cache, "Folder that partitions are kept in");
     app.add_option(
            "--submessage-seconds", options.submessage_seconds,
            "Simulate also the study's own algorithm, which takes so long to move a submessage")
+        ->check(CLI::NonNegativeNumber);
+    app.add_option("--nonzero-seconds", options.nonzero_seconds,
+                   "Time also the product: a rank takes so long for each nonzero of its rows")
         ->check(CLI::NonNegativeNumber);
     CLI11_PARSE(app, argc, argv);
     return bench::print_record([&] { return run(options); });

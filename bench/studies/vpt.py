@@ -9,6 +9,7 @@ usage: bench/studies/vpt.py FOLDER [-o RECORD] [--cache FOLDER]   FOLDER holds t
 n dimensions are the route grid:n; one is direct, and lg P are the hypercube. As in the study no item is
 deduplicated on its way, and means over matrices are geometric. Partitions are by METIS; --cache keeps them, as many
 parts take minutes. Drawn patterns have the messages and items of direct in the study's Tables 2 and 3.
+A product is the exchange, and then on each rank a time for every nonzero of its rows.
 """
 import argparse
 import itertools
@@ -24,6 +25,10 @@ SMALL = ["mit8", "ca-condmat", "ckt11752_dc_1", "fast0507_kkt", "air04_gram", "b
 LARGE = ["ckt11752_dc_1", "fast0507_kkt", "cnr-2000", "luxembourg_osm"]
 SMALL_MACHINES = ["bluegene_q", "cray_xc40", "blue_waters"]
 LARGE_MACHINES = ["cray_xc40", "blue_waters"]  # of these also without the search of waiting receives
+PRODUCT_RANKS = [32, *SMALL_RANKS]
+PRODUCT_DIMENSIONS = [2, 4, 6, 8]  # that Figure 8 shows
+COUNTED_RANKS = 256  # of Figures 1 and 7
+LIKE_FIGURE_7 = ["SiH4", "ca-condmat"]  # in place of GaAsH6 and coAuthorsDBLP
 WIDE_ITEM_BYTES = 256  # 32 values, as for so many right-hand sides
 WIDE_DIMENSIONS = [2, 3, 4, 5, 6, 7, 8, 12]
 
@@ -52,6 +57,14 @@ TABLE_3 = {
             4: (41.8, 24.3, 1064, 391), 8: (20.0, 13.9, 1568, 510), 9: (19.0, 13.9, 1601, 491),
             13: (15.0, 11.4, 1917, 694), 14: (14.0, 10.5, 2017, 696)},
 }
+# By ranks, of n = 1, 2, ...: microseconds of the product, which are the exchange and the local product.
+TABLE_2_PRODUCTS = {
+    64: (1479, 1360, 1342, 1320, 1328, 1304), 128: (1099, 877, 866, 869, 881, 889, 860),
+    256: (1091, 681, 631, 608, 649, 632, 622, 636), 512: (1349, 609, 531, 522, 526, 513, 531, 500, 477),
+}
+# Of the 15 matrices of Table 2.
+TABLE_1_NONZEROS = [676515, 1229778, 1324862, 1548988, 1955352, 2577200, 3279690, 3381809, 4218660, 4248286, 8767466,
+                    9323432, 11283503, 18068388, 32073440]
 TABLE_3_MACHINE = {4096: "cray_xc40", 8192: "blue_waters", 16384: "blue_waters"}
 
 # What Table 2 says of a Blue Gene/Q: fitted to its times on 64 and 256 ranks, checked on 128 and 512.
@@ -276,6 +289,149 @@ def print_table_3(runs):
                        "crossdock, no search"], rows)
 
 
+def told_local_seconds(ranks, n):
+    """What the product takes in Table 2 besides the exchange."""
+    return (TABLE_2_PRODUCTS[ranks][n - 1] - TABLE_2[ranks][n][3]) * 1e-6
+
+
+def nonzeros_of_a_rank(ranks):
+    return study.geometric_mean(TABLE_1_NONZEROS) / ranks
+
+
+def nonzero_seconds():
+    """By the sum of squared relative errors."""
+    shares = [nonzeros_of_a_rank(ranks) / told_local_seconds(ranks, n)
+              for ranks in FITTED_RANKS for n in TABLE_2[ranks]]
+    return sum(shares) / sum(share ** 2 for share in shares)
+
+
+def local_seconds(ranks):
+    """Nonzeros in balance, as the study's partitioner has them."""
+    return nonzeros_of_a_rank(ranks) * nonzero_seconds()
+
+
+def print_nonzero_fit():
+    errors = []
+    for is_fitted in (True, False):
+        squares = [(local_seconds(ranks) / told_local_seconds(ranks, n) - 1) ** 2
+                   for ranks, told in TABLE_2.items() for n in told if (ranks in FITTED_RANKS) == is_fitted]
+        errors.append(percent(math.sqrt(sum(squares) / len(squares))))
+    seconds = nonzero_seconds()
+    study.print_table("A core's local product as fitted to Table 2: errors are roots of mean squares",
+                      ["nonzeros, geometric mean", "ns a nonzero", "million nonzeros a second",
+                       f"error on {', '.join(map(str, FITTED_RANKS))} ranks", "on the others"],
+                      [[f"{study.geometric_mean(TABLE_1_NONZEROS):.0f}", f"{seconds * 1e9:.1f}",
+                        f"{1e-6 / seconds:.1f}", *errors]])
+
+
+def print_table_2_products(runs):
+    fit = fits_of(runs)["fitted"]
+    machine = f"fitted, {fit['message']}"
+    rows, pairs = [], {True: [], False: []}
+    for run in (run for run in runs if machine in machines_of(run)):
+        local, told = local_seconds(run["ranks"]), TABLE_2_PRODUCTS[run["ranks"]]
+        base = routes_of(run)[0]["times"][machine]["seconds"] + fit["fixed"] + local
+        for route in routes_of(run):
+            n = route["dimensions"]
+            theirs, ours = (seconds + fit["fixed"] + local for seconds in
+                            (algorithm_seconds(route, machine), route["times"][machine]["seconds"]))
+            pairs[run["ranks"] in FITTED_RANKS].append((theirs, told[n - 1] * 1e-6))
+            rows.append([run["ranks"], n, told[n - 1], f"{theirs * 1e6:.0f}", f"{ours * 1e6:.0f}",
+                         f"{told[0] / told[n - 1]:.2f}", f"{base / theirs:.2f}", f"{base / ours:.2f}",
+                         *(percent(part) for part in (1e6 * told_local_seconds(run["ranks"], n) / told[n - 1],
+                                                      local / theirs))])
+    study.print_table("Table 2, the product, on Blue Gene/Q as fitted: microseconds, and what of it is local",
+                      ["ranks", "n", "us, study", "its algorithm", "crossdock", "speed-up, study", "its algorithm",
+                       "crossdock", "local, study", "here"], rows)
+    for is_fitted, some in pairs.items():
+        if some:
+            print(f"\nError of the product on the ranks that were {'' if is_fitted else 'not '}fitted: "
+                  f"{percent(error(some, 0))}")
+
+
+def product_seconds(route, machine, fixed):
+    """Of the study's algorithm and of crossdock; direct is the same in both."""
+    times = route["times"][machine]
+    ours = times["product_seconds"]
+    return times.get("stored_and_forwarded_product_seconds", ours) + fixed, ours + fixed
+
+
+def print_partners(run):
+    """Figure 1, of the matrices at hand."""
+    rows = []
+    for matrix in run["matrices"]:
+        partners, mean = matrix["partners"], direct_of(matrix)["sent"]["messages"]["mean"]
+        rows.append([run["ranks"], matrix["matrix"], matrix["nonzeros"]["total"], partners["least"],
+                     partners["lower_quartile"], partners["median"], f"{mean:.1f}", partners["upper_quartile"],
+                     partners["percentile_95"], partners["most"], f"{partners['most'] / mean:.1f}"])
+    study.print_table("Figure 1: messages that a rank sends directly",
+                      ["ranks", "matrix", "nonzeros", "least", "lower quartile", "median", "mean", "upper quartile",
+                       "95 %", "most", "most / mean"], rows)
+
+
+def print_figure_7(run, fixed):
+    rows = []
+    for matrix in (matrix for matrix in run["matrices"] if matrix["matrix"] in LIKE_FIGURE_7):
+        for route in matrix["routes"]:
+            (machine,) = route["times"]
+            base, _ = product_seconds(direct_of(matrix), machine, fixed)
+            theirs, ours = product_seconds(route, machine, fixed)
+            sent = route["sent"]
+            rows.append([run["ranks"], matrix["matrix"], route["dimensions"], f"{sent['items']['mean']:.0f}",
+                         f"{sent['messages']['mean']:.1f}", sent["messages"]["max"], f"{theirs * 1e6:.0f}",
+                         f"{ours * 1e6:.0f}", f"{base / theirs:.2f}", f"{base / ours:.2f}"])
+    study.print_table("Figure 7: two matrices",
+                      ["ranks", "matrix", "n", "mean items", "mean messages", "most", "product, us: its algorithm",
+                       "crossdock", "speed-up: its algorithm", "crossdock"], rows)
+
+
+def print_figure_8(runs, fixed):
+    rows = []
+    for matrices in zip(*(run["matrices"] for run in runs)):
+        for run, matrix in zip(runs, matrices):
+            (machine,) = direct_of(matrix)["times"]
+            nonzeros = matrix["nonzeros"]
+            base, _ = product_seconds(direct_of(matrix), machine, fixed)
+            theirs = {route["dimensions"]: product_seconds(route, machine, fixed)[0] for route in matrix["routes"]}
+            best = min(matrix["routes"], key=lambda route: product_seconds(route, machine, fixed)[1])
+            _, ours = product_seconds(best, machine, fixed)
+            rows.append([run["ranks"], matrix["matrix"], f"{nonzeros['max'] / nonzeros['mean']:.2f}",
+                         f"{base * 1e6:.0f}",
+                         *(f"{theirs[n] * 1e6:.0f}" if n in theirs else "" for n in PRODUCT_DIMENSIONS),
+                         f"{ours * 1e6:.0f} (n = {best['dimensions']})", f"{base / ours:.2f}"])
+    study.print_table("Figure 8: microseconds of the product, by the study's algorithm",
+                      ["ranks", "matrix", "most nonzeros / mean", "direct",
+                       *(f"n = {n}" for n in PRODUCT_DIMENSIONS), "crossdock's fastest", "its speed-up"], rows)
+
+
+def print_product_means(runs, fixed):
+    """Geometric means over matrices."""
+    rows = []
+    for run in runs:
+        for k, first in enumerate(run["matrices"][0]["routes"]):
+            (machine,) = first["times"]
+            products = [[product_seconds(matrix["routes"][which], machine, fixed) for which in (0, k)]
+                        for matrix in run["matrices"]]
+            theirs, ours = (study.geometric_mean(route[way] for _, route in products) for way in (0, 1))
+            base = study.geometric_mean(direct[0] for direct, _ in products)
+            rows.append([run["ranks"], first["dimensions"], f"{theirs * 1e6:.0f}", f"{ours * 1e6:.0f}",
+                         f"{base / theirs:.2f}", f"{base / ours:.2f}"])
+    study.print_table("The product, geometric means over matrices",
+                      ["ranks", "n", "us, its algorithm", "crossdock", "speed-up, its algorithm", "crossdock"], rows)
+
+
+def counted_run(runs):
+    return max((run for run in runs if run["ranks"] <= COUNTED_RANKS), key=lambda run: run["ranks"])
+
+
+def print_products(record):
+    fixed, runs = fits_of(record["table_2"])["fitted"]["fixed"], record["products"]
+    print_partners(counted_run(runs))
+    print_figure_7(counted_run(runs), fixed)
+    print_figure_8(runs, fixed)
+    print_product_means(runs, fixed)
+
+
 def print_tables(record):
     for _, same in itertools.groupby(record["runs"], machines_of):
         runs = list(same)
@@ -289,8 +445,12 @@ def print_tables(record):
         print_fits(record["table_2"])
         print_table_2(record["table_2"])
         print_networks(record["table_2"])
+        print_nonzero_fit()
+        print_table_2_products(record["table_2"])
     if "table_3" in record:
         print_table_3(record["table_3"])
+    if "products" in record:
+        print_products(record)
 
 
 def without_matching(name):
@@ -369,10 +529,10 @@ def trimmed(runs, counts=("messages", "items", "buffer_items")):
     return runs
 
 
-def trimmed_drawn(runs):
-    """Of these the seconds alone."""
-    trimmed(runs, ("messages", "items", "buffer_items", "items_at_once"))
-    for route in (route for one in runs for route in routes_of(one)):
+def trimmed_to_seconds(runs, counts=("messages", "items", "buffer_items", "items_at_once")):
+    """Of the times the seconds alone."""
+    trimmed(runs, counts)
+    for route in (route for one in runs for matrix in one["matrices"] for route in matrix["routes"]):
         for times in route["times"].values():
             for number in ("priced_seconds", "dominating_term"):
                 del times[number]
@@ -389,22 +549,54 @@ def make_runs(arguments):
     return runs
 
 
+def product_runs(arguments, names, many_ranks, record, partition="metis:entries"):
+    """On the machine that Table 2 fits."""
+    fit = fits_of(record["table_2"])["fitted"]
+    machine = blue_gene("fitted", float(fit["message"]) * 1e-6)
+    more = ["--cache", arguments.cache] if arguments.cache else []
+    return [run(arguments, names, num_ranks, [machine], *more, "--partition", partition, "--submessage-seconds", 0,
+                "--nonzero-seconds", nonzero_seconds()) for num_ranks in many_ranks]
+
+
+def trimmed_products(runs):
+    """Of the times those of products; what is sent is kept of the ranks on which it is counted."""
+    for one in trimmed_to_seconds(runs, ("messages", "items")):
+        for matrix in one["matrices"]:
+            for route in matrix["routes"]:
+                for times in route["times"].values():
+                    for number in ("seconds", "stored_and_forwarded_seconds"):
+                        times.pop(number, None)
+                if one is not counted_run(runs):
+                    del route["sent"]
+            if one is not counted_run(runs):
+                del matrix["partners"]
+    return runs
+
+
+# Each part is made of the arguments and of the parts before it.
 PARTS = {
-    "runs": lambda arguments: trimmed(make_runs(arguments)),
-    "table_2": lambda arguments: trimmed_drawn(table_2_runs(arguments, SMALL_RANKS)),
-    "table_3": lambda arguments: trimmed_drawn(table_3_runs(arguments)),
+    "runs": lambda arguments, _: trimmed(make_runs(arguments)),
+    "table_2": lambda arguments, _: trimmed_to_seconds(table_2_runs(arguments, SMALL_RANKS)),
+    "table_3": lambda arguments, _: trimmed_to_seconds(table_3_runs(arguments)),
+    "products": lambda arguments, record: trimmed_products(
+        product_runs(arguments, SMALL, PRODUCT_RANKS, record)),
 }
 QUICK_PARTS = {
-    "runs": lambda arguments: trimmed([run(arguments, ["D_10"], 16, SMALL_MACHINES, "--partition", "block")]),
-    "table_2": lambda arguments: trimmed_drawn(table_2_runs(arguments, SMALL_RANKS[:1])),
+    "runs": lambda arguments, _: trimmed([run(arguments, ["D_10"], 16, SMALL_MACHINES, "--partition", "block")]),
+    "table_2": lambda arguments, _: trimmed_to_seconds(table_2_runs(arguments, SMALL_RANKS[:1])),
+    "products": lambda arguments, record: trimmed_products(
+        product_runs(arguments, ["D_10"], [16], record, "block")),
 }
 
 
 def make_record(arguments):
     parts = QUICK_PARTS if arguments.quick else PARTS
     record = study.read(arguments.output) if arguments.part else {}
-    made = {part: make(arguments) for part, make in parts.items() if arguments.part in (None, part)}
-    return {**record, "schema": "crossdock.study.vpt/2", **made}
+    record["schema"] = "crossdock.study.vpt/2"
+    for part, make in parts.items():
+        if arguments.part in (None, part):
+            record[part] = make(arguments, record)
+    return record
 
 
 def main():
