@@ -2,13 +2,26 @@
 
 import json
 import os
+import pathlib
 import subprocess
 import sys
+import tempfile
 import unittest
 
 import script
 
 REFERENCE = script.PROJECT / "tests/golden/traffic_small.json"
+
+
+def free_machine():
+    """A preset of whose numbers all are 0."""
+    machine = json.loads((script.PROJECT / "machines/bluegene_q.json").read_text())
+
+    def free(value):
+        return {name: free(one) for name, one in value.items()} if isinstance(value, dict) else 0
+
+    return {name: value if name in ("schema", "description", "sources") else "free" if name == "name" else free(value)
+            for name, value in machine.items()}
 
 
 class Vpt(unittest.TestCase):
@@ -53,6 +66,29 @@ class Vpt(unittest.TestCase):
     def test_TheFittedTimesOrderDimensionsAsTheStudyDoes(self):
         self.assertIn("64 ranks: 13 of 13 pairs of n", self.printed)
 
+    def test_ProductsHaveTheNonzerosAndThePartnersOfRanks(self):
+        (run,) = self.record["products"]
+        (matrix,) = run["matrices"]
+        self.assertEqual((run["ranks"], matrix["nonzeros"]), (16, {"total": 7614, "max": 670, "mean": 475.875}))
+        self.assertEqual(matrix["partners"], {"least": 13, "lower_quartile": 14, "median": 14, "upper_quartile": 14,
+                                              "percentile_95": 15, "most": 15})
+        self.assertIn("| 16 | D_10 | 7614 | 13 | 14 | 14 | 14.2 | 14 | 15 | 15 | 1.1 |", self.printed)
+
+    def test_TheLocalProductIsFittedToTable2(self):
+        self.assertIn("| 3957324 | 16.6 | 60.3 | 8.5 % | 9.7 % |", self.printed)
+
+    def test_AProductWithoutExchangeIsItsNonzeros(self):
+        # 4 x 4 ones, 8 on each of two ranks; on this machine messages take no time.
+        with tempfile.TemporaryDirectory() as folder:
+            file, machine = (pathlib.Path(folder) / name for name in ("ones.mtx", "free.json"))
+            entries = "".join(f"{row} {column}\n" for row in range(1, 5) for column in range(1, 5))
+            file.write_text(f"%%MatrixMarket matrix coordinate pattern general\n4 4 16\n{entries}")
+            machine.write_text(json.dumps(free_machine()))
+            record = script.json_of(os.environ["CROSSDOCK_STUDY"], file, "--ranks", 2, "--node-size", 2, "--partition",
+                                    "block", "--machines", machine, "--nonzero-seconds", 0.25)
+        (direct,) = record["matrices"][0]["routes"][:1]
+        self.assertEqual(direct["times"]["free"]["product_seconds"], 2)
+
     def test_AllToAllIsForwardedAsTheFormulaOfTheStudyHasIt(self):
         # 256 ranks and n dimensions: 1.88, 3.01 and 4.02 times the volume of direct for n = 2, 4 and 8.
         record = script.json_of(os.environ["CROSSDOCK_STUDY"], "dense:1", "--ranks", 256, "--dimensions", "2,4,8",
@@ -77,7 +113,7 @@ class Page(unittest.TestCase):
                 if line.startswith("| ") and (line[2].isdigit() or line.startswith(variants))]
 
         self.assertEqual([row for row in rows if row not in printed], [])
-        self.assertEqual(len(rows), 92)
+        self.assertEqual(len(rows), 92 + 1 + 30 + 8 + 16 + 40 + 20)
 
 
 if __name__ == "__main__":
