@@ -213,6 +213,13 @@ class ExchangeCalls : public testing::TestWithParam<std::string> {
         return destinations[static_cast<std::size_t>(comm.rank())];
     }
 
+    count_t num_sources(const test::all_destinations& destinations) const {
+        count_t sum = 0;
+        for (const auto& list : destinations)
+            sum += std::count(list.begin(), list.end(), comm.rank());
+        return sum;
+    }
+
     communicator comm{MPI_COMM_WORLD};
 };
 
@@ -279,10 +286,7 @@ TEST_P(ExchangeCalls, ReduceOnlyAsManyWordsAsTheAlgorithmNeeds) {
         run(regions, destinations, {});
         EXPECT_EQ(calls.longest_reduction, std::max(checking_words, usually));
 
-        count_t num_sources = 0;
-        for (const auto& list : destinations)
-            num_sources += std::count(list.begin(), list.end(), comm.rank());
-        run(regions, destinations, {.num_sources = num_sources});
+        run(regions, destinations, {.num_sources = num_sources(destinations)});
         EXPECT_EQ(calls.longest_reduction, std::max(checking_words, with_known_sources));
     });
 }
@@ -319,11 +323,15 @@ TEST_P(ExchangeCalls, SendBeforeTheReduction) {
                                          "locality_personalized", "locality_nonblocking"};
     if (!reducing.contains(GetParam())) GTEST_SKIP() << "reduces nothing, or when all is put";
     for_each_case([&](const topology& regions, const test::all_destinations& destinations) {
-        const auto sent = run(regions, destinations, {});
-        // By region, what crosses; the rest is sent inside, when it is known.
-        const bool is_by_region = GetParam().starts_with("locality_");
-        EXPECT_EQ(calls.num_sent_before_it,
-                  is_by_region ? sent.inter_region_messages : sent.messages);
+        for (const bool is_known : {false, true}) {
+            exchange_options options;
+            if (is_known) options.num_sources = num_sources(destinations);
+            const auto sent = run(regions, destinations, options);
+            // By region, what crosses; the rest is sent inside, when it is known.
+            const bool is_by_region = GetParam().starts_with("locality_");
+            EXPECT_EQ(calls.num_sent_before_it,
+                      is_by_region ? sent.inter_region_messages : sent.messages);
+        }
     });
 }
 
