@@ -7,8 +7,8 @@
 ///   itself is a null pointer does a rank fail alone.
 /// - Counts, displacements and sizes are in values of the datatype.
 /// @par Source
-/// \cite geyko2024sdde. Differs: sizes are in and out, so that nothing is written where there is no
-/// room; several messages to one destination, messages without values and those to the rank itself
+/// \cite geyko2024sdde. Differs: sizes that come in are room, so that nothing is written where there is
+/// none; that the number of messages is known, as it may be there, is said in the info; several messages to one destination, messages without values and those to the rank itself
 /// arrive; the algorithm is chosen at run time.
 #ifndef CROSSDOCK_MPIX_H
 #define CROSSDOCK_MPIX_H
@@ -64,13 +64,18 @@ int MPIX_Comm_free(MPIX_Comm** xcomm);
 /// @brief An object that says nothing yet: the defaults.
 int MPIX_Info_init(MPIX_Info** xinfo);
 
-/// @brief Sets "algorithm" to "auto", "personalized", "nonblocking", "rma", "rma_fence",
-/// "locality_personalized", "locality_nonblocking", "locality_rma",
-/// "reduce_scatter", "shared_memory" or "routed:ROUTE".
+/// @brief Sets what the table says.
+///
+/// | key | values |
+/// |---|---|
+/// | "algorithm" | "auto", "personalized", "nonblocking", "rma", "rma_fence", "locality_personalized", "locality_nonblocking", "locality_rma", "reduce_scatter", "shared_memory" or "routed:ROUTE" |
+/// | "recv_nnz" | "room", or "known": every rank knows how many messages will come to it, and says so in `*recv_nnz` |
+///
 /// @return MPI_ERR_ARG if there is no such key or no such value
 int MPIX_Info_set(MPIX_Info* xinfo, const char* key, const char* value);
 
-/// @brief An object that says what options of crossdock.h say, but for their `sent`.
+/// @brief An object that says what options of crossdock.h say, but for their `sent`; "recv_nnz" is
+/// "room".
 int MPIX_Info_from_options(MPIX_Info** xinfo, const crossdock_exchange_options* options);
 
 /// @brief Options that say what the object says. The text lives as long as the object, until it is
@@ -90,6 +95,9 @@ int MPIX_Info_free(MPIX_Info** xinfo);
 /// @param sendcount  values per message; equal on all ranks
 /// @param recv_nnz   in: for how many messages `src` and `recvvals` have room; -1: for as many as
 ///                   come, or for none if the arrays are null. Out: how many came.
+///                   If the info says that it is "known", in: how many will come to this rank, its
+///                   own included, on all ranks. "personalized" and "reduce_scatter" then count
+///                   nothing.
 /// @param src        who sent each message; ascending
 /// @param recvcount  equal to `sendcount`
 /// @param recvtype   with as many bytes per value as `sendtype`
@@ -100,7 +108,8 @@ int MPIX_Info_free(MPIX_Info** xinfo);
 /// @return MPI_ERR_TRUNCATE if a rank lacks room: on all ranks, as all have to call again;
 ///         `*recv_nnz` is then what each needs, and no array has been written.
 ///         MPI_ERR_RANK if a destination is not a rank; MPI_ERR_COUNT if a count is negative or
-///         differs between ranks, or a result does not fit an int; MPI_ERR_BUFFER if an array is
+///         differs between ranks, known numbers of messages do not add up to those sent
+///         ("personalized" and "reduce_scatter" look), or a result does not fit an int; MPI_ERR_BUFFER if an array is
 ///         null but not empty; MPI_ERR_TYPE if a datatype is MPI_DATATYPE_NULL or has no bytes, or
 ///         the two differ in size; MPI_ERR_ARG for other arguments; MPI_ERR_OTHER for all else
 int MPIX_Alltoall_crs(int send_nnz, const int* dest, int sendcount, MPI_Datatype sendtype,
@@ -109,7 +118,7 @@ int MPIX_Alltoall_crs(int send_nnz, const int* dest, int sendcount, MPI_Datatype
                       const MPIX_Comm* xcomm);
 
 /// @brief As `MPIX_Alltoall_crs`, into arrays that are made as long as they must be.
-/// @param recv_nnz  out: how many messages came
+/// @param recv_nnz  out: how many messages came; in as well if it is "known"
 /// @param src       to be freed with `MPIX_Free`, as `recvvals`; null if no message came
 /// @param recvvals  values of `recvtype`, gaps zero; null if no value came
 int MPIX_Alltoall_crs_alloc(int send_nnz, const int* dest, int sendcount, MPI_Datatype sendtype,

@@ -22,6 +22,7 @@ struct MPIX_Comm {
 
 struct MPIX_Info {
     exchange_options options;
+    bool knows_recv_nnz = false;
 };
 
 namespace {
@@ -35,13 +36,29 @@ crossdock::count_t room(const int* size, bool has_arrays) {
     return has_arrays ? caller_arrays<int>::no_limit : 0;
 }
 
+/// @param recv_nnz  how many messages will come, if the info says that it is known
+exchange_options options_of(const MPIX_Info* xinfo, const int* recv_nnz) {
+    if (xinfo == nullptr) return {};
+    auto options = xinfo->options;
+    // Without a number the rank has a fault, of which the others hear.
+    if (xinfo->knows_recv_nnz) options.num_sources = recv_nnz != nullptr ? *recv_nnz : 0;
+    return options;
+}
+
 template <class Target>
 int exchange(const MPIX_Comm* xcomm, const MPIX_Info* xinfo, const sent_messages<int>& sent,
              const Target& to) {
     return returned([&] {
         require(xcomm, "xcomm");
-        exchange_arrays({xcomm->where, xinfo ? xinfo->options : exchange_options{}}, sent, to);
+        exchange_arrays({xcomm->where, options_of(xinfo, to.num_messages)}, sent, to);
     });
+}
+
+// "recv_nnz" is "room" or "known".
+bool is_known(const std::string& value) {
+    if (value == "known") return true;
+    if (value == "room") return false;
+    throw error(errc::invalid_argument, "recv_nnz is \"room\" or \"known\", not \"" + value + '"');
 }
 
 }  // namespace
@@ -104,9 +121,13 @@ int MPIX_Info_set(MPIX_Info* xinfo, const char* key, const char* value) {
         require(xinfo, "xinfo");
         require(key, "key");
         require(value, "value");
+        if (std::string(key) == "recv_nnz") {
+            xinfo->knows_recv_nnz = is_known(value);
+            return;
+        }
         if (std::string(key) != "algorithm")
-            throw error(errc::invalid_argument,
-                        "there is no key \"" + std::string(key) + "\"; there is \"algorithm\"");
+            throw error(errc::invalid_argument, "there is no key \"" + std::string(key) +
+                                                    "\"; there are \"algorithm\" and \"recv_nnz\"");
         if (std::string(value) != "auto") crossdock::parse_exchange_algorithm(value);
         xinfo->options.algorithm = value;
     });
@@ -117,7 +138,7 @@ int MPIX_Info_from_options(MPIX_Info** xinfo, const crossdock_exchange_options* 
         require(xinfo, "xinfo");
         const auto given =
             known_options<crossdock_exchange_options>(options, CROSSDOCK_EXCHANGE_OPTIONS_INIT);
-        *xinfo = new MPIX_Info{options_from(given, nullptr)};
+        *xinfo = new MPIX_Info{options_from(given, nullptr), false};
     });
 }
 

@@ -268,6 +268,61 @@ static void every_algorithm_delivers(MPIX_Comm* xcomm) {
     EXPECT(xinfo == NULL);
 }
 
+static void a_known_number_takes_the_place_of_counting(MPIX_Comm* xcomm) {
+    const char* const algorithms[] = {"auto", "personalized", "reduce_scatter", "nonblocking",
+                                      "locality_personalized"};
+    const messages out = sent(2), in = expected(2), any = expected(-1);
+    MPIX_Info* xinfo = NULL;
+    EXPECT(MPIX_Info_init(&xinfo) == MPI_SUCCESS);
+    EXPECT(MPIX_Info_set(xinfo, "recv_nnz", "known") == MPI_SUCCESS);
+    for (size_t i = 0; i < sizeof algorithms / sizeof algorithms[0]; ++i) {
+        EXPECT(MPIX_Info_set(xinfo, "algorithm", algorithms[i]) == MPI_SUCCESS);
+        check_constant(in.num, xinfo, xcomm);
+        check_variable(any.num, any.size, xinfo, xcomm);
+        check_variable(any.num, -1, xinfo, xcomm);
+
+        int num = in.num, *src = NULL;
+        void* values = NULL;
+        EXPECT(MPIX_Alltoall_crs_alloc(out.num, out.peers, 2, MPI_INT, out.values, &num, &src, 2,
+                                       MPI_INT, &values, xinfo, xcomm) == MPI_SUCCESS);
+        EXPECT(num == in.num);
+        EXPECT(are_equal_or_empty(src, in.peers, in.num));
+        EXPECT(are_equal_or_empty(values, in.values, 2 * in.num));
+        MPIX_Free(src);
+        MPIX_Free(values);
+    }
+    EXPECT(MPIX_Info_free(&xinfo) == MPI_SUCCESS);
+}
+
+static void a_wrong_number_is_an_error_on_all_ranks(MPIX_Comm* xcomm) {
+    const char* const algorithms[] = {"personalized", "reduce_scatter"};
+    messages out = sent(2), in = expected(2);
+    MPIX_Info* xinfo = NULL;
+    EXPECT(MPIX_Info_init(&xinfo) == MPI_SUCCESS);
+    for (size_t i = 0; i < sizeof algorithms / sizeof algorithms[0]; ++i) {
+        EXPECT(MPIX_Info_set(xinfo, "algorithm", algorithms[i]) == MPI_SUCCESS);
+        EXPECT(MPIX_Info_set(xinfo, "recv_nnz", "known") == MPI_SUCCESS);
+        for (int wrong = -1; wrong <= 1; wrong += 2) {
+            messages got = untouched(in.num + (rank == last ? wrong : 0), UNTOUCHED);
+            EXPECT(alltoall_crs(&out, 2, &got, xinfo, xcomm) == MPI_ERR_COUNT);
+            EXPECT(strstr(crossdock_last_error(), "do not add up to the messages") != NULL);
+            EXPECT(is_untouched(&got));
+            check_constant(in.num, xinfo, xcomm);
+        }
+        messages got = untouched(rank == last ? -1 : in.num, UNTOUCHED);
+        EXPECT(alltoall_crs(&out, 2, &got, xinfo, xcomm) == MPI_ERR_ARG);
+        EXPECT(strstr(crossdock_last_error(), "expects -1 messages") != NULL);
+        EXPECT(MPIX_Alltoall_crs(out.num, out.peers, 2, MPI_INT, out.values,
+                                 rank == last ? NULL : &got.num, got.peers, 2, MPI_INT, got.values,
+                                 xinfo, xcomm) == MPI_ERR_BUFFER);
+        EXPECT(is_untouched(&got));
+        EXPECT(MPIX_Info_set(xinfo, "recv_nnz", "room") == MPI_SUCCESS);
+        check_constant(-1, xinfo, xcomm);
+    }
+    EXPECT(MPIX_Info_set(xinfo, "recv_nnz", "guessed") == MPI_ERR_ARG);
+    EXPECT(MPIX_Info_free(&xinfo) == MPI_SUCCESS);
+}
+
 static void nothing_at_all_arrives(MPIX_Comm* xcomm) {
     int num = -1, size = -1;
     EXPECT(MPIX_Alltoall_crs(0, NULL, 1, MPI_INT, NULL, &num, NULL, 1, MPI_INT, NULL, NULL,
@@ -484,8 +539,8 @@ static void bad_objects_are_errors(void) {
     EXPECT(MPIX_Info_init(&xinfo) == MPI_SUCCESS);
     EXPECT(MPIX_Info_set(xinfo, "algorithm", "pigeon") == MPI_ERR_ARG);
     EXPECT(MPIX_Info_set(xinfo, "color", "auto") == MPI_ERR_ARG);
-    EXPECT(strcmp(crossdock_last_error(), "there is no key \"color\"; there is \"algorithm\"") ==
-           0);
+    EXPECT(strcmp(crossdock_last_error(),
+                  "there is no key \"color\"; there are \"algorithm\" and \"recv_nnz\"") == 0);
     EXPECT(MPIX_Info_set(xinfo, NULL, "auto") == MPI_ERR_ARG);
     EXPECT(MPIX_Info_set(xinfo, "algorithm", NULL) == MPI_ERR_ARG);
     EXPECT(MPIX_Info_free(&xinfo) == MPI_SUCCESS);
@@ -502,6 +557,8 @@ int main(int argc, char** argv) {
     MPIX_Comm* xcomm = NULL;
     EXPECT(MPIX_Comm_init(&xcomm, MPI_COMM_WORLD) == MPI_SUCCESS);
     every_algorithm_delivers(xcomm);
+    a_known_number_takes_the_place_of_counting(xcomm);
+    a_wrong_number_is_an_error_on_all_ranks(xcomm);
     nothing_at_all_arrives(xcomm);
     sizes_are_asked_for_without_arrays(xcomm);
     too_little_room_is_told_to_all(xcomm);
