@@ -1,6 +1,7 @@
 #include "collective_schedule.hpp"
 
 #include <bit>
+#include <numeric>
 
 namespace crossdock {
 
@@ -15,22 +16,24 @@ constexpr count_t most_short_bytes = 2048;  // of an allreduce that sends all of
 //     6 ranks, r = 2:     0 -> 1, 2 -> 3     places 0 1 2 3 are ranks 1 3 4 5
 class collective {
   public:
-    collective(schedule_builder& into, int first_tag)
+    collective(schedule_builder& into, std::span<const rank_t> ranks, int first_tag)
         : into_(into),
-          num_places_(
-              static_cast<rank_t>(std::bit_floor(static_cast<std::uint32_t>(into.num_ranks())))),
-          num_helped_(into.num_ranks() - num_places_),
+          ranks_(ranks),
+          num_places_(static_cast<rank_t>(std::bit_floor(ranks.size()))),
+          num_helped_(static_cast<rank_t>(ranks.size()) - num_places_),
           next_tag_(first_tag) {}
 
     rank_t num_places() const { return num_places_; }
 
     void fold(count_t num_words) {
-        for (rank_t k = 0; k < num_helped_; ++k) hand(2 * k, 2 * k + 1, num_words, is_added);
+        for (rank_t k = 0; k < num_helped_; ++k)
+            hand(member(2 * k), member(2 * k + 1), num_words, is_added);
         ++next_tag_;
     }
 
     void unfold(count_t num_words) {
-        for (rank_t k = 0; k < num_helped_; ++k) hand(2 * k + 1, 2 * k, num_words, !is_added);
+        for (rank_t k = 0; k < num_helped_; ++k)
+            hand(member(2 * k + 1), member(2 * k), num_words, !is_added);
         ++next_tag_;
     }
 
@@ -52,8 +55,10 @@ class collective {
     static constexpr bool is_added = true;
 
   private:
+    rank_t member(rank_t k) const { return ranks_[static_cast<std::size_t>(k)]; }
+
     rank_t rank_at(rank_t place) const {
-        return place < num_helped_ ? 2 * place + 1 : place + num_helped_;
+        return member(place < num_helped_ ? 2 * place + 1 : place + num_helped_);
     }
 
     schedule_builder::ends send(rank_t source, rank_t destination, count_t num_words, bool adds) {
@@ -69,6 +74,7 @@ class collective {
     }
 
     schedule_builder& into_;
+    std::span<const rank_t> ranks_;
     rank_t num_places_;
     rank_t num_helped_;
     int next_tag_;
@@ -84,10 +90,21 @@ void halve(collective& all, count_t num_words) {
         all.exchange(bit, part_of(num_words, parts), collective::is_added);
 }
 
+std::vector<rank_t> all_ranks(const schedule_builder& of) {
+    std::vector<rank_t> ranks(static_cast<std::size_t>(of.num_ranks()));
+    std::iota(ranks.begin(), ranks.end(), 0);
+    return ranks;
+}
+
 }  // namespace
 
 void add_allreduce(schedule_builder& into, count_t num_words, int first_tag) {
-    collective all(into, first_tag);
+    add_allreduce(into, all_ranks(into), num_words, first_tag);
+}
+
+void add_allreduce(schedule_builder& into, std::span<const rank_t> ranks, count_t num_words,
+                   int first_tag) {
+    collective all(into, ranks, first_tag);
     all.fold(num_words);
     if (num_words * word_bytes <= most_short_bytes) {
         for (rank_t bit = 1; bit < all.num_places(); bit *= 2)
@@ -102,7 +119,8 @@ void add_allreduce(schedule_builder& into, count_t num_words, int first_tag) {
 }
 
 void add_reduce_scatter(schedule_builder& into, count_t num_words, int first_tag) {
-    collective all(into, first_tag);
+    const auto ranks = all_ranks(into);
+    collective all(into, ranks, first_tag);
     all.fold(num_words);
     halve(all, num_words);
     all.unfold(part_of(num_words, into.num_ranks()));

@@ -1,6 +1,7 @@
-#include "crossdock/schedule.hpp"
+#include "exchange_schedule.hpp"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <unordered_map>
@@ -77,10 +78,7 @@ class exchange_writer {
     void deliver(const directed_messages& messages, const exchange_algorithm& counted_by) {
         send_all(messages);
         add_collective(counted_by);
-        gathered last(into_);
-        for (const auto& message : messages)
-            last.add(message.destination, receive(message, message_tag, matching_kind::probed));
-        last.make_ready();
+        probe_for_all(messages, message_tag);
     }
 
     // Sends at once, and looks for messages meanwhile; a rank is ready when what it has sent is received.
@@ -224,6 +222,30 @@ class exchange_writer {
         return result;
     }
 
+    // A message for every member that there is something for, and a sum of counts meanwhile.
+    void deliver_inside(const by_region& divided) {
+        for (region_t region = 0; region < regions_.num_regions(); ++region) {
+            std::vector<rank_t> members;
+            for (rank_t local = 0; local < regions_.region_size(region); ++local)
+                members.push_back(regions_.rank_at(region, local));
+            std::map<std::pair<rank_t, rank_t>, load> loads;
+            for (const auto& [here, destination, bytes, num_envelopes] :
+                 divided.inside[static_cast<std::size_t>(region)]) {
+                if (here != destination) loads[{here, destination}].put(bytes);
+            }
+            directed_messages leaving;
+            for (const auto& [ends, one] : loads) {
+                leaving.push_back({members[static_cast<std::size_t>(ends.first)],
+                                   members[static_cast<std::size_t>(ends.second)],
+                                   bundle_overhead_bytes(0) + one.bytes, one.num_envelopes});
+            }
+            send_all(leaving, first_stage_tag);
+            add_allreduce(into_, members, static_cast<count_t>(members.size()),
+                          first_collective_tag);
+            probe_for_all(leaving, first_stage_tag);
+        }
+    }
+
     void carry_inside(by_region&& divided, const machine& m) {
         std::unordered_map<rank_t, std::unique_ptr<route>> links;
         for (region_t region = 0; region < regions_.num_regions(); ++region) {
@@ -348,9 +370,17 @@ class exchange_writer {
     }
 
     // A rank is ready when its own have left.
-    void send_all(const directed_messages& messages) {
+    void send_all(const directed_messages& messages, int tag = message_tag) {
         gathered last(into_);
-        for (const auto& message : messages) last.add(message.source, send(message, message_tag));
+        for (const auto& message : messages) last.add(message.source, send(message, tag));
+        last.make_ready();
+    }
+
+    // A rank is ready when all have come.
+    void probe_for_all(const directed_messages& messages, int tag) {
+        gathered last(into_);
+        for (const auto& message : messages)
+            last.add(message.destination, receive(message, tag, matching_kind::probed));
         last.make_ready();
     }
 
@@ -423,11 +453,7 @@ class exchange_writer {
             }
         }
         for (const auto& message : all) send(message, first_stage_tag);
-        gathered last(into_);
-        for (const auto& message : all) {
-            last.add(message.destination, receive(message, first_stage_tag, matching_kind::probed));
-        }
-        last.make_ready();
+        probe_for_all(all, first_stage_tag);
     }
 
     const topology& regions_;
@@ -440,13 +466,32 @@ schedule schedule_of_exchange(const topology& regions,
                               std::span<const std::vector<sized_message>> messages,
                               const exchange_algorithm& algorithm, count_t max_forwarded_bytes,
                               const machine& m) {
+    return schedule_of_variant(regions, messages, algorithm, {}, max_forwarded_bytes, m);
+}
+
+schedule schedule_of_variant(const topology& regions,
+                             std::span<const std::vector<sized_message>> messages,
+                             const exchange_algorithm& algorithm, const exchange_variant& variant,
+                             count_t max_forwarded_bytes, const machine& m) {
     check_messages(regions, messages, algorithm.method);
     schedule_builder all(regions.num_ranks());
     exchange_writer writer(regions, all);
     auto leaving = leaving_messages(messages);
+    const auto go_on_inside = [&](exchange_writer::by_region&& divided) {
+        if (variant.is_personalized_inside) {
+            writer.deliver_inside(divided);
+        } else {
+            writer.carry_inside(std::move(divided), m);
+        }
+    };
     switch (algorithm.method) {
         case exchange_method::personalized:
-        case exchange_method::reduce_scatter: writer.deliver(leaving, algorithm); break;
+        case exchange_method::reduce_scatter:
+            // As many words check known numbers as `nonblocking` reduces.
+            writer.deliver(leaving, variant.knows_num_sources
+                                        ? exchange_algorithm{exchange_method::nonblocking, {}}
+                                        : algorithm);
+            break;
         case exchange_method::nonblocking:
             writer.deliver_synchronously(leaving);
             writer.add_collective(algorithm);
@@ -465,14 +510,14 @@ schedule schedule_of_exchange(const topology& regions,
         case exchange_method::locality_personalized: {
             auto divided = writer.divide(leaving);
             writer.deliver(divided.crossing, algorithm);
-            writer.carry_inside(std::move(divided), m);
+            go_on_inside(std::move(divided));
             break;
         }
         case exchange_method::locality_nonblocking: {
             auto divided = writer.divide(leaving);
             writer.deliver_synchronously(divided.crossing);
             writer.add_collective(algorithm);
-            writer.carry_inside(std::move(divided), m);
+            go_on_inside(std::move(divided));
             break;
         }
         case exchange_method::locality_rma: {
@@ -480,7 +525,7 @@ schedule schedule_of_exchange(const topology& regions,
             for (auto& bundle : divided.crossing) bundle.bytes += source_bytes;
             writer.add_collective(algorithm);
             writer.put_between_fences(divided.crossing);
-            writer.carry_inside(std::move(divided), m);
+            go_on_inside(std::move(divided));
             break;
         }
         case exchange_method::shared_memory:

@@ -33,7 +33,7 @@ class Array(unittest.TestCase):
         for graph in ("rmat", "rgg"):
             [case] = study(54, 12, "--workloads", "boruvka", "--graphs", graph, "--edges-per-rank", 64,
                            "--plain", "posted", "--routes", ROUTES, "--uncombined", "grid:2")
-            common = ("--ranks", 54, "--topology", "4x12,6", "--graph", graph, "--vertices-per-rank", 16,
+            common = ("--ranks", 54, "--topology", "4x12,6", "--graph", graph, "--vertices-per-rank", 4,
                       "--edges-per-rank", 64)
             known = analyze(*common, "--routes", ROUTES)
             known += analyze(*common, "--routes", "grid:2", "--combine", "none")[1:]

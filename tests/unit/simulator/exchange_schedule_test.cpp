@@ -6,6 +6,7 @@
 #include <random>
 
 #include "crossdock/simulate.hpp"
+#include "src/simulator/exchange_schedule.hpp"
 #include "support/machines.hpp"
 #include "support/thrown_by.hpp"
 
@@ -163,6 +164,53 @@ TEST(ScheduleOfExchange, RmaByRegionPutsBundlesAndThenGoesOnInside) {
     // members of a region send each other a bundle.
     EXPECT_EQ(finish("2x2", {{{2, 8}, {3, 8}}, {}, {}, {}}, "locality_rma"),
               (std::vector<picoseconds>{8400 * ns, 8400 * ns, 8500 * ns, 8400 * ns}));
+}
+
+std::vector<picoseconds> finish_of(const char* regions_text, const messages_of_all& messages,
+                                   const char* algorithm, const exchange_variant& variant) {
+    const auto regions = topology::from_string(regions_text);
+    const auto s = schedule_of_variant(regions, messages, parse_exchange_algorithm(algorithm),
+                                       variant, 1000, default_machine());
+    return simulate(rank_layout(regions), s, test::uniform_machine(100, 1000, 0)).finish;
+}
+
+TEST(ScheduleOfVariant, KnownNumbersAreCheckedInAShortReduction) {
+    const auto slowest_of = [](const exchange_variant& variant) {
+        return std::ranges::max(finish_of("251x1", messages_of_all(251), "personalized", variant));
+    };
+
+    // As ALongReductionTakesTwiceAsManyRounds, of 251 + 6 words; and of 6.
+    EXPECT_EQ(slowest_of({}), (1 + 7 + 7 + 1) * 1200 * ns);
+    EXPECT_EQ(slowest_of({.knows_num_sources = true}), (1 + 7 + 1) * 1200 * ns);
+}
+
+TEST(ScheduleOfVariant, APersonalizedExchangeInsideSendsToThoseWithMessagesOnly) {
+    // Rank 0 sends a bundle to 3, which goes on to 4 alone; on a route all six send to two others.
+    const auto regions = topology::from_string("2x3");
+    const messages_of_all messages{{{4, 8}}, {}, {}, {}, {}, {}};
+    const auto inside = [&](bool is_personalized) {
+        const auto s = schedule_of_variant(
+            regions, messages, parse_exchange_algorithm("locality_personalized"),
+            {.is_personalized_inside = is_personalized}, 1000, default_machine());
+        count_t num_messages = 0;
+        for (const auto& sent : traffic_of(regions, s)) num_messages += sent.messages;
+        return num_messages - 1;
+    };
+
+    EXPECT_EQ(inside(true), 1);
+    EXPECT_EQ(inside(false), 2 * 3 * 2);
+}
+
+TEST(ScheduleOfVariant, APersonalizedExchangeInsideReducesAmongTheMembers) {
+    // Two rounds of all four ranks, and one of the members of each region, where nothing is sent.
+    EXPECT_EQ(finish_of("2x2", messages_of_all(4), "locality_nonblocking",
+                        {.is_personalized_inside = true}),
+              std::vector<picoseconds>(4, 3 * 1200 * ns));
+    // Of three ranks 1 is asked for help until 1200, finds what 2 has sent, and answers until 2600; twice, as they are the
+    // members of the region, too.
+    EXPECT_EQ(std::ranges::max(finish_of("1x3", messages_of_all(3), "locality_nonblocking",
+                                         {.is_personalized_inside = true})),
+              2 * 2600 * ns);
 }
 
 TEST(ScheduleOfExchange, RoutedWaitsForAllPartnersOfAStage) {
