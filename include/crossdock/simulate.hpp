@@ -14,8 +14,14 @@
 
 namespace CROSSDOCK_EXPORT crossdock {
 
-/// @brief When ranks start, and how noisy the machine is. By default all start at 0 and there is no
-/// noise.
+/// @brief What the bytes of a message keep busy.
+enum class charging : std::uint8_t {
+    links,  ///< the links of both ranks and of their nodes; cores have the overheads only
+    loggp,  ///< the receiver's core, and the network interfaces of both ranks, as LogGOPSim charges LogGP
+};
+
+/// @brief When ranks start, how noisy the machine is, and how messages are charged. By default all start at 0
+/// and there is no noise.
 struct simulation_options {
     /// The start of each rank; empty: all start at 0.
     std::vector<picoseconds> start;
@@ -25,6 +31,9 @@ struct simulation_options {
     /// The simulation calls this from time to time with the number of complete operations. It ends
     /// if this throws.
     std::function<void(std::size_t)> progress;
+    charging charge = charging::links;
+    /// LogGP's g, for `charging::loggp`: how long a message of one byte keeps a network interface busy.
+    picoseconds gap = 0;
 };
 
 /// @brief What ranks spend their time on, in picoseconds. All shares of a rank add up to the
@@ -72,9 +81,26 @@ struct simulation {
 /// all of it. Cores then also move the bytes of messages: each end is busy for half of s
 /// `seconds_per_byte`, and links take the latency only.
 ///
+/// With `charging::loggp`, for comparison with simulators of that model, the parts are
+///
+///     copy       the core is busy
+///     send       begins when the core and the sending side of the rank's network interface are free. The core
+///                is busy for send_overhead, the interface for gap + (s - 1) seconds_per_byte. The first byte
+///                takes send_overhead and the latency
+///     receive    begins when the first byte has come, posted or not, and the core and the receiving side of
+///                the interface are free. The core is busy for receive_overhead + (s - 1) seconds_per_byte,
+///                the interface for gap + (s - 1) seconds_per_byte
+///
+/// The numbers are those of the eager protocol, whatever the size. Under rendezvous a message travels as others
+/// do, but what requires its send waits until it is received and its receive posted, and so do the sender's core
+/// and interface from then on. What waits for a core begins in the order in which it came to be: a
+/// message when it was sent, all else when it became possible; at the same moment sends come first, copies
+/// last. Nothing searches, nodes have no limit, and what is handed over is a message.
+///
 /// The same arguments give the same result.
 /// @throws error(errc::size_mismatch)    schedule, layout and start times differ in their number of
 ///          ranks
+/// @throws error(errc::invalid_argument) `charging::loggp` on a machine whose ranks share cores
 /// @throws error(errc::invalid_argument) a peer is not a rank; a message has no receive, or a
 ///          receive no message; the bytes of the two differ; or operations wait for each other in a
 ///          cycle
@@ -83,7 +109,8 @@ struct simulation {
 /// Memory O(n).
 /// @par Source
 /// LogGP as in \cite hoefler2010loggopsim; nodes and matching from \cite gropp2016maxrate and \cite
-/// bienz2018irregular. Differs: one number is both the overhead and the gap of a side.
+/// bienz2018irregular. Differs: one number is both the overhead and the gap of a side, and bytes keep no core
+/// busy. `charging::loggp` charges as the simulator of \cite hoefler2010loggopsim does.
 simulation simulate(const rank_layout& layout, const schedule& s, const machine& m,
                     const simulation_options& options = {});
 

@@ -3,23 +3,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <deque>
 #include <queue>
-#include <random>
 
 #include "dependencies.hpp"
 #include "links.hpp"
+#include "loggp_replay.hpp"
 #include "message_matching.hpp"
 #include "message_pairs.hpp"
 #include "operation_costs.hpp"
+#include "replay_parts.hpp"
 #include "shared_cores.hpp"
 
 namespace crossdock {
 
 namespace {
-
-constexpr std::size_t progress_interval = 1U << 16U;
 
 enum class event_kind : std::uint8_t {
     rank_starts,
@@ -63,31 +61,25 @@ class replay {
           ranks_(static_cast<std::size_t>(s.num_ranks())),
           links_(layout.nodes()),
           cores_(m.num_cores, s.num_ranks(), to_picoseconds(m.time_slice_seconds)),
-          random_(options.seed) {}
+          delays_(options.mean_noise, options.seed) {}
 
     simulation run() {
         for (rank_t rank = 0; rank < schedule_.num_ranks(); ++rank)
-            push(start_of(rank), event_kind::rank_starts, static_cast<std::uint32_t>(rank));
+            push(start_of(options_, rank), event_kind::rank_starts,
+                 static_cast<std::uint32_t>(rank));
         while (!events_.empty()) {
             const event next = events_.top();
             events_.pop();
             now_ = next.time;
             handle(next);
         }
-        if (num_complete_ < schedule_.num_operations()) {
-            throw error(errc::invalid_argument,
-                        fmt::format("{} of {} operations wait for each other",
-                                    schedule_.num_operations() - num_complete_,
-                                    schedule_.num_operations()));
-        }
-        return result();
+        check_all_complete(num_complete_, schedule_.num_operations());
+        std::vector<picoseconds> finish;
+        for (const auto& state : ranks_) finish.push_back(state.finish);
+        return result_of(std::move(finish), shares_);
     }
 
   private:
-    picoseconds start_of(rank_t rank) const {
-        return options_.start.empty() ? 0 : options_.start[static_cast<std::size_t>(rank)];
-    }
-
     rank_state& state_of(rank_t rank) { return ranks_[static_cast<std::size_t>(rank)]; }
 
     void push(picoseconds time, event_kind kind, std::uint32_t index) {
@@ -159,13 +151,6 @@ class replay {
         if (machine_.num_cores > 0) await(cores_.give_up(rank, now_));
     }
 
-    picoseconds noise() {
-        if (options_.mean_noise == 0) return 0;
-        const double uniform = (static_cast<double>(random_() >> 11U) + 0.5) * 0x1p-53;
-        return static_cast<picoseconds>(
-            std::llround(-std::log(uniform) * static_cast<double>(options_.mean_noise)));
-    }
-
     void begin_next(rank_t rank, picoseconds time) {
         auto& state = state_of(rank);
         const std::uint32_t place = state.ready.front();
@@ -177,7 +162,8 @@ class replay {
         (costs_.at(place).kind == operation_kind::receive ? share_of_level : shares_.idle) +=
             static_cast<double>(waited);
         const auto copying = costs_.copying(place);
-        const auto overhead = costs_.overhead(place, level, matching_.num_passed(place)) + noise();
+        const auto overhead =
+            costs_.overhead(place, level, matching_.num_passed(place)) + delays_.next();
         shares_.copying += static_cast<double>(copying);
         share_of_level += static_cast<double>(overhead);
         push(time + copying + overhead, event_kind::core_is_done, static_cast<std::uint32_t>(rank));
@@ -196,9 +182,7 @@ class replay {
     }
 
     void complete(std::uint32_t place) {
-        ++num_complete_;
-        if (options_.progress && num_complete_ % progress_interval == 0)
-            options_.progress(num_complete_);
+        tell_progress(options_, ++num_complete_);
         dependencies_.complete(place, [this](std::uint32_t later) { released_.push_back(later); });
         release_all();
     }
@@ -253,21 +237,6 @@ class replay {
         if (matching_.arrive(costs_.rank_of(receive), receive)) enqueue(receive);
     }
 
-    simulation result() {
-        simulation outcome;
-        for (const auto& state : ranks_) outcome.finish.push_back(state.finish);
-        if (outcome.finish.empty()) return outcome;
-        outcome.slowest = *std::max_element(outcome.finish.begin(), outcome.finish.end());
-        double sum = 0;
-        for (const auto finish : outcome.finish) {
-            sum += static_cast<double>(finish);
-            shares_.idle += static_cast<double>(outcome.slowest - finish);
-        }
-        outcome.mean = sum / static_cast<double>(outcome.finish.size());
-        outcome.shares = shares_;
-        return outcome;
-    }
-
     const schedule& schedule_;
     const machine& machine_;
     const simulation_options& options_;
@@ -286,7 +255,7 @@ class replay {
     std::size_t num_complete_ = 0;
     picoseconds now_ = 0;
     time_shares shares_;
-    std::mt19937_64 random_;
+    random_delays delays_;
 };
 
 }  // namespace
@@ -300,6 +269,7 @@ simulation simulate(const rank_layout& layout, const schedule& s, const machine&
                     fmt::format("a schedule of {} ranks, a layout of {}, and {} start times",
                                 num_ranks, layout.num_ranks(), options.start.size()));
     }
+    if (options.charge == charging::loggp) return replay_loggp(layout, s, m, options);
     return replay(layout, s, m, options).run();
 }
 

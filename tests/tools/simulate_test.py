@@ -168,12 +168,53 @@ class Simulate(unittest.TestCase):
         self.assertEqual(json.loads(done.stdout)["ranks"], 4)
 
 
+class StrictLogGP(unittest.TestCase):
+    def test_GapsKeepRanksBusy(self):
+        """Overheads of 0.3 us, latency 1 us, 7 bytes of 0.16 ns, copies of 1.8 ns. Rank 2 gets what the others send
+        last, at the same moment."""
+        found = simulate("dense:1", 3, "3x1", "--routes", "direct", "--no-dedup", "--loggp", "--gap", 0.5e-6)
+
+        copy_us = 0.0018
+        bytes_us = 7 * 0.00016
+        last_send_us = 2 * copy_us + 0.5 + bytes_us
+        last_receive_us = last_send_us + 0.3 + 1 + 0.5 + bytes_us
+        self.assertAlmostEqual(slowest(found)["direct"] * 1e6, last_receive_us + 0.3 + bytes_us + copy_us, places=9)
+        self.assertEqual((found["charging"], found["gap_seconds"], found["executor"]), ("loggp", 0.5e-6, "persistent"))
+
+    def test_NothingIsHandedOver(self):
+        """Inside regions: overheads of 0.1 us, latency 0.2 us, 7 bytes of 0.2 ns."""
+        found = simulate("dense:1", 2, "1x2", "--routes", "direct", "--no-dedup", "--loggp")
+
+        self.assertAlmostEqual(slowest(found)["direct"] * 1e6, 0.0018 + 0.1 + 0.2 + 0.1 + 0.0014 + 0.0018, places=9)
+
+    def test_TableSaysSo(self):
+        done = crossdock("simulate", "dense:1", "--ranks", 3, "--topology", "3x1", "--machine", MACHINE, "--loggp")
+
+        self.assertIn("simulated on round, items of 8 bytes, messages everywhere, strict LogGP with g = 0 s\n",
+                      done.stdout)
+
+    def test_ExchangesHaveIt(self):
+        found = simulate("dense:1", 8, "2x4", "--exchange", "--algorithms", "nbx", "--loggp")
+        usual = simulate("dense:1", 8, "2x4", "--exchange", "--algorithms", "nbx")
+
+        self.assertEqual((found["charging"], usual["charging"]), ("loggp", "links"))
+        self.assertNotEqual(found["algorithms"][0]["slowest_seconds"], usual["algorithms"][0]["slowest_seconds"])
+
+    def test_CoresThatAreSharedAreRefused(self):
+        done = crossdock("simulate", "dense:1", "--ranks", 4, "--topology", "1x4", "--machine", "shared_cores",
+                         "--loggp")
+
+        self.assertEqual(done.returncode, BAD_INPUT)
+        self.assertEqual(done.stderr, "crossdock: strict LogGP has a core for each rank, but those of the machine "
+                                      "shared_cores share cores\n")
+
+
 class SimulateExchange(unittest.TestCase):
     def test_DocumentHasTheFieldsOfItsSchema(self):
         found = simulate(MATRIX, 16, "4x4", "--exchange", "--algorithms", "nbx,auto")
 
         self.assertEqual(list(found), ["schema", "file", "ranks", "regions", "topology", "nodes",
-                                       "partition", "machine", "values", "algorithms"])
+                                       "partition", "machine", "charging", "values", "algorithms"])
         self.assertEqual(found["schema"], "crossdock.simulate/1")
         # What auto takes depends on the machine; here a message between nodes costs a few inside.
         self.assertEqual([(one["name"], one["algorithm"]) for one in found["algorithms"]],

@@ -101,7 +101,7 @@ void print_json(const simulate_options& options, const simulated_system& system,
                 const std::vector<simulated_level>& levels) {
     auto document = system_json(options, system);
     document["item_bytes"] = options.item_bytes;
-    document["executor"] = options.executor;
+    document["executor"] = options.is_loggp ? "persistent" : options.executor;
     if (bench::is_hierarchy(options.input.file)) {
         add_levels(document, levels);
     } else {
@@ -181,8 +181,10 @@ void print_table(const simulate_options& options, const simulated_system& system
     print("{}: {} ranks in {} regions and {} nodes, partition {}\n", options.input.file,
           regions.num_ranks(), regions.num_regions(), system.layout.nodes().num_regions(),
           options.input.partition);
-    print("simulated on {}, items of {} bytes, executor {}\n{}\n",
-          options.where.text(system.hardware), options.item_bytes, options.executor, legend);
+    print("simulated on {}, items of {} bytes, {}{}\n{}\n", options.where.text(system.hardware),
+          options.item_bytes,
+          options.is_loggp ? "messages everywhere" : "executor " + options.executor,
+          charging_text(options), legend);
     for (std::size_t k = 0; k < levels.size(); ++k) {
         print("{}",
               bench::is_hierarchy(options.input.file) ? fmt::format("\nlevel {}\n", k) : "\n");
@@ -230,11 +232,22 @@ void add_simulate(CLI::App& app, action& chosen) {
         ->check(CLI::Range(count_t{1}, count_t{1} << 20))
         ->capture_default_str()
         ->excludes(exchange);
-    verb->add_option("--executor", options->executor,
-                     "persistent: messages everywhere; auto, shared_memory: none inside nodes")
-        ->check(CLI::IsMember({"auto", "persistent", "shared_memory"}))
-        ->capture_default_str()
-        ->excludes(exchange);
+    auto* executor =
+        verb->add_option("--executor", options->executor,
+                         "persistent: messages everywhere; auto, shared_memory: none inside nodes")
+            ->check(CLI::IsMember({"auto", "persistent", "shared_memory"}))
+            ->capture_default_str()
+            ->excludes(exchange);
+    auto* loggp =
+        verb->add_flag(
+                "--loggp", options->is_loggp,
+                "Strict LogGP, as LogGOPSim charges it: bytes keep the receiver's core busy, too; "
+                "everything is a message, and nothing searches")
+            ->excludes(executor);
+    verb->add_option("--gap", options->gap_seconds,
+                     "LogGP's g, in seconds; the machines have none, as o limits their rate")
+        ->check(CLI::Range(0.0, 1.0))
+        ->needs(loggp);
     verb->add_option("--late", options->late, "RANK:SECONDS,...: ranks that start late")
         ->delimiter(',');
     auto* noise = verb->add_option("--noise", options->noise_seconds,

@@ -25,14 +25,17 @@ struct simulate_options {
     count_t item_bytes = 8;
     std::string executor = "auto";
 
-    /// @brief Whether ranks of a node exchange without messages.
-    bool shares_memory() const noexcept { return executor != "persistent"; }
     std::vector<std::string> late;  ///< RANK:SECONDS
     double noise_seconds = 0;
     std::uint64_t seed = 0;
+    bool is_loggp = false;  ///< charge messages as strict LogGP does
+    double gap_seconds = 0;
     exchange_choice exchange;
     std::size_t memory_bytes = 0;  ///< 0: what is available
     bool as_json = false;
+
+    /// @brief Whether ranks of a node exchange without messages.
+    bool shares_memory() const noexcept { return executor != "persistent" && !is_loggp; }
 };
 
 /// @brief What the options say, made.
@@ -89,6 +92,9 @@ std::string precise_microseconds(double seconds);
 
 /// @brief "schema", "file", … "machine": what every document of `simulate` begins with.
 json system_json(const simulate_options& options, const simulated_system& system);
+
+/// @brief How messages are charged, for people, after a comma; empty for the usual way.
+std::string charging_text(const simulate_options& options);
 
 /// @brief {"waiting", "copying", "region", "node", "network"}, which add up to 1.
 json shares_json(const time_shares& shares);

@@ -143,9 +143,9 @@ void print_table(const simulate_options& options, const simulated_system& system
           regions.num_ranks(), regions.num_regions(), system.layout.nodes().num_regions(),
           options.input.partition, options.exchange.values);
     print(
-        "simulated on {}\nslowest, mean: of all ranks; speed-up: how many times as fast as "
+        "simulated on {}{}\nslowest, mean: of all ranks; speed-up: how many times as fast as "
         "personalized;\nwaiting to network: shares of all ranks' time; *: the fastest\n\n",
-        options.where.text(system.hardware));
+        options.where.text(system.hardware), charging_text(options));
     double least = results.algorithms.front().time.slowest_seconds;
     for (const auto& one : results.algorithms) least = std::min(least, one.time.slowest_seconds);
     table lines({"algorithm", "slowest us", "mean us", "speed-up", "waiting", "copying", "region",

@@ -76,6 +76,8 @@ simulated_system make_system(const simulate_options& options) {
     system.conditions.start = start_times(options.late, system.layout.num_ranks());
     system.conditions.mean_noise = to_picoseconds(options.noise_seconds);
     system.conditions.seed = options.seed;
+    if (options.is_loggp) system.conditions.charge = charging::loggp;
+    system.conditions.gap = to_picoseconds(options.gap_seconds);
     return system;
 }
 
@@ -92,10 +94,22 @@ std::string precise_microseconds(double seconds) { return fmt::format("{:.3f}", 
 
 json system_json(const simulate_options& options, const simulated_system& system) {
     const auto& regions = system.layout.regions();
-    return {{"schema", "crossdock.simulate/1"},     {"file", options.input.file},
-            {"ranks", regions.num_ranks()},         {"regions", regions.num_regions()},
-            {"topology", regions.to_string()},      {"nodes", system.layout.nodes().to_string()},
-            {"partition", options.input.partition}, {"machine", system.hardware.name}};
+    json document{{"schema", "crossdock.simulate/1"},
+                  {"file", options.input.file},
+                  {"ranks", regions.num_ranks()},
+                  {"regions", regions.num_regions()},
+                  {"topology", regions.to_string()},
+                  {"nodes", system.layout.nodes().to_string()},
+                  {"partition", options.input.partition},
+                  {"machine", system.hardware.name},
+                  {"charging", options.is_loggp ? "loggp" : "links"}};
+    if (options.is_loggp) document["gap_seconds"] = options.gap_seconds;
+    return document;
+}
+
+std::string charging_text(const simulate_options& options) {
+    return options.is_loggp ? fmt::format(", strict LogGP with g = {:g} s", options.gap_seconds)
+                            : "";
 }
 
 json shares_json(const time_shares& shares) {
