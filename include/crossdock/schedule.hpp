@@ -144,32 +144,42 @@ schedule schedule_of_exchange(const topology& regions,
                               count_t max_forwarded_bytes = std::numeric_limits<count_t>::max(),
                               const machine& m = default_machine());
 
+/// @brief The unit of time of a schedule in GOAL. LogGOPSim takes whole numbers only.
+enum class goal_unit : std::uint8_t { nanosecond, picosecond };
+
 /// @brief Writes a schedule in GOAL, the text that LogGOPSim's txt2bin reads.
 ///
-///     rank 0 sends 8 bytes to rank 1, which copies them in 5 ns and forwards them to rank 2:
+///     rank 0 sends 8 bytes to rank 1, which copies them in 2 ns and forwards them to rank 2:
 ///
+///         // made by crossdock for generic_100g; times in nanoseconds, parameters as LogGOPSim takes them
+///         // between nodes (messages: 2): -L 540 -o 180 -g 0 -G 0.475 -O 0 -S 8192
 ///         num_ranks 3
 ///         ...
 ///         rank 1 {
 ///         l1: recv 8b from 0 tag 0
-///         l2: calc 5
+///         l2: calc 2
 ///         l2 requires l1
 ///         l3: send 8b to 2 tag 0
 ///         l3 requires l2
 ///         }
 ///
-/// Copying is a `calc` of whole nanoseconds, before a send and after a receive; less than half a
-/// nanosecond is left out. Items that go through shared memory are written as messages. The file
-/// has no other parameter of the machine, as the other simulator has its own.
-/// @param m  the machine, which determines how long copying takes
+/// Copying is a `calc` of whole units, before a send and after a receive; less than half a unit is
+/// left out. Items that go through shared memory are written as messages. The comment has the
+/// machine's parameters for the messages of each locality, of the eager protocol; the other
+/// simulator has one set of them for all messages.
+/// @param layout  says how far messages go
+/// @param m       the machine, which determines how long copying takes
+/// @pre a peer is a rank of `layout`
 /// @par Complexity
-/// Time linear in the schedule; memory for the lines of one rank.
+/// Time and memory linear in the schedule; the text of one rank is in memory at a time.
 /// @par Source
 /// \cite hoefler2010loggopsim, Sec. 3: GOAL's operations are sends, receives and computation, and
 /// `requires` is its dependency on completion.
-void write_goal(std::ostream& to, const schedule& s, const machine& m);
+void write_goal(std::ostream& to, const rank_layout& layout, const schedule& s, const machine& m,
+                goal_unit unit = goal_unit::nanosecond);
 
 /// @brief The text that `write_goal` writes.
-std::string to_goal(const schedule& s, const machine& m);
+std::string to_goal(const rank_layout& layout, const schedule& s, const machine& m,
+                    goal_unit unit = goal_unit::nanosecond);
 
 }  // namespace crossdock

@@ -25,7 +25,33 @@ class Export(unittest.TestCase):
         ranks = [f"rank {here} {{\nl1: calc 2\nl2: send 8b to {other} tag 0\nl2 requires l1\n"
                  f"l3: recv 8b from {other} tag 0\nl4: calc 2\nl4 requires l3\n}}\n"
                  for here, other in ((0, 1), (1, 0))]
-        self.assertEqual(done.stdout, "num_ranks 2\n" + "".join(ranks))
+        self.assertEqual(done.stdout, "// made by crossdock for round; times in nanoseconds, parameters as LogGOPSim "
+                         "takes them\n// between nodes (messages: 2): -L 1000 -o 300 -g 0 -G 0.16 -O 0 -S 8192\n"
+                         "num_ranks 2\n" + "".join(ranks))
+
+    def test_PicosecondsMakeWholeNumbers(self):
+        done = export("dense:1", 2, "2x1", "--route", "direct", "--format", "goal", "--machine", MACHINE, "--unit",
+                      "ps")
+
+        self.assertEqual(done.stdout.splitlines()[:5],
+                         ["// made by crossdock for round; times in picoseconds, parameters as LogGOPSim takes them",
+                          "// between nodes (messages: 2): -L 1000000 -o 300000 -g 0 -G 160 -O 0 -S 8192",
+                          "num_ranks 2", "rank 0 {", "l1: calc 1800"])
+
+    def test_PageShowsTheHead(self):
+        done = export("dense:1", 64, "8x8", "--route", "direct", "--format", "goal")
+
+        page = (TESTS.parent.parent / "docs/simulator.md").read_text()
+        self.assertIn("".join(f"    {line}\n" for line in done.stdout.splitlines()[:3]), page)
+
+    def test_HeadHasTheMessagesOfEachLocality(self):
+        done = export(MATRIX, 16, "4x4", "--route", "three_step", "--format", "goal")
+        counted = crossdock_json("analyze", MATRIX, "--ranks", 16, "--topology", "4x4", "--routes",
+                                 "three_step")["routes"][1]["total"]
+
+        numbers = dict(re.findall(r"^// (inside regions|between nodes) \(messages: (\d+)\): -L ", done.stdout, re.M))
+        self.assertEqual(int(numbers["between nodes"]), counted["inter_region"]["messages"]["total"])
+        self.assertEqual(sum(map(int, numbers.values())), counted["messages"]["total"])
 
     def test_GoalHasTheMessagesThatAnalyzeCounts(self):
         for dedup in (True, False):

@@ -24,13 +24,16 @@ struct export_options {
     std::string machine_name;
     count_t item_bytes = 8;
     std::string format;
+    std::string unit = "ns";
     std::string output_file;  // empty: standard output
 };
 
 void write(std::ostream& to, const export_options& options, const topology& regions,
            const machine& m, std::span<const plan> plans) {
     if (options.format == "goal") {
-        write_goal(to, schedule_of(rank_layout(regions), plans, {options.item_bytes, false}), m);
+        const rank_layout layout(regions);
+        const auto unit = options.unit == "ps" ? goal_unit::picosecond : goal_unit::nanosecond;
+        write_goal(to, layout, schedule_of(layout, plans, {options.item_bytes, false}), m, unit);
         return;
     }
     for (const auto& p : plans) to << to_json(p) << '\n';
@@ -76,7 +79,12 @@ void add_export(CLI::App& app, action& chosen) {
         ->check(CLI::IsMember({"goal", "json"}))
         ->required();
     verb->add_option("--machine", options->machine_name,
-                     "A preset or a file: how long copying takes in goal")
+                     "A preset or a file: how long copying takes in goal, and LogGP's parameters")
+        ->capture_default_str();
+    verb->add_option("--unit", options->unit,
+                     "Of times in goal; in ps the parameters are whole numbers, too, as LogGOPSim "
+                     "wants them")
+        ->check(CLI::IsMember({"ns", "ps"}))
         ->capture_default_str();
     verb->add_option("--item-bytes", options->item_bytes, "Bytes of an item in goal")
         ->check(CLI::Range(count_t{1}, count_t{1} << 20))

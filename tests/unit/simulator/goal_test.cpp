@@ -19,7 +19,10 @@ TEST(Goal, CopyingIsACalculationBeforeASendAndAfterAReceive) {
     const rank_layout layout(topology::from_string("1x3"));
     const auto s = schedule_of(layout, test::plans_of({{1, 2}, {}, {}}, "1x3", "direct"));
 
-    EXPECT_EQ(to_goal(s, copying_machine()),
+    EXPECT_EQ(to_goal(layout, s, copying_machine()),
+              "// made by crossdock for uniform; times in nanoseconds, parameters as LogGOPSim "
+              "takes them\n"
+              "// inside regions (messages: 2): -L 1000 -o 100 -g 0 -G 2 -O 0 -S 1073741824\n"
               "num_ranks 3\n"
               "rank 0 {\n"
               "l1: calc 13\n"
@@ -45,7 +48,11 @@ TEST(Goal, WhatIsForwardedRequiresWhatCame) {
     const rank_layout layout(topology::from_string("1,2"));
     const auto s = schedule_of(layout, test::plans_of({{1, 2}, {}, {}}, "1,2", "two_step"));
 
-    EXPECT_EQ(to_goal(s, test::uniform_machine(100, 1000, 2)),
+    EXPECT_EQ(to_goal(layout, s, test::uniform_machine(100, 1000, 2)),
+              "// made by crossdock for uniform; times in nanoseconds, parameters as LogGOPSim "
+              "takes them\n"
+              "// inside regions (messages: 1): -L 1000 -o 100 -g 0 -G 2 -O 0 -S 1073741824\n"
+              "// between nodes (messages: 1): -L 1000 -o 100 -g 0 -G 2 -O 0 -S 1073741824\n"
               "num_ranks 3\n"
               "rank 0 {\n"
               "l1: send 8b to 1 tag 0\n"
@@ -68,8 +75,11 @@ TEST(Goal, OneCopyAndManyRequirements) {
     const auto first = s.add(copy);
     const auto second = s.add(copy);
     s.add(operation{}, std::vector{first, second});
+    const rank_layout layout(topology::from_string("1x1"));
 
-    EXPECT_EQ(to_goal(s, copying_machine()),
+    EXPECT_EQ(to_goal(layout, s, copying_machine()),
+              "// made by crossdock for uniform; times in nanoseconds, parameters as LogGOPSim "
+              "takes them\n"
               "num_ranks 1\n"
               "rank 0 {\n"
               "l1: calc 7\n"
@@ -77,6 +87,32 @@ TEST(Goal, OneCopyAndManyRequirements) {
               "l3: calc 0\n"
               "l3 requires l1\n"
               "l3 requires l2\n"
+              "}\n");
+}
+
+TEST(Goal, PicosecondsMakeWholeNumbersOfParametersAndCopies) {
+    auto m = test::uniform_machine(0.25, 1000, 0.16);
+    m.copy_seconds_per_byte = 0.3e-9;
+    m.levels[3].receive_overhead_seconds = 0.75e-9;
+    m.levels[3].rendezvous_bytes = count_t{1} << 40;
+    const rank_layout layout(topology::from_string("2x1"));
+    const auto s = schedule_of(layout, test::plans_of({{1}, {}}, "2x1", "direct"));
+
+    EXPECT_EQ(to_goal(layout, s, m, goal_unit::picosecond),
+              "// made by crossdock for uniform; times in picoseconds, parameters as LogGOPSim "
+              "takes them\n"
+              "// between nodes (messages: 1): -L 1000000 -o 500 -g 0 -G 160 -O 0 -S 2147483647"
+              " (o 250 to send, 750 to receive)\n"
+              "num_ranks 2\n"
+              "rank 0 {\n"
+              "l1: calc 2400\n"
+              "l2: send 8b to 1 tag 0\n"
+              "l2 requires l1\n"
+              "}\n"
+              "rank 1 {\n"
+              "l1: recv 8b from 0 tag 0\n"
+              "l2: calc 2400\n"
+              "l2 requires l1\n"
               "}\n");
 }
 
