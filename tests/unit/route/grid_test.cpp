@@ -191,6 +191,7 @@ TEST(NamedGrid, HourglassDecreasesForHalfTheBitsThenIncreases) {
     EXPECT_EQ(shape_of("hourglass", 64), (ranks{4, 2, 2, 4}));
     EXPECT_EQ(shape_of("hourglass", 1000), (ranks{8, 4, 4, 8}));
     EXPECT_EQ(shape_of("hourglass", 1024), (ranks{8, 4, 4, 8}));
+    EXPECT_EQ(shape_of("hourglass", 4096), (ranks{8, 4, 2, 2, 4, 8}));
 }
 
 TEST(NamedGrid, InverseHourglassIncreasesForHalfTheBitsThenDecreases) {
