@@ -9,7 +9,7 @@ usage: bench/studies/sdde.py FOLDER... [-o RECORD]   FOLDERs hold the matrices; 
 64 nodes of 32 ranks of quartz. Regions are nodes, so that messages within them cost what the machine says of
 two sockets. Messages of constant size are one number of 4 bytes, those of variable size the indices that a rank
 needs, of 8 bytes each. Beside the matrices there are meshes that are made here, two of which are scaled from 2 to
-64 nodes.
+64 nodes. ALGORITHM/personalized goes on inside regions by a personalized exchange, as in the study.
 """
 import argparse
 import gzip
@@ -25,6 +25,10 @@ STANDARD = ["personalized", "nonblocking", "rma", "rma_fence"]
 AWARE = ["locality_personalized", "locality_nonblocking"]
 OURS = ["locality_rma", "auto", "shared_memory"]
 VALUES = {"constant": "pattern", "variable": "indices"}
+# What crossdock_study_sdde simulates: inside regions a personalized exchange, as in the study; and a known number of
+# messages.
+AS_IN_THE_STUDY = ["locality_personalized/personalized", "locality_nonblocking/personalized"]
+KNOWN = "personalized/known"
 # These have messages of one size only.
 LEFT_OUT = {"variable": {"rma", "rma_fence"}}
 NODES, RANKS_PER_NODE = 64, 32
@@ -68,6 +72,13 @@ def simulate(program, matrix, sizes, nodes, ranks_per_node, machine):
          "messages": one["total"]["messages"]["total"],
          "most_messages_to_other_nodes": one["total"]["inter_region"]["messages"]["max"]}
         for one in json.loads(done.stdout)["algorithms"]]}
+
+
+def simulate_variants(program, matrix, sizes, nodes, ranks_per_node, machine):
+    """Seconds by name."""
+    found = study.run(program, matrix, "--values", VALUES[sizes], "--topology", f"{nodes}x{ranks_per_node}", "--machine",
+                      machine)
+    return {one["name"]: one["simulated_seconds"] for one in found["algorithms"]}
 
 
 def found_in(case):
@@ -176,10 +187,29 @@ class Tables:
         study.print_table("What the study does not have, over the best of what it has",
                           ["sizes", "algorithm", "of", "mean", "geometric mean", "least", "most", "gain"], rows)
 
+    def print_variants(self):
+        rows = []
+        for sizes in VALUES:
+            for has_meshes, whose in WHOSE.items():
+                cases = self.of(sizes, has_meshes)
+                gains = {case["matrix"]: best(case, STANDARD)[1] / min(case["variants"][name] for name in AS_IN_THE_STUDY)
+                         for case in cases}
+                rows.append([sizes, "the better of both, over the best standard", whose, *summary(gains)])
+            for name in AS_IN_THE_STUDY:
+                ours = name.partition("/")[0]
+                gains = {case["matrix"]: found_in(case)[ours]["simulated_seconds"] / case["variants"][name]
+                         for case in cases}
+                rows.append([sizes, f"{name}, over {ours}", whose, *summary(gains)])
+            gains = {case["matrix"]: case["variants"]["personalized"] / case["variants"][KNOWN] for case in cases}
+            rows.append([sizes, f"{KNOWN}, over personalized", whose, *summary(gains)])
+        study.print_table("Personalized exchanges inside regions, and known numbers of messages",
+                          ["sizes", "algorithm", "of", "mean", "geometric mean", "least", "most", "gain"], rows)
+
     def print(self):
         self.print_against_the_study()
         self.print_by_algorithm()
         self.print_by_matrix()
+        self.print_variants()
         self.print_scaling()
         self.print_ours()
 
@@ -196,7 +226,10 @@ def make_record(arguments):
 
         def add(matrix, num_nodes):
             for sizes in VALUES:
-                cases.append(simulate(arguments.program, matrix, sizes, num_nodes, ranks_per_node, machine))
+                case = simulate(arguments.program, matrix, sizes, num_nodes, ranks_per_node, machine)
+                if num_nodes == nodes:
+                    case["variants"] = simulate_variants(arguments.variants, matrix, sizes, nodes, ranks_per_node, machine)
+                cases.append(case)
 
         for matrix in matrices:
             add(matrix, nodes)
@@ -215,6 +248,7 @@ def main():
     parser.add_argument("folders", nargs="*")
     parser.add_argument("-o", dest="output", default=study.RESULTS / "study-sdde.jsonl")
     parser.add_argument("--program", default=study.PROJECT / "build/release/tools/crossdock/crossdock")
+    parser.add_argument("--variants", default=study.PROGRAMS / "crossdock_study_sdde", help="simulates what the library does not run")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--tables", metavar="RECORD")
     arguments = parser.parse_args()
@@ -223,7 +257,7 @@ def main():
     if arguments.tables:
         record = study.read(arguments.tables)
     else:
-        record = {"schema": "crossdock.study.sdde/2", **study.rounded(make_record(arguments))}
+        record = {"schema": "crossdock.study.sdde/3", **study.rounded(make_record(arguments))}
         study.write(record, arguments.output)
     Tables(record).print()
 

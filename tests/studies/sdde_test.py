@@ -18,7 +18,7 @@ DATA = script.PROJECT / "data"
 class Sdde(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.record, cls.printed, cls.again = script.quick("sdde", DATA)
+        cls.record, cls.printed, cls.again = script.quick("sdde", DATA, "--variants", os.environ["CROSSDOCK_VARIANTS"])
 
     def test_MessagesAreThoseThatAnalyzeCounts(self):
         for case, values in zip(self.record["cases"], ("pattern", "indices")):
@@ -31,6 +31,16 @@ class Sdde(unittest.TestCase):
                 self.assertEqual(found[one["name"]]["messages"], one["messages"]["total"])
                 self.assertEqual(found[one["name"]]["most_messages_to_other_nodes"],
                                  one["inter_region_messages"]["max"])
+
+    def test_VariantsAreSimulatedOfTheSameMessages(self):
+        largest = [case for case in self.record["cases"] if case["nodes"] == self.record["nodes"]]
+        self.assertEqual(len(largest), 6)
+        for case in self.record["cases"]:
+            self.assertEqual("variants" in case, case in largest)
+        for case in largest:
+            self.assertEqual(list(case["variants"]), ["personalized", sdde.KNOWN, *sdde.AS_IN_THE_STUDY])
+            self.assertEqual(case["variants"]["personalized"],
+                             sdde.found_in(case)["personalized"]["simulated_seconds"])
 
     def test_OnlyMessagesOfOneSizeGoThroughWindows(self):
         names = [[one["name"] for one in case["algorithms"]] for case in self.record["cases"]]
