@@ -1,8 +1,12 @@
 #!/usr/bin/env python3
 """The study of neighborhood collectives, simulated: prints tables, and writes a record.
 
-usage: bench/studies/neighbor.py FOLDER [-o RECORD] [--quick]     FOLDER holds a recorded hierarchy
+usage: bench/studies/neighbor.py FOLDER [-o RECORD] [--weak FOLDER] [--quick]     FOLDER holds a recorded hierarchy
+       bench/studies/neighbor.py --weak FOLDER                    the weak scaling of 16,384 rows a rank anew
        bench/studies/neighbor.py --tables RECORD                  prints the tables of a record again
+
+--weak names a place for the hierarchies of weak scaling: hypre makes what is not there, for 2048 ranks in 2 minutes
+with 9 GB.
 
 standard is direct; partial is three_step, each destination's items apart; full is three_step with
 deduplication. Iterations until the set-up has paid off are counted over all levels: one iteration is one
@@ -11,14 +15,19 @@ exchange of each.
 import argparse
 import math
 import pathlib
+import subprocess
+import sys
 import tempfile
 
 import study
 
+BETWEEN = ("inter_region_messages", "inter_region_items")
 WAYS = {"standard": ("direct", False), "partial": ("three_step", False), "full": ("three_step", True)}
 MANY_RANKS = [32, 64, 128, 256, 512, 1024, 2048]
 CUTS = [8, 16, 32]
 MACHINE = study.PROJECT / "machines/lassen.json"
+ROWS_ACROSS = 128  # of a rank's 16,384 in weak scaling, and as many down
+WEAK_BLOCKS = {32: (8, 4), 128: (16, 8), 512: (32, 16), 2048: (64, 32)}
 OVERHEAD_FACTORS = [0.5, 0.25]  # of the network, where they are assumed
 REGIONS_PER_NODE = 1  # the study ran one processor of each node
 OTHER_REGIONS_PER_NODE = 2
@@ -169,6 +178,31 @@ def print_variants(cases):
                       ["ranks", "ranks of a node", "run", "standard", "partial", "full", "partial", "full"], rows)
 
 
+def between(level, name, what):
+    return way(level, name)["sent"][what]["max"]
+
+
+def print_large_levels(case):
+    rows = []
+    for number, level in enumerate(case["levels"]):
+        rows.append([number, level["rows"],
+                     *(" / ".join(str(between(level, name, "inter_region_messages")) for name in ("standard", "full")),
+                       " / ".join(str(between(level, name, "inter_region_items")) for name in WAYS)),
+                     f"{saved(level, 'max')}, {saved(level, 'total')}",
+                     *(microseconds(seconds(level, name)) for name in WAYS),
+                     f"{level['choice']} {microseconds(seconds(level, level['choice']))}"])
+    study.print_table(f"Levels of weak scaling, {case['ranks']} ranks of 16,384 rows: most of a rank between regions",
+                      ["level", "rows", "messages, standard / three steps", "items, standard / partial / full",
+                       "saved of items: most, all", *WAYS, "chosen"], rows)
+
+
+def print_large(record):
+    cases = record["large_weak"]
+    print_scaling(cases, "Weak, 16,384 rows a rank,")
+    print_large_levels(cases[-1])
+    print_overheads(cases[-1], record["large_weak_overheads"], "Weak scaling, 16,384 rows a rank: ")
+
+
 def print_tables(record):
     cases = record["cases"]
     strong = [case for case in cases if case["scaling"] == "strong"]
@@ -180,7 +214,9 @@ def print_tables(record):
     print_scaling(weak, "Weak")
     print_setup(strong + weak[:-1])
     print_variants([largest, *record["other_nodes"]])
-    print_overheads(record)
+    print_overheads(largest, record["other_overheads"])
+    if "large_weak" in record:
+        print_large(record)
 
 
 def without_counts(case):
@@ -192,14 +228,23 @@ def without_counts(case):
     return case
 
 
-def print_overheads(record):
-    largest = [case for case in record["cases"] if case["scaling"] == "strong"][-1]
+def trimmed_weak(case, has_counts):
+    """Seconds as data flow, and of the study's ways what is sent between regions."""
+    for level in case["levels"]:
+        counted = [id(way(level, name)) for name in WAYS] if has_counts else []
+        level["routes"] = [{"route": one["route"], "dedup": one["dedup"], "time": {"seconds": one["time"]["seconds"]},
+                            **({"sent": {what: one["sent"][what] for what in BETWEEN}} if id(one) in counted else {})}
+                           for one in level["routes"]]
+    return case
+
+
+def print_overheads(largest, others, of=""):
     rows = []
-    for factor, case in [(1, largest), *((one["factor"], one["case"]) for one in record["other_overheads"])]:
+    for factor, case in [(1, largest), *((one["factor"], one["case"]) for one in others)]:
         times = sums(case)
         rows.append([f"x {factor}", *(microseconds(times[name]) for name in WAYS), *speed_ups(case),
                      f"{times['standard'] / chosen(case):.2f}"])
-    study.print_table("Smaller overheads of messages between nodes, as long a ping-pong: microseconds of all levels",
+    study.print_table(f"{of}Smaller overheads of messages between nodes, as long a ping-pong: us of all levels",
                       ["overheads between nodes", *WAYS, *SPEED_UPS, "chosen for each level"], rows)
 
 
@@ -214,28 +259,59 @@ def with_overheads(factor):
     return machine
 
 
-def overheads_case(arguments, factor, num_ranks):
+def overheads_cases(arguments, hierarchy, num_ranks):
+    """Of each factor the largest case, the times alone."""
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / "machine.json"
-        study.write(with_overheads(factor), file)
-        return joined(arguments, "--ranks", num_ranks, "--machine", file)["cases"][0]
+        cases = []
+        for factor in OVERHEAD_FACTORS:
+            study.write(with_overheads(factor), file)
+            case = joined(arguments, hierarchy, "--ranks", num_ranks, "--machine", file)["cases"][0]
+            cases.append({"factor": factor, "case": without_counts(case)})
+        return cases
 
 
-def joined(arguments, *more):
+def joined(arguments, hierarchy, *more):
     regions = [] if "--regions-per-node" in more else ["--regions-per-node", REGIONS_PER_NODE]
-    return study.run(arguments.program, arguments.folder, "--columns", arguments.columns, *regions, *more)
+    return study.run(arguments.program, hierarchy, "--columns", arguments.columns, *regions, *more)
+
+
+def weak_hierarchy(arguments, num_ranks):
+    """A folder of its own; hypre makes what it holds."""
+    folder = pathlib.Path(arguments.weak) / f"rotated-{num_ranks}ranks"
+    if not folder.exists():
+        across, down = WEAK_BLOCKS[num_ranks]
+        with tempfile.TemporaryDirectory(dir=arguments.weak) as made:
+            file = pathlib.Path(made) / "levels.txt.gz"
+            subprocess.run([arguments.hypre_program, f"{across * ROWS_ACROSS}x{down * ROWS_ACROSS}",
+                            f"{across}x{down}", "-o", file], stdout=sys.stderr, check=True)
+            folder.mkdir()
+            file.rename(folder / file.name)
+    return folder
+
+
+def make_weak(arguments):
+    many_ranks = list(WEAK_BLOCKS)[:1] if arguments.quick else list(WEAK_BLOCKS)
+    cases = []
+    for num_ranks in many_ranks:
+        case = joined(arguments, weak_hierarchy(arguments, num_ranks), "--ranks", num_ranks)["cases"][0]
+        case["scaling"] = "weak, 16,384 rows a rank"
+        cases.append(trimmed_weak(case, has_counts=num_ranks == many_ranks[-1]))
+    overheads = overheads_cases(arguments, weak_hierarchy(arguments, many_ranks[-1]), many_ranks[-1])
+    for one in overheads:
+        trimmed_weak(one["case"], has_counts=False)
+    return {"large_weak": cases, "large_weak_overheads": overheads}
 
 
 def make_record(arguments):
     ranks = [32] if arguments.quick else MANY_RANKS
     cuts = [8] if arguments.quick else CUTS
-    record = joined(arguments, "--ranks", ",".join(map(str, ranks)), "--cuts", ",".join(map(str, cuts)))
-    other = joined(arguments, "--ranks", ranks[-1], "--regions-per-node", OTHER_REGIONS_PER_NODE)
-    record["hierarchy"] = pathlib.Path(arguments.folder).name
+    folder = arguments.folder
+    record = joined(arguments, folder, "--ranks", ",".join(map(str, ranks)), "--cuts", ",".join(map(str, cuts)))
+    other = joined(arguments, folder, "--ranks", ranks[-1], "--regions-per-node", OTHER_REGIONS_PER_NODE)
+    record["hierarchy"] = pathlib.Path(folder).name
     record["other_nodes"] = [without_counts(case) for case in other["cases"]]
-    record["other_overheads"] = [
-        {"factor": factor, "case": without_counts(overheads_case(arguments, factor, ranks[-1]))}
-        for factor in OVERHEAD_FACTORS]
+    record["other_overheads"] = overheads_cases(arguments, folder, ranks[-1])
     for case in record["cases"]:
         if (case["scaling"], case["ranks"]) != ("strong", ranks[-1]):
             without_counts(case)
@@ -250,13 +326,18 @@ def main():
     parser.add_argument("--columns", type=int, default=64, help="columns of the hierarchy's parts")
     parser.add_argument("--quick", action="store_true", help="32 ranks only")
     parser.add_argument("--tables", metavar="RECORD")
+    parser.add_argument("--weak", metavar="FOLDER")
+    parser.add_argument("--hypre-program", default=study.PROGRAMS / "crossdock_study_hierarchy")
     arguments = parser.parse_args()
-    if (arguments.folder is None) == (arguments.tables is None):
-        parser.error("either FOLDER or --tables RECORD")
+    if bool(arguments.folder or arguments.weak) == bool(arguments.tables):
+        parser.error("either FOLDER, --weak FOLDER, or both, or --tables RECORD")
     if arguments.tables:
         record = study.read(arguments.tables)
     else:
-        record = study.rounded(make_record(arguments))
+        record = make_record(arguments) if arguments.folder else study.read(arguments.output)
+        if arguments.weak:
+            record |= make_weak(arguments)
+        record = study.rounded(record)
         study.write(record, arguments.output)
     print_tables(record)
 

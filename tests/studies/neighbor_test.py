@@ -34,7 +34,10 @@ class Neighbor(unittest.TestCase):
     def setUpClass(cls):
         with tempfile.TemporaryDirectory() as folder:
             (pathlib.Path(folder) / "part.txt").write_text(hierarchy())
-            cls.record, cls.printed, cls.again = script.quick("neighbor", folder, "--columns", COLUMNS)
+            weak = pathlib.Path(folder) / "weak"  # has what hypre would make
+            (weak / "rotated-32ranks").mkdir(parents=True)
+            (weak / "rotated-32ranks/part.txt").write_text(hierarchy())
+            cls.record, cls.printed, cls.again = script.quick("neighbor", folder, "--columns", COLUMNS, "--weak", weak)
 
     def case(self, scaling):
         return next(case for case in self.record["cases"] if case["scaling"] == scaling)
@@ -74,12 +77,22 @@ class Neighbor(unittest.TestCase):
         self.assertEqual((weak["ranks"], weak["regions"], weak["nodes"]), (32, 2, 2))
         self.assertEqual([level["rows"] for level in weak["levels"]], [8 * 4 * ROWS_OF_A_PART])
 
+    def test_LargeWeakScalingIsOfHierarchiesOfItsOwn(self):
+        (case,) = self.record["large_weak"]
+        finest = case["levels"][0]
+        sent = {(one["route"], one["dedup"]): one["sent"]["inter_region_items"]["total"]
+                for one in finest["routes"] if "sent" in one}
+
+        self.assertEqual((case["ranks"], finest["rows"]), (32, COLUMNS * ROWS * ROWS_OF_A_PART))
+        self.assertEqual(sent, {("direct", False): 67, ("three_step", False): 67, ("three_step", True): 64})
+        self.assertEqual([one["factor"] for one in self.record["large_weak_overheads"]], [0.5, 0.25])
+
     def test_TablesArePrintedAgainFromTheRecord(self):
         self.assertIn("| 0 | 256 | 2 / 1 | 5 / ", self.printed)
         self.assertEqual(self.printed, self.again)
 
     def test_TablesOfThePageAreThoseOfTheRecord(self):
-        self.assertEqual(script.rows_that_are_not_printed("NEIGHBOR", "neighbor"), (9 + 7 + 4 + 3 + 7, []))
+        self.assertEqual(script.rows_that_are_not_printed("NEIGHBOR", "neighbor"), (9 + 7 + 4 + 3 + 7 + 4 + 11 + 3, []))
 
 
 if __name__ == "__main__":
