@@ -1227,8 +1227,11 @@ typedef struct crossdock_stream_options {
     int pressure;            ///< a `crossdock_back_pressure`
     int ordered;      ///< items of one port to one worker are handled in the order of their pushes
     int with_source;  ///< handlers may ask who pushed an item
-    int shared_memory;                ///< processes of a node hand buffers over without MPI
-    int progress_thread;              ///< not 0: a thread of the library drives MPI
+    int shared_memory;    ///< processes of a node hand buffers over without MPI
+    int progress_thread;  ///< not 0: a thread of the library drives MPI
+    /// Not 0: workers call no MPI, only the progress thread does, or without one a thread of the user's
+    /// that calls `crossdock_stream_drive` until all drains of the process have ended.
+    int communication_thread;
     int64_t latency_sample_interval;  ///< N: every N-th push is timed; 0: none is
     crossdock_stream_key key;         ///< null, as `combine`, where items do not combine
     crossdock_combine combine;        ///< of items of one key; called by several threads at once
@@ -1237,7 +1240,7 @@ typedef struct crossdock_stream_options {
 #define CROSSDOCK_STREAM_OPTIONS_INIT                                    \
     {                                                                    \
         sizeof(crossdock_stream_options), 1, 1, NULL, NULL, 0, 0, 1, -1, \
-            CROSSDOCK_PRESSURE_PROGRESS, 0, 0, 1, 0, 0, NULL, NULL       \
+            CROSSDOCK_PRESSURE_PROGRESS, 0, 0, 1, 0, 0, 0, NULL, NULL    \
     }
 
 /// @brief Makes a stream of items of `item_bytes` bytes each.

@@ -212,7 +212,8 @@ class stream_base : private stream_sink {
     stream_scheme scheme() const noexcept { return core_.scheme(); }
     const stream_layout& layout() const noexcept { return core_.layout(); }
 
-    /// @brief Drives MPI if this thread may. Handles nothing.
+    /// @brief Drives MPI if this thread may. Handles nothing. A communication thread of the user's
+    /// calls it again and again.
     void progress() { core_.progress(); }
 
     /// @brief Ends the stream.
@@ -260,7 +261,9 @@ class stream_base : private stream_sink {
 /// | MPI_THREAD_FUNNELED | the main thread, in `progress()` of a port or of the stream |
 /// | MPI_THREAD_SERIALIZED or _MULTIPLE | whichever worker comes first, or the progress thread |
 ///
-/// With MPI_THREAD_SERIALIZED the user must not call MPI while workers push.
+/// With MPI_THREAD_SERIALIZED the user must not call MPI while workers push. With the option
+/// `communication_thread` no worker does: only the progress thread, or who calls the stream's
+/// `progress()`.
 ///
 /// @tparam T        trivially copyable, or with a `stream_codec`
 /// @tparam Combine  `keep_all` or `combine_by_key`; for trivially copyable T

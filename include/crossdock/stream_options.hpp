@@ -70,6 +70,14 @@ struct stream_options {
     bool progress_thread =
         false;  ///< a thread of the stream drives MPI; needs MPI_THREAD_SERIALIZED
 
+    /// @brief Workers call no MPI: one thread of the process does, for all of them.
+    ///
+    /// It is the stream's own with `progress_thread`; otherwise one of the user's, which calls the
+    /// stream's `progress()` again and again until all drains of this process have ended, and uses
+    /// no port. Needs MPI_THREAD_FUNNELED; with less than MPI_THREAD_SERIALIZED it is the main
+    /// thread. What fails it, all ports of the process throw from then on.
+    bool communication_thread = false;
+
     /// @brief N: every N-th push of a port is timed until its item is handled; 0: none is.
     count_t latency_sample_interval = 0;
 };

@@ -201,6 +201,8 @@ class Stream(Closing):
         Processes of a node hand buffers over without MPI.
     progress_thread : bool
         A thread of the library drives MPI.
+    communication_thread : bool
+        With `progress_thread`: only that thread calls MPI, and workers never do.
     latency_sample_interval : int
         N: every N-th push of a port is timed until its item is handled; 0: none is.
 
@@ -227,7 +229,8 @@ class Stream(Closing):
                  pressure: str = "progress", key: str | None = None,
                  combine: _operations.Operation | Mapping[str, _operations.Operation] | None = None,
                  ordered: bool = False, with_source: bool = False, shared_memory: bool = True,
-                 progress_thread: bool = False, latency_sample_interval: int = 0) -> None:
+                 progress_thread: bool = False, communication_thread: bool = False,
+                 latency_sample_interval: int = 0) -> None:
         self._draining: set[int] = set()
         this = weakref.ref(self)
 
@@ -256,7 +259,7 @@ class Stream(Closing):
         self._inner = extension.Stream.make(
             inner_of(world), dtype, handle, describe, workers, scheme, route, buffer_items, max_buffers, priorities,
             flush_on_idle, max_age_seconds, pressure, ordered, with_source, shared_memory, progress_thread,
-            latency_sample_interval)
+            communication_thread, latency_sample_interval)
         base, shape = self.dtype.base, self.dtype.shape
 
     @property

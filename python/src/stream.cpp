@@ -276,7 +276,8 @@ class stream_object {
         nb::handle buffer_items, nb::handle max_buffers, nb::handle priorities,
         nb::handle flush_on_idle, nb::handle max_age_seconds, nb::handle pressure,
         nb::handle ordered, nb::handle with_source, nb::handle shared_memory,
-        nb::handle progress_thread, nb::handle latency_sample_interval) {
+        nb::handle progress_thread, nb::handle communication_thread,
+        nb::handle latency_sample_interval) {
         const begin_scope scope(*state);
         std::int64_t same = 0;
         nb::object kind;
@@ -304,6 +305,10 @@ class stream_object {
             given.with_source = argument<bool>(with_source, "with_source", "a bool");
             given.shared_memory = argument<bool>(shared_memory, "shared_memory", "a bool");
             given.progress_thread = argument<bool>(progress_thread, "progress_thread", "a bool");
+            given.communication_thread =
+                argument<bool>(communication_thread, "communication_thread", "a bool");
+            if (given.communication_thread && !given.progress_thread)
+                throw error(errc::invalid_argument, "communication_thread needs progress_thread");
             given.latency_sample_interval =
                 argument<count_t>(latency_sample_interval, "latency_sample_interval", "an int");
             return std::make_shared<stream_parts>(nb::borrow(handler), std::move(settings));

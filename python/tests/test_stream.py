@@ -131,7 +131,7 @@ def test_pushes_that_do_not_fit_push_nothing(world, destinations, items, error, 
     {"workers": "two"}, {"scheme": "magic"}, {"route": 3}, {"buffer_items": -1}, {"max_buffers": None},
     {"ordered": "yes"}, {"priorities": 3}, {"priorities": None}, {"max_age_seconds": "old"}, {"pressure": "low"},
     {"with_source": 1}, {"latency_sample_interval": -1}, {"key": "key"}, {"combine": "sum"},
-    {"key": "key", "combine": "sum"},
+    {"key": "key", "combine": "sum"}, {"communication_thread": True}, {"communication_thread": 1},
 ])
 def test_an_option_that_is_wrong_on_one_rank_is_an_error_on_all(world, options):
     good = {"dtype": int, "handler": print}

@@ -154,6 +154,7 @@ stream_options options_from(const crossdock_stream_options& given) {
     options.with_source = given.with_source != 0;
     options.shared_memory = given.shared_memory != 0;
     options.progress_thread = given.progress_thread != 0;
+    options.communication_thread = given.communication_thread != 0;
     options.latency_sample_interval = given.latency_sample_interval;
     return options;
 }

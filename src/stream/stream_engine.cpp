@@ -155,10 +155,24 @@ void stream_engine::drive(bool makes_progress) {
         move_waves();
         if (makes_progress) transport_.progress();
     } catch (...) {
+        note_failed_drive();
         is_driven_.store(false, std::memory_order_release);
         throw;
     }
     is_driven_.store(false, std::memory_order_release);
+}
+
+void stream_engine::drive_for_worker(unsigned turn) {
+    if (!options_.communication_thread) return drive_in(turn);
+    if (has_failed_drive_.load(std::memory_order_acquire)) [[unlikely]]
+        std::rethrow_exception(failure_of_drive_);
+}
+
+// The first failure is kept.
+void stream_engine::note_failed_drive() noexcept {
+    if (has_failed_drive_.load(std::memory_order_relaxed)) return;
+    failure_of_drive_ = std::current_exception();
+    has_failed_drive_.store(true, std::memory_order_release);
 }
 
 void stream_engine::send_waiting() {

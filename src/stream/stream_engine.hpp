@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <span>
@@ -77,6 +78,9 @@ class stream_engine {
     // For a thread that waits and calls this again and again, counting in `turn`. Makes progress on
     // other messages now and then only, as that costs a call of MPI that finds nothing.
     void drive_in(unsigned turn) { drive(turn % turns_between_progress == 0); }
+    // The same for workers. With a communication thread they leave it to that, and throw what has
+    // failed it: nothing would move any more.
+    void drive_for_worker(unsigned turn = 1);
 
     // A worker has begun to drain.
     void add_draining() noexcept { num_draining_.fetch_add(1, std::memory_order_acq_rel); }
@@ -121,6 +125,7 @@ class stream_engine {
     void take_arrived();
     void take_in_order(chunk_ref ref);
     void move_waves();
+    void note_failed_drive() noexcept;
     bool all_are_quiet() const;
 
     rank_t rank_;
@@ -140,6 +145,8 @@ class stream_engine {
     std::atomic<std::uint32_t> num_phases_{0};
     std::atomic<std::int64_t> failed_{0};
     std::atomic<bool> has_ended_{false};
+    std::atomic<bool> has_failed_drive_{false};  // of a communication thread
+    std::exception_ptr failure_of_drive_;        // written before that is set
 
     // Used only by the thread that drives.
     stream_transport::events events_;

@@ -21,12 +21,12 @@ constexpr int num_pings = 32;
 
 std::int64_t hash_of(const context& where, std::span<const stream_channel> channels,
                      const stream_options& options) {
-    std::string text = fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {}", options.workers,
-                                   to_string(options.scheme), options.route, agreement_hash(where),
-                                   options.buffer_items, options.max_buffers, options.priorities,
-                                   options.flush_on_idle, options.max_age_seconds.value_or(0),
-                                   options.ordered, options.with_source, options.shared_memory,
-                                   options.progress_thread, options.latency_sample_interval);
+    std::string text = fmt::format(
+        "{} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", options.workers, to_string(options.scheme),
+        options.route, agreement_hash(where), options.buffer_items, options.max_buffers,
+        options.priorities, options.flush_on_idle, options.max_age_seconds.value_or(0),
+        options.ordered, options.with_source, options.shared_memory, options.progress_thread,
+        options.communication_thread, options.latency_sample_interval);
     for (const stream_channel& c : channels)
         text += fmt::format(" {} {} {} {}", c.item_bytes, c.capacity, c.is_urgent, c.combines);
     return agreement_hash(text);
@@ -84,6 +84,7 @@ void check_threads(const stream_options& options) {
     if (options.workers > 1)
         require(MPI_THREAD_FUNNELED, fmt::format("a process of {} workers", options.workers));
     if (options.progress_thread) require(MPI_THREAD_SERIALIZED, "a progress thread");
+    if (options.communication_thread) require(MPI_THREAD_FUNNELED, "a communication thread");
     int is_main = 0;
     CROSSDOCK_MPI(MPI_Is_thread_main(&is_main));
     if (support == MPI_THREAD_FUNNELED && !is_main)

@@ -80,14 +80,14 @@ bool worker_buffers::finds_room(std::size_t index) {
     if (is_inside_ || outbox_.find_free()) return true;
     if (options().pressure == back_pressure::fail && !outbox_[index].is_closed()) return true;
     outbox_.leave_oldest();
-    state_.engine.drive();
+    state_.engine.drive_for_worker();
     return outbox_.find_free();
 }
 
 // After a push outside handlers has sent a buffer: handles what came meanwhile, while it is in the
 // cache, and sees to it that a chunk is free for the next push to begin.
 void worker_buffers::relieve() {
-    state_.engine.drive();
+    state_.engine.drive_for_worker();
     if (options().pressure == back_pressure::progress && has_arrivals()) receive_all();
     const bool never_waits =
         std::exchange(is_promised_, false) || options().pressure == back_pressure::fail;
@@ -110,7 +110,7 @@ void worker_buffers::wait_for_room() {
     while (!outbox_.find_free() && !state_.engine.has_failed()) {
         const count_t num_handled = receive_all();
         outbox_.leave_urgent();
-        state_.engine.drive_in(++num_turns_);
+        state_.engine.drive_for_worker(++num_turns_);
         if (num_handled == 0 && !outbox_.find_free()) {
             if (outbox_.has_all_open()) outbox_.leave_oldest();
             pause_wait();
@@ -180,7 +180,7 @@ count_t worker_buffers::progress() {
         outbox_.leave_old(state_.engine.now() -
                           static_cast<std::int64_t>(*options().max_age_seconds * 1e9));
     }
-    state_.engine.drive_in(++num_turns_);
+    state_.engine.drive_for_worker(++num_turns_);
     if (count == 0 && !has_arrivals()) when_idle();
     return count;
 }
@@ -189,7 +189,7 @@ void worker_buffers::when_idle() {
     if (options().flush_on_idle || is_draining()) {
         const count_t before = state_.statistics.messages;
         outbox_.leave_all(is_draining() ? flush_cause::drain : flush_cause::idle);
-        if (state_.statistics.messages != before) state_.engine.drive();
+        if (state_.statistics.messages != before) state_.engine.drive_for_worker();
     }
     if (is_draining() && !outbox_.has_waiting()) {
         published_handled_.store(state_.handled, std::memory_order_release);
@@ -200,7 +200,7 @@ void worker_buffers::when_idle() {
 void worker_buffers::flush() {
     if (is_closed_) throw error(errc::invalid_state, "flush() of a stream after close()");
     outbox_.leave_all(flush_cause::request);
-    if (!is_inside_) state_.engine.drive();
+    if (!is_inside_) state_.engine.drive_for_worker();
 }
 
 void worker_buffers::flush(worker_id to) {
@@ -208,7 +208,7 @@ void worker_buffers::flush(worker_id to) {
     for (int channel = 0; channel < shape().num_channels(); ++channel) {
         outbox_.leave_with_shared(outbox_.cursors().index_for(channel, to), flush_cause::request);
     }
-    if (!is_inside_) state_.engine.drive();
+    if (!is_inside_) state_.engine.drive_for_worker();
 }
 
 // --------------------------------------------------------------------------- drains

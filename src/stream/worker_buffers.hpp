@@ -78,7 +78,7 @@ class alignas(line_pair_bytes) worker_buffers {
     stream_forwarder forwarder_;
     stream_delivery delivery_;
 
-    unsigned num_turns_ = 0;    // calls of `drive_in`
+    unsigned num_turns_ = 0;    // calls of `drive_for_worker`
     bool is_inside_ = false;    // pushes come from handlers
     bool is_promised_ = false;  // `has_room` has said that the next push does not wait
     bool is_closed_ = false;

@@ -20,6 +20,7 @@ MOST_RANKS = 1024
 # What stands around the fragments of pages.
 FRAME = """
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <numeric>
 #include <thread>
@@ -124,7 +125,8 @@ NAMES_OF_FRAGMENTS = {
     "docs/try.md": "extern context world; extern struct pattern pattern;",
     "docs/stream.md": "extern std::size_t num_entries_here; extern std::vector<std::uint64_t> values;"
                       "worker_id owner_of(std::uint64_t); std::uint64_t index_of(std::uint64_t);"
-                      "extern stream<int> events, updates;",
+                      "extern stream<int> events, updates; void push_all(stream_port<std::uint64_t>&);"
+                      "void handle(stream_port<std::uint64_t>&, const stream_batch<std::uint64_t>&);",
 }
 NAMES_OF_FRAGMENTS_IN_C = {
     "docs/c.md": "",

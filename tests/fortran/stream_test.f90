@@ -583,7 +583,8 @@ contains
         total = 0
         call stream%create(world, 8, add_up, status, user=c_loc(total), route="hypercube", shared_memory=.false., &
             max_age_seconds=0.001_real64, pressure=CROSSDOCK_PRESSURE_BLOCK, latency_sample_interval=1_int64, &
-            progress_thread=thread_support >= MPI_THREAD_SERIALIZED)
+            progress_thread=thread_support >= MPI_THREAD_SERIALIZED, &
+            communication_thread=thread_support >= MPI_THREAD_SERIALIZED)
         call expect_made("a stream with options")
         do to = 0, num_ranks - 1
             call port%push(to, int(rank, int64), status)

@@ -110,6 +110,15 @@ class BenchStream(unittest.TestCase):
             for one in found["contenders"]:
                 self.assertEqual(one["statistics"]["messages_by_cause"]["urgent"] > 0, priorities == 2)
 
+    def test_ACommunicationThreadChangesNoCount(self):
+        found = bench(2, "histogram", *SMALL_TABLE, "--workers", 2, "--scheme", "ww,pp", "--buffer-items", 64,
+                      "--shared-memory", "off", "--communication-thread")
+
+        self.assertTrue(found["stream"]["progress_thread"])
+        self.assertTrue(found["stream"]["communication_thread"])
+        self.check_counts(found, 4 * 3000)
+        self.assertTrue(all(one["statistics"]["mpi_messages"] > 0 for one in streams(found)))
+
     def test_LatencyIsSampled(self):
         found = bench(2, "histogram", *SMALL_TABLE, "--rate", 0.5, "--max-age", 100)
 

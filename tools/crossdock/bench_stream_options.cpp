@@ -92,8 +92,13 @@ void add_stream(CLI::App& verb, stream_bench_options& options) {
     add_switch(verb, "--shared-memory", stream.shared_memory,
                "Processes of a node hand buffers over without MPI");
     verb.add_flag("--progress-thread", stream.progress_thread, "A thread of the stream drives MPI");
-    verb.add_option("--mpi-threads", options.mpi_threads,
-                    "What MPI is asked for; default: funneled, with --progress-thread multiple")
+    verb.add_flag_callback(
+        "--communication-thread",
+        [&stream] { stream.progress_thread = stream.communication_thread = true; },
+        "Only such a thread does, workers never");
+    verb.add_option(
+            "--mpi-threads", options.mpi_threads,
+            "What MPI is asked for; default: funneled, with a thread of the stream multiple")
         ->check(CLI::IsMember({"single", "funneled", "serialized", "multiple"}));
 }
 

@@ -123,7 +123,8 @@ json stream_json(const stream_bench_options& options) {
             {"flush_on_idle", stream.flush_on_idle},
             {"max_age_seconds", age_seconds > 0 ? json(age_seconds) : json(nullptr)},
             {"shared_memory", stream.shared_memory},
-            {"progress_thread", stream.progress_thread}};
+            {"progress_thread", stream.progress_thread},
+            {"communication_thread", stream.communication_thread}};
 }
 
 std::string label(const standing& one) {

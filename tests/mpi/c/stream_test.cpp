@@ -91,6 +91,7 @@ TEST(StreamOptionsInC, HaveTheDefaultsOfCpp) {
     EXPECT_EQ(options.with_source, defaults.with_source);
     EXPECT_EQ(options.shared_memory, defaults.shared_memory);
     EXPECT_EQ(options.progress_thread, defaults.progress_thread);
+    EXPECT_EQ(options.communication_thread, defaults.communication_thread);
     EXPECT_EQ(options.latency_sample_interval, defaults.latency_sample_interval);
 }
 

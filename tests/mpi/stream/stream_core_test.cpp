@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <functional>
@@ -25,6 +26,10 @@ struct {
     int ranks_of_machine = 0;  // 0: as it is
 } pretended;
 
+// Whether this thread pushes, and how often such threads have asked MPI what is done.
+thread_local bool is_worker = false;
+std::atomic<int> num_calls_of_workers{0};
+
 // Threads inside MPI.
 std::atomic<int> num_inside{0};
 std::atomic<int> most_inside{0};
@@ -43,6 +48,7 @@ class inside_mpi {
 extern "C" {
 int MPI_Testsome(int count, MPI_Request* requests, int* num_done, int* done, MPI_Status* status) {
     const inside_mpi here;
+    if (is_worker) ++num_calls_of_workers;
     return PMPI_Testsome(count, requests, num_done, done, status);
 }
 
@@ -315,6 +321,11 @@ TEST_F(StreamCore, ThreadsMustHaveBeenAskedFor) {
                    "a progress thread needs MPI_THREAD_SERIALIZED, but MPI was initialised with "
                    "MPI_THREAD_FUNNELED",
                    {.progress_thread = true});
+    pretended.thread_support = MPI_THREAD_SINGLE;
+    expect_refused(invalid,
+                   "a communication thread needs MPI_THREAD_FUNNELED, but MPI was initialised with "
+                   "MPI_THREAD_SINGLE",
+                   {.communication_thread = true});
     if (!has_threads()) return;
     pretended.thread_support = MPI_THREAD_FUNNELED;
     pretended.is_main_thread = false;
@@ -465,6 +476,7 @@ class StreamCoreItems : public StreamCore {
     static count_t num_items(int d) { return 20 + d % 3; }
 
     void run(stream_worker& worker, int num_phases) const {
+        is_worker = true;
         const int num_workers = num_all / num_ranks;
         const int self = rank * num_workers + worker.id().worker;
         for (int phase = 0; phase < num_phases; ++phase) {
@@ -475,6 +487,7 @@ class StreamCoreItems : public StreamCore {
             }
             drain(worker);
         }
+        is_worker = false;
     }
 
     void expect_all(const adding_sink& sink, int num_workers, int num_phases) const {
@@ -496,9 +509,19 @@ class StreamCoreItems : public StreamCore {
         adding_sink sink(options.workers, num_all);
         stream_core stream(given, std::span(&item_channel, 1), sink, options);
         std::vector<std::jthread> threads;
-        for (int w = 1; w < options.workers; ++w)
-            threads.emplace_back([&, w] { run(stream.worker(w), num_phases); });
-        run(stream.worker(0), num_phases);
+        const bool has_user_thread = options.communication_thread && !options.progress_thread;
+        std::atomic<int> num_at_work{options.workers};
+        for (int w = has_user_thread ? 0 : 1; w < options.workers; ++w) {
+            threads.emplace_back([&, w] {
+                run(stream.worker(w), num_phases);
+                --num_at_work;
+            });
+        }
+        if (has_user_thread) {
+            for (; num_at_work > 0; std::this_thread::yield()) stream.progress();
+        } else {
+            run(stream.worker(0), num_phases);
+        }
         threads.clear();
         expect_all(sink, options.workers, num_phases);
         const auto done = stream.statistics();
@@ -565,6 +588,54 @@ TEST_F(StreamCoreItems, AllArriveByAProgressThread) {
     if (!has_threads()) GTEST_SKIP() << "MPI allows one thread";
     exchange_all(with_nodes(fmt::format("{}x1", num_ranks)),
                  {.workers = 2, .progress_thread = true});
+}
+
+constexpr std::array schemes_of_messages{stream_scheme::ww, stream_scheme::wps, stream_scheme::wsp,
+                                         stream_scheme::pp};
+
+TEST_F(StreamCoreItems, WorkersLeaveMpiToACommunicationThread) {
+    if (!has_threads()) GTEST_SKIP() << "MPI allows one thread";
+    num_calls_of_workers = 0;
+    for (const auto scheme : schemes_of_messages) {
+        for (const int workers : {1, 2, 3}) {
+            SCOPED_TRACE(fmt::format("{} {}", to_string(scheme), workers));
+            exchange_all(with_nodes(fmt::format("{}x1", num_ranks)),
+                         {.workers = workers,
+                          .scheme = scheme,
+                          .progress_thread = true,
+                          .communication_thread = true});
+        }
+    }
+    EXPECT_EQ(num_calls_of_workers, 0);
+}
+
+TEST_F(StreamCoreItems, TheCommunicationThreadMayBeTheUsers) {
+    if (!has_threads()) GTEST_SKIP() << "MPI allows one thread";
+    num_calls_of_workers = 0;
+    for (const int support : {MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED, MPI_THREAD_MULTIPLE}) {
+        pretended.thread_support = support;
+        for (const int workers : {1, 2, 3}) {
+            SCOPED_TRACE(fmt::format("{} {}", support, workers));
+            exchange_all(with_nodes(fmt::format("{}x1", num_ranks)),
+                         {.workers = workers, .route = "grid:2", .communication_thread = true});
+        }
+    }
+    EXPECT_EQ(num_calls_of_workers, 0);
+}
+
+TEST_F(StreamCoreItems, WorkersWaitForACommunicationThreadToSendTheirBuffers) {
+    if (!has_threads()) GTEST_SKIP() << "MPI allows one thread";
+    for (const auto pressure : {back_pressure::progress, back_pressure::block}) {
+        for (const bool is_users : {false, true}) {
+            exchange_all(with_nodes(fmt::format("{}x1", num_ranks)),
+                         {.workers = 2,
+                          .scheme = stream_scheme::ww,
+                          .max_buffers = 1,
+                          .pressure = pressure,
+                          .progress_thread = !is_users,
+                          .communication_thread = true});
+        }
+    }
 }
 
 }  // namespace

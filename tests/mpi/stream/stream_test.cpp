@@ -1005,6 +1005,9 @@ TEST_F(StreamOptions, MustBeEqualOnAllRanksButForThePressure) {
 
     EXPECT_EQ(code_with({.buffer_items = is_last ? 7 : 8}), expected);
     EXPECT_EQ(code_with({.with_source = is_last}), expected);
+    if (test::has_threads()) {
+        EXPECT_EQ(code_with({.communication_thread = is_last}), expected);
+    }
     EXPECT_EQ(code_with({.scheme = is_last ? stream_scheme::pp : stream_scheme::ww}), expected);
     EXPECT_EQ(code_with({.pressure = is_last ? back_pressure::fail : back_pressure::block}),
               errc::success);

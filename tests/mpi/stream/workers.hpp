@@ -79,6 +79,11 @@ inline std::vector<stream_case> stream_cases(rank_t num_ranks = world_size()) {
         add("_2workers_mpi", {.workers = 2, .scheme = scheme, .shared_memory = false});
         add("_grid", {.workers = 2, .scheme = scheme, .route = "grid:2", .shared_memory = false});
     }
+    add("_2workers_thread", {.workers = 2,
+                             .scheme = stream_scheme::wps,
+                             .shared_memory = false,
+                             .progress_thread = true,
+                             .communication_thread = true});
     // Nodes of at most two ranks, and of one each.
     const auto pairs = topology::from_string(pairs_of(num_ranks));
     const auto single = topology::from_string(std::to_string(num_ranks) + "x1");

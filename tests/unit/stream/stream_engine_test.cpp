@@ -965,5 +965,50 @@ TEST(Engine, AWorkerThatWaitsMakesProgressBesideTheStreamNowAndThen) {
     EXPECT_EQ(world.num_progress_calls(), 2);
 }
 
+stream_options with_communication_thread() {
+    auto options = options_of(stream_scheme::ww);
+    options.communication_thread = true;
+    return options;
+}
+
+TEST(Engine, OnlyACommunicationThreadSendsAndReceives) {
+    const auto options = with_communication_thread();
+    stream_world world(topology::from_string("1,1"), options, channels_of_items(options));
+    count_t num_handled = 0;
+    world.sink.on_arrival = [&](stream_worker&, const stream_arrivals& a) {
+        num_handled += a.num_items;
+    };
+    world.worker(0).push_item(0, {1, 0}, item{});
+    world.worker(0).flush();
+
+    for (int turn = 0; turn < 600; ++turn) {
+        world.worker(0).progress();
+        world.worker(1).progress();
+    }
+    EXPECT_EQ(num_handled, 0);
+    EXPECT_EQ(world.num_progress_calls(), 0);
+
+    while (num_handled == 0) {
+        for (const rank_t rank : {0, 1}) world.engine(rank).drive();
+        world.worker(1).progress();
+    }
+    EXPECT_EQ(num_handled, 1);
+}
+
+TEST(Engine, WhatFailsACommunicationThreadAllPortsOfTheProcessThrow) {
+    auto options = with_communication_thread();
+    options.workers = 2;
+    stream_world world(topology::from_string("1,1"), options, channels_of_items(options));
+    world.worker(0).start_drain();
+    world.take_network_down();
+    EXPECT_FALSE(world.worker(0).test_drain());
+
+    EXPECT_THROW(world.engine(0).drive(), std::runtime_error);
+
+    EXPECT_THROW(world.worker(0).test_drain(), std::runtime_error);
+    EXPECT_THROW(world.worker(1).progress(), std::runtime_error);
+    EXPECT_EQ(world.worker(2).progress(), 0);
+}
+
 }  // namespace
 }  // namespace crossdock::stream_engine_test

@@ -12,6 +12,7 @@
 #include <new>
 #include <optional>
 #include <random>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
@@ -44,6 +45,7 @@ class network {
 
     void poll(rank_t here, stream_transport::events& into) {
         const std::lock_guard lock(mutex_);
+        if (is_down_) throw std::runtime_error("the network is down");
         process& p = processes_[index(here)];
         depart(p);
         while (!p.sent.empty() && !is_late()) into.sent.push_back(take_any(p.sent));
@@ -56,6 +58,7 @@ class network {
         ++num_progress_calls_;
     }
     int num_progress_calls() const noexcept { return num_progress_calls_; }
+    void take_down() noexcept { is_down_ = true; }
 
     void start_wave(rank_t here, const wave_sums& own) {
         const std::lock_guard lock(mutex_);
@@ -127,6 +130,7 @@ class network {
 
     int num_processes_;
     int num_progress_calls_ = 0;
+    bool is_down_ = false;
     std::mutex mutex_;
     std::mt19937 random_;
     std::vector<process> processes_;
@@ -216,6 +220,8 @@ class stream_world {
     const topology& nodes() const { return nodes_; }
     const stream_layout& layout(rank_t rank) const { return layouts_[index(rank)]; }
     int num_progress_calls() const noexcept { return network_.num_progress_calls(); }
+    /// From now on nobody's messages can be asked for.
+    void take_network_down() noexcept { network_.take_down(); }
     stream_engine& engine(rank_t rank) { return engines_[index(rank)]; }
     stream_worker& worker(int number) {
         return engine(number / options_.workers).worker(number % options_.workers);
