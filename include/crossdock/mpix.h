@@ -8,8 +8,9 @@
 /// - Counts, displacements and sizes are in values of the datatype.
 /// @par Source
 /// \cite geyko2024sdde. Differs: sizes that come in are room, so that nothing is written where there is
-/// none; that the number of messages is known, as it may be there, is said in the info; several messages to one destination, messages without values and those to the rank itself
-/// arrive; the algorithm is chosen at run time.
+/// none; that the number of messages is known, as it may be there, is said in the info; several
+/// messages to one destination, messages without values and those to the rank itself arrive; the
+/// algorithm is chosen at run time.
 #ifndef CROSSDOCK_MPIX_H
 #define CROSSDOCK_MPIX_H
 
@@ -68,8 +69,8 @@ int MPIX_Info_init(MPIX_Info** xinfo);
 ///
 /// | key | values |
 /// |---|---|
-/// | "algorithm" | "auto", "personalized", "nonblocking", "rma", "rma_fence", "locality_personalized", "locality_nonblocking", "locality_rma", "reduce_scatter", "shared_memory" or "routed:ROUTE" |
-/// | "recv_nnz" | "room", or "known": every rank knows how many messages will come to it, and says so in `*recv_nnz` |
+/// | "algorithm" | "auto", or a name of docs/exchange.md, such as "personalized" or "routed:ROUTE" |
+/// | "recv_nnz" | "room", or "known": every rank says in `*recv_nnz` how many messages will come |
 ///
 /// @return MPI_ERR_ARG if there is no such key or no such value
 int MPIX_Info_set(MPIX_Info* xinfo, const char* key, const char* value);
@@ -109,9 +110,10 @@ int MPIX_Info_free(MPIX_Info** xinfo);
 ///         `*recv_nnz` is then what each needs, and no array has been written.
 ///         MPI_ERR_RANK if a destination is not a rank; MPI_ERR_COUNT if a count is negative or
 ///         differs between ranks, known numbers of messages do not add up to those sent
-///         ("personalized" and "reduce_scatter" look), or a result does not fit an int; MPI_ERR_BUFFER if an array is
-///         null but not empty; MPI_ERR_TYPE if a datatype is MPI_DATATYPE_NULL or has no bytes, or
-///         the two differ in size; MPI_ERR_ARG for other arguments; MPI_ERR_OTHER for all else
+///         ("personalized" and "reduce_scatter" look), or a result does not fit an int;
+///         MPI_ERR_BUFFER if an array is null but not empty; MPI_ERR_TYPE if a datatype is
+///         MPI_DATATYPE_NULL or has no bytes, or the two differ in size; MPI_ERR_ARG for other
+///         arguments; MPI_ERR_OTHER for all else
 int MPIX_Alltoall_crs(int send_nnz, const int* dest, int sendcount, MPI_Datatype sendtype,
                       const void* sendvals, int* recv_nnz, int* src, int recvcount,
                       MPI_Datatype recvtype, void* recvvals, const MPIX_Info* xinfo,

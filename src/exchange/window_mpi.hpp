@@ -30,7 +30,7 @@ struct window_agreement {
 /// Yes; waits for all ranks.
 window_agreement agree_on_window(const communicator& comm, const error_vote& own, count_t number);
 
-/// @brief A window with as many bytes on every rank, or none. It is closed before it is destroyed, as that is collective.
+/// @brief A window with as many bytes on every rank, or none. Who has it closes it, as that is collective.
 class exchange_window {
   public:
     /// @param all_share_memory  whether all ranks can; equal on all

@@ -206,8 +206,8 @@ TEST(ScheduleOfVariant, APersonalizedExchangeInsideReducesAmongTheMembers) {
     EXPECT_EQ(finish_of("2x2", messages_of_all(4), "locality_nonblocking",
                         {.is_personalized_inside = true}),
               std::vector<picoseconds>(4, 3 * 1200 * ns));
-    // Of three ranks 1 is asked for help until 1200, finds what 2 has sent, and answers until 2600; twice, as they are the
-    // members of the region, too.
+    // Of three ranks 1 is asked for help until 1200, finds what 2 has sent, and answers until 2600; twice, as they are
+    // the members of the region, too.
     EXPECT_EQ(std::ranges::max(finish_of("1x3", messages_of_all(3), "locality_nonblocking",
                                          {.is_personalized_inside = true})),
               2 * 2600 * ns);
