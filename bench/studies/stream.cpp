@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "bench/studies/ping_ack.hpp"
 #include "bench/studies/print_record.hpp"
 #include "bench/studies/stream_replay.hpp"
 
@@ -25,6 +27,8 @@ struct study_options {
     std::vector<count_t> buffer_items{512, 1024, 2048};
     count_t collected_items = 1;
     double item_ns = 40;
+    std::optional<double> message_ns;
+    double message_byte_ns = 0;
 };
 
 count_t num_places(const studies::stream_setting& s) { return count_t{s.nodes} * s.processes; }
@@ -107,19 +111,37 @@ json case_json(const study_options& options, const std::string& workload,
             {"median_latency_seconds", done.latencies.quantile_seconds(0.5)},
             {"p99_latency_seconds", done.latencies.quantile_seconds(0.99)},
             {"pushing_seconds", done.pushing_seconds},
+            {"thread_seconds", done.thread_seconds},
             {"simulated_seconds", done.seconds},
             {"overhead_seconds_per_item", done.overhead_seconds},
             {"contention_seconds_per_item", done.contention_seconds}};
 }
 
+json ping_ack_json(const study_options& options, const studies::stream_setting& s) {
+    const double seconds = studies::ping_ack_seconds(s, load_machine(options.machine));
+    fmt::print(stderr,
+               "ping_ack {} processes of {} workers, {} messages of {} items each: {:.3f} ms\n",
+               s.processes, s.workers, s.items, s.buffer_items, seconds * 1e3);
+    return {{"workload", "ping_ack"},
+            {"message_items", s.buffer_items},
+            {"messages_per_worker", s.items},
+            {"simulated_seconds", seconds}};
+}
+
 json run(const study_options& options) {
     auto s = options.setting;
     s.item_seconds = options.item_ns * 1e-9;
+    if (options.message_ns) s.message_seconds = *options.message_ns * 1e-9;
+    s.message_seconds_per_byte = options.message_byte_ns * 1e-9;
     json cases = json::array();
     for (const auto& workload : options.workloads) {
         s.is_answered = workload == "index_gather";
         for (const count_t g : options.buffer_items) {
             s.buffer_items = g;
+            if (workload == "ping_ack") {
+                cases.push_back(ping_ack_json(options, s));
+                continue;
+            }
             for (const auto& scheme : options.schemes) {
                 s.scheme = stream_scheme_from_string(scheme);
                 s.collected_items = fills_together(s.scheme) ? options.collected_items : 1;
@@ -133,6 +155,9 @@ json run(const study_options& options) {
             {"machine", options.machine},
             {"item_bytes", s.item_bytes},
             {"item_seconds", s.item_seconds},
+            {"communication_thread", s.has_communication_thread},
+            {"message_seconds", s.message_seconds ? json(*s.message_seconds) : json()},
+            {"message_seconds_per_byte", s.message_seconds_per_byte},
             {"seed", s.seed},
             {"cases", cases}};
 }
@@ -154,8 +179,17 @@ int main(int argc, char** argv) {
     app.add_option("--collected-items", options.collected_items,
                    "For which a worker takes room in a shared buffer at once")
         ->capture_default_str();
+    app.add_flag("--communication-thread", s.has_communication_thread,
+                 "A thread of each process sends and receives the messages of its workers");
+    app.add_option(
+        "--message-ns", options.message_ns,
+        "Of a core, to send a message and again to receive it; without: as the machine says");
+    app.add_option("--message-byte-ns", options.message_byte_ns, "On top, for each byte of it")
+        ->capture_default_str();
     app.add_option("--machine", options.machine, "Preset or file")->capture_default_str();
-    app.add_option("--workloads", options.workloads, "histogram, index_gather")->delimiter(',');
+    app.add_option("--workloads", options.workloads,
+                   "histogram, index_gather, ping_ack: --items messages of --buffer-items items")
+        ->delimiter(',');
     app.add_option("--schemes", options.schemes, "ww, wps, wsp, pp")->delimiter(',');
     app.add_option("--buffer-items", options.buffer_items)->delimiter(',');
     CLI11_PARSE(app, argc, argv);

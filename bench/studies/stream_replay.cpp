@@ -23,12 +23,20 @@ struct buffer {
     int last_worker = -1;
 };
 
-// A share of a message, for one worker.
+enum class delivery_kind {
+    leaves,   // a message that the communication thread is to send
+    arrives,  // one that it is to receive
+    message,  // one for a worker
+    share,    // what another worker has handed over of a message
+};
+
+// Items that came together, and who is to do what with them.
 struct delivery {
     double time;
-    int place;  // where it came from, as the number of a buffer
+    delivery_kind kind;
+    int worker;  // whose items they are; with `leaves` the one that sends them
+    int place;   // where they came from or go to, as the number of a buffer
     bool is_answer;
-    bool is_message;  // else a share that another worker has handed over
     std::vector<stamp_t> stamps;
 
     friend bool operator>(const delivery& a, const delivery& b) { return a.time > b.time; }
@@ -67,6 +75,7 @@ class stream_replay {
           random_(s.seed),
           workers_(static_cast<std::size_t>(num_workers_)),
           processes_(static_cast<std::size_t>(s.processes)),
+          threads_(static_cast<std::size_t>(s.has_communication_thread ? s.processes : 0)),
           sources_(
               static_cast<std::size_t>(fills_together(s.scheme) ? s.processes : num_workers_)) {
         for (auto& source : sources_) {
@@ -86,6 +95,10 @@ class stream_replay {
         while (!turns_.empty()) {
             const auto [time, w] = turns_.top();
             turns_.pop();
+            if (w >= num_workers_) {
+                work_on_messages(w - num_workers_);
+                continue;
+            }
             auto& worker = workers_[static_cast<std::size_t>(w)];
             worker.has_turn = false;
             worker.clock = std::max(worker.clock, time);
@@ -114,6 +127,12 @@ class stream_replay {
         count_t num_answered = 0;
         count_t num_buffered = 0;
     };
+    struct thread_state {
+        double clock = 0;
+        double busy_seconds = 0;
+        delivery_queue queue;
+        bool has_turn = false;
+    };
     struct source_state {
         std::vector<buffer> items;
         std::vector<buffer> answers;
@@ -121,7 +140,7 @@ class stream_replay {
     };
     struct turn {
         double time;
-        int worker;
+        int worker;  // those beyond the last are the communication threads
         friend bool operator>(const turn& a, const turn& b) {
             return a.time != b.time ? a.time > b.time : a.worker > b.worker;
         }
@@ -265,12 +284,72 @@ class stream_replay {
         count_message(source, static_cast<count_t>(num_items), is_answer);
         if (s_.scheme == stream_scheme::wsp) charge(worker, copy_seconds(num_items));
         const auto level = level_of(w, place);
-        if (level != locality_level::self) charge(worker, m_.at(level).send_overhead_seconds);
-        const double arrival = arrival_of(worker.clock, level, static_cast<count_t>(num_items));
-        // The like message comes from where this one goes, to some worker of this process.
-        const int to =
-            s_.scheme == stream_scheme::ww ? w : process_of(w) * s_.workers + draw(s_.workers);
-        deliver(to, {arrival, place, is_answer, true, std::exchange(from.stamps, {})});
+        auto stamps = std::exchange(from.stamps, {});
+        if (level == locality_level::self) {
+            const double time = worker.clock + m_.hand_over_seconds;
+            return deliver({time, delivery_kind::message, receiver_of(w), place, is_answer,
+                            std::move(stamps)});
+        }
+        if (s_.has_communication_thread) {
+            charge(worker, m_.hand_over_seconds);
+            return give_thread(
+                {worker.clock, delivery_kind::leaves, w, place, is_answer, std::move(stamps)});
+        }
+        charge(worker, message_seconds(m_.at(level).send_overhead_seconds, num_items));
+        const double arrival = arrival_of(worker.clock, level, num_items);
+        deliver(
+            {arrival, delivery_kind::message, receiver_of(w), place, is_answer, std::move(stamps)});
+    }
+
+    // The message like the one that `w` sends comes from where that one goes, to some worker of this process.
+    int receiver_of(int w) {
+        return s_.scheme == stream_scheme::ww ? w : process_of(w) * s_.workers + draw(s_.workers);
+    }
+
+    // Of whoever sends or receives a message.
+    double message_seconds(double overhead, std::size_t num_items) const {
+        return s_.message_seconds.value_or(overhead) + s_.message_seconds_per_byte *
+                                                           static_cast<double>(num_items) *
+                                                           static_cast<double>(s_.item_bytes);
+    }
+
+    void give_thread(delivery what) {
+        const int process = process_of(what.worker);
+        auto& thread = threads_[static_cast<std::size_t>(process)];
+        thread.queue.add(std::move(what));
+        if (!thread.has_turn) give_thread_turn(process);
+    }
+
+    void give_thread_turn(int process) {
+        auto& thread = threads_[static_cast<std::size_t>(process)];
+        thread.has_turn = true;
+        turns_.push({std::max(thread.clock, thread.queue.first_time()), num_workers_ + process});
+    }
+
+    // What comes first is done first, be it to send or to receive.
+    void work_on_messages(int process) {
+        auto& thread = threads_[static_cast<std::size_t>(process)];
+        thread.has_turn = false;
+        auto what = thread.queue.take();
+        const auto level = level_of(what.worker, what.place);
+        const bool leaves = what.kind == delivery_kind::leaves;
+        const auto& costs = m_.at(level);
+        const double seconds =
+            message_seconds(leaves ? costs.send_overhead_seconds : costs.receive_overhead_seconds,
+                            what.stamps.size());
+        thread.clock = std::max(thread.clock, what.time) + seconds;
+        thread.busy_seconds += seconds;
+        if (leaves) {
+            what.time = arrival_of(thread.clock, level, what.stamps.size());
+            what.kind = delivery_kind::arrives;
+            what.worker = receiver_of(what.worker);
+            thread.queue.add(std::move(what));
+        } else {
+            what.time = thread.clock + m_.hand_over_seconds;
+            what.kind = delivery_kind::message;
+            deliver(std::move(what));
+        }
+        if (!thread.queue.is_empty()) give_thread_turn(process);
     }
 
     void count_message(source_state& source, count_t num_items, bool is_answer) {
@@ -283,9 +362,8 @@ class stream_replay {
         outcome_.full_messages += num_items == s_.buffer_items;
     }
 
-    double arrival_of(double time, locality_level level, count_t num_items) {
-        if (level == locality_level::self) return time + m_.hand_over_seconds;
-        const count_t bytes = num_items * s_.item_bytes;
+    double arrival_of(double time, locality_level level, std::size_t num_items) {
+        const count_t bytes = static_cast<count_t>(num_items) * s_.item_bytes;
         const auto& way = m_.at(level).protocol_of(bytes);
         if (level == locality_level::network) {
             time = std::max(time, way_out_);
@@ -294,7 +372,8 @@ class stream_replay {
         return time + way.latency_seconds + static_cast<double>(bytes) * way.seconds_per_byte;
     }
 
-    void deliver(int w, delivery what) {
+    void deliver(delivery what) {
+        const int w = what.worker;
         auto& worker = worker_at(w);
         const double time = what.time;
         worker.inbox.add(std::move(what));
@@ -304,9 +383,12 @@ class stream_replay {
     void take(int w) {
         auto& worker = worker_at(w);
         const delivery what = worker.inbox.take();
-        if (!what.is_message) return handle(w, what.place, what.is_answer, what.stamps);
+        if (what.kind == delivery_kind::share)
+            return handle(w, what.place, what.is_answer, what.stamps);
         const auto level = level_of(w, what.place);
-        if (level != locality_level::self) charge(worker, m_.at(level).receive_overhead_seconds);
+        if (level != locality_level::self && !s_.has_communication_thread)
+            charge(worker,
+                   message_seconds(m_.at(level).receive_overhead_seconds, what.stamps.size()));
         if (s_.scheme == stream_scheme::ww)
             return handle(w, what.place, what.is_answer, what.stamps);
         if (s_.scheme != stream_scheme::wsp) charge(worker, copy_seconds(what.stamps.size()));
@@ -324,8 +406,9 @@ class stream_replay {
         for (std::size_t k = 1; k < t; ++k) {
             const auto other = (first + k) % t;
             if (shares[other].empty()) continue;
-            deliver(process_of(w) * s_.workers + static_cast<int>(other),
-                    {time, what.place, what.is_answer, false, std::move(shares[other])});
+            deliver({time, delivery_kind::share,
+                     process_of(w) * s_.workers + static_cast<int>(other), what.place,
+                     what.is_answer, std::move(shares[other])});
         }
         handle(w, what.place, what.is_answer, shares[first]);
     }
@@ -376,6 +459,8 @@ class stream_replay {
         outcome_.mean_latency_seconds = latency_sum_ / static_cast<double>(outcome_.num_latencies);
         for (const auto& worker : workers_)
             outcome_.seconds = std::max(outcome_.seconds, worker.clock);
+        for (const auto& thread : threads_)
+            outcome_.thread_seconds = std::max(outcome_.thread_seconds, thread.busy_seconds);
         outcome_.overhead_seconds = overhead_ / num_items;
         outcome_.contention_seconds = contention_ / num_items;
         return outcome_;
@@ -389,6 +474,7 @@ class stream_replay {
     std::mt19937_64 random_;
     std::vector<worker_state> workers_;
     std::vector<process_state> processes_;
+    std::vector<thread_state> threads_;
     std::vector<source_state> sources_;
     std::priority_queue<turn, std::vector<turn>, std::greater<>> turns_;
     stream_outcome outcome_;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "crossdock/detail/stream/latency_histogram.hpp"
 #include "crossdock/detail/stream/scheme.hpp"
@@ -25,6 +26,11 @@ struct stream_setting {
     double item_seconds = 4e-8;
     /// Every item is answered: by another of as many bytes to whom it came from.
     bool is_answered = false;
+    /// A thread of each process, on a core of its own, sends and receives the messages of its workers.
+    bool has_communication_thread = false;
+    /// A core, to send a message and again to receive it; without a value the machine's overheads.
+    std::optional<double> message_seconds;
+    double message_seconds_per_byte = 0;  ///< on top
     std::uint64_t seed = 1;
 };
 
@@ -44,6 +50,7 @@ struct stream_outcome {
     double seconds = 0;             ///< until the last worker is done
     double overhead_seconds = 0;    ///< of a core for one item, besides `item_seconds`
     double contention_seconds = 0;  ///< of it: room in shared buffers
+    double thread_seconds = 0;      ///< that the busiest communication thread was at work
 };
 
 /// @brief Replays the workers of one node, of which all others are taken to be copies.
@@ -53,10 +60,12 @@ struct stream_outcome {
 ///
 ///     push     item_seconds, and under `pp`, once for `collected_items` that go the same way,
 ///              hand_over_seconds if another worker was the buffer's last
-///     leave    send_overhead; under `wsp` an item is copied once, into order
+///     leave    send_overhead; under `wsp` an item is copied once, into order. With a communication
+///              thread hand_over_seconds: the thread sends, what comes first first, to other processes
 ///     way      the node's way out, one message after the other; latency and bytes as the machine says;
 ///              within a process hand_over_seconds
-///     arrive   receive_overhead of one worker, which under `wps` and `pp` copies every item into order;
+///     arrive   receive_overhead of one worker, or of the thread, and hand_over_seconds then;
+///              under `wps` and `pp` one worker copies every item into order;
 ///              each worker's share is its own after hand_over_seconds
 ///     handle   item_seconds for each item, one after the other
 ///

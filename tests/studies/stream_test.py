@@ -86,6 +86,39 @@ class Stream(unittest.TestCase):
 
         self.assertLess(found["ww"]["simulated_seconds"], 2000e-6)
 
+    def test_ACommunicationThreadWorksOnEveryMessageBetweenProcessesTwice(self):
+        """Of 4 x 2 processes 7 are others: the messages of their 2 workers to as many, from each of 2, out and in."""
+        found = study(4, 2, 2, 1000, 5000, "--communication-thread", "--message-ns", 1000)
+
+        for scheme, messages_of_process in (("ww", 2 * 7 * 2), ("wps", 2 * 7), ("wsp", 2 * 7), ("pp", 7)):
+            self.assertAlmostEqual(found[scheme]["thread_seconds"], 2 * messages_of_process * 1e-6)
+            self.assertEqual(found[scheme]["latencies"], 4 * 1000)
+
+    def test_AThreadThatIsPaidByBytesTakesAsLongForMoreMessages(self):
+        few, many = (study(2, 1, 2, 1000, items, "--communication-thread", "--message-ns", 0, "--message-byte-ns", 1,
+                           "--schemes", "ww")["ww"] for items in (5000, 10))
+
+        self.assertLess(few["messages_per_node"], many["messages_per_node"])
+        self.assertAlmostEqual(few["thread_seconds"], many["thread_seconds"])
+
+    def test_WithoutAThreadWorkersDoWhatItWouldDo(self):
+        found = study(2, 1, 1, 1000, 5000, "--message-ns", 1000, "--schemes", "ww")["ww"]
+
+        self.assertEqual(found["thread_seconds"], 0)
+        self.assertAlmostEqual(found["overhead_seconds_per_item"] * 1e9, 2 * 1000 / 1000)
+
+    def test_PingAckTakesWhatTheMachineSays(self):
+        """Of 3 messages at 1 us, the last leaves at 3 us, or 100 ns later by way of the thread; it is received in
+        1 us, after 544 ns on the way; and an acknowledgement takes 180 + 540 + 180 ns."""
+        options = ["--workloads", "ping_ack", "--processes", 1, "--workers", 1, "--items", 3, "--buffer-items", 1,
+                   "--message-ns", 1000]
+
+        alone, by_thread = (script.json_of(os.environ["CROSSDOCK_STUDY"], *options, *more)["cases"][0]
+                            for more in ([], ["--communication-thread"]))
+
+        self.assertAlmostEqual(alone["simulated_seconds"] * 1e9, 3000 + 543.8 + 1000 + 900)
+        self.assertAlmostEqual(by_thread["simulated_seconds"] * 1e9, 100 + 3000 + 543.8 + 1000 + 100 + 900)
+
     def test_TablesArePrintedAgainFromTheRecord(self):
         record, printed, again = script.quick("stream")
 
