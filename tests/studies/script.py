@@ -14,6 +14,7 @@ import records
 # How rows that come from a record begin, in docs/studies.md.
 FIRST_CELLS = {"array": ("| Borůvka, ", "| neighborhood, ", "| overload, 256", "| overload, 8192"),
                "stream": ("| histogram |", "| index_gather |", "| 131072 ", "| 262144 ", "| 100 ns ", "| 25 ns "),
+               "stream_thread": ("| PingAck, ", "| WPs, ", "| 2^20 ", "| 2^17 ", "| g = ", "| answered, "),
                "neighbor": ("| strong ", *(f"| {first}" for first in "x0123456789"))}
 
 
