@@ -136,17 +136,24 @@ std::vector<share> distribute(const communicator& comm,
     return own;
 }
 
-std::vector<double> product(const share& part, std::span<const double> items,
-                            std::span<const double> slots) {
-    std::vector<double> y(part.row_offsets.size() - 1, 0.0);
+void multiply(const share& part, std::span<const double> items, std::span<const double> slots,
+              std::span<double> y) {
     for (std::size_t row = 0; row < y.size(); ++row) {
+        double sum = 0;
         const auto end = static_cast<std::size_t>(part.row_offsets[row + 1]);
         for (auto k = static_cast<std::size_t>(part.row_offsets[row]); k < end; ++k) {
             const auto place = static_cast<std::size_t>(part.entries[k]);
-            y[row] += part.values[k] *
-                      (place < items.size() ? items[place] : slots[place - items.size()]);
+            sum += part.values[k] *
+                   (place < items.size() ? items[place] : slots[place - items.size()]);
         }
+        y[row] = sum;
     }
+}
+
+std::vector<double> product(const share& part, std::span<const double> items,
+                            std::span<const double> slots) {
+    std::vector<double> y(part.row_offsets.size() - 1);
+    multiply(part, items, slots, y);
     return y;
 }
 

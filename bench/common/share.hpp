@@ -48,6 +48,11 @@ std::vector<share> distribute(const communicator& comm,
                               const std::function<std::vector<workload>()>& load);
 
 /// @brief This rank's rows of y = A x; the entries of x are those of its items, then of its slots.
+/// @pre y has an entry for each of the rows
+void multiply(const share& part, std::span<const double> items, std::span<const double> slots,
+              std::span<double> y);
+
+/// @brief The same, in a vector of its own.
 std::vector<double> product(const share& part, std::span<const double> items,
                             std::span<const double> slots);
 

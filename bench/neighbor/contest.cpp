@@ -83,12 +83,16 @@ check_result delivers(const context& where, const share& part, const entrant& ca
     return {is_delivered, tried->sent()};
 }
 
+// The rank's part of x.
+void fill_vector(const share& part, arrays& values) {
+    std::ranges::transform(part.item_columns, as_doubles(values.items).begin(), column_value);
+}
+
 bool delivers_product(const context& where, const share& part, const entrant& candidate) {
     auto values = make_arrays(part, {});
-    const auto items = as_doubles(values.items);
-    std::transform(part.item_columns.begin(), part.item_columns.end(), items.begin(), column_value);
+    fill_vector(part, values);
     candidate.set_up(values.task(where, part, {}))->exchange();
-    const auto y = product(part, items, as_doubles(values.slots));
+    const auto y = product(part, as_doubles(values.items), as_doubles(values.slots));
     return y.empty() || std::memcmp(y.data(), part.expected.data(), y.size() * sizeof(double)) == 0;
 }
 
@@ -181,6 +185,7 @@ std::vector<standing> contest(const context& where, std::span<const share> parts
                              {},
                              std::nullopt,
                              {},
+                             std::nullopt,
                              std::nullopt});
     }
 
@@ -204,14 +209,30 @@ std::vector<standing> contest(const context& where, std::span<const share> parts
     time_choices(where, entrants, task_of, parts.size(), options.setups, standings);
     for (const auto& of_parts : contenders) settle(of_parts);
     stopwatch(where, entrants.size(), options.warm_ups).time_in_turn(keep, exchange);
-    stopwatch exchanges(where, entrants.size(), options.iterations, options.in_a_row);
-    exchanges.time_in_turn(keep, exchange);
+    std::vector<std::vector<double>> results;
+    for (std::size_t p = 0; options.has_product && p < parts.size(); ++p) {
+        fill_vector(parts[p], values[p]);
+        results.emplace_back(parts[p].row_offsets.size() - 1);
+    }
+    const auto multiply_parts = [&] {
+        for (std::size_t p = 0; p < parts.size(); ++p)
+            multiply(parts[p], as_doubles(values[p].items), as_doubles(values[p].slots),
+                     results[p]);
+    };
+    const std::size_t num_kinds = options.has_product ? 2 : 1;  // exchanges, then products
+    stopwatch exchanges(where, num_kinds * entrants.size(), options.iterations, options.in_a_row);
+    exchanges.time_in_turn(keep, [&](std::size_t piece) {
+        exchange(piece % entrants.size());
+        if (piece >= entrants.size()) multiply_parts();
+    });
 
     const auto setup_seconds = setups.slowest();
     const auto exchange_seconds = exchanges.slowest();
     for (std::size_t c = 0; c < standings.size(); ++c) {
         standings[c].setup_seconds = setup_seconds[c];
         standings[c].exchange_seconds = exchange_seconds[c];
+        if (options.has_product)
+            standings[c].product_seconds = exchange_seconds[entrants.size() + c];
         standings[c].routes = routes_of(contenders[c]);
     }
     if (options.has_overlap) add_overlap(where, contenders, options.iterations, standings);

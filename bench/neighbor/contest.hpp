@@ -20,6 +20,8 @@ struct contest_options {
     int in_a_row = 1;  ///< exchanges of an iteration, which is their mean
     int setups = 5;
     bool has_overlap = false;  ///< whether overlap is measured too; only of one workload
+    /// Whether products are timed too, in turn with exchanges; only forward, with items of 8 bytes.
+    bool has_product = false;
 };
 
 /// @brief What a contender's check found.
@@ -39,7 +41,8 @@ struct standing {
     std::optional<timing> choose_seconds;  ///< of the set-up, if the route was chosen
     /// Of the last exchange, if it is the library; of several workloads all routes that differ.
     std::vector<std::string> routes;
-    std::optional<overlap> hidden;  ///< if `contest_options::has_overlap`
+    std::optional<timing> product_seconds;  ///< exchange and local product, if `has_product`
+    std::optional<overlap> hidden;          ///< if `contest_options::has_overlap`
 };
 
 /// @brief Whether the contender does what it must. Forward: every rank gets every byte of every slot,

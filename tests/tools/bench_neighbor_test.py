@@ -178,6 +178,22 @@ class BenchNeighbor(unittest.TestCase):
                 self.assertEqual(sum(level["contenders"][0][name] for level in found["levels"]),
                                  found["contenders"][0][name])
 
+    def test_ProductsAreTimedBesideExchanges(self):
+        found = bench(DATA / "D_10.mtx.gz", 5, "--topology", "2,3", "--routes", "direct,auto", "--product")
+
+        for contender in found["contenders"]:
+            self.assertTrue(contender["verified"], contender["name"])
+            bench_record.check_seconds(self, contender["product_seconds"])
+
+    def test_ProductsAreShownToTheFastestOfMpi(self):
+        done = crossdock("bench", "neighbor", DATA / "D_10.mtx.gz", "--topology", "1,2", "--routes", "direct",
+                         "--baselines", "mpi_persistent", "--iterations", 2, "--set-ups", 1, "--product", ranks=3)
+
+        (header,) = [line for line in done.stdout.splitlines() if "local" in line and "contender" in line]
+        self.assertEqual(header.split(),
+                         ["contender", "executor", "dedup", "min", "median", "max", "ratio", "exchange", "local"])
+        self.assertIn("local = product - exchange, of medians", done.stdout)
+
     def test_OverlapIsWhatExchangeAndComputationSave(self):
         for direction in ("forward", "reverse"):
             found = bench("dense:40", 3, "--topology", "1,2", "--direction", direction, "--overlap")

@@ -102,6 +102,14 @@ void choose_items(neighbor_options& options) {
         throw CLI::ValidationError("--item-bytes", "what is added are doubles of 8 bytes");
 }
 
+void check_product(const neighbor_options& options) {
+    if (!options.contest.has_product) return;
+    if (options.direction != "forward" || options.contest.item_bytes != sizeof(double))
+        throw CLI::ValidationError("--product", "y = A x takes values of 8 bytes, forward");
+    if (bench::is_hierarchy(options.input.file))
+        throw CLI::ValidationError("--product", "a recorded hierarchy has no matrices");
+}
+
 }  // namespace
 
 std::vector<bench::entrant> asked_baselines(const neighbor_options& options) {
@@ -170,9 +178,12 @@ void add_bench_neighbor(CLI::App& verb, action& chosen) {
         ->excludes(item_bytes);
     neighbor->add_flag("--overlap", contest.has_overlap,
                        "Also compute between start and wait, about as long as the exchange takes");
+    neighbor->add_flag("--product", contest.has_product,
+                       "Also time y = A x: the exchange, and then the rows of every rank");
     neighbor->add_flag("--json", options->as_json, "Print JSON");
     neighbor->callback([options, &chosen] {
         choose_items(*options);
+        check_product(*options);
         chosen = [options] { return run(*options); };
     });
 }

@@ -57,6 +57,33 @@ void print_overlap(const std::vector<bench::standing>& standings) {
     print("{}", lines.to_string());
 }
 
+// A contender's product, by the contender's name alone.
+struct product_line {
+    std::string name;
+    bench::timing seconds;
+};
+
+void print_products(const std::vector<bench::standing>& standings) {
+    std::vector<product_line> products;
+    for (const auto& one : standings) products.push_back({one.name, *one.product_seconds});
+    const auto reference = fastest_of_mpi(products, &product_line::seconds, &product_line::name);
+    print(
+        "\nproduct: the exchange, and then y = A x of every rank; local = product - exchange, of "
+        "medians\n{}\n",
+        reference.legend());
+    table lines(
+        {"contender", "executor", "dedup", "min", "median", "max", "ratio", "exchange", "local"});
+    for (const auto& one : standings) {
+        const auto& seconds = *one.product_seconds;
+        lines.add({one.name, one.executor.empty() ? "-" : one.executor,
+                   one.is_deduplicated ? "yes" : "no", microseconds(seconds.min),
+                   microseconds(seconds.median), microseconds(seconds.max),
+                   reference.ratio(seconds.median), microseconds(one.exchange_seconds.median),
+                   microseconds(seconds.median - one.exchange_seconds.median)});
+    }
+    print("{}", lines.to_string());
+}
+
 void print_choices(const std::vector<bench::standing>& standings) {
     for (const auto& one : standings) {
         if (!one.choose_seconds) continue;
@@ -75,6 +102,7 @@ void print_table(const std::vector<bench::standing>& standings) {
     for (const auto& one : standings) lines.add(cells_of(one, reference));
     print("{}\n{}", reference.legend() + '\n', lines.to_string());
     print_choices(standings);
+    if (standings.front().product_seconds) print_products(standings);
     if (standings.front().hidden) print_overlap(standings);
 }
 

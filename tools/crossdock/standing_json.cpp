@@ -23,6 +23,8 @@ json contender_json(const bench::standing& one) {
         {"choose_seconds", one.choose_seconds ? timing_json(*one.choose_seconds) : json(nullptr)},
         {"setup_seconds", timing_json(one.setup_seconds)},
         {"exchange_seconds", timing_json(one.exchange_seconds)},
+        {"product_seconds",
+         one.product_seconds ? timing_json(*one.product_seconds) : json(nullptr)},
         {"overlap", overlap_json(one.hidden)},
         {"messages", one.found.sent.messages},
         {"inter_region_messages", one.found.sent.inter_region_messages},
