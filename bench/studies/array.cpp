@@ -6,6 +6,7 @@
 #include <bit>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
@@ -39,8 +40,10 @@ struct study_options {
     std::vector<std::string> uncombined{"grid:2", "hypercube"};
 };
 
-constexpr count_t edges_per_vertex = 4;
 constexpr std::uint64_t seed = 1;
+
+// As in the study: 2^17 or 2^15 edges for 2^13 vertices.
+count_t edges_per_vertex(const std::string& workload) { return workload == "boruvka" ? 16 : 4; }
 
 // R-MAT as it is drawn: the largest vertices have the smallest numbers, so one rank owns many of them.
 array::spread_graph unscrambled_rmat(count_t num_vertices, count_t num_edges, rank_t num_ranks) {
@@ -69,7 +72,7 @@ array::spread_graph unscrambled_rmat(count_t num_vertices, count_t num_edges, ra
 
 std::vector<array::rank_work> work_on_graph(const study_options& options,
                                             const std::string& workload, const std::string& graph) {
-    const count_t vertices = options.edges_per_rank / edges_per_vertex;
+    const count_t vertices = options.edges_per_rank / edges_per_vertex(workload);
     if (graph != "rmat_unscrambled") {
         const array::graph_options model{graph, vertices, options.edges_per_rank, seed};
         return array::make_work({workload, model}, options.ranks);
@@ -84,6 +87,7 @@ struct study_case {
     json about;
     block_partition owners = block_partition::blocks(0, 1);
     std::vector<batch> batches;
+    std::vector<std::string> phases = {};  ///< names of the batches that are told apart, if any
 };
 
 study_case case_on_graph(const study_options& options, const std::string& workload,
@@ -93,6 +97,8 @@ study_case case_on_graph(const study_options& options, const std::string& worklo
     if (!run.is_verified) throw error(errc::internal, workload + " has a wrong outcome");
     study_case result{{{"workload", workload}, {"graph", graph}}, work.front().owners, {}};
     for (auto& one : run.batches) {
+        // The study's vertices ask their neighbors, and add nothing to them.
+        if (workload == "neighborhood" && one.kind != array::request_kind::read) continue;
         auto& kept = result.batches.emplace_back(batch{one.kind, {}});
         for (auto& indices : one.indices) {
             auto& requests = kept.requests.emplace_back(indices.begin(), indices.end());
@@ -103,20 +109,33 @@ study_case case_on_graph(const study_options& options, const std::string& worklo
     return result;
 }
 
-// As many requests for each entry from every rank; in what order does not matter here. The entries are
-// dealt out to all ranks, or all of them are rank 0's.
-study_case overload_case(const study_options& options, const std::string& workload,
-                         count_t num_entries) {
+// As many reads of each entry by every rank; in what order does not matter here.
+study_case overload_case(const study_options& options, count_t num_entries) {
+    const count_t repeats = options.requests_per_rank / num_entries;
     std::vector<entry_t> requests;
-    for (count_t k = 0; k < options.requests_per_rank / num_entries * num_entries; ++k)
-        requests.push_back(static_cast<entry_t>(k / (options.requests_per_rank / num_entries)));
-    std::vector<count_t> sizes(static_cast<std::size_t>(options.ranks));
-    sizes.front() = num_entries;
-    return {{{"workload", workload}, {"entries", num_entries}},
-            workload == "overload" ? block_partition::blocks(num_entries, options.ranks)
-                                   : block_partition::from_sizes(sizes),
+    for (count_t k = 0; k < repeats * num_entries; ++k)
+        requests.push_back(static_cast<entry_t>(k / repeats));
+    return {{{"workload", "overload"}, {"entries", num_entries}},
+            block_partition::blocks(num_entries, options.ranks),
             {{array::request_kind::read, std::vector<std::vector<entry_t>>(
                                              static_cast<std::size_t>(options.ranks), requests)}}};
+}
+
+// The study's: every rank writes and then reads each of rank 0's entries once. Values written to the same
+// entry combine as those of a minimum do.
+study_case overload_one_case(const study_options& options, count_t num_entries) {
+    const auto num_ranks = static_cast<std::size_t>(options.ranks);
+    std::vector<entry_t> every_entry(static_cast<std::size_t>(num_entries));
+    std::iota(every_entry.begin(), every_entry.end(), entry_t{0});
+    std::vector<count_t> sizes(num_ranks);
+    sizes.front() = num_entries;
+    study_case result{{{"workload", "overload_one"}, {"entries", num_entries}},
+                      block_partition::from_sizes(sizes),
+                      {},
+                      {"write", "read"}};
+    for (const auto kind : {array::request_kind::minimum, array::request_kind::read})
+        result.batches.push_back({kind, std::vector<std::vector<entry_t>>(num_ranks, every_entry)});
+    return result;
 }
 
 json cost_json(const std::string& name, const batch_cost& cost) {
@@ -139,10 +158,17 @@ json cost_json(const std::string& name, const batch_cost& cost) {
 template <class Cost>
 json contender(const std::string& name, const study_case& one, const Cost& cost_of) {
     batch_cost sum;
-    for (const auto& requests : one.batches) sum += cost_of(requests);
+    json seconds_of;
+    for (std::size_t b = 0; b < one.batches.size(); ++b) {
+        const batch_cost cost = cost_of(one.batches[b]);
+        if (!one.phases.empty()) seconds_of[one.phases[b]] = cost.seconds;
+        sum += cost;
+    }
     fmt::print(stderr, "  {:24} {:12.6f} ms, a rank sends {:8} messages and gets {:9} requests\n",
                name, sum.seconds * 1e3, sum.messages_most, sum.received_most);
-    return cost_json(name, sum);
+    json result = cost_json(name, sum);
+    if (!one.phases.empty()) result["seconds_of"] = std::move(seconds_of);
+    return result;
 }
 
 json run_case(const study_options& options, const rank_layout& layout, const study_case& one) {
@@ -177,9 +203,9 @@ json run(const study_options& options) {
     json cases = json::array();
     for (const auto& workload : options.workloads) {
         if (workload.starts_with("overload")) {
+            const auto make = workload == "overload" ? overload_case : overload_one_case;
             for (const count_t entries : options.entries)
-                cases.push_back(
-                    run_case(options, layout, overload_case(options, workload, entries)));
+                cases.push_back(run_case(options, layout, make(options, entries)));
         } else {
             for (const auto& graph : options.graphs)
                 cases.push_back(run_case(options, layout, case_on_graph(options, workload, graph)));

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """The study of combined requests, simulated: prints tables, and writes a record.
 
-usage: bench/studies/array.py [-o RECORD]       all cases; minutes, and 5 GB of memory
+usage: bench/studies/array.py [-o RECORD]       all cases; half an hour, and 5 GB of memory
        bench/studies/array.py --quick           16 ranks, a second
        bench/studies/array.py --tables RECORD   prints the tables of a record again
 
 Each route combines equal requests; ROUTE/none does not. `plain` is MPI_Alltoallv in two ways. In `overload_one`
-every rank reads each of rank 0's entries once.
+every rank writes each of rank 0's entries once, and then reads it.
 """
 import argparse
 import pathlib
@@ -33,12 +33,18 @@ RUNS = [
      "--routes", FEW_ROUTES],
     ["--ranks", 4096, "--workloads", "boruvka", "--graphs", "rmat_unscrambled", "--plain", "posted",
      "--routes", "three_step,locality,grid:2,hypercube", "--uncombined", "hypercube"],
+    ["--ranks", 4096, "--workloads", "boruvka", "--graphs", "rmat_unscrambled", "--plain", "posted",
+     "--routes", "hypercube", "--uncombined", "hypercube", "--machine", WITHOUT_SEARCH],
+    ["--ranks", 4096, "--edges-per-rank", 1 << 14, "--workloads", "boruvka", "--graphs", "rmat_unscrambled",
+     "--plain", "posted", "--routes", "locality,hypercube", "--uncombined", "hypercube"],
     ["--ranks", 4096, "--workloads", "boruvka", "--graphs", "rgg,gnm", "--plain", "posted",
      "--routes", "locality,grid:2,grid:3,hypercube", "--uncombined", "grid:2,hypercube"],
-    ["--ranks", 4096, "--workloads", "overload_one", "--entries", 256, "--requests-per-rank", 256,
-     "--plain", "posted", "--routes", OVERLOAD_ROUTES],
-    ["--ranks", 4096, "--workloads", "overload_one", "--entries", 8192, "--requests-per-rank", 8192,
-     "--plain", "posted", "--routes", OVERLOAD_ROUTES, "--uncombined", "grid:2"],
+    *(["--ranks", ranks, "--workloads", "overload_one", "--entries", "256,8192", "--plain", "posted",
+       "--routes", "locality,grid:2,hypercube", "--uncombined", "grid:2,hypercube"] for ranks in (512, 1024)),
+    ["--ranks", 4096, "--workloads", "overload_one", "--entries", 256, "--plain", "posted",
+     "--routes", OVERLOAD_ROUTES],
+    ["--ranks", 4096, "--workloads", "overload_one", "--entries", 8192, "--plain", "posted",
+     "--routes", OVERLOAD_ROUTES, "--uncombined", "grid:2"],
 ]
 QUICK_RUNS = [["--ranks", 16, "--per-node", 6, "--edges-per-rank", 64, "--entries", 16, "--requests-per-rank", 32]]
 
@@ -98,17 +104,25 @@ def label(run, case):
     return ", ".join(parts)
 
 
+def speed_ups(case, seconds):
+    """Of all contenders over plain, `seconds` being theirs."""
+    times = {one["name"]: seconds(one) for one in case["contenders"]}
+    plain = min(time for name, time in times.items() if name.startswith("plain/"))
+    found = [times.get(name) or times.get(SHAPES.get(name)) for name in CONTENDERS]
+    ratios = [plain / time if time else None for time in found]
+    return [f"{plain * 1e3:.2f}", *("" if ratio is None else f"{ratio:.2f}" if ratio < 100 else f"{ratio:.0f}"
+                                    for ratio in ratios)]
+
+
 def print_speed_ups(record):
     rows = []
     for run in record["runs"]:
         for case in run["cases"]:
-            times = {one["name"]: one["simulated_seconds"] for one in case["contenders"]}
-            plain = best_plain(case)
-            found = [times.get(name) or times.get(SHAPES.get(name)) for name in CONTENDERS]
-            ratios = [plain / time if time else None for time in found]
-            rows.append([label(run, case), run["ranks"], f"{plain * 1e3:.2f}",
-                         *("" if ratio is None else f"{ratio:.2f}" if ratio < 100 else f"{ratio:.0f}"
-                           for ratio in ratios)])
+            name = label(run, case)
+            rows.append([name, run["ranks"], *speed_ups(case, lambda one: one["simulated_seconds"])])
+            for phase in case["contenders"][0].get("seconds_of", ()):
+                rows.append([f"{name}, {phase}s", run["ranks"],
+                             *speed_ups(case, lambda one, phase=phase: one["seconds_of"][phase])])
     study.print_table("Speed-up over plain", ["", "ranks", "plain, ms", *CONTENDERS], rows)
 
 

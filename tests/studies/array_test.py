@@ -58,6 +58,19 @@ class Array(unittest.TestCase):
         self.assertEqual(found["hypercube"]["messages_most"], 6)
         self.assertEqual(found["grid:8x8"]["messages_most"], 14)
 
+    def test_EveryRankWritesAndReadsEachEntryOfOneRankOnce(self):
+        [case] = study(64, 4, "--workloads", "overload_one", "--entries", 10, "--plain", "posted",
+                       "--routes", "direct,grid:8x8,hypercube", "--uncombined", "grid:8x8")
+        found = by_name(case)
+
+        self.assertEqual(case["batches"], 2)
+        self.assertEqual({name: one["arrived_most"] for name, one in found.items()},
+                         {"plain/posted": 2 * 630, "direct": 2 * 630, "grid:8x8": 2 * 70, "hypercube": 2 * 10,
+                          "grid:8x8/none": 2 * 560})
+        for one in found.values():
+            self.assertEqual(list(one["seconds_of"]), ["read", "write"])
+            self.assertAlmostEqual(sum(one["seconds_of"].values()), one["simulated_seconds"])
+
     def test_ABatchTakesWhatTheMachineSays(self):
         """Two ranks on two nodes that ask each other once: overheads of 0.3 us, latency 1 us, a byte 0.16 ns."""
         found = overload(2, 2, 2, "--routes", "direct", "--machine", MACHINE, per_node=1)
