@@ -76,8 +76,8 @@ def simulate(program, matrix, sizes, nodes, ranks_per_node, machine):
 
 def simulate_variants(program, matrix, sizes, nodes, ranks_per_node, machine):
     """Seconds by name."""
-    found = study.run(program, matrix, "--values", VALUES[sizes], "--topology", f"{nodes}x{ranks_per_node}", "--machine",
-                      machine)
+    found = study.run(program, matrix, "--values", VALUES[sizes], "--topology", f"{nodes}x{ranks_per_node}",
+                      "--machine", machine)
     return {one["name"]: one["simulated_seconds"] for one in found["algorithms"]}
 
 
@@ -192,8 +192,8 @@ class Tables:
         for sizes in VALUES:
             for has_meshes, whose in WHOSE.items():
                 cases = self.of(sizes, has_meshes)
-                gains = {case["matrix"]: best(case, STANDARD)[1] / min(case["variants"][name] for name in AS_IN_THE_STUDY)
-                         for case in cases}
+                gains = {case["matrix"]: best(case, STANDARD)[1]
+                         / min(case["variants"][name] for name in AS_IN_THE_STUDY) for case in cases}
                 rows.append([sizes, "the better of both, over the best standard", whose, *summary(gains)])
             for name in AS_IN_THE_STUDY:
                 ours = name.partition("/")[0]
@@ -228,7 +228,8 @@ def make_record(arguments):
             for sizes in VALUES:
                 case = simulate(arguments.program, matrix, sizes, num_nodes, ranks_per_node, machine)
                 if num_nodes == nodes:
-                    case["variants"] = simulate_variants(arguments.variants, matrix, sizes, nodes, ranks_per_node, machine)
+                    case["variants"] = simulate_variants(arguments.variants, matrix, sizes, nodes, ranks_per_node,
+                                                         machine)
                 cases.append(case)
 
         for matrix in matrices:
@@ -248,7 +249,8 @@ def main():
     parser.add_argument("folders", nargs="*")
     parser.add_argument("-o", dest="output", default=study.RESULTS / "study-sdde.jsonl")
     parser.add_argument("--program", default=study.PROJECT / "build/release/tools/crossdock/crossdock")
-    parser.add_argument("--variants", default=study.PROGRAMS / "crossdock_study_sdde", help="simulates what the library does not run")
+    parser.add_argument("--variants", default=study.PROGRAMS / "crossdock_study_sdde",
+                        help="simulates what the library does not run")
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--tables", metavar="RECORD")
     arguments = parser.parse_args()
