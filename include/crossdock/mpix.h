@@ -65,13 +65,12 @@ int MPIX_Comm_free(MPIX_Comm** xcomm);
 /// @brief An object that says nothing yet: the defaults.
 int MPIX_Info_init(MPIX_Info** xinfo);
 
-/// @brief Sets what the table says.
+/// @brief Sets what `key` names to `value`.
 ///
-/// | key | values |
-/// |---|---|
-/// | "algorithm" | "auto", or a name of docs/exchange.md, such as "personalized" or "routed:ROUTE" |
-/// | "recv_nnz" | "room", or "known": every rank says in `*recv_nnz` how many messages will come |
-///
+/// - "algorithm": "auto", "personalized", "nonblocking", "rma", "rma_fence", "locality_personalized",
+///   "locality_nonblocking", "locality_rma", "reduce_scatter", "shared_memory" or "routed:ROUTE".
+/// - "recv_nnz": "room"; or "known": every rank knows how many messages will come to it, and says so
+///   in `*recv_nnz`.
 /// @return MPI_ERR_ARG if there is no such key or no such value
 int MPIX_Info_set(MPIX_Info* xinfo, const char* key, const char* value);
 
