@@ -45,6 +45,8 @@ RUNS = [
      "--routes", OVERLOAD_ROUTES],
     ["--ranks", 4096, "--workloads", "overload_one", "--entries", 8192, "--plain", "posted",
      "--routes", OVERLOAD_ROUTES, "--uncombined", "grid:2"],
+    ["--ranks", 4096, "--workloads", "neighborhood", "--graphs", "rmat_unscrambled,gnm,rgg", "--plain", "posted",
+     "--routes", "locality,grid:2,grid:3,grid:4,hypercube", "--uncombined", "hypercube"],
 ]
 QUICK_RUNS = [["--ranks", 16, "--per-node", 6, "--edges-per-rank", 64, "--entries", 16, "--requests-per-rank", 32]]
 
