@@ -8,7 +8,6 @@ usage: bench/studies/array.py [-o RECORD]       all cases; half an hour, and 5 G
 Each route combines equal requests; ROUTE/none does not. `plain` is MPI_Alltoallv in two ways. In `overload_one`
 every rank writes each of rank 0's entries once, and then reads it.
 """
-import argparse
 import pathlib
 import tempfile
 
@@ -135,20 +134,13 @@ def print_tables(record):
             print_case(run, case)
 
 
+def make_record(arguments):
+    runs = [run(arguments.program, one) for one in (QUICK_RUNS if arguments.quick else RUNS)]
+    return {"schema": "crossdock.study.array/1", "runs": runs}
+
+
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("-o", dest="output", default=study.RESULTS / "study-array.jsonl")
-    parser.add_argument("--program", default=study.PROGRAMS / "crossdock_study_array")
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--tables", metavar="RECORD")
-    arguments = parser.parse_args()
-    if arguments.tables:
-        record = study.read(arguments.tables)
-    else:
-        runs = [run(arguments.program, one) for one in (QUICK_RUNS if arguments.quick else RUNS)]
-        record = {"schema": "crossdock.study.array/1", "runs": study.rounded(runs)}
-        study.write(record, arguments.output)
-    print_tables(record)
+    study.finish(study.parser(__doc__, "array").parse_args(), make_record, print_tables)
 
 
 if __name__ == "__main__":

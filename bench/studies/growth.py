@@ -9,7 +9,6 @@ Every rank needs an item of each of 20 random others, however many there are. Th
 the other in one process, so times are a core's work, without messages. An exponent x says that the cost grows as
 ranks ^ x, by least squares of the logarithms.
 """
-import argparse
 import math
 
 import study
@@ -47,19 +46,12 @@ def print_tables(record):
         study.print_table(f"For a rank: {title}", columns, rows)
 
 
+def make_record(arguments):
+    return study.run(arguments.program, *(["--ranks", "64,256"] if arguments.quick else []))
+
+
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("-o", dest="output", default=study.RESULTS / "study-growth.jsonl")
-    parser.add_argument("--program", default=study.PROGRAMS / "crossdock_study_growth")
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--tables", metavar="RECORD")
-    arguments = parser.parse_args()
-    if arguments.tables:
-        record = study.read(arguments.tables)
-    else:
-        record = study.rounded(study.run(arguments.program, *(["--ranks", "64,256"] if arguments.quick else [])))
-        study.write(record, arguments.output)
-    print_tables(record)
+    study.finish(study.parser(__doc__, "growth").parse_args(), make_record, print_tables)
 
 
 if __name__ == "__main__":

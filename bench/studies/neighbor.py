@@ -12,7 +12,6 @@ standard is direct; partial is three_step, each destination's items apart; full 
 deduplication. Iterations until the set-up has paid off are counted over all levels: one iteration is one
 exchange of each.
 """
-import argparse
 import math
 import pathlib
 import subprocess
@@ -303,7 +302,7 @@ def make_weak(arguments):
     return {"large_weak": cases, "large_weak_overheads": overheads}
 
 
-def make_record(arguments):
+def make_of_one_hierarchy(arguments):
     ranks = [32] if arguments.quick else MANY_RANKS
     cuts = [8] if arguments.quick else CUTS
     folder = arguments.folder
@@ -318,28 +317,21 @@ def make_record(arguments):
     return record
 
 
+def make_record(arguments):
+    record = make_of_one_hierarchy(arguments) if arguments.folder else study.read(arguments.output)
+    return record | make_weak(arguments) if arguments.weak else record
+
+
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = study.parser(__doc__, "neighbor")
     parser.add_argument("folder", nargs="?")
-    parser.add_argument("-o", dest="output", default=study.RESULTS / "study-neighbor.jsonl")
-    parser.add_argument("--program", default=study.PROGRAMS / "crossdock_study_neighbor")
     parser.add_argument("--columns", type=int, default=64, help="columns of the hierarchy's parts")
-    parser.add_argument("--quick", action="store_true", help="32 ranks only")
-    parser.add_argument("--tables", metavar="RECORD")
     parser.add_argument("--weak", metavar="FOLDER")
     parser.add_argument("--hypre-program", default=study.PROGRAMS / "crossdock_study_hierarchy")
     arguments = parser.parse_args()
     if bool(arguments.folder or arguments.weak) == bool(arguments.tables):
         parser.error("either FOLDER, --weak FOLDER, or both, or --tables RECORD")
-    if arguments.tables:
-        record = study.read(arguments.tables)
-    else:
-        record = make_record(arguments) if arguments.folder else study.read(arguments.output)
-        if arguments.weak:
-            record |= make_weak(arguments)
-        record = study.rounded(record)
-        study.write(record, arguments.output)
-    print_tables(record)
+    study.finish(arguments, make_record, print_tables)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,6 @@ two sockets. Messages of constant size are one number of 4 bytes, those of varia
 needs, of 8 bytes each. Beside the matrices there are meshes that are made here, two of which are scaled from 2 to
 64 nodes. ALGORITHM/personalized goes on inside regions by a personalized exchange, as in the study.
 """
-import argparse
 import gzip
 import json
 import pathlib
@@ -240,28 +239,20 @@ def make_record(arguments):
             for num_nodes in (scales if name in SCALED else []) + [nodes]:
                 add(path, num_nodes)
             path.unlink()
-    return {"nodes": nodes, "ranks_per_node": ranks_per_node, "machine": "quartz, with nodes as regions",
-            "partition": "block", "meshes": list(made), "cases": cases}
+    return {"schema": "crossdock.study.sdde/3", "nodes": nodes, "ranks_per_node": ranks_per_node,
+            "machine": "quartz, with nodes as regions", "partition": "block", "meshes": list(made), "cases": cases}
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = study.parser(__doc__, "sdde")
+    parser.set_defaults(program=study.PROJECT / "build/release/tools/crossdock/crossdock")
     parser.add_argument("folders", nargs="*")
-    parser.add_argument("-o", dest="output", default=study.RESULTS / "study-sdde.jsonl")
-    parser.add_argument("--program", default=study.PROJECT / "build/release/tools/crossdock/crossdock")
     parser.add_argument("--variants", default=study.PROGRAMS / "crossdock_study_sdde",
                         help="simulates what the library does not run")
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--tables", metavar="RECORD")
     arguments = parser.parse_args()
     if bool(arguments.folders) == bool(arguments.tables):
         parser.error("either FOLDERs or --tables RECORD")
-    if arguments.tables:
-        record = study.read(arguments.tables)
-    else:
-        record = {"schema": "crossdock.study.sdde/3", **study.rounded(make_record(arguments))}
-        study.write(record, arguments.output)
-    Tables(record).print()
+    study.finish(arguments, make_record, lambda record: Tables(record).print())
 
 
 if __name__ == "__main__":

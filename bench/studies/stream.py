@@ -8,7 +8,6 @@ usage: bench/studies/stream.py [-o RECORD]       up to 64 nodes of 8 processes o
 pp/64 is pp as in this library: a worker takes room in a shared buffer for 64 items at once. 2^18 items of a
 worker and 256 in a buffer fill as many buffers as 2^20 and 1024 do.
 """
-import argparse
 import concurrent.futures
 import pathlib
 import tempfile
@@ -123,18 +122,7 @@ def make_record(arguments):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("-o", dest="output", default=study.RESULTS / "study-stream.jsonl")
-    parser.add_argument("--program", default=study.PROGRAMS / "crossdock_study_stream")
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--tables", metavar="RECORD")
-    arguments = parser.parse_args()
-    if arguments.tables:
-        record = study.read(arguments.tables)
-    else:
-        record = study.rounded(make_record(arguments))
-        study.write(record, arguments.output)
-    print_tables(record)
+    study.finish(study.parser(__doc__, "stream").parse_args(), make_record, print_tables)
 
 
 if __name__ == "__main__":

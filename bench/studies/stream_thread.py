@@ -9,7 +9,6 @@ Below 167 ns of work for a word the thread of the study is a bottleneck. 64 work
 every 2.6 ns, or a message of 1024 words every 2672 ns. So long the thread is at work, at each end, for a message of
 any size or for a word; with neither, workers send and receive with the overheads of the machine.
 """
-import argparse
 
 import study
 from stream import COLLECTED, name_of, with_hand_over
@@ -170,16 +169,9 @@ def print_tables(record):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("-o", dest="output", default=study.RESULTS / "study-stream_thread.jsonl")
-    parser.add_argument("--program", default=study.PROGRAMS / "crossdock_study_stream")
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--tables", metavar="RECORD")
-    arguments = parser.parse_args()
-    record = study.read(arguments.tables) if arguments.tables else make_record(arguments)
-    if not arguments.tables:
-        study.write(study.rounded(record), arguments.output)
-    print_tables(record)
+    parser = study.parser(__doc__, "stream_thread")
+    parser.set_defaults(program=study.PROGRAMS / "crossdock_study_stream")
+    study.finish(parser.parse_args(), make_record, print_tables)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """What the scripts of the studies share: running a program, records and tables."""
 
+import argparse
 import json
 import math
 import pathlib
@@ -18,6 +19,26 @@ def run(program, *arguments):
     """What a program prints, as JSON; how far it is goes to the terminal."""
     done = subprocess.run([str(program), *map(str, arguments)], stdout=subprocess.PIPE, text=True, check=True)
     return json.loads(done.stdout)
+
+
+def parser(description, name):
+    """For the options that all scripts have; `name` is that of the record and of the program."""
+    result = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    result.add_argument("-o", dest="output", default=RESULTS / f"study-{name}.jsonl")
+    result.add_argument("--program", default=PROGRAMS / f"crossdock_study_{name}")
+    result.add_argument("--quick", action="store_true")
+    result.add_argument("--tables", metavar="RECORD")
+    return result
+
+
+def finish(arguments, make_record, print_tables):
+    """Reads a record or makes it, and prints its tables."""
+    if arguments.tables:
+        record = read(arguments.tables)
+    else:
+        record = rounded(make_record(arguments))
+        write(record, arguments.output)
+    print_tables(record)
 
 
 def rounded(value):

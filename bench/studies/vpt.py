@@ -11,7 +11,6 @@ deduplicated on its way, and means over matrices are geometric. Partitions are b
 parts take minutes. Drawn patterns have the messages and items of direct in the study's Tables 2 and 3.
 A product is the exchange, and then on each rank a time for every nonzero of its rows.
 """
-import argparse
 import itertools
 import math
 import pathlib
@@ -600,23 +599,14 @@ def make_record(arguments):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = study.parser(__doc__, "vpt")
     parser.add_argument("folder", nargs="?")
-    parser.add_argument("-o", dest="output", default=study.RESULTS / "study-vpt.jsonl")
-    parser.add_argument("--program", default=study.PROGRAMS / "crossdock_study_vpt")
     parser.add_argument("--cache", metavar="FOLDER")
     parser.add_argument("--part", choices=PARTS, help="make only that part of the record anew")
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--tables", metavar="RECORD")
     arguments = parser.parse_args()
     if (arguments.folder is None) == (arguments.tables is None):
         parser.error("either FOLDER or --tables RECORD")
-    if arguments.tables:
-        record = study.read(arguments.tables)
-    else:
-        record = study.rounded(make_record(arguments))
-        study.write(record, arguments.output)
-    print_tables(record)
+    study.finish(arguments, make_record, print_tables)
 
 
 if __name__ == "__main__":
