@@ -28,6 +28,7 @@ struct study_options {
     rank_t num_columns = 64;   // of all parts
     rank_t region_size = 16;
     rank_t regions_per_node = 2;
+    bool has_only_the_studys = false;  // standard, partial and full
 };
 
 // One way of sending a level's items.
@@ -102,17 +103,20 @@ json replay(const rank_layout& layout, const std::vector<pattern>& patterns, con
     return result;
 }
 
-json level_json(const bench::hierarchy_level& level, const rank_layout& layout, const machine& m) {
+json level_json(const bench::hierarchy_level& level, const rank_layout& layout, const machine& m,
+                bool has_only_the_studys) {
     const auto patterns = patterns_of(level, layout.num_ranks());
+    json result{{"rows", level.starts.back()}};
     std::vector<contender> contenders{
-        {"direct", false}, {"two_step", false}, {"three_step", false}};
-    for (const auto& name : candidate_routes(layout.regions(), m))
-        contenders.push_back({name, true});
-    const auto choice = choose_route(layout, patterns, m, {{item_bytes, false}, true});
-    json routes = json::array();
-    for (const auto& one : contenders) routes.push_back(replay(layout, patterns, m, one));
-    return {
-        {"rows", level.starts.back()}, {"choice", choice.route()}, {"routes", std::move(routes)}};
+        {"direct", false}, {"three_step", false}, {"three_step", true}};
+    if (!has_only_the_studys) {
+        contenders = {{"direct", false}, {"two_step", false}, {"three_step", false}};
+        for (const auto& name : candidate_routes(layout.regions(), m))
+            contenders.push_back({name, true});
+        result["choice"] = choose_route(layout, patterns, m, {{item_bytes, false}, true}).route();
+    }
+    for (const auto& one : contenders) result["routes"].push_back(replay(layout, patterns, m, one));
+    return result;
 }
 
 json case_json(const char* scaling, const std::vector<bench::hierarchy_level>& levels,
@@ -120,7 +124,8 @@ json case_json(const char* scaling, const std::vector<bench::hierarchy_level>& l
     const auto layout = layout_of(num_ranks, options);
     json of_levels = json::array();
     for (const auto& level : levels) {
-        if (level.starts.back() > 0) of_levels.push_back(level_json(level, layout, m));
+        if (level.starts.back() > 0)
+            of_levels.push_back(level_json(level, layout, m, options.has_only_the_studys));
     }
     fmt::print(stderr, "{} scaling, {} ranks\n", scaling, num_ranks);
     return {{"scaling", scaling},
@@ -165,6 +170,8 @@ int main(int argc, char** argv) {
         ->capture_default_str();
     app.add_option("--regions-per-node", options.regions_per_node)->capture_default_str();
     app.add_option("--machine", options.machine_name, "A preset or a file")->capture_default_str();
+    app.add_flag("--only-the-studys", options.has_only_the_studys,
+                 "direct, and three_step with and without deduplication; no choice");
     CLI11_PARSE(app, argc, argv);
     return bench::print_record([&] { return run(options); });
 }

@@ -1,10 +1,14 @@
 """bench/studies/neighbor.py counts a hierarchy that can be counted by hand."""
 
 import pathlib
+import sys
 import tempfile
 import unittest
 
 import script
+
+sys.path.append(str(script.PROJECT / "bench/studies"))
+import neighbor
 
 COLUMNS, ROWS = 16, 8
 ROWS_OF_A_PART = 2
@@ -87,12 +91,27 @@ class Neighbor(unittest.TestCase):
         self.assertEqual(sent, {("direct", False): 67, ("three_step", False): 67, ("three_step", True): 64})
         self.assertEqual([one["factor"] for one in self.record["large_weak_overheads"]], [0.5, 0.25])
 
+    def test_AFactorIsFittedToEachNumberOfTheStudy(self):
+        fits = self.record["calibration"]
+
+        self.assertEqual([one["fitted_to"] for one in fits], ["partial", "full"])
+        for one in fits:
+            self.assertTrue(1 / 8 < one["factor"] < 3 / 8)
+            self.assertEqual([case["ranks"] for case in one["cases"]], [32])
+            self.assertEqual([[(way["route"], way["dedup"]) for way in level["routes"]]
+                              for level in one["cases"][0]["levels"]],
+                             [[("direct", False), ("three_step", False), ("three_step", True)]] * 2)
+
+    def test_LevelsAreNamedInRanges(self):
+        self.assertEqual([neighbor.ranges(numbers) for numbers in ([], [4], [1, 3, 4, 5, 8])],
+                         ["", "4", "1, 3 to 5, 8"])
+
     def test_TablesArePrintedAgainFromTheRecord(self):
         self.assertIn("| 0 | 256 | 2 / 1 | 5 / ", self.printed)
         self.assertEqual(self.printed, self.again)
 
     def test_TablesOfThePageAreThoseOfTheRecord(self):
-        self.assertEqual(script.rows_that_are_not_printed("NEIGHBOR", "neighbor"), (9 + 7 + 4 + 3 + 7 + 4 + 11 + 3, []))
+        self.assertEqual(script.rows_that_are_not_printed("NEIGHBOR", "neighbor"), (9 + 7 + 4 + 3 + 7 + 4 + 11 + 3 + 2, []))
 
 
 if __name__ == "__main__":

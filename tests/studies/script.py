@@ -15,7 +15,7 @@ import records
 FIRST_CELLS = {"array": ("| Borůvka, ", "| neighborhood, ", "| overload, 256", "| overload, 8192"),
                "stream": ("| histogram |", "| index_gather |", "| 131072 ", "| 262144 ", "| 100 ns ", "| 25 ns "),
                "stream_thread": ("| PingAck, ", "| WPs, ", "| 2^20 ", "| 2^17 ", "| g = ", "| answered, "),
-               "neighbor": ("| strong ", *(f"| {first}" for first in "x0123456789"))}
+               "neighbor": ("| strong ", "| partial 1.", "| full 1.", *(f"| {first}" for first in "x0123456789"))}
 
 
 def json_of(command, *arguments):
