@@ -70,6 +70,15 @@ std::vector<int> block_grid::sources(int here, int dimension) const {
     return result;
 }
 
+int block_grid::coordinate(int cell, int dimension) const {
+    const cell_block home = block_of(cell, dimension);
+    const int num_parts = shape_[static_cast<std::size_t>(dimension)];
+    const int place = part_of(home, num_parts, cell).first - home.first;
+    const int base = home.size / num_parts;
+    const int longer = home.size % num_parts;
+    return place <= longer * (base + 1) ? place / (base + 1) : (place - longer) / base;
+}
+
 count_t block_grid::max_destinations() const {
     count_t sum = 0;
     for (const int num_parts : shape_) sum += num_parts - 1;

@@ -36,6 +36,12 @@ class block_grid {
     /// @brief The cells that anything may come from to `here` in a dimension, ascending.
     std::vector<int> sources(int here, int dimension) const;
 
+    /// @brief Which of the blocks that its block is cut into in a dimension a cell is in.
+    ///
+    /// Where all blocks of a level are equally large, what travels takes a hop in each dimension in
+    /// which these differ.
+    int coordinate(int cell, int dimension) const;
+
     /// @brief No cell has more destinations than this in all dimensions together.
     count_t max_destinations() const;
 

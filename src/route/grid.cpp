@@ -7,6 +7,7 @@
 #include "block_grid.hpp"
 #include "direct.hpp"
 #include "grid_shape.hpp"
+#include "place_search.hpp"
 
 namespace crossdock {
 
@@ -23,6 +24,14 @@ constexpr int most_candidate_dimensions = 4;
 
 std::string_view after_colon(std::string_view parameters) {
     return parameters.substr(std::min<std::size_t>(1, parameters.size()));
+}
+
+// Takes ":mapped" off the end, if it is there.
+bool remove_mapped(std::string_view& parameters) {
+    constexpr std::string_view mapped = ":mapped";
+    if (!parameters.ends_with(mapped)) return false;
+    parameters.remove_suffix(mapped.size());
+    return true;
 }
 
 }  // namespace
@@ -51,6 +60,7 @@ std::vector<rank_t> balanced_shape(rank_t num_ranks, int num_dimensions) {
 
 std::unique_ptr<route> grid_route::make_grid(std::string_view parameters, const topology& regions) {
     const std::string name = "grid" + std::string(parameters);
+    const bool is_mapped = remove_mapped(parameters);
     const auto text = after_colon(parameters);
     const rank_t num_ranks = regions.num_ranks();
     auto shape = text.find('x') == std::string_view::npos
@@ -60,7 +70,7 @@ std::unique_ptr<route> grid_route::make_grid(std::string_view parameters, const 
         throw error(errc::invalid_route,
                     name + " has too few places for " + std::to_string(num_ranks) + " ranks");
     }
-    return std::unique_ptr<route>(new grid_route(name, regions, std::move(shape)));
+    return std::unique_ptr<route>(new grid_route(name, regions, std::move(shape), is_mapped));
 }
 
 std::unique_ptr<route> grid_route::make_named(std::string_view name, std::string_view parameters,
@@ -71,7 +81,11 @@ std::unique_ptr<route> grid_route::make_named(std::string_view name, std::string
 
 std::unique_ptr<route> grid_route::make_hypercube(std::string_view parameters,
                                                   const topology& regions) {
-    return make_named("hypercube", parameters, regions, hypercube_shape(regions.num_ranks()));
+    const std::string name = "hypercube" + std::string(parameters);
+    const bool is_mapped = remove_mapped(parameters);
+    reject_parameters("hypercube", parameters);
+    return std::unique_ptr<route>(
+        new grid_route(name, regions, hypercube_shape(regions.num_ranks()), is_mapped));
 }
 
 std::vector<std::string> grid_route::grid_candidates(const topology& regions, bool) {
@@ -115,17 +129,50 @@ std::unique_ptr<route> grid_route::make_inverse_hourglass(std::string_view param
                       inverse_hourglass_shape(regions.num_ranks()));
 }
 
+rank_t grid_route::place_of(rank_t rank) const {
+    return places_.place_of_rank.empty() ? rank
+                                         : places_.place_of_rank[static_cast<std::size_t>(rank)];
+}
+
+rank_t grid_route::rank_at(rank_t place) const {
+    return places_.rank_at_place.empty() ? place
+                                         : places_.rank_at_place[static_cast<std::size_t>(place)];
+}
+
+std::vector<rank_t> grid_route::ranks_at(std::vector<rank_t> places) const {
+    if (places_.rank_at_place.empty()) return places;
+    for (auto& place : places) place = rank_at(place);
+    std::ranges::sort(places);
+    return places;
+}
+
 rank_t grid_route::next_hop(rank_t here, rank_t destination, int stage, const leader_table&) const {
-    return block_grid(regions().num_ranks(), shape_).next(here, destination, stage);
+    const block_grid grid(regions().num_ranks(), shape_);
+    return rank_at(grid.next(place_of(here), place_of(destination), stage));
 }
 
 stage_partners grid_route::partners(rank_t here, int stage) const {
     const block_grid grid(regions().num_ranks(), shape_);
-    return {grid.destinations(here, stage), grid.sources(here, stage)};
+    const rank_t place = place_of(here);
+    return {ranks_at(grid.destinations(place, stage)), ranks_at(grid.sources(place, stage))};
 }
 
 count_t grid_route::max_messages_per_rank() const {
     return block_grid(regions().num_ranks(), shape_).max_destinations();
+}
+
+std::vector<rank_t> grid_route::find_places(std::span<const rank_traffic> traffic) const {
+    return search_places(regions(), shape_, traffic);
+}
+
+std::unique_ptr<route> grid_route::with_places(std::vector<rank_t> place_of_rank) const {
+    auto placed = std::unique_ptr<grid_route>(new grid_route(name(), regions(), shape_, false));
+    auto& [places, ranks] = placed->places_;
+    ranks.resize(place_of_rank.size());
+    for (std::size_t rank = 0; rank < place_of_rank.size(); ++rank)
+        ranks[static_cast<std::size_t>(place_of_rank[rank])] = static_cast<rank_t>(rank);
+    places = std::move(place_of_rank);
+    return placed;
 }
 
 }  // namespace crossdock

@@ -6,6 +6,12 @@
 
 namespace crossdock {
 
+/// @brief Which rank is where in a grid; the one is the inverse of the other.
+struct rank_places {
+    std::vector<rank_t> place_of_rank;
+    std::vector<rank_t> rank_at_place;
+};
+
 /// @brief Store and forward over a virtual k-dimensional grid, one dimension per stage.
 ///
 /// Ranks are cut into K1 blocks, each block into K2, and so on; where K1 K2 … = P this is
@@ -17,18 +23,22 @@ namespace crossdock {
 ///     grid:2x3, 5 ranks, 2 to 4:   2 -> 3 -> 4       blocks {0 1 2} {3 4}
 ///
 /// At most (K1 - 1) + (K2 - 1) + … messages per rank.
+///
+/// With ":mapped" behind, places are given to ranks when a plan is compiled, such that less is
+/// forwarded; `find_places` says how.
 /// @par Source
 /// \cite selvitopi2019vpt (the dimensions of grid:n) and \cite peters2024array (also
 /// the shapes with names). Differs: blocks of nearly equal size in place of a grid with missing
-/// ranks.
+/// ranks. Places that suit the pattern are what the former leaves to future work.
 class grid_route final : public route {
   public:
     /// @param parameters  ":K1xK2x…" with a product of at least P, or ":n" for n balanced
-    /// dimensions
+    /// dimensions; both may end with ":mapped"
     static std::unique_ptr<route> make_grid(std::string_view parameters, const topology& regions);
     /// @brief 2, 3 and 4 dimensions, but not as many as the hypercube has.
     static std::vector<std::string> grid_candidates(const topology& regions, bool shares_cores);
     /// @brief ceil(log2 P) dimensions of 2.
+    /// @param parameters  none, or ":mapped"
     static std::unique_ptr<route> make_hypercube(std::string_view parameters,
                                                  const topology& regions);
     /// @brief Where it has several dimensions.
@@ -57,6 +67,9 @@ class grid_route final : public route {
     rank_t next_hop(rank_t here, rank_t destination, int stage, const leader_table&) const override;
     stage_partners partners(rank_t here, int stage) const override;
     count_t max_messages_per_rank() const override;
+    bool wants_places() const override { return wants_places_; }
+    std::vector<rank_t> find_places(std::span<const rank_traffic> traffic) const override;
+    std::unique_ptr<route> with_places(std::vector<rank_t> place_of_rank) const override;
 
     /// @brief K1, K2, …
     const std::vector<rank_t>& shape() const noexcept { return shape_; }
@@ -65,10 +78,17 @@ class grid_route final : public route {
     static std::unique_ptr<route> make_named(std::string_view name, std::string_view parameters,
                                              const topology& regions, std::vector<rank_t> shape);
 
-    grid_route(std::string name, const topology& regions, std::vector<rank_t> shape)
-        : route(std::move(name), regions), shape_(std::move(shape)) {}
+    grid_route(std::string name, const topology& regions, std::vector<rank_t> shape,
+               bool wants_places = false)
+        : route(std::move(name), regions), shape_(std::move(shape)), wants_places_(wants_places) {}
+
+    rank_t place_of(rank_t rank) const;
+    rank_t rank_at(rank_t place) const;
+    std::vector<rank_t> ranks_at(std::vector<rank_t> places) const;
 
     std::vector<rank_t> shape_;
+    bool wants_places_ = false;
+    rank_places places_;  // empty: every rank is at the place of its own number
 };
 
 /// @brief n dimensions whose product is at least P and whose sum is near the least.

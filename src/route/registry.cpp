@@ -22,7 +22,9 @@ std::vector<route_description>& registry() {
          "each",
          &three_step_route::make, &three_step_route::candidates},
         {"grid", "grid:2",
-         "one dimension of a virtual grid after the other; grid:K1xK2x… or grid:n",
+         "one dimension of a virtual grid after the other; grid:K1xK2x… or grid:n, and with "
+         ":mapped "
+         "behind at places that suit the pattern",
          &grid_route::make_grid, &grid_route::grid_candidates},
         {"hypercube", "hypercube", "halves of halves: a grid whose dimensions are all 2",
          &grid_route::make_hypercube, &grid_route::hypercube_candidates},
@@ -68,6 +70,14 @@ const std::vector<route_description>& named_grids() {
          &grid_route::make_inverse_hourglass},
     };
     return grids;
+}
+
+std::vector<rank_t> route::find_places(std::span<const rank_traffic>) const {
+    throw error(errc::internal, "route " + name_ + " has no places to choose");
+}
+
+std::unique_ptr<route> route::with_places(std::vector<rank_t>) const {
+    throw error(errc::internal, "route " + name_ + " has no places to choose");
 }
 
 std::unique_ptr<route> make_route(std::string_view name, const topology& regions) {

@@ -122,6 +122,56 @@ TEST(Grid, TakesDimensionsWhoseProductOverflows) {
     EXPECT_EQ(path("grid:2147483647x2147483647x2147483647", 3, 0, 2), (ranks{0, 2, 2, 2}));
 }
 
+TEST(Grid, IsAsWithoutMappingUntilItHasPlaces) {
+    EXPECT_EQ(path("grid:2x3:mapped", 5, 2, 4), (ranks{2, 3, 4}));
+    EXPECT_EQ(path("hypercube:mapped", 8, 0, 7), (ranks{0, 4, 6, 7}));
+    EXPECT_EQ(shape_of("grid:3:mapped", 100), (ranks{5, 5, 4}));
+}
+
+TEST(Grid, TravelsFromPlaceToPlace) {
+    const auto mapped = make_route("grid:2x2:mapped", topology::one_region(4));
+    const auto r = mapped->with_places({0, 2, 3, 1});
+
+    EXPECT_TRUE(mapped->wants_places());
+    EXPECT_FALSE(r->wants_places());
+    EXPECT_EQ(r->name(), "grid:2x2:mapped");
+    EXPECT_EQ(test::path(*r, 0, 3), (ranks{0, 0, 3}));  // to place 1
+    EXPECT_EQ(test::path(*r, 0, 2), (ranks{0, 1, 2}));  // by place 2 to 3
+    EXPECT_EQ(r->partners(2, 0), (stage_partners{{3}, {3}}));
+    EXPECT_EQ(r->partners(2, 1), (stage_partners{{1}, {1}}));
+}
+
+TEST(Grid, PartnersAtOtherPlacesAscend) {
+    const auto r =
+        make_route("grid:1x4:mapped", topology::one_region(4))->with_places({3, 1, 2, 0});
+
+    EXPECT_EQ(r->partners(1, 1), (stage_partners{{0, 2, 3}, {0, 2, 3}}));
+}
+
+TEST(Grid, WantsNoPlacesUnlessItIsMapped) {
+    const auto r = make_route("grid:2x2", topology::one_region(4));
+
+    EXPECT_FALSE(r->wants_places());
+    EXPECT_EQ(
+        thrown_by([] { make_route("direct", topology::one_region(4))->find_places({}); }).code(),
+        errc::internal);
+    EXPECT_EQ(thrown_by([] {
+                  make_route("direct", topology::one_region(4))->with_places({0, 1, 2, 3});
+              }).code(),
+              errc::internal);
+}
+
+TEST(Grid, NamesWhatIsWrongBeforeTheMapping) {
+    EXPECT_EQ(fault_of("grid:mapped", 4), "grid:mapped: \"\" is not a positive number");
+    EXPECT_EQ(fault_of("grid::mapped", 4), "grid::mapped: \"\" is not a positive number");
+    EXPECT_EQ(fault_of("grid:2x2:mapped", 5), "grid:2x2:mapped has too few places for 5 ranks");
+    EXPECT_EQ(fault_of("grid:2:Mapped", 5), "grid:2:Mapped: \"2:Mapped\" is not a positive number");
+    EXPECT_EQ(fault_of("hypercube:3:mapped", 5),
+              "route hypercube takes no parameters, but got \":3\"");
+    EXPECT_EQ(fault_of("equal:2:mapped", 4),
+              "equal:2:mapped: \"2:mapped\" is not a positive number");
+}
+
 TEST(Hypercube, HasOneDimensionPerBit) {
     for (rank_t num_ranks = 1; num_ranks <= 33; ++num_ranks) {
         const auto r = make_route("hypercube", topology::one_region(num_ranks));
