@@ -9,6 +9,7 @@
 #include "../exchange/peer_exchange_mpi.hpp"
 #include "../topology/agreement_text.hpp"
 #include "automatic_route.hpp"
+#include "place_ranks_mpi.hpp"
 #include "planning.hpp"
 
 namespace crossdock {
@@ -76,17 +77,26 @@ compilation compile_over_mpi(const context& where, const pattern& p, std::string
     std::optional<plan_compiler> compiler;
     std::vector<word_message> headers;
     std::optional<error> fault;
+    const equal_arguments same{hash_of_arguments(regions, route_name, options, also_equal),
+                               "topologies, routes or options"};
     try {
         check_sizes(comm, regions, p);
         result.r = make_route(route_name, regions);
+    } catch (...) {
+        fault = current_error_of(comm.rank());
+    }
+    if (!fault && result.r->wants_places()) {
+        exchange_checked_words(comm, regions, {}, fault, same);
+        if (auto placed = place_ranks(comm, p, *result.r, options)) result.r = std::move(placed);
+    }
+    try {
+        if (fault) throw *fault;
         compiler.emplace(regions, p, *result.r, options);
         if (keeps_peers) compiler->keep_peers();
         if (compiler->num_rounds() > 0) headers = compiler->send();
     } catch (...) {
         fault = current_error_of(comm.rank());
     }
-    const equal_arguments same{hash_of_arguments(regions, route_name, options, also_equal),
-                               "topologies, routes or options"};
     const auto inbox = exchange_checked_words(comm, regions, headers, fault, same);
     if (compiler->num_rounds() > 0) compiler->receive(inbox);
     run_other_rounds(comm, regions, *result.r, *compiler);

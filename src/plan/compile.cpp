@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "place_ranks.hpp"
 #include "planning_rounds.hpp"
 
 namespace crossdock {
@@ -30,9 +31,11 @@ void check_patterns(const topology& regions, std::span<const pattern> patterns) 
 std::vector<plan> compile(const topology& regions, std::span<const pattern> patterns,
                           const route& r, const compile_options& options) {
     check_patterns(regions, patterns);
+    const auto placed = r.wants_places() ? place_ranks(patterns, r, options) : nullptr;
+    const route& taken = placed ? *placed : r;
     std::vector<plan_compiler> ranks;
     ranks.reserve(patterns.size());
-    for (const auto& p : patterns) ranks.emplace_back(regions, p, r, options);
+    for (const auto& p : patterns) ranks.emplace_back(regions, p, taken, options);
 
     run_planning_rounds(ranks, [](int, const auto&) {});
     return finish_all(ranks);

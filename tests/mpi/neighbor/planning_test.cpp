@@ -41,7 +41,7 @@ class Planning : public testing::Test {
 
 TEST_F(Planning, ArgumentsThatDifferAreRefusedInPassing) {
     if (num_ranks() < 2) GTEST_SKIP() << "needs two ranks";
-    for (const auto* route : {"direct", "two_step", "three_step", "hypercube"}) {
+    for (const auto* route : {"direct", "two_step", "three_step", "hypercube", "grid:2:mapped"}) {
         ASSERT_EQ(compile_here(ring, route), compiled_offline(ring, route));
 
         const error routes =
@@ -68,7 +68,7 @@ TEST_F(Planning, AFaultOfOneRankIsToldInPassing) {
     compile_here(ring, "two_step");
     pattern p = mine(ring);
     if (rank() == num_ranks() - 1) p.sends.ranks[0] = -4;
-    for (const auto* route : {"direct", "three_step"}) {
+    for (const auto* route : {"direct", "three_step", "grid:2:mapped"}) {
         const error fault = thrown_by([&] { compile(context(comm, regions), p, route); });
         EXPECT_EQ(fault.code(), errc::rank_out_of_range);
         EXPECT_EQ(fault.rank(), num_ranks() - 1);
@@ -77,6 +77,20 @@ TEST_F(Planning, AFaultOfOneRankIsToldInPassing) {
         [&] { compile(context(comm, topology::from_string("3x7")), mine(ring), "direct"); });
     EXPECT_EQ(size.code(), errc::size_mismatch);
     EXPECT_EQ(compile_here(ring), compiled_offline(ring, "direct"));
+}
+
+// With 9 items from rank 0 to the last one, which differ in both coordinates.
+TEST_F(Planning, APlaceIsGivenWhereThatSavesItems) {
+    if (num_ranks() != 8) GTEST_SKIP() << "an example of eight ranks";
+    test::pattern_builder builder(num_ranks());
+    for (count_t item = 0; item < 9; ++item) builder.send(0, item, 7);
+    const auto patterns = builder.take();
+    const auto sent = [&](const char* route) {
+        return total_traffic(regions, compile_here(patterns, route)).items;
+    };
+
+    EXPECT_EQ(sent("grid:2x4"), rank() == 0 || rank() == 4 ? 9 : 0);
+    EXPECT_EQ(sent("grid:2x4:mapped"), rank() == 0 ? 9 : 0);
 }
 
 TEST_F(Planning, TopologiesMayChangeFromPlanToPlan) {

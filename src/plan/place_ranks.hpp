@@ -1,0 +1,38 @@
+/// @file
+/// @brief Ranks at places of a route that suit the pattern.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "crossdock/detail/base/export.hpp"
+#include "crossdock/pattern.hpp"
+#include "crossdock/plan.hpp"
+#include "crossdock/route.hpp"
+
+namespace CROSSDOCK_EXPORT crossdock {
+
+/// @brief What a rank has for others, in the order of its pattern.
+std::vector<rank_traffic> traffic_of(const pattern& p);
+
+/// @brief How many items are sent to bring those of one rank to their destinations, by all ranks
+/// together.
+///
+/// Summed over the ranks, that is what the plans of all send.
+///
+///     an item of 0 for 2 and 3, two_step on "2x2":   0 -> 2 -> 3     2, or 3 if it is sent for each
+/// @pre the route is not balanced
+/// @par Complexity
+/// For n pairs of an item and a destination, O(n log n) and a hop for each stage and pair; items
+/// with the same destinations are followed once.
+count_t count_sent(const pattern& p, const route& r, const compile_options& options);
+
+/// @brief The route that ranks take for these patterns, if other places than their own save items.
+/// @param patterns  of all ranks
+/// @return null if all stay at the places of `r`
+/// @pre `r.wants_places()`
+std::unique_ptr<route> place_ranks(std::span<const pattern> patterns, const route& r,
+                                   const compile_options& options);
+
+}  // namespace crossdock
