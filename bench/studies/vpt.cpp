@@ -6,6 +6,8 @@
 #include <bit>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,6 +35,7 @@ struct study_options {
     std::string cache;
     std::optional<double> submessage_seconds;
     std::optional<double> nonzero_seconds;
+    bool maps = false;
 };
 
 bool is_drawn(const std::string& file) { return file.starts_with("drawn:"); }
@@ -170,6 +173,60 @@ json partners_json(const std::vector<pattern>& patterns) {
             {"upper_quartile", at(75)}, {"percentile_95", at(95)},  {"most", at(100)}};
 }
 
+count_t num_hops(const route& way, rank_t source, rank_t destination) {
+    count_t result = 0;
+    for (int stage = 0; stage < way.num_stages(); ++stage) {
+        const rank_t next = way.next_hop(source, destination, stage, {});
+        result += next != source;
+        source = next;
+    }
+    return result;
+}
+
+// No places can make ranks send fewer: each rank's partners with the most items, both ways, are the
+// nearest. All places see equally many others at every distance.
+count_t least_items(const route& way, const std::vector<pattern>& patterns) {
+    const auto num_ranks = static_cast<rank_t>(patterns.size());
+    std::vector<count_t> distances;
+    for (rank_t rank = 1; rank < num_ranks; ++rank) distances.push_back(num_hops(way, 0, rank));
+    std::ranges::sort(distances);
+    std::vector<std::map<rank_t, count_t>> partners(patterns.size());
+    for (const auto& p : patterns) {
+        for (std::size_t e = 0; e < p.sends.size(); ++e) {
+            const rank_t other = p.sends.ranks[e];
+            if (other == p.rank) continue;
+            partners[static_cast<std::size_t>(p.rank)][other] += std::ssize(p.sends[e]);
+            partners[static_cast<std::size_t>(other)][p.rank] += std::ssize(p.sends[e]);
+        }
+    }
+    count_t both_ways = 0;
+    for (const auto& of_rank : partners) {
+        std::vector<count_t> items;
+        for (const auto& [other, num_items] : of_rank) items.push_back(num_items);
+        std::ranges::sort(items, std::greater());
+        for (std::size_t i = 0; i < items.size(); ++i) both_ways += items[i] * distances[i];
+    }
+    return both_ways / 2;
+}
+
+// With places that suit the traffic: those of a node stay together, or all ranks exchange places.
+json mapped_json(const std::string& name, const rank_layout& layout, const exchange& what,
+                 const std::vector<machine>& machines, const study_options& options) {
+    const auto& nodes = layout.regions();
+    json result{{"least_items", least_items(*make_route(name, nodes), what.patterns)}};
+    for (const auto& [who, regions] :
+         {std::pair{"inside_nodes", nodes},
+          std::pair{"everywhere", topology::one_region(nodes.num_ranks())}}) {
+        const auto way = make_route(name + ":mapped", regions);
+        const auto plans = compile(regions, what.patterns, *way, {.deduplicate = false});
+        auto& one = result[who];
+        one["sent"] = bench::to_json(bench::count(nodes, plans));
+        for (const auto& m : machines)
+            one["times"][m.name] = bench::times(layout, plans, m, {options.item_bytes, false});
+    }
+    return result;
+}
+
 json matrix_json(const std::string& file, const study_options& options, const rank_layout& layout,
                  const std::vector<machine>& machines) {
     const auto what = exchange_of(file, options, layout.regions());
@@ -181,8 +238,12 @@ json matrix_json(const std::string& file, const study_options& options, const ra
         result["partners"] = partners_json(what.patterns);
     }
     result["routes"] = json::array();
-    for (const auto& name : routes_for(options))
-        result["routes"].push_back(route_json(name, layout, what, machines, options));
+    for (const auto& name : routes_for(options)) {
+        auto& route =
+            result["routes"].emplace_back(route_json(name, layout, what, machines, options));
+        if (options.maps && name != "direct")
+            route["mapped"] = mapped_json(name, layout, what, machines, options);
+    }
     fmt::print(stderr, "{} on {} ranks\n", name_of(file), options.num_ranks);
     return result;
 }
@@ -231,6 +292,7 @@ int main(int argc, char** argv) {
     app.add_option("--nonzero-seconds", options.nonzero_seconds,
                    "Time also the product: a rank takes so long for each nonzero of its rows")
         ->check(CLI::NonNegativeNumber);
+    app.add_flag("--mapped", options.maps, "Also with places that suit the traffic");
     CLI11_PARSE(app, argc, argv);
     return bench::print_record([&] { return run(options); });
 }

@@ -64,6 +64,11 @@ TABLE_2_PRODUCTS = {
 # Of the 15 matrices of Table 2.
 TABLE_1_NONZEROS = [676515, 1229778, 1324862, 1548988, 1955352, 2577200, 3279690, 3381809, 4218660, 4248286, 8767466,
                     9323432, 11283503, 18068388, 32073440]
+MAPPED_RANKS = 512
+MAPPED = [*SMALL, "luxembourg_osm"]
+MAPPED_DIMENSIONS = [2, 3, 4, 9]
+MAPPED_MACHINES = ["bluegene_q", "cray_xc40"]
+MAPPINGS = {"inside_nodes": "inside nodes", "everywhere": "everywhere"}
 TABLE_3_MACHINE = {4096: "cray_xc40", 8192: "blue_waters", 16384: "blue_waters"}
 
 # What Table 2 says of a Blue Gene/Q: fitted to its times on 64 and 256 ranks, checked on 128 and 512.
@@ -431,6 +436,46 @@ def print_products(record):
     print_product_means(runs, fixed)
 
 
+def forwarded(direct_items, items):
+    """What ranks send for others."""
+    return items - direct_items
+
+
+def mapping_cells(matrices, which):
+    """Of the routes of several matrices, geometric means of shares: of what is forwarded, sent, and of times."""
+    routes = [(matrix["direct_items"], matrix["routes"][which]) for matrix in matrices]
+
+    def mean(share):
+        return f"{study.geometric_mean(share(direct, route) for direct, route in routes):.2f}"
+
+    cells = [mean(lambda direct, route: forwarded(direct, route["items"]) / direct)]
+    for mapping in MAPPINGS:
+        def share(what, mapping=mapping):
+            return mean(lambda _, route: route[mapping][what] / route[what])
+
+        cells += [mean(lambda direct, route, mapping=mapping: forwarded(direct, route[mapping]["items"]) /
+                       forwarded(direct, route["items"])), share("items"), share("items_between_nodes")]
+        cells += [mean(lambda _, route, mapping=mapping, machine=machine: route[mapping]["seconds"][machine] /
+                       route["seconds"][machine]) for machine in matrices[0]["routes"][which]["seconds"]]
+    return [*cells, mean(lambda _, route: route["least_items"] / route["items"])]
+
+
+def print_mapping(run):
+    matrices = run["matrices"]
+    groups = [("all", matrices)]
+    if len(matrices) > 1:
+        groups.append((f"without {matrices[-1]['matrix']}", matrices[:-1]))
+        groups += [(matrix["matrix"], [matrix]) for matrix in matrices]
+    rows = [[route["dimensions"], name, *mapping_cells(some, which)]
+            for name, some in groups for which, route in enumerate(matrices[0]["routes"])]
+    machines = list(matrices[0]["routes"][0]["seconds"])
+    columns = [f"{what}, {where}" for where in MAPPINGS.values()
+               for what in ("forwarded", "items", "items between nodes", *machines)]
+    study.print_table(f"Mapping on {run['ranks']} ranks: shares of what it is where ranks take the places of their "
+                      "numbers; means are geometric",
+                      ["n", "matrices", "forwarded / direct", *columns, "items, at least"], rows)
+
+
 def print_tables(record):
     for _, same in itertools.groupby(record["runs"], machines_of):
         runs = list(same)
@@ -450,6 +495,8 @@ def print_tables(record):
         print_table_3(record["table_3"])
     if "products" in record:
         print_products(record)
+    if "mapping" in record:
+        print_mapping(record["mapping"])
 
 
 def without_matching(name):
@@ -538,6 +585,29 @@ def trimmed_to_seconds(runs, counts=("messages", "items", "buffer_items", "items
     return runs
 
 
+def trimmed_mapping(run):
+    """Of each route what it sends, between nodes too, and how long it takes, with each mapping."""
+    def trim(one):
+        return {"items": one["sent"]["items"]["total"],
+                "items_between_nodes": one["sent"]["inter_region_items"]["total"],
+                "seconds": {machine: times["seconds"] for machine, times in one["times"].items()}}
+
+    def trim_route(route):
+        mapped = route["mapped"]
+        return {"dimensions": route["dimensions"], **trim(route), "least_items": mapped["least_items"],
+                **{mapping: trim(mapped[mapping]) for mapping in MAPPINGS}}
+
+    return {"ranks": run["ranks"], "matrices": [
+        {"matrix": matrix["matrix"], "direct_items": direct_of(matrix)["sent"]["items"]["total"],
+         "routes": [trim_route(route) for route in matrix["routes"][1:]]} for matrix in run["matrices"]]}
+
+
+def mapping_run(arguments):
+    more = ["--cache", arguments.cache] if arguments.cache else []
+    return run(arguments, MAPPED, MAPPED_RANKS, MAPPED_MACHINES, *more, "--mapped",
+               "--dimensions", ",".join(map(str, MAPPED_DIMENSIONS)))
+
+
 def make_runs(arguments):
     more = ["--cache", arguments.cache] if arguments.cache else []
     runs = [run(arguments, SMALL, num_ranks, SMALL_MACHINES, *more) for num_ranks in SMALL_RANKS]
@@ -579,12 +649,15 @@ PARTS = {
     "table_3": lambda arguments, _: trimmed_to_seconds(table_3_runs(arguments)),
     "products": lambda arguments, record: trimmed_products(
         product_runs(arguments, SMALL, PRODUCT_RANKS, record)),
+    "mapping": lambda arguments, _: trimmed_mapping(mapping_run(arguments)),
 }
 QUICK_PARTS = {
     "runs": lambda arguments, _: trimmed([run(arguments, ["D_10"], 16, SMALL_MACHINES, "--partition", "block")]),
     "table_2": lambda arguments, _: trimmed_to_seconds(table_2_runs(arguments, SMALL_RANKS[:1])),
     "products": lambda arguments, record: trimmed_products(
         product_runs(arguments, ["D_10"], [16], record, "block")),
+    "mapping": lambda arguments, _: trimmed_mapping(
+        run(arguments, ["D_10"], 64, MAPPED_MACHINES, "--partition", "block", "--mapped", "--dimensions", "2,6")),
 }
 
 

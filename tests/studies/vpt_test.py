@@ -97,6 +97,15 @@ class Vpt(unittest.TestCase):
         self.assertEqual([one["items"]["total"] for one in sent], [65280, 122880, 196608, 262144])
         self.assertEqual([one["items_at_once"]["max"] for one in sent], [510, 705, 609, 481])
 
+    def test_MappingForwardsLessAndNeverMoreThanAtTheLeast(self):
+        (matrix,) = self.record["mapping"]["matrices"]
+        self.assertEqual([route["dimensions"] for route in matrix["routes"]], [2, 6])
+        for route in matrix["routes"]:
+            self.assertLessEqual(matrix["direct_items"], route["least_items"])
+            for mapping in ("inside_nodes", "everywhere"):
+                self.assertLess(route[mapping]["items"], route["items"])
+                self.assertLessEqual(route["least_items"], route[mapping]["items"])
+
     def test_TablesArePrintedAgainFromTheRecord(self):
         self.assertIn("| 16 | 8 | D_10 | 15 | 14 |", self.printed)
         self.assertEqual(self.printed, self.again)
@@ -113,7 +122,7 @@ class Page(unittest.TestCase):
                 if line.startswith("| ") and (line[2].isdigit() or line.startswith(variants))]
 
         self.assertEqual([row for row in rows if row not in printed], [])
-        self.assertEqual(len(rows), 92 + 1 + 30 + 8 + 16 + 40 + 20)
+        self.assertEqual(len(rows), 92 + 1 + 30 + 8 + 16 + 40 + 20 + 8)
 
 
 if __name__ == "__main__":
