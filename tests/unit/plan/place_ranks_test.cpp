@@ -73,7 +73,7 @@ TEST(PlaceRanks, KeepsTheRouteWhereNothingIsSaved) {
     EXPECT_EQ(place_ranks(test::self_pattern(8), *r, {}), nullptr);
 }
 
-// The item for many is sent once on the grid, and would be sent for each of them at other places.
+// Each item takes one hop to rank 4 and three from there, or one and three times two.
 TEST(PlaceRanks, CountsItemsAsTheyAreDeduplicated) {
     test::pattern_builder builder(8);
     for (count_t item = 0; item < 4; ++item) {
