@@ -224,6 +224,12 @@ TEST_F(ScarceMemory, SparseExchangesGoByMessages) {
     EXPECT_EQ(num_windows, 0);
 }
 
+TEST_F(ScarceMemory, SparseExchangesShareItWhereThereIsEnough) {
+    for (int i = 0; i < 100; ++i) expect_next_hears("auto");
+
+    EXPECT_EQ(num_windows, comm.num_ranks() > 1 ? 1 : 0);
+}
+
 TEST_F(ScarceMemory, ASparseExchangeThatInsistsOnItFailsOnAllRanksAndMayBeTriedAgain) {
     if (comm.rank() == 0) pretended_free_blocks = 0;
 
