@@ -7,6 +7,8 @@ makespan of LogGOPSim (spcl/LogGOPSim, commit d5bb14a) for that text with the pa
 import hashlib
 import json
 import pathlib
+import statistics
+import sys
 import tempfile
 import unittest
 
@@ -14,7 +16,12 @@ from command_line import DATA, TESTS, crossdock, crossdock_json
 
 RECORDS = json.loads((TESTS / "golden/loggopsim.json").read_text())
 MACHINE = json.loads((TESTS / "golden/machine-round.json").read_text())
-PAGE = TESTS.parent.parent / "docs/simulator.md"
+PROJECT = TESTS.parent.parent
+PAGE = PROJECT / "docs/simulator.md"
+sys.path.append(str(PROJECT / "tools/plots"))
+import records
+
+EXPORTS = records.read(PROJECT / "bench/results/loggopsim-252exports.jsonl")["exports"]
 
 
 def flat_machine(record):
@@ -78,6 +85,25 @@ class LogGOPSim(unittest.TestCase):
         for record in RECORDS:
             self.assertIn(row(record, picoseconds(record, self.machine(record), "--executor", "persistent")) + "\n",
                           page)
+
+
+class ManyExports(unittest.TestCase):
+    """What the page says of all exports is what their record has."""
+
+    def test_RatiosAreThoseOfThePage(self):
+        page = PAGE.read_text()
+        for name, parameters in (("all", {one["parameters"] for one in EXPORTS}), ("G = 0", {"G=0"}),
+                                 ("G = 1 ns, g = 0", {"G=1"})):
+            some = [one for one in EXPORTS if one["parameters"] in parameters]
+            cells = []
+            for ours in ("loggp_ps", "default_ps"):
+                ratios = [one[ours] / one["loggopsim_ps"] for one in some]
+                cells.append(f"{statistics.median(ratios):.3f}, {min(ratios):.2f} to {max(ratios):.2f}")
+            self.assertIn(f"| {name} | {len(some)} | {cells[0]} | {cells[1]} |\n", page)
+
+    def test_AllAreEqualIfItSortsStably(self):
+        self.assertEqual(sum(one["loggp_ps"] == one["loggopsim_ps"] for one in EXPORTS), 189)
+        self.assertEqual([one for one in EXPORTS if one["loggp_ps"] != one["stable_sort_ps"]], [])
 
 
 if __name__ == "__main__":

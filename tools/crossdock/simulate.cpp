@@ -184,7 +184,8 @@ void print_table(const simulate_options& options, const simulated_system& system
     print("simulated on {}, items of {} bytes, {}{}\n{}\n", options.where.text(system.hardware),
           options.item_bytes,
           options.is_loggp ? "messages everywhere" : "executor " + options.executor,
-          charging_text(options), legend);
+          charging_text(options),
+          options.is_loggp ? fmt::format("{}; priced without LogGP", legend) : legend);
     for (std::size_t k = 0; k < levels.size(); ++k) {
         print("{}",
               bench::is_hierarchy(options.input.file) ? fmt::format("\nlevel {}\n", k) : "\n");
