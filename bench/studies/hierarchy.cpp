@@ -11,10 +11,13 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <exception>
+#include <limits>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -151,7 +154,9 @@ class writer {
     explicit writer(const std::string& path) : file_(gzopen(path.c_str(), "wb")) {
         if (file_ == nullptr) throw std::runtime_error(path + " cannot be written");
     }
-    ~writer() { gzclose(file_); }
+    ~writer() {
+        if (file_ != nullptr) gzclose(file_);
+    }
     writer(const writer&) = delete;
     writer& operator=(const writer&) = delete;
 
@@ -163,10 +168,15 @@ class writer {
         fmt::print("level {}: {} rows\n", level, starts.back());
     }
 
+    void close() {
+        if (gzclose(std::exchange(file_, nullptr)) != Z_OK) fail();
+    }
+
   private:
+    [[noreturn]] static void fail() { throw std::runtime_error("the hierarchy cannot be written"); }
+
     void put(const std::string& text) {
-        if (gzwrite(file_, text.data(), static_cast<unsigned>(text.size())) == 0)
-            throw std::runtime_error("the hierarchy cannot be written");
+        if (gzwrite(file_, text.data(), static_cast<unsigned>(text.size())) == 0) fail();
     }
 
     void write_messages(std::size_t block, const block_starts& starts,
@@ -206,17 +216,23 @@ void run(const options& chosen) {
             starts = coarse_starts(starts, *hypre_ParAMGDataCFMarkerArray(data)[level - 1]);
         file.write(level, starts, *hypre_ParCSRMatrixDiag(hypre_ParAMGDataAArray(data)[level]));
     }
+    file.close();
     HYPRE_BoomerAMGDestroy(solver);
     HYPRE_ParCSRMatrixDestroy(finest);
 }
 
-// So small that rows are counted in an int.
+// hypre counts entries in an int, up to 7 of a row.
+void require_countable(const extent& points) {
+    constexpr std::int64_t most = std::numeric_limits<int>::max() / 7;
+    if (std::int64_t{points.x} * points.y > most)
+        throw std::runtime_error(fmt::format("more than {} points", most));
+}
+
 extent parse_extent(const std::string& text) {
-    constexpr int most = 1 << 15;
     extent result;
     char rest = 0;
     if (std::sscanf(text.c_str(), "%dx%d%c", &result.x, &result.y, &rest) != 2 || result.x < 1 ||
-        result.y < 1 || result.x > most || result.y > most)
+        result.y < 1)
         throw std::runtime_error("\"" + text + "\" is no extent, such as 16x8");
     return result;
 }
@@ -239,6 +255,7 @@ int main(int argc, char** argv) {
     int code = 0;
     try {
         chosen.points = parse_extent(points);
+        require_countable(chosen.points);
         chosen.blocks = parse_extent(blocks);
         if (chosen.points.x % chosen.blocks.x != 0 || chosen.points.y % chosen.blocks.y != 0)
             throw std::runtime_error("the blocks do not divide the points");

@@ -50,10 +50,16 @@ class Hierarchy(unittest.TestCase):
 
     def test_BlocksThatDoNotDivideThePlaneAreRefused(self):
         for arguments, sentence in ((("16x8", "3x1"), "the blocks do not divide the points"),
+                                    (("32768x16384", "2x1"), "more than 306783378 points"),
                                     (("16", "2x1"), '"16" is no extent, such as 16x8')):
             with tempfile.TemporaryDirectory() as folder:
                 done, _ = run(folder, *arguments)
             self.assertEqual((done.returncode, done.stderr), (1, f"{sentence}\n"))
+
+    def test_AFileThatCannotHoldItIsAFailure(self):
+        done = subprocess.run([HIERARCHY, "16x8", "2x1", "-o", "/dev/full"], capture_output=True, text=True)
+
+        self.assertEqual((done.returncode, done.stderr), (1, "the hierarchy cannot be written\n"))
 
 
 if __name__ == "__main__":
