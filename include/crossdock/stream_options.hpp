@@ -75,7 +75,8 @@ struct stream_options {
     /// It is the stream's own with `progress_thread`; otherwise one of the user's, which calls the
     /// stream's `progress()` again and again until all drains of this process have ended, and uses
     /// no port. Needs MPI_THREAD_FUNNELED; with less than MPI_THREAD_SERIALIZED it is the main
-    /// thread. What fails it, all ports of the process throw from then on.
+    /// thread, whose calls of a port throw error(errc::invalid_state). What fails it, all ports of
+    /// the process throw from then on.
     bool communication_thread = false;
 
     /// @brief N: every N-th push of a port is timed until its item is handled; 0: none is.

@@ -155,7 +155,7 @@ void stream_engine::drive(bool makes_progress) {
         move_waves();
         if (makes_progress) transport_.progress();
     } catch (...) {
-        note_failed_drive();
+        if (options_.communication_thread) note_failed_drive();
         is_driven_.store(false, std::memory_order_release);
         throw;
     }
@@ -164,6 +164,8 @@ void stream_engine::drive(bool makes_progress) {
 
 void stream_engine::drive_for_worker(unsigned turn) {
     if (!options_.communication_thread) return drive_in(turn);
+    if (driver_ == std::this_thread::get_id()) [[unlikely]]
+        throw error(errc::invalid_state, "the communication thread uses no port of its stream");
     if (has_failed_drive_.load(std::memory_order_acquire)) [[unlikely]]
         std::rethrow_exception(failure_of_drive_);
 }

@@ -79,7 +79,7 @@ class stream_engine {
     // other messages now and then only, as that costs a call of MPI that finds nothing.
     void drive_in(unsigned turn) { drive(turn % turns_between_progress == 0); }
     // The same for workers. With a communication thread they leave it to that, and throw what has
-    // failed it: nothing would move any more.
+    // failed it: nothing would move any more. Nor would it if that thread were one of them.
     void drive_for_worker(unsigned turn = 1);
 
     // A worker has begun to drain.

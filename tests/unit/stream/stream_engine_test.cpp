@@ -1010,5 +1010,17 @@ TEST(Engine, WhatFailsACommunicationThreadAllPortsOfTheProcessThrow) {
     EXPECT_EQ(world.worker(2).progress(), 0);
 }
 
+TEST(Engine, ACommunicationThreadThatAloneMayDriveUsesNoPort) {
+    const auto options = with_communication_thread();
+    stream_world world(topology::from_string("1,1"), options, channels_of_items(options), 1,
+                       std::this_thread::get_id());
+    world.worker(0).push_item(0, {1, 0}, item{});
+
+    const error fault = test::thrown_by([&] { world.worker(0).progress(); });
+
+    EXPECT_EQ(fault.code(), errc::invalid_state);
+    EXPECT_STREQ(fault.what(), "the communication thread uses no port of its stream");
+}
+
 }  // namespace
 }  // namespace crossdock::stream_engine_test

@@ -180,7 +180,8 @@ class stream_world {
     function_sink sink;
 
     stream_world(const topology& nodes, stream_options options,
-                 std::vector<stream_channel> channels, unsigned seed = 1)
+                 std::vector<stream_channel> channels, unsigned seed = 1,
+                 std::optional<std::thread::id> driver = std::nullopt)
         : nodes_(nodes), options_(std::move(options)), network_(nodes.num_ranks(), seed) {
         if (options_.route == "auto") options_.route = "direct";  // as streams do over MPI
         for (rank_t rank = 0; rank < nodes.num_ranks(); ++rank) {
@@ -211,7 +212,7 @@ class stream_world {
         for (rank_t rank = 0; rank < nodes.num_ranks(); ++rank) {
             engines_.emplace_back(rank, layout(rank), options_, sink,
                                   std::move(memories[index(rank)]), transports_[index(rank)],
-                                  std::nullopt);
+                                  driver);
         }
     }
 
