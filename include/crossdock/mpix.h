@@ -78,8 +78,8 @@ int MPIX_Info_set(MPIX_Info* xinfo, const char* key, const char* value);
 /// "room".
 int MPIX_Info_from_options(MPIX_Info** xinfo, const crossdock_exchange_options* options);
 
-/// @brief Options that say what the object says. The text lives as long as the object, until it is
-/// set again.
+/// @brief Options that say what the object says, but for "recv_nnz". The text lives as long as the
+/// object, until it is set again.
 /// @param options  begun with their initialiser; only as many bytes as their `size` says are
 ///                 written, and it stays
 /// @return MPI_ERR_ARG if they are not
@@ -97,7 +97,7 @@ int MPIX_Info_free(MPIX_Info** xinfo);
 ///                   come, or for none if the arrays are null. Out: how many came.
 ///                   If the info says that it is "known", in: how many will come to this rank, its
 ///                   own included, on all ranks. "personalized" and "reduce_scatter" then count
-///                   nothing.
+///                   nothing, and wait for ever where numbers are wrong but add up.
 /// @param src        who sent each message; ascending
 /// @param recvcount  equal to `sendcount`
 /// @param recvtype   with as many bytes per value as `sendtype`
