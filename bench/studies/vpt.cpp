@@ -18,6 +18,7 @@
 #include "bench/studies/replay.hpp"
 #include "bench/studies/store_and_forward.hpp"
 #include "crossdock/plan.hpp"
+#include "src/plan/place_ranks.hpp"
 
 namespace {
 
@@ -173,22 +174,12 @@ json partners_json(const std::vector<pattern>& patterns) {
             {"upper_quartile", at(75)}, {"percentile_95", at(95)},  {"most", at(100)}};
 }
 
-count_t num_hops(const route& way, rank_t source, rank_t destination) {
-    count_t result = 0;
-    for (int stage = 0; stage < way.num_stages(); ++stage) {
-        const rank_t next = way.next_hop(source, destination, stage, {});
-        result += next != source;
-        source = next;
-    }
-    return result;
-}
-
 // No places can make ranks send fewer: each rank's partners with the most items, both ways, are the
 // nearest. All places see equally many others at every distance.
 count_t least_items(const route& way, const std::vector<pattern>& patterns) {
     const auto num_ranks = static_cast<rank_t>(patterns.size());
     std::vector<count_t> distances;
-    for (rank_t rank = 1; rank < num_ranks; ++rank) distances.push_back(num_hops(way, 0, rank));
+    for (rank_t rank = 1; rank < num_ranks; ++rank) distances.push_back(count_hops(way, 0, rank));
     std::ranges::sort(distances);
     std::vector<std::map<rank_t, count_t>> partners(patterns.size());
     for (const auto& p : patterns) {

@@ -13,16 +13,6 @@ struct item_destination {
     friend auto operator<=>(const item_destination&, const item_destination&) = default;
 };
 
-count_t count_hops(const route& r, rank_t source, rank_t destination) {
-    count_t result = 0;
-    for (int stage = 0; stage < r.num_stages(); ++stage) {
-        const rank_t next = r.next_hop(source, destination, stage, {});
-        result += next != source;
-        source = next;
-    }
-    return result;
-}
-
 // Of one item that is sent once to each next hop.
 count_t count_branches(const route& r, rank_t source, std::span<const rank_t> destinations) {
     if (destinations.size() == 1) return count_hops(r, source, destinations.front());
@@ -85,6 +75,16 @@ count_t count_sent_by_all(std::span<const pattern> patterns, const route& r,
 }
 
 }  // namespace
+
+count_t count_hops(const route& r, rank_t source, rank_t destination) {
+    count_t result = 0;
+    for (int stage = 0; stage < r.num_stages(); ++stage) {
+        const rank_t next = r.next_hop(source, destination, stage, {});
+        result += next != source;
+        source = next;
+    }
+    return result;
+}
 
 std::vector<rank_traffic> traffic_of(const pattern& p) {
     std::vector<rank_traffic> result;

@@ -13,6 +13,10 @@
 
 namespace CROSSDOCK_EXPORT crossdock {
 
+/// @brief By how many ranks an item is sent on its way, its source included.
+/// @pre the route is not balanced
+count_t count_hops(const route& r, rank_t source, rank_t destination);
+
 /// @brief What a rank has for others, in the order of its pattern.
 std::vector<rank_traffic> traffic_of(const pattern& p);
 
