@@ -192,7 +192,7 @@ class BenchNeighbor(unittest.TestCase):
         (header,) = [line for line in done.stdout.splitlines() if "local" in line and "contender" in line]
         self.assertEqual(header.split(),
                          ["contender", "executor", "dedup", "min", "median", "max", "ratio", "exchange", "local"])
-        self.assertIn("local = product - exchange, of medians", done.stdout)
+        self.assertIn("local = product - exchange, of medians; -: less than they vary", done.stdout)
 
     def test_OverlapIsWhatExchangeAndComputationSave(self):
         for direction in ("forward", "reverse"):

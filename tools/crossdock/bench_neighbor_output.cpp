@@ -69,17 +69,18 @@ void print_products(const std::vector<bench::standing>& standings) {
     const auto reference = fastest_of_mpi(products, &product_line::seconds, &product_line::name);
     print(
         "\nproduct: the exchange, and then y = A x of every rank; local = product - exchange, of "
-        "medians\n{}\n",
+        "medians; -: less than they vary\n{}\n",
         reference.legend());
     table lines(
         {"contender", "executor", "dedup", "min", "median", "max", "ratio", "exchange", "local"});
     for (const auto& one : standings) {
         const auto& seconds = *one.product_seconds;
+        const double local = seconds.median - one.exchange_seconds.median;
         lines.add({one.name, one.executor.empty() ? "-" : one.executor,
                    one.is_deduplicated ? "yes" : "no", microseconds(seconds.min),
                    microseconds(seconds.median), microseconds(seconds.max),
                    reference.ratio(seconds.median), microseconds(one.exchange_seconds.median),
-                   microseconds(seconds.median - one.exchange_seconds.median)});
+                   local > 0 ? microseconds(local) : "-"});
     }
     print("{}", lines.to_string());
 }
