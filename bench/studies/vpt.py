@@ -26,6 +26,7 @@ SMALL_MACHINES = ["bluegene_q", "cray_xc40", "blue_waters"]
 LARGE_MACHINES = ["cray_xc40", "blue_waters"]  # of these also without the search of waiting receives
 PRODUCT_RANKS = [32, *SMALL_RANKS]
 PRODUCT_DIMENSIONS = [2, 4, 6, 8]  # that Figure 8 shows
+MEASURED = ["direct", "grid:2", "hypercube", "auto"]
 COUNTED_RANKS = 256  # of Figures 1 and 7
 LIKE_FIGURE_7 = ["SiH4", "ca-condmat"]  # in place of GaAsH6 and coAuthorsDBLP
 WIDE_ITEM_BYTES = 256  # 32 values, as for so many right-hand sides
@@ -428,12 +429,36 @@ def counted_run(runs):
     return max((run for run in runs if run["ranks"] <= COUNTED_RANKS), key=lambda run: run["ranks"])
 
 
+def print_measured_products(runs):
+    """What `crossdock bench neighbor --product` measured, to MPI's persistent requests."""
+    nonzeros = {matrix["matrix"]: matrix["nonzeros"]["total"] for matrix in counted_run(runs)["matrices"]}
+    rows, all_ratios = [], []
+    for name in filter(nonzeros.get, SMALL):
+        file = study.RESULTS / f"product-{name}-emulated4x4-openmpi.jsonl"
+        if not file.exists():
+            continue
+        found = {one["name"]: one for one in study.read(file)["contenders"] if not one["dedup"]}
+        ratios = [[found[route][what][quantile] / found["mpi_persistent"][what][quantile]
+                   for quantile in ("lower_quartile", "median")]
+                  for route, what in [*((route, "product_seconds") for route in MEASURED), ("auto", "exchange_seconds")]]
+        all_ratios.append(ratios)
+        rows.append([name, nonzeros[name], *(f"{low:.2f}, {middle:.2f}" for low, middle in ratios),
+                     *found["auto"]["routes"]])
+    if rows:
+        means = [[study.geometric_mean(values) for values in zip(*of_all)] for of_all in zip(*all_ratios)]
+        rows.append(["geometric mean", "", *(f"{low:.2f}, {middle:.2f}" for low, middle in means), ""])
+    study.print_table("Measured products on 4 emulated nodes of 4 ranks, to mpi_persistent: lower quartile, median",
+                      ["matrix", "nonzeros", *(f"product: {route}" for route in MEASURED), "exchange: auto",
+                       "auto took"], rows)
+
+
 def print_products(record):
     fixed, runs = fits_of(record["table_2"])["fitted"]["fixed"], record["products"]
     print_partners(counted_run(runs))
     print_figure_7(counted_run(runs), fixed)
     print_figure_8(runs, fixed)
     print_product_means(runs, fixed)
+    print_measured_products(runs)
 
 
 def forwarded(direct_items, items):

@@ -15,6 +15,9 @@ import records
 FIRST_CELLS = {"array": ("| Borůvka, ", "| neighborhood, ", "| overload, 256", "| overload, 8192"),
                "stream": ("| histogram |", "| index_gather |", "| 131072 ", "| 262144 ", "| 100 ns ", "| 25 ns "),
                "stream_thread": ("| PingAck, ", "| WPs, ", "| 2^20 ", "| 2^17 ", "| g = ", "| answered, "),
+               "sdde": ("| constant |", "| variable |", "| mesh_", *(f"| {n} |" for n in (2, 4, 8, 16, 32, 64)),
+                        "| SiH4 ", "| air04_gram ", "| ba6_", "| bcs", "| ca-", "| ckt", "| cnr", "| fast", "| ibm",
+                        "| lux", "| mit8 ", "| pegase", "| rajat"),
                "neighbor": ("| strong ", "| partial 1.", "| full 1.", *(f"| {first}" for first in "x0123456789"))}
 
 

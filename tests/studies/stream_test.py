@@ -128,7 +128,7 @@ class Stream(unittest.TestCase):
         self.assertEqual(printed, again)
 
     def test_TablesOfThePageAreThoseOfTheRecord(self):
-        self.assertEqual(script.rows_that_are_not_printed("STREAM", "stream")[1], [])
+        self.assertEqual(script.rows_that_are_not_printed("STREAM", "stream"), (24, []))
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ class StreamThread(unittest.TestCase):
         self.assertEqual(printed, again)
 
     def test_TablesOfThePageAreThoseOfTheRecord(self):
-        self.assertEqual(script.rows_that_are_not_printed("STREAM", "stream_thread")[1], [])
+        self.assertEqual(script.rows_that_are_not_printed("STREAM", "stream_thread"), (27, []))
 
 
 if __name__ == "__main__":
