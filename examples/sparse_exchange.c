@@ -24,7 +24,7 @@ static void ask(const crossdock_context* world, int rank, int num_ranks, int tim
     int* askers = NULL;
     int64_t *counts = NULL, *displacements = NULL;
     void* asked = NULL;
-    check(crossdock_alltoallv_crs_alloc(world, 2, 3, owners, num_needed, NULL, MPI_INT64_T, needed,
+    check(crossdock_sparse_exchange_v_alloc(world, 2, 3, owners, num_needed, NULL, MPI_INT64_T, needed,
                                         &num_questions, &num_asked, &askers, &counts,
                                         &displacements, &asked, NULL),
           "exchange");

@@ -867,7 +867,7 @@ typedef struct crossdock_exchange_options {
 /// @param recvcount  equal to `sendcount`
 /// @param recvtype   with as many bytes per value as `sendtype`
 /// @param recvvals   `recvcount` values of each message, one after the other
-crossdock_status crossdock_alltoall_crs(const crossdock_context* context, int64_t send_nnz,
+crossdock_status crossdock_sparse_exchange(const crossdock_context* context, int64_t send_nnz,
                                         const int* dest, int64_t sendcount, MPI_Datatype sendtype,
                                         const void* sendvals, int64_t* recv_nnz, int* src,
                                         int64_t recvcount, MPI_Datatype recvtype, void* recvvals,
@@ -883,25 +883,25 @@ crossdock_status crossdock_alltoall_crs(const crossdock_context* context, int64_
 /// @param recv_size   in: for how many values there is room; out: how many came
 /// @param recvcounts  values of each message
 /// @param rdispls     where each message's values start; they come one after the other
-crossdock_status crossdock_alltoallv_crs(
+crossdock_status crossdock_sparse_exchange_v(
     const crossdock_context* context, int64_t send_nnz, int64_t send_size, const int* dest,
     const int64_t* sendcounts, const int64_t* sdispls, MPI_Datatype sendtype, const void* sendvals,
     int64_t* recv_nnz, int64_t* recv_size, int* src, int64_t* recvcounts, int64_t* rdispls,
     MPI_Datatype recvtype, void* recvvals, const crossdock_exchange_options* options);
 
-/// @brief As `crossdock_alltoall_crs`, into arrays that are made as long as they must be.
+/// @brief As `crossdock_sparse_exchange`, into arrays that are made as long as they must be.
 /// @param src       to be freed with `crossdock_free`, as `recvvals`; null if no message came
 /// @param recvvals  values of `sendtype`, gaps zero; null if no value came
-crossdock_status crossdock_alltoall_crs_alloc(const crossdock_context* context, int64_t send_nnz,
+crossdock_status crossdock_sparse_exchange_alloc(const crossdock_context* context, int64_t send_nnz,
                                               const int* dest, int64_t sendcount,
                                               MPI_Datatype sendtype, const void* sendvals,
                                               int64_t* recv_nnz, int** src, void** recvvals,
                                               const crossdock_exchange_options* options);
 
-/// @brief As `crossdock_alltoallv_crs`, into arrays that are made as long as they must be.
+/// @brief As `crossdock_sparse_exchange_v`, into arrays that are made as long as they must be.
 /// @param src  to be freed with `crossdock_free`, as are `recvcounts`, `rdispls` and `recvvals`;
 ///             null where empty
-crossdock_status crossdock_alltoallv_crs_alloc(
+crossdock_status crossdock_sparse_exchange_v_alloc(
     const crossdock_context* context, int64_t send_nnz, int64_t send_size, const int* dest,
     const int64_t* sendcounts, const int64_t* sdispls, MPI_Datatype sendtype, const void* sendvals,
     int64_t* recv_nnz, int64_t* recv_size, int** src, int64_t** recvcounts, int64_t** rdispls,

@@ -118,7 +118,7 @@ crossdock_status crossdock_exchange_algorithm_example(int index, const char** al
     });
 }
 
-crossdock_status crossdock_alltoall_crs(const crossdock_context* context, int64_t send_nnz,
+crossdock_status crossdock_sparse_exchange(const crossdock_context* context, int64_t send_nnz,
                                         const int* dest, int64_t sendcount, MPI_Datatype sendtype,
                                         const void* sendvals, int64_t* recv_nnz, int* src,
                                         int64_t recvcount, MPI_Datatype recvtype, void* recvvals,
@@ -137,7 +137,7 @@ crossdock_status crossdock_alltoall_crs(const crossdock_context* context, int64_
                                            .values = recvvals});
 }
 
-crossdock_status crossdock_alltoallv_crs(
+crossdock_status crossdock_sparse_exchange_v(
     const crossdock_context* context, int64_t send_nnz, int64_t send_size, const int* dest,
     const int64_t* sendcounts, const int64_t* sdispls, MPI_Datatype sendtype, const void* sendvals,
     int64_t* recv_nnz, int64_t* recv_size, int* src, int64_t* recvcounts, int64_t* rdispls,
@@ -161,7 +161,7 @@ crossdock_status crossdock_alltoallv_crs(
                                            .values = recvvals});
 }
 
-crossdock_status crossdock_alltoall_crs_alloc(const crossdock_context* context, int64_t send_nnz,
+crossdock_status crossdock_sparse_exchange_alloc(const crossdock_context* context, int64_t send_nnz,
                                               const int* dest, int64_t sendcount,
                                               MPI_Datatype sendtype, const void* sendvals,
                                               int64_t* recv_nnz, int** src, void** recvvals,
@@ -179,7 +179,7 @@ crossdock_status crossdock_alltoall_crs_alloc(const crossdock_context* context, 
                                         .values = recvvals});
 }
 
-crossdock_status crossdock_alltoallv_crs_alloc(
+crossdock_status crossdock_sparse_exchange_v_alloc(
     const crossdock_context* context, int64_t send_nnz, int64_t send_size, const int* dest,
     const int64_t* sendcounts, const int64_t* sdispls, MPI_Datatype sendtype, const void* sendvals,
     int64_t* recv_nnz, int64_t* recv_size, int** src, int64_t** recvcounts, int64_t** rdispls,

@@ -285,7 +285,7 @@ crossdock_status crossdock_fortran_gather_start_addresses(crossdock_gather_scatt
 }
 
 /// Message m has column m of `values`.
-crossdock_status crossdock_fortran_alltoall_crs(const crossdock_context* context,
+crossdock_status crossdock_fortran_sparse_exchange(const crossdock_context* context,
                                                 int64_t num_destinations, const int* destinations,
                                                 const number_array* values,
                                                 const crossdock_exchange_options* options,
@@ -308,7 +308,7 @@ crossdock_status crossdock_fortran_alltoall_crs(const crossdock_context* context
 }
 
 /// Messages lie in `values` one after the other.
-crossdock_status crossdock_fortran_alltoallv_crs(
+crossdock_status crossdock_fortran_sparse_exchange_v(
     const crossdock_context* context, int64_t num_destinations, const int* destinations,
     int64_t num_counts, const int64_t* counts, const number_array* values,
     const crossdock_exchange_options* options, int64_t* num_received, int64_t* num_values,

@@ -62,7 +62,7 @@ contains
         allocate (values(2, size(destinations)))
         values(1, :) = 100 * rank + destinations
         values(2, :) = -destinations
-        call crossdock_alltoall_crs(world, destinations, values, sources, received, status, algorithm=algorithm)
+        call crossdock_sparse_exchange(world, destinations, values, sources, received, status, algorithm=algorithm)
         call expect_success(status, algorithm)
         call expect(size(sources) == size(senders) .and. size(received, 2) == size(senders), "as many as were sent")
         call expect(size(received, 1) == 2, "each message has two values")
@@ -83,7 +83,7 @@ contains
         do k = 1, size(destinations)
             values = [values, message(rank, destinations(k))]
         end do
-        call crossdock_alltoallv_crs(world, destinations, counts, values, sources, received_counts, received, status)
+        call crossdock_sparse_exchange_v(world, destinations, counts, values, sources, received_counts, received, status)
         call expect_success(status, "messages of any size")
         call expect(size(sources) == size(senders), "as many came")
         if (size(sources) /= size(senders)) return
@@ -117,32 +117,32 @@ contains
         integer :: next(1), previous
         next = modulo(rank + 1, num_ranks)
         previous = modulo(rank - 1, num_ranks)
-        call crossdock_alltoallv_crs(world, next, [1_int64], [real(rank, real32)], sources, counts, r, status)
+        call crossdock_sparse_exchange_v(world, next, [1_int64], [real(rank, real32)], sources, counts, r, status)
         call expect(r(1) == previous .and. size(r) == 1, "real32")
-        call crossdock_alltoallv_crs(world, next, [1_int64], [int(rank, int32)], sources, counts, i4, status)
+        call crossdock_sparse_exchange_v(world, next, [1_int64], [int(rank, int32)], sources, counts, i4, status)
         call expect(i4(1) == previous .and. size(i4) == 1, "int32")
-        call crossdock_alltoallv_crs(world, next, [1_int64], [int(rank, int64)], sources, counts, i8, status)
+        call crossdock_sparse_exchange_v(world, next, [1_int64], [int(rank, int64)], sources, counts, i8, status)
         call expect(i8(1) == previous .and. size(i8) == 1, "int64")
-        call crossdock_alltoallv_crs(world, next, [1_int64], [cmplx(rank, 1, real32)], sources, counts, c, status)
+        call crossdock_sparse_exchange_v(world, next, [1_int64], [cmplx(rank, 1, real32)], sources, counts, c, status)
         call expect(c(1) == cmplx(previous, 1, real32) .and. size(c) == 1, "complex of real32")
-        call crossdock_alltoallv_crs(world, next, [1_int64], [cmplx(rank, 1, real64)], sources, counts, z, status)
+        call crossdock_sparse_exchange_v(world, next, [1_int64], [cmplx(rank, 1, real64)], sources, counts, z, status)
         call expect(z(1) == cmplx(previous, 1, real64) .and. size(z) == 1, "complex of real64")
-        call crossdock_alltoall_crs(world, next, reshape([real(rank, real32)], [1, 1]), sources, rr, status)
+        call crossdock_sparse_exchange(world, next, reshape([real(rank, real32)], [1, 1]), sources, rr, status)
         call expect(rr(1, 1) == previous, "a column of real32")
-        call crossdock_alltoall_crs(world, next, reshape([real(rank, real64)], [1, 1]), sources, dd, status)
+        call crossdock_sparse_exchange(world, next, reshape([real(rank, real64)], [1, 1]), sources, dd, status)
         call expect(dd(1, 1) == previous, "a column of real64")
-        call crossdock_alltoall_crs(world, next, reshape([rank], [1, 1]), sources, ii, status)
+        call crossdock_sparse_exchange(world, next, reshape([rank], [1, 1]), sources, ii, status)
         call expect(ii(1, 1) == previous, "a column of int32")
-        call crossdock_alltoall_crs(world, next, reshape([cmplx(rank, 1, real32)], [1, 1]), sources, cc, status)
+        call crossdock_sparse_exchange(world, next, reshape([cmplx(rank, 1, real32)], [1, 1]), sources, cc, status)
         call expect(cc(1, 1) == cmplx(previous, 1, real32), "a column of complex of real32")
-        call crossdock_alltoall_crs(world, next, reshape([cmplx(rank, 1, real64)], [1, 1]), sources, zz, status)
+        call crossdock_sparse_exchange(world, next, reshape([cmplx(rank, 1, real64)], [1, 1]), sources, zz, status)
         call expect(zz(1, 1) == cmplx(previous, 1, real64), "a column of complex of real64")
     end subroutine
 
     subroutine order_of_arrival()
         integer, allocatable :: sources(:)
         integer, allocatable :: received(:, :)
-        call crossdock_alltoall_crs(world, [0], reshape([rank], [1, 1]), sources, received, status, &
+        call crossdock_sparse_exchange(world, [0], reshape([rank], [1, 1]), sources, received, status, &
             order=CROSSDOCK_ARRIVAL, num_sources=merge(num_ranks, 0, rank == 0) + 0_int64)
         call expect_success(status, "known sources")
         call expect(size(sources) == merge(num_ranks, 0, rank == 0), "all came to rank 0")
@@ -158,20 +158,20 @@ contains
         integer :: next(1), previous
         next = modulo(rank + 1, num_ranks)
         previous = modulo(rank - 1, num_ranks)
-        call crossdock_alltoallv_crs(world, next, [8_int64], [(int(10 * rank + i, int64), i=1, 8)], sources, counts, &
+        call crossdock_sparse_exchange_v(world, next, [8_int64], [(int(10 * rank + i, int64), i=1, 8)], sources, counts, &
             received, status, algorithm="nonblocking", max_message_bytes=16_int64, sent=sent)
         call expect_success(status, "a message in parts")
         call expect(all(received == [(10 * previous + i, i=1, 8)]), "the parts make the message")
         call expect(sent%messages == merge(1, 0, num_ranks > 1), "a copy to itself is no message")
         call expect(sent%message_bytes == merge(64, 0, num_ranks > 1), "the message has 8 values")
-        call crossdock_alltoallv_crs(world, next, [8_int64], [(int(10 * rank + i, int64), i=1, 8)], sources, counts, &
+        call crossdock_sparse_exchange_v(world, next, [8_int64], [(int(10 * rank + i, int64), i=1, 8)], sources, counts, &
             received, status, algorithm="routed:grid:2", max_forwarded_bytes=0_int64)
         call expect_success(status, "an announced message")
         call expect(all(received == [(10 * previous + i, i=1, 8)]), "what was announced came")
-        call crossdock_alltoallv_crs(world, next, [8_int64], [(int(10 * rank + i, int64), i=1, 8)], sources, counts, &
+        call crossdock_sparse_exchange_v(world, next, [8_int64], [(int(10 * rank + i, int64), i=1, 8)], sources, counts, &
             received, status, max_message_bytes=-7_int64)
         call expect(status == CROSSDOCK_INVALID_ARGUMENT, "a message has bytes")
-        call crossdock_alltoallv_crs(world, next, [8_int64], [(int(10 * rank + i, int64), i=1, 8)], sources, counts, &
+        call crossdock_sparse_exchange_v(world, next, [8_int64], [(int(10 * rank + i, int64), i=1, 8)], sources, counts, &
             received, status, max_forwarded_bytes=-7_int64)
         call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "max_forwarded_bytes is -7")
     end subroutine
@@ -183,10 +183,10 @@ contains
         real(real64) :: none(0), no_columns(3, 0)
         integer :: nobody(0)
         integer(int64) :: no_counts(0)
-        call crossdock_alltoallv_crs(world, nobody, no_counts, none, sources, counts, received, status)
+        call crossdock_sparse_exchange_v(world, nobody, no_counts, none, sources, counts, received, status)
         call expect_success(status, "nothing")
         call expect(size(sources) == 0 .and. size(counts) == 0 .and. size(received) == 0, "nothing came")
-        call crossdock_alltoall_crs(world, nobody, no_columns, sources, columns, status)
+        call crossdock_sparse_exchange(world, nobody, no_columns, sources, columns, status)
         call expect_success(status, "no columns")
         call expect(all(shape(columns) == [3, 0]), "no column came")
     end subroutine
@@ -203,17 +203,17 @@ contains
         is_last = rank == num_ranks - 1
         sources = [77]
         at_fault = merge(1, 2, is_last)
-        call crossdock_alltoallv_crs(world, [0, 0], [(1_int64, i=1, at_fault)], [1, 2], sources, counts, received, status)
+        call crossdock_sparse_exchange_v(world, [0, 0], [(1_int64, i=1, at_fault)], [1, 2], sources, counts, received, status)
         call expect_error(status, CROSSDOCK_SIZE_MISMATCH, "there are 1 counts for 2 destinations on rank " // last)
-        call crossdock_alltoall_crs(world, [0, 0], reshape([1, 2], [1, at_fault]), sources, columns, status)
+        call crossdock_sparse_exchange(world, [0, 0], reshape([1, 2], [1, at_fault]), sources, columns, status)
         call expect_error(status, CROSSDOCK_SIZE_MISMATCH, "values have 1 columns for 2 destinations on rank " // last)
-        call crossdock_alltoallv_crs(world, [0], [merge(3_int64, 2_int64, is_last)], [1, 2], sources, counts, received, status)
+        call crossdock_sparse_exchange_v(world, [0], [merge(3_int64, 2_int64, is_last)], [1, 2], sources, counts, received, status)
         call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "send_size of rank " // last // &
             " is 2, but its messages have 3 values")
-        call crossdock_alltoallv_crs(world, [merge(num_ranks, 0, is_last)], [2_int64], [1, 2], sources, counts, received, &
+        call crossdock_sparse_exchange_v(world, [merge(num_ranks, 0, is_last)], [2_int64], [1, 2], sources, counts, received, &
             status)
         call expect(status == CROSSDOCK_RANK_OUT_OF_RANGE, "there is no rank after the last")
-        call crossdock_alltoallv_crs(world, [0], [2_int64], [1, 2], sources, counts, received, status, algorithm="no_such")
+        call crossdock_sparse_exchange_v(world, [0], [2_int64], [1, 2], sources, counts, received, status, algorithm="no_such")
         call expect(status == CROSSDOCK_INVALID_ARGUMENT, "there is no such algorithm")
         call expect(all(sources == [77]) .and. .not. allocated(received), "nothing was filled")
     end subroutine

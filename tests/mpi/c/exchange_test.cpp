@@ -83,7 +83,7 @@ struct constant_call {
     const crossdock_exchange_options* options;
 
     crossdock_status operator()() const {
-        return crossdock_alltoall_crs(context, send_nnz, dest, sendcount, sendtype, sendvals,
+        return crossdock_sparse_exchange(context, send_nnz, dest, sendcount, sendtype, sendvals,
                                       recv_nnz, src, recvcount, recvtype, recvvals, options);
     }
 };
@@ -107,7 +107,7 @@ struct variable_call {
     const crossdock_exchange_options* options;
 
     crossdock_status operator()() const {
-        return crossdock_alltoallv_crs(context, send_nnz, send_size, dest, sendcounts, sdispls,
+        return crossdock_sparse_exchange_v(context, send_nnz, send_size, dest, sendcounts, sdispls,
                                        sendtype, sendvals, recv_nnz, recv_size, src, recvcounts,
                                        rdispls, recvtype, recvvals, options);
     }
@@ -394,9 +394,9 @@ TEST_F(SparseExchange, NothingAtAllNeedsNoArrays) {
     int64_t num_messages = 0;
     int64_t num_values = 0;
 
-    EXPECT_SUCCESS(crossdock_alltoall_crs(context, 0, nullptr, 1, MPI_INT, nullptr, &num_messages,
+    EXPECT_SUCCESS(crossdock_sparse_exchange(context, 0, nullptr, 1, MPI_INT, nullptr, &num_messages,
                                           nullptr, 1, MPI_INT, nullptr, nullptr));
-    EXPECT_SUCCESS(crossdock_alltoallv_crs(context, 0, 0, nullptr, nullptr, nullptr, MPI_INT,
+    EXPECT_SUCCESS(crossdock_sparse_exchange_v(context, 0, 0, nullptr, nullptr, nullptr, MPI_INT,
                                            nullptr, &num_messages, &num_values, nullptr, nullptr,
                                            nullptr, MPI_INT, nullptr, nullptr));
 
@@ -408,7 +408,7 @@ TEST_F(SparseExchange, EmptyMessagesArrive) {
     ranks src(expected.peers.size());
     int64_t num_messages = length(expected.peers);
 
-    EXPECT_SUCCESS(crossdock_alltoall_crs(context, length(sent.peers), sent.peers.data(), 0,
+    EXPECT_SUCCESS(crossdock_sparse_exchange(context, length(sent.peers), sent.peers.data(), 0,
                                           MPI_INT, nullptr, &num_messages, src.data(), 0, MPI_INT,
                                           nullptr, nullptr));
 
@@ -430,7 +430,7 @@ TEST_F(SparseExchange, SeveralMessagesToOneRankArriveInTheirOrder) {
     numbers received_counts(3);
     numbers received_displacements(3);
 
-    EXPECT_SUCCESS(crossdock_alltoallv_crs(
+    EXPECT_SUCCESS(crossdock_sparse_exchange_v(
         context, 3, 3, dest.data(), counts.data(), displacements.data(), MPI_INT64_T, values.data(),
         &num_messages, &num_values, src.data(), received_counts.data(),
         received_displacements.data(), MPI_INT64_T, came.data(), &options));
@@ -593,7 +593,7 @@ TEST_F(SparseExchange, ValuesMissingOnOneRankAreErrorsOnAll) {
         int64_t count = 0;
         int64_t displacement = 0;
         int64_t came = untouched;
-        const auto status = crossdock_alltoallv_crs(
+        const auto status = crossdock_sparse_exchange_v(
             context, 1, send_size, &next, one.data(), nullptr, MPI_INT64_T, values, &num_messages,
             &num_values, &src, &count, &displacement, MPI_INT64_T, &came, nullptr);
         EXPECT_EQ(came,
@@ -723,7 +723,7 @@ TEST_F(SpacedDatatype, ValuesArriveWithTheirGapsUntouched) {
     int src = -1;
     numbers came(6, untouched);
 
-    EXPECT_SUCCESS(crossdock_alltoall_crs(context, 1, &next, 2, spaced, values.data(),
+    EXPECT_SUCCESS(crossdock_sparse_exchange(context, 1, &next, 2, spaced, values.data(),
                                           &num_messages, &src, 2, spaced, came.data(), &options));
 
     EXPECT_EQ(src, previous);
@@ -745,7 +745,7 @@ TEST_F(SpacedDatatype, MayDifferFromTheOneReceived) {
     numbers received_displacements(2);
     numbers came(4, untouched);
 
-    EXPECT_SUCCESS(crossdock_alltoallv_crs(
+    EXPECT_SUCCESS(crossdock_sparse_exchange_v(
         context, 2, 2, dest.data(), counts.data(), displacements.data(), spaced, values.data(),
         &num_messages, &num_values, src.data(), received_counts.data(),
         received_displacements.data(), dense, came.data(), &options));
@@ -762,7 +762,7 @@ TEST_F(SpacedDatatype, ArrivesInNewArraysWithZeroGaps) {
     int* src = nullptr;
     void* came = nullptr;
 
-    ASSERT_SUCCESS(crossdock_alltoall_crs_alloc(context, 1, &next, 2, spaced, values.data(),
+    ASSERT_SUCCESS(crossdock_sparse_exchange_alloc(context, 1, &next, 2, spaced, values.data(),
                                                 &num_messages, &src, &came, &options));
 
     const auto* const received = static_cast<const int64_t*>(came);
@@ -782,7 +782,7 @@ TEST_F(SpacedDatatype, NewArraysHaveNoPlaceBeforeTheirStart) {
     int* src = nullptr;
     void* came = nullptr;
 
-    expect_error(crossdock_alltoall_crs_alloc(context, 1, &next, 1, before, &values[1],
+    expect_error(crossdock_sparse_exchange_alloc(context, 1, &next, 1, before, &values[1],
                                               &num_messages, &src, &came, &options),
                  CROSSDOCK_INVALID_ARGUMENT, "a value of the datatype reaches before its address");
 
@@ -803,7 +803,7 @@ TEST_F(SparseExchange, TypesThatNameTheirBytesInAnotherOrderSendThemInTheirs) {
     int source = -1;
     int64_t num_messages = 1;
 
-    ASSERT_EQ(crossdock_alltoall_crs(context, 1, &rank, 1, second_first, two, &num_messages,
+    ASSERT_EQ(crossdock_sparse_exchange(context, 1, &rank, 1, second_first, two, &num_messages,
                                      &source, 1, pair, received, nullptr),
               CROSSDOCK_SUCCESS);
 
@@ -822,7 +822,7 @@ TEST_F(SparseExchange, NewArraysAreAsLongAsTheyMustBe) {
     void* values = nullptr;
     const auto& m = sent_of_any_size;
 
-    ASSERT_SUCCESS(crossdock_alltoallv_crs_alloc(
+    ASSERT_SUCCESS(crossdock_sparse_exchange_v_alloc(
         context, length(m.peers), length(m.values), m.peers.data(), m.counts.data(), nullptr,
         MPI_INT64_T, m.values.data(), &num_messages, &num_values, &src, &counts, &displacements,
         &values, &options));
@@ -850,7 +850,7 @@ TEST_F(SparseExchange, NewArraysOfNothingAreNull) {
     int64_t* displacements = &own_number;
     void* values = &own;
 
-    EXPECT_SUCCESS(crossdock_alltoallv_crs_alloc(context, 0, 0, nullptr, nullptr, nullptr, MPI_INT,
+    EXPECT_SUCCESS(crossdock_sparse_exchange_v_alloc(context, 0, 0, nullptr, nullptr, nullptr, MPI_INT,
                                                  nullptr, &num_messages, &num_values, &src, &counts,
                                                  &displacements, &values, nullptr));
 
@@ -876,14 +876,14 @@ TEST_F(SparseExchange, NewArraysNeedPointersOnAllRanks) {
     for (const char* name : {"recv_nnz", "src", "recvvals"}) {
         missing = name;
         expect_error(
-            crossdock_alltoall_crs_alloc(context, 0, nullptr, 1, MPI_INT, nullptr,
+            crossdock_sparse_exchange_alloc(context, 0, nullptr, 1, MPI_INT, nullptr,
                                          unless("recv_nnz", &num_messages), unless("src", &src),
                                          unless("recvvals", &values), nullptr),
             CROSSDOCK_INVALID_ARGUMENT, is_null(name));
     }
     for (const char* name : {"recv_nnz", "recv_size", "src", "recvcounts", "rdispls", "recvvals"}) {
         missing = name;
-        expect_error(crossdock_alltoallv_crs_alloc(
+        expect_error(crossdock_sparse_exchange_v_alloc(
                          context, 0, 0, nullptr, nullptr, nullptr, MPI_INT, nullptr,
                          unless("recv_nnz", &num_messages), unless("recv_size", &num_values),
                          unless("src", &src), unless("recvcounts", &counts),
