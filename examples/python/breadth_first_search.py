@@ -31,7 +31,7 @@ def adjacency(world: crossdock.Context, owned: range) -> Any:
     owners = np.searchsorted(starts, made[:, 0], side="right") - 1
     order = np.argsort(owners, kind="stable")
     counts = np.bincount(owners, minlength=world.num_ranks)
-    came = crossdock.exchange(world, (np.arange(world.num_ranks), counts, made[order])).values
+    came = crossdock.sparse_exchange(world, (np.arange(world.num_ranks), counts, made[order])).values
     rows = came[:, 0] - owned.start
     return scipy.sparse.csr_array((np.ones(len(came)), (rows, came[:, 1])), shape=(len(owned), 1 << SCALE))
 

@@ -16,7 +16,7 @@ from crossdock._gather import GatherScatter, flag_duplicates
 from crossdock._matrix import DistributedMatrix, TransposedMatrix
 from crossdock._neighbor import NeighborExchange, Plan, Traffic
 from crossdock._pattern import NeighborList, Pattern
-from crossdock._sparse import Message, Received, exchange
+from crossdock._sparse import Message, Received, sparse_exchange
 from crossdock._stream import Port, Stream
 from crossdock.errors import *  # noqa: F403
 
@@ -24,5 +24,5 @@ __version__ = "0.1.0"
 __all__ = [
     "Context", "DistributedArray", "DistributedMatrix", "GatherScatter", "Message", "NeighborExchange", "NeighborList",
     "Pattern", "Plan", "Port", "PreparedBatch", "Received", "Stream", "Topology", "Traffic", "TransposedMatrix",
-    "exchange", "flag_duplicates", "planning", *errors.__all__,
+    "flag_duplicates", "planning", "sparse_exchange", *errors.__all__,
 ]

@@ -13,7 +13,7 @@ from crossdock._context import Context, inner_of
 from crossdock._extension import extension
 from crossdock._neighbor import NeighborExchange
 from crossdock._pattern import Pattern
-from crossdock._sparse import exchange
+from crossdock._sparse import sparse_exchange
 
 if TYPE_CHECKING:
     from scipy.sparse.linalg import LinearOperator
@@ -120,7 +120,7 @@ class DistributedMatrix(Closing):
         _, num_rows = extension.sums_of(inner, 0 if found is None else found.shape[0])
         _, num_columns = extension.sums_of(inner, 0 if found is None else found.shape[1])
         row_blocks, column_blocks = _blocks(num_rows, world.num_ranks), _blocks(num_columns, world.num_ranks)
-        came = exchange(world, {} if found is None else _by_owner(found, row_blocks)).values
+        came = sparse_exchange(world, {} if found is None else _by_owner(found, row_blocks)).values
         num_local = int(row_blocks[world.rank + 1] - row_blocks[world.rank])
 
         def assemble() -> Any:

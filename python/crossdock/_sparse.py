@@ -57,7 +57,7 @@ class Received:
         return f"<Received: {len(self)} messages, {len(self.values)} items>"
 
 
-def exchange(world: Context, messages: Messages, *, algorithm: str = "auto", order: str = "by_source") -> Received:
+def sparse_exchange(world: Context, messages: Messages, *, algorithm: str = "auto", order: str = "by_source") -> Received:
     """Deliver messages to ranks that do not expect them.
 
     Items are what an index of the first dimension names, and are alike on all ranks that send any. Messages without
@@ -90,11 +90,11 @@ def exchange(world: Context, messages: Messages, *, algorithm: str = "auto", ord
 
     Examples
     --------
-    >>> for source, items in exchange(world, {3: np.arange(4.0), 0: np.zeros(1)}):
+    >>> for source, items in sparse_exchange(world, {3: np.arange(4.0), 0: np.zeros(1)}):
     ...     print(source, items)
     """
     given = dict(messages) if isinstance(messages, Mapping) else messages
-    return Received(*extension.exchange(inner_of(world), given, algorithm, order, _describe, _make))
+    return Received(*extension.sparse_exchange(inner_of(world), given, algorithm, order, _describe, _make))
 
 
 def _describe(array: Array) -> str:

@@ -124,6 +124,6 @@ std::tuple<nb::object, nb::object, nb::object> exchange(const shared_context& st
 
 }  // namespace
 
-void bind_sparse(nb::module_& module) { define(module, "exchange", &exchange); }
+void bind_sparse(nb::module_& module) { define(module, "sparse_exchange", &exchange); }
 
 }  // namespace crossdock::python

@@ -57,11 +57,11 @@ def test_a_wait_is_interrupted(world):
 def test_an_interrupted_exchange_goes_on_in_the_next_call(world, times):
     """A second interrupt comes while the first call ends; what has waited for that has not begun."""
     messages = {rank: np.full(2, 10 * world.rank + rank) for rank in range(world.num_ranks)}
-    received = interrupted_on_rank_0(lambda: crossdock.exchange(world, messages), times=times)
+    received = interrupted_on_rank_0(lambda: crossdock.sparse_exchange(world, messages), times=times)
     if world.rank != 0:
         assert received.values.reshape(-1, 2).tolist() == [[10 * source + world.rank] * 2
                                                            for source in range(world.num_ranks)]
-    following = crossdock.exchange(world, {0: np.full(1, world.rank)})
+    following = crossdock.sparse_exchange(world, {0: np.full(1, world.rank)})
     assert following.values.tolist() == (list(range(world.num_ranks)) if world.rank == 0 else [])
 
 
@@ -71,7 +71,7 @@ def test_making_a_context_is_interrupted():
     if COMM.rank == 0:
         made = crossdock.Context(COMM)
     with made:
-        assert crossdock.exchange(made, {0: np.full(1, COMM.rank)}).values.tolist() == (
+        assert crossdock.sparse_exchange(made, {0: np.full(1, COMM.rank)}).values.tolist() == (
             list(range(COMM.size)) if COMM.rank == 0 else [])
 
 
@@ -105,7 +105,7 @@ def test_batches_are_interrupted(world):
 def test_calibrating_is_interrupted(world):
     """Before the others have come, and in the midst of measuring."""
     found = interrupted_on_rank_0(lambda: planning.calibrate(world, 0.01))
-    crossdock.exchange(world, {})  # ends it on rank 0, which else might be interrupted in that again
+    crossdock.sparse_exchange(world, {})  # ends it on rank 0, which else might be interrupted in that again
     if world.rank == 0:
         interrupt_soon()
         with pytest.raises(KeyboardInterrupt):
@@ -113,46 +113,46 @@ def test_calibrating_is_interrupted(world):
     else:
         assert found.name == "calibrated"
         assert planning.calibrate(world, 1.0).name == "calibrated"
-    assert crossdock.exchange(world, {0: np.zeros(1)}).values.tolist() == [0.0] * (
+    assert crossdock.sparse_exchange(world, {0: np.zeros(1)}).values.tolist() == [0.0] * (
         world.num_ranks if world.rank == 0 else 0)
 
 
 @only_with_others
 def test_an_error_of_an_interrupted_call_is_the_others_alone(world):
     def call():
-        crossdock.exchange(world, {(world.num_ranks if world.rank == 0 else 0): np.zeros(1)})
+        crossdock.sparse_exchange(world, {(world.num_ranks if world.rank == 0 else 0): np.zeros(1)})
 
     if world.rank == 0:
         interrupted_on_rank_0(call)
     else:
         with pytest.raises(crossdock.RankOutOfRangeError):
             interrupted_on_rank_0(call)
-    assert crossdock.exchange(world, {0: np.zeros(1)}).values.tolist() == [0.0] * (
+    assert crossdock.sparse_exchange(world, {0: np.zeros(1)}).values.tolist() == [0.0] * (
         world.num_ranks if world.rank == 0 else 0)
 
 
 @only_with_others
 def test_closing_ends_what_was_interrupted():
     with crossdock.Context(COMM) as world:
-        interrupted_on_rank_0(lambda: crossdock.exchange(world, {}))
+        interrupted_on_rank_0(lambda: crossdock.sparse_exchange(world, {}))
 
 
 @only_with_others
 def test_another_thread_cannot_end_what_was_interrupted(world):
     if world.rank != 0:
-        interrupted_on_rank_0(lambda: crossdock.exchange(world, {}))
+        interrupted_on_rank_0(lambda: crossdock.sparse_exchange(world, {}))
         return
     refused = []
 
     def call():
         try:
-            crossdock.exchange(world, {})
+            crossdock.sparse_exchange(world, {})
         except crossdock.InvalidStateError as error:
             refused.append(str(error))
 
     interrupt_soon()
     with pytest.raises(KeyboardInterrupt):
-        crossdock.exchange(world, {})
+        crossdock.sparse_exchange(world, {})
     thread = threading.Thread(target=call)
     thread.start()
     thread.join()

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import crossdock
-from crossdock import exchange
+from crossdock import sparse_exchange
 
 STRUCTURED = np.dtype([("key", "i4"), ("weight", "f8")])
 
@@ -15,7 +15,7 @@ def to_all(world, dtype=float, shape=()):
 
 @pytest.mark.parametrize("algorithm", ["auto", "personalized", "nonblocking", "routed:grid:2", "locality_nonblocking"])
 def test_messages_arrive_by_source(world, algorithm):
-    received = exchange(world, to_all(world), algorithm=algorithm)
+    received = sparse_exchange(world, to_all(world), algorithm=algorithm)
     assert len(received) == world.num_ranks
     assert received.sources.tolist() == list(range(world.num_ranks))
     assert received.counts.tolist() == [1 + world.rank] * world.num_ranks
@@ -25,41 +25,41 @@ def test_messages_arrive_by_source(world, algorithm):
 
 @pytest.mark.parametrize("dtype", ["i1", "c16", "M8[s]", "U2", ">i4"])
 def test_items_keep_their_dtype(world, dtype):
-    received = exchange(world, to_all(world, dtype))
+    received = sparse_exchange(world, to_all(world, dtype))
     assert received.values.dtype == np.dtype(dtype)
     assert received[0].items.tolist() == to_all(world, dtype)[0].tolist()[:1] * (1 + world.rank) or world.rank > 0
 
 
 def test_items_may_be_rows_and_structures(world):
-    assert exchange(world, to_all(world, "i8", (2, 3))).values.shape == (world.num_ranks * (1 + world.rank), 2, 3)
+    assert sparse_exchange(world, to_all(world, "i8", (2, 3))).values.shape == (world.num_ranks * (1 + world.rank), 2, 3)
     mine = np.array([(world.rank, 0.5)], STRUCTURED)
     following = (world.rank + 1) % world.num_ranks
-    received = exchange(world, {following: mine})
+    received = sparse_exchange(world, {following: mine})
     assert received.values.tolist() == [((world.rank - 1) % world.num_ranks, 0.5)]
 
 
 def test_ranks_without_messages_get_the_dtype_of_the_others(world):
-    received = exchange(world, {0: np.zeros((3, 2), STRUCTURED)} if world.rank == world.num_ranks - 1 else {})
+    received = sparse_exchange(world, {0: np.zeros((3, 2), STRUCTURED)} if world.rank == world.num_ranks - 1 else {})
     assert received.values.dtype == STRUCTURED
     assert received.values.shape == ((3 if world.rank == 0 else 0), 2)
 
 
 def test_nobody_may_send(world):
-    received = exchange(world, {})
+    received = sparse_exchange(world, {})
     assert (len(received), received.values.dtype, len(received.values)) == (0, float, 0)
     assert repr(received) == "<Received: 0 messages, 0 items>"
 
 
 def test_destinations_and_counts_may_be_arrays(world):
     following = (world.rank + 1) % world.num_ranks
-    received = exchange(world, ([following, following, following], [2, 0, 1], np.arange(3) + 10 * world.rank))
+    received = sparse_exchange(world, ([following, following, following], [2, 0, 1], np.arange(3) + 10 * world.rank))
     previous = (world.rank - 1) % world.num_ranks
     assert received.sources.tolist() == [previous] * 3
     assert [items.tolist() for _, items in received] == [[10 * previous, 10 * previous + 1], [], [10 * previous + 2]]
 
 
 def test_what_came_in_any_order_is_the_same(world):
-    by_arrival = exchange(world, to_all(world), order="arrival")
+    by_arrival = sparse_exchange(world, to_all(world), order="arrival")
     assert sorted(source for source, _ in by_arrival) == list(range(world.num_ranks))
 
 
@@ -88,12 +88,12 @@ def test_what_is_wrong_on_one_rank_is_an_error_on_all(world, messages, options, 
         pytest.skip("there is no other rank")
     mine = world.rank == world.num_ranks - 1
     with pytest.raises(error, match=text):
-        exchange(world, messages if mine else {0: np.zeros(1)}, **(options if mine else {}))
-    assert len(exchange(world, {world.rank: np.zeros(1)})) == 1
+        sparse_exchange(world, messages if mine else {0: np.zeros(1)}, **(options if mine else {}))
+    assert len(sparse_exchange(world, {world.rank: np.zeros(1)})) == 1
 
 
 def test_an_algorithm_that_does_not_exist_is_an_error_on_all_ranks(world):
     with pytest.raises(crossdock.InvalidArgumentError, match="no_such_algorithm"):
-        exchange(world, {}, algorithm="no_such_algorithm")
+        sparse_exchange(world, {}, algorithm="no_such_algorithm")
     with pytest.raises(TypeError, match="world must be a Context"):
-        exchange(None, {})
+        sparse_exchange(None, {})
