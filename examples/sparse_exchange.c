@@ -24,9 +24,9 @@ static void ask(const crossdock_context* world, int rank, int num_ranks, int tim
     int* askers = NULL;
     int64_t *counts = NULL, *displacements = NULL;
     void* asked = NULL;
-    check(crossdock_sparse_exchange_v_alloc(world, 2, 3, owners, num_needed, NULL, MPI_INT64_T, needed,
-                                        &num_questions, &num_asked, &askers, &counts,
-                                        &displacements, &asked, NULL),
+    check(crossdock_sparse_exchange_v_alloc(world, 2, 3, owners, num_needed, NULL, MPI_INT64_T,
+                                            needed, &num_questions, &num_asked, &askers, &counts,
+                                            &displacements, &asked, NULL),
           "exchange");
 
     for (int64_t q = 0; q < num_questions; ++q) {

@@ -868,10 +868,11 @@ typedef struct crossdock_exchange_options {
 /// @param recvtype   with as many bytes per value as `sendtype`
 /// @param recvvals   `recvcount` values of each message, one after the other
 crossdock_status crossdock_sparse_exchange(const crossdock_context* context, int64_t send_nnz,
-                                        const int* dest, int64_t sendcount, MPI_Datatype sendtype,
-                                        const void* sendvals, int64_t* recv_nnz, int* src,
-                                        int64_t recvcount, MPI_Datatype recvtype, void* recvvals,
-                                        const crossdock_exchange_options* options);
+                                           const int* dest, int64_t sendcount,
+                                           MPI_Datatype sendtype, const void* sendvals,
+                                           int64_t* recv_nnz, int* src, int64_t recvcount,
+                                           MPI_Datatype recvtype, void* recvvals,
+                                           const crossdock_exchange_options* options);
 
 /// @brief Delivers messages of any size.
 ///
@@ -893,10 +894,10 @@ crossdock_status crossdock_sparse_exchange_v(
 /// @param src       to be freed with `crossdock_free`, as `recvvals`; null if no message came
 /// @param recvvals  values of `sendtype`, gaps zero; null if no value came
 crossdock_status crossdock_sparse_exchange_alloc(const crossdock_context* context, int64_t send_nnz,
-                                              const int* dest, int64_t sendcount,
-                                              MPI_Datatype sendtype, const void* sendvals,
-                                              int64_t* recv_nnz, int** src, void** recvvals,
-                                              const crossdock_exchange_options* options);
+                                                 const int* dest, int64_t sendcount,
+                                                 MPI_Datatype sendtype, const void* sendvals,
+                                                 int64_t* recv_nnz, int** src, void** recvvals,
+                                                 const crossdock_exchange_options* options);
 
 /// @brief As `crossdock_sparse_exchange_v`, into arrays that are made as long as they must be.
 /// @param src  to be freed with `crossdock_free`, as are `recvcounts`, `rdispls` and `recvvals`;

@@ -119,10 +119,11 @@ crossdock_status crossdock_exchange_algorithm_example(int index, const char** al
 }
 
 crossdock_status crossdock_sparse_exchange(const crossdock_context* context, int64_t send_nnz,
-                                        const int* dest, int64_t sendcount, MPI_Datatype sendtype,
-                                        const void* sendvals, int64_t* recv_nnz, int* src,
-                                        int64_t recvcount, MPI_Datatype recvtype, void* recvvals,
-                                        const crossdock_exchange_options* options) {
+                                           const int* dest, int64_t sendcount,
+                                           MPI_Datatype sendtype, const void* sendvals,
+                                           int64_t* recv_nnz, int* src, int64_t recvcount,
+                                           MPI_Datatype recvtype, void* recvvals,
+                                           const crossdock_exchange_options* options) {
     return exchange(context, options,
                     {.num_messages = send_nnz,
                      .destinations = dest,
@@ -162,10 +163,10 @@ crossdock_status crossdock_sparse_exchange_v(
 }
 
 crossdock_status crossdock_sparse_exchange_alloc(const crossdock_context* context, int64_t send_nnz,
-                                              const int* dest, int64_t sendcount,
-                                              MPI_Datatype sendtype, const void* sendvals,
-                                              int64_t* recv_nnz, int** src, void** recvvals,
-                                              const crossdock_exchange_options* options) {
+                                                 const int* dest, int64_t sendcount,
+                                                 MPI_Datatype sendtype, const void* sendvals,
+                                                 int64_t* recv_nnz, int** src, void** recvvals,
+                                                 const crossdock_exchange_options* options) {
     return exchange(context, options,
                     {.num_messages = send_nnz,
                      .destinations = dest,

@@ -285,12 +285,10 @@ crossdock_status crossdock_fortran_gather_start_addresses(crossdock_gather_scatt
 }
 
 /// Message m has column m of `values`.
-crossdock_status crossdock_fortran_sparse_exchange(const crossdock_context* context,
-                                                int64_t num_destinations, const int* destinations,
-                                                const number_array* values,
-                                                const crossdock_exchange_options* options,
-                                                int64_t* num_received, int** sources,
-                                                void** received) {
+crossdock_status crossdock_fortran_sparse_exchange(
+    const crossdock_context* context, int64_t num_destinations, const int* destinations,
+    const number_array* values, const crossdock_exchange_options* options, int64_t* num_received,
+    int** sources, void** received) {
     return exchange(context, options,
                     {.num_messages = num_destinations,
                      .destinations = destinations,

@@ -84,7 +84,7 @@ struct constant_call {
 
     crossdock_status operator()() const {
         return crossdock_sparse_exchange(context, send_nnz, dest, sendcount, sendtype, sendvals,
-                                      recv_nnz, src, recvcount, recvtype, recvvals, options);
+                                         recv_nnz, src, recvcount, recvtype, recvvals, options);
     }
 };
 
@@ -108,8 +108,8 @@ struct variable_call {
 
     crossdock_status operator()() const {
         return crossdock_sparse_exchange_v(context, send_nnz, send_size, dest, sendcounts, sdispls,
-                                       sendtype, sendvals, recv_nnz, recv_size, src, recvcounts,
-                                       rdispls, recvtype, recvvals, options);
+                                           sendtype, sendvals, recv_nnz, recv_size, src, recvcounts,
+                                           rdispls, recvtype, recvvals, options);
     }
 };
 
@@ -394,11 +394,11 @@ TEST_F(SparseExchange, NothingAtAllNeedsNoArrays) {
     int64_t num_messages = 0;
     int64_t num_values = 0;
 
-    EXPECT_SUCCESS(crossdock_sparse_exchange(context, 0, nullptr, 1, MPI_INT, nullptr, &num_messages,
-                                          nullptr, 1, MPI_INT, nullptr, nullptr));
+    EXPECT_SUCCESS(crossdock_sparse_exchange(context, 0, nullptr, 1, MPI_INT, nullptr,
+                                             &num_messages, nullptr, 1, MPI_INT, nullptr, nullptr));
     EXPECT_SUCCESS(crossdock_sparse_exchange_v(context, 0, 0, nullptr, nullptr, nullptr, MPI_INT,
-                                           nullptr, &num_messages, &num_values, nullptr, nullptr,
-                                           nullptr, MPI_INT, nullptr, nullptr));
+                                               nullptr, &num_messages, &num_values, nullptr,
+                                               nullptr, nullptr, MPI_INT, nullptr, nullptr));
 
     EXPECT_EQ(num_messages, 0);
     EXPECT_EQ(num_values, 0);
@@ -409,8 +409,8 @@ TEST_F(SparseExchange, EmptyMessagesArrive) {
     int64_t num_messages = length(expected.peers);
 
     EXPECT_SUCCESS(crossdock_sparse_exchange(context, length(sent.peers), sent.peers.data(), 0,
-                                          MPI_INT, nullptr, &num_messages, src.data(), 0, MPI_INT,
-                                          nullptr, nullptr));
+                                             MPI_INT, nullptr, &num_messages, src.data(), 0,
+                                             MPI_INT, nullptr, nullptr));
 
     EXPECT_EQ(num_messages, length(expected.peers));
     EXPECT_EQ(src, expected.peers);
@@ -724,7 +724,8 @@ TEST_F(SpacedDatatype, ValuesArriveWithTheirGapsUntouched) {
     numbers came(6, untouched);
 
     EXPECT_SUCCESS(crossdock_sparse_exchange(context, 1, &next, 2, spaced, values.data(),
-                                          &num_messages, &src, 2, spaced, came.data(), &options));
+                                             &num_messages, &src, 2, spaced, came.data(),
+                                             &options));
 
     EXPECT_EQ(src, previous);
     EXPECT_EQ(came, (numbers{10 * previous, 10 * previous + 1, untouched, 10 * previous + 2,
@@ -763,7 +764,7 @@ TEST_F(SpacedDatatype, ArrivesInNewArraysWithZeroGaps) {
     void* came = nullptr;
 
     ASSERT_SUCCESS(crossdock_sparse_exchange_alloc(context, 1, &next, 2, spaced, values.data(),
-                                                &num_messages, &src, &came, &options));
+                                                   &num_messages, &src, &came, &options));
 
     const auto* const received = static_cast<const int64_t*>(came);
     EXPECT_EQ(numbers(received, received + 6), (numbers{10 * previous, 10 * previous + 1, 0,
@@ -783,7 +784,7 @@ TEST_F(SpacedDatatype, NewArraysHaveNoPlaceBeforeTheirStart) {
     void* came = nullptr;
 
     expect_error(crossdock_sparse_exchange_alloc(context, 1, &next, 1, before, &values[1],
-                                              &num_messages, &src, &came, &options),
+                                                 &num_messages, &src, &came, &options),
                  CROSSDOCK_INVALID_ARGUMENT, "a value of the datatype reaches before its address");
 
     EXPECT_EQ(num_messages, untouched);
@@ -804,7 +805,7 @@ TEST_F(SparseExchange, TypesThatNameTheirBytesInAnotherOrderSendThemInTheirs) {
     int64_t num_messages = 1;
 
     ASSERT_EQ(crossdock_sparse_exchange(context, 1, &rank, 1, second_first, two, &num_messages,
-                                     &source, 1, pair, received, nullptr),
+                                        &source, 1, pair, received, nullptr),
               CROSSDOCK_SUCCESS);
 
     EXPECT_EQ(received[0], 2);
@@ -850,9 +851,9 @@ TEST_F(SparseExchange, NewArraysOfNothingAreNull) {
     int64_t* displacements = &own_number;
     void* values = &own;
 
-    EXPECT_SUCCESS(crossdock_sparse_exchange_v_alloc(context, 0, 0, nullptr, nullptr, nullptr, MPI_INT,
-                                                 nullptr, &num_messages, &num_values, &src, &counts,
-                                                 &displacements, &values, nullptr));
+    EXPECT_SUCCESS(crossdock_sparse_exchange_v_alloc(
+        context, 0, 0, nullptr, nullptr, nullptr, MPI_INT, nullptr, &num_messages, &num_values,
+        &src, &counts, &displacements, &values, nullptr));
 
     EXPECT_EQ(num_messages, 0);
     EXPECT_EQ(num_values, 0);
@@ -877,8 +878,8 @@ TEST_F(SparseExchange, NewArraysNeedPointersOnAllRanks) {
         missing = name;
         expect_error(
             crossdock_sparse_exchange_alloc(context, 0, nullptr, 1, MPI_INT, nullptr,
-                                         unless("recv_nnz", &num_messages), unless("src", &src),
-                                         unless("recvvals", &values), nullptr),
+                                            unless("recv_nnz", &num_messages), unless("src", &src),
+                                            unless("recvvals", &values), nullptr),
             CROSSDOCK_INVALID_ARGUMENT, is_null(name));
     }
     for (const char* name : {"recv_nnz", "recv_size", "src", "recvcounts", "rdispls", "recvvals"}) {
