@@ -52,7 +52,8 @@ rank_work distribute(const communicator& comm, const workload_options& options) 
     auto work = on_all_or_none(comm, [&] {
         return comm.rank() == 0 ? make_work(options, comm.num_ranks()) : std::vector<rank_work>();
     });
-    const int tag = comm.reserve_tags(1);
+    const auto tags = comm.reserve_tags(1);
+    const int tag = tags.first();
     const edge_datatype edges;
     const count_t num_entries = num_entries_of_all(comm, work);
     if (comm.rank() != 0) {

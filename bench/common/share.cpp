@@ -119,7 +119,8 @@ share distribute(const communicator& comm, const std::string& file,
 
 std::vector<share> distribute(const communicator& comm,
                               const std::function<std::vector<workload>()>& load) {
-    const int tag = comm.reserve_tags(1);
+    const auto tags = comm.reserve_tags(1);
+    const int tag = tags.first();
     const bool is_root = comm.rank() == 0;
     auto works = on_all_or_none(comm, [&] { return is_root ? load() : std::vector<workload>(); });
     count_t num_works = static_cast<count_t>(works.size());

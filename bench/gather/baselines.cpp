@@ -21,7 +21,7 @@ class gslib_method : public contender {
   public:
     gslib_method(const context& where, std::span<const count_t> ids)
         : where_(where),
-          tag_(where.comm().reserve_tags(1)),
+          tags_(where.comm().reserve_tags(1)),
           places_(find_places(where.comm(), ids)) {}
 
     void combine(std::span<double> values) final {
@@ -45,13 +45,13 @@ class gslib_method : public contender {
         sent_ += {1, items, leaves ? 1 : 0, leaves ? items : 0};
     }
     void receive(double* values, std::size_t size, rank_t source, MPI_Request& request) const {
-        CROSSDOCK_MPI(MPI_Irecv(values, checked_cast<int>(size), MPI_DOUBLE, source, tag_,
+        CROSSDOCK_MPI(MPI_Irecv(values, checked_cast<int>(size), MPI_DOUBLE, source, tags_.first(),
                                 where_.comm().get(), &request));
     }
     void send(const double* values, std::size_t size, rank_t destination,
               MPI_Request& request) const {
-        CROSSDOCK_MPI(MPI_Isend(values, checked_cast<int>(size), MPI_DOUBLE, destination, tag_,
-                                where_.comm().get(), &request));
+        CROSSDOCK_MPI(MPI_Isend(values, checked_cast<int>(size), MPI_DOUBLE, destination,
+                                tags_.first(), where_.comm().get(), &request));
     }
     static void wait(std::vector<MPI_Request>& requests) {
         CROSSDOCK_MPI(
@@ -63,7 +63,7 @@ class gslib_method : public contender {
 
   private:
     const context& where_;
-    int tag_;
+    tag_block tags_;
     rank_places places_;
     traffic sent_;
 };
@@ -73,16 +73,16 @@ std::vector<count_t> gslib_method::exchange(const std::vector<count_t>& words, r
                                             rank_t source) const {
     MPI_Request request = MPI_REQUEST_NULL;
     CROSSDOCK_MPI(MPI_Isend(words.data(), checked_cast<int>(words.size()), MPI_INT64_T, destination,
-                            tag_, comm(), &request));
+                            tags_.first(), comm(), &request));
     std::vector<count_t> came;
     if (source != MPI_PROC_NULL) {
         MPI_Status status;
         int size = 0;
-        CROSSDOCK_MPI(MPI_Probe(source, tag_, comm(), &status));
+        CROSSDOCK_MPI(MPI_Probe(source, tags_.first(), comm(), &status));
         CROSSDOCK_MPI(MPI_Get_count(&status, MPI_INT64_T, &size));
         came.resize(static_cast<std::size_t>(size));
-        CROSSDOCK_MPI(
-            MPI_Recv(came.data(), size, MPI_INT64_T, source, tag_, comm(), MPI_STATUS_IGNORE));
+        CROSSDOCK_MPI(MPI_Recv(came.data(), size, MPI_INT64_T, source, tags_.first(), comm(),
+                               MPI_STATUS_IGNORE));
     }
     CROSSDOCK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
     return came;

@@ -10,7 +10,7 @@ class persistent_requests final : public contender {
         : task_(task),
           type_(task.item_bytes),
           packed_(task),
-          tag_(task.where.comm().reserve_tags(1)) {
+          tags_(task.where.comm().reserve_tags(1)) {
         const auto add_slots = [&] {
             for (std::size_t e = 0; e < task.what.receives.size(); ++e) add_slots_of(e);
         };
@@ -71,10 +71,10 @@ class persistent_requests final : public contender {
         const int count = checked_cast<int>(num_items);
         MPI_Request& request = requests_.emplace_back();
         if (receives) {
-            CROSSDOCK_MPI(MPI_Recv_init(values, count, type_.get(), neighbor, tag_,
+            CROSSDOCK_MPI(MPI_Recv_init(values, count, type_.get(), neighbor, tags_.first(),
                                         task_.where.comm().get(), &request));
         } else {
-            CROSSDOCK_MPI(MPI_Send_init(values, count, type_.get(), neighbor, tag_,
+            CROSSDOCK_MPI(MPI_Send_init(values, count, type_.get(), neighbor, tags_.first(),
                                         task_.where.comm().get(), &request));
         }
     }
@@ -82,7 +82,7 @@ class persistent_requests final : public contender {
     exchange_task task_;
     item_datatype type_;
     packed_items packed_;
-    int tag_;
+    tag_block tags_;
     std::vector<MPI_Request> requests_;
 };
 

@@ -5,10 +5,12 @@
 #include <mpi.h>
 
 #include <cstdint>
+#include <list>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "crossdock/detail/base/export.hpp"
@@ -59,6 +61,41 @@ class communicator_resource {
     virtual bool is_for_parts() const noexcept { return false; }
 };
 
+class communicator_user;
+class CROSSDOCK_HIDDEN tag_pool;
+
+/// @brief Message tags of a communicator that nothing else uses while this lives.
+///
+/// The destructor notes them as free on this rank, and does not communicate. They are used again
+/// once all ranks have freed them.
+class tag_block {
+  public:
+    tag_block() = default;
+    tag_block(tag_block&& other) noexcept { *this = std::move(other); }
+    tag_block& operator=(tag_block&& other) noexcept {
+        std::swap(pool_, other.pool_);
+        std::swap(first_, other.first_);
+        std::swap(count_, other.count_);
+        return *this;
+    }
+    ~tag_block();
+
+    int first() const noexcept { return first_; }
+
+    /// @brief From now on the tags are never used again: a message with one of them may still be
+    /// under way, or stay unreceived.
+    void keep() noexcept { pool_.reset(); }
+
+  private:
+    friend class communicator;
+    tag_block(std::shared_ptr<tag_pool> pool, int first, int count)
+        : pool_(std::move(pool)), first_(first), count_(count) {}
+
+    std::shared_ptr<tag_pool> pool_;
+    int first_ = 0;
+    int count_ = 0;
+};
+
 /// @brief A private duplicate of the user's communicator; all messages of the library travel on it.
 ///
 /// A user's wildcard receive therefore never sees the library's messages. Everything built on it
@@ -67,7 +104,10 @@ class communicator_resource {
 /// | state | legal calls | next |
 /// |---|---|---|
 /// | open | all | closed by `close()` |
-/// | closed | destruction, `close()` | |
+/// | closed, moved from | destruction, `close()`, `is_open()`, `rank()`, `num_ranks()` | |
+///
+/// Whatever else is called on a closed communicator, or on an object that was made with it, throws
+/// error(errc::invalid_state).
 ///
 /// The destructor does not communicate. A communicator that was made from the user's and not closed
 /// is closed by MPI_Finalize, the newest first. A build with `CROSSDOCK_ASSERT_LEVEL` of 3 or more
@@ -78,6 +118,7 @@ class communicator {
     /// @par Collective
     /// Yes, over `user`; may block.
     /// @throws error(errc::invalid_argument)  `user` is MPI_COMM_NULL or an intercommunicator
+    /// @throws error(errc::invalid_state)     MPI is not initialised, or already finalised
     explicit communicator(MPI_Comm user);
 
     /// @brief The ranks that give the same color, in rank order.
@@ -92,16 +133,24 @@ class communicator {
     rank_t num_ranks() const noexcept { return num_ranks_; }
 
     /// @brief The duplicate, with MPI_ERRORS_RETURN.
-    MPI_Comm get() const noexcept { return state_->duplicate; }
+    /// @throws error(errc::invalid_state)  the communicator is closed
+    MPI_Comm get() const {
+        require_open();
+        return state_->duplicate;
+    }
 
     /// @brief Reserves consecutive message tags that nothing else on this communicator uses.
+    ///
+    /// A block that ends gives its tags back. Ranks find out which tags all of them have given back
+    /// only when none are left: in one reduction after thousands of blocks. At first 32,767 tags
+    /// are in use, which every MPI has. The number grows when more than half of them stay taken.
     /// @param count  how many
-    /// @return the first of them
     /// @par Collective
-    /// Logically: every rank must call it in the same order with the same count. Does not
-    /// communicate.
-    /// @throws error(errc::count_overflow)  MPI_TAG_UB is reached (on all ranks alike)
-    int reserve_tags(int count) const;
+    /// Yes: every rank must call it in the same order with the same count. Blocks where no tags are
+    /// left, and does not communicate otherwise.
+    /// @throws error(errc::count_overflow)  no more tags are left below MPI_TAG_UB (on all ranks)
+    /// @throws error(errc::out_of_memory)   on all ranks
+    [[nodiscard]] tag_block reserve_tags(int count) const;
 
     /// @brief From now on, whoever waits on this communicator also calls `work->progress()`.
     /// @param work  not owned; to be removed before it dies
@@ -138,6 +187,7 @@ class communicator {
     /// As that constructor.
     template <class Resource>
     Resource& resource() const {
+        require_open();
         for (const auto& kept : state_->resources) {
             if (auto* const found = dynamic_cast<Resource*>(kept.get())) return *found;
         }
@@ -147,21 +197,33 @@ class communicator {
         return result;
     }
 
-    /// @brief Frees the duplicate and all resources. Everything built on it must be gone or idle.
+    /// @brief Frees the duplicate and all resources. What was built on it can then only be closed
+    /// and destroyed. Does nothing if the communicator is closed already.
     /// @par Collective
-    /// Yes; may block.
+    /// Yes; blocks.
+    /// @throws error(errc::invalid_state)  on any rank an exchange was started and not completed, or
+    /// items of a stream were not drained; on all ranks. The communicator stays open.
     void close();
 
-    bool is_open() const noexcept { return state_->duplicate != MPI_COMM_NULL; }
+    bool is_open() const noexcept { return state_ && state_->duplicate != MPI_COMM_NULL; }
+
+    /// @throws error(errc::invalid_state)  the communicator is closed, or was moved from
+    void require_open() const {
+        if (!is_open()) [[unlikely]]
+            refuse_closed();
+    }
 
   private:
+    friend class communicator_user;
     struct state {
         MPI_Comm duplicate = MPI_COMM_NULL;
-        int next_tag = 0;
-        int tag_limit = 0;
+        int unused_tag = 0;
+        std::shared_ptr<tag_pool> tags;
         std::shared_ptr<std::vector<background_work*>> work;
         std::vector<std::shared_ptr<communicator_resource>> resources;
+        std::list<communicator_user*> users;
     };
+    [[noreturn]] static void refuse_closed();
     /// @brief Takes an MPI communicator that nobody else uses.
     communicator(MPI_Comm own, std::shared_ptr<std::vector<background_work*>> work);
     communicator make_part(MPI_Comm own) const;
@@ -169,6 +231,28 @@ class communicator {
     std::shared_ptr<state> state_;
     rank_t rank_ = 0;
     rank_t num_ranks_ = 1;
+};
+
+/// @brief An object that is built on a communicator and has to know when that is closed.
+class communicator_user {
+  public:
+    communicator_user(const communicator_user&) = delete;
+    communicator_user& operator=(const communicator_user&) = delete;
+
+    /// @brief What closing the communicator would cut off, such as "an active neighbor exchange";
+    /// null if nothing.
+    virtual const char* activity() const = 0;
+
+    /// @brief The communicator is about to be freed; must not communicate.
+    virtual void note_closed() noexcept {}
+
+  protected:
+    explicit communicator_user(const communicator& comm);
+    ~communicator_user();
+
+  private:
+    std::shared_ptr<communicator::state> of_;
+    std::list<communicator_user*>::iterator place_;
 };
 
 /// @brief Throws on every rank if any rank brings an error, or if `same` differs between ranks.

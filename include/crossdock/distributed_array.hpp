@@ -101,27 +101,27 @@ class distributed_array {
               [&] { return make_write_rule<T>(options.equal_writes, options.choose); },
               static_cast<std::int64_t>(options.equal_writes), "overwrite rules")) {}
 
-    count_t size() const noexcept { return engine_->owners().num_entries(); }
+    count_t size() const { return engine().owners().num_entries(); }
 
     /// @brief The global index of the first entry of `local()`.
-    count_t first_index() const noexcept { return engine_->owners().first(engine_->comm().rank()); }
+    count_t first_index() const { return engine().owners().first(engine().comm().rank()); }
 
     /// @brief The entries that this rank owns. Do not change them while a prepared batch is active.
-    std::span<T> local() noexcept {
-        return {reinterpret_cast<T*>(engine_->entries()),
-                static_cast<std::size_t>(engine_->owners().size(engine_->comm().rank()))};
+    std::span<T> local() {
+        return {reinterpret_cast<T*>(engine().entries()),
+                static_cast<std::size_t>(engine().owners().size(engine().comm().rank()))};
     }
 
     /// @brief Which rank owns which entries.
-    const block_partition& owners() const noexcept { return engine_->owners(); }
+    const block_partition& owners() const { return engine().owners(); }
 
     /// @brief The route that the last batch took. Before the first batch, the route that it will
     /// take.
-    const std::string& route_name() const noexcept { return engine_->route_name(); }
+    const std::string& route_name() const { return engine().route_name(); }
 
     /// @brief What this rank sent and received in the last batch, and how long it took. With the
     /// transport `rma`, only requests are counted.
-    const batch_statistics& last_batch() const noexcept { return engine_->last_batch(); }
+    const batch_statistics& last_batch() const { return engine().last_batch(); }
 
     /// @brief Reads entries: out[k] = the entry at indices[k].
     /// @param out  as long as `indices`
@@ -195,7 +195,7 @@ class distributed_array {
     /// Yes; blocks.
     /// @throws as `read`
     prepared_batch<T> prepare(std::span<const count_t> indices) {
-        require_no_batch();
+        engine().require_open();
         return prepared_batch<T>(engine_, indices);
     }
 
@@ -204,7 +204,7 @@ class distributed_array {
     /// @pre no prepared batch is active
     /// @par Collective
     /// Yes; may block.
-    void close() { engine_->close(); }
+    void close() { engine().close(); }
 
   private:
     // A vector of `bool` is no array of `bool`; a vector of these is an array of any T.
@@ -224,8 +224,12 @@ class distributed_array {
         std::vector<T*> variables;
     };
 
+    array_engine& engine() const {
+        if (!engine_) [[unlikely]]
+            throw error(errc::invalid_state, "the distributed array was moved from");
+        return *engine_;
+    }
     static array_settings settings_of(const array_options<T>& options);
-    void require_no_batch() const;
     std::optional<error> length_fault(std::size_t num_indices, std::size_t num_values) const;
     array_changes writes(std::span<const count_t> indices, std::span<const T> values,
                          std::vector<ranked<T>>& with_ranks) const;
@@ -239,55 +243,55 @@ class distributed_array {
 
 template <item_type T>
 void distributed_array<T>::read(std::span<const count_t> indices, std::span<T> out) {
-    require_no_batch();
+    engine().require_open();
     array_batch batch;
     batch.reads = indices;
     batch.out = reinterpret_cast<std::byte*>(out.data());
     batch.has_reads = true;
     batch.fault = length_fault(indices.size(), out.size());
-    engine_->run(batch);
+    engine().run(batch);
 }
 
 template <item_type T>
 void distributed_array<T>::write(std::span<const count_t> indices, std::span<const T> values) {
-    require_no_batch();
+    engine().require_open();
     std::vector<ranked<T>> with_ranks;
     array_batch batch;
     batch.fault = length_fault(indices.size(), values.size());
     batch.writes = writes(indices, values, with_ranks);
-    engine_->run(batch);
+    engine().run(batch);
 }
 
 template <item_type T>
 template <combine_operation<T> Op>
 void distributed_array<T>::update(std::span<const count_t> indices, std::span<const T> values,
                                   Op op) {
-    require_no_batch();
+    engine().require_open();
     const auto operation = make_update_operation<T>(std::move(op));
     array_batch batch;
     batch.fault = length_fault(indices.size(), values.size());
     batch.updates = {indices, reinterpret_cast<const std::byte*>(values.data()), &operation,
                      predefined_for<T, Op>()};
-    engine_->run(batch);
+    engine().run(batch);
 }
 
 template <item_type T>
 void distributed_array<T>::read(count_t index, T* variable) {
-    require_no_batch();
+    engine().require_open();
     queued_reads_.indices.push_back(index);
     queued_reads_.variables.push_back(variable);
 }
 
 template <item_type T>
 void distributed_array<T>::write(count_t index, const T& value) {
-    require_no_batch();
+    engine().require_open();
     queued_writes_.indices.push_back(index);
     queued_writes_.values.push_back({value});
 }
 
 template <item_type T>
 void distributed_array<T>::update(count_t index, const T& value) {
-    require_no_batch();
+    engine().require_open();
     queued_updates_.indices.push_back(index);
     queued_updates_.values.push_back({value});
 }
@@ -295,7 +299,7 @@ void distributed_array<T>::update(count_t index, const T& value) {
 template <item_type T>
 template <combine_operation<T> Op>
 void distributed_array<T>::step(Op op) {
-    require_no_batch();
+    engine().require_open();
     const auto to_write = std::exchange(queued_writes_, {});
     const auto to_update = std::exchange(queued_updates_, {});
     const auto to_read = std::exchange(queued_reads_, {});
@@ -310,7 +314,7 @@ void distributed_array<T>::step(Op op) {
     batch.reads = to_read.indices;
     batch.out = found.data();
     batch.has_reads = true;
-    engine_->run(batch);
+    engine().run(batch);
     for (std::size_t k = 0; k < to_read.variables.size(); ++k)
         *to_read.variables[k] = reinterpret_cast<const T*>(found.data())[k];
 }
@@ -322,15 +326,10 @@ array_settings distributed_array<T>::settings_of(const array_options<T>& options
 }
 
 template <item_type T>
-void distributed_array<T>::require_no_batch() const {
-    CROSSDOCK_ASSERT(light, !engine_->is_in_batch(), "a request during a batch");
-}
-
-template <item_type T>
 std::optional<error> distributed_array<T>::length_fault(std::size_t num_indices,
                                                         std::size_t num_values) const {
     if (num_indices == num_values) return std::nullopt;
-    const rank_t rank = engine_->comm().rank();
+    const rank_t rank = engine().comm().rank();
     return error(errc::size_mismatch,
                  "rank " + std::to_string(rank) + " has " + std::to_string(num_indices) +
                      " indices and " + std::to_string(num_values) + " values",
@@ -345,7 +344,7 @@ array_changes distributed_array<T>::writes(std::span<const count_t> indices,
                                                                    : predefined_for<T, replace>();
     const void* travelling = values.data();
     if (writes_.carries_rank) {
-        for (const T& value : values) with_ranks.push_back({value, engine_->comm().rank()});
+        for (const T& value : values) with_ranks.push_back({value, engine().comm().rank()});
         travelling = with_ranks.data();
     }
     return {indices, static_cast<const std::byte*>(travelling), writes_.operation.get(),

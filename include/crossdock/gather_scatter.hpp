@@ -72,7 +72,10 @@ struct gather_call {
 /// | idle | `start`, `start_fields`, `duplicate` | start: active |
 /// | idle | `combine`, `combine_fields` | idle |
 /// | active | `test`, `wait`, `duplicate` | `test` that returns true, `wait`: idle |
-/// | moved from, or closed by `close` | destruction, assignment | |
+/// | moved from, or closed by `close` | destruction, assignment, `close`, `is_active` | |
+/// | the context is closed | as idle, but nothing that communicates | |
+///
+/// All other calls throw error(errc::invalid_state).
 ///
 /// A start reads the values, and when `test` returns true or `wait` returns all results are in place.
 /// In between the arrays must stay where they are, and values of ids with several copies must be
@@ -118,7 +121,7 @@ class gather_scatter {
     gather_scatter duplicate() const;
 
     /// @brief The number of ids that the object was made with.
-    count_t num_ids() const noexcept;
+    count_t num_ids() const;
 
     /// @brief Starts to combine values in place.
     /// @param values  `values_per_id` for each id, or more. If they are arrays of numbers, `op`
@@ -189,11 +192,11 @@ class gather_scatter {
     bool is_active() const noexcept;
 
     /// @brief "owners" or "holders"; during trials that of the last operation, as is the route.
-    const std::string& method() const noexcept;
-    const std::string& route() const noexcept;
+    const std::string& method() const;
+    const std::string& route() const;
 
     /// @brief Whether methods and routes are still being tried.
-    bool is_trying() const noexcept;
+    bool is_trying() const;
 
     /// @brief What "auto:measure" tried so far, such as "owners three_step"; the same on all ranks.
     std::vector<tried_route> tried_routes() const;
@@ -235,6 +238,9 @@ class gather_scatter {
     void check_call(const gather_call& how) const;
     void check_length(std::size_t num_values, const gather_call& how) const;
     void start_arrays(value_arrays arrays, bool transposed);
+
+    /// @throws error(errc::invalid_state)  closed or moved from
+    implementation& state() const;
 
     std::unique_ptr<implementation> state_;
 };

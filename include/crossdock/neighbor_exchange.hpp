@@ -84,7 +84,10 @@ concept same_items =
 /// | idle | `start`, `start_reverse`, `duplicate` | `start`, `start_reverse`: active |
 /// | idle | `exchange`, `reverse`, `prepare` | idle |
 /// | active | `test`, `wait`, `duplicate` | `test` that returns true, `wait`: idle |
-/// | moved from, or closed by `close` | destruction, assignment | |
+/// | moved from, or closed by `close` | destruction, assignment, `close`, `is_active` | |
+/// | the context is closed | as idle, but nothing that communicates | |
+///
+/// All other calls throw error(errc::invalid_state).
 ///
 /// While active, the input must not change and the output must not be read. Every rank starts the
 /// same exchanges of one object in the same order; different objects (also duplicates, which share
@@ -161,13 +164,13 @@ class neighbor_exchange {
 
     /// @brief The compiled plan of this rank; during trials that of the last exchange, until the
     /// next start.
-    const plan& compiled_plan() const noexcept;
+    const plan& compiled_plan() const;
 
     /// @brief What the route was chosen from; null if it was given, or a plan was.
-    const route_choice* choice() const noexcept;
+    const route_choice* choice() const;
 
     /// @brief Whether routes are still being tried: the next exchanges may take another one each.
-    bool is_trying() const noexcept;
+    bool is_trying() const;
 
     /// @brief What "auto:measure" tried so far, and found; the same on all ranks.
     std::vector<tried_route> tried_routes() const;
@@ -315,6 +318,9 @@ class neighbor_exchange {
     void start_forward(const void* items, void* slots, std::size_t item_bytes);
     void start_backward(const void* slots, void* items, std::size_t item_bytes,
                         combine_function combine);
+
+    /// @throws error(errc::invalid_state)  closed or moved from
+    implementation& state() const;
 
     std::unique_ptr<implementation> state_;
 };

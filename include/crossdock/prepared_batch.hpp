@@ -59,7 +59,7 @@ class prepared_batch {
     count_t num_requests() const noexcept { return static_cast<count_t>(indices_.size()); }
 
     /// @brief The plan: forward it reads, in reverse it updates.
-    const plan& compiled_plan() const noexcept { return exchange_.compiled_plan(); }
+    const plan& compiled_plan() const { return exchange_.compiled_plan(); }
 
     /// @brief out[k] = the entry of request k.
     /// @par Collective
@@ -74,9 +74,9 @@ class prepared_batch {
     /// @par Collective
     /// Yes; does not block.
     void start_read(std::span<T> out) {
-        require_no_batch();
+        engine().require_no_batch();
         exchange_.start(std::span<const T>(entries()), out);
-        engine_->add_active(1);
+        engine().add_active(1);
     }
 
     /// @brief The entry of request k = op(it, values[k]), for all k on all ranks.
@@ -94,9 +94,9 @@ class prepared_batch {
     /// Yes; does not block.
     template <combine_operation<T> Op>
     void start_update(std::span<const T> values, Op op) {
-        require_no_batch();
+        engine().require_no_batch();
         exchange_.start_reverse(values, entries(), std::move(op));
-        engine_->add_active(1);
+        engine().add_active(1);
     }
 
     /// @brief Makes progress without waiting; true if the batch is complete.
@@ -104,7 +104,7 @@ class prepared_batch {
     /// No.
     bool test() {
         const bool is_complete = exchange_.test();
-        if (is_complete) engine_->add_active(-1);
+        if (is_complete) engine().add_active(-1);
         return is_complete;
     }
 
@@ -113,7 +113,7 @@ class prepared_batch {
     /// No, but waits for those it exchanges with.
     void wait() {
         exchange_.wait();
-        engine_->add_active(-1);
+        engine().add_active(-1);
     }
 
     bool is_active() const noexcept { return exchange_.is_active(); }
@@ -141,12 +141,14 @@ class prepared_batch {
     void fetch_and_update(std::span<const T> values, std::span<T> out, Op op);
 
   private:
-    std::span<T> entries() const {
-        return {reinterpret_cast<T*>(engine_->entries()),
-                static_cast<std::size_t>(exchange_.compiled_plan().num_items())};
+    array_engine& engine() const {
+        if (!engine_) [[unlikely]]
+            throw error(errc::invalid_state, "the prepared batch was moved from");
+        return *engine_;
     }
-    void require_no_batch() const {
-        CROSSDOCK_ASSERT(light, !engine_->is_in_batch(), "a request during a batch");
+    std::span<T> entries() const {
+        return {reinterpret_cast<T*>(engine().entries()),
+                static_cast<std::size_t>(exchange_.compiled_plan().num_items())};
     }
     multi_sf& to_owners();
 
@@ -158,8 +160,8 @@ class prepared_batch {
 
 template <item_type T>
 multi_sf& prepared_batch<T>::to_owners() {
-    require_no_batch();
-    if (!to_owners_) to_owners_.emplace(plan_uncombined(*engine_, indices_));
+    engine().require_no_batch();
+    if (!to_owners_) to_owners_.emplace(plan_uncombined(engine(), indices_));
     return *to_owners_;
 }
 

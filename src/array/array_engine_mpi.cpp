@@ -91,7 +91,7 @@ struct array_engine::implementation {
         if (settings.transport == array_transport::plain)
             return make_alltoallv_transport(where.comm(), routing, &memory);
         const int set = static_cast<int>(num_batches++ % 2);
-        return make_routed_transport(where.comm(), routing, first_tag + set * tags_of_batch(),
+        return make_routed_transport(where.comm(), routing, tags.first() + set * tags_of_batch(),
                                      &memory);
     }
 
@@ -108,7 +108,7 @@ struct array_engine::implementation {
     array_settings settings;
     std::size_t item_bytes;
     std::shared_ptr<std::byte[]> entries;
-    int first_tag = 0;
+    tag_block tags;
     std::uint64_t num_batches = 0;
     std::unique_ptr<array_window> window;
     batch_statistics last;
@@ -136,7 +136,7 @@ array_engine::array_engine(const context& where, count_t num_entries,
             effective.combine = {combining::none, false, false};
         return std::make_unique<implementation>(where, owners, effective, item_bytes);
     });
-    state_->first_tag = comm.reserve_tags(2 * state_->tags_of_batch());
+    state_->tags = comm.reserve_tags(2 * state_->tags_of_batch());
 }
 
 array_engine::~array_engine() = default;
@@ -150,7 +150,14 @@ const std::string& array_engine::route_name() const noexcept {
 }
 std::byte* array_engine::entries() const noexcept { return state_->entries.get(); }
 const batch_statistics& array_engine::last_batch() const noexcept { return state_->last; }
-bool array_engine::is_in_batch() const noexcept { return state_->is_in_batch; }
+void array_engine::require_no_batch() const {
+    CROSSDOCK_ASSERT(light, !state_->is_in_batch, "a request during a batch");
+}
+void array_engine::require_open() const {
+    require_no_batch();
+    if (state_->is_closed) throw error(errc::invalid_state, "the distributed array is closed");
+    comm().require_open();
+}
 void array_engine::add_active(int change) noexcept { state_->num_active += change; }
 
 std::optional<error> array_engine::state_fault() const {
@@ -161,8 +168,18 @@ std::optional<error> array_engine::state_fault() const {
                  rank);
 }
 
+// What has failed may leave messages that nobody receives.
+template <class Batch>
+auto array_engine::keeping_tags_on_error(Batch&& batch) {
+    try {
+        return batch();
+    } catch (...) {
+        state_->tags.keep();
+        throw;
+    }
+}
+
 void array_engine::run(const array_batch& batch) {
-    CROSSDOCK_ASSERT(light, !state_->is_closed, "the distributed array is closed");
     const busy_mark mark(state_->is_in_batch);
     auto checked = batch;
     if (!checked.fault) checked.fault = state_fault();
@@ -170,7 +187,8 @@ void array_engine::run(const array_batch& batch) {
     if (state_->settings.transport == array_transport::rma && comm().num_ranks() > 1)
         return run_rma(checked);
     const auto transport = state_->next_transport();
-    auto result = run_batch(state_->setup(), checked, *transport);
+    auto result =
+        keeping_tags_on_error([&] { return run_batch(state_->setup(), checked, *transport); });
     state_->last = std::move(result.statistics);
     state_->routings.learn(result.most_requests);
 }
@@ -196,9 +214,10 @@ void array_engine::run_rma(const array_batch& batch) {
 }
 
 neighbor_exchange array_engine::prepare(std::span<const count_t> indices) {
-    CROSSDOCK_ASSERT(light, !state_->is_closed, "the distributed array is closed");
     const auto transport = state_->next_transport();
-    return {state_->where, plan_requests(state_->setup(), indices, *transport), exchange_options()};
+    auto compiled =
+        keeping_tags_on_error([&] { return plan_requests(state_->setup(), indices, *transport); });
+    return {state_->where, std::move(compiled), exchange_options()};
 }
 
 neighbor_options array_engine::exchange_options() const {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdio>
 #include <iterator>
 #include <mutex>
@@ -21,6 +22,13 @@ std::string mpi_text(int mpi_code) {
 }
 
 MPI_Comm duplicate_of(MPI_Comm user) {
+    int is_initialized = 0;
+    int is_finalized = 0;
+    MPI_Initialized(&is_initialized);
+    MPI_Finalized(&is_finalized);
+    if (!is_initialized)
+        throw error(errc::invalid_state, "MPI is not initialised: call MPI_Init first");
+    if (is_finalized) throw error(errc::invalid_state, "MPI is finalised already");
     if (user == MPI_COMM_NULL)
         throw error(errc::invalid_argument, "the communicator is MPI_COMM_NULL");
     int is_inter = 0;
@@ -58,9 +66,14 @@ class open_communicators {
         std::erase_if(all_, [&](const communicator& one) { return one.get() == duplicate; });
     }
 
+    // Whether MPI_Finalize closes them, whatever is active.
+    bool are_ending() const noexcept { return are_ending_; }
+
   private:
     static int close_all(MPI_Comm, int, void* self, void*) {
-        auto& all = static_cast<open_communicators*>(self)->all_;
+        auto& everything = *static_cast<open_communicators*>(self);
+        everything.are_ending_ = true;
+        auto& all = everything.all_;
         if constexpr (CROSSDOCK_ASSERT_LEVEL >= static_cast<int>(assert_level::communication)) {
             if (!all.empty())
                 std::fprintf(stderr,
@@ -79,12 +92,114 @@ class open_communicators {
 
     std::mutex mutex_;
     int key_ = MPI_KEYVAL_INVALID;
+    bool are_ending_ = false;
     std::vector<communicator> all_;
 };
 
 auto no_work() { return std::make_shared<std::vector<background_work*>>(); }
 
 }  // namespace
+
+// The tags of a communicator. Which are taken is equal on all ranks; which of them this rank has
+// released is known to it alone, until `take_released`.
+class tag_pool {
+  public:
+    static constexpr int least_limit = 32767;  // every MPI has so many
+
+    explicit tag_pool(int most) : most_(most) { widen(std::min(most, least_limit)); }
+
+    std::optional<int> take(int count) noexcept {
+        int at = next_;
+        for (int num_free = 0; num_free < count; ++at) {
+            if (at == limit_) return std::nullopt;
+            num_free = word(taken_, at) & bit(at) ? 0 : num_free + 1;
+        }
+        next_ = at;
+        for (int tag = at - count; tag < at; ++tag) word(taken_, tag) |= bit(tag);
+        return at - count;
+    }
+
+    void release(int first, int count) noexcept {
+        for (int tag = first; tag < first + count; ++tag) word(released_, tag) |= bit(tag);
+    }
+
+    // As `take`, with the tags that all ranks have released, and with more of them if too few are
+    // free. Collective.
+    std::optional<int> take_released(const communicator& comm, int count) {
+        const auto wider = static_cast<int>(
+            std::min(std::int64_t{limit_} + std::max(limit_, count), std::int64_t{most_}));
+        // From the reduction on nothing may fail on one rank alone.
+        agreed_.assign(released_.begin(), released_.end());
+        agreed_.push_back(reserve(wider) ? ~std::uint64_t{0} : 0);
+        MPI_Request reduction = MPI_REQUEST_NULL;
+        CROSSDOCK_MPI(MPI_Iallreduce(MPI_IN_PLACE, agreed_.data(), static_cast<int>(agreed_.size()),
+                                     MPI_UINT64_T, MPI_BAND, comm.get(), &reduction));
+        comm.wait(reduction);
+        if (agreed_.back() == 0)
+            throw error(errc::out_of_memory, "out of memory for the tags of a communicator");
+        for (std::size_t w = 0; w < taken_.size(); ++w) {
+            taken_[w] &= ~agreed_[w];
+            released_[w] &= ~agreed_[w];
+        }
+        next_ = 0;
+        // Of few free tags the next objects would soon use up all.
+        if (num_taken() <= limit_ / 2) {
+            if (const auto first = take(count)) return first;
+        }
+        if (count <= wider - end_of_taken()) widen(wider);
+        return take(count);
+    }
+
+    int num_taken() const noexcept {
+        int sum = 0;
+        for (const auto w : taken_) sum += std::popcount(w);
+        return sum;
+    }
+    int most() const noexcept { return most_; }
+
+  private:
+    using words = std::vector<std::uint64_t>;
+    static std::size_t num_words(int tags) { return static_cast<std::size_t>(tags) / 64 + 1; }
+    static std::uint64_t bit(int tag) { return std::uint64_t{1} << (tag % 64); }
+    static std::uint64_t& word(words& of, int tag) {
+        return of[static_cast<std::size_t>(tag) / 64];
+    }
+
+    int end_of_taken() const noexcept {
+        const auto last = std::find_if(taken_.rbegin(), taken_.rend(), [](auto w) { return w; });
+        if (last == taken_.rend()) return 0;
+        return static_cast<int>(64 * (taken_.rend() - last)) - std::countl_zero(*last);
+    }
+
+    // Memory for so many tags, and for what is agreed about them.
+    bool reserve(int limit) noexcept {
+        try {
+            for (auto* const all : {&taken_, &released_, &agreed_})
+                all->reserve(num_words(limit) + 1);
+            return true;
+        } catch (...) {
+            return false;
+        }
+    }
+
+    void widen(int limit) {
+        limit_ = limit;
+        taken_.resize(num_words(limit));
+        released_.resize(num_words(limit));
+        agreed_.reserve(num_words(limit) + 1);
+    }
+
+    int most_;
+    int limit_ = 0;  // only tags below it are used
+    int next_ = 0;   // the search for free ones goes on here
+    words taken_;
+    words released_;
+    words agreed_;
+};
+
+tag_block::~tag_block() {
+    if (pool_) pool_->release(first_, count_);
+}
 
 mpi_error::mpi_error(int mpi_code, const char* call)
     : error(errc::mpi_failure, std::string(call) + ": " + mpi_text(mpi_code)),
@@ -104,7 +219,8 @@ communicator::communicator(MPI_Comm own, std::shared_ptr<std::vector<background_
     int* tag_limit = nullptr;
     int is_set = 0;
     CROSSDOCK_MPI(MPI_Comm_get_attr(own, MPI_TAG_UB, static_cast<void*>(&tag_limit), &is_set));
-    state_->tag_limit = is_set ? *tag_limit : 32767;
+    state_->unused_tag = is_set ? *tag_limit : tag_pool::least_limit;
+    state_->tags = std::make_shared<tag_pool>(state_->unused_tag);
 }
 
 communicator communicator::make_part(MPI_Comm own) const {
@@ -120,13 +236,23 @@ communicator communicator::split(int color) const {
     return make_part(part);
 }
 
-int communicator::reserve_tags(int count) const {
-    if (count > state_->tag_limit - state_->next_tag) {
-        throw error(errc::count_overflow, "no message tags left on this communicator: " +
-                                              std::to_string(state_->next_tag) + " of " +
-                                              std::to_string(state_->tag_limit) + " are taken");
+void communicator::refuse_closed() {
+    throw error(errc::invalid_state,
+                "the context is closed: nothing that was made with it can communicate any more");
+}
+
+tag_block communicator::reserve_tags(int count) const {
+    require_open();
+    auto& pool = *state_->tags;
+    auto first = pool.take(count);
+    if (!first) first = pool.take_released(*this, count);
+    if (!first) {
+        throw error(errc::count_overflow,
+                    "no " + std::to_string(count) + " message tags are left on this context: " +
+                        std::to_string(pool.num_taken()) + " of " + std::to_string(pool.most()) +
+                        " are taken; end objects that are not used any more");
     }
-    return std::exchange(state_->next_tag, state_->next_tag + count);
+    return {state_->tags, *first, count};
 }
 
 void communicator::add_work(background_work* work) const { state_->work->push_back(work); }
@@ -136,10 +262,11 @@ void communicator::remove_work(background_work* work) const noexcept {
 }
 
 void communicator::progress() const {
+    MPI_Comm own = get();
     // Nobody sends with this tag, so MPI finds nothing; it makes progress before it says so. With
     // one source it has one queue to look through.
     int is_there = 0;
-    CROSSDOCK_MPI(MPI_Iprobe(rank_, state_->tag_limit, get(), &is_there, MPI_STATUS_IGNORE));
+    CROSSDOCK_MPI(MPI_Iprobe(rank_, state_->unused_tag, own, &is_there, MPI_STATUS_IGNORE));
     // A copy, because work that is done removes itself.
     const auto all_work = *state_->work;
     for (auto* work : all_work) work->progress();
@@ -163,11 +290,29 @@ void communicator::wait_for_all() const {
 
 void communicator::close() {
     if (!is_open()) return;
+    auto& all_open = open_communicators::of_process();
+    if (!all_open.are_ending()) {
+        std::optional<error> fault;
+        for (const auto* const user : state_->users) {
+            if (const char* const activity = user->activity())
+                fault = error(errc::invalid_state,
+                              "the context cannot be closed while rank " + std::to_string(rank_) +
+                                  " has " + activity,
+                              rank_);
+        }
+        agree(*this, fault);
+    }
+    for (auto* const user : state_->users) user->note_closed();
     for (const auto& kept : state_->resources) kept->close();
     state_->resources.clear();
-    open_communicators::of_process().remove(state_->duplicate);
+    all_open.remove(state_->duplicate);
     CROSSDOCK_MPI(MPI_Comm_free(&state_->duplicate));
 }
+
+communicator_user::communicator_user(const communicator& comm)
+    : of_(comm.state_), place_(of_->users.insert(of_->users.end(), this)) {}
+
+communicator_user::~communicator_user() { of_->users.erase(place_); }
 
 error current_error() {
     try {

@@ -61,7 +61,7 @@ void crossdock_array_batch::scatter(const void* gathered, void* values) {
 crossdock_status crossdock_array_prepare(crossdock_array* array, int64_t num_indices,
                                          const int64_t* indices, crossdock_array_batch** result) {
     return guarded([&] {
-        require_no_batch(engine_of(array));
+        engine_of(array).require_open();
         const auto wanted = on_all_or_none(array->engine->comm(), [&] {
             require(result, "result");
             return crossdock::c::array(indices, num_indices, "indices");

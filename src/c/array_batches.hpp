@@ -86,7 +86,7 @@ class batch_maker {
 template <class Describe>
 crossdock_status run_batch(crossdock_array* array, Describe&& describe) {
     return guarded([&] {
-        require_no_batch(engine_of(array));
+        engine_of(array).require_open();
         batch_maker batch(*array);
         describe(batch);
         batch.run();

@@ -43,14 +43,9 @@ inline const array_engine& engine_of(const crossdock_array* array) {
     return *array->engine;
 }
 
-/// @throws error(errc::invalid_state)  a batch or a prepared one is active
-inline void require_no_batch(const array_engine& engine) {
-    if (engine.is_in_batch()) throw error(errc::invalid_state, "a request during a batch");
-}
-
 inline void require_idle(const crossdock_array_batch* prepared) {
     require(prepared, "batch");
-    require_no_batch(*prepared->engine);
+    prepared->engine->require_no_batch();
 }
 
 }  // namespace crossdock::c

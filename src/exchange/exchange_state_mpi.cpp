@@ -39,7 +39,7 @@ void find_partners(kept_route& one, RankOf&& rank_of) {
 }  // namespace
 
 exchange_state::exchange_state(const communicator& comm)
-    : first_tag_(comm.reserve_tags(2 * exchange_tags::count)),
+    : tags_(comm.reserve_tags(2 * exchange_tags::count)),
       environment_choice_(comm.resource<environment>().exchange()),
       nodes_(nodes_of(comm)),
       window_(nodes_.num_regions() == 1),
@@ -52,7 +52,7 @@ void exchange_state::close() {
 }
 
 exchange_tags exchange_state::next_tags() noexcept {
-    return {first_tag_ + static_cast<int>(num_exchanges_++ % 2) * exchange_tags::count};
+    return {tags_.first() + static_cast<int>(num_exchanges_++ % 2) * exchange_tags::count};
 }
 
 exchange_algorithm exchange_state::resolve(const std::string& name, const context& where,

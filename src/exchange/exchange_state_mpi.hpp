@@ -99,7 +99,7 @@ class exchange_state final : public communicator_resource {
     bool suits_memory(const exchange_algorithm& ruled, const topology& regions) const;
     bool has_memory(const communicator& comm, memory_wish wish);
 
-    int first_tag_;
+    tag_block tags_;
     std::uint64_t num_exchanges_ = 0;
     std::string environment_choice_;
     const topology& nodes_;

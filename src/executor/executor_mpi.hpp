@@ -34,6 +34,8 @@ class executor {
     /// @param combine  may be empty if the shared-memory schedule combines nothing
     virtual void start(const void* input, void* output, combine_function combine) = 0;
 
+    virtual bool is_active() const noexcept = 0;
+
     /// @brief Makes progress; true once complete.
     virtual bool test() = 0;
 

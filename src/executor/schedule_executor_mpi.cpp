@@ -24,6 +24,7 @@ class schedule_executor final : public executor,
     ~schedule_executor() override;
 
     void start(const void* input, void* output, combine_function combine) override;
+    bool is_active() const noexcept override { return is_active_; }
     bool test() override;
     void wait() override;
 

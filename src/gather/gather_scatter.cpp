@@ -237,14 +237,19 @@ prepared_methods prepare_methods(const context& where, std::span<const count_t> 
 
 }  // namespace
 
-struct gather_scatter::implementation final : background_work {
+struct gather_scatter::implementation final : background_work, communicator_user {
     implementation(const communicator& ranks, count_t number_of_ids, prepared_methods made)
-        : comm(ranks),
+        : communicator_user(ranks),
+          comm(ranks),
           started(comm.resource<started_gathers>()),
           num_ids(number_of_ids),
           methods(std::move(made.methods)),
           choice(std::move(made.choice)) {}
     ~implementation() { unregister(); }
+
+    const char* activity() const override {
+        return is_active ? "an active gather-scatter; wait for it first" : nullptr;
+    }
 
     gather_trials* trials() const {
         const auto* const tried = std::get_if<std::unique_ptr<gather_trials>>(&methods);
@@ -324,18 +329,24 @@ gather_scatter::gather_scatter(const context& where, std::span<const count_t> id
                                            prepare_methods(where, ids, with_defaults(options)))) {}
 
 gather_scatter::gather_scatter(std::unique_ptr<implementation> state) : state_(std::move(state)) {}
+gather_scatter::implementation& gather_scatter::state() const {
+    if (!state_) [[unlikely]]
+        throw error(errc::invalid_state, "the gather-scatter is closed, or was moved from");
+    return *state_;
+}
+
 gather_scatter::~gather_scatter() = default;
 gather_scatter::gather_scatter(gather_scatter&&) noexcept = default;
 gather_scatter& gather_scatter::operator=(gather_scatter&&) noexcept = default;
 
 gather_scatter gather_scatter::duplicate() const {
     auto made = std::make_unique<implementation>(
-        state_->comm, state_->num_ids, prepared_methods{state_->leader().twin(), state_->choice});
+        state().comm, state().num_ids, prepared_methods{state().leader().twin(), state().choice});
     made->results = tried_routes();
     return gather_scatter(std::move(made));
 }
 
-count_t gather_scatter::num_ids() const noexcept { return state_->num_ids; }
+count_t gather_scatter::num_ids() const { return state().num_ids; }
 
 void gather_scatter::start_bytes(std::span<const std::span<std::byte>> fields,
                                  std::size_t value_bytes, combine_values combine,
@@ -352,39 +363,38 @@ void gather_scatter::start_bytes(std::span<const std::span<std::byte>> fields,
 
 bool gather_scatter::test() {
     CROSSDOCK_ASSERT(light, is_active(), "no operation is active");
-    return state_->test();
+    return state().test();
 }
 
 void gather_scatter::wait() {
     CROSSDOCK_ASSERT(light, is_active(), "no operation is active");
-    state_->wait();
+    state().wait();
 }
 
-bool gather_scatter::is_active() const noexcept { return state_->is_active; }
+bool gather_scatter::is_active() const noexcept { return state_ && state_->is_active; }
 
-const std::string& gather_scatter::method() const noexcept {
-    return state_->present().plans().by_owners ? by_owners : by_holders;
+const std::string& gather_scatter::method() const {
+    return state().present().plans().by_owners ? by_owners : by_holders;
 }
 
-const std::string& gather_scatter::route() const noexcept {
-    return state_->present().plans().route;
-}
+const std::string& gather_scatter::route() const { return state().present().plans().route; }
 
-bool gather_scatter::is_trying() const noexcept { return state_->trials() != nullptr; }
+bool gather_scatter::is_trying() const { return state().trials() != nullptr; }
 
 std::vector<tried_route> gather_scatter::tried_routes() const {
-    return state_->trials() ? state_->trials()->trials().results() : state_->results;
+    return state().trials() ? state().trials()->trials().results() : state().results;
 }
 
-traffic gather_scatter::statistics() const { return state_->present().statistics(); }
+traffic gather_scatter::statistics() const { return state().present().statistics(); }
 
 std::string gather_scatter::explain() const {
-    return state_->choice ? to_string(*state_->choice) : name_of(method(), route()) + "  given\n";
+    return state().choice ? to_string(*state().choice) : name_of(method(), route()) + "  given\n";
 }
 
 void gather_scatter::close() noexcept { state_.reset(); }
 
 void gather_scatter::check_call(const gather_call& how) const {
+    state().comm.require_open();
     CROSSDOCK_ASSERT(light, !is_active(), "an operation is active already");
     if (how.values_per_id > 0) return;
     throw error(errc::invalid_argument, fmt::format("{} values for each id", how.values_per_id));
@@ -393,14 +403,14 @@ void gather_scatter::check_call(const gather_call& how) const {
 void gather_scatter::check_length(std::size_t num_values, const gather_call& how) const {
     if (std::cmp_less_equal(num_ids() * how.values_per_id, num_values)) return;
     throw error(errc::size_mismatch,
-                fmt::format("rank {} has {} values for {} ids, {} for each", state_->comm.rank(),
+                fmt::format("rank {} has {} values for {} ids, {} for each", state().comm.rank(),
                             num_values, num_ids(), how.values_per_id),
-                state_->comm.rank());
+                state().comm.rank());
 }
 
 void gather_scatter::start_arrays(value_arrays arrays, bool transposed) {
     if (arrays.arrays.empty()) throw error(errc::invalid_argument, "no array to combine");
-    state_->start(std::move(arrays), transposed);
+    state().start(std::move(arrays), transposed);
 }
 
 void flag_duplicates(const context& where, std::span<count_t> ids) {

@@ -100,9 +100,10 @@ prepared_plans compile_plans(const context& where, const pattern& p,
 
 }  // namespace
 
-struct neighbor_exchange::implementation {
-    implementation(prepared_plans made, const neighbor_options& options)
-        : plans(std::move(made.plans)),
+struct neighbor_exchange::implementation final : communicator_user {
+    implementation(const communicator& comm, prepared_plans made, const neighbor_options& options)
+        : communicator_user(comm),
+          plans(std::move(made.plans)),
           choice(std::move(made.choice)),
           prepared(options.prepare),
           item_bytes(options.item_bytes) {}
@@ -122,7 +123,12 @@ struct neighbor_exchange::implementation {
     const plan_runner& leader() const { return trials() ? trials()->leader() : present(); }
     const plan& compiled() const { return *present().compiled(); }
 
+    const char* activity() const override {
+        return active ? "an active neighbor exchange; wait for it first" : nullptr;
+    }
+
     void require_idle() const {
+        present().comm().require_open();
         CROSSDOCK_ASSERT(light, active == nullptr, "an exchange is active already");
     }
 
@@ -130,6 +136,7 @@ struct neighbor_exchange::implementation {
         if (prepared == preparation::lazy) return;
         const bool is_ready = to == direction::forward || prepared == preparation::both;
         if (is_ready && asked_bytes == item_bytes) return;
+        present().keep_tags();
         throw error(errc::invalid_state,
                     fmt::format("{} exchanges of items of {} bytes are not ready: what is, are {} "
                                 "of {}; prepare({}) makes them so",
@@ -205,7 +212,7 @@ struct neighbor_exchange::implementation {
 neighbor_exchange::neighbor_exchange(const context& where, const pattern& p,
                                      const neighbor_options& options) {
     const auto all = with_defaults(options);
-    state_ = std::make_unique<implementation>(compile_plans(where, p, all), all);
+    state_ = std::make_unique<implementation>(where.comm(), compile_plans(where, p, all), all);
 }
 
 neighbor_exchange::neighbor_exchange(const context& where, plan compiled,
@@ -215,39 +222,47 @@ neighbor_exchange::neighbor_exchange(const context& where, plan compiled,
 neighbor_exchange::neighbor_exchange(const context& where, std::shared_ptr<const plan> compiled,
                                      const neighbor_options& options) {
     const auto all = with_defaults(options);
-    state_ = std::make_unique<implementation>(keep_one(where, std::move(compiled), all), all);
+    state_ = std::make_unique<implementation>(where.comm(),
+                                              keep_one(where, std::move(compiled), all), all);
 }
 
 neighbor_exchange::neighbor_exchange(std::unique_ptr<implementation> state)
     : state_(std::move(state)) {}
+neighbor_exchange::implementation& neighbor_exchange::state() const {
+    if (!state_) [[unlikely]]
+        throw error(errc::invalid_state, "the neighbor exchange is closed, or was moved from");
+    return *state_;
+}
+
 neighbor_exchange::~neighbor_exchange() = default;
 neighbor_exchange::neighbor_exchange(neighbor_exchange&&) noexcept = default;
 neighbor_exchange& neighbor_exchange::operator=(neighbor_exchange&&) noexcept = default;
 
 neighbor_exchange neighbor_exchange::duplicate() const {
-    auto runner = state_->leader().twin();
-    runner->prepare(state_->prepared, state_->item_bytes);
+    auto runner = state().leader().twin();
+    const auto& comm = runner->comm();
+    runner->prepare(state().prepared, state().item_bytes);
     neighbor_options options;
-    options.prepare = state_->prepared;
-    options.item_bytes = state_->item_bytes;
-    auto twin = std::make_unique<implementation>(prepared_plans{std::move(runner), state_->choice},
-                                                 options);
+    options.prepare = state().prepared;
+    options.item_bytes = state().item_bytes;
+    auto twin = std::make_unique<implementation>(
+        comm, prepared_plans{std::move(runner), state().choice}, options);
     twin->results = tried_routes();
     return neighbor_exchange(std::move(twin));
 }
 
-const plan& neighbor_exchange::compiled_plan() const noexcept { return state_->compiled(); }
+const plan& neighbor_exchange::compiled_plan() const { return state().compiled(); }
 
-bool neighbor_exchange::is_trying() const noexcept { return state_->trials() != nullptr; }
+bool neighbor_exchange::is_trying() const { return state().trials() != nullptr; }
 
 std::vector<tried_route> neighbor_exchange::tried_routes() const {
-    return state_->trials() ? state_->trials()->trials().results() : state_->results;
+    return state().trials() ? state().trials()->trials().results() : state().results;
 }
 
-const route_choice* neighbor_exchange::choice() const noexcept { return state_->choice.get(); }
+const route_choice* neighbor_exchange::choice() const { return state().choice.get(); }
 
 traffic neighbor_exchange::statistics() const {
-    return total_traffic(state_->present().regions(), compiled_plan());
+    return total_traffic(state().present().regions(), compiled_plan());
 }
 
 std::string neighbor_exchange::explain() const {
@@ -256,7 +271,7 @@ std::string neighbor_exchange::explain() const {
 
 void neighbor_exchange::close() noexcept { state_.reset(); }
 
-void neighbor_exchange::prepare(std::size_t item_bytes) { state_->prepare(item_bytes); }
+void neighbor_exchange::prepare(std::size_t item_bytes) { state().prepare(item_bytes); }
 
 void neighbor_exchange::start(const void* items, void* slots, MPI_Datatype datatype) {
     start(items, datatype, slots, datatype);
@@ -265,7 +280,7 @@ void neighbor_exchange::start(const void* items, void* slots, MPI_Datatype datat
 void neighbor_exchange::start(const void* items, MPI_Datatype item_type, void* slots,
                               MPI_Datatype slot_type) {
     check_arrays(compiled_plan(), items, slots);
-    MPI_Comm comm = state_->present().comm().get();
+    MPI_Comm comm = state().present().comm().get();
     const datatype_packer from(comm, item_type);
     const datatype_packer to = slot_type == item_type ? from : datatype_packer(comm, slot_type);
     if (from.item_bytes() != to.item_bytes())
@@ -275,13 +290,13 @@ void neighbor_exchange::start(const void* items, MPI_Datatype item_type, void* s
             compiled_plan().rank());
     const auto item_bytes = static_cast<std::size_t>(from.item_bytes());
     if (from.is_contiguous() && to.is_contiguous())
-        return state_->start(direction::forward, items, slots, item_bytes);
-    state_->require_idle();
-    state_->require_ready(direction::forward, item_bytes);
-    auto& packed = state_->packed;
+        return state().start(direction::forward, items, slots, item_bytes);
+    state().require_idle();
+    state().require_ready(direction::forward, item_bytes);
+    auto& packed = state().packed;
     packed.pack(compiled_plan(), from, items, to, slots);
     try {
-        state_->start(direction::forward, packed.items(), packed.slots(), item_bytes);
+        state().start(direction::forward, packed.items(), packed.slots(), item_bytes);
     } catch (...) {
         packed.forget();
         throw;
@@ -292,20 +307,20 @@ void neighbor_exchange::start_reverse(const void* slots, void* items, MPI_Dataty
                                       MPI_Op operation) {
     check_arrays(compiled_plan(), items, slots);
     auto by = combination_of(datatype, operation);
-    state_->start(direction::reverse, slots, items, by.extent, std::move(by.combine));
+    state().start(direction::reverse, slots, items, by.extent, std::move(by.combine));
 }
 
 bool neighbor_exchange::test() {
     CROSSDOCK_ASSERT(light, is_active(), "no exchange is active");
-    return state_->test();
+    return state().test();
 }
 
 void neighbor_exchange::wait() {
     CROSSDOCK_ASSERT(light, is_active(), "no exchange is active");
-    state_->wait();
+    state().wait();
 }
 
-bool neighbor_exchange::is_active() const noexcept { return state_->active != nullptr; }
+bool neighbor_exchange::is_active() const noexcept { return state_ && state_->active; }
 
 void neighbor_exchange::check_lengths(std::size_t num_items, std::size_t num_slots) const {
     const plan& p = compiled_plan();
@@ -313,6 +328,7 @@ void neighbor_exchange::check_lengths(std::size_t num_items, std::size_t num_slo
         num_slots >= static_cast<std::size_t>(p.num_slots())) {
         return;
     }
+    state().present().keep_tags();
     throw error(errc::size_mismatch,
                 fmt::format("rank {} has arrays of {} items and {} slots, the plan {} and {}",
                             p.rank(), num_items, num_slots, p.num_items(), p.num_slots()),
@@ -326,12 +342,12 @@ void neighbor_exchange::check_bytes(std::size_t items_bytes, std::size_t slots_b
 }
 
 void neighbor_exchange::start_forward(const void* items, void* slots, std::size_t item_bytes) {
-    state_->start(direction::forward, items, slots, item_bytes);
+    state().start(direction::forward, items, slots, item_bytes);
 }
 
 void neighbor_exchange::start_backward(const void* slots, void* items, std::size_t item_bytes,
                                        combine_function combine) {
-    state_->start(direction::reverse, slots, items, item_bytes, std::move(combine));
+    state().start(direction::reverse, slots, items, item_bytes, std::move(combine));
 }
 
 }  // namespace crossdock

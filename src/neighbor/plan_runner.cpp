@@ -14,13 +14,19 @@ plan_runner::plan_runner(const context& where, std::shared_ptr<const plan> compi
       kind_(&find_executor(where.comm(), options.executor)) {
     const int num_tags =
         (options_.stripe_bytes > 0 ? 2 : 1) * static_cast<int>(plan_->stages().size());
-    forward_.first_tag = comm().reserve_tags(2 * num_tags);
+    tags_ = comm().reserve_tags(2 * num_tags);
+    forward_.first_tag = tags_.first();
     backward_.first_tag = forward_.first_tag + num_tags;
     if (kind_->memory == memory_use::none) return;
     auto& memories = comm().resource<node_memories>();
     const auto& found = memories.of(comm(), where_.nodes());
     if (found->domain().is_shared()) memory_ = found;
     if (options_.stripe_bytes > 0) domains_ = memories.domains(comm(), *found);
+}
+
+plan_runner::~plan_runner() {
+    for (const auto* const one : {&forward_, &backward_})
+        if (one->runner && one->runner->is_active()) keep_tags();
 }
 
 std::unique_ptr<plan_runner> plan_runner::twin() const {

@@ -29,6 +29,14 @@ class plan_runner {
     /// As the constructor.
     std::unique_ptr<plan_runner> twin() const;
 
+    /// @brief Gives the tags back, unless an exchange is active.
+    ~plan_runner();
+    plan_runner(const plan_runner&) = delete;
+    plan_runner& operator=(const plan_runner&) = delete;
+
+    /// @brief The tags are never used again: others may send what this rank does not receive.
+    void keep_tags() noexcept { tags_.keep(); }
+
     const std::shared_ptr<const plan>& compiled() const noexcept { return plan_; }
     const communicator& comm() const noexcept { return where_.comm(); }
     const topology& regions() const noexcept { return where_.topology(); }
@@ -99,6 +107,7 @@ class plan_runner {
     const executor_description* kind_;
     std::shared_ptr<node_memory> memory_;  // null where nothing is shared
     std::optional<topology> domains_;      // its regions are the domains; set if messages are split
+    tag_block tags_;
     direction_state forward_{direction::forward};
     direction_state backward_{direction::reverse};
 };

@@ -181,7 +181,8 @@ void write_pattern(const communicator& comm, const pattern& p, const std::string
         for (std::size_t at = 1; at < lengths.size(); at += 2)
             own.words.reserve(static_cast<std::size_t>(lengths[at]));
     });
-    const int tag = comm.reserve_tags(1);
+    const auto tags = comm.reserve_tags(1);
+    const int tag = tags.first();
     MPI_Request request = MPI_REQUEST_NULL;
     if (comm.rank() == 0) {
         files->write_items(0, own.words);

@@ -45,10 +45,16 @@ topology sharing_nodes(const stream_layout& layout, const stream_options& option
 
 }  // namespace
 
-struct stream_core::parts {
+struct stream_core::parts final : communicator_user {
     parts(const communicator& user, const topology& nodes, stream_scheme scheme,
           std::span<const stream_channel> channels, const stream_options& chosen);
     ~parts();
+
+    const char* activity() const override;
+    // What comes later is refused; `close` gives back what is left.
+    void note_closed() noexcept override {
+        if (engine && !is_closed) engine->close();
+    }
 
     void open(std::span<const stream_channel> channels, stream_sink& sink);
     void start_helper();
@@ -63,6 +69,7 @@ struct stream_core::parts {
     chunk_memory::sizes sizes;
 
     std::optional<communicator> own;  // for messages, and waves in an order of their own
+    tag_block tags;
     stream_memory memory;
     std::optional<mpi_transport> transport;
     std::optional<stream_engine> engine;
@@ -74,7 +81,8 @@ struct stream_core::parts {
 
 stream_core::parts::parts(const communicator& user, const topology& nodes, stream_scheme scheme,
                           std::span<const stream_channel> channels, const stream_options& chosen)
-    : comm(user),
+    : communicator_user(user),
+      comm(user),
       options(chosen),
       layout(nodes, options.route, scheme, options.workers, comm.rank()),
       shape(stream_chunk_layout(layout, options, channels)),
@@ -102,9 +110,15 @@ stream_core::parts::~parts() {
     if (!is_closed && transport && transport->abandon()) memory.keep_for_ever();
 }
 
+const char* stream_core::parts::activity() const {
+    const bool is_at_rest = is_closed || !engine || engine->is_at_rest();
+    return is_at_rest ? nullptr : "a stream with items that have not been drained";
+}
+
 void stream_core::parts::open(std::span<const stream_channel> channels, stream_sink& sink) {
     own.emplace(comm.get());
-    const int first_tag = own->reserve_tags(mpi_transport::num_tags + 1);
+    tags = own->reserve_tags(mpi_transport::num_tags + 1);
+    const int first_tag = tags.first();
     chunk_memory chunks = memory.make(*own, sharing, shape, sizes);
     on_all_or_none(*own, [&] {
         transport.emplace(*own, first_tag, has_urgent(channels));
@@ -179,7 +193,7 @@ void stream_core::progress() {
     if (!is_open()) throw error(errc::invalid_state, "progress() of a stream after close()");
     parts_->engine->drive(true);
 }
-bool stream_core::is_open() const noexcept { return !parts_->is_closed; }
+bool stream_core::is_open() const noexcept { return !parts_->is_closed && parts_->comm.is_open(); }
 
 stream_worker& stream_core::worker(int number) {
     if (number < 0 || number >= num_workers()) {
@@ -191,11 +205,12 @@ stream_worker& stream_core::worker(int number) {
 }
 
 void stream_core::close() {
-    if (parts_->is_closed) return;
+    // MPI_Finalize has closed what nobody closed before.
+    if (parts_->is_closed || !parts_->own->is_open()) return;
     // Who knows less than MPI_THREAD_MULTIPLE must not call MPI beside the progress thread.
     parts_->stop_helper();
     try {
-        on_all_or_none(parts_->comm, [this] {
+        on_all_or_none(*parts_->own, [this] {
             if (parts_->failure_of_helper) std::rethrow_exception(parts_->failure_of_helper);
             if (!parts_->engine->is_at_rest())
                 throw error(errc::invalid_state,

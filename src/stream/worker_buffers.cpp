@@ -72,6 +72,7 @@ void worker_buffers::require_room() {
 }
 
 bool worker_buffers::has_room(std::size_t index) {
+    if (is_closed_) require_open();
     is_promised_ = finds_room(index);
     return is_promised_;
 }
@@ -119,6 +120,7 @@ void worker_buffers::wait_for_room() {
 }
 
 void worker_buffers::set_buffer_items(worker_id to, count_t num_items) {
+    if (is_closed_) require_open();
     if (shares_buffers()) {
         throw error(errc::invalid_argument,
                     fmt::format("the size of a buffer that several workers fill (scheme {})",

@@ -103,7 +103,8 @@ std::vector<placement> receive_placements(MPI_Comm comm, rank_t source, int tag)
 // Up a binomial tree: a rank speaks for the 1, 2, 4, … ranks from itself on, until it is the upper
 // half of the next power of two. Rank 0 returns the code of all ranks, the others nothing.
 std::vector<placement> gather_placements(const communicator& comm, region_t own_region) {
-    const int tag = comm.reserve_tags(1);
+    const auto tags = comm.reserve_tags(1);
+    const int tag = tags.first();
     placement_builder builder;
     builder.append(own_region, 1);
     for (rank_t step = 1; step < comm.num_ranks(); step *= 2) {

@@ -22,15 +22,69 @@ TEST(Communicator, RefusesTheNullCommunicator) {
 
 TEST(Communicator, ReservesTagsThatDoNotOverlap) {
     communicator comm(MPI_COMM_WORLD);
-    const int first = comm.reserve_tags(3);
+    const auto three = comm.reserve_tags(3);
     const communicator copy = comm;
-    EXPECT_EQ(copy.reserve_tags(2), first + 3);
-    EXPECT_EQ(comm.reserve_tags(0), first + 5);
-    EXPECT_EQ(thrown_by([&] { comm.reserve_tags(std::numeric_limits<int>::max()); }).code(),
-              errc::count_overflow);
+    const auto two = copy.reserve_tags(2);
+    EXPECT_EQ(two.first(), three.first() + 3);
+    EXPECT_EQ(comm.reserve_tags(0).first(), three.first() + 5);
+    const error fault =
+        thrown_by([&] { auto all = comm.reserve_tags(std::numeric_limits<int>::max()); });
+    EXPECT_EQ(fault.code(), errc::count_overflow);
     comm.close();
     EXPECT_FALSE(copy.is_open());
     comm.close();
+}
+
+// Ranks end their blocks in different orders, and one keeps every hundredth.
+TEST(Communicator, UsesTagsAgainThatAllRanksHaveGivenBack) {
+    communicator comm(MPI_COMM_WORLD);
+    std::vector<bool> is_kept(1 << 17);
+    std::vector<tag_block> live;
+    for (int i = 0; i < 20'000; ++i) {
+        auto block = comm.reserve_tags(6);
+        for (int tag = block.first(); tag < block.first() + 6; ++tag)
+            EXPECT_FALSE(is_kept.at(static_cast<std::size_t>(tag)));
+        if (i % 100 == 0) {
+            for (int tag = block.first(); tag < block.first() + 6; ++tag)
+                is_kept[static_cast<std::size_t>(tag)] = true;
+            if (comm.rank() == 0) block.keep();
+        }
+        live.push_back(std::move(block));
+        if (live.size() > 50) {
+            const int at = comm.rank() % 3 == 0 ? 0 : comm.rank() % 3 == 1 ? 50 : i % 50;
+            live.erase(live.begin() + at);
+        }
+    }
+    // 120,000 tags were reserved, of which 1200 stay taken.
+    EXPECT_LT(comm.reserve_tags(0).first(), 32767);
+    comm.close();
+}
+
+TEST(Communicator, HasMoreTagsWhereMostStayTaken) {
+    communicator comm(MPI_COMM_WORLD);
+    std::vector<tag_block> live;
+    for (int i = 0; i < 1000; ++i) {
+        live.push_back(comm.reserve_tags(100));
+        EXPECT_EQ(live.back().first(), 100 * i);
+    }
+    comm.close();
+}
+
+TEST(Communicator, EveryCallOfAClosedOneIsAnError) {
+    communicator comm(MPI_COMM_WORLD);
+    communicator copy = comm;
+    const communicator moved_to = std::move(comm);
+    copy.close();
+    for (auto* const one : {&comm, &copy}) {
+        EXPECT_FALSE(one->is_open());
+        EXPECT_EQ(thrown_by([&] { one->get(); }).code(), errc::invalid_state);
+        EXPECT_EQ(thrown_by([&] { auto tags = one->reserve_tags(1); }).code(), errc::invalid_state);
+        EXPECT_EQ(thrown_by([&] { one->split(0); }).code(), errc::invalid_state);
+        EXPECT_EQ(thrown_by([&] { one->progress(); }).code(), errc::invalid_state);
+        EXPECT_EQ(thrown_by([&] { one->wait_for_all(); }).code(), errc::invalid_state);
+        EXPECT_EQ(thrown_by([&] { agree(*one, std::nullopt); }).code(), errc::invalid_state);
+        one->close();
+    }
 }
 
 TEST(Communicator, NamesTheMpiCallThatFailed) {
@@ -57,7 +111,8 @@ TEST(Communicator, ProgressSendsALongMessageThatNobodyTests) {
 
     std::vector<int> message(1 << 20, comm.rank() == 0 ? 5 : 0);
     const int length = static_cast<int>(message.size());
-    const int tag = comm.reserve_tags(1);
+    const auto tags = comm.reserve_tags(1);
+    const int tag = tags.first();
     if (comm.rank() == 0 && comm.num_ranks() > 1) {
         MPI_Request request = MPI_REQUEST_NULL;
         MPI_Isend(message.data(), length, MPI_INT, 1, tag, comm.get(), &request);

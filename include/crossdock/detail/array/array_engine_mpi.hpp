@@ -118,8 +118,11 @@ class array_engine {
     std::byte* entries() const noexcept;
     const batch_statistics& last_batch() const noexcept;
 
-    /// @brief Whether a batch is running; then the user's operation must not make requests.
-    bool is_in_batch() const noexcept;
+    /// @throws error(errc::invalid_state)  a batch is running, whose operation must not make
+    /// requests
+    void require_no_batch() const;
+    /// @throws error(errc::invalid_state)  as above; or the array or its context is closed
+    void require_open() const;
 
     /// @par Collective
     /// Yes; blocks.
@@ -146,6 +149,8 @@ class array_engine {
 
     std::optional<error> state_fault() const;
     void run_rma(const array_batch& batch);
+    template <class Batch>
+    auto keeping_tags_on_error(Batch&& batch);
 
     std::unique_ptr<implementation> state_;
 };
