@@ -74,8 +74,10 @@ class stream_drain {
         return worker_ == nullptr;
     }
 
-    /// @brief Makes progress until everything is at rest, and yields the core in between. No other
-    /// stream makes progress meanwhile; to drain several at once, call `test()` of each in turn.
+    /// @brief Makes progress until everything is at rest, and yields the core in between.
+    ///
+    /// Other drains that this thread has begun make progress, too, and their handlers run, so that
+    /// ranks may wait for the drains of several streams in different orders.
     /// @throws  the first exception that a handler of this worker has thrown, or, if only handlers
     /// of other workers have, error(errc::handler_failed) with the highest rank of theirs. All
     /// workers of all ranks throw.
@@ -104,7 +106,8 @@ class stream;
 /// taken.
 ///
 /// @par Thread safety
-/// One thread at a time to a port; any number of ports at once.
+/// One thread at a time to a port; any number of ports at once. The thread that begins a drain
+/// also tests it or waits for it.
 template <class T, class Combine = keep_all>
 class stream_port {
   public:

@@ -3,10 +3,18 @@
 #include <fmt/format.h>
 
 #include <utility>
+#include <vector>
 
 #include "crossdock/detail/base/suspension.hpp"
 
 namespace crossdock {
+
+namespace {
+
+// The workers whose drains this thread has begun, and that have not ended.
+thread_local std::vector<std::weak_ptr<worker_buffers*>> drains_of_thread;
+
+}  // namespace
 
 worker_buffers::worker_buffers(stream_engine& engine, stream_worker& worker, int number)
     : state_(engine, number),
@@ -220,6 +228,9 @@ void worker_buffers::start_drain() {
     if (is_closed_) throw error(errc::invalid_state, "drain() of a stream after close()");
     if (is_draining()) throw error(errc::invalid_state, "drain() of a stream that drains already");
     if (has_ended_) require_open();
+    std::erase_if(drains_of_thread, [](const auto& one) { return one.expired(); });
+    own_drain_ = std::make_shared<worker_buffers*>(this);
+    drains_of_thread.push_back(own_drain_);
     state_.is_draining = true;
     outbox_.cursors().set_refusing(true);
     outbox_.leave_all(flush_cause::drain);
@@ -232,9 +243,13 @@ bool worker_buffers::test_drain() {
     if (has_ended_) require_open();
     if (!is_draining()) throw error(errc::invalid_state, "the drain of a stream has ended already");
     if (state_.engine.num_phases() == state_.phase) progress();
-    if (state_.engine.num_phases() == state_.phase) return false;
+    if (state_.engine.num_phases() == state_.phase) {
+        progress_other_drains();
+        return false;
+    }
     ++state_.phase;
     state_.is_draining = false;
+    own_drain_.reset();
     sent_before_ = sent();
     if (state_.engine.has_ended()) {
         has_ended_ = true;  // and refuses pushes from now on
@@ -244,6 +259,17 @@ bool worker_buffers::test_drain() {
     outbox_.free_overflow();
     outbox_.cursors().set_refusing(false);
     return true;
+}
+
+// Others may wait for those first. A handler that runs here may begin a drain of another stream.
+void worker_buffers::progress_other_drains() {
+    for (std::size_t i = 0; i < drains_of_thread.size(); ++i) {
+        const auto one = drains_of_thread[i].lock();
+        if (!one || *one == this) continue;
+        auto& other = **one;
+        if (!other.is_inside_ && other.state_.engine.num_phases() == other.state_.phase)
+            other.progress();
+    }
 }
 
 void worker_buffers::close() noexcept {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 
 #include "crossdock/detail/stream/stream_worker.hpp"
@@ -71,6 +72,7 @@ class alignas(line_pair_bytes) worker_buffers {
     void begin_inside() noexcept;
     void end_inside() noexcept;
     void when_idle();
+    void progress_other_drains();
     count_t peak_buffers() const noexcept;
 
     worker_state state_;
@@ -82,7 +84,8 @@ class alignas(line_pair_bytes) worker_buffers {
     bool is_inside_ = false;    // pushes come from handlers
     bool is_promised_ = false;  // `has_room` has said that the next push does not wait
     bool is_closed_ = false;
-    bool has_ended_ = false;        // by a failure
+    std::shared_ptr<worker_buffers*> own_drain_;  // there while draining
+    bool has_ended_ = false;                      // by a failure
     std::int64_t sent_before_ = 0;  // items that had left by the end of the last drain
     std::atomic<std::int64_t> published_handled_{0};
 };

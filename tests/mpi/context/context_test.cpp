@@ -6,6 +6,7 @@
 
 #include "crossdock/discover_topology.hpp"
 #include "crossdock/distributed_array.hpp"
+#include "crossdock/gather_scatter.hpp"
 #include "crossdock/make_pattern.hpp"
 #include "crossdock/neighbor_exchange.hpp"
 #include "crossdock/plan_maker.hpp"
@@ -165,6 +166,126 @@ TEST_F(Context, AnExchangeIsReadyForTheItemsItWasToldOf) {
     neighbor_exchange lazy(world, ring(), {.route = "direct", .prepare = preparation::lazy});
     expect_ring<float>(lazy);
     expect_ring<double>(lazy);
+    world.close();
+}
+
+TEST_F(Context, StaysOpenWhileAnExchangeIsActive) {
+    context world(MPI_COMM_WORLD);
+    neighbor_exchange halo(world, ring());
+    const std::vector<count_t> ids{7};
+    gather_scatter shared(world, ids);
+    const std::vector<double> items(static_cast<std::size_t>(ring().num_items));
+    std::vector<double> slots(static_cast<std::size_t>(ring().num_slots)), values{1.0};
+    const std::string first_rank = "the context cannot be closed while rank 0 has ";
+
+    halo.start(items, slots);
+    const error halo_is_active = thrown_by([&] { world.close(); });
+    EXPECT_EQ(halo_is_active.code(), errc::invalid_state);
+    EXPECT_EQ(halo_is_active.what(), first_rank + "an active neighbor exchange; wait for it first");
+    EXPECT_TRUE(world.is_open());
+    halo.wait();
+    shared.start(values, sum{});
+    EXPECT_EQ(thrown_by([&] { world.close(); }).what(),
+              first_rank + "an active gather-scatter; wait for it first");
+    shared.wait();
+    EXPECT_EQ(values[0], num_ranks);
+    // Of one rank alone, that ended with its own.
+    if (rank > 0) halo.close();
+    world.close();
+    EXPECT_FALSE(world.is_open());
+}
+
+TEST_F(Context, AnAbandonedExchangeDoesNotKeepItOpen) {
+    context world(MPI_COMM_WORLD);
+    const std::vector<double> items(static_cast<std::size_t>(ring().num_items));
+    std::vector<double> slots(static_cast<std::size_t>(ring().num_slots));
+    auto halo = std::make_unique<neighbor_exchange>(world, ring());
+    halo->start(items, slots);
+    MPI_Barrier(MPI_COMM_WORLD);
+    halo.reset();
+    world.close();
+    EXPECT_FALSE(world.is_open());
+}
+
+// Each call that communicates, or needs what is gone.
+TEST_F(Context, CallsAfterCloseAreErrors) {
+    const auto expect_refused = [](const auto& call) {
+        const error fault = thrown_by(call);
+        EXPECT_EQ(fault.code(), errc::invalid_state) << fault.what();
+        EXPECT_NE(std::string(fault.what()).find("closed"), std::string::npos) << fault.what();
+    };
+    const auto own = ring();
+    std::vector<double> items(static_cast<std::size_t>(own.num_items));
+    std::vector<double> slots(static_cast<std::size_t>(own.num_slots));
+    const std::vector<count_t> ids{7};
+    std::vector<double> values{1.0};
+
+    context world(MPI_COMM_WORLD);
+    neighbor_exchange halo(world, own), ended(world, own);
+    gather_scatter shared(world, ids), ended_shared(world, ids);
+    distributed_array<double> a(world, num_ranks), ended_array(world, num_ranks);
+    auto batch = a.prepare(std::vector<count_t>{0});
+    const auto refuse_exchange = [&](neighbor_exchange& one) {
+        expect_refused([&] { one.start(items, slots); });
+        expect_refused([&] { one.exchange(items, slots); });
+        expect_refused([&] { one.start_reverse(slots, items, sum{}); });
+        expect_refused([&] { one.start(items.data(), slots.data(), MPI_DOUBLE); });
+        expect_refused([&] { one.start_reverse(slots.data(), items.data(), MPI_DOUBLE, MPI_SUM); });
+        expect_refused([&] { one.prepare(8); });
+        expect_refused([&] { one.duplicate(); });
+        EXPECT_FALSE(one.is_active());
+    };
+    const auto refuse_gather = [&](gather_scatter& one) {
+        expect_refused([&] { one.combine(values, sum{}); });
+        expect_refused([&] { one.duplicate(); });
+        EXPECT_FALSE(one.is_active());
+    };
+    const auto refuse_array = [&](distributed_array<double>& one) {
+        expect_refused([&] { one.read(ids, values); });
+        expect_refused([&] { one.write(ids, values); });
+        expect_refused([&] { one.update(ids, values, sum{}); });
+        expect_refused([&] { one.read(0, values.data()); });
+        expect_refused([&] { one.step(); });
+        expect_refused([&] { one.prepare(ids); });
+        EXPECT_EQ(one.local().size(), 1U);
+        one.close();
+    };
+
+    ended.close();
+    refuse_exchange(ended);
+    expect_refused([&] { ended.compiled_plan(); });
+    expect_refused([&] { ended.explain(); });
+    expect_refused([&] { ended.statistics(); });
+    expect_refused([&] { ended.choice(); });
+    expect_refused([&] { ended.is_trying(); });
+    expect_refused([&] { ended.tried_routes(); });
+    ended.close();
+    ended_shared.close();
+    refuse_gather(ended_shared);
+    expect_refused([&] { ended_shared.method(); });
+    expect_refused([&] { ended_shared.route(); });
+    expect_refused([&] { ended_shared.num_ids(); });
+    expect_refused([&] { ended_shared.explain(); });
+    ended_shared.close();
+    ended_array.close();
+    refuse_array(ended_array);
+
+    world.close();
+    refuse_exchange(halo);
+    EXPECT_EQ(halo.compiled_plan().rank(), rank);
+    refuse_gather(shared);
+    refuse_array(a);
+    expect_refused([&] { batch.read(values); });
+    expect_refused([&] { batch.update(values, sum{}); });
+    expect_refused([&] { batch.gather(values); });
+    expect_refused([&] { neighbor_exchange(world, own); });
+    expect_refused([&] { gather_scatter(world, ids); });
+    expect_refused([&] { distributed_array<double>(world, 1); });
+    expect_refused([&] { plan_maker(world, own, "direct"); });
+    expect_refused([&] { discover_topology(world); });
+    expect_refused([&] { context(world.comm(), context_options{}); });
+    expect_refused([&] { sparse_exchange(world, {rank}, {1}, std::vector<double>{1.0}); });
+    EXPECT_EQ(world.rank(), rank);
     world.close();
 }
 

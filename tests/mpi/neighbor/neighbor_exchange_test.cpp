@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <functional>
 #include <limits>
+#include <list>
 #include <thread>
 #include <utility>
 
@@ -694,6 +695,43 @@ TEST_F(Neighbor, TakesTwoTagsForEachStage) {
     MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&limit), &is_set);
     EXPECT_GE((*limit - comm.reserve_tags(0).first()) / 6, 350'000'000);
 #endif
+}
+
+// Ranks end their objects in different orders; all abandon some while they are active, whose tags
+// stay taken. As many are made as need more tags than MPI promises.
+TEST_F(Neighbor, ManyMoreAreMadeThanThereAreTags) {
+    const context world = where(topology::one_region(num_ranks()));
+    const auto patterns = test::ring_pattern(num_ranks());
+    neighbor_exchange first(world, mine(patterns), {.route = "direct", .executor = "persistent"});
+    const auto num_items = static_cast<std::size_t>(mine(patterns).num_items);
+    const auto num_slots = static_cast<std::size_t>(mine(patterns).num_slots);
+    const std::size_t most_live = 20;
+    std::vector<neighbor_exchange> live;
+    static std::list<std::vector<double>> lost;  // arrays of abandoned exchanges
+    for (int i = 0; i < 20'000; ++i) {
+        live.push_back(first.duplicate());
+        const std::vector<double> items(num_items, i + rank());
+        std::vector<double> slots(num_slots, -1);
+        if (i % 500 == 0) {
+            lost.push_back(items);
+            const auto& abandoned = lost.back();
+            lost.push_back(slots);
+            live.back().start(abandoned, lost.back());
+            live.pop_back();
+        } else if (i % 50 == 1 || i > 19'900) {
+            live.back().exchange(items, slots);
+            auto expected = std::vector<double>(num_slots, -1);
+            for (const auto& a : test::arrivals(patterns, rank()))
+                expected[static_cast<std::size_t>(a.slot)] = i + a.source;
+            ASSERT_EQ(slots, expected) << i;
+        }
+        if (live.size() > most_live) {
+            const std::size_t random = static_cast<std::size_t>(i * 7 + rank()) % most_live;
+            live.erase(live.begin() + static_cast<std::ptrdiff_t>(random));
+        }
+    }
+    EXPECT_LT(comm.reserve_tags(0).first(), 32767);
+    MPI_Barrier(MPI_COMM_WORLD);
 }
 
 TEST_F(Neighbor, AnExecutorThatDoesNotExistIsRefusedOnAllRanks) {

@@ -787,6 +787,58 @@ TEST_F(Stream, KeepsToItsStates) {
     EXPECT_EQ(port.statistics().handled, 2);
 }
 
+// Even ranks wait for the first stream first, odd ones for the second.
+TEST_F(Stream, DrainsThatAllHaveBegunEndInAnyOrder) {
+    std::vector<numbers> came(2);
+    const auto into = [](numbers& all) {
+        return
+            [&all](auto&, const auto& batch) { all.insert(all.end(), batch.begin(), batch.end()); };
+    };
+    stream<std::int64_t> first(where, into(came[0])), second(where, into(came[1]));
+    for (std::int64_t phase = 0; phase < 3; ++phase) {
+        for (rank_t to = 0; to < num_ranks(); ++to) {
+            first.port().push(to, phase);
+            second.port().push(to, -phase);
+        }
+        stream_drain drains[] = {first.port().drain(), second.port().drain()};
+        const int earlier = where.rank() % 2;
+        drains[earlier].wait();
+        drains[1 - earlier].wait();
+        EXPECT_EQ(came[0], numbers(static_cast<std::size_t>(num_ranks()), phase));
+        EXPECT_EQ(came[1], numbers(static_cast<std::size_t>(num_ranks()), -phase));
+        for (auto& one : came) one.clear();
+    }
+    first.close();
+    second.close();
+}
+
+TEST_F(Stream, KeepsItsContextOpenUntilItIsDrained) {
+    stream<int> items(where, [](auto&, const auto&) {});
+    auto& port = items.port();
+    if (where.rank() == last_rank()) port.push(where.rank(), 1);
+    EXPECT_EQ(code_of([&] { where.close(); }), errc::invalid_state);
+    EXPECT_TRUE(where.is_open());
+    drain(port);
+    where.close();
+    EXPECT_FALSE(items.is_open());
+    const auto expect_refused = [](const auto& call) {
+        EXPECT_EQ(code_of(call), errc::invalid_state);
+    };
+    expect_refused([&] { port.push(0, 1); });
+    expect_refused([&] { port.try_push({0, 0}, 1); });
+    expect_refused([&] { port.progress(); });
+    expect_refused([&] { port.flush(); });
+    expect_refused([&] { port.flush({0, 0}); });
+    expect_refused([&] { port.set_buffer_items({0, 0}, 1); });
+    expect_refused([&] { drain(port); });
+    expect_refused([&] { items.progress(); });
+    expect_refused([&] { stream<int>(where, [](auto&, const auto&) {}); });
+    EXPECT_EQ(port.statistics().handled, where.rank() == last_rank() ? 1 : 0);
+    items.close();
+    items.close();
+    expect_refused([&] { items.port().push(0, 1); });
+}
+
 TEST_F(Stream, SendsByAgeOnRequestOrWhenIdleOnly) {
     count_t num_handled = 0;
     const auto handle = [&](auto&, const auto& batch) {
