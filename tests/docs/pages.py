@@ -6,7 +6,7 @@ FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 HEADING = re.compile(r"^#{1,6} (.+)$", re.MULTILINE)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 LAUNCHED = re.compile(r"(?:mpirun|srun|tools/emulated-cluster) .*?(?=crossdock )")
-EXAMPLE = re.compile(r"(?P<variables>(?:\w+=\S+ )*)mpirun -n (?P<ranks>\d+) build/release/examples/(?P<program>\w+)\Z")
+EXAMPLE = re.compile(r"(?P<variables>(?:\w+=\S+ )*)mpirun -n (?P<ranks>\d+) build/install/examples/(?P<program>\w+)\Z")
 
 
 def pages(project):

@@ -63,8 +63,8 @@ class TablesAndPrograms(unittest.TestCase):
         self.assertEqual(list(pages.programs(text)), [(["examples/a.cpp", "examples/b.c"], "int main(void) {}\n")])
 
     def test_OutputOfExamplesFollowsTheirCommands(self):
-        text = "A:\n\n    B=1 mpirun -n 4 build/release/examples/example_x\n\n    one\n    two\n\n" \
-               "    mpirun -n 2 build/release/examples/example_y\n\nNo output.\n"
+        text = "A:\n\n    B=1 mpirun -n 4 build/install/examples/example_x\n\n    one\n    two\n\n" \
+               "    mpirun -n 2 build/install/examples/example_y\n\nNo output.\n"
         self.assertEqual(list(pages.runs(text)), [({"B": "1"}, "4", "example_x", ["one", "two"])])
 
 
