@@ -38,7 +38,10 @@ struct context_options {
 /// | state | legal calls | next |
 /// |---|---|---|
 /// | open | all | closed by `close()` |
-/// | closed | destruction, `close()`, `is_open()` | |
+/// | closed | destruction, `close()`, and what does not communicate | |
+///
+/// All other calls throw error(errc::invalid_state), and so do those of objects that were made with
+/// a closed context.
 ///
 /// A copy is cheap: it shares the communicator, and closing one closes all. The destructor does not
 /// communicate. A context that nobody has closed is closed by MPI_Finalize, on all ranks in the
@@ -57,6 +60,7 @@ class context {
     /// Yes, over `user`; blocks.
     /// @throws error(errc::invalid_argument)  `user` is MPI_COMM_NULL or an intercommunicator; or
     /// options differ between ranks
+    /// @throws error(errc::invalid_state)     MPI is not initialised, or already finalised
     /// @throws error(errc::invalid_topology)  on all ranks: a topology's text is malformed, or of
     /// another number of ranks
     /// @throws as `load_machine`, on all ranks
@@ -104,10 +108,14 @@ class context {
     const communicator& comm() const noexcept { return comm_; }
     operator const communicator&() const noexcept { return comm_; }
 
-    /// @brief Frees the communicator and what is kept with it. What was made with the context must
-    /// be idle, and can then only be destroyed.
+    /// @brief Frees the communicator and what is kept with it. What was made with the context can
+    /// then only be closed and destroyed. Does nothing if the context is closed already.
+    ///
+    /// A stream with a progress thread must be closed before, unless MPI has MPI_THREAD_MULTIPLE.
     /// @par Collective
-    /// Yes; may block.
+    /// Yes; blocks.
+    /// @throws error(errc::invalid_state)  on all ranks: on one of them an exchange is active, or
+    /// items of a stream have not been drained. The context stays open.
     void close() { comm_.close(); }
     bool is_open() const noexcept { return comm_.is_open(); }
 

@@ -170,12 +170,15 @@ crossdock_status crossdock_context_topology(const crossdock_context* context,
 crossdock_status crossdock_context_rank(const crossdock_context* context, int* rank);
 crossdock_status crossdock_context_num_ranks(const crossdock_context* context, int* num_ranks);
 
-/// @brief Frees the duplicate, and what is kept with it. What was made with the context must be
-/// idle, and can then only be freed. A context that was closed before stays closed.
+/// @brief Frees the duplicate, and what is kept with it. What was made with the context can then
+/// only be freed: all else returns CROSSDOCK_INVALID_STATE. A context that was closed before stays
+/// closed.
 ///
 /// A context that nobody closes is closed by MPI_Finalize.
 /// @par Collective
-/// Yes; may block.
+/// Yes; blocks.
+/// @return CROSSDOCK_INVALID_STATE, on all ranks, while an exchange is active or a stream is not
+/// drained on any of them; the context stays open
 crossdock_status crossdock_context_close(crossdock_context* context);
 
 /// @brief Frees the handle. Does not communicate, and does not close.
@@ -1315,7 +1318,7 @@ crossdock_status crossdock_stream_drain_start(crossdock_stream_port* port);
 /// @return CROSSDOCK_HANDLER_FAILED once a handler has failed anywhere
 crossdock_status crossdock_stream_drain_test(crossdock_stream_port* port, int* is_at_rest);
 
-/// @brief Makes progress until everything is at rest.
+/// @brief Makes progress until everything is at rest, on other drains of this thread, too.
 /// @return as `crossdock_stream_drain_test`
 crossdock_status crossdock_stream_drain_wait(crossdock_stream_port* port);
 

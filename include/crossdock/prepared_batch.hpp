@@ -28,7 +28,7 @@ struct gathered_values {
 /// |---|---|---|
 /// | idle | all but `test`, `wait` | `start_read`, `start_update`: active |
 /// | active | `test`, `wait` | `test` that returns true, `wait`: idle |
-/// | moved from | destruction, assignment | |
+/// | moved from | destruction, assignment; other calls throw error(errc::invalid_state) | |
 ///
 /// It may outlive the array, which may be closed, too; the entries live as long as either. The
 /// communicator stays open.

@@ -435,6 +435,38 @@ TEST_F(Communication, RefusesCommunicatorsThatAreNone) {
     EXPECT_EQ(other, nullptr);
 }
 
+TEST_F(Communication, CallsAfterCloseAreRefused) {
+    const std::string closed =
+        "the context is closed: nothing that was made with it can communicate any more";
+    const auto expect_closed = [&](crossdock_status status) {
+        expect_error(status, CROSSDOCK_INVALID_STATE, closed);
+    };
+    auto* const halo = make_neighbor("direct");
+    const int64_t id = 7;
+    crossdock_gather_scatter* shared = nullptr;
+    ASSERT_SUCCESS(crossdock_gather_scatter_create(context, &id, 1, nullptr, &shared));
+    auto x = items();
+    auto slots = empty_slots();
+
+    ASSERT_SUCCESS(crossdock_neighbor_exchange_start(halo, x.data(), slots.data(), MPI_DOUBLE));
+    expect_error(crossdock_context_close(context), CROSSDOCK_INVALID_STATE,
+                 "the context cannot be closed while rank 0 has an active neighbor exchange; wait "
+                 "for it first");
+    ASSERT_SUCCESS(crossdock_neighbor_exchange_wait(halo));
+    EXPECT_EQ(slots, filled());
+
+    ASSERT_SUCCESS(crossdock_context_close(context));
+    expect_closed(crossdock_neighbor_exchange_start(halo, x.data(), slots.data(), MPI_DOUBLE));
+    crossdock_neighbor_exchange* twin = nullptr;
+    expect_closed(crossdock_neighbor_exchange_duplicate(halo, &twin));
+    expect_closed(create(pattern, "direct", &twin));
+    expect_closed(crossdock_gather_scatter_combine(shared, x.data(), 1, MPI_DOUBLE, MPI_SUM, 0));
+    crossdock_topology* found = nullptr;
+    expect_closed(crossdock_topology_discover(context, 0, &found));
+    EXPECT_SUCCESS(crossdock_neighbor_exchange_free(halo));
+    EXPECT_SUCCESS(crossdock_gather_scatter_free(shared));
+}
+
 TEST_F(Communication, ContextsHaveRanksAndATopology) {
     crossdock_topology* found = nullptr;
     int answer = -1;
