@@ -91,16 +91,36 @@ program neighbor_test
     call plans_of_all()
     call faults()
     call faults_of_one_rank()
+    call after_close()
     call pattern%free()
     call regions%free()
     call world%free()
-    call flat%close(status)
-    call expect_success(status, "close")
     call flat%free()
     deallocate (needed)
     call finish()
 
 contains
+    ! A context with an active exchange stays open; the exchange of a closed one is refused.
+    subroutine after_close()
+        type(crossdock_neighbor_exchange) :: halo
+        real(real64), asynchronous :: items(num_owned), slots(size(needed))
+        items = real(value_of(owned()), real64)
+        call halo%create(flat, pattern, status)
+        call halo%start(items, slots, status)
+        call expect_success(status, "start")
+        call flat%close(status)
+        call expect_error(status, CROSSDOCK_INVALID_STATE, "the context cannot be closed while rank 0 has an active " // &
+            "neighbor exchange; wait for it first")
+        call halo%wait(status)
+        call expect(all(slots == real(value_of(needed), real64)), "all slots are right")
+        call flat%close(status)
+        call expect_success(status, "close")
+        call halo%start(items, slots, status)
+        call expect_error(status, CROSSDOCK_INVALID_STATE, &
+            "the context is closed: nothing that was made with it can communicate any more")
+        call halo%free()
+    end subroutine
+
 
     elemental integer(int64) function value_of(id) result(value)
         integer(int64), intent(in) :: id

@@ -444,7 +444,7 @@ TEST_F(Communication, CallsAfterCloseAreRefused) {
     auto* const halo = make_neighbor("direct");
     const int64_t id = 7;
     crossdock_gather_scatter* shared = nullptr;
-    ASSERT_SUCCESS(crossdock_gather_scatter_create(context, &id, 1, nullptr, &shared));
+    ASSERT_SUCCESS(crossdock_gather_scatter_create(context, 1, &id, nullptr, &shared));
     auto x = items();
     auto slots = empty_slots();
 
