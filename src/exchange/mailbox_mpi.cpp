@@ -12,6 +12,9 @@ namespace {
 // Giving the core away is a system call, and some MPIs do it themselves when they find nothing.
 constexpr int pauses_between_yields = 16;
 
+// Parts of one message that may wait at its receiver.
+constexpr int most_untaken_parts = 64;
+
 std::optional<matched_part> match(const communicator& comm, int tag) {
     int is_there = 0;
     matched_part part;
@@ -53,17 +56,50 @@ mailbox::mailbox(const communicator& comm, const topology& regions, count_t max_
     : comm_(comm), regions_(regions), max_message_bytes_(max_message_bytes), arrivals_(arrivals) {}
 
 void mailbox::post(const byte_message& message, int tag, send_function start) {
-    const auto start_part = [&](const void* data, count_t bytes) {
-        CROSSDOCK_MPI(start(data, static_cast<int>(bytes), MPI_BYTE, message.peer, tag, comm_.get(),
-                            sends_.add()));
-    };
     count(message);
-    start_part(message.data, std::min(message.bytes, max_message_bytes_));
-    if (message.bytes < max_message_bytes_) return;
-    const std::byte* const rest = message.data + max_message_bytes_;
-    start_part(&lengths_.emplace_front(message.bytes - max_message_bytes_), sizeof(count_t));
-    for_each_part(lengths_.front(), max_message_bytes_,
-                  [&](count_t first, int length) { start_part(rest + first, length); });
+    if (message.bytes >= max_message_bytes_ || !departures_.empty())
+        return post_parts(message, tag, start, message.bytes >= max_message_bytes_);
+    CROSSDOCK_MPI(start(message.data, static_cast<int>(message.bytes), MPI_BYTE, message.peer, tag,
+                        comm_.get(), sends_.add()));
+}
+
+void mailbox::post_parts(const byte_message& message, int tag, send_function start,
+                         bool says_length) {
+    departures_[{message.peer, tag}].push_back({message, start, says_length});
+    send_parts();
+}
+
+void mailbox::send_parts() {
+    for (auto next = departures_.begin(); next != departures_.end();) {
+        const auto [peer, tag] = next->first;
+        auto& messages = next->second;
+        while (!messages.empty() && send_parts_of(messages.front(), peer, tag))
+            messages.pop_front();
+        next = messages.empty() ? departures_.erase(next) : std::next(next);
+    }
+}
+
+// Returns whether all parts have left.
+bool mailbox::send_parts_of(departure& one, rank_t peer, int tag) {
+    for (;;) {
+        int is_taken = 1;  // of no request, too
+        CROSSDOCK_MPI(MPI_Test(&one.taken, &is_taken, MPI_STATUS_IGNORE));
+        if (!is_taken) return false;
+        for (int i = 0; i < most_untaken_parts; ++i) {
+            const count_t bytes = std::min(one.rest.bytes, max_message_bytes_);
+            const count_t num_left = one.rest.bytes - bytes;
+            const bool is_last_for_now = i + 1 == most_untaken_parts && num_left > 0;
+            CROSSDOCK_MPI((is_last_for_now ? &MPI_Issend : one.start)(
+                one.rest.data, static_cast<int>(bytes), MPI_BYTE, peer, tag, comm_.get(),
+                is_last_for_now ? &one.taken : sends_.add()));
+            if (std::exchange(one.says_length, false)) {
+                CROSSDOCK_MPI(one.start(&lengths_.emplace_front(num_left), sizeof(count_t),
+                                        MPI_BYTE, peer, tag, comm_.get(), sends_.add()));
+            }
+            if (num_left == 0) return true;
+            one.rest = {peer, num_left, one.rest.data + bytes};
+        }
+    }
 }
 
 void mailbox::count(const byte_message& message) {
@@ -76,10 +112,7 @@ void mailbox::count(const byte_message& message) {
 
 void mailbox::send_announced(const byte_message& message, int tag) {
     count(message);
-    for_each_part(message.bytes, max_message_bytes_, [&](count_t first, int length) {
-        CROSSDOCK_MPI(MPI_Isend(message.data + first, length, MPI_BYTE, message.peer, tag,
-                                comm_.get(), sends_.add()));
-    });
+    if (message.bytes > 0) post_parts(message, tag, &MPI_Isend, false);
 }
 
 void mailbox::send(bundle&& bytes, rank_t destination, int tag) {
@@ -136,6 +169,7 @@ void mailbox::pause() {
     // MPI has made progress in the call that found nothing: a probe, or a test of an active
     // request.
     if (comm_.has_work()) comm_.progress();
+    send_parts();
     if (++num_pauses_ % pauses_between_yields == 0) pause_wait();
 }
 

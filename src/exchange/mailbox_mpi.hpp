@@ -2,8 +2,11 @@
 /// @brief Messages of any length between ranks that need not expect them.
 #pragma once
 
+#include <deque>
 #include <forward_list>
+#include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "crossdock/detail/exchange/byte_exchange_mpi.hpp"
@@ -35,8 +38,9 @@ class pending_requests {
 /// @brief Sends and receives for one exchange.
 ///
 /// A message of `max_message_bytes` or more travels in parts: one of exactly that length, a word
-/// that says how many bytes are left, and those, cut again. What arrives stays in the inbox's
-/// memory.
+/// that says how many bytes are left, and those, cut again. Only so many parts leave before the
+/// receiver takes them: MPI walks over all parts that wait at a receiver whenever that one probes
+/// for something else. What arrives stays in the inbox's memory.
 class mailbox {
   public:
     mailbox(const communicator& comm, const topology& regions, count_t max_message_bytes,
@@ -61,7 +65,10 @@ class mailbox {
     void send_announced(const byte_message& message, int tag);
 
     /// @brief Whether all that was sent is complete. Does not wait.
-    bool are_sent() { return sends_.are_complete(); }
+    bool are_sent() {
+        send_parts();
+        return departures_.empty() && sends_.are_complete();
+    }
 
     /// @brief Receives a message if there is one with this tag.
     std::optional<byte_message> receive(int tag);
@@ -94,7 +101,18 @@ class mailbox {
   private:
     using send_function = int (*)(const void*, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request*);
 
+    // A message in parts, of which some have not left.
+    struct departure {
+        byte_message rest;
+        send_function start = nullptr;
+        bool says_length = false;  // behind its first part
+        MPI_Request taken = MPI_REQUEST_NULL;
+    };
+
     void post(const byte_message& message, int tag, send_function start);
+    void post_parts(const byte_message& message, int tag, send_function start, bool says_length);
+    void send_parts();
+    bool send_parts_of(departure& one, rank_t peer, int tag);
     byte_message receive_rest(const matched_part& first_part, int tag);
     void start_receive_into(std::byte* data, rank_t source, count_t bytes, int tag);
 
@@ -104,6 +122,8 @@ class mailbox {
     byte_inbox& arrivals_;
     pending_requests sends_;
     pending_requests receives_;
+    // By destination and tag, where messages must not overtake each other.
+    std::map<std::pair<rank_t, int>, std::deque<departure>> departures_;
     std::vector<bundle> bundles_;
     std::forward_list<count_t> lengths_;  // words under way
     exchange_traffic sent_;

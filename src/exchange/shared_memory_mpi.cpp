@@ -87,7 +87,7 @@ class node_exchange {
     }
 
     void pause() {
-        const bool may_only_look = !mail_.comm().has_work() && mail_.are_sent();
+        const bool may_only_look = mail_.are_sent() && !mail_.comm().has_work();
         if (may_only_look && ++num_looks_ % looks_at_memory != 0) return pause_wait();
         mail_.comm().progress();
         pause_wait();
