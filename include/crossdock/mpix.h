@@ -70,7 +70,8 @@ int MPIX_Info_init(MPIX_Info** xinfo);
 /// - "algorithm": "auto", "personalized", "nonblocking", "rma", "rma_fence", "locality_personalized",
 ///   "locality_nonblocking", "locality_rma", "reduce_scatter", "shared_memory" or "routed:ROUTE".
 /// - "recv_nnz": "room"; or "known": every rank knows how many messages will come to it, and says so
-///   in `*recv_nnz`.
+///   in `*recv_nnz`. A wrong number may leave a rank waiting for ever; with CROSSDOCK_CHECK=1 in the environment of
+///   rank 0 the call fails on all ranks instead, and `crossdock_last_error` names the rank and both numbers.
 /// @return MPI_ERR_ARG if there is no such key or no such value
 int MPIX_Info_set(MPIX_Info* xinfo, const char* key, const char* value);
 

@@ -9,8 +9,8 @@ namespace crossdock {
 
 environment::environment(const communicator& comm) {
     static constexpr const char* names[num_variables] = {
-        "CROSSDOCK_ROUTE",   "CROSSDOCK_FORCE_ROUTE", "CROSSDOCK_TOPOLOGY",
-        "CROSSDOCK_MACHINE", "CROSSDOCK_EXECUTOR",    "CROSSDOCK_EXCHANGE"};
+        "CROSSDOCK_ROUTE",    "CROSSDOCK_FORCE_ROUTE", "CROSSDOCK_TOPOLOGY", "CROSSDOCK_MACHINE",
+        "CROSSDOCK_EXECUTOR", "CROSSDOCK_EXCHANGE",    "CROSSDOCK_CHECK"};
     comm.wait_for_all();
     std::string text;  // each value and a null character
     if (comm.rank() == 0) {

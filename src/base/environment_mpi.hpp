@@ -35,9 +35,11 @@ class environment final : public communicator_resource {
     const std::string& executor() const noexcept { return values_[4]; }
     /// @brief CROSSDOCK_EXCHANGE: what the algorithm "auto" of sparse exchanges stands for.
     const std::string& exchange() const noexcept { return values_[5]; }
+    /// @brief CROSSDOCK_CHECK: whether sparse exchanges check the known numbers of sources.
+    bool checks() const noexcept { return !values_[6].empty() && values_[6] != "0"; }
 
   private:
-    static constexpr std::size_t num_variables = 6;
+    static constexpr std::size_t num_variables = 7;
 
     std::string values_[num_variables];
 };

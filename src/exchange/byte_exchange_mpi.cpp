@@ -138,7 +138,41 @@ std::optional<error> find_fault(const communicator& comm, const byte_outbox& out
     return std::nullopt;
 }
 
-// Says on all ranks what what the fault is that all have agreed on.
+// Counts what is sent to each rank, and compares with the numbers that are said to be known. With a fault anywhere
+// nothing is: of that the exchange itself tells all ranks.
+void check_known_numbers(const communicator& comm, const byte_outbox& outbox,
+                         const std::optional<error>& fault, const exchange_options& options) {
+    const auto num_ranks = static_cast<std::size_t>(comm.num_ranks());
+    std::vector<count_t> sums(num_ranks + 2);  // then the ranks with a fault, and those that know
+    sums[num_ranks] = fault ? 1 : 0;
+    sums[num_ranks + 1] = options.num_sources ? 1 : 0;
+    if (!fault) {
+        for (const auto& message : outbox.messages) ++sums[static_cast<std::size_t>(message.peer)];
+    }
+    MPI_Request reduction = MPI_REQUEST_NULL;
+    CROSSDOCK_MPI(MPI_Iallreduce(MPI_IN_PLACE, sums.data(), checked_cast<int>(sums.size()),
+                                 MPI_INT64_T, MPI_SUM, comm.get(), &reduction));
+    comm.wait(reduction);
+    if (sums[num_ranks] > 0 || sums[num_ranks + 1] == 0) return;
+    std::optional<error> wrong;
+    const count_t num_sent = sums[static_cast<std::size_t>(comm.rank())];
+    if (!options.num_sources) {
+        wrong.emplace(errc::count_mismatch,
+                      fmt::format("rank {} knows no number of sources, but others do; give it on "
+                                  "all ranks or on none",
+                                  comm.rank()),
+                      comm.rank());
+    } else if (*options.num_sources != num_sent) {
+        wrong.emplace(errc::count_mismatch,
+                      fmt::format("rank {} expects {} messages, but {} are sent to it; correct its "
+                                  "number of sources, or leave the numbers out on all ranks",
+                                  comm.rank(), *options.num_sources, num_sent),
+                      comm.rank());
+    }
+    agree(comm, wrong);
+}
+
+// Says on all ranks what the fault is that all have agreed on.
 [[noreturn]] void throw_agreed(const communicator& comm, const std::optional<error>& fault,
                                const error_vote& own, const equal_arguments& same) {
     agree(comm, fault, same.hash, same.what);
@@ -188,6 +222,7 @@ std::vector<byte_message> keep_own(const std::vector<byte_message>& messages, ra
 exchange_function function_of(const exchange_algorithm& algorithm, const context& where,
                               exchange_state& state, count_t message_bytes,
                               count_t max_forwarded_bytes) {
+    auto& memory = state.memory(where);
     const auto by_region = [&](const exchange_function& across) -> exchange_function {
         const kept_route& inside = state.inside_region(where);
         return [&inside, across](const exchange_task& task, std::vector<byte_message>& found) {
@@ -201,27 +236,28 @@ exchange_function function_of(const exchange_algorithm& algorithm, const context
         case exchange_method::locality_personalized: return by_region(exchange_by_allreduce);
         case exchange_method::locality_nonblocking: return by_region(exchange_by_consensus);
         case exchange_method::locality_rma:
-            return by_region([&state](const exchange_task& task, std::vector<byte_message>& found) {
-                return state.window_between_fences().exchange_of_any_size(task.mail, task.messages,
-                                                                          task.own, found);
-            });
+            return by_region(
+                [&memory](const exchange_task& task, std::vector<byte_message>& found) {
+                    return memory.between_fences.exchange_of_any_size(task.mail, task.messages,
+                                                                      task.own, found);
+                });
         case exchange_method::rma:
-            return [&state, message_bytes](const exchange_task& task,
-                                           std::vector<byte_message>& found) {
-                return state.window().exchange(task.mail, task.messages, message_bytes, task.own,
-                                               found);
+            return [&memory, message_bytes](const exchange_task& task,
+                                            std::vector<byte_message>& found) {
+                return memory.window.exchange(task.mail, task.messages, message_bytes, task.own,
+                                              found);
             };
         case exchange_method::rma_fence:
-            return [&state, message_bytes](const exchange_task& task,
-                                           std::vector<byte_message>& found) {
-                return state.window_between_fences().exchange(task.mail, task.messages,
-                                                              message_bytes, task.own, found);
+            return [&memory, message_bytes](const exchange_task& task,
+                                            std::vector<byte_message>& found) {
+                return memory.between_fences.exchange(task.mail, task.messages, message_bytes,
+                                                      task.own, found);
             };
         case exchange_method::shared_memory: {
-            auto& outboxes = state.outboxes(where.comm());
-            return [&state, &outboxes, max_forwarded_bytes](const exchange_task& task,
-                                                            std::vector<byte_message>& found) {
-                return exchange_by_node(task, state.nodes(), outboxes, max_forwarded_bytes, found);
+            auto& outboxes = memory.outboxes.of(where.comm(), memory.nodes);
+            return [&memory, &outboxes, max_forwarded_bytes](const exchange_task& task,
+                                                             std::vector<byte_message>& found) {
+                return exchange_by_node(task, memory.nodes, outboxes, max_forwarded_bytes, found);
             };
         }
         case exchange_method::routed: break;
@@ -282,6 +318,7 @@ byte_inbox exchange(const context& where, const byte_outbox& outbox,
     const count_t max_forwarded_bytes = options.max_forwarded_bytes.value_or(
         is_auto ? auto_max_forwarded_bytes : std::numeric_limits<count_t>::max());
     const auto fault = find_fault(comm, outbox, options, algorithm);
+    if (state.checks()) check_known_numbers(comm, outbox, fault, options);
     const count_t message_bytes =
         fault ? 0 : outbox.shape.items_per_message.value_or(0) * outbox.shape.item_bytes;
     const auto run = function_of(algorithm, where, state, message_bytes, max_forwarded_bytes);
@@ -311,6 +348,7 @@ byte_inbox exchange_bytes(const context& where, const byte_outbox& outbox,
 
 exchange_algorithm resolve_exchange_algorithm(const context& where, const std::string& name,
                                               bool is_one_size) {
+    check_sizes(where);
     return where.comm().resource<exchange_state>().resolve(name, where, is_one_size,
                                                            memory_wish::at_once);
 }

@@ -36,70 +36,89 @@ void find_partners(kept_route& one, RankOf&& rank_of) {
     }
 }
 
+// Between nodes `shared_memory` sends what `three_step` does, with however many leaders. Where nobody shares memory
+// there is none to make.
+bool suits_memory(const exchange_algorithm& ruled, const topology& nodes, const topology& regions) {
+    if (nodes.num_regions() == nodes.num_ranks()) return false;
+    return nodes.num_regions() == 1 || (ruled.route.starts_with("three_step") && regions == nodes);
+}
+
 }  // namespace
+
+exchange_memory::exchange_memory(const communicator& comm, const std::optional<topology>& given)
+    : allowed(given),
+      nodes(nodes_of(comm, given)),
+      window(nodes.num_regions() == 1),
+      between_fences(nodes.num_regions() == 1) {}
 
 exchange_state::exchange_state(const communicator& comm)
     : tags_(comm.reserve_tags(2 * exchange_tags::count)),
       environment_choice_(comm.resource<environment>().exchange()),
-      nodes_(nodes_of(comm)),
-      window_(nodes_.num_regions() == 1),
-      window_between_fences_(nodes_.num_regions() == 1) {}
+      checks_(comm.resource<environment>().checks()) {
+    nodes_of(comm);  // blocks here once
+}
 
 void exchange_state::close() {
-    memory_.close();
-    window_.close();
-    window_between_fences_.close();
+    for (const auto& kept : memories_) {
+        kept->outboxes.close();
+        kept->window.close();
+        kept->between_fences.close();
+    }
 }
 
 exchange_tags exchange_state::next_tags() noexcept {
     return {tags_.first() + static_cast<int>(num_exchanges_++ % 2) * exchange_tags::count};
 }
 
+exchange_memory& exchange_state::memory(const context& where) {
+    for (const auto& kept : memories_) {
+        if (kept->allowed == where.nodes()) return *kept;
+    }
+    return *memories_.emplace_back(std::make_unique<exchange_memory>(where.comm(), where.nodes()));
+}
+
 exchange_algorithm exchange_state::resolve(const std::string& name, const context& where,
                                            bool is_one_size, memory_wish wish) {
     if (name != "auto") return parse_exchange_algorithm(name);
+    auto& kept = memory(where);
     if (!environment_choice_.empty() && environment_choice_ != "auto") {
         auto asked = parse_exchange_algorithm(environment_choice_);
         const bool is_never_made = asked.method == exchange_method::shared_memory &&
-                                   wish == memory_wish::never && !memory_.is_made();
+                                   wish == memory_wish::never && !kept.outboxes.is_made();
         if (!is_never_made && (is_one_size || !takes_one_size_only(asked.method))) return asked;
     }
-    const auto ruled = rule(where);
-    if (suits_memory(ruled, where.topology()) && has_memory(where.comm(), wish))
+    const auto& ruled = rule(where, kept);
+    if (suits_memory(ruled, kept.nodes, where.topology()) && has_memory(where.comm(), kept, wish))
         return {exchange_method::shared_memory, {}};
     return ruled;
 }
 
-// Between nodes `shared_memory` sends what `three_step` does, with however many leaders.
-bool exchange_state::suits_memory(const exchange_algorithm& ruled, const topology& regions) const {
-    if (nodes_.num_regions() == 1) return nodes_.num_ranks() > 1;
-    return ruled.route.starts_with("three_step") && regions == nodes_;
-}
-
-bool exchange_state::has_memory(const communicator& comm, memory_wish wish) {
-    if (memory_.is_made() || lacks_memory_ || wish == memory_wish::never) return memory_.is_made();
-    if (wish == memory_wish::when_it_pays && ++num_without_memory_ <= most_without_memory)
+bool exchange_state::has_memory(const communicator& comm, exchange_memory& kept, memory_wish wish) {
+    auto& outboxes = kept.outboxes;
+    if (outboxes.is_made() || kept.is_lacking || wish == memory_wish::never)
+        return outboxes.is_made();
+    if (wish == memory_wish::when_it_pays && ++kept.num_without <= most_without_memory)
         return false;
     try {
-        memory_.of(comm, nodes_);
+        outboxes.of(comm, kept.nodes);
     } catch (const error& failure) {
         if (failure.code() != errc::out_of_memory) throw;
-        lacks_memory_ = true;
+        kept.is_lacking = true;
     }
-    return memory_.is_made();
+    return outboxes.is_made();
 }
 
-exchange_algorithm exchange_state::rule(const context& where) {
+const exchange_algorithm& exchange_state::rule(const context& where, exchange_memory& kept) {
     const auto& regions = where.topology();
-    if (ruled_regions_ != regions || !is_own_machine(ruled_machine_, where)) {
-        const bool all_share_memory = nodes_.num_regions() == 1;
-        ruled_ = choose_exchange_algorithm(
+    if (kept.ruled_regions != regions || !is_own_machine(kept.ruled_machine, where)) {
+        const bool all_share_memory = kept.nodes.num_regions() == 1;
+        kept.ruled = choose_exchange_algorithm(
             all_share_memory ? topology::one_region(regions.num_ranks()) : regions,
             where.machine());
-        ruled_regions_ = regions;
-        ruled_machine_ = own_machine(where);
+        kept.ruled_regions = regions;
+        kept.ruled_machine = own_machine(where);
     }
-    return ruled_;
+    return kept.ruled;
 }
 
 const kept_route& exchange_state::over_all(const std::string& name, const context& where) {

@@ -56,6 +56,23 @@ enum class memory_wish {
     at_once,
 };
 
+/// @brief What exchanges keep whose contexts let the same ranks share memory.
+struct exchange_memory {
+    exchange_memory(const communicator& comm, const std::optional<topology>& given);
+
+    std::optional<topology> allowed;  // `context::nodes`
+    topology nodes;
+    outbox_memory outboxes;
+    bool is_lacking = false;  // was refused some
+    int num_without = 0;
+    put_window window;            // for `rma`
+    fence_window between_fences;  // for `rma_fence` and `locality_rma`
+    // For which the rule last chose; a machine only if it was the context's own.
+    std::optional<topology> ruled_regions;
+    std::optional<machine> ruled_machine;
+    exchange_algorithm ruled;
+};
+
 /// @brief Tags, windows and routes; made at a communicator's first exchange.
 class exchange_state final : public communicator_resource {
   public:
@@ -66,6 +83,9 @@ class exchange_state final : public communicator_resource {
     void close() override;
 
     exchange_tags next_tags() noexcept;
+
+    /// @brief Whether the known numbers of sources are checked: CROSSDOCK_CHECK.
+    bool checks() const noexcept { return checks_; }
 
     /// @brief The algorithm with a name; for "auto", what rank 0's environment says, or else the
     /// rule.
@@ -81,37 +101,20 @@ class exchange_state final : public communicator_resource {
     /// @brief The route that suits the ranks of this rank's region; kept for the next time.
     const kept_route& inside_region(const context& where);
 
-    /// @brief The nodes, and the outboxes of this rank's, for `shared_memory`.
-    const topology& nodes() const noexcept { return nodes_; }
-    /// @par Collective
-    /// Yes; blocks where they are first asked for.
-    /// @throws error(errc::out_of_memory)  on all ranks
-    shared_outboxes& outboxes(const communicator& comm) { return memory_.of(comm, nodes_); }
-
-    /// @brief For `rma`.
-    put_window& window() noexcept { return window_; }
-    /// @brief For `rma_fence` and `locality_rma`.
-    fence_window& window_between_fences() noexcept { return window_between_fences_; }
+    /// @brief What is kept for the ranks that share memory in this context.
+    /// @param where  whose `nodes` are of its ranks
+    exchange_memory& memory(const context& where);
 
   private:
     const kept_route& keep(kept_route&& one);
-    exchange_algorithm rule(const context& where);
-    bool suits_memory(const exchange_algorithm& ruled, const topology& regions) const;
-    bool has_memory(const communicator& comm, memory_wish wish);
+    const exchange_algorithm& rule(const context& where, exchange_memory& kept);
+    bool has_memory(const communicator& comm, exchange_memory& kept, memory_wish wish);
 
     tag_block tags_;
     std::uint64_t num_exchanges_ = 0;
     std::string environment_choice_;
-    const topology& nodes_;
-    outbox_memory memory_;
-    bool lacks_memory_ = false;  // was refused some
-    int num_without_memory_ = 0;
-    put_window window_;
-    fence_window window_between_fences_;
-    // For which the rule last chose; a machine only if it was the context's own.
-    std::optional<topology> ruled_regions_;
-    std::optional<machine> ruled_machine_;
-    exchange_algorithm ruled_;
+    bool checks_;
+    std::vector<std::unique_ptr<exchange_memory>> memories_;
     std::vector<std::unique_ptr<kept_route>> routes_;
 };
 

@@ -148,12 +148,7 @@ const std::shared_ptr<node_memory>& node_memories::of(const communicator& comm,
     }
     comm.wait_for_all();
     machine_of(comm);  // before there are parts, which have it from here
-    communicator node = comm.split(nodes_of(comm).region_of(comm.rank()));
-    if (nodes) {
-        communicator part = node.split(nodes->region_of(comm.rank()));
-        node.close();
-        node = std::move(part);
-    }
+    communicator node = comm.split(nodes_of(comm, nodes).region_of(comm.rank()));
     return entries_.emplace_back(entry{nodes, std::make_shared<node_memory>(comm, std::move(node))})
         .memory;
 }

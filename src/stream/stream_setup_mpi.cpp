@@ -91,16 +91,6 @@ void check_threads(const stream_options& options) {
         refuse("with MPI_THREAD_FUNNELED the main thread must make the stream");
 }
 
-// Ranks of this rank's region that can share memory with it.
-rank_t num_ranks_that_share(const communicator& comm, const topology& regions) {
-    const auto& nodes = nodes_of(comm);
-    const region_t region = regions.region_of(comm.rank());
-    rank_t num_ranks = 0;
-    for (rank_t i = 0; i < regions.region_size(region); ++i)
-        num_ranks += nodes.region_of(regions.rank_at(region, i)) == nodes.region_of(comm.rank());
-    return num_ranks;
-}
-
 // Processes that a worker of this one fills buffers for.
 count_t num_endpoints(const topology& nodes, const stream_options& options, rank_t here) {
     const stream_layout layout(nodes, options.route, stream_scheme::wps, options.workers, here);
@@ -179,22 +169,7 @@ void check_stream(const context& where, std::span<const stream_channel> channels
         hash_of(where, channels, options), "the options of a stream");
 }
 
-topology stream_nodes(const context& where) {
-    const auto& comm = where.comm();
-    const auto& nodes = where.nodes();
-    if (!nodes) return nodes_of(comm);
-    const region_t region = nodes->region_of(comm.rank());
-    const rank_t found = num_ranks_that_share(comm, *nodes);
-    on_all_or_none(comm, [&] {
-        const rank_t given = nodes->region_size(region);
-        if (found != given)
-            refuse(
-                fmt::format("region {} of the topology \"{}\" has {} ranks, but rank {} shares "
-                            "memory with {} of them, itself included",
-                            region, nodes->to_string(), given, comm.rank(), found));
-    });
-    return *nodes;
-}
+topology stream_nodes(const context& where) { return nodes_of(where.comm(), where.nodes()); }
 
 stream_scheme agreed_scheme(const context& where, const topology& nodes,
                             std::span<const stream_channel> channels,

@@ -34,7 +34,8 @@ struct exchange_options {
     std::string algorithm = "auto";
     message_order order = message_order::by_source;
     /// How many messages will come to this rank, if that is known on every rank: `personalized` and
-    /// `reduce_scatter` then need no reduction of P counts.
+    /// `reduce_scatter` then need no reduction of P counts. A wrong number may leave a rank waiting for ever;
+    /// with CROSSDOCK_CHECK=1 in rank 0's environment the exchange fails on all ranks instead.
     std::optional<count_t> num_sources = std::nullopt;
     /// Longer messages are cut; 0 stands for the default.
     count_t max_message_bytes = count_t{1} << 30;
