@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstring>
+#include <initializer_list>
 #include <ranges>
 #include <span>
 #include <type_traits>
@@ -147,17 +149,48 @@ template <class T>
 received<T> sparse_exchange(const context& where, const variable_messages<T>& messages,
                             const exchange_options& options = {});
 
+/// @brief A contiguous range of integers of 32 or 64 bits, or a list of them in braces.
+///
+///     std::vector<int>, std::array<rank_t, 2>, std::span<const std::int64_t>, {3, 0}
+class integer_range {
+  public:
+    integer_range(std::initializer_list<count_t> numbers)
+        : integer_range(std::span(numbers.begin(), numbers.size())) {}
+    template <std::ranges::contiguous_range Range>
+    requires(std::ranges::sized_range<Range> &&
+             (std::is_same_v<std::ranges::range_value_t<Range>, int> ||
+              (std::is_integral_v<std::ranges::range_value_t<Range>> &&
+               std::is_signed_v<std::ranges::range_value_t<Range>> &&
+               sizeof(std::ranges::range_value_t<Range>) == sizeof(count_t))))
+        integer_range(const Range& numbers)
+        : data_(std::ranges::data(numbers)),
+          size_(std::ranges::size(numbers)),
+          is_narrow_(sizeof(*std::ranges::data(numbers)) == sizeof(int)) {}
+
+    std::size_t size() const noexcept { return size_; }
+    count_t operator[](std::size_t i) const {
+        count_t wide = 0;
+        if (is_narrow_) return static_cast<const int*>(data_)[i];
+        std::memcpy(&wide, static_cast<const count_t*>(data_) + i, sizeof wide);  // long, long long
+        return wide;
+    }
+
+  private:
+    const void* data_;
+    std::size_t size_;
+    bool is_narrow_;
+};
+
 /// @brief As above: `counts[i]` of `values`, one after the other, to rank `destinations[i]`.
 ///
 ///     for (const auto& [source, items] : sparse_exchange(world, {3, 0}, {1, 2}, values)) ...
-/// @param values  a range of T, one after the other
+/// @param destinations  borrowed for the call, as all ranges here: temporaries will do
+/// @param values        a contiguous range of T, one after the other
+/// @throws error(errc::rank_out_of_range)  a destination is not a rank; on all ranks
 template <std::ranges::contiguous_range Values>
-auto sparse_exchange(const context& where, const std::vector<rank_t>& destinations,
-                     const std::vector<count_t>& counts, const Values& values,
-                     const exchange_options& options = {}) {
-    using T = std::ranges::range_value_t<Values>;
-    return sparse_exchange(where, variable_messages<T>{destinations, counts, {}, values}, options);
-}
+auto sparse_exchange(const context& where, const integer_range& destinations,
+                     const integer_range& counts, const Values& values,
+                     const exchange_options& options = {});
 
 /// @brief Delivers values of a committed MPI datatype, which need not be contiguous.
 /// @return values at the same places of their extent as they were sent from; gaps are zero
@@ -185,6 +218,8 @@ byte_outbox constant_outbox(std::span<const rank_t> destinations, count_t count,
 byte_outbox variable_outbox(std::span<const rank_t> destinations, std::span<const count_t> counts,
                             std::span<const count_t> displacements,
                             std::span<const std::byte> values, std::size_t item_bytes);
+byte_outbox listed_outbox(const integer_range& destinations, const integer_range& counts,
+                          std::span<const std::byte> values, std::size_t item_bytes);
 
 // Sources, counts and displacements of what came.
 received_messages arrangement(const byte_inbox& inbox, std::size_t item_bytes);
@@ -205,6 +240,17 @@ received<T> sparse_exchange(const context& where, const constant_messages<T>& me
     static_assert(exchange_detail::is_exchangeable<T>);
     const auto outbox = exchange_detail::constant_outbox(messages.destinations, messages.count,
                                                          std::as_bytes(messages.values), sizeof(T));
+    return exchange_detail::arrange<T>(exchange_bytes(where, outbox, options));
+}
+
+template <std::ranges::contiguous_range Values>
+auto sparse_exchange(const context& where, const integer_range& destinations,
+                     const integer_range& counts, const Values& values,
+                     const exchange_options& options) {
+    using T = std::ranges::range_value_t<Values>;
+    static_assert(exchange_detail::is_exchangeable<T>);
+    const auto outbox = exchange_detail::listed_outbox(destinations, counts,
+                                                       std::as_bytes(std::span(values)), sizeof(T));
     return exchange_detail::arrange<T>(exchange_bytes(where, outbox, options));
 }
 

@@ -121,6 +121,25 @@ byte_outbox variable_outbox(std::span<const rank_t> destinations, std::span<cons
                            [&] { return address(destinations, counts, displacements); });
 }
 
+byte_outbox listed_outbox(const integer_range& destinations, const integer_range& counts,
+                          std::span<const std::byte> values, std::size_t item_bytes) {
+    return outbox_or_fault({static_cast<count_t>(item_bytes), std::nullopt}, values, [&] {
+        std::vector<rank_t> ranks;
+        std::vector<count_t> lengths;
+        for (std::size_t i = 0; i < destinations.size(); ++i) {
+            if (destinations[i] != static_cast<rank_t>(destinations[i])) {
+                throw error(
+                    errc::rank_out_of_range,
+                    fmt::format("destination {} is {}, which is no rank of any communicator", i,
+                                destinations[i]));
+            }
+            ranks.push_back(static_cast<rank_t>(destinations[i]));
+        }
+        for (std::size_t i = 0; i < counts.size(); ++i) lengths.push_back(counts[i]);
+        return address(ranks, lengths, {});
+    });
+}
+
 received_messages arrangement(const byte_inbox& inbox, std::size_t item_bytes) {
     received_messages result;
     const std::size_t num_messages = inbox.messages().size();

@@ -8,6 +8,7 @@
 #include "crossdock/detail/exchange/exchange_statistics.hpp"
 #include "crossdock/route.hpp"
 #include "exchange/sends.hpp"
+#include "src/exchange/mailbox_mpi.hpp"
 #include "src/model/machine_mpi.hpp"
 #include "src/topology/nodes_mpi.hpp"
 #include "support/topologies.hpp"
@@ -384,6 +385,86 @@ TEST_P(ExchangeCalls, AnnounceAMessageInPlaceOfForwardingIt) {
         EXPECT_EQ(announced.inter_region_messages,
                   forwarded.inter_region_messages + direct.inter_region_messages);
     });
+}
+
+class CutMessages : public testing::Test {
+  protected:
+    void TearDown() override { comm.close(); }
+
+    communicator comm{MPI_COMM_WORLD};
+};
+
+// MPI walks over all that waits at a receiver for each probe of another tag: the parts of a message must not pile up.
+TEST_F(CutMessages, LeaveAFewPartsAtATimeUntilTheReceiverTakesThem) {
+    if (comm.num_ranks() == 1) GTEST_SKIP() << "nobody to send to";
+    constexpr count_t bytes = 1000;
+    const auto regions = topology::one_region(comm.num_ranks());
+    const int tag = comm.reserve_tags(1);
+    byte_inbox arrivals;
+    mailbox mail(comm, regions, 1, arrivals);
+    std::vector<std::byte> message(bytes);
+    for (std::size_t i = 0; i < message.size(); ++i) message[i] = static_cast<std::byte>(i);
+    if (comm.rank() == 0) {
+        calls = {};
+        calls.comm = comm.get();
+        calls.regions = &regions;
+        mail.send(byte_message{1, bytes, message.data()}, tag);
+        for (int i = 0; i < 100; ++i) EXPECT_FALSE(mail.are_sent());
+        EXPECT_EQ(calls.traffic.messages, 65);  // 64 parts, and the word behind the first
+        calls = {};
+    }
+    MPI_Barrier(comm.get());
+    if (comm.rank() == 1) {
+        const auto came = mail.wait_for_message(tag);
+        EXPECT_EQ(std::vector<std::byte>(came.data, came.data + came.bytes), message);
+    }
+    mail.wait_until([&] { return mail.are_sent(); });
+    MPI_Barrier(comm.get());
+}
+
+class ExchangeNodes : public testing::Test {
+  protected:
+    void TearDown() override {
+        calls = {};
+        world.close();
+    }
+
+    // What all ranks send each other in enough exchanges that "auto" would make memory.
+    exchange_traffic traffic_of(const context& where, const std::string& algorithm) {
+        const auto sends =
+            test::sends_of(where.rank(), test::make_messages(ring(), [](auto, auto) { return 1; }));
+        exchange_traffic sent;
+        for (int i = 0; i < 20; ++i) {
+            sparse_exchange(where, sends.constant(1), {.algorithm = algorithm, .sent = &sent});
+        }
+        return sent;
+    }
+
+    test::all_destinations ring() const {
+        return test::make_destinations(
+            num_ranks, [&](rank_t rank) { return std::vector<rank_t>{(rank + 1) % num_ranks}; });
+    }
+
+    context world{MPI_COMM_WORLD};
+    const rank_t num_ranks = world.num_ranks();
+    const context alone =
+        world.with_nodes(topology::from_string(std::to_string(num_ranks) + "x1", num_ranks));
+};
+
+TEST_F(ExchangeNodes, OfOneRankShareNoMemory) {
+    if (num_ranks == 1) GTEST_SKIP() << "one rank sends nothing";
+    for (const std::string algorithm : {"shared_memory", "auto"}) {
+        SCOPED_TRACE(algorithm);
+        // Two contexts of one communicator in turn: neither gets what the other shares.
+        EXPECT_EQ(traffic_of(world, algorithm).messages, 0);
+        EXPECT_GT(traffic_of(alone, algorithm).messages, 0);
+        EXPECT_EQ(traffic_of(world, algorithm).messages, 0);
+    }
+    EXPECT_EQ(traffic_of(alone, "shared_memory").messages, num_ranks - 1);
+    EXPECT_NE(resolve_exchange_algorithm(alone, "auto", true).method,
+              exchange_method::shared_memory);
+    EXPECT_EQ(resolve_exchange_algorithm(world, "auto", true).method,
+              exchange_method::shared_memory);
 }
 
 }  // namespace

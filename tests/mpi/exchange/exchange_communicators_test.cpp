@@ -1,5 +1,6 @@
 // Exchanges among others: on several communicators, beside a neighbor exchange, and as the
 // environment wants them.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -112,7 +113,10 @@ TEST_P(ExchangeAmongOthers, WorksWhileANeighborExchangeIsActive) {
 class ExchangeEnvironment : public testing::Test {
   protected:
     void SetUp() override { unsetenv("CROSSDOCK_EXCHANGE"); }
-    void TearDown() override { unsetenv("CROSSDOCK_EXCHANGE"); }
+    void TearDown() override {
+        unsetenv("CROSSDOCK_EXCHANGE");
+        unsetenv("CROSSDOCK_CHECK");
+    }
 
     static void choose(const char* name) {
         if (world_rank() == 0) setenv("CROSSDOCK_EXCHANGE", name, 1);
@@ -155,6 +159,41 @@ TEST_F(ExchangeEnvironment, ChoosesForAuto) {
         EXPECT_NE(traffic(before.comm(), "routed:grid:3"), traffic(before.comm(), "nonblocking"));
     }
     EXPECT_EQ(traffic(before.comm(), "auto"), by_rule) << "what was read first stays";
+}
+
+TEST_F(ExchangeEnvironment, ChecksKnownNumbersOfSourcesThatAreWrongButAddUp) {
+    if (world_rank() == 0) setenv("CROSSDOCK_CHECK", "1", 1);
+    const part checked(0, world_rank());
+    const rank_t rank = checked.comm().rank(), num_ranks = checked.comm().num_ranks();
+    if (num_ranks == 1) GTEST_SKIP() << "one number cannot be wrong and add up";
+    const std::vector<rank_t> destinations{(rank + 1) % num_ranks};
+    const std::vector<int> values{rank};
+    const auto exchange = [&](const std::string& algorithm, std::optional<count_t> num_sources) {
+        return sparse_exchange(context(checked.comm(), topology::one_region(num_ranks)),
+                               constant_messages<int>{destinations, 1, values},
+                               {.algorithm = algorithm, .num_sources = num_sources});
+    };
+    for (const auto& algorithm : test::exchange_algorithms()) {
+        SCOPED_TRACE(algorithm);
+        // The last two ranks' numbers are wrong, and add up.
+        const count_t said = rank == num_ranks - 2 ? 0 : rank == num_ranks - 1 ? 2 : 1;
+        const error wrong = thrown_by([&] { exchange(algorithm, said); });
+        EXPECT_EQ(wrong.code(), errc::count_mismatch);
+        EXPECT_EQ(wrong.rank(), num_ranks - 2);
+        EXPECT_EQ(
+            wrong.what(),
+            fmt::format("rank {} expects 0 messages, but 1 are sent to it; correct its number "
+                        "of sources, or leave the numbers out on all ranks",
+                        num_ranks - 2));
+        const error missing = thrown_by([&] {
+            exchange(algorithm, rank == 1 ? std::optional<count_t>() : std::optional<count_t>(1));
+        });
+        EXPECT_STREQ(missing.what(),
+                     "rank 1 knows no number of sources, but others do; give it on all ranks or on "
+                     "none");
+        EXPECT_EQ(exchange(algorithm, 1).num_messages(), 1u);
+        EXPECT_EQ(exchange(algorithm, std::nullopt).num_messages(), 1u);
+    }
 }
 
 TEST_F(ExchangeEnvironment, LeavesAutoToARouteUntilMemoryPays) {

@@ -2,9 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <optional>
 #include <set>
+#include <span>
 
 #include "exchange/sends.hpp"
+#include "support/thrown_by.hpp"
 #include "support/topologies.hpp"
 
 namespace crossdock::exchange_test {
@@ -220,8 +224,11 @@ TEST_P(Exchange, AnnouncesMessagesThatAreTooLongToForward) {
             auto options = by_algorithm();
             options.max_forwarded_bytes = max_forwarded_bytes;
             expect_delivered(irregular(), messages, options);
-            options.max_message_bytes = 800;  // cuts 5600 bytes in equal parts
-            expect_delivered(irregular(), messages, options);
+            // 7 equal parts of 5600 bytes, and more than may wait at a receiver
+            for (const count_t max_message_bytes : {800, 9}) {
+                options.max_message_bytes = max_message_bytes;
+                expect_delivered(irregular(), messages, options);
+            }
         }
     });
 }
@@ -324,6 +331,70 @@ TEST_P(Exchange, DeliversAnyNumberOfValuesOfDatatypesWithGaps) {
         EXPECT_EQ(actual.values, spread(expected.values, type, zero));
         MPI_Type_free(&type.datatype);
     }
+}
+
+TEST_P(Exchange, CutsMessagesInMorePartsThanMayWait) {
+    if (!takes_any_size()) GTEST_SKIP() << "takes messages of one size only";
+    // Two messages to each rank, whose parts must not overtake each other; 64 and 65 parts are borders.
+    for (const count_t count : {64, 65, 128, 129, 1000}) {
+        const auto messages =
+            make_messages(test::make_destinations(num_ranks(),
+                                                  [&](rank_t rank) {
+                                                      const rank_t next = (rank + 1) % num_ranks();
+                                                      return std::vector<rank_t>{next, next, 0};
+                                                  }),
+                          [&](rank_t, std::int64_t index) { return index == 1 ? 1 : count; });
+        for (const auto max_forwarded_bytes :
+             {std::optional<count_t>(), std::optional<count_t>(8)}) {
+            auto options = by_algorithm();
+            options.max_message_bytes = 8;
+            options.max_forwarded_bytes = max_forwarded_bytes;
+            expect_delivered(irregular(), messages, options);
+        }
+    }
+}
+
+class ExchangeRanges : public testing::Test {
+  protected:
+    void TearDown() override { world.close(); }
+
+    context world{MPI_COMM_WORLD};
+    const rank_t next = (world.rank() + 1) % world.num_ranks();
+    const std::int64_t before = (world.rank() + world.num_ranks() - 1) % world.num_ranks();
+
+    void expect_delivered(const received<double>& actual) {
+        EXPECT_EQ(actual.sources, std::vector{static_cast<rank_t>(before)});
+        EXPECT_EQ(actual.counts, std::vector<count_t>{2});
+        EXPECT_EQ(actual.values, (std::vector<double>{1, 2}));
+    }
+};
+
+TEST_F(ExchangeRanges, MayBeOfAnyContiguousKindAndOfIntsOrWords) {
+    const std::vector<double> values{1, 2};
+    const std::vector<int> rank_vector{next}, int_counts{2};
+    const std::array<rank_t, 1> rank_array{next};
+    const std::int64_t wide_rank[1] = {next};
+    const std::vector<long long> long_counts{2};
+    const std::array<std::int64_t, 1> count_array{2};
+    std::vector<count_t> changeable{2};
+
+    expect_delivered(sparse_exchange(world, rank_vector, int_counts, values));
+    expect_delivered(sparse_exchange(world, rank_array, long_counts, values));
+    expect_delivered(sparse_exchange(world, wide_rank, count_array, values));
+    expect_delivered(
+        sparse_exchange(world, std::span(rank_vector), std::span(changeable), std::span(values)));
+    expect_delivered(sparse_exchange(world, {next}, {2}, std::array<double, 2>{1, 2}));
+    expect_delivered(
+        sparse_exchange(world, std::vector{next}, std::vector{2}, std::vector<double>{1, 2}, {}));
+}
+
+TEST_F(ExchangeRanges, RefuseARankOfMoreThan32Bits) {
+    const std::vector<std::int64_t> ranks{count_t{1} << 32};
+    const error heard =
+        test::thrown_by([&] { sparse_exchange(world, ranks, {1}, std::vector<double>{1}); });
+    EXPECT_EQ(heard.code(), errc::rank_out_of_range);
+    EXPECT_STREQ(heard.what(),
+                 "rank 0: destination 0 is 4294967296, which is no rank of any communicator");
 }
 
 }  // namespace
