@@ -6,6 +6,7 @@
 #include <new>
 #include <utility>
 
+#include "../base/named_values_mpi.hpp"
 #include "../model/machine_mpi.hpp"
 #include "array_index.hpp"
 #include "array_window_mpi.hpp"
@@ -17,20 +18,27 @@ namespace crossdock {
 
 namespace {
 
-constexpr const char* arguments_text = "sizes or options of a distributed array";
-
 request_size size_of_request(count_t num_entries, std::size_t item_bytes) {
     const auto index_bytes = with_index_type(num_entries, [](auto index) { return sizeof index; });
     return {static_cast<count_t>(index_bytes), static_cast<count_t>(item_bytes)};
 }
 
-std::int64_t hash_of(const context& where, count_t num_entries, const array_settings& settings,
-                     std::size_t item_bytes) {
+named_values values_of(const context& where, count_t num_entries, const array_settings& settings,
+                       std::size_t item_bytes) {
     const auto& combine = settings.combine;
-    return agreement_hash(fmt::format(
-        "{} {} {} {} {} {} {} {} {} {}", num_entries, item_bytes, settings.num_local.has_value(),
-        settings.route, settings.expected_requests, to_string(combine.strategy), combine.locally,
-        combine.on_the_way, static_cast<int>(settings.transport), agreement_hash(where)));
+    return named_values("a distributed array")
+        .add("number of entries", num_entries)
+        .add("bytes of an entry", item_bytes)
+        .add("num_local given", settings.num_local.has_value())
+        .add("route", settings.route)
+        .add("expected_requests", settings.expected_requests)
+        .add("combining", to_string(combine.strategy))
+        .add("combining at the source", combine.locally)
+        .add("combining on the way", combine.on_the_way)
+        .add("transport", static_cast<int>(settings.transport))
+        .add("topology", where.topology().to_string())
+        .add("nodes", where.nodes() ? where.nodes()->to_string() : "")
+        .add("machine", where.has_own_machine() ? to_json(where.machine()) : "");
 }
 
 void check_parts(count_t num_entries, const array_settings& settings) {
@@ -126,7 +134,7 @@ array_engine::array_engine(const context& where, count_t num_entries,
             check_sizes(where);
             check_parts(num_entries, settings);
         },
-        hash_of(where, num_entries, settings, item_bytes), arguments_text);
+        values_of(where, num_entries, settings, item_bytes));
     const auto owners = parts_of_all(comm, num_entries, settings.num_local);
     auto effective = settings;
     effective.route = asked_untried_route(where, settings.route);

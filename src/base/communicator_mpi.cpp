@@ -9,6 +9,7 @@
 #include <new>
 
 #include "crossdock/detail/base/suspension.hpp"
+#include "named_values_mpi.hpp"
 
 namespace crossdock {
 
@@ -334,8 +335,75 @@ std::int64_t agreement_hash(std::string_view text) noexcept {
     return static_cast<std::int64_t>(hash >> 1);  // never negative, so that its negation exists
 }
 
-void agree(const communicator& comm, const std::optional<error>& fault, std::int64_t same,
-           const char* what) {
+namespace {
+
+void broadcast(const communicator& comm, void* values, std::size_t count, MPI_Datatype type,
+               rank_t root) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    CROSSDOCK_MPI(MPI_Ibcast(values, static_cast<int>(count), type, root, comm.get(), &request));
+    comm.wait(request);
+}
+
+std::string broadcast_text_of(const communicator& comm, std::string text, rank_t root) {
+    auto length = static_cast<std::int64_t>(text.size());
+    broadcast(comm, &length, 1, MPI_INT64_T, root);
+    text.resize(static_cast<std::size_t>(length));
+    broadcast(comm, text.data(), text.size(), MPI_CHAR, root);
+    return text;
+}
+
+std::string_view next_line(std::string_view& lines) {
+    const auto line = lines.substr(0, lines.find('\n'));
+    lines.remove_prefix(std::min(lines.size(), line.size() + 1));
+    return line;
+}
+
+// What `own` differs in, of lines as `named_values` has them. What has no lines has no values to show.
+std::string difference_text(rank_t rank, std::string_view own, std::string_view first) {
+    constexpr std::size_t most_shown = 60;
+    const auto object = next_line(own), first_object = next_line(first);
+    const auto who = "rank " + std::to_string(rank);
+    if (object != first_object) {
+        return who + " makes or compares " + std::string(object) + ", rank 0 " +
+               std::string(first_object) + "; all ranks must make the same calls in one order";
+    }
+    while (!own.empty() && !first.empty()) {
+        const auto line = next_line(own), first_line = next_line(first);
+        if (line == first_line) continue;
+        const auto name_length = line.find(" = ");
+        const std::string name(line.substr(0, name_length));
+        if (first_line.substr(0, first_line.find(" = ")) != name) break;
+        const std::string value(line.substr(name_length + 3).substr(0, most_shown));
+        const std::string other(first_line.substr(name_length + 3).substr(0, most_shown));
+        if (value == other)
+            return who + " has another " + name + " than rank 0; give all ranks the same";
+        const auto shown = [](const std::string& one) { return one.empty() ? "none" : one; };
+        return who + " has " + name + " = " + shown(value) + ", rank 0 has " + shown(other) +
+               "; give all ranks the same";
+    }
+    return std::string(object) + " differ between ranks";
+}
+
+// On all ranks, of which at least one has other arguments than rank 0.
+[[noreturn]] void throw_difference(const communicator& comm, std::int64_t same,
+                                   const std::string& own) {
+    std::int64_t first_same = same;
+    broadcast(comm, &first_same, 1, MPI_INT64_T, 0);
+    const auto first = broadcast_text_of(comm, own, 0);
+    std::int64_t differing = same == first_same ? comm.num_ranks() : comm.rank();
+    MPI_Request reduction = MPI_REQUEST_NULL;
+    CROSSDOCK_MPI(
+        MPI_Iallreduce(MPI_IN_PLACE, &differing, 1, MPI_INT64_T, MPI_MIN, comm.get(), &reduction));
+    comm.wait(reduction);
+    const auto rank = static_cast<rank_t>(differing);
+    throw error(
+        errc::invalid_argument,
+        broadcast_text_of(comm, comm.rank() == rank ? difference_text(rank, own, first) : "", rank),
+        rank);
+}
+
+void agree_on_text(const communicator& comm, const std::optional<error>& fault, std::int64_t same,
+                   const std::string& own) {
     // The least failing rank, the least `same`, and the largest (as the least of the negated).
     std::array<std::int64_t, 3> agreed{fault ? comm.rank() : comm.num_ranks(), same, -same};
     MPI_Request reduction = MPI_REQUEST_NULL;
@@ -344,29 +412,30 @@ void agree(const communicator& comm, const std::optional<error>& fault, std::int
     comm.wait(reduction);
     const auto failing_rank = static_cast<rank_t>(agreed[0]);
     if (failing_rank == comm.num_ranks()) {
-        if (agreed[1] != -agreed[2]) {
-            throw error(errc::invalid_argument, std::string(what) + " differ between ranks");
-        }
+        if (agreed[1] != -agreed[2]) throw_difference(comm, same, own);
         return;
     }
-    struct {
-        std::int64_t code, rank, length;
-    } head{};
+    std::array<std::int64_t, 2> head{};
     std::string text;
     if (failing_rank == comm.rank()) {
         text = fault->what();
-        head = {static_cast<int>(fault->code()), fault->rank() < 0 ? failing_rank : fault->rank(),
-                static_cast<std::int64_t>(text.size())};
+        head = {static_cast<int>(fault->code()), fault->rank() < 0 ? failing_rank : fault->rank()};
     }
-    const auto broadcast = [&](void* values, int count, MPI_Datatype type) {
-        MPI_Request request = MPI_REQUEST_NULL;
-        CROSSDOCK_MPI(MPI_Ibcast(values, count, type, failing_rank, comm.get(), &request));
-        comm.wait(request);
-    };
-    broadcast(&head, 3, MPI_INT64_T);
-    text.resize(static_cast<std::size_t>(head.length));
-    broadcast(text.data(), static_cast<int>(head.length), MPI_CHAR);
-    throw error(static_cast<errc>(head.code), text, static_cast<rank_t>(head.rank));
+    broadcast(comm, head.data(), head.size(), MPI_INT64_T, failing_rank);
+    text = broadcast_text_of(comm, std::move(text), failing_rank);
+    throw error(static_cast<errc>(head[0]), text, static_cast<rank_t>(head[1]));
+}
+
+}  // namespace
+
+void agree(const communicator& comm, const std::optional<error>& fault, std::int64_t same,
+           const char* what) {
+    agree_on_text(comm, fault, same, what);
+}
+
+void agree_on_values(const communicator& comm, const std::optional<error>& fault,
+                     const named_values& own) {
+    agree_on_text(comm, fault, agreement_hash(own.text()), own.text());
 }
 
 }  // namespace crossdock

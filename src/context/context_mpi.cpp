@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "../base/environment_mpi.hpp"
+#include "../base/named_values_mpi.hpp"
 #include "../model/machine_mpi.hpp"
 #include "../topology/agreement_text.hpp"
 #include "../topology/nodes_mpi.hpp"
@@ -39,9 +40,11 @@ topology topology_of(const communicator& comm, const context_options& options) {
 }
 
 void agree_on(const communicator& comm, const context_options& options) {
-    agree(comm, std::nullopt,
-          agreement_hash(fmt::format("{}|{}|{}", options.topology, options.nodes, options.machine)),
-          "the options of a context");
+    agree_on_values(comm, std::nullopt,
+                    named_values("a context")
+                        .add("topology", options.topology)
+                        .add("nodes", options.nodes)
+                        .add("machine", options.machine));
 }
 
 }  // namespace

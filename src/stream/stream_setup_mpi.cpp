@@ -7,6 +7,7 @@
 #include <limits>
 #include <string>
 
+#include "../base/named_values_mpi.hpp"
 #include "../topology/nodes_mpi.hpp"
 #include "crossdock/detail/stream/stream_layout.hpp"
 
@@ -19,17 +20,33 @@ constexpr count_t most_bytes_of_records = 1 << 30;
 constexpr count_t most_items_that_combine = 65535;  // positions take two bytes
 constexpr int num_pings = 32;
 
-std::int64_t hash_of(const context& where, std::span<const stream_channel> channels,
-                     const stream_options& options) {
-    std::string text = fmt::format(
-        "{} {} {} {} {} {} {} {} {} {} {} {} {} {} {}", options.workers, to_string(options.scheme),
-        options.route, agreement_hash(where), options.buffer_items, options.max_buffers,
-        options.priorities, options.flush_on_idle, options.max_age_seconds.value_or(0),
-        options.ordered, options.with_source, options.shared_memory, options.progress_thread,
-        options.communication_thread, options.latency_sample_interval);
-    for (const stream_channel& c : channels)
-        text += fmt::format(" {} {} {} {}", c.item_bytes, c.capacity, c.is_urgent, c.combines);
-    return agreement_hash(text);
+named_values values_of(const context& where, std::span<const stream_channel> channels,
+                       const stream_options& options) {
+    named_values result("a stream");
+    result.add("workers", options.workers)
+        .add("scheme", to_string(options.scheme))
+        .add("max_age_seconds", options.max_age_seconds.value_or(0))
+        .add("route", options.route)
+        .add("buffer_items", options.buffer_items)
+        .add("max_buffers", options.max_buffers)
+        .add("priorities", options.priorities)
+        .add("flush_on_idle", options.flush_on_idle)
+        .add("ordered", options.ordered)
+        .add("with_source", options.with_source)
+        .add("shared_memory", options.shared_memory)
+        .add("progress_thread", options.progress_thread)
+        .add("communication_thread", options.communication_thread)
+        .add("latency_sample_interval", options.latency_sample_interval)
+        .add("topology", where.topology().to_string())
+        .add("nodes", where.nodes() ? where.nodes()->to_string() : "")
+        .add("machine", where.has_own_machine() ? to_json(where.machine()) : "");
+    for (const stream_channel& c : channels) {
+        result.add("bytes of an item", c.item_bytes)
+            .add("items of a buffer", c.capacity)
+            .add("urgent", c.is_urgent)
+            .add("combines", c.combines);
+    }
+    return result;
 }
 
 [[noreturn]] void refuse(const std::string& text) { throw error(errc::invalid_argument, text); }
@@ -166,7 +183,7 @@ void check_stream(const context& where, std::span<const stream_channel> channels
                                    to_string(options.scheme)));
             check_threads(options);
         },
-        hash_of(where, channels, options), "the options of a stream");
+        values_of(where, channels, options));
 }
 
 topology stream_nodes(const context& where) { return nodes_of(where.comm(), where.nodes()); }

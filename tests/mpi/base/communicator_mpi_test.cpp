@@ -1,5 +1,6 @@
 #include "crossdock/communicator.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "src/base/named_values_mpi.hpp"
 #include "support/thrown_by.hpp"
 
 namespace crossdock::communicator_mpi_test {
@@ -172,6 +174,40 @@ TEST(OnAllOrNone, ReturnsTheValueOrWrapsForeignExceptions) {
         thrown_by([&] { on_all_or_none(comm, [] { throw std::runtime_error("odd"); }); });
     EXPECT_EQ(other.code(), errc::internal);
     EXPECT_STREQ(other.what(), "odd");
+    comm.close();
+}
+
+// All conversations about a difference are one, so that ranks in different calls hear of it, too.
+TEST(NamedValues, SayWhatDiffersAndWhere) {
+    communicator comm(MPI_COMM_WORLD);
+    if (comm.num_ranks() > 1) {
+        const bool is_last = comm.rank() == comm.num_ranks() - 1;
+        const auto last = fmt::format("rank {} ", comm.num_ranks() - 1);
+        const auto text_of = [&](const named_values& own) {
+            const error heard = test::thrown_by([&] { agree_on_values(comm, std::nullopt, own); });
+            EXPECT_EQ(heard.code(), errc::invalid_argument);
+            EXPECT_EQ(heard.rank(), comm.num_ranks() - 1);
+            return std::string(heard.what());
+        };
+        const auto ferry = [](const char* route) {
+            return named_values("a ferry").add("seats", 4).add("route", route);
+        };
+        EXPECT_EQ(text_of(ferry(is_last ? "grid:2" : "three_step")),
+                  last + "has route = grid:2, rank 0 has three_step; give all ranks the same");
+        EXPECT_EQ(text_of(ferry(is_last ? "" : "three_step")),
+                  last + "has route = none, rank 0 has three_step; give all ranks the same");
+        EXPECT_EQ(text_of(is_last ? named_values("a train") : ferry("direct")),
+                  last +
+                      "makes or compares a train, rank 0 a ferry; all ranks must make the same "
+                      "calls in one order");
+        const error mixed = test::thrown_by([&] {
+            is_last ? agree(comm, std::nullopt, 7, "colors")
+                    : agree_on_values(comm, std::nullopt, ferry("direct"));
+        });
+        EXPECT_EQ(mixed.what(), last +
+                                    "makes or compares colors, rank 0 a ferry; all ranks must "
+                                    "make the same calls in one order");
+    }
     comm.close();
 }
 

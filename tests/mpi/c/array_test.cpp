@@ -653,9 +653,11 @@ TEST_F(ArrayInC, IsNotMadeOnAnyRankIfOneAsksForWhatIsNot) {
         bad, "minimum or maximum of values that have no order");
     if (num_ranks > 1) {
         refused([](auto&, auto& length, auto&) { length = 3; }, bad,
-                "sizes or options of a distributed array differ between ranks");
+                ("rank " + std::to_string(num_ranks - 1) +
+                 " has number of entries = 3, rank 0 has 23; give all ranks the same"));
         refused([](auto&, auto&, auto& datatype) { datatype = MPI_INT; }, bad,
-                "sizes or options of a distributed array differ between ranks");
+                ("rank " + std::to_string(num_ranks - 1) +
+                 " has bytes of an entry = 4, rank 0 has 8; give all ranks the same"));
         refused([](auto& o, auto&, auto&) { o.equal_writes = CROSSDOCK_OVERWRITE_MINIMUM; }, bad,
                 "overwrite rules differ between ranks");
     }

@@ -533,7 +533,8 @@ TEST_F(Communication, ContextsAreRefusedOnAllRanks) {
     if (num_ranks > 1) {
         options.topology = is_last ? "socket" : "node";
         expect_error(create(), CROSSDOCK_INVALID_ARGUMENT,
-                     "the options of a context differ between ranks");
+                     "rank " + std::to_string(num_ranks - 1) +
+                         " has topology = socket, rank 0 has node; give all ranks the same");
         options.topology = nullptr;
     }
     if (is_last) options.size = 0;

@@ -273,16 +273,17 @@ TEST_F(StreamCore, OptionsMustBeEqualOnAllRanks) {
         for (const rank_t other : {0, num_ranks - 1}) {
             stream_options options;
             if (rank == other) change(options);
-            expect_refused(errc::invalid_argument, "the options of a stream differ between ranks",
-                           options);
+            expect_refused(errc::invalid_argument, "; give all ranks the same", options);
         }
     }
     for (const rank_t other : {0, num_ranks - 1}) {
         expect_refused(rank == other ? on_one_node : where, errc::invalid_argument,
-                       "the options of a stream differ between ranks", {});
+                       other == 0 ? " has nodes = none, rank 0 has " : " has nodes = ", {});
     }
     const stream_channel own{rank == 0 ? 8U : 16U, 16};
-    expect_refused(errc::invalid_argument, "the options of a stream differ between ranks", {}, own);
+    expect_refused(errc::invalid_argument,
+                   "rank 1 has bytes of an item = 16, rank 0 has 8; give all ranks the same", {},
+                   own);
 }
 
 TEST_F(StreamCore, PressureMayDifferBetweenRanks) {
