@@ -17,12 +17,12 @@ class block_partition {
   public:
     /// @brief Makes parts that are as equal as possible, larger ones first. Takes constant memory.
     /// @throws error(errc::invalid_argument)  `num_entries` < 0 or `num_ranks` < 1
-    static block_partition blocks(count_t num_entries, rank_t num_ranks);
+    [[nodiscard]] static block_partition blocks(count_t num_entries, rank_t num_ranks);
 
     /// @brief Makes parts of given sizes. Takes memory for P + 1 numbers.
     /// @throws error(errc::invalid_argument)  there are no sizes, or one is negative
     /// @throws error(errc::count_overflow)    the sum of the sizes is more than a `count_t` holds
-    static block_partition from_sizes(const std::vector<count_t>& sizes);
+    [[nodiscard]] static block_partition from_sizes(const std::vector<count_t>& sizes);
 
     count_t num_entries() const noexcept { return num_entries_; }
     rank_t num_ranks() const noexcept { return num_ranks_; }

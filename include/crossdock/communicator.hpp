@@ -127,7 +127,7 @@ class communicator {
     /// for parts. Not closed by `close()` of the whole: who splits closes.
     /// @par Collective
     /// Yes; may block.
-    communicator split(int color) const;
+    [[nodiscard]] communicator split(int color) const;
 
     rank_t rank() const noexcept { return rank_; }
     rank_t num_ranks() const noexcept { return num_ranks_; }

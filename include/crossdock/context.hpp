@@ -83,9 +83,9 @@ class context {
     /// It shares the communicator. The argument must be equal on all ranks.
     /// @par Collective
     /// No.
-    context with_topology(crossdock::topology regions) const;
-    context with_nodes(crossdock::topology nodes) const;
-    context with_machine(crossdock::machine given) const;
+    [[nodiscard]] context with_topology(crossdock::topology regions) const;
+    [[nodiscard]] context with_nodes(crossdock::topology nodes) const;
+    [[nodiscard]] context with_machine(crossdock::machine given) const;
 
     rank_t rank() const noexcept { return comm_.rank(); }
     rank_t num_ranks() const noexcept { return comm_.num_ranks(); }

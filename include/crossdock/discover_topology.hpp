@@ -49,7 +49,7 @@ locality parse_locality(std::string_view name);
 /// @par Complexity
 /// As `gather_topology`; below the level of nodes every rank also inspects its machine, which takes
 /// milliseconds.
-topology discover_topology(const communicator& comm, locality level = locality::node);
+[[nodiscard]] topology discover_topology(const communicator& comm, locality level = locality::node);
 
 /// @brief The topology in which ranks with equal keys share a region.
 ///
@@ -68,6 +68,6 @@ topology discover_topology(const communicator& comm, locality level = locality::
 /// P - 1 messages on a binomial tree and a few collectives of a word or two, besides one
 /// MPI_Comm_split. No rank holds more than the topology's run-length code, so only an irregular
 /// placement takes memory proportional to P. Time linear in the number of runs of ranks.
-topology gather_topology(const communicator& comm, region_t key);
+[[nodiscard]] topology gather_topology(const communicator& comm, region_t key);
 
 }  // namespace crossdock

@@ -194,7 +194,7 @@ class distributed_array {
     /// @par Collective
     /// Yes; blocks.
     /// @throws as `read`
-    prepared_batch<T> prepare(std::span<const count_t> indices) {
+    [[nodiscard]] prepared_batch<T> prepare(std::span<const count_t> indices) {
         engine().require_open();
         return prepared_batch<T>(engine_, indices);
     }

@@ -118,7 +118,7 @@ class gather_scatter {
     /// @brief A second object with the same plans, which may be active at the same time.
     /// @par Collective
     /// Yes; as `neighbor_exchange::duplicate`.
-    gather_scatter duplicate() const;
+    [[nodiscard]] gather_scatter duplicate() const;
 
     /// @brief The number of ids that the object was made with.
     count_t num_ids() const;
@@ -169,7 +169,7 @@ class gather_scatter {
     /// @brief Makes progress without waiting; true if the operation is complete and its results are
     /// in place.
     /// @throws error(errc::invalid_state)  no operation is active
-    bool test();
+    [[nodiscard]] bool test();
 
     /// @brief Completes the operation.
     /// @throws error(errc::invalid_state)  no operation is active

@@ -99,7 +99,7 @@ std::string to_json(const machine& m);
 /// @throws error(errc::parse_error)       the text is not JSON or has another schema, or a field is
 ///          missing, unknown or of another type
 /// @throws error(errc::invalid_argument)  as `validate`
-machine machine_from_json(const std::string& text);
+[[nodiscard]] machine machine_from_json(const std::string& text);
 
 /// @brief The machines that come with the library; `docs/machines.md` describes them.
 const std::vector<machine>& machine_presets();
@@ -108,7 +108,7 @@ const std::vector<machine>& machine_presets();
 /// @param name_or_path  a preset's name; JSON, which begins with a brace; else the path of a file
 /// @throws error(errc::file_error)  there is no such preset or file; the text lists the presets
 /// @throws as `machine_from_json`, with the file's name
-machine load_machine(const std::string& name_or_path);
+[[nodiscard]] machine load_machine(const std::string& name_or_path);
 
 /// @brief The machine that the library assumes unless the caller names one: "generic_100g".
 const machine& default_machine();

@@ -32,12 +32,12 @@ namespace CROSSDOCK_EXPORT crossdock {
 /// @par Complexity
 /// Time, memory and messages grow with the number of runs of consecutive owned indices and with the
 /// number of needed indices; each rank also keeps its part of the directory. Nothing is of size P.
-pattern pattern_from_needed(const communicator& comm, std::span<const count_t> owned,
-                            std::span<const count_t> needed);
+[[nodiscard]] pattern pattern_from_needed(const communicator& comm, std::span<const count_t> owned,
+                                          std::span<const count_t> needed);
 
 /// @brief As above, for a rank that owns `first_owned` … `first_owned + num_owned - 1`.
-pattern pattern_from_needed(const communicator& comm, count_t first_owned, count_t num_owned,
-                            std::span<const count_t> needed);
+[[nodiscard]] pattern pattern_from_needed(const communicator& comm, count_t first_owned,
+                                          count_t num_owned, std::span<const count_t> needed);
 
 /// @brief Counts and displacements in items, in the order in which MPI_Neighbor_alltoallv takes
 /// them.
@@ -58,7 +58,7 @@ struct neighbor_counts {
 /// collective call check the pattern, or agree, before any rank waits for another.
 /// @throws error(errc::invalid_argument)  the communicator has no distributed graph
 /// @throws as `pattern_from_neighbor_alltoallv`
-pattern pattern_from_dist_graph(MPI_Comm graph, const neighbor_counts& counts);
+[[nodiscard]] pattern pattern_from_dist_graph(MPI_Comm graph, const neighbor_counts& counts);
 
 /// @brief Writes what all ranks send, for `crossdock try`, `analyze`, `explain`, `simulate`, `draw`, `export` and
 /// `bench neighbor`.

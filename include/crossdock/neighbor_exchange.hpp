@@ -160,7 +160,7 @@ class neighbor_exchange {
     /// @throws error(errc::out_of_memory)  as the constructor
     /// @par Collective
     /// Yes; waits for the ranks that share memory, or for all as the constructor.
-    neighbor_exchange duplicate() const;
+    [[nodiscard]] neighbor_exchange duplicate() const;
 
     /// @brief The compiled plan of this rank; during trials that of the last exchange, until the
     /// next start.
@@ -270,7 +270,7 @@ class neighbor_exchange {
     /// @brief Makes progress without waiting; true if the exchange is complete and its output
     /// valid.
     /// @throws error(errc::invalid_state)  no exchange is active
-    bool test();
+    [[nodiscard]] bool test();
 
     /// @brief Completes the exchange.
     /// @throws error(errc::invalid_state)  no exchange is active

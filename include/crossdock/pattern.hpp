@@ -85,8 +85,8 @@ struct neighbor_alltoallv_arguments {
 /// @throws as `validate`
 /// @par Source
 /// \cite collom2023neighbor, which extends MPI_Neighbor_alltoallv by the ids.
-pattern pattern_from_neighbor_alltoallv(rank_t rank, rank_t num_ranks,
-                                        const neighbor_alltoallv_arguments& arguments);
+[[nodiscard]] pattern pattern_from_neighbor_alltoallv(
+    rank_t rank, rank_t num_ranks, const neighbor_alltoallv_arguments& arguments);
 
 /// @brief Columns as they are numbered in an array of what a rank owns, with its ghosts behind.
 ///
@@ -110,7 +110,7 @@ struct local_columns {
 /// @throws error(errc::invalid_argument)    `first_owned` or `num_owned` is negative
 /// @par Complexity
 /// n entries and g ghosts take a time of O(n log g), and of the entries of ghosts O(m log m).
-local_columns renumber_columns(count_t first_owned, count_t num_owned,
-                               std::span<const count_t> columns);
+[[nodiscard]] local_columns renumber_columns(count_t first_owned, count_t num_owned,
+                                             std::span<const count_t> columns);
 
 }  // namespace crossdock

@@ -113,7 +113,7 @@ std::string to_json(const plan& p);
 /// @throws error(errc::parse_error)   the text is not JSON or has another schema; a field is
 ///          missing, unknown or of another type; or a number does not fit
 /// @throws error(errc::invalid_plan)  as the constructor
-plan plan_from_json(const std::string& text);
+[[nodiscard]] plan plan_from_json(const std::string& text);
 
 /// @brief Options for compiling plans; equal on all ranks.
 struct compile_options {
@@ -139,8 +139,8 @@ struct compile_options {
 /// @par Source
 /// One scheme for the three steps of \cite collom2023neighbor and the stages of \cite
 /// selvitopi2019vpt.
-std::vector<plan> compile(const topology& regions, std::span<const pattern> patterns,
-                          const route& r, const compile_options& options = {});
+[[nodiscard]] std::vector<plan> compile(const topology& regions, std::span<const pattern> patterns,
+                                        const route& r, const compile_options& options = {});
 
 /// @brief Verifies symbolically that the plans bring every item to each slot that needs it, exactly
 /// once.
@@ -213,7 +213,7 @@ struct plan_statistics {
 /// @pre the plans are of one route, entry p for rank p
 /// @par Complexity
 /// Linear in the messages of all plans.
-plan_statistics analyze(const topology& regions, std::span<const plan> plans);
+[[nodiscard]] plan_statistics analyze(const topology& regions, std::span<const plan> plans);
 
 /// @brief Sum, maximum and mean of a number that each rank has.
 summary summarize(std::span<const count_t> per_rank);

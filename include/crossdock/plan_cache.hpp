@@ -49,9 +49,9 @@ class plan_cache {
     /// @throws error  on all ranks, as `compile`; the cache then keeps nothing new
     /// @par Complexity
     /// Linear in the pattern, which is compared.
-    std::shared_ptr<const plan> compile(const context& where, const pattern& p,
-                                        std::string_view route_name = automatic_route,
-                                        const compile_options& options = {});
+    [[nodiscard]] std::shared_ptr<const plan> compile(const context& where, const pattern& p,
+                                                      std::string_view route_name = automatic_route,
+                                                      const compile_options& options = {});
 
     /// @brief The number of plans that the cache holds.
     int num_kept() const noexcept { return kept_.num_kept(); }

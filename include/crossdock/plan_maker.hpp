@@ -66,7 +66,7 @@ class plan_maker {
     ///          of ranks
     /// @throws error(errc::count_mismatch)    on all ranks, as `compile`
     /// @throws as `validate(pattern)`, on all ranks After an error the object is as before.
-    std::shared_ptr<const plan> make(const pattern& p);
+    [[nodiscard]] std::shared_ptr<const plan> make(const pattern& p);
 
   private:
     struct CROSSDOCK_HIDDEN implementation;

@@ -102,7 +102,7 @@ class prepared_batch {
     /// @brief Makes progress without waiting; true if the batch is complete.
     /// @par Collective
     /// No.
-    bool test() {
+    [[nodiscard]] bool test() {
         const bool is_complete = exchange_.test();
         if (is_complete) engine().add_active(-1);
         return is_complete;

@@ -67,7 +67,7 @@ class alignas(64) request_port {  // a line of memory for itself: ports belong t
     void flush(worker_id to) { worker_->flush(to); }
 
     /// @brief As `stream_port::drain`: at rest, every request has its reply, and `on_reply` has it.
-    stream_drain drain() {
+    [[nodiscard]] stream_drain drain() {
         worker_->start_drain();
         return stream_drain(*worker_);
     }

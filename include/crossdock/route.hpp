@@ -157,7 +157,7 @@ class route {
 /// @param regions  the topology; the route copies it
 /// @throws error(errc::unknown_route)  there is no such name; the text lists the names
 /// @throws error(errc::invalid_route)  the parameters are malformed or do not fit the ranks
-std::unique_ptr<route> make_route(std::string_view name, const topology& regions);
+[[nodiscard]] std::unique_ptr<route> make_route(std::string_view name, const topology& regions);
 
 /// @brief An entry of the registry of routes.
 struct route_description {

@@ -80,7 +80,8 @@ class route_vote {
 /// @throws as `validate(machine)` and `validate(pattern)`
 /// @par Complexity
 /// That of a `route_estimator` for each rank.
-route_choice choose_route(const rank_layout& layout, std::span<const pattern> patterns,
-                          const machine& m, const estimate_options& options = {});
+[[nodiscard]] route_choice choose_route(const rank_layout& layout,
+                                        std::span<const pattern> patterns, const machine& m,
+                                        const estimate_options& options = {});
 
 }  // namespace crossdock

@@ -86,8 +86,8 @@ class schedule {
 /// @throws error(errc::size_mismatch)  there are not as many plans as ranks
 /// @par Complexity
 /// Linear in the plans, with a binary search for each item that a rank forwards.
-schedule schedule_of(const rank_layout& layout, std::span<const plan> plans,
-                     const travel_options& options = {});
+[[nodiscard]] schedule schedule_of(const rank_layout& layout, std::span<const plan> plans,
+                                   const travel_options& options = {});
 
 /// @brief The tag of a message in the schedule, which says what the message is for.
 enum exchange_tag : int {
@@ -138,11 +138,11 @@ constexpr bool is_counted(int tag) noexcept {
 /// Time and memory linear in the messages; a collective has P log P of them.
 /// @par Source
 /// \cite thakur2005collective for the collectives; `exchange_algorithm` for the rest.
-schedule schedule_of_exchange(const topology& regions,
-                              std::span<const std::vector<sized_message>> messages,
-                              const exchange_algorithm& algorithm,
-                              count_t max_forwarded_bytes = std::numeric_limits<count_t>::max(),
-                              const machine& m = default_machine());
+[[nodiscard]] schedule schedule_of_exchange(
+    const topology& regions, std::span<const std::vector<sized_message>> messages,
+    const exchange_algorithm& algorithm,
+    count_t max_forwarded_bytes = std::numeric_limits<count_t>::max(),
+    const machine& m = default_machine());
 
 /// @brief The unit of time of a schedule in GOAL. LogGOPSim takes whole numbers only.
 enum class goal_unit : std::uint8_t { nanosecond, picosecond };

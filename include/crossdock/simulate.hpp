@@ -111,8 +111,8 @@ struct simulation {
 /// LogGP as in \cite hoefler2010loggopsim; nodes and matching from \cite gropp2016maxrate and \cite
 /// bienz2018irregular. Differs: one number is both the overhead and the gap of a side, and bytes keep no core
 /// busy. `charging::loggp` charges as the simulator of \cite hoefler2010loggopsim does.
-simulation simulate(const rank_layout& layout, const schedule& s, const machine& m,
-                    const simulation_options& options = {});
+[[nodiscard]] simulation simulate(const rank_layout& layout, const schedule& s, const machine& m,
+                                  const simulation_options& options = {});
 
 /// @brief An estimate of the bytes that a schedule of so many operations takes, and `simulate` for
 /// it.

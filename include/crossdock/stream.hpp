@@ -69,7 +69,7 @@ class stream_drain {
 
     /// @brief Makes progress; true once everything is at rest.
     /// @throws error  as `wait()`
-    bool test() {
+    [[nodiscard]] bool test() {
         if (worker_ != nullptr && worker_->test_drain()) worker_ = nullptr;
         return worker_ == nullptr;
     }
@@ -136,7 +136,7 @@ class stream_port {
     }
 
     /// @brief As `push`, but does nothing and returns false where that would have to wait.
-    bool try_push(worker_id to, const T& item) {
+    [[nodiscard]] bool try_push(worker_id to, const T& item) {
         if (!worker_->has_room(0, to)) return false;
         push_on(0, to, item);
         return true;
@@ -170,7 +170,7 @@ class stream_port {
     /// @par Collective
     /// Yes, over all ports; does not wait.
     /// @throws error(errc::invalid_state)  draining or closed already, or called by a handler
-    stream_drain drain() {
+    [[nodiscard]] stream_drain drain() {
         worker_->start_drain();
         return stream_drain(*worker_);
     }

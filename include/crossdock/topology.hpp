@@ -43,7 +43,7 @@ class topology {
   public:
     /// @brief A topology with all ranks in one region.
     /// @throws error(errc::invalid_topology)  `num_ranks` < 1
-    static topology one_region(rank_t num_ranks);
+    [[nodiscard]] static topology one_region(rank_t num_ranks);
 
     /// @brief Reads a topology from text.
     ///
@@ -60,17 +60,17 @@ class topology {
     /// @param num_ranks  the number of ranks that the text must describe
     /// @throws error(errc::invalid_topology)  the text is malformed or describes another number of
     ///          ranks
-    static topology from_string(std::string_view text, rank_t num_ranks);
+    [[nodiscard]] static topology from_string(std::string_view text, rank_t num_ranks);
 
     /// @brief Reads a topology from text, with as many ranks as the text describes.
-    static topology from_string(std::string_view text);
+    [[nodiscard]] static topology from_string(std::string_view text);
 
     /// @brief Makes a topology from the region of every rank. Regions are renumbered 0, 1, … in
     /// increasing order.
     /// @throws error(errc::invalid_topology)  there are no ranks, or a region is negative
     /// @par Complexity
     /// Time O(P log P).
-    static topology from_regions(std::span<const region_t> region_of_rank);
+    [[nodiscard]] static topology from_regions(std::span<const region_t> region_of_rank);
 
     /// @brief Makes a topology from consecutive placements, as `placements()` returns them.
     ///
@@ -80,7 +80,7 @@ class topology {
     /// @par Complexity
     /// Time linear in the number of runs, which are consecutive ranks of one region; also in
     /// `from_string`.
-    static topology from_placements(std::span<const placement> placements);
+    [[nodiscard]] static topology from_placements(std::span<const placement> placements);
 
     rank_t num_ranks() const noexcept { return num_ranks_; }
     region_t num_regions() const noexcept { return num_regions_; }

@@ -20,7 +20,7 @@ constexpr const char* route_variable = "CROSSDOCK_ROUTE";
 void check_environment(const std::string& route, const topology& regions) {
     if (route.empty() || is_automatic(route)) return;
     try {
-        make_route(route, regions);
+        static_cast<void>(make_route(route, regions));
     } catch (const error& fault) {
         throw error(fault.code(), fmt::format("{}: {}", route_variable, fault.what()),
                     fault.rank());

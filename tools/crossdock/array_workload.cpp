@@ -99,7 +99,7 @@ std::vector<array_choice> expand_choices(const std::vector<std::string>& routes,
                                          const combining_choice& choice, const topology& regions) {
     std::vector<array_choice> all;
     for (const auto& name : expand_routes(routes)) {
-        if (name != "auto") make_route(name, regions);
+        if (name != "auto") static_cast<void>(make_route(name, regions));
         for (const auto& strategy : expand_strategies(choice.strategies))
             all.push_back({name + "/" + strategy, name, make_combining(strategy, choice)});
     }

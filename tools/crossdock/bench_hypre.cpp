@@ -153,7 +153,7 @@ int run(const hypre_options& options) {
         const auto regions = topology_of(comm, options.input.topology_text);
         on_all_or_none(comm, [&] {
             for (const auto& route : expand_routes(options.routes))
-                if (!is_automatic(route)) make_route(route, regions);
+                if (!is_automatic(route)) static_cast<void>(make_route(route, regions));
         });
         const auto levels = contest_levels(context(comm, regions), options.input.file,
                                            others_than_hypre(options), options.contest);

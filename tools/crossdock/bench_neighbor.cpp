@@ -76,7 +76,7 @@ int run(const neighbor_options& options) {
         const auto routes = expand_routes(options.routes);
         on_all_or_none(comm, [&] {
             for (const auto& route : routes) {
-                if (!is_automatic(route)) make_route(route, regions);
+                if (!is_automatic(route)) static_cast<void>(make_route(route, regions));
             }
         });
         const auto parts =

@@ -131,10 +131,10 @@ TEST_F(ArrayFaults, AnIndexOutsideIsNamedWithItsRank) {
             expect_heard_by_all(
                 a, errc::index_out_of_range, text,
                 [&] {
-                    a.prepare(indices{1, bad});
+                    static_cast<void>(a.prepare(indices{1, bad}));
                 },
                 [&] {
-                    a.prepare(indices{2, 3});
+                    static_cast<void>(a.prepare(indices{2, 3}));
                 });
         }
     });
@@ -486,7 +486,7 @@ TEST_F(ArrayFaults, AnOperationMustNotMakeRequests) {
             [&] { a.write(1, 1); },
             [&] { a.update(1, 1); },
             [&] { a.step(); },
-            [&] { a.prepare(indices{1}); },
+            [&] { static_cast<void>(a.prepare(indices{1})); },
             [&] { p.read(std::span(out)); },
             [&] { p.update(std::span<const int>(out), sum()); },
             [&] { p.gather(std::span<const int>(out)); },
@@ -555,7 +555,7 @@ TEST_F(ArrayFaults, AClosedArrayRefusesRequests) {
         a.close();
         for (const auto& call : std::vector<std::function<void()>>{
                  [&] { a.write(indices{1}, values{5}); }, [&] { a.step(); },
-                 [&] { a.prepare(indices{1}); }}) {
+                 [&] { static_cast<void>(a.prepare(indices{1})); }}) {
             const error heard = thrown_by(call);
             EXPECT_EQ(heard.code(), errc::invalid_state);
             EXPECT_STREQ(heard.what(), "the distributed array is closed");

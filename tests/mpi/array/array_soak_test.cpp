@@ -233,7 +233,7 @@ constexpr std::size_t too_little_to_save = 200000;
 
 TEST_F(ArrayWithoutMemory, AllHearWhatRanOutOnTheWayOfABatchToPrepare) {
     const auto indices = requests();
-    const error heard = heard_with(0, too_little_to_combine, [&] { a.prepare(indices); });
+    const error heard = heard_with(0, too_little_to_combine, [&] { return a.prepare(indices); });
     EXPECT_EQ(heard.code(), errc::out_of_memory);
     EXPECT_EQ(heard.rank(), 0);
 

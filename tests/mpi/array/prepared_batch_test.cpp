@@ -272,7 +272,7 @@ TEST_F(PreparedBatch, RefusesToBeWaitedForWhileIdle) {
     word_array a(where, num_entries);
     auto p = a.prepare(indices{1});
     EXPECT_EQ(test::thrown_by([&] { p.wait(); }).code(), errc::invalid_state);
-    EXPECT_EQ(test::thrown_by([&] { p.test(); }).code(), errc::invalid_state);
+    EXPECT_EQ(test::thrown_by([&] { return p.test(); }).code(), errc::invalid_state);
     EXPECT_EQ(read_all(a), values(num_entries)) << "the array does not count it as active";
     a.close();
 }

@@ -226,7 +226,7 @@ TEST_F(AutomaticRoute, APlanCacheRefusesARouteThatOnlySomeRanksGive) {
     plan_cache plans(comm);
     for (const rank_t one : {0, num_ranks() - 1}) {
         const error fault = thrown_by([&] {
-            plans.compile({comm, regions}, mine(ring), rank() == one ? "auto" : "two_step");
+            return plans.compile({comm, regions}, mine(ring), rank() == one ? "auto" : "two_step");
         });
         EXPECT_EQ(fault.code(), errc::invalid_argument);
         EXPECT_STREQ(fault.what(), "topologies, routes or options differ between ranks");

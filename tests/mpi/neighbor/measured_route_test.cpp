@@ -217,7 +217,7 @@ TEST_F(MeasuredRoute, CallsInTheWrongStateAreErrorsDuringTrials) {
     std::vector<count_t> slots(static_cast<std::size_t>(mine().num_slots));
     for (int round = 0; round < 12; ++round) {
         EXPECT_EQ(thrown_by([&] { halo.wait(); }).code(), errc::invalid_state);
-        EXPECT_EQ(thrown_by([&] { halo.test(); }).code(), errc::invalid_state);
+        EXPECT_EQ(thrown_by([&] { return halo.test(); }).code(), errc::invalid_state);
         halo.start(items, slots);
         EXPECT_TRUE(halo.is_active());
         EXPECT_EQ(thrown_by([&] { halo.start(items, slots); }).code(), errc::invalid_state);

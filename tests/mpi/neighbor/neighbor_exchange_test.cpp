@@ -900,7 +900,7 @@ TEST_F(Neighbor, CallsOutOfStateAreRefused) {
     const std::vector<double> items(1, 1.0);
     std::vector<double> slots(1);
     EXPECT_EQ(thrown_by([&] { halo.wait(); }).code(), errc::invalid_state);
-    EXPECT_EQ(thrown_by([&] { halo.test(); }).code(), errc::invalid_state);
+    EXPECT_EQ(thrown_by([&] { return halo.test(); }).code(), errc::invalid_state);
     EXPECT_EQ(thrown_by([&] { halo.start(items, std::span<double>()); }).code(),
               errc::size_mismatch);
     halo.start(items, slots);

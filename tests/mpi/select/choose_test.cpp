@@ -72,12 +72,13 @@ TEST_F(Choice, AFaultOfOneRankIsAnErrorOnAllRanks) {
          ++round) {  // on a new communicator, and on one that has seen others
         pattern p = mine(ring);
         if (rank() == num_ranks() - 1) p.sends.ranks[0] = -4;
-        const error fault = thrown_by([&] { choose_route(comm, layout, p, default_machine()); });
+        const error fault =
+            thrown_by([&] { return choose_route(comm, layout, p, default_machine()); });
         EXPECT_EQ(fault.code(), errc::rank_out_of_range);
         EXPECT_EQ(fault.rank(), num_ranks() - 1);
         const error size = thrown_by([&] {
-            choose_route(comm, rank_layout(topology::from_string("3x7")), mine(ring),
-                         default_machine());
+            return choose_route(comm, rank_layout(topology::from_string("3x7")), mine(ring),
+                                default_machine());
         });
         EXPECT_EQ(size.code(), errc::size_mismatch);
         expect_equal(choose_route(comm, layout, mine(ring), default_machine()),
@@ -89,7 +90,8 @@ TEST_F(Choice, ArgumentsThatDifferAreErrorsOnAllRanks) {
     if (num_ranks() < 2) GTEST_SKIP() << "needs two ranks";
     const auto expect_refused = [&](const rank_layout& places, const machine& m,
                                     const estimate_options& options) {
-        const error fault = thrown_by([&] { choose_route(comm, places, mine(ring), m, options); });
+        const error fault =
+            thrown_by([&] { return choose_route(comm, places, mine(ring), m, options); });
         EXPECT_EQ(fault.code(), errc::invalid_argument);
         EXPECT_STREQ(fault.what(), "topologies, machines or options differ between ranks");
     };

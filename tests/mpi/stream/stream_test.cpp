@@ -384,7 +384,7 @@ TEST_P(StreamWays, RefuseWorkersThereAreNot) {
     for (const worker_id to :
          {worker_id{-1, 0}, {num_ranks(), 0}, {0, -1}, {0, options().workers}}) {
         EXPECT_EQ(code_of([&] { port.push(to, 1); }), errc::rank_out_of_range);
-        EXPECT_EQ(code_of([&] { port.try_push(to, 1); }), errc::rank_out_of_range);
+        EXPECT_EQ(code_of([&] { return port.try_push(to, 1); }), errc::rank_out_of_range);
         EXPECT_EQ(code_of([&] { port.flush(to); }), errc::rank_out_of_range);
     }
     EXPECT_EQ(code_of([&] { items.port(options().workers); }), errc::index_out_of_range);
@@ -762,7 +762,7 @@ TEST_F(Stream, KeepsToItsStates) {
     errc drain_in_handler = errc::success;
     stream<int> items(where, [&](auto& port, const auto&) {
         in_handler = code_of([&] { port.progress(); });
-        drain_in_handler = code_of([&] { port.drain(); });
+        drain_in_handler = code_of([&] { return port.drain(); });
     });
     auto& port = items.port();
     port.push(where.rank(), 1);
@@ -771,7 +771,7 @@ TEST_F(Stream, KeepsToItsStates) {
 
     auto rest = port.drain();
     EXPECT_EQ(code_of([&] { port.push(where.rank(), 1); }), errc::invalid_state);
-    EXPECT_EQ(code_of([&] { port.drain(); }), errc::invalid_state);
+    EXPECT_EQ(code_of([&] { return port.drain(); }), errc::invalid_state);
     rest.wait();
     EXPECT_TRUE(rest.test());
     EXPECT_EQ(in_handler, errc::invalid_state);
@@ -783,7 +783,7 @@ TEST_F(Stream, KeepsToItsStates) {
     items.close();
     EXPECT_FALSE(items.is_open());
     EXPECT_EQ(code_of([&] { port.push(where.rank(), 1); }), errc::invalid_state);
-    EXPECT_EQ(code_of([&] { port.drain(); }), errc::invalid_state);
+    EXPECT_EQ(code_of([&] { return port.drain(); }), errc::invalid_state);
     EXPECT_EQ(port.statistics().handled, 2);
 }
 

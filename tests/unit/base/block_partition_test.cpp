@@ -95,15 +95,18 @@ TEST(BlockPartition, OwnersOfBlocksAreThoseOfTheSameSizes) {
 TEST(BlockPartition, RefusesWhatIsNoPartition) {
     const auto code_of = [](auto make) { return thrown_by(make).code(); };
 
-    EXPECT_EQ(code_of([] { block_partition::blocks(-1, 2); }), errc::invalid_argument);
-    EXPECT_EQ(code_of([] { block_partition::blocks(1, 0); }), errc::invalid_argument);
-    EXPECT_EQ(code_of([] { block_partition::from_sizes({}); }), errc::invalid_argument);
-    EXPECT_EQ(code_of([] { block_partition::from_sizes({3, -1, 2}); }), errc::invalid_argument);
+    EXPECT_EQ(code_of([] { return block_partition::blocks(-1, 2); }), errc::invalid_argument);
+    EXPECT_EQ(code_of([] { return block_partition::blocks(1, 0); }), errc::invalid_argument);
+    EXPECT_EQ(code_of([] { return block_partition::from_sizes({}); }), errc::invalid_argument);
+    EXPECT_EQ(code_of([] {
+                  return block_partition::from_sizes({3, -1, 2});
+              }),
+              errc::invalid_argument);
 }
 
 TEST(BlockPartition, RefusesMoreEntriesThanCanBeCounted) {
     const error heard = thrown_by([] {
-        block_partition::from_sizes({greatest_count - 1, 1, 0, 1});
+        return block_partition::from_sizes({greatest_count - 1, 1, 0, 1});
     });
 
     EXPECT_EQ(heard.code(), errc::count_overflow);

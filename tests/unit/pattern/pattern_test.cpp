@@ -279,11 +279,13 @@ TEST(RenumberColumns, NeedsNoEntriesAndNoOwnedColumns) {
 
 TEST(RenumberColumns, RefusesWhatIsNegative) {
     EXPECT_EQ(thrown_by([] {
-                  renumber_columns(0, 2, counts{0, -1});
+                  return renumber_columns(0, 2, counts{0, -1});
               }).code(),
               errc::index_out_of_range);
-    EXPECT_EQ(thrown_by([] { renumber_columns(-1, 2, counts{}); }).code(), errc::invalid_argument);
-    EXPECT_EQ(thrown_by([] { renumber_columns(0, -2, counts{}); }).code(), errc::invalid_argument);
+    EXPECT_EQ(thrown_by([] { return renumber_columns(-1, 2, counts{}); }).code(),
+              errc::invalid_argument);
+    EXPECT_EQ(thrown_by([] { return renumber_columns(0, -2, counts{}); }).code(),
+              errc::invalid_argument);
 }
 
 }  // namespace

@@ -160,12 +160,12 @@ TEST(PlanJson, ReadsEveryPlanBackEqual) {
 }
 
 error fault_of_json(const json& value) {
-    return thrown_by([&] { plan_from_json(value.dump()); });
+    return thrown_by([&] { return plan_from_json(value.dump()); });
 }
 
 TEST(PlanJson, RefusesWhatIsNotJson) {
     for (const std::string text : {"", "{", "plan", "[1,2", "\xff"}) {
-        const error fault = thrown_by([&] { plan_from_json(text); });
+        const error fault = thrown_by([&] { return plan_from_json(text); });
 
         EXPECT_EQ(fault.code(), errc::parse_error) << text;
         EXPECT_EQ(std::string(fault.what()).substr(0, 12), "not a plan: ");
@@ -175,7 +175,7 @@ TEST(PlanJson, RefusesWhatIsNotJson) {
 TEST(PlanJson, RefusesEveryCutOffText) {
     const std::string text = to_json(plan(small_contents()));
     for (std::size_t length = 0; length < text.size(); ++length) {
-        EXPECT_EQ(thrown_by([&] { plan_from_json(text.substr(0, length)); }).code(),
+        EXPECT_EQ(thrown_by([&] { return plan_from_json(text.substr(0, length)); }).code(),
                   errc::parse_error);
     }
 }

@@ -28,7 +28,8 @@ std::vector<rank_t> shape_of(const std::string& name, rank_t num_ranks) {
 }
 
 std::string fault_of(const std::string& name, rank_t num_ranks) {
-    const error fault = thrown_by([&] { make_route(name, topology::one_region(num_ranks)); });
+    const error fault =
+        thrown_by([&] { return make_route(name, topology::one_region(num_ranks)); });
     EXPECT_EQ(fault.code(), errc::invalid_route);
     return fault.what();
 }
@@ -152,11 +153,12 @@ TEST(Grid, WantsNoPlacesUnlessItIsMapped) {
     const auto r = make_route("grid:2x2", topology::one_region(4));
 
     EXPECT_FALSE(r->wants_places());
-    EXPECT_EQ(
-        thrown_by([] { make_route("direct", topology::one_region(4))->find_places({}); }).code(),
-        errc::internal);
     EXPECT_EQ(thrown_by([] {
-                  make_route("direct", topology::one_region(4))->with_places({0, 1, 2, 3});
+                  return make_route("direct", topology::one_region(4))->find_places({});
+              }).code(),
+              errc::internal);
+    EXPECT_EQ(thrown_by([] {
+                  return make_route("direct", topology::one_region(4))->with_places({0, 1, 2, 3});
               }).code(),
               errc::internal);
 }

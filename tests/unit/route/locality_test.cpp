@@ -19,7 +19,7 @@ ranks path(const std::string& name, const std::string& regions, rank_t source, r
 }
 
 std::string fault_of(const std::string& name) {
-    const error fault = thrown_by([&] { make_route(name, topology::from_string("4x2")); });
+    const error fault = thrown_by([&] { return make_route(name, topology::from_string("4x2")); });
     EXPECT_EQ(fault.code(), errc::invalid_route);
     return fault.what();
 }

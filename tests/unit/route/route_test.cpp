@@ -196,7 +196,7 @@ TEST(Registry, OnlyThreeStepIsBalanced) {
 }
 
 TEST(MakeRoute, NamesTheUnknownRouteAndTheKnownOnes) {
-    const error fault = thrown_by([] { make_route("four_step", topology::one_region(4)); });
+    const error fault = thrown_by([] { return make_route("four_step", topology::one_region(4)); });
 
     EXPECT_EQ(fault.code(), errc::unknown_route);
     EXPECT_EQ(fault.what(), "no route is called \"four_step\"; there are " +
@@ -205,7 +205,7 @@ TEST(MakeRoute, NamesTheUnknownRouteAndTheKnownOnes) {
 
 TEST(MakeRoute, TakesTheWholeNameOnly) {
     for (const auto* name : {"", "dir", "direct ", "Direct", ":", ":2"}) {
-        const error fault = thrown_by([&] { make_route(name, topology::one_region(4)); });
+        const error fault = thrown_by([&] { return make_route(name, topology::one_region(4)); });
 
         EXPECT_EQ(fault.code(), errc::unknown_route) << name;
     }
@@ -214,7 +214,8 @@ TEST(MakeRoute, TakesTheWholeNameOnly) {
 TEST(MakeRoute, RefusesParametersOfRoutesThatTakeNone) {
     for (const std::string name : {"direct", "two_step", "hypercube", "increase", "decrease",
                                    "hourglass", "inverse_hourglass"}) {
-        const error fault = thrown_by([&] { make_route(name + ":2", topology::one_region(4)); });
+        const error fault =
+            thrown_by([&] { return make_route(name + ":2", topology::one_region(4)); });
 
         EXPECT_EQ(fault.code(), errc::invalid_route);
         EXPECT_EQ(fault.what(), "route " + name + " takes no parameters, but got \":2\"");

@@ -222,8 +222,9 @@ TEST(ScheduleOfExchange, RoutedWaitsForAllPartnersOfAStage) {
 TEST(ScheduleOfExchange, RefusesWhatTheCountRefuses) {
     const auto regions = topology::from_string("2x1");
     const auto schedule_for = [&](const messages_of_all& messages, const char* algorithm) {
-        const auto fault = test::thrown_by(
-            [&] { schedule_of_exchange(regions, messages, parse_exchange_algorithm(algorithm)); });
+        const auto fault = test::thrown_by([&] {
+            return schedule_of_exchange(regions, messages, parse_exchange_algorithm(algorithm));
+        });
         return fault.code();
     };
 

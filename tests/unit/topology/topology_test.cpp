@@ -35,7 +35,7 @@ void expect_error(Call call, errc code, const std::string& message) {
 }
 
 void expect_rejected(std::string_view text, const std::string& message) {
-    expect_error([&] { topology::from_string(text); }, errc::invalid_topology, message);
+    expect_error([&] { return topology::from_string(text); }, errc::invalid_topology, message);
 }
 
 // Counts ranks one by one, and checks every query and both codes against that.
@@ -101,7 +101,7 @@ TEST(Topology, WritesTheShortestText) {
 
 TEST(Topology, TellsHowManyRanksAreMissing) {
     const auto read_for_8 = [](std::string_view text) {
-        return [text] { topology::from_string(text, 8); };
+        return [text] { return topology::from_string(text, 8); };
     };
 
     EXPECT_EQ(topology::from_string("2x4", 8).num_regions(), 2);
@@ -156,17 +156,17 @@ TEST(Topology, RejectsNumbersThatOverflow) {
 TEST(Topology, RejectsRegionsThatAreNone) {
     const std::vector<region_t> negative{0, 2, -1, -5};
 
-    expect_error([] { topology::one_region(0); }, errc::invalid_topology,
+    expect_error([] { return topology::one_region(0); }, errc::invalid_topology,
                  "a region has 0 ranks; the least is 1");
-    expect_error([] { topology::from_regions({}); }, errc::invalid_topology,
+    expect_error([] { return topology::from_regions({}); }, errc::invalid_topology,
                  "a topology of no ranks");
-    expect_error([&] { topology::from_regions(negative); }, errc::invalid_topology,
+    expect_error([&] { return topology::from_regions(negative); }, errc::invalid_topology,
                  "rank 2 is in region -1; the least is 0");
 }
 
 TEST(Topology, RejectsPlacementsThatAreNone) {
     const auto read = [](std::vector<placement> code) {
-        return [code] { topology::from_placements(code); };
+        return [code] { return topology::from_placements(code); };
     };
 
     expect_error(read({}), errc::invalid_topology, "a topology of no ranks");

@@ -63,7 +63,8 @@ inline neighbor_list neighbors_from_hypre(HYPRE_Int num_ranks, const HYPRE_Int* 
 /// @throws error(errc::invalid_argument)  on all ranks: there is no package; it is of other ranks;
 /// or an array is missing, or its starts do not ascend from 0
 /// @throws as `validate`, on all ranks
-inline pattern pattern_from_hypre(const communicator& comm, const hypre_ParCSRCommPkg* package) {
+[[nodiscard]] inline pattern pattern_from_hypre(const communicator& comm,
+                                                const hypre_ParCSRCommPkg* package) {
     return on_all_or_none(comm, [&] {
         if (package == nullptr) {
             throw error(errc::invalid_argument,
@@ -98,8 +99,8 @@ inline pattern pattern_from_hypre(const communicator& comm, const hypre_ParCSRCo
 /// @par Collective
 /// Yes; blocks.
 /// @throws as `pattern_from_hypre`
-inline pattern transposed_pattern_from_hypre(const communicator& comm,
-                                             const hypre_ParCSRCommPkg* package) {
+[[nodiscard]] inline pattern transposed_pattern_from_hypre(const communicator& comm,
+                                                           const hypre_ParCSRCommPkg* package) {
     pattern result = pattern_from_hypre(comm, package);
     std::swap(result.sends, result.receives);
     std::iota(result.receives.indices.begin(), result.receives.indices.end(), count_t{0});
