@@ -48,6 +48,12 @@ struct gather_call {
     count_t values_per_id = 1;
 };
 
+/// @brief Arrays that outlive the call, in a list that need not: variables, or spans of them.
+template <class R>
+concept lasting_fields = std::ranges::input_range<R> &&
+    lasting_items<std::ranges::range_reference_t<R>> &&
+    (std::ranges::borrowed_range<R> || lasting_items<std::ranges::range_value_t<R>>);
+
 /// @brief Combines the values of all copies of an id, wherever they are, and gives every copy the
 /// result.
 ///
@@ -133,7 +139,7 @@ class gather_scatter {
     /// alone: the others wait for it.
     /// @par Collective
     /// Yes; does not block, unless values of this size are not ready.
-    template <item_range Values, class Op>
+    template <lasting_items Values, class Op>
     requires item_operation<Op, std::ranges::range_value_t<Values>> &&
         std::ranges::output_range<Values, std::ranges::range_value_t<Values>>
     void start(Values&& values, Op op, const gather_call& how = {}) {
@@ -148,8 +154,7 @@ class gather_scatter {
     /// @throws as `start`
     /// @par Collective
     /// As `start`.
-    template <std::ranges::input_range Fields, class Op>
-    requires item_range<std::ranges::range_value_t<Fields>>
+    template <lasting_fields Fields, class Op>
     void start_fields(Fields&& fields, Op op, const gather_call& how = {}) {
         using T = std::ranges::range_value_t<std::ranges::range_value_t<Fields>>;
         static_assert(item_operation<Op, T>);

@@ -70,6 +70,15 @@ concept item_range = std::ranges::contiguous_range<R> && std::ranges::sized_rang
 /// @brief Whether values can go from one range into another.
 template <class From, class To>
 concept same_items =
+/// @brief Values that outlive the call: a variable, or a view such as `std::span`, but no temporary
+/// vector.
+template <class R>
+concept lasting_items = item_range<R> && std::ranges::borrowed_range<R>;
+
+/// @brief A temporary that takes its values with it.
+template <class R>
+concept temporary_range = std::ranges::range<R> && !std::ranges::borrowed_range<R>;
+
     std::same_as<std::ranges::range_value_t<From>, std::ranges::range_value_t<To>> &&
     std::ranges::output_range<To, std::ranges::range_value_t<From>>;
 
@@ -192,8 +201,8 @@ class neighbor_exchange {
     /// @throws error(errc::invalid_state)  an exchange is active, or items of this size are not
     /// ready. Such an error is this rank's alone: the others wait for it.
     /// @par Collective
-    /// Yes, with every rank of the context; does not block, unless prepared lazily.
-    template <item_range Items, item_range Slots>
+    /// Yes, with every rank of the context; does not block, unless it makes something ready.
+    template <lasting_items Items, lasting_items Slots>
     requires same_items<Items, Slots>
     void start(const Items& items, Slots&& slots) {
         check_lengths(std::ranges::size(items), std::ranges::size(slots));
@@ -222,6 +231,9 @@ class neighbor_exchange {
 
     /// @brief As above, where items and slots lie in memory in different ways.
     /// @param slot_type  with as many bytes as `item_type`, which need not be the same on all ranks
+    /// @brief A temporary would be gone before the exchange is complete.
+    template <temporary_range Items>
+    void start_bytes(Items&& items, std::span<std::byte> slots, std::size_t item_bytes) = delete;
     /// @throws error(errc::size_mismatch)  the datatypes differ in bytes
     void start(const void* items, MPI_Datatype item_type, void* slots, MPI_Datatype slot_type);
 
@@ -234,8 +246,8 @@ class neighbor_exchange {
     /// numbers combine element by element, unless it takes arrays only.
     /// @throws as `start`
     /// @par Collective
-    /// Yes; does not block, unless prepared lazily.
-    template <item_range Slots, item_range Items, class Op>
+    /// As `start`.
+    template <lasting_items Slots, lasting_items Items, class Op>
     requires same_items<Slots, Items> && item_operation<Op, std::ranges::range_value_t<Slots>>
     void start_reverse(const Slots& slots, Items&& items, Op op) {
         using T = std::ranges::range_value_t<Slots>;
@@ -269,6 +281,10 @@ class neighbor_exchange {
 
     /// @brief Makes progress without waiting; true if the exchange is complete and its output
     /// valid.
+    /// @brief As `start_bytes` of a temporary.
+    template <temporary_range Slots>
+    void start_reverse_bytes(Slots&& slots, std::span<std::byte> items, std::size_t item_bytes,
+                             combine_function combine) = delete;
     /// @throws error(errc::invalid_state)  no exchange is active
     [[nodiscard]] bool test();
 
@@ -276,7 +292,7 @@ class neighbor_exchange {
     /// @throws error(errc::invalid_state)  no exchange is active
     void wait();
 
-    /// @brief `start` and `wait`.
+    /// @brief `start` and `wait`; the input may be a temporary.
     template <item_range Items, item_range Slots>
     requires same_items<Items, Slots>
     void exchange(const Items& items, Slots&& slots) {
@@ -284,7 +300,7 @@ class neighbor_exchange {
         wait();
     }
 
-    /// @brief `start_reverse` and `wait`.
+    /// @brief `start_reverse` and `wait`; the input may be a temporary.
     template <item_range Slots, item_range Items, class Op>
     requires same_items<Slots, Items> && item_operation<Op, std::ranges::range_value_t<Slots>>
     void reverse(const Slots& slots, Items&& items, Op op) {

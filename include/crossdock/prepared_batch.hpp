@@ -99,6 +99,9 @@ class prepared_batch {
         engine().add_active(1);
     }
 
+    /// @brief A temporary would be gone before the batch is complete.
+    template <temporary_range Values, class Op>
+    void start_update(Values&& values, Op op) = delete;
     /// @brief Makes progress without waiting; true if the batch is complete.
     /// @par Collective
     /// No.

@@ -495,7 +495,7 @@ TEST_F(GatherScatter, CallsThatDoNotFitFailOnTheirRank) {
     EXPECT_EQ(start(1, 1), errc::size_mismatch);
     EXPECT_EQ(start(3, 2), errc::size_mismatch);
     EXPECT_EQ(start(3, 0), errc::invalid_argument);
-    EXPECT_EQ(code_of([&] { shared.start_fields(std::vector<std::vector<double>>{}, sum{}); }),
+    EXPECT_EQ(code_of([&] { shared.start_fields(std::vector<std::span<double>>{}, sum{}); }),
               errc::invalid_argument);
     EXPECT_EQ(code_of([&] { shared.wait(); }), errc::invalid_state);
     EXPECT_EQ(code_of([&] { static_cast<void>(shared.test()); }), errc::invalid_state);
