@@ -105,6 +105,9 @@ concept temporary_range = std::ranges::range<R> && !std::ranges::borrowed_range<
 /// On a route of several stages, and where ranks share memory, a rank does something for others
 /// inside `test`, `wait` and the library's collective calls on the same communicator. While an
 /// exchange is active, a rank must not block elsewhere (in MPI_Barrier, say) for something that
+/// Items and slots may be parts of one array, or overlap as addresses, as long as no item that is
+/// sent lies where a slot is filled.
+///
 /// another rank does only after its wait.
 ///
 /// *Preparation.* An exchange is ready when the ranks that share memory have told each other where
@@ -197,9 +200,12 @@ class neighbor_exchange {
     /// @brief Starts a forward exchange; returns without waiting for anyone.
     /// @param items  `num_items` values or more; must stay unchanged until the exchange is complete
     /// @param slots  `num_slots` values or more; those no item comes to stay as they are
-    /// @throws error(errc::size_mismatch)  an array is too short
-    /// @throws error(errc::invalid_state)  an exchange is active, or items of this size are not
-    /// ready. Such an error is this rank's alone: the others wait for it.
+    /// @throws error(errc::size_mismatch)     an array is too short
+    /// @throws error(errc::invalid_argument)  an item that is sent and a slot that is filled lie in
+    /// the same memory
+    /// @throws error(errc::invalid_state)     an exchange is active. Such errors are this rank's
+    /// alone: the others wait for it.
+    /// @throws error(errc::out_of_memory)     as the constructor, where it makes something ready
     /// @par Collective
     /// Yes, with every rank of the context; does not block, unless it makes something ready.
     template <lasting_items Items, lasting_items Slots>

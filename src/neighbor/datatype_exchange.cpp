@@ -6,6 +6,8 @@
 #include <limits>
 #include <utility>
 
+#include "array_overlap.hpp"
+
 namespace crossdock {
 
 namespace {
@@ -27,32 +29,6 @@ void for_each_run(const copy_list& list, int most, Use&& use) {
             }
         });
     });
-}
-
-std::vector<count_t> sorted_unique(std::vector<count_t> values) {
-    std::sort(values.begin(), values.end());
-    values.erase(std::unique(values.begin(), values.end()), values.end());
-    return values;
-}
-
-// The items that leave their place, and the slots that are filled.
-std::vector<count_t> used_items(const plan& p) {
-    std::vector<count_t> items;
-    const auto add = [&](count_t position) {
-        if (position < p.num_items()) items.push_back(position);
-    };
-    for (const auto& stage : p.stages()) {
-        for (const auto& message : stage.sends)
-            std::for_each(message.positions.begin(), message.positions.end(), add);
-    }
-    for (const auto& d : p.deliveries()) add(d.position);
-    return sorted_unique(std::move(items));
-}
-
-std::vector<count_t> filled_slots(const plan& p) {
-    std::vector<count_t> slots;
-    for (const auto& d : p.deliveries()) slots.push_back(d.slot);
-    return sorted_unique(std::move(slots));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "../exchange/peer_exchange_mpi.hpp"
+#include "array_overlap.hpp"
 #include "automatic_route.hpp"
 #include "compile_mpi.hpp"
 #include "datatype_exchange.hpp"
@@ -160,7 +161,9 @@ struct neighbor_exchange::implementation final : communicator_user {
     void start(direction to, const void* input, void* output, std::size_t asked_bytes,
                combine_function&& combine = {}) {
         require_idle();
-        require_ready(to, asked_bytes);
+        const bool is_forward = to == direction::forward;
+        overlap.check(compiled(), is_forward ? input : output, is_forward ? output : input,
+                      asked_bytes);
         if (auto* const tried = trials()) {
             if (auto kept = tried->decide()) {
                 results = tried->trials().results();
@@ -202,8 +205,9 @@ struct neighbor_exchange::implementation final : communicator_user {
 
     std::variant<only_runner, tried_runners> plans;
     std::shared_ptr<const route_choice> choice;
-    preparation prepared;
-    std::size_t item_bytes;  // what is ready, unless lazy
+    preparation prepared;    // with the direction that starts
+    std::size_t item_bytes;  // what was made ready last
+    array_overlap overlap;
     std::vector<tried_route> results;
     executor* active = nullptr;
     packed_arrays packed;
