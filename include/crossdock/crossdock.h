@@ -359,18 +359,16 @@ crossdock_status crossdock_route_name(int index, const char** name);
 /// @brief The route with parameters that fit any topology, e.g. "grid:2"; never freed.
 crossdock_status crossdock_route_example(int index, const char** route);
 
-/// @brief Which directions of a neighbor exchange are made ready when it is made.
+/// @brief What is made ready when a neighbor exchange is made, and with a size of items that is new
+/// to it.
 ///
 /// To make a direction ready, ranks that share memory tell each other where their items will lie. A
-/// rank that shares none does it alone, for reverse exchanges when the first one starts.
+/// rank that shares none does it alone, for reverse exchanges when the first one starts. What is
+/// not ready is made so by the first start that needs it, which blocks.
 typedef enum crossdock_preparation {
-    CROSSDOCK_PREPARE_BOTH = 0,  ///< forward and reverse exchanges
-    CROSSDOCK_PREPARE_FORWARD =
-        1,  ///< forward exchanges only; reverse ones need a call of `prepare`
-    /// The first start of a direction, or with another size of items, makes it ready, and blocks:
-    /// until the ranks that share memory start it too, or all ranks, if the executor must share or
-    /// messages are split. All ranks make such starts in one order.
-    CROSSDOCK_PREPARE_LAZILY = 2
+    CROSSDOCK_PREPARE_BOTH = 0,     ///< forward and reverse exchanges
+    CROSSDOCK_PREPARE_FORWARD = 1,  ///< forward exchanges
+    CROSSDOCK_PREPARE_LAZILY = 2    ///< nothing but what a start needs
 } crossdock_preparation;
 
 /// @brief How plans are compiled and run; equal on all ranks but for the clock.
@@ -387,8 +385,8 @@ typedef struct crossdock_neighbor_options {
     /// "shared_memory" where ranks share memory and enough of it is left.
     const char* executor;
     size_t max_message_bytes;  ///< longer messages are sent in parts; 0 is the default: 2^30
-    /// Items of this size are made ready, 0 is the default: 8. Those of another size need a call of
-    /// `prepare`.
+    /// Items of this size are made ready now, 0 is the default: 8. The first start with another size
+    /// makes that one ready, too, and blocks.
     size_t item_bytes;
     /// Messages between nodes are split over their ranks, at least so much to each; 0: they are
     /// not.
@@ -510,10 +508,15 @@ crossdock_status crossdock_plan_free(crossdock_plan* plan);
 /// collective calls on the same context. While such an exchange is active, a rank must not block
 /// elsewhere (in MPI_Barrier, say) for something that another rank does only after its wait.
 ///
-/// A start waits for nobody, if what it exchanges is ready: by default both directions, for items
-/// of the option `item_bytes`. A start of what is not ready is CROSSDOCK_INVALID_STATE; see
-/// `crossdock_preparation`. In a forward exchange the size of an item is the size of its datatype,
-/// in a reverse one the extent.
+/// A start waits for nobody, if what it exchanges is ready: at first what the option `prepare`
+/// names, for items of the option `item_bytes`. The first start with items of another size, or in
+/// a direction that is not ready, makes it ready: it blocks until the ranks of the node start it
+/// too (all ranks, if the executor is "shared_memory" or messages are split), and such starts come
+/// in one order on all ranks. The last eight sizes stay ready. In a forward exchange the size of an
+/// item is the size of its datatype, in a reverse one the extent.
+///
+/// Items and slots may lie in one array, as long as no item that is sent lies where a slot is
+/// filled; else a start is CROSSDOCK_INVALID_ARGUMENT.
 /// @{
 
 /// @brief Compiles a pattern along a route.
@@ -545,9 +548,7 @@ crossdock_status crossdock_neighbor_exchange_create_from_plan(
 /// @param recv_displs  where these go in `slots`; no slot is filled twice
 /// @param graph        a communicator with a distributed graph, whose ranks are those of the
 ///                     context
-/// @param datatype     of the items, which are made ready; the option `item_bytes` has no say. If
-///                     its values have gaps, reverse exchanges need a call of `prepare`, with its
-///                     extent
+/// @param datatype     of the items, which are made ready; the option `item_bytes` has no say
 /// @par Collective
 /// Yes; blocks.
 /// @return CROSSDOCK_INVALID_ARGUMENT if `graph` has no distributed graph or has the ranks in
@@ -578,8 +579,8 @@ crossdock_status crossdock_neighbor_exchange_create_from_arguments(
 crossdock_status crossdock_neighbor_exchange_duplicate(const crossdock_neighbor_exchange* exchange,
                                                        crossdock_neighbor_exchange** result);
 
-/// @brief Makes items of another size ready, in both directions; what was ready before no longer
-/// is.
+/// @brief Makes items of a size ready, so that no start blocks: in both directions, or forward only
+/// where the option `prepare` says so.
 /// @param item_bytes  at least 1; equal on all ranks
 /// @par Collective
 /// Yes; waits as `duplicate`. An error of a null pointer, of a size of 0 and of the state is the
@@ -621,7 +622,7 @@ crossdock_status crossdock_neighbor_exchange_tried_route(
 /// @param slots     as many as the pattern has; those no item comes to stay as they are
 /// @param datatype  committed; not freed before the exchange is complete
 /// @par Collective
-/// Yes; does not block, unless prepared lazily.
+/// Yes; does not block, unless it makes something ready.
 crossdock_status crossdock_neighbor_exchange_start(crossdock_neighbor_exchange* exchange,
                                                    const void* items, void* slots,
                                                    MPI_Datatype datatype);
@@ -642,7 +643,7 @@ crossdock_status crossdock_neighbor_exchange_start_types(crossdock_neighbor_exch
 /// @param datatype   committed, lower bound 0, true extent at most its extent
 /// @param operation  commutative; defined for `datatype`
 /// @par Collective
-/// Yes; does not block, unless prepared lazily.
+/// Yes; does not block, unless it makes something ready.
 crossdock_status crossdock_neighbor_exchange_start_reverse(crossdock_neighbor_exchange* exchange,
                                                            const void* slots, void* items,
                                                            MPI_Datatype datatype, MPI_Op operation);

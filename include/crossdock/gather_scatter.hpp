@@ -34,7 +34,7 @@ struct gather_options {
     bool deduplicate = true;
     std::size_t max_message_bytes = std::size_t{1} << 30;
     std::string executor = automatic_executor;
-    /// Bytes of all values of an id that operations are made ready for; 0 is the default.
+    /// Bytes of all values of an id that operations are made ready for now; 0 is the default.
     std::size_t item_bytes = 8;
     std::size_t stripe_bytes = 0;
     measure_options measure = {};
@@ -90,8 +90,8 @@ concept lasting_fields = std::ranges::input_range<R> &&
 /// as those of `neighbor_exchange` are, and a rank makes progress for others where it says.
 ///
 /// The first operation with another number of bytes to each id makes such ready: it blocks until
-/// the ranks that share memory start it too, or all ranks, as a `preparation::lazy` one of
-/// `neighbor_exchange` does. The last eight sizes stay ready.
+/// the ranks that share memory start it too, or all ranks, as that of a `neighbor_exchange` does.
+/// The last eight sizes stay ready.
 ///
 /// The destructor does not communicate. An object must be idle when it is destroyed.
 /// @par Thread safety

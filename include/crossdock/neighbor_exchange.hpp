@@ -24,14 +24,16 @@ namespace CROSSDOCK_EXPORT crossdock {
 /// @brief The executor that stands for the one that suits.
 inline constexpr const char* automatic_executor = "auto";
 
-/// @brief Which directions of a neighbor exchange are made ready when it is made.
+/// @brief What is made ready when a neighbor exchange is made, and with a size of items that is new
+/// to it.
 ///
 /// To make a direction ready, ranks that share memory tell each other where their items will lie. A
-/// rank that shares none does it alone, for reverse exchanges when the first one starts.
+/// rank that shares none does it alone, for reverse exchanges when the first one starts. What is
+/// not ready is made so by the first start that needs it, which blocks.
 enum class preparation {
     both,     ///< forward and reverse exchanges
-    forward,  ///< forward exchanges only; reverse ones need a call of `prepare`
-    lazy,  ///< the first start of a direction, or with another size of items, makes it ready, and blocks
+    forward,  ///< forward exchanges
+    lazy,     ///< nothing but what a start needs
 };
 
 /// @brief How a neighbor exchange is set up; equal on all ranks.
@@ -50,8 +52,9 @@ struct neighbor_options {
     /// other's items. "auto": what CROSSDOCK_EXECUTOR says, and else "shared_memory" where ranks
     /// share memory and enough of it is left.
     std::string executor = automatic_executor;
-    /// Bytes of the items that exchanges are made ready for, such as 4 for `float`; 0 is the
-    /// default.
+    /// Bytes of the items that a route is chosen for, and that exchanges are made ready for now, such
+    /// as 4 for `float`; 0 is the default. The first start with another size makes that one ready,
+    /// too, and blocks.
     std::size_t item_bytes = 8;
     /// A message between nodes is split over the ranks of its two nodes, so that each carries at
     /// least this many bytes of it; 0: none is, nor if `executor` is `persistent`.
@@ -67,9 +70,6 @@ template <class R>
 concept item_range = std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
     item_type<std::ranges::range_value_t<R>>;
 
-/// @brief Whether values can go from one range into another.
-template <class From, class To>
-concept same_items =
 /// @brief Values that outlive the call: a variable, or a view such as `std::span`, but no temporary
 /// vector.
 template <class R>
@@ -79,6 +79,9 @@ concept lasting_items = item_range<R> && std::ranges::borrowed_range<R>;
 template <class R>
 concept temporary_range = std::ranges::range<R> && !std::ranges::borrowed_range<R>;
 
+/// @brief Whether values can go from one range into another.
+template <class From, class To>
+concept same_items =
     std::same_as<std::ranges::range_value_t<From>, std::ranges::range_value_t<To>> &&
     std::ranges::output_range<To, std::ranges::range_value_t<From>>;
 
@@ -102,21 +105,21 @@ concept temporary_range = std::ranges::range<R> && !std::ranges::borrowed_range<
 /// same exchanges of one object in the same order; different objects (also duplicates, which share
 /// the plan) are independent: any number may be active at once, and be waited for in any order.
 ///
-/// On a route of several stages, and where ranks share memory, a rank does something for others
-/// inside `test`, `wait` and the library's collective calls on the same communicator. While an
-/// exchange is active, a rank must not block elsewhere (in MPI_Barrier, say) for something that
 /// Items and slots may be parts of one array, or overlap as addresses, as long as no item that is
 /// sent lies where a slot is filled.
 ///
+/// On a route of several stages, and where ranks share memory, a rank does something for others
+/// inside `test`, `wait` and the library's collective calls on the same communicator. While an
+/// exchange is active, a rank must not block elsewhere (in MPI_Barrier, say) for something that
 /// another rank does only after its wait.
 ///
 /// *Preparation.* An exchange is ready when the ranks that share memory have told each other where
-/// items lie. The constructor does so for both directions and items of `item_bytes`, and a start
-/// then never blocks. Items of another size need a call of `prepare`, which all ranks make; a start
-/// of what is not ready is an error. With `preparation::lazy` a start makes ready what it needs: it
-/// then blocks until the ranks that share memory start it too (all ranks, if `executor` is
-/// `shared_memory` or messages are split), such starts come in one order on all ranks, and none
-/// waits for another exchange in between that a rank starts only afterwards.
+/// items lie; a start then never blocks. The constructor makes ready what the option `prepare`
+/// names, for items of `item_bytes`. The first start with another size, or in a direction that is
+/// not ready, makes it ready, with what `prepare` names. It blocks until the ranks that share memory
+/// start it too (all ranks, if `executor` is `shared_memory` or messages are split). Such starts
+/// come in one order on all ranks, and none waits for another exchange in between that a rank starts
+/// only afterwards. Who wants no such start calls `prepare`. The last eight sizes stay ready.
 ///
 /// *Trials.* The route "auto:measure" compiles the plans of the cheapest candidates of "auto", and
 /// takes another one after `measure.exchanges_each` exchanges in one direction and with one item
@@ -169,6 +172,9 @@ class neighbor_exchange {
     neighbor_exchange& operator=(neighbor_exchange&&) noexcept;
 
     /// @brief A second object on the same plan, which may be active at the same time.
+    ///
+    /// It is ready for what the option `prepare` names, with items of the size that was made ready
+    /// last.
     /// @throws error(errc::out_of_memory)  as the constructor
     /// @par Collective
     /// Yes; waits for the ranks that share memory, or for all as the constructor.
@@ -187,8 +193,8 @@ class neighbor_exchange {
     /// @brief What "auto:measure" tried so far, and found; the same on all ranks.
     std::vector<tried_route> tried_routes() const;
 
-    /// @brief Makes items of another size ready, in both directions; what was ready before no
-    /// longer is.
+    /// @brief Makes items of a size ready, so that no start blocks: in both directions, or forward
+    /// only where the option `prepare` says so.
     /// @param item_bytes  at least 1; equal on all ranks
     /// @par Collective
     /// Yes; waits for the ranks that share memory, or for all as the constructor.
@@ -210,7 +216,7 @@ class neighbor_exchange {
     /// Yes, with every rank of the context; does not block, unless it makes something ready.
     template <lasting_items Items, lasting_items Slots>
     requires same_items<Items, Slots>
-    void start(const Items& items, Slots&& slots) {
+    void start(Items&& items, Slots&& slots) {
         check_lengths(std::ranges::size(items), std::ranges::size(slots));
         start_forward(std::ranges::data(items), std::ranges::data(slots),
                       sizeof(std::ranges::range_value_t<Items>));
@@ -225,11 +231,14 @@ class neighbor_exchange {
         check_bytes(items.size(), slots.size(), item_bytes);
         start_forward(items.data(), slots.data(), item_bytes);
     }
+    /// @brief A temporary would be gone before the exchange is complete.
+    template <temporary_range Items>
+    void start_bytes(Items&& items, std::span<std::byte> slots, std::size_t item_bytes) = delete;
 
     /// @brief As above, with values of an MPI datatype, one per item, `extent` apart.
     ///
-    /// Contiguous types travel as bytes, others are packed by MPI. What must be ready are items of
-    /// the datatype's size; in reverse, of its extent.
+    /// Contiguous types travel as bytes, others are packed by MPI. The size of an item is the
+    /// datatype's size; in reverse, its extent.
     /// @param datatype  committed, at least one byte; may be freed once the exchange is complete
     /// @throws error(errc::invalid_argument)  a null pointer, MPI_DATATYPE_NULL, or an empty
     /// datatype
@@ -237,9 +246,6 @@ class neighbor_exchange {
 
     /// @brief As above, where items and slots lie in memory in different ways.
     /// @param slot_type  with as many bytes as `item_type`, which need not be the same on all ranks
-    /// @brief A temporary would be gone before the exchange is complete.
-    template <temporary_range Items>
-    void start_bytes(Items&& items, std::span<std::byte> slots, std::size_t item_bytes) = delete;
     /// @throws error(errc::size_mismatch)  the datatypes differ in bytes
     void start(const void* items, MPI_Datatype item_type, void* slots, MPI_Datatype slot_type);
 
@@ -255,7 +261,7 @@ class neighbor_exchange {
     /// As `start`.
     template <lasting_items Slots, lasting_items Items, class Op>
     requires same_items<Slots, Items> && item_operation<Op, std::ranges::range_value_t<Slots>>
-    void start_reverse(const Slots& slots, Items&& items, Op op) {
+    void start_reverse(Slots&& slots, Items&& items, Op op) {
         using T = std::ranges::range_value_t<Slots>;
         check_lengths(std::ranges::size(items), std::ranges::size(slots));
         start_backward(std::ranges::data(slots), std::ranges::data(items), sizeof(T),
@@ -275,6 +281,10 @@ class neighbor_exchange {
         check_bytes(items.size(), slots.size(), item_bytes);
         start_backward(slots.data(), items.data(), item_bytes, std::move(combine));
     }
+    /// @brief As `start_bytes` of a temporary.
+    template <temporary_range Slots>
+    void start_reverse_bytes(Slots&& slots, std::span<std::byte> items, std::size_t item_bytes,
+                             combine_function combine) = delete;
 
     /// @brief As above, with values of an MPI datatype and an MPI operation.
     /// @param datatype   committed, lower bound 0 and true extent at most its extent; every array
@@ -287,10 +297,6 @@ class neighbor_exchange {
 
     /// @brief Makes progress without waiting; true if the exchange is complete and its output
     /// valid.
-    /// @brief As `start_bytes` of a temporary.
-    template <temporary_range Slots>
-    void start_reverse_bytes(Slots&& slots, std::span<std::byte> items, std::size_t item_bytes,
-                             combine_function combine) = delete;
     /// @throws error(errc::invalid_state)  no exchange is active
     [[nodiscard]] bool test();
 

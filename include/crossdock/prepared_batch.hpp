@@ -90,6 +90,7 @@ class prepared_batch {
     }
 
     /// @brief Starts to update; returns without waiting for anyone.
+    /// @param values  must stay, unchanged, until the batch is complete
     /// @par Collective
     /// Yes; does not block.
     template <combine_operation<T> Op>
@@ -98,10 +99,10 @@ class prepared_batch {
         exchange_.start_reverse(values, entries(), std::move(op));
         engine().add_active(1);
     }
-
     /// @brief A temporary would be gone before the batch is complete.
     template <temporary_range Values, class Op>
     void start_update(Values&& values, Op op) = delete;
+
     /// @brief Makes progress without waiting; true if the batch is complete.
     /// @par Collective
     /// No.

@@ -91,7 +91,6 @@ class DistributedMatrix(Closing):
         made._inside, made._outside, ghosts = extension.call_on_all_or_none(inner, split)
         made._ghost_columns = ghosts
         made._halo = NeighborExchange(world, Pattern.from_needed(world, made._columns, ghosts), route=route)
-        made._item_bytes = 8
         made._everywhere = None
         return made
 
@@ -143,7 +142,6 @@ class DistributedMatrix(Closing):
     _outside: Any
     _ghost_columns: npt.NDArray[np.int64]
     _halo: NeighborExchange
-    _item_bytes: int
     _everywhere: tuple[NeighborExchange, NeighborExchange] | None
 
     @property
@@ -197,18 +195,14 @@ class DistributedMatrix(Closing):
         return y
 
     def _operand(self, x: npt.ArrayLike, expected: range, what: str) -> tuple[Array, np.dtype[Any]]:
-        """Return x as it is multiplied, once items of its size are ready."""
+        """Return x as it is multiplied."""
         given = np.asarray(x)
         if given.ndim not in (1, 2) or given.shape[0] != len(expected):
             raise ValueError(f"x has shape {given.shape}, but this rank has {len(expected)} {what}")
         dtype = np.result_type(given.dtype, self._inside.dtype)
         items = np.ascontiguousarray(given, dtype)
-        item_bytes = dtype.itemsize * (items.shape[1] if items.ndim == 2 else 1)
-        if item_bytes == 0:
+        if items.ndim == 2 and items.shape[1] == 0:
             raise ValueError("x has no columns")
-        if item_bytes != self._item_bytes:
-            self._halo.prepare((np.uint8, item_bytes))
-            self._item_bytes = item_bytes
         return items, dtype
 
     def as_linear_operator(self) -> LinearOperator:

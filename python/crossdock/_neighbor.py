@@ -134,9 +134,9 @@ class NeighborExchange(Closing):
         This rank's; not kept.
     dtype : dtype_like, optional
         Of the items that exchanges are made ready for now, such as ``(float, 3)`` for rows of three; a start then
-        waits for nobody, and items of another size are an error until `prepare` makes them ready. None: the first
-        start of a direction, and each with another size of items, makes it ready: it blocks until the other ranks of
-        the node start it too, and no rank may wait for another one in between.
+        waits for nobody. The first start with items of another size makes them ready: it blocks until the other ranks
+        of the node start it too, and no rank may wait for another one in between. `prepare` avoids that. The last
+        eight sizes stay ready. None: nothing is made ready now, and later only the direction that starts.
     route : str
         A route with its parameters, such as ``"three_step"`` or ``"grid:2"``; ``"auto"``: the one that is estimated to
         be cheapest; ``"auto:measure"``: the fastest of the cheapest few, which the first exchanges try.
@@ -192,7 +192,7 @@ class NeighborExchange(Closing):
         return made
 
     def prepare(self, dtype: npt.DTypeLike) -> None:
-        """Make items of another size ready, in both directions; what was ready before no longer is.
+        """Make items of a size ready, so that no start waits: in both directions, or as `directions` says.
 
         Collective; waits for the ranks of the node.
 
@@ -206,7 +206,9 @@ class NeighborExchange(Closing):
         self._inner.prepare(dtype)
 
     def start(self, items: Array, out: Array) -> None:
-        """Start to copy items into the slots that need them; waits for nobody where that is ready.
+        """Start to copy items into the slots that need them; waits for nobody, but where it makes items ready.
+
+        `items` and `out` may be views of one array, if no item that is sent lies where a slot is filled.
 
         Parameters
         ----------
@@ -220,14 +222,15 @@ class NeighborExchange(Closing):
         TypeError
             The dtypes differ or have Python objects, or something is no array.
         ValueError
-            A length or shape does not fit, `out` is read-only, an array is not C-contiguous, or both share memory.
+            A length or shape does not fit, `out` is read-only, an array is not C-contiguous, or an item that is sent
+            lies where a slot is filled.
         InvalidStateError
-            An exchange is active, items of this size are not ready, or something is closed.
+            An exchange is active, or something is closed.
         """
         self._inner.start(items, out)
 
     def start_reverse(self, slots: Array, out: Array, op: _operations.Operation = "sum") -> None:
-        """Start ``out[i] = op(out[i], all slots that item i is sent to)``; waits for nobody where it is ready.
+        """Start ``out[i] = op(out[i], all slots that item i is sent to)``; waits as `start`.
 
         Values combine in an order that depends on the plan alone: the same plan and input give the same bits.
 

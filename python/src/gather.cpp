@@ -58,7 +58,9 @@ class gather_object {
 
     void start(nb::handle values, nb::handle operation, bool transposed) {
         const begin_scope scope(*state_);
-        if (open().is_active()) throw error(errc::invalid_state, "an operation is active already");
+        if (open().is_active())
+            throw error(errc::invalid_state,
+                        "an operation is active already: wait for it before the next start");
         try {
             values_.hold(values, "values", true);
             values_.require_length(shared_->num_ids(), "there are", "ids");
@@ -120,7 +122,9 @@ class gather_object {
     }
 
     void require_active() const {
-        if (!open().is_active()) throw error(errc::invalid_state, "no operation is active");
+        if (!open().is_active())
+            throw error(errc::invalid_state,
+                        "no operation is active: start one before test or wait");
     }
 
     void finish() {

@@ -164,10 +164,27 @@ def test_arrays_that_do_not_fit_are_refused_and_nothing_is_active(halo, items, o
     assert not halo.is_active
 
 
-def test_arrays_that_overlap_are_refused(halo):
+def test_items_and_slots_may_be_views_of_one_array(world, halo):
+    for dtype in (float, "f4"):
+        x = np.zeros(5, dtype)
+        x[:3] = owned(world, dtype)
+        halo.exchange(x[:3], x[3:])
+        assert np.array_equal(x, np.concatenate([owned(world, dtype), needed(world, dtype)]))
+        x[3:] = 1
+        expected = owned(world, dtype) + [1, 0, 1]
+        halo.reverse(x[3:], x[:3])
+        assert np.array_equal(x[:3], expected)
+
+
+def test_slots_where_items_are_sent_from_are_refused(halo):
     both = np.zeros(4)
-    with pytest.raises(ValueError, match="out and items share memory"):
+    with pytest.raises(crossdock.InvalidArgumentError, match="item 2 is sent and slot 0 is filled in the same memory: "
+                       "the slots begin 16 bytes after the items"):
         halo.start(both[:3], both[2:])
+    assert not halo.is_active
+    with pytest.raises(ValueError, match="the slots begin 0 bytes after the items"):
+        halo.start_reverse(both[:2], both[:3])
+    assert not halo.is_active
 
 
 def test_an_input_may_be_read_only(world, halo):
@@ -297,11 +314,8 @@ def test_counts_that_disagree_are_an_error_on_all_ranks(world):
 def test_a_dtype_makes_items_ready(world):
     with NeighborExchange(world, ring(world), (float, 3), directions="forward") as halo:
         assert np.array_equal(halo.exchange(owned(world, float, (3,))), needed(world, float, (3,)))
-        with pytest.raises(crossdock.InvalidStateError, match="are not ready"):
-            halo.start(np.zeros(3), np.zeros(2))
-        with pytest.raises(crossdock.InvalidStateError, match="are not ready"):
-            halo.start_reverse(np.zeros((2, 3)), np.zeros((3, 3)))
-        assert not halo.is_active
+        assert np.array_equal(halo.exchange(owned(world)), needed(world))  # made ready by the start
+        assert halo.reverse(np.zeros((2, 3)), np.ones((3, 3))).tolist() == [[1, 1, 1]] * 3
         halo.prepare("f4")
         assert halo.reverse(np.zeros(2, "f4"), np.ones(3, "f4")).tolist() == [1, 1, 1]
         with pytest.raises(crossdock.InvalidArgumentError, match="has no bytes"):

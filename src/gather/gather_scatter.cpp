@@ -21,6 +21,8 @@ const std::string by_owners = "owners";
 const std::string by_holders = "holders";
 const std::string automatic_method = "auto";
 
+constexpr const char* not_active = "no operation is active: start one before test or wait";
+
 // 0 stands for the default, so that options filled with zeros are usable.
 gather_options with_defaults(gather_options options) {
     const gather_options defaults;
@@ -352,7 +354,8 @@ void gather_scatter::start_bytes(std::span<const std::span<std::byte>> fields,
                                  std::size_t value_bytes, combine_values combine,
                                  const gather_call& how) {
     check_call(how);
-    if (value_bytes == 0) throw error(errc::invalid_argument, "values of 0 bytes");
+    if (value_bytes == 0)
+        throw error(errc::invalid_argument, "values of 0 bytes: a value has at least 1 byte");
     value_arrays arrays{{}, how.values_per_id, value_bytes, std::move(combine)};
     for (const auto field : fields) {
         check_length(field.size() / value_bytes, how);
@@ -362,12 +365,12 @@ void gather_scatter::start_bytes(std::span<const std::span<std::byte>> fields,
 }
 
 bool gather_scatter::test() {
-    CROSSDOCK_ASSERT(light, is_active(), "no operation is active");
+    CROSSDOCK_ASSERT(light, is_active(), not_active);
     return state().test();
 }
 
 void gather_scatter::wait() {
-    CROSSDOCK_ASSERT(light, is_active(), "no operation is active");
+    CROSSDOCK_ASSERT(light, is_active(), not_active);
     state().wait();
 }
 
@@ -395,21 +398,25 @@ void gather_scatter::close() noexcept { state_.reset(); }
 
 void gather_scatter::check_call(const gather_call& how) const {
     state().comm.require_open();
-    CROSSDOCK_ASSERT(light, !is_active(), "an operation is active already");
+    CROSSDOCK_ASSERT(light, !is_active(),
+                     "an operation is active already: wait for it before the next start");
     if (how.values_per_id > 0) return;
-    throw error(errc::invalid_argument, fmt::format("{} values for each id", how.values_per_id));
+    throw error(errc::invalid_argument,
+                fmt::format("values_per_id is {}, but has to be at least 1", how.values_per_id));
 }
 
 void gather_scatter::check_length(std::size_t num_values, const gather_call& how) const {
     if (std::cmp_less_equal(num_ids() * how.values_per_id, num_values)) return;
     throw error(errc::size_mismatch,
-                fmt::format("rank {} has {} values for {} ids, {} for each", state().comm.rank(),
-                            num_values, num_ids(), how.values_per_id),
+                fmt::format("rank {} has {} values, but its {} ids need {}, {} for each",
+                            state().comm.rank(), num_values, num_ids(),
+                            num_ids() * how.values_per_id, how.values_per_id),
                 state().comm.rank());
 }
 
 void gather_scatter::start_arrays(value_arrays arrays, bool transposed) {
-    if (arrays.arrays.empty()) throw error(errc::invalid_argument, "no array to combine");
+    if (arrays.arrays.empty())
+        throw error(errc::invalid_argument, "there is no array to combine: give at least one");
     state().start(std::move(arrays), transposed);
 }
 

@@ -1,6 +1,5 @@
 #include "gathering.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include "place_values.hpp"
@@ -41,52 +40,34 @@ traffic gathering::statistics() const {
     return sum;
 }
 
-// Both directions, so that no start has to.
-void gathering::make_ready(sized_exchanges& exchanges, std::size_t item_bytes) {
-    if (exchanges.to_holders) exchanges.to_holders->prepare(item_bytes);
-    if (exchanges.separate_to_unflagged) exchanges.separate_to_unflagged->prepare(item_bytes);
-    exchanges.item_bytes = item_bytes;
-}
-
-std::unique_ptr<gathering::sized_exchanges> gathering::make_exchanges(
-    std::size_t item_bytes) const {
-    auto made = std::make_unique<sized_exchanges>();
-    made->item_bytes = item_bytes;
+gathering::exchanges gathering::make_exchanges(std::size_t item_bytes) const {
+    exchanges made;
     auto options = options_;
     options.item_bytes = item_bytes;
     options.prepare = plans_.by_owners ? preparation::both : preparation::forward;
-    if (plans_.to_holders) made->to_holders.emplace(where_, plans_.to_holders, options);
+    if (plans_.to_holders) made.to_holders.emplace(where_, plans_.to_holders, options);
     if (plans_.to_unflagged && plans_.to_unflagged != plans_.to_holders)
-        made->separate_to_unflagged.emplace(where_, plans_.to_unflagged, options);
-    if (plans_.by_owners) make_ready(*made, item_bytes);
+        made.separate_to_unflagged.emplace(where_, plans_.to_unflagged, options);
     return made;
 }
 
 void gathering::prepare(std::size_t item_bytes) {
-    auto found = std::find_if(sizes_.begin(), sizes_.end(),
-                              [&](const auto& one) { return one->item_bytes == item_bytes; });
-    if (found == sizes_.end() && sizes_.size() < most_sizes) {
-        sizes_.push_back(make_exchanges(item_bytes));
-    } else {
-        if (found == sizes_.end()) found = sizes_.begin();
-        std::rotate(found, found + 1, sizes_.end());
-    }
-    auto& last = *sizes_.back();
-    if (last.item_bytes != item_bytes) {
-        make_ready(last, item_bytes);
-    }
+    if (!exchanges_) exchanges_ = make_exchanges(item_bytes);
+    // So that neither a second half nor what is timed has to.
+    for (auto* const one : {&exchanges_->to_holders, &exchanges_->separate_to_unflagged})
+        if (*one) (*one)->prepare(item_bytes);
     if (!plans_.by_owners)
-        last.other_values.resize(static_cast<std::size_t>(lists_->num_other_values) * item_bytes);
+        other_values_.resize(static_cast<std::size_t>(lists_->num_other_values) * item_bytes);
 }
 
 neighbor_exchange* gathering::exchange_to_holders() {
-    auto& one = sizes_.back()->to_holders;
+    auto& one = exchanges_->to_holders;
     return one ? &*one : nullptr;
 }
 
 neighbor_exchange* gathering::exchange_to_unflagged() {
     if (!plans_.to_unflagged) return nullptr;
-    auto& separate = sizes_.back()->separate_to_unflagged;
+    auto& separate = exchanges_->separate_to_unflagged;
     return separate ? &*separate : exchange_to_holders();
 }
 
@@ -109,10 +90,9 @@ void gathering::gather() {
         items_ = {values_.arrays[0], num_bytes};
         return combine_items()(items_.data(), items_.data(), lists_->normal.more);
     }
-    auto& work = sizes_.back()->work;
-    work.resize(num_bytes);
-    items_ = work;
-    gather_places(values_, lists_->places(transposed_), work.data());
+    work_.resize(num_bytes);
+    items_ = work_;
+    gather_places(values_, lists_->places(transposed_), work_.data());
 }
 
 bool gathering::start(value_arrays values, bool transposed) {
@@ -137,7 +117,7 @@ bool gathering::start(value_arrays values, bool transposed) {
 // No rank both sends and gets the value of an id, so that items and slots may be one array.
 void gathering::start_down() {
     if (!down_) return;
-    const std::span slots(plans_.by_owners ? items_ : sizes_.back()->other_values);
+    const std::span slots(plans_.by_owners ? items_ : std::span(other_values_));
     down_->start_bytes(items_, slots, values_.item_bytes());
 }
 
@@ -165,7 +145,7 @@ void gathering::wait() {
 }
 
 void gathering::merge_holders() {
-    auto* const slots = sizes_.back()->other_values.data();
+    auto* const slots = other_values_.data();
     const auto combine = combine_items();
     combine(slots, slots, lists_->others_before);
     combine(slots, items_.data(), lists_->own_value);

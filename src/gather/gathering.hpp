@@ -22,7 +22,7 @@ struct gather_plans {
     std::shared_ptr<const plan> to_unflagged = nullptr;  ///< the same one where nothing is flagged
 };
 
-/// @brief Its exchanges, for items of every size that operations had lately.
+/// @brief Its exchanges.
 class gathering {
   public:
     gathering(const context& where, std::shared_ptr<const gather_lists> lists, gather_plans plans,
@@ -61,21 +61,15 @@ class gathering {
     void wait();
 
   private:
-    static constexpr std::size_t most_sizes = 8;
-
-    // Exchanges of items of one size.
-    struct sized_exchanges {
-        std::size_t item_bytes;
+    // Made by the first `prepare`.
+    struct exchanges {
         std::optional<neighbor_exchange> to_holders;
         std::optional<neighbor_exchange> separate_to_unflagged;
-        std::vector<std::byte> other_values;
-        std::vector<std::byte> work;  // empty as long as operations take place in the user's array
     };
 
     neighbor_exchange* exchange_to_holders();
     neighbor_exchange* exchange_to_unflagged();
-    std::unique_ptr<sized_exchanges> make_exchanges(std::size_t item_bytes) const;
-    static void make_ready(sized_exchanges& exchanges, std::size_t item_bytes);
+    exchanges make_exchanges(std::size_t item_bytes) const;
     bool is_in_place() const;
     combine_function combine_items() const;
     void gather();
@@ -87,7 +81,9 @@ class gathering {
     std::shared_ptr<const gather_lists> lists_;
     gather_plans plans_;
     neighbor_options options_;
-    std::vector<std::unique_ptr<sized_exchanges>> sizes_;  // the last used at the end
+    std::optional<exchanges> exchanges_;
+    std::vector<std::byte> other_values_;
+    std::vector<std::byte> work_;  // empty as long as operations take place in the user's array
 
     // Of the present operation.
     value_arrays values_;

@@ -48,6 +48,13 @@ std::int64_t hash_of(const context& where, const neighbor_options& all) {
         all.measure.exchanges_each, all.measure.max_lost_seconds));
 }
 
+constexpr const char* not_active = "no exchange is active: start one before test or wait";
+
+void require_item_bytes(std::size_t item_bytes) {
+    if (item_bytes == 0)
+        throw error(errc::invalid_argument, "items of 0 bytes: an item has at least 1 byte");
+}
+
 using plan_trials = trial_runs<plan_runner>;
 using only_runner = std::unique_ptr<plan_runner>;
 using tried_runners = std::unique_ptr<plan_trials>;
@@ -130,49 +137,44 @@ struct neighbor_exchange::implementation final : communicator_user {
 
     void require_idle() const {
         present().comm().require_open();
-        CROSSDOCK_ASSERT(light, active == nullptr, "an exchange is active already");
+        CROSSDOCK_ASSERT(light, active == nullptr,
+                         "an exchange is active already: wait for it before the next start");
     }
 
-    void require_ready(direction to, std::size_t asked_bytes) const {
-        if (prepared == preparation::lazy) return;
-        const bool is_ready = to == direction::forward || prepared == preparation::both;
-        if (is_ready && asked_bytes == item_bytes) return;
-        present().keep_tags();
-        throw error(errc::invalid_state,
-                    fmt::format("{} exchanges of items of {} bytes are not ready: what is, are {} "
-                                "of {}; prepare({}) makes them so",
-                                to == direction::forward ? "forward" : "reverse", asked_bytes,
-                                prepared == preparation::both ? "both directions" : "forward ones",
-                                item_bytes, asked_bytes),
-                    compiled().rank());
+    void require_apart(direction to, const void* input, const void* output,
+                       std::size_t asked_bytes) {
+        const bool is_forward = to == direction::forward;
+        try {
+            overlap.check(compiled(), is_forward ? input : output, is_forward ? output : input,
+                          asked_bytes);
+        } catch (...) {
+            present().keep_tags();
+            throw;
+        }
     }
 
     void prepare(std::size_t new_bytes) {
         require_idle();
-        if (new_bytes == 0) throw error(errc::invalid_argument, "items of 0 bytes");
-        item_bytes = 0;  // nothing is ready until both are
-        present().prepare(preparation::both, new_bytes);
-        // Where nothing is shared, `both` leaves this to the first start; whoever prepares wants it now.
-        present().prepare(direction::reverse, new_bytes);
-        if (prepared == preparation::forward) prepared = preparation::both;
+        require_item_bytes(new_bytes);
+        if (prepared == preparation::forward)
+            present().prepare(prepared, new_bytes);
+        else
+            present().prepare_both(new_bytes);
         item_bytes = new_bytes;
     }
 
     void start(direction to, const void* input, void* output, std::size_t asked_bytes,
                combine_function&& combine = {}) {
         require_idle();
-        const bool is_forward = to == direction::forward;
-        overlap.check(compiled(), is_forward ? input : output, is_forward ? output : input,
-                      asked_bytes);
+        require_apart(to, input, output, asked_bytes);
         if (auto* const tried = trials()) {
             if (auto kept = tried->decide()) {
                 results = tried->trials().results();
                 plans = std::move(kept);
             }
-            present().prepare(prepared, item_bytes);
         }
         auto& runner = present();
-        runner.prepare(to, asked_bytes);
+        if (runner.prepare(to, prepared, asked_bytes)) item_bytes = asked_bytes;
         const auto begin = [&]() -> executor& {
             return runner.start(to, input, output, std::move(combine));
         };
@@ -288,15 +290,14 @@ void neighbor_exchange::start(const void* items, MPI_Datatype item_type, void* s
     const datatype_packer from(comm, item_type);
     const datatype_packer to = slot_type == item_type ? from : datatype_packer(comm, slot_type);
     if (from.item_bytes() != to.item_bytes())
-        throw error(
-            errc::size_mismatch,
-            fmt::format("an item has {} bytes, but a slot {}", from.item_bytes(), to.item_bytes()),
-            compiled_plan().rank());
+        throw error(errc::size_mismatch,
+                    fmt::format("an item has {} bytes, but a slot {}: give datatypes of equal size",
+                                from.item_bytes(), to.item_bytes()),
+                    compiled_plan().rank());
     const auto item_bytes = static_cast<std::size_t>(from.item_bytes());
     if (from.is_contiguous() && to.is_contiguous())
         return state().start(direction::forward, items, slots, item_bytes);
     state().require_idle();
-    state().require_ready(direction::forward, item_bytes);
     auto& packed = state().packed;
     packed.pack(compiled_plan(), from, items, to, slots);
     try {
@@ -315,12 +316,12 @@ void neighbor_exchange::start_reverse(const void* slots, void* items, MPI_Dataty
 }
 
 bool neighbor_exchange::test() {
-    CROSSDOCK_ASSERT(light, is_active(), "no exchange is active");
+    CROSSDOCK_ASSERT(light, is_active(), not_active);
     return state().test();
 }
 
 void neighbor_exchange::wait() {
-    CROSSDOCK_ASSERT(light, is_active(), "no exchange is active");
+    CROSSDOCK_ASSERT(light, is_active(), not_active);
     state().wait();
 }
 
@@ -334,14 +335,15 @@ void neighbor_exchange::check_lengths(std::size_t num_items, std::size_t num_slo
     }
     state().present().keep_tags();
     throw error(errc::size_mismatch,
-                fmt::format("rank {} has arrays of {} items and {} slots, the plan {} and {}",
+                fmt::format("rank {} has arrays of {} items and {} slots, but its pattern needs {} "
+                            "and {}",
                             p.rank(), num_items, num_slots, p.num_items(), p.num_slots()),
                 p.rank());
 }
 
 void neighbor_exchange::check_bytes(std::size_t items_bytes, std::size_t slots_bytes,
                                     std::size_t item_bytes) const {
-    if (item_bytes == 0) throw error(errc::invalid_argument, "items of 0 bytes");
+    require_item_bytes(item_bytes);
     check_lengths(items_bytes / item_bytes, slots_bytes / item_bytes);
 }
 

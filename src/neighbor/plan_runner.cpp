@@ -6,6 +6,21 @@
 
 namespace crossdock {
 
+namespace {
+
+// At least 1.
+count_t longest_message(const plan& p) {
+    count_t longest = 1;
+    for (const auto& stage : p.stages()) {
+        for (const auto& message : stage.sends)
+            longest = std::max(longest, static_cast<count_t>(message.positions.size()));
+        for (const auto& message : stage.receives) longest = std::max(longest, message.num_items);
+    }
+    return longest;
+}
+
+}  // namespace
+
 plan_runner::plan_runner(const context& where, std::shared_ptr<const plan> compiled,
                          const neighbor_options& options)
     : where_(where),
@@ -26,31 +41,43 @@ plan_runner::plan_runner(const context& where, std::shared_ptr<const plan> compi
 
 plan_runner::~plan_runner() {
     for (const auto* const one : {&forward_, &backward_})
-        if (one->runner && one->runner->is_active()) keep_tags();
+        if (one->is_active()) keep_tags();
 }
 
 std::unique_ptr<plan_runner> plan_runner::twin() const {
     auto made = std::make_unique<plan_runner>(where_, plan_, options_);
     const auto share_work = [](direction_state& to, const direction_state& from) {
-        to.work = from.work;
-        to.kind = from.kind;
+        for (const auto& one : from.sizes) to.sizes.push_back({one.item_bytes, one.kind, one.work});
+        // The ranks may be at different exchanges that were ready, and drop the same sizes later.
+        std::ranges::sort(to.sizes, {}, &sized_runner::item_bytes);
     };
     share_work(made->forward_, forward_);
     share_work(made->backward_, backward_);
     return made;
 }
 
-void plan_runner::prepare(preparation what, std::size_t item_bytes) {
-    if (what == preparation::lazy) return;
-    std::vector<direction_state*> wanted{&forward_};
-    if (what == preparation::both && prepares_together()) wanted.push_back(&backward_);
-    std::erase_if(wanted, [&](const auto* one) { return is_ready(*one, item_bytes); });
-    if (!wanted.empty()) make_ready(wanted, item_bytes);
+// Puts the size at the end, if it is there.
+void plan_runner::direction_state::find(std::size_t item_bytes) {
+    const auto found = std::ranges::find(sizes, item_bytes, &sized_runner::item_bytes);
+    if (found != sizes.end()) std::rotate(found, found + 1, sizes.end());
 }
 
-void plan_runner::make_ready(const std::vector<direction_state*>& wanted, std::size_t item_bytes) {
+// Puts the size at the end, in the place of the one that was not used for longest if there are many.
+void plan_runner::direction_state::make_room(std::size_t item_bytes) {
+    find(item_bytes);
+    if (!sizes.empty() && sizes.back().item_bytes == item_bytes) return;
+    if (sizes.size() == most_sizes) sizes.erase(sizes.begin());
+    sizes.push_back({item_bytes});
+}
+
+void plan_runner::make_ready(bool forward, bool reverse, std::size_t item_bytes) {
+    std::vector<direction_state*> wanted;
+    if (forward && !forward_.has_ready(item_bytes)) wanted.push_back(&forward_);
+    if (reverse && !backward_.has_ready(item_bytes)) wanted.push_back(&backward_);
+    if (wanted.empty()) return;
+    for (auto* const one : wanted) one->make_room(item_bytes);
     const auto make = [&](const std::shared_ptr<node_memory>& with) {
-        for (auto* const one : wanted) one->runner.reset();
+        for (auto* const one : wanted) one->sizes.back().runner.reset();
         make_runners(wanted, with, item_bytes);
     };
     if (must_share()) {
@@ -58,7 +85,7 @@ void plan_runner::make_ready(const std::vector<direction_state*>& wanted, std::s
             return on_all_or_none(comm(), [&] { make(memory_); });
         } catch (...) {
             // Ready on some ranks alone, it would be made again by the others alone.
-            for (auto* const one : wanted) one->runner.reset();
+            for (auto* const one : wanted) one->sizes.back().runner.reset();
             throw;
         }
     }
@@ -82,14 +109,24 @@ count_t plan_runner::items_per_stripe(std::size_t item_bytes) const {
 
 void plan_runner::make_runners(const std::vector<direction_state*>& wanted,
                                const std::shared_ptr<node_memory>& with, std::size_t item_bytes) {
-    const count_t max_items = max_part_items(item_bytes);
+    // Ranks that share memory cut messages of each other.
+    const count_t max_items = with ? max_part_items(item_bytes)
+                                   : std::min(max_part_items(item_bytes), longest_message(*plan_));
     const schedule_kind kind{max_items, domains_ ? items_per_stripe(item_bytes) : 0,
                              with != nullptr};
-    std::vector<direction_state*> without_work;
+    std::vector<sized_runner*> without_work;
     std::vector<direction> ways;
     for (auto* const one : wanted) {
-        if (one->work && one->kind == kind) continue;
-        without_work.push_back(one);
+        auto& made = one->sizes.back();
+        const auto same = std::ranges::find_if(one->sizes, [&](const sized_runner& other) {
+            return other.work && other.kind == kind;
+        });
+        if (same != one->sizes.end()) {
+            made.work = same->work;
+            made.kind = kind;
+            continue;
+        }
+        without_work.push_back(&made);
         ways.push_back(one->to);
     }
     if (!ways.empty()) {
@@ -103,8 +140,8 @@ void plan_runner::make_runners(const std::vector<direction_state*>& wanted,
         }
     }
     for (auto* const one : wanted) {
-        one->runner = kind_->make({comm(), one->work, with, one->first_tag, item_bytes});
-        one->item_bytes = item_bytes;
+        auto& made = one->sizes.back();
+        made.runner = kind_->make({comm(), made.work, with, one->first_tag, item_bytes});
     }
 }
 

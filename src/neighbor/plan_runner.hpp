@@ -42,29 +42,44 @@ class plan_runner {
     const topology& regions() const noexcept { return where_.topology(); }
 
     /// @brief Prepares the directions that the options ask for, for items of a size. What needs no
-    /// other rank waits for the first start in reverse.
+    /// other rank waits for the first start in reverse. The last `most_sizes` sizes of a direction
+    /// stay prepared.
     /// @par Collective
     /// Over the ranks that share memory; over all ranks if sharing is required, or messages are
     /// split.
-    void prepare(preparation what, std::size_t item_bytes);
-
-    /// @brief Prepares one direction for items of a size, unless it is prepared for that size.
-    /// @par Collective
-    /// As above.
-    void prepare(direction to, std::size_t item_bytes) {
-        direction_state& one = state_of(to);
-        if (!is_ready(one, item_bytes)) make_ready({&one}, item_bytes);
+    void prepare(preparation what, std::size_t item_bytes) {
+        make_ready(what != preparation::lazy, asks_for_reverse(what), item_bytes);
     }
 
-    /// @brief Starts an exchange in a direction that is prepared.
+    /// @brief Prepares both directions for items of a size.
+    /// @par Collective
+    /// As above.
+    void prepare_both(std::size_t item_bytes) { make_ready(true, true, item_bytes); }
+
+    /// @brief Prepares a direction for items of a size, and then what the options ask for as well,
+    /// unless it is prepared for that size.
+    /// @return whether it was not
+    /// @par Collective
+    /// As above.
+    bool prepare(direction to, preparation what, std::size_t item_bytes) {
+        if (state_of(to).has_ready(item_bytes)) return false;
+        make_ready(to == direction::forward || what != preparation::lazy,
+                   to == direction::reverse || asks_for_reverse(what), item_bytes);
+        return true;
+    }
+
+    /// @brief Starts an exchange in a direction, with items of the size that it was prepared for
+    /// last.
     /// @return what completes it
     executor& start(direction to, const void* input, void* output, combine_function&& combine) {
-        auto& runner = *state_of(to).runner;
+        auto& runner = *state_of(to).sizes.back().runner;
         runner.start(input, output, std::move(combine));
         return runner;
     }
 
   private:
+    static constexpr std::size_t most_sizes = 8;
+
     // The choices that a shared-memory schedule depends on.
     struct schedule_kind {
         count_t max_part_items = 0;
@@ -73,14 +88,29 @@ class plan_runner {
 
         friend bool operator==(const schedule_kind&, const schedule_kind&) = default;
     };
-    // One direction of the plan.
+    // What runs a direction with items of one size.
+    struct sized_runner {
+        std::size_t item_bytes;
+        schedule_kind kind = {};
+        std::shared_ptr<const shared_memory_schedule> work = nullptr;
+        std::unique_ptr<executor> runner = nullptr;  // null: not ready
+    };
+    // One direction of the plan. Its runners are never active at once, and share its tags.
     struct direction_state {
         direction to;
         int first_tag = 0;
-        std::shared_ptr<const shared_memory_schedule> work = nullptr;
-        schedule_kind kind = {};
-        std::unique_ptr<executor> runner = nullptr;
-        std::size_t item_bytes = 0;  // of what the runner is made for
+        std::vector<sized_runner> sizes = {};  // the last used at the end
+
+        // Whether there is a runner for the size, which then is at the end.
+        bool has_ready(std::size_t item_bytes) {
+            if (sizes.empty() || sizes.back().item_bytes != item_bytes) find(item_bytes);
+            return !sizes.empty() && sizes.back().item_bytes == item_bytes && sizes.back().runner;
+        }
+        bool is_active() const {
+            return !sizes.empty() && sizes.back().runner && sizes.back().runner->is_active();
+        }
+        void find(std::size_t item_bytes);
+        void make_room(std::size_t item_bytes);
     };
 
     direction_state& state_of(direction to) noexcept {
@@ -92,12 +122,12 @@ class plan_runner {
     }
     // Whether ranks prepare a direction together: they tell each other where items will lie.
     bool prepares_together() const { return memory_ || must_share(); }
+    bool asks_for_reverse(preparation what) const {
+        return what == preparation::both && prepares_together();
+    }
     count_t max_part_items(std::size_t item_bytes) const;
     count_t items_per_stripe(std::size_t item_bytes) const;
-    static bool is_ready(const direction_state& one, std::size_t item_bytes) {
-        return one.runner && one.item_bytes == item_bytes;
-    }
-    void make_ready(const std::vector<direction_state*>& wanted, std::size_t item_bytes);
+    void make_ready(bool forward, bool reverse, std::size_t item_bytes);
     void make_runners(const std::vector<direction_state*>& wanted,
                       const std::shared_ptr<node_memory>& with, std::size_t item_bytes);
 

@@ -444,10 +444,10 @@ contains
         high = 0
         numbers = 0
         call shared%wait(status)
-        call expect_error(status, CROSSDOCK_INVALID_STATE, "no operation is active")
+        call expect_error(status, CROSSDOCK_INVALID_STATE, "no operation is active: start one before test or wait")
         is_complete = .false.
         call shared%test(is_complete, status)
-        call expect_error(status, CROSSDOCK_INVALID_STATE, "no operation is active")
+        call expect_error(status, CROSSDOCK_INVALID_STATE, "no operation is active: start one before test or wait")
         call expect(.not. is_complete, "what fails leaves what it was to fill")
         call shared%combine(values(:4), MPI_SUM, status)
         call expect_error(status, CROSSDOCK_SIZE_MISMATCH, "there are 5 ids, but 4 values")
@@ -456,11 +456,11 @@ contains
         call shared%combine(high, MPI_SUM, status)
         call expect_error(status, CROSSDOCK_SIZE_MISMATCH, "there are 5 ids, but 2 values")
         call shared%combine(none, MPI_SUM, status)
-        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "0 values for each id")
+        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "values_per_id is 0, but has to be at least 1")
         call shared%combine(values, MPI_OP_NULL, status)
         call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "operation is MPI_OP_NULL")
         call shared%combine_fields([crossdock_field ::], MPI_SUM, status)
-        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "no array to combine")
+        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "there is no array to combine: give at least one")
         call shared%combine_fields([no_field], MPI_SUM, status)
         call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "a field has no values: crossdock_field makes one")
         call shared%combine_fields([crossdock_field(values), crossdock_field(numbers)], MPI_SUM, status)
@@ -480,11 +480,11 @@ contains
         call shared%combine(c_null_ptr, 1, MPI_REAL8, MPI_SUM, status)
         call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "values is a null pointer")
         call shared%combine(c_loc(values), 0, MPI_REAL8, MPI_SUM, status)
-        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "0 values for each id")
+        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "values_per_id is 0, but has to be at least 1")
         call shared%combine(c_loc(values), 1, MPI_DATATYPE_NULL, MPI_SUM, status)
         call expect(status == CROSSDOCK_INVALID_ARGUMENT, "MPI_DATATYPE_NULL is no datatype")
         call shared%combine_fields(no_addresses, 1, MPI_REAL8, MPI_SUM, status)
-        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "no array to combine")
+        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "there is no array to combine: give at least one")
     end subroutine
 
     ! All ranks hear of the last rank's fault.

@@ -81,6 +81,7 @@ program neighbor_test
     call every_route()
     call every_type()
     call columns()
+    call one_array()
     call other_types()
     call two_types()
     call own_operation()
@@ -212,8 +213,6 @@ contains
         call expect(all(i32 >= value_of(owned()) .and. i32 < value_of(owned()) + num_ranks .or. times == 0), &
             "maxima of int32")
 
-        call halo%prepare(8, status)
-        call expect_success(status, "prepare")
         x64 = real(value_of(owned()), real64)
         call halo%forward(x64, ghosts64, status)
         call expect(all(ghosts64 == real(value_of(needed), real64)), "slots of real64")
@@ -227,13 +226,39 @@ contains
         call expect_success(status, "complex of real32")
         call expect(all(zghosts32 == cmplx(value_of(needed), -1, real32)), "slots of complex of real32")
 
-        call halo%prepare(16, status)
         z64 = cmplx(value_of(owned()), -1, real64)
         call halo%forward(z64, zghosts64, status)
         call expect_success(status, "complex of real64")
         call expect(all(zghosts64 == cmplx(value_of(needed), -1, real64)), "slots of complex of real64")
         call halo%reverse(zghosts64, z64, MPI_SUM, status)
         call expect(all(z64 == cmplx(value_of(owned()) * (1 + times), -1 - times, real64)), "sums of complex of real64")
+        call halo%free()
+    end subroutine
+
+    ! x with its ghosts behind it.
+    subroutine one_array()
+        type(crossdock_neighbor_exchange) :: halo
+        real(real64), target :: x(num_owned + size(needed))
+        real(real32), asynchronous :: short(num_owned + size(needed))
+        integer(int64) :: times(num_owned)
+        times = times_needed()
+        call halo%create(world, pattern, status)
+        x(:num_owned) = real(value_of(owned()), real64)
+        call halo%start(x(:num_owned), x(num_owned + 1:), status)
+        call expect_success(status, "items and slots in one array")
+        call halo%wait(status)
+        call expect(all(x == real(value_of([owned(), needed]), real64)), "ghosts behind the items")
+        call halo%reverse(x(num_owned + 1:), x(:num_owned), MPI_SUM, status)
+        call expect_success(status, "slots and items in one array")
+        call expect(all(x(:num_owned) == real(value_of(owned()) * (1 + times), real64)), "sums before the ghosts")
+        short(:num_owned) = real(value_of(owned()), real32)
+        call halo%forward(short(:num_owned), short(num_owned + 1:), status)
+        call expect_success(status, "items of 4 bytes in one array")
+        call expect(all(short == real(value_of([owned(), needed]), real32)), "ghosts of 4 bytes")
+        call halo%start(c_loc(x), c_loc(x), MPI_REAL8, status)
+        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "item 0 is sent and slot 0 is filled in the same " // &
+            "memory: the slots begin 0 bytes after the items. Fill slots where no items are sent from, or in an " // &
+            "array of their own.")
         call halo%free()
     end subroutine
 
@@ -246,7 +271,7 @@ contains
         integer(int64) :: times(num_owned)
         integer :: k
         times = times_needed()
-        call halo%create(world, pattern, status, item_bytes=16)
+        call halo%create(world, pattern, status)
         items(1, :) = real(value_of(owned()), real64)
         items(2, :) = -items(1, :)
         call halo%forward(items, slots, status)
@@ -271,7 +296,7 @@ contains
         call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "items is not contiguous")
         call halo%free()
 
-        call halo%create(world, pattern, status, item_bytes=20)
+        call halo%create(world, pattern, status)
         do k = 1, 5
             ids(k, :) = int(value_of(owned()), int32) + k
         end do
@@ -292,7 +317,7 @@ contains
         times = times_needed()
         call MPI_Type_contiguous(storage_size(items) / 8, MPI_BYTE, bytes)
         call MPI_Type_commit(bytes)
-        call halo%create(world, pattern, status, item_bytes=storage_size(items) / 8)
+        call halo%create(world, pattern, status)
         items%mass = real(value_of(owned()), real64)
         items%cell = int(owned())
         slots%cell = -1
@@ -332,7 +357,7 @@ contains
         call expect(all(slots(1, :) == real(value_of(needed), real64)), "slots with gaps")
         call expect(all(slots(2, :) == -1), "the gaps")
         call halo%start_types(c_loc(items), MPI_REAL8, c_loc(slots), MPI_REAL4, status)
-        call expect_error(status, CROSSDOCK_SIZE_MISMATCH, "an item has 8 bytes, but a slot 4")
+        call expect_error(status, CROSSDOCK_SIZE_MISMATCH, "an item has 8 bytes, but a slot 4: give datatypes of equal size")
         call halo%free()
         call halo%start_types(c_loc(items), MPI_REAL8, c_loc(slots), spaced, status)
         call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "exchange is a null pointer")
@@ -352,7 +377,6 @@ contains
         call halo%reverse(-real(value_of(needed), real64), x, farther, status)
         call expect_success(status, "an operation of MPI_Op_create")
         call expect(all(x == merge(-real(value_of(owned()), real64), 1.0_real64, times > 0)), "the farthest from zero")
-        call halo%prepare(16, status)
         pairs = 1
         call halo%reverse(spread(-real(value_of(needed), real64), 1, 2), pairs, farther, status)
         call expect_success(status, "an operation on columns")
@@ -391,8 +415,9 @@ contains
         x = real(value_of(owned()), real64)
         call halo%forward(x, ghosts, status)
         call expect(all(ghosts == real(value_of(needed), real64)), "slots of short messages")
-        call halo%start_reverse(ghosts, x, MPI_SUM, status)
-        call expect(status == CROSSDOCK_INVALID_STATE, "only forward exchanges are ready")
+        call halo%reverse(ghosts, x, MPI_MAX, status)
+        call expect_success(status, "a reverse exchange that was not ready")
+        call expect(all(x == real(value_of(owned()), real64)), "maxima of equal values")
         call halo%free()
         call expect(once%messages == num_ranks - 1, "a message to each other rank")
         call halo%create(world, pattern, status, route="hypercube")
@@ -562,7 +587,6 @@ contains
     subroutine faults_of_one_rank()
         type(crossdock_neighbor_exchange) :: halo
         real(real64), asynchronous :: x(num_owned), ghosts(size(needed)), pairs(2, size(needed))
-        real(real32), asynchronous :: short(num_owned), short_ghosts(size(needed))
         logical :: is_complete
         call halo%start(x, ghosts, status)
         call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "exchange is a null pointer")
@@ -572,14 +596,14 @@ contains
         call halo%create(world, pattern, status)
         call halo%start(x(:2), ghosts, status)
         call expect_error(status, CROSSDOCK_SIZE_MISMATCH, "rank " // text(rank) // " has arrays of 2 items and " // &
-            text(size(needed)) // " slots, the plan 3 and " // text(size(needed)))
+            text(size(needed)) // " slots, but its pattern needs 3 and " // text(size(needed)))
         call halo%reverse(ghosts(2:), x, MPI_SUM, status)
         call expect_error(status, CROSSDOCK_SIZE_MISMATCH, "rank " // text(rank) // " has arrays of 3 items and " // &
-            text(size(needed) - 1) // " slots, the plan 3 and " // text(size(needed)))
+            text(size(needed) - 1) // " slots, but its pattern needs 3 and " // text(size(needed)))
         call halo%start(reshape(x, [3, 1]), pairs, status)
         call expect_error(status, CROSSDOCK_SIZE_MISMATCH, "items have columns of 3 values, slots of 2")
-        call halo%start(short, short_ghosts, status)
-        call expect(status == CROSSDOCK_INVALID_STATE, "items of 4 bytes are not ready")
+        call halo%prepare(0, status)
+        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "items of 0 bytes: an item has at least 1 byte")
         call halo%start_reverse(ghosts, x, MPI_OP_NULL, status)
         call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "operation is MPI_OP_NULL")
         is_complete = .true.

@@ -135,7 +135,7 @@ contains
         integer :: items(2), slots(3)
         call pattern%from_needed(world, int([100 + rank, rank], int64), int([next, 100 + previous, next], int64), status)
         call expect_success(status, "lists of ids")
-        call halo%create(world, pattern, status, item_bytes=4)
+        call halo%create(world, pattern, status)
         items = [100 + rank, rank]
         call halo%forward(items, slots, status)
         call expect(all(slots == [next, 100 + previous, next]), "the value of an id is the id")
@@ -163,7 +163,7 @@ contains
             ghosts, status)
         call expect(all(local == [0, 1, merge(2, 0, num_ranks > 1), 0]), "columns of the array")
         call pattern%from_needed(world, first, 2_int64, ghosts, status)
-        call halo%create(world, pattern, status, item_bytes=4)
+        call halo%create(world, pattern, status)
         x = [2 * rank, 2 * rank + 1, 2 * next]
         call halo%forward(x(:2), x(3:2 + size(ghosts)), status)
         call expect_success(status, "an exchange of ghosts")

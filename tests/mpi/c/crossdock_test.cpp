@@ -796,21 +796,42 @@ TEST_F(Communication, OptionsMayBeOfANewerVersionIfTheyAskForNothingNew) {
     EXPECT_EQ(neighbor, nullptr);
 }
 
-TEST_F(Communication, OtherItemsAreMadeReadyByPrepare) {
+TEST_F(Communication, ItemsOfAnotherSizeAreMadeReadyByTheirFirstStart) {
     crossdock_neighbor_exchange* neighbor = make_neighbor("two_step");
     const std::vector<float> values{3.0F * static_cast<float>(rank), 1, 2};
     std::vector<float> slots(needed.size(), -1);
 
-    EXPECT_EQ(crossdock_neighbor_exchange_start(neighbor, values.data(), slots.data(), MPI_FLOAT),
-              CROSSDOCK_INVALID_STATE);
     EXPECT_EQ(crossdock_neighbor_exchange_prepare(neighbor, 0), CROSSDOCK_INVALID_ARGUMENT);
-    ASSERT_SUCCESS(crossdock_neighbor_exchange_prepare(neighbor, sizeof(float)));
     EXPECT_SUCCESS(
         crossdock_neighbor_exchange_forward(neighbor, values.data(), slots.data(), MPI_FLOAT));
 
     for (int r = 0; r < num_ranks; ++r)
         EXPECT_EQ(slots[static_cast<std::size_t>(r)], 3.0F * static_cast<float>(r));
     EXPECT_EQ(slots.back(), 2);
+    EXPECT_SUCCESS(crossdock_neighbor_exchange_free(neighbor));
+}
+
+TEST_F(Communication, ItemsAndSlotsMayBeOneArray) {
+    crossdock_neighbor_exchange* neighbor = make_neighbor("two_step");
+    std::vector<double> x = items();
+    const auto num_items = x.size();
+    const auto ghosts = filled();
+    std::vector<double> expected = x;
+    expected.insert(expected.end(), ghosts.begin(), ghosts.end());
+    const auto untouched = empty_slots();
+    x.insert(x.end(), untouched.begin(), untouched.end());
+
+    EXPECT_SUCCESS(
+        crossdock_neighbor_exchange_forward(neighbor, x.data(), x.data() + num_items, MPI_DOUBLE));
+    EXPECT_EQ(x, expected);
+
+    expect_error(
+        crossdock_neighbor_exchange_start(neighbor, x.data(), x.data(), MPI_DOUBLE),
+        CROSSDOCK_INVALID_ARGUMENT,
+        "item 0 is sent and slot 0 is filled in the same memory: the slots begin 0 bytes "
+        "after the items. Fill slots where no items are sent from, or in an array of their "
+        "own.");
+    EXPECT_EQ(x, expected);
     EXPECT_SUCCESS(crossdock_neighbor_exchange_free(neighbor));
 }
 
@@ -1130,20 +1151,23 @@ TEST_F(Communication, RefusesCallsInTheWrongState) {
     int is_complete = 0;
 
     expect_error(crossdock_neighbor_exchange_wait(neighbor), CROSSDOCK_INVALID_STATE,
-                 "no exchange is active");
+                 "no exchange is active: start one before test or wait");
     expect_error(crossdock_neighbor_exchange_test(neighbor, &is_complete), CROSSDOCK_INVALID_STATE,
-                 "no exchange is active");
+                 "no exchange is active: start one before test or wait");
     EXPECT_SUCCESS(
         crossdock_neighbor_exchange_start(neighbor, values.data(), slots.data(), MPI_DOUBLE));
     expect_error(
         crossdock_neighbor_exchange_start(neighbor, values.data(), slots.data(), MPI_DOUBLE),
-        CROSSDOCK_INVALID_STATE, "an exchange is active already");
+        CROSSDOCK_INVALID_STATE,
+        "an exchange is active already: wait for it before the next start");
     expect_error(
         crossdock_neighbor_exchange_forward(neighbor, values.data(), slots.data(), MPI_DOUBLE),
-        CROSSDOCK_INVALID_STATE, "an exchange is active already");
+        CROSSDOCK_INVALID_STATE,
+        "an exchange is active already: wait for it before the next start");
     expect_error(crossdock_neighbor_exchange_reverse(neighbor, slots.data(), values.data(),
                                                      MPI_DOUBLE, MPI_SUM),
-                 CROSSDOCK_INVALID_STATE, "an exchange is active already");
+                 CROSSDOCK_INVALID_STATE,
+                 "an exchange is active already: wait for it before the next start");
     EXPECT_SUCCESS(crossdock_neighbor_exchange_wait(neighbor));
 
     EXPECT_EQ(slots, filled());
@@ -1209,7 +1233,6 @@ TEST_F(Communication, ARankMayHaveNeitherItemsNorSlots) {
     crossdock_neighbor_exchange* neighbor = nullptr;
     ASSERT_SUCCESS(crossdock_pattern_from_needed(context, 0, nullptr, 0, nullptr, &empty));
     ASSERT_SUCCESS(create(empty, "three_step", &neighbor));
-    ASSERT_SUCCESS(crossdock_neighbor_exchange_prepare(neighbor, sizeof(int)));
 
     EXPECT_SUCCESS(crossdock_neighbor_exchange_forward(neighbor, nullptr, nullptr, MPI_INT));
     EXPECT_SUCCESS(
@@ -1410,7 +1433,8 @@ TEST_F(IntArguments, ValuesOfTwoDatatypesOfOneSize) {
 
     expect_error(crossdock_neighbor_exchange_start_types(neighbor, values.data(), MPI_INT,
                                                          slots.data(), MPI_DOUBLE),
-                 CROSSDOCK_SIZE_MISMATCH, "an item has 4 bytes, but a slot 8");
+                 CROSSDOCK_SIZE_MISMATCH,
+                 "an item has 4 bytes, but a slot 8: give datatypes of equal size");
     expect_null(crossdock_neighbor_exchange_start_types(nullptr, values.data(), MPI_INT,
                                                         slots.data(), MPI_INT),
                 "exchange");

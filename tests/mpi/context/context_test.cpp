@@ -137,35 +137,24 @@ TEST_F(Context, OneLineMakesAnExchange) {
     world.close();
 }
 
-TEST_F(Context, AnExchangeIsReadyForTheItemsItWasToldOf) {
+TEST_F(Context, AnExchangeTakesItemsOfEverySize) {
     context world(MPI_COMM_WORLD);
-    neighbor_exchange halo(world, ring(), {.route = "direct"});
-    expect_ring<std::int64_t>(halo);
-
-    const std::vector<float> items(static_cast<std::size_t>(ring().num_items));
-    std::vector<float> slots(static_cast<std::size_t>(ring().num_slots));
-    const error fault = thrown_by([&] { halo.start(items, slots); });
-    EXPECT_EQ(fault.code(), errc::invalid_state);
-    EXPECT_STREQ(fault.what(),
-                 "forward exchanges of items of 4 bytes are not ready: what is, are "
-                 "both directions of 8; prepare(4) makes them so");
-    EXPECT_FALSE(halo.is_active());
-    halo.prepare(sizeof(float));
-    expect_ring<float>(halo);
-    EXPECT_EQ(thrown_by([&] { expect_ring<double>(halo); }).code(), errc::invalid_state);
-    EXPECT_EQ(thrown_by([&] { halo.prepare(0); }).code(), errc::invalid_argument);
-
-    neighbor_exchange forward(world, ring(), {.route = "direct", .prepare = preparation::forward});
-    std::vector<double> values(static_cast<std::size_t>(ring().num_items));
     const std::vector<double> back(static_cast<std::size_t>(ring().num_slots), 1.0);
-    EXPECT_EQ(thrown_by([&] { forward.start_reverse(back, values, sum{}); }).code(),
-              errc::invalid_state);
-    forward.prepare(sizeof(double));
-    forward.reverse(back, values, sum{});
+    for (const auto what : {preparation::both, preparation::forward, preparation::lazy}) {
+        neighbor_exchange halo(world, ring(), {.route = "direct", .prepare = what});
+        std::vector<double> values(static_cast<std::size_t>(ring().num_items));
 
-    neighbor_exchange lazy(world, ring(), {.route = "direct", .prepare = preparation::lazy});
-    expect_ring<float>(lazy);
-    expect_ring<double>(lazy);
+        expect_ring<std::int64_t>(halo);
+        expect_ring<float>(halo);
+        halo.prepare(sizeof(std::int16_t));
+        expect_ring<std::int16_t>(halo);
+        expect_ring<double>(halo);
+        halo.reverse(back, values, sum{});
+        EXPECT_EQ(values.front(), 1.0);
+        expect_ring<float>(halo);
+        EXPECT_STREQ(thrown_by([&] { halo.prepare(0); }).what(),
+                     "items of 0 bytes: an item has at least 1 byte");
+    }
     world.close();
 }
 

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <limits>
 #include <list>
@@ -560,6 +561,160 @@ TEST_P(NeighborSharing, ItemsOfManySizesTravelOneAfterTheOther) {
         expect_forward<item_of_bytes<8>>(halo, patterns, round + 1);
         expect_forward<item_of_bytes<24>>(halo, patterns, round);
         expect_reverse(halo, patterns, sum{});
+    }
+}
+
+// Nine sizes: one more than stay ready.
+TEST_P(NeighborSharing, ItemsNeedNotBeNamed) {
+    const auto patterns = test::random_pattern(num_ranks());
+    for (const auto what : {preparation::both, preparation::forward}) {
+        auto given = options();
+        given.prepare = what;
+        neighbor_exchange halo(where(topology::one_region(num_ranks())), mine(patterns),
+                               with_route("three_step", given));
+        for (int round = 0; round < 2; ++round) {
+            expect_forward<item_of_bytes<1>>(halo, patterns, round);
+            expect_forward<item_of_bytes<2>>(halo, patterns, round);
+            expect_forward<odd_item>(halo, patterns, round);
+            expect_forward<float>(halo, patterns, round);
+            expect_forward<item_of_bytes<5>>(halo, patterns, round);
+            expect_forward<item_of_bytes<6>>(halo, patterns, round);
+            expect_forward<item_of_bytes<7>>(halo, patterns, round);
+            expect_reverse(halo, patterns, sum{});
+            expect_forward<item_of_bytes<9>>(halo, patterns, round);
+        }
+        auto twin = halo.duplicate();
+        expect_forward<item_of_bytes<9>>(twin, patterns, 3);
+        expect_forward<float>(twin, patterns, 4);
+    }
+}
+
+TEST_P(NeighborSharing, SizesThatHadAStartStayReady) {
+    const auto patterns = test::all_to_all_pattern(num_ranks());
+    const rank_t last = num_ranks() - 1;
+    neighbor_exchange halo(where(topology::one_region(num_ranks())), mine(patterns),
+                           with_route("two_step", options()));
+    // The last rank starts only after the first one has returned from start.
+    const auto waits_for_nobody = [&](auto&& start) {
+        if (rank() == last && last > 0)
+            MPI_Recv(nullptr, 0, MPI_INT, 0, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        start();
+        if (rank() == 0 && last > 0) MPI_Send(nullptr, 0, MPI_INT, last, 5, MPI_COMM_WORLD);
+        halo.wait();
+    };
+    const auto forward = [&]<class T>(T untouched, int round) {
+        const auto items = items_of<T>(mine(patterns), round);
+        std::vector<T> slots(static_cast<std::size_t>(mine(patterns).num_slots), untouched);
+        waits_for_nobody([&] { halo.start(items, slots); });
+        EXPECT_EQ(slots, expected_slots<T>(patterns, rank(), round, untouched));
+    };
+    expect_forward<float>(halo, patterns, 0);
+
+    for (int round = 0; round < 2; ++round) {
+        forward(1.0, round);
+        forward(1.0F, round);
+        auto items = items_of<float>(mine(patterns), 0);
+        const std::vector<float> slots(static_cast<std::size_t>(mine(patterns).num_slots));
+        waits_for_nobody([&] { halo.start_reverse(slots, items, sum{}); });  // ready with forward
+        EXPECT_EQ(items, items_of<float>(mine(patterns), 0));
+    }
+}
+
+// Of an array of twice the length: items at even places, and slots between them.
+std::vector<pattern> interleaved(std::vector<pattern> patterns) {
+    for (auto& p : patterns) {
+        p.num_items *= 2;
+        p.num_slots *= 2;
+        for (auto& item : p.sends.indices) item = 2 * item;
+        for (auto& slot : p.receives.indices) slot = 2 * slot + 1;
+    }
+    return patterns;
+}
+
+TEST_P(NeighborSharing, ItemsAndSlotsMayBeOneArray) {
+    std::size_t turn = 0;
+    for (const auto& [name, packed] : conformance_patterns(num_ranks())) {
+        const auto mixed = interleaved(packed);
+        for (const auto& route : conformance_routes()) {
+            if (turn++ % all_sharings.size() != GetParam()) continue;
+            SCOPED_TRACE(route + "/" + name);
+            const auto regions = conformance_topologies(num_ranks()).back();
+            const auto num_items = static_cast<std::size_t>(mine(packed).num_items);
+            neighbor_exchange halo(where(regions), mine(packed), with_route(route, options()));
+            const auto expect_ghosts = [&]<class T>(T untouched) {
+                auto x = items_of<T>(mine(packed), 0);
+                const auto ghosts = expected_slots<T>(packed, rank(), 0, untouched);
+                auto expected = x;
+                expected.insert(expected.end(), ghosts.begin(), ghosts.end());
+                x.resize(expected.size(), untouched);
+                const std::span all(x);
+                halo.exchange(all.first(num_items), all.subspan(num_items));
+                EXPECT_EQ(x, expected);
+            };
+            expect_ghosts(7.0);
+            expect_ghosts(7.0F);
+
+            neighbor_exchange between(where(regions), mine(mixed), with_route(route, options()));
+            const auto length =
+                static_cast<std::size_t>(std::max(mine(mixed).num_items, mine(mixed).num_slots));
+            for (int round = 0; round < 2; ++round) {
+                std::vector<double> x(length, -1.0);
+                for (std::size_t i = 0; i < num_items; ++i)
+                    x[2 * i] = value_of<double>(rank(), static_cast<count_t>(i), round);
+                auto expected = x;
+                for (const auto& a : arrivals(packed, rank()))
+                    expected[static_cast<std::size_t>(2 * a.slot + 1)] =
+                        value_of<double>(a.source, a.item, round);
+                between.exchange(x, x);
+                EXPECT_EQ(x, expected);
+
+                std::vector<double> home(length, 0.5);
+                for (count_t j = 0; j < mine(packed).num_slots; ++j)
+                    home[static_cast<std::size_t>(2 * j + 1)] = slot_value(rank(), j);
+                const auto items = items_of<double>(mine(packed), 0);
+                for (std::size_t i = 0; i < num_items; ++i) home[2 * i] = items[i];
+                expected = home;
+                const auto sums = expected_items(packed, rank(), sum{});
+                for (std::size_t i = 0; i < num_items; ++i) expected[2 * i] = sums[i];
+                between.reverse(home, home, sum{});
+                EXPECT_EQ(home, expected);
+            }
+        }
+    }
+}
+
+TEST_P(NeighborSharing, SlotsWhereItemsAreSentFromAreRefused) {
+    const auto patterns = test::ring_pattern(num_ranks());
+    neighbor_exchange halo(where(topology::one_region(num_ranks())), mine(patterns),
+                           with_route("direct", options()));
+    alignas(double) std::array<std::byte, 24> x{};
+    const std::span bytes(x);
+    const auto text_at = [&](std::size_t items, std::size_t slots) {
+        const error fault = thrown_by(
+            [&] { halo.start_bytes(bytes.subspan(items, 8), bytes.subspan(slots, 8), 8); });
+        EXPECT_EQ(fault.code(), errc::invalid_argument);
+        EXPECT_FALSE(halo.is_active());
+        return std::string(fault.what());
+    };
+    const auto text = [](const std::string& where_slots_begin) {
+        return "item 0 is sent and slot 0 is filled in the same memory: the slots begin " +
+               where_slots_begin +
+               " the items. Fill slots where no items are sent from, or in an array of their own.";
+    };
+    EXPECT_EQ(text_at(8, 8), text("0 bytes after"));
+    EXPECT_EQ(text_at(4, 8), text("4 bytes after"));
+    EXPECT_EQ(text_at(8, 1), text("7 bytes before"));
+    std::vector<double> one{5.0};
+    EXPECT_EQ(thrown_by([&] { halo.start_reverse(one, one, sum{}); }).code(),
+              errc::invalid_argument);
+
+    for (const std::size_t slots : {0, 16}) {
+        const double sent = 3.0 + rank(), expected = 3.0 + previous();
+        std::memcpy(x.data() + 8, &sent, sizeof sent);
+        halo.start_bytes(bytes.subspan(8, 8), bytes.subspan(slots, 8), 8);
+        halo.wait();
+        EXPECT_EQ(std::memcmp(x.data() + slots, &expected, sizeof expected), 0);
+        EXPECT_EQ(std::memcmp(x.data() + 8, &sent, sizeof sent), 0);
     }
 }
 
