@@ -81,7 +81,7 @@ TEST(Communicator, EveryCallOfAClosedOneIsAnError) {
         EXPECT_FALSE(one->is_open());
         EXPECT_EQ(thrown_by([&] { one->get(); }).code(), errc::invalid_state);
         EXPECT_EQ(thrown_by([&] { auto tags = one->reserve_tags(1); }).code(), errc::invalid_state);
-        EXPECT_EQ(thrown_by([&] { one->split(0); }).code(), errc::invalid_state);
+        EXPECT_EQ(thrown_by([&] { return one->split(0); }).code(), errc::invalid_state);
         EXPECT_EQ(thrown_by([&] { one->progress(); }).code(), errc::invalid_state);
         EXPECT_EQ(thrown_by([&] { one->wait_for_all(); }).code(), errc::invalid_state);
         EXPECT_EQ(thrown_by([&] { agree(*one, std::nullopt); }).code(), errc::invalid_state);

@@ -825,7 +825,7 @@ TEST_F(Stream, KeepsItsContextOpenUntilItIsDrained) {
         EXPECT_EQ(code_of(call), errc::invalid_state);
     };
     expect_refused([&] { port.push(0, 1); });
-    expect_refused([&] { port.try_push({0, 0}, 1); });
+    expect_refused([&] { return port.try_push({0, 0}, 1); });
     expect_refused([&] { port.progress(); });
     expect_refused([&] { port.flush(); });
     expect_refused([&] { port.flush({0, 0}); });
