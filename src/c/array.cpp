@@ -65,7 +65,7 @@ crossdock_status crossdock_array_create(const crossdock_context* context, int64_
                                         MPI_Datatype datatype,
                                         const crossdock_array_options* options,
                                         crossdock_array** result) {
-    return guarded([&] {
+    return guarded(context, [&] {
         const auto& where = value_of(context, "context");
         array_settings settings;
         overwrite equal_writes = overwrite::any;
@@ -78,8 +78,8 @@ crossdock_status crossdock_array_create(const crossdock_context* context, int64_
                                                    "overwrite rule");
             const entry_type type(datatype);
             return crossdock_array{
-                type, writes_by(type, equal_writes, function_of(given.choose, given.user)),
-                nullptr};
+                type, writes_by(type, equal_writes, function_of(given.choose, given.user)), nullptr,
+                context->errors};
         });
         agree(where.comm(), std::nullopt, static_cast<std::int64_t>(equal_writes),
               "overwrite rules");
@@ -90,11 +90,11 @@ crossdock_status crossdock_array_create(const crossdock_context* context, int64_
 }
 
 crossdock_status crossdock_array_size(const crossdock_array* array, int64_t* num_entries) {
-    return give_number(num_entries, [&] { return engine_of(array).owners().num_entries(); });
+    return give_number(array, num_entries, [&] { return engine_of(array).owners().num_entries(); });
 }
 
 crossdock_status crossdock_array_local(crossdock_array* array, void** entries, int64_t* num_local) {
-    return guarded([&] {
+    return guarded(array, [&] {
         const auto& engine = engine_of(array);
         require(entries, "entries");
         require(num_local, "num_local");
@@ -104,14 +104,14 @@ crossdock_status crossdock_array_local(crossdock_array* array, void** entries, i
 }
 
 crossdock_status crossdock_array_first_index(const crossdock_array* array, int64_t* first_index) {
-    return give_number(first_index, [&] {
+    return give_number(array, first_index, [&] {
         const auto& engine = engine_of(array);
         return engine.owners().first(engine.comm().rank());
     });
 }
 
 crossdock_status crossdock_array_owner(const crossdock_array* array, int64_t index, int* rank) {
-    return give_number(rank, [&] {
+    return give_number(array, rank, [&] {
         const auto& owners = engine_of(array).owners();
         if (index < 0 || index >= owners.num_entries())
             throw error(errc::index_out_of_range, "index " + std::to_string(index) +
@@ -169,7 +169,7 @@ crossdock_status crossdock_array_step(crossdock_array* array,
 
 crossdock_status crossdock_array_statistics(const crossdock_array* array,
                                             crossdock_array_counts* counts) {
-    return guarded([&] {
+    return guarded(array, [&] {
         const auto& engine = engine_of(array);
         require(counts, "counts");
         *counts = counts_from(engine.last_batch());
@@ -177,7 +177,7 @@ crossdock_status crossdock_array_statistics(const crossdock_array* array,
 }
 
 crossdock_status crossdock_array_route(const crossdock_array* array, char** route) {
-    return guarded([&] {
+    return guarded(array, [&] {
         const auto& engine = engine_of(array);
         require(route, "route");
         give_text(route, engine.route_name());
@@ -185,7 +185,7 @@ crossdock_status crossdock_array_route(const crossdock_array* array, char** rout
 }
 
 crossdock_status crossdock_array_close(crossdock_array* array) {
-    return guarded([&] {
+    return guarded(array, [&] {
         require(array, "array");
         array->engine->close();
     });

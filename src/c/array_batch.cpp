@@ -60,7 +60,7 @@ void crossdock_array_batch::scatter(const void* gathered, void* values) {
 
 crossdock_status crossdock_array_prepare(crossdock_array* array, int64_t num_indices,
                                          const int64_t* indices, crossdock_array_batch** result) {
-    return guarded([&] {
+    return guarded(array, [&] {
         engine_of(array).require_open();
         const auto wanted = on_all_or_none(array->engine->comm(), [&] {
             require(result, "result");
@@ -70,12 +70,13 @@ crossdock_status crossdock_array_prepare(crossdock_array* array, int64_t num_ind
                                             crossdock::c::bytes_type(array->type.item_bytes()),
                                             array->engine,
                                             {wanted.begin(), wanted.end()},
-                                            array->engine->prepare(wanted)};
+                                            array->engine->prepare(wanted),
+                                            array->errors};
     });
 }
 
 crossdock_status crossdock_array_batch_start_read(crossdock_array_batch* batch, void* values) {
-    return guarded([&] {
+    return guarded(batch, [&] {
         require_idle(batch);
         batch->requests.start(batch->engine->entries(), values, batch->bytes.get());
         batch->engine->add_active(1);
@@ -84,7 +85,7 @@ crossdock_status crossdock_array_batch_start_read(crossdock_array_batch* batch, 
 
 crossdock_status crossdock_array_batch_start_update(crossdock_array_batch* batch,
                                                     const void* values, MPI_Op operation) {
-    return guarded([&] {
+    return guarded(batch, [&] {
         require_idle(batch);
         batch->requests.start_reverse(values, batch->engine->entries(), batch->type.datatype(),
                                       operation);
@@ -93,7 +94,7 @@ crossdock_status crossdock_array_batch_start_update(crossdock_array_batch* batch
 }
 
 crossdock_status crossdock_array_batch_test(crossdock_array_batch* batch, int* is_complete) {
-    return give_number(is_complete, [&] {
+    return give_number(batch, is_complete, [&] {
         require(batch, "batch");
         const bool is_over = batch->requests.test();
         if (is_over) batch->engine->add_active(-1);
@@ -102,7 +103,7 @@ crossdock_status crossdock_array_batch_test(crossdock_array_batch* batch, int* i
 }
 
 crossdock_status crossdock_array_batch_wait(crossdock_array_batch* batch) {
-    return guarded([&] {
+    return guarded(batch, [&] {
         require(batch, "batch");
         batch->requests.wait();
         batch->engine->add_active(-1);
@@ -122,7 +123,7 @@ crossdock_status crossdock_array_batch_update(crossdock_array_batch* batch, cons
 
 crossdock_status crossdock_array_batch_gather(crossdock_array_batch* batch, const void* values,
                                               int64_t** offsets, void** gathered) {
-    return guarded([&] {
+    return guarded(batch, [&] {
         require_idle(batch);
         on_all_or_none(batch->engine->comm(), [&] {
             require(offsets, "offsets");
@@ -138,7 +139,7 @@ crossdock_status crossdock_array_batch_gather(crossdock_array_batch* batch, cons
 
 crossdock_status crossdock_array_batch_scatter(crossdock_array_batch* batch, const void* gathered,
                                                void* values) {
-    return guarded([&] {
+    return guarded(batch, [&] {
         require_idle(batch);
         on_all_or_none(batch->engine->comm(), [&] { batch->require_values(values, "values"); });
         batch->scatter(gathered, values);
@@ -148,7 +149,7 @@ crossdock_status crossdock_array_batch_scatter(crossdock_array_batch* batch, con
 crossdock_status crossdock_array_batch_fetch_and_update(crossdock_array_batch* batch,
                                                         const void* values, void* found,
                                                         MPI_Op operation) {
-    return guarded([&] {
+    return guarded(batch, [&] {
         require_idle(batch);
         const auto update = on_all_or_none(batch->engine->comm(), [&] {
             batch->require_values(values, "values");
@@ -177,7 +178,7 @@ crossdock_status crossdock_array_batch_fetch_and_update(crossdock_array_batch* b
 
 crossdock_status crossdock_array_batch_plan(const crossdock_array_batch* batch,
                                             crossdock_plan** result) {
-    return guarded([&] {
+    return guarded(batch, [&] {
         require(batch, "batch");
         require(result, "result");
         give(result, batch->requests.compiled_plan());

@@ -85,7 +85,7 @@ class batch_maker {
 /// @brief Runs the batch that `describe` makes.
 template <class Describe>
 crossdock_status run_batch(crossdock_array* array, Describe&& describe) {
-    return guarded([&] {
+    return guarded(array, [&] {
         engine_of(array).require_open();
         batch_maker batch(*array);
         describe(batch);

@@ -12,6 +12,7 @@ struct crossdock_array {
     crossdock::c::entry_type type;
     crossdock::c::entry_writes writes;
     std::shared_ptr<crossdock::array_engine> engine;
+    crossdock::c::error_site errors;
 };
 
 struct crossdock_array_batch {
@@ -20,6 +21,7 @@ struct crossdock_array_batch {
     std::shared_ptr<crossdock::array_engine> engine;
     std::vector<crossdock::count_t> indices;
     crossdock::neighbor_exchange requests;
+    crossdock::c::error_site errors;
     std::optional<crossdock::multi_sf> uncombined = std::nullopt;  // once it is needed
 
     crossdock::count_t num_entries() const { return requests.compiled_plan().num_items(); }

@@ -1,3 +1,5 @@
+#include <optional>
+
 #include "handles.hpp"
 
 using namespace crossdock::c;
@@ -16,46 +18,51 @@ context_options options_from(const crossdock_context_options* options) {
 
 crossdock_status crossdock_context_create(MPI_Comm user, const crossdock_context_options* options,
                                           crossdock_context** result) {
-    return guarded([&] {
+    try {
         crossdock::communicator comm(user);
         try {
+            std::optional<error_site> errors;
             const auto how = on_all_or_none(comm, [&] {
                 require(result, "result");
+                errors.emplace(user, comm);
                 return options_from(options);
             });
-            give(result, crossdock::context(comm, how));
+            give(result, crossdock::context(comm, how), *errors);
+            return CROSSDOCK_SUCCESS;
         } catch (...) {
             comm.close();
             throw;
         }
-    });
+    } catch (...) {
+        return report_error(user);
+    }
 }
 
 crossdock_status crossdock_context_with_topology(const crossdock_context* context,
                                                  const crossdock_topology* topology,
                                                  crossdock_context** result) {
-    return guarded([&] {
+    return guarded(context, [&] {
         const auto& where = value_of(context, "context");
         const auto& regions = value_of(topology, "topology");
         require(result, "result");
-        give(result, where.with_topology(regions));
+        give(result, where.with_topology(regions), context->errors);
     });
 }
 
 crossdock_status crossdock_context_with_nodes(const crossdock_context* context,
                                               const crossdock_topology* nodes,
                                               crossdock_context** result) {
-    return guarded([&] {
+    return guarded(context, [&] {
         const auto& where = value_of(context, "context");
         const auto& regions = value_of(nodes, "nodes");
         require(result, "result");
-        give(result, where.with_nodes(regions));
+        give(result, where.with_nodes(regions), context->errors);
     });
 }
 
 crossdock_status crossdock_context_topology(const crossdock_context* context,
                                             crossdock_topology** result) {
-    return guarded([&] {
+    return guarded(context, [&] {
         const auto& where = value_of(context, "context");
         require(result, "result");
         give(result, where.topology());
@@ -63,15 +70,16 @@ crossdock_status crossdock_context_topology(const crossdock_context* context,
 }
 
 crossdock_status crossdock_context_rank(const crossdock_context* context, int* rank) {
-    return give_number(rank, [&] { return value_of(context, "context").rank(); });
+    return give_number(context, rank, [&] { return value_of(context, "context").rank(); });
 }
 
 crossdock_status crossdock_context_num_ranks(const crossdock_context* context, int* num_ranks) {
-    return give_number(num_ranks, [&] { return value_of(context, "context").num_ranks(); });
+    return give_number(context, num_ranks,
+                       [&] { return value_of(context, "context").num_ranks(); });
 }
 
 crossdock_status crossdock_context_close(crossdock_context* context) {
-    return guarded([&] { value_of(context, "context").close(); });
+    return guarded(context, [&] { value_of(context, "context").close(); });
 }
 
 crossdock_status crossdock_context_free(crossdock_context* context) { return release(context); }

@@ -340,7 +340,7 @@ crossdock_status exchange(const crossdock_context* context,
                           const crossdock_exchange_options* options,
                           const sent_messages<int64_t>& sent, const Target& to,
                           std::optional<error> fault = std::nullopt) {
-    return guarded([&] {
+    return guarded(context, [&] {
         const auto& where = value_of(context, "context");
         crossdock_exchange_options given = CROSSDOCK_EXCHANGE_OPTIONS_INIT;
         try {

@@ -105,20 +105,20 @@ crossdock_status crossdock_gather_scatter_create(const crossdock_context* contex
                                                  const int64_t* ids,
                                                  const crossdock_gather_options* options,
                                                  crossdock_gather_scatter** result) {
-    return guarded([&] {
+    return guarded(context, [&] {
         const auto& where = value_of(context, "context");
         const auto how = on_all_or_none(where.comm(), [&] {
             array(ids, num_ids, "ids");
             require(result, "result");
             return options_from(options);
         });
-        give(result, gather_scatter(where, array(ids, num_ids, "ids"), how));
+        give(result, gather_scatter(where, array(ids, num_ids, "ids"), how), context->errors);
     });
 }
 
 crossdock_status crossdock_flag_duplicates(const crossdock_context* context, int64_t num_ids,
                                            int64_t* ids) {
-    return guarded([&] {
+    return guarded(context, [&] {
         const auto& where = value_of(context, "context");
         const auto own = on_all_or_none(where.comm(), [&] { return array(ids, num_ids, "ids"); });
         crossdock::flag_duplicates(where, {ids, own.size()});
@@ -127,11 +127,11 @@ crossdock_status crossdock_flag_duplicates(const crossdock_context* context, int
 
 crossdock_status crossdock_gather_scatter_duplicate(const crossdock_gather_scatter* shared,
                                                     crossdock_gather_scatter** result) {
-    return guarded([&] {
+    return guarded(shared, [&] {
         // First, so that tags stay alike on all ranks.
         auto twin = value_of(shared, "shared").duplicate();
         require(result, "result");
-        give(result, std::move(twin));
+        give(result, std::move(twin), shared->errors);
     });
 }
 
@@ -146,18 +146,18 @@ crossdock_status crossdock_gather_scatter_start_fields(crossdock_gather_scatter*
                                                        int64_t num_fields, void* const* fields,
                                                        int64_t values_per_id, MPI_Datatype datatype,
                                                        MPI_Op operation, int is_transposed) {
-    return guarded([&] {
+    return guarded(shared, [&] {
         start(value_of(shared, "shared"), array(fields, num_fields, "fields"),
               call_of(values_per_id, is_transposed), datatype, operation);
     });
 }
 
 crossdock_status crossdock_gather_scatter_test(crossdock_gather_scatter* shared, int* is_complete) {
-    return give_number(is_complete, [&] { return value_of(shared, "shared").test(); });
+    return give_number(shared, is_complete, [&] { return value_of(shared, "shared").test(); });
 }
 
 crossdock_status crossdock_gather_scatter_wait(crossdock_gather_scatter* shared) {
-    return guarded([&] { value_of(shared, "shared").wait(); });
+    return guarded(shared, [&] { value_of(shared, "shared").wait(); });
 }
 
 crossdock_status crossdock_gather_scatter_combine(crossdock_gather_scatter* shared, void* values,
@@ -170,7 +170,7 @@ crossdock_status crossdock_gather_scatter_combine(crossdock_gather_scatter* shar
 
 crossdock_status crossdock_gather_scatter_explain(const crossdock_gather_scatter* shared,
                                                   char** text) {
-    return guarded([&] {
+    return guarded(shared, [&] {
         const auto& explained = value_of(shared, "shared");
         require(text, "text");
         give_text(text, explained.explain());
@@ -179,7 +179,7 @@ crossdock_status crossdock_gather_scatter_explain(const crossdock_gather_scatter
 
 crossdock_status crossdock_gather_scatter_statistics(const crossdock_gather_scatter* shared,
                                                      crossdock_traffic* traffic) {
-    return guarded([&] {
+    return guarded(shared, [&] {
         require(traffic, "traffic");
         *traffic = to_c(value_of(shared, "shared").statistics());
     });

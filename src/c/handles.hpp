@@ -17,9 +17,11 @@
 #include "crossdock/gather_scatter.hpp"
 #include "crossdock/neighbor_exchange.hpp"
 #include "crossdock/pattern.hpp"
+#include "error_site.hpp"
 
 struct crossdock_context {
     crossdock::context value;
+    crossdock::c::error_site errors;
 };
 struct crossdock_topology {
     crossdock::topology value;
@@ -32,9 +34,11 @@ struct crossdock_plan {
 };
 struct crossdock_neighbor_exchange {
     crossdock::neighbor_exchange value;
+    crossdock::c::error_site errors;
 };
 struct crossdock_gather_scatter {
     crossdock::gather_scatter value;
+    crossdock::c::error_site errors;
 };
 
 namespace crossdock::c {
@@ -42,15 +46,28 @@ namespace crossdock::c {
 /// @brief The status of the exception in flight, whose text `crossdock_last_error` then returns.
 CROSSDOCK_EXPORT crossdock_status remember_error() noexcept;
 
+/// @brief As `remember_error`, and calls the error handler of a communicator, or of a handle's. MPI that is not
+/// initialised, or not for this thread, is not called.
+/// @param comm  null: MPI_COMM_SELF
+CROSSDOCK_EXPORT crossdock_status report_error(MPI_Comm comm) noexcept;
+CROSSDOCK_EXPORT crossdock_status report_error(const error_site& errors) noexcept;
+
 /// @brief Runs `body`; no exception leaves.
-template <class Body>
-crossdock_status guarded(Body&& body) noexcept {
+/// @param handle  the one whose communicator's error handler is called
+template <class Handle, class Body>
+crossdock_status guarded(const Handle* handle, Body&& body) noexcept {
     try {
         body();
         return CROSSDOCK_SUCCESS;
     } catch (...) {
-        return remember_error();
+        return handle == nullptr ? report_error(MPI_COMM_SELF) : report_error(handle->errors);
     }
+}
+
+/// @brief As above, for a function without a context and without what is made with one.
+template <class Body>
+crossdock_status guarded(Body&& body) noexcept {
+    return guarded(static_cast<const crossdock_context*>(nullptr), body);
 }
 
 /// @brief Throws errc::invalid_argument where a pointer is null.
@@ -84,18 +101,23 @@ auto values_of(Handle* const* handles, count_t length, const char* what) {
 }
 
 /// @brief Gives a new handle through `result`.
-template <class Handle, class Value>
-void give(Handle** result, Value&& value) {
-    *result = new Handle{std::forward<Value>(value)};
+/// @param errors  of a handle that communicates
+template <class Handle, class Value, class... Errors>
+void give(Handle** result, Value&& value, const Errors&... errors) {
+    *result = new Handle{std::forward<Value>(value), errors...};
 }
 
-/// @brief Gives a number through `result`.
-template <class Number, class Query>
-crossdock_status give_number(Number* result, Query&& query) noexcept {
-    return guarded([&] {
+/// @brief Gives a number through `result`; errors as of `guarded`.
+template <class Handle, class Number, class Query>
+crossdock_status give_number(const Handle* handle, Number* result, Query&& query) noexcept {
+    return guarded(handle, [&] {
         require(result, "result");
         *result = static_cast<Number>(query());
     });
+}
+template <class Number, class Query>
+crossdock_status give_number(Number* result, Query&& query) noexcept {
+    return give_number(static_cast<const crossdock_context*>(nullptr), result, query);
 }
 
 /// @brief Gives a text through `result`, to be freed with `crossdock_free`.

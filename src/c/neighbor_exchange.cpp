@@ -42,21 +42,21 @@ crossdock_status crossdock_neighbor_exchange_create(const crossdock_context* con
                                                     const crossdock_pattern* pattern,
                                                     const crossdock_neighbor_options* options,
                                                     crossdock_neighbor_exchange** result) {
-    return guarded([&] {
+    return guarded(context, [&] {
         const auto& where = value_of(context, "context");
         const auto how = on_all_or_none(where.comm(), [&] {
             require(pattern, "pattern");
             require(result, "result");
             return options_from(options);
         });
-        give(result, neighbor_exchange(where, pattern->value, how));
+        give(result, neighbor_exchange(where, pattern->value, how), context->errors);
     });
 }
 
 crossdock_status crossdock_neighbor_exchange_create_from_plan(
     const crossdock_context* context, const crossdock_plan* plan,
     const crossdock_neighbor_options* options, crossdock_neighbor_exchange** result) {
-    return guarded([&] {
+    return guarded(context, [&] {
         const auto& where = value_of(context, "context");
         const auto how = on_all_or_none(where.comm(), [&] {
             const auto& own = value_of(plan, "plan");
@@ -70,7 +70,7 @@ crossdock_status crossdock_neighbor_exchange_create_from_plan(
                             where.rank());
             return options_from(options);
         });
-        give(result, neighbor_exchange(where, plan->value, how));
+        give(result, neighbor_exchange(where, plan->value, how), context->errors);
     });
 }
 
@@ -125,7 +125,7 @@ template <class MakePattern>
 crossdock_status create(const crossdock_context* context, MPI_Datatype datatype,
                         const crossdock_neighbor_options* options,
                         crossdock_neighbor_exchange** result, MakePattern&& make_pattern) {
-    return guarded([&] {
+    return guarded(context, [&] {
         const auto& where = value_of(context, "context");
         neighbor_options how;
         const auto pattern = on_all_or_none(where.comm(), [&] {
@@ -135,7 +135,7 @@ crossdock_status create(const crossdock_context* context, MPI_Datatype datatype,
             how.item_bytes = static_cast<std::size_t>(layout.size_bytes);
             return make_pattern(where);
         });
-        give(result, neighbor_exchange(where, pattern, how));
+        give(result, neighbor_exchange(where, pattern, how), context->errors);
     });
 }
 
@@ -165,22 +165,22 @@ crossdock_status crossdock_neighbor_exchange_create_from_arguments(
 
 crossdock_status crossdock_neighbor_exchange_duplicate(const crossdock_neighbor_exchange* exchange,
                                                        crossdock_neighbor_exchange** result) {
-    return guarded([&] {
+    return guarded(exchange, [&] {
         // First, so that tags stay alike on all ranks.
         auto twin = value_of(exchange, "exchange").duplicate();
         require(result, "result");
-        give(result, std::move(twin));
+        give(result, std::move(twin), exchange->errors);
     });
 }
 
 crossdock_status crossdock_neighbor_exchange_prepare(crossdock_neighbor_exchange* exchange,
                                                      size_t item_bytes) {
-    return guarded([&] { value_of(exchange, "exchange").prepare(item_bytes); });
+    return guarded(exchange, [&] { value_of(exchange, "exchange").prepare(item_bytes); });
 }
 
 crossdock_status crossdock_neighbor_exchange_explain(const crossdock_neighbor_exchange* exchange,
                                                      char** text) {
-    return guarded([&] {
+    return guarded(exchange, [&] {
         const auto& explained = value_of(exchange, "exchange");
         require(text, "text");
         give_text(text, explained.explain());
@@ -189,7 +189,7 @@ crossdock_status crossdock_neighbor_exchange_explain(const crossdock_neighbor_ex
 
 crossdock_status crossdock_neighbor_exchange_plan(const crossdock_neighbor_exchange* exchange,
                                                   crossdock_plan** result) {
-    return guarded([&] {
+    return guarded(exchange, [&] {
         require(result, "result");
         give(result, value_of(exchange, "exchange").compiled_plan());
     });
@@ -197,7 +197,7 @@ crossdock_status crossdock_neighbor_exchange_plan(const crossdock_neighbor_excha
 
 crossdock_status crossdock_neighbor_exchange_statistics(const crossdock_neighbor_exchange* exchange,
                                                         crossdock_traffic* traffic) {
-    return guarded([&] {
+    return guarded(exchange, [&] {
         require(traffic, "traffic");
         *traffic = to_c(value_of(exchange, "exchange").statistics());
     });
@@ -205,7 +205,7 @@ crossdock_status crossdock_neighbor_exchange_statistics(const crossdock_neighbor
 
 crossdock_status crossdock_neighbor_exchange_num_tried_routes(
     const crossdock_neighbor_exchange* exchange, int* num_tried_routes, int* is_trying) {
-    return guarded([&] {
+    return guarded(exchange, [&] {
         const auto& tried = value_of(exchange, "exchange");
         require(num_tried_routes, "num_tried_routes");
         require(is_trying, "is_trying");
@@ -216,7 +216,7 @@ crossdock_status crossdock_neighbor_exchange_num_tried_routes(
 
 crossdock_status crossdock_neighbor_exchange_tried_route(
     const crossdock_neighbor_exchange* exchange, int index, char** route, double* seconds) {
-    return guarded([&] {
+    return guarded(exchange, [&] {
         const auto tried = value_of(exchange, "exchange").tried_routes();
         require(route, "route");
         require(seconds, "seconds");
@@ -233,31 +233,34 @@ crossdock_status crossdock_neighbor_exchange_tried_route(
 crossdock_status crossdock_neighbor_exchange_start(crossdock_neighbor_exchange* exchange,
                                                    const void* items, void* slots,
                                                    MPI_Datatype datatype) {
-    return guarded([&] { value_of(exchange, "exchange").start(items, slots, datatype); });
+    return guarded(exchange, [&] { value_of(exchange, "exchange").start(items, slots, datatype); });
 }
 
 crossdock_status crossdock_neighbor_exchange_start_types(crossdock_neighbor_exchange* exchange,
                                                          const void* items, MPI_Datatype item_type,
                                                          void* slots, MPI_Datatype slot_type) {
-    return guarded(
-        [&] { value_of(exchange, "exchange").start(items, item_type, slots, slot_type); });
+    return guarded(exchange, [&] {
+        value_of(exchange, "exchange").start(items, item_type, slots, slot_type);
+    });
 }
 
 crossdock_status crossdock_neighbor_exchange_start_reverse(crossdock_neighbor_exchange* exchange,
                                                            const void* slots, void* items,
                                                            MPI_Datatype datatype,
                                                            MPI_Op operation) {
-    return guarded(
-        [&] { value_of(exchange, "exchange").start_reverse(slots, items, datatype, operation); });
+    return guarded(exchange, [&] {
+        value_of(exchange, "exchange").start_reverse(slots, items, datatype, operation);
+    });
 }
 
 crossdock_status crossdock_neighbor_exchange_test(crossdock_neighbor_exchange* exchange,
                                                   int* is_complete) {
-    return give_number(is_complete, [&] { return value_of(exchange, "exchange").test(); });
+    return give_number(exchange, is_complete,
+                       [&] { return value_of(exchange, "exchange").test(); });
 }
 
 crossdock_status crossdock_neighbor_exchange_wait(crossdock_neighbor_exchange* exchange) {
-    return guarded([&] { value_of(exchange, "exchange").wait(); });
+    return guarded(exchange, [&] { value_of(exchange, "exchange").wait(); });
 }
 
 crossdock_status crossdock_neighbor_exchange_forward(crossdock_neighbor_exchange* exchange,

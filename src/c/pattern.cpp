@@ -77,7 +77,7 @@ crossdock_status crossdock_pattern_from_dist_graph(MPI_Comm graph,
 crossdock_status crossdock_pattern_from_needed(const crossdock_context* context, int64_t num_owned,
                                                const int64_t* owned, int64_t num_needed,
                                                const int64_t* needed, crossdock_pattern** result) {
-    return guarded([&] {
+    return guarded(context, [&] {
         const auto& ranks = value_of(context, "context").comm();
         std::span<const count_t> owned_indices;
         std::span<const count_t> needed_indices;
@@ -94,7 +94,7 @@ crossdock_status crossdock_pattern_from_needed_range(const crossdock_context* co
                                                      int64_t first_owned, int64_t num_owned,
                                                      int64_t num_needed, const int64_t* needed,
                                                      crossdock_pattern** result) {
-    return guarded([&] {
+    return guarded(context, [&] {
         const auto& ranks = value_of(context, "context").comm();
         const auto indices = on_all_or_none(ranks, [&] {
             require(result, "result");
@@ -133,7 +133,7 @@ crossdock_status crossdock_pattern_num_slots(const crossdock_pattern* pattern, i
 crossdock_status crossdock_pattern_write(const crossdock_context* context,
                                          const crossdock_pattern* pattern, const char* path,
                                          int64_t item_bytes) {
-    return guarded([&] {
+    return guarded(context, [&] {
         const auto& ranks = value_of(context, "context").comm();
         on_all_or_none(ranks, [&] {
             require(pattern, "pattern");

@@ -41,7 +41,7 @@ crossdock_status crossdock_plan_compile(const crossdock_context* context,
                                         const crossdock_pattern* pattern,
                                         const crossdock_neighbor_options* options,
                                         crossdock_plan** result) {
-    return guarded([&] {
+    return guarded(context, [&] {
         const auto& where = value_of(context, "context");
         const auto how = crossdock::on_all_or_none(where.comm(), [&] {
             require(pattern, "pattern");

@@ -3,11 +3,30 @@
 #include <cstring>
 #include <new>
 
+#include "../base/error_code_mpi.hpp"
 #include "handles.hpp"
 
 namespace {
 
 thread_local std::string last_error;
+
+bool may_call_mpi() {
+    int is_initialised = 0;
+    int is_over = 0;
+    MPI_Initialized(&is_initialised);
+    MPI_Finalized(&is_over);
+    if (!is_initialised || is_over) return false;
+    int support = MPI_THREAD_SINGLE;
+    int is_main = 0;
+    MPI_Query_thread(&support);
+    MPI_Is_thread_main(&is_main);
+    return is_main || support >= MPI_THREAD_SERIALIZED;
+}
+
+int last_code(crossdock_status status) {
+    const auto code = static_cast<crossdock::errc>(status);
+    return crossdock::error_code_of(code, last_error.empty() ? to_string(code) : last_error);
+}
 
 }  // namespace
 
@@ -22,6 +41,19 @@ crossdock_status remember_error() noexcept {
         last_error.clear();
         return CROSSDOCK_OUT_OF_MEMORY;
     }
+}
+
+crossdock_status report_error(MPI_Comm comm) noexcept {
+    const auto status = remember_error();
+    if (may_call_mpi())
+        MPI_Comm_call_errhandler(comm == MPI_COMM_NULL ? MPI_COMM_SELF : comm, last_code(status));
+    return status;
+}
+
+crossdock_status report_error(const error_site& errors) noexcept {
+    const auto status = remember_error();
+    if (may_call_mpi()) errors.call_handler(last_code(status));
+    return status;
 }
 
 void require(const void* pointer, const char* what) {

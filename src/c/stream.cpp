@@ -58,6 +58,7 @@ struct crossdock_stream_port {
     int num_workers;
     bool has_priorities;
     bool has_sources;
+    crossdock::c::error_site errors;
     const stream_arrivals* at_hand = nullptr;  // while a handler runs
 
     void push(int priority, worker_id to, const void* item) const {
@@ -97,12 +98,14 @@ struct crossdock_stream_port {
 };
 
 struct crossdock_stream {
-    crossdock_stream(const crossdock::context& where, const item_calls& calls,
+    crossdock_stream(const crossdock_context& where, const item_calls& calls,
                      const stream_options& options)
-        : sink(*this, calls), value(where, channels(calls, options), sink, options) {
+        : sink(*this, calls),
+          value(where.value, channels(calls, options), sink, options),
+          errors(where.errors) {
         for (int w = 0; w < value.num_workers(); ++w) {
             ports.push_back({&value.worker(w), &sink.calls(), options.workers,
-                             options.priorities == 2, options.with_source});
+                             options.priorities == 2, options.with_source, errors});
         }
     }
 
@@ -119,6 +122,7 @@ struct crossdock_stream {
 
     calling_sink sink;
     stream_core value;
+    crossdock::c::error_site errors;
     std::deque<crossdock_stream_port> ports;
 };
 
@@ -209,8 +213,13 @@ worker_id crossdock_stream_port::source(count_t item) const {
     return {static_cast<int>(number / workers), static_cast<int>(number % workers)};
 }
 
-std::size_t crossdock::c::item_bytes_of(const crossdock_stream_port& port) {
-    return port.calls->num_bytes;
+crossdock_status crossdock::c::item_status(const crossdock_stream_port* port, int64_t num_bytes) {
+    if (port == nullptr || num_bytes == static_cast<int64_t>(port->calls->num_bytes)) [[likely]]
+        return CROSSDOCK_SUCCESS;
+    return guarded(port, [&] {
+        throw error(errc::size_mismatch, fmt::format("an item has {} bytes, items of the stream {}",
+                                                     num_bytes, port->calls->num_bytes));
+    });
 }
 
 using namespace crossdock::c;
@@ -219,7 +228,7 @@ crossdock_status crossdock_stream_create(const crossdock_context* context, size_
                                          crossdock_stream_handler handler, void* user,
                                          const crossdock_stream_options* options,
                                          crossdock_stream** result) {
-    return guarded([&] {
+    return guarded(context, [&] {
         const auto& where = value_of(context, "context");
         const auto given = crossdock::on_all_or_none(where.comm(), [&] {
             return known_options<crossdock_stream_options>(options, CROSSDOCK_STREAM_OPTIONS_INIT);
@@ -235,13 +244,13 @@ crossdock_status crossdock_stream_create(const crossdock_context* context, size_
                 return options_from(given);
             },
             same, "item_bytes, or whether items combine,");
-        *result = new crossdock_stream(where, calls, chosen);
+        *result = new crossdock_stream(*context, calls, chosen);
     });
 }
 
 crossdock_status crossdock_stream_get_port(crossdock_stream* stream, int worker,
                                            crossdock_stream_port** result) {
-    return guarded([&] {
+    return guarded(stream, [&] {
         value_of(stream, "stream").worker(worker);
         require(result, "result");
         *result = &stream->ports[static_cast<std::size_t>(worker)];
@@ -249,19 +258,19 @@ crossdock_status crossdock_stream_get_port(crossdock_stream* stream, int worker,
 }
 
 crossdock_status crossdock_stream_scheme(const crossdock_stream* stream, const char** scheme) {
-    return guarded([&] {
+    return guarded(stream, [&] {
         require(scheme, "scheme");
         *scheme = to_string(value_of(stream, "stream").scheme());
     });
 }
 
 crossdock_status crossdock_stream_drive(crossdock_stream* stream) {
-    return guarded([&] { value_of(stream, "stream").progress(); });
+    return guarded(stream, [&] { value_of(stream, "stream").progress(); });
 }
 
 crossdock_status crossdock_stream_push(crossdock_stream_port* port, int rank, int worker,
                                        const void* item) {
-    return guarded([&] {
+    return guarded(port, [&] {
         require_both(port, item);
         port->push(0, {rank, worker}, item);
     });
@@ -269,7 +278,7 @@ crossdock_status crossdock_stream_push(crossdock_stream_port* port, int rank, in
 
 crossdock_status crossdock_stream_try_push(crossdock_stream_port* port, int rank, int worker,
                                            const void* item, int* is_pushed) {
-    return guarded([&] {
+    return guarded(port, [&] {
         require_both(port, item);
         require(is_pushed, "is_pushed");
         const worker_id to{rank, worker};
@@ -281,7 +290,7 @@ crossdock_status crossdock_stream_try_push(crossdock_stream_port* port, int rank
 
 crossdock_status crossdock_stream_push_urgent(crossdock_stream_port* port, int rank, int worker,
                                               const void* item) {
-    return guarded([&] {
+    return guarded(port, [&] {
         require_both(port, item);
         port->require_priorities();
         port->push(1, {rank, worker}, item);
@@ -289,7 +298,7 @@ crossdock_status crossdock_stream_push_urgent(crossdock_stream_port* port, int r
 }
 
 crossdock_status crossdock_stream_progress(crossdock_stream_port* port, int64_t* num_handled) {
-    return guarded([&] {
+    return guarded(port, [&] {
         require(port, "port");
         const count_t handled = port->worker->progress();
         if (num_handled != nullptr) *num_handled = handled;
@@ -297,14 +306,14 @@ crossdock_status crossdock_stream_progress(crossdock_stream_port* port, int64_t*
 }
 
 crossdock_status crossdock_stream_flush(crossdock_stream_port* port) {
-    return guarded([&] {
+    return guarded(port, [&] {
         require(port, "port");
         port->worker->flush();
     });
 }
 
 crossdock_status crossdock_stream_flush_to(crossdock_stream_port* port, int rank, int worker) {
-    return guarded([&] {
+    return guarded(port, [&] {
         require(port, "port");
         port->worker->flush({rank, worker});
     });
@@ -312,28 +321,28 @@ crossdock_status crossdock_stream_flush_to(crossdock_stream_port* port, int rank
 
 crossdock_status crossdock_stream_set_buffer_items(crossdock_stream_port* port, int rank,
                                                    int worker, int64_t num_items) {
-    return guarded([&] {
+    return guarded(port, [&] {
         require(port, "port");
         port->worker->set_buffer_items({rank, worker}, num_items);
     });
 }
 
 crossdock_status crossdock_stream_drain_start(crossdock_stream_port* port) {
-    return guarded([&] {
+    return guarded(port, [&] {
         require(port, "port");
         port->worker->start_drain();
     });
 }
 
 crossdock_status crossdock_stream_drain_test(crossdock_stream_port* port, int* is_at_rest) {
-    return give_number(is_at_rest, [&] {
+    return give_number(port, is_at_rest, [&] {
         require(port, "port");
         return port->worker->test_drain();
     });
 }
 
 crossdock_status crossdock_stream_drain_wait(crossdock_stream_port* port) {
-    return guarded([&] {
+    return guarded(port, [&] {
         require(port, "port");
         while (!port->worker->test_drain()) std::this_thread::yield();
     });
@@ -341,7 +350,7 @@ crossdock_status crossdock_stream_drain_wait(crossdock_stream_port* port) {
 
 crossdock_status crossdock_stream_port_id(const crossdock_stream_port* port, int* rank,
                                           int* worker) {
-    return guarded([&] {
+    return guarded(port, [&] {
         require(port, "port");
         require(rank, "rank");
         require(worker, "worker");
@@ -353,7 +362,7 @@ crossdock_status crossdock_stream_port_id(const crossdock_stream_port* port, int
 
 crossdock_status crossdock_stream_source(const crossdock_stream_port* port, int64_t item, int* rank,
                                          int* worker) {
-    return guarded([&] {
+    return guarded(port, [&] {
         require(port, "port");
         require(rank, "rank");
         require(worker, "worker");
@@ -365,7 +374,7 @@ crossdock_status crossdock_stream_source(const crossdock_stream_port* port, int6
 
 crossdock_status crossdock_stream_port_statistics(const crossdock_stream_port* port,
                                                   crossdock_stream_counts* counts) {
-    return guarded([&] {
+    return guarded(port, [&] {
         require(port, "port");
         require(counts, "counts");
         copy_counts(port->worker->statistics(), *counts);
@@ -374,7 +383,7 @@ crossdock_status crossdock_stream_port_statistics(const crossdock_stream_port* p
 
 crossdock_status crossdock_stream_statistics(const crossdock_stream* stream,
                                              crossdock_stream_counts* counts) {
-    return guarded([&] {
+    return guarded(stream, [&] {
         require(stream, "stream");
         require(counts, "counts");
         copy_counts(stream->value.statistics(), *counts);
@@ -382,7 +391,7 @@ crossdock_status crossdock_stream_statistics(const crossdock_stream* stream,
 }
 
 crossdock_status crossdock_stream_close(crossdock_stream* stream) {
-    return guarded([&] { value_of(stream, "stream").close(); });
+    return guarded(stream, [&] { value_of(stream, "stream").close(); });
 }
 
 crossdock_status crossdock_stream_free(crossdock_stream* stream) { return release(stream); }

@@ -6,7 +6,7 @@
 
 namespace crossdock::c {
 
-/// @brief The size of an item of the port's stream.
-std::size_t item_bytes_of(const crossdock_stream_port& port);
+/// @brief Whether an item of so many bytes fits the port's stream. What is wrong with a null port, a push says.
+crossdock_status item_status(const crossdock_stream_port* port, int64_t num_bytes);
 
 }  // namespace crossdock::c

@@ -7,7 +7,7 @@ using crossdock::on_all_or_none;
 
 crossdock_status crossdock_topology_discover(const crossdock_context* context, int level,
                                              crossdock_topology** result) {
-    return guarded([&] {
+    return guarded(context, [&] {
         const auto& ranks = value_of(context, "context").comm();
         const locality wanted = on_all_or_none(ranks, [&] {
             require(result, "result");
@@ -19,7 +19,7 @@ crossdock_status crossdock_topology_discover(const crossdock_context* context, i
 
 crossdock_status crossdock_topology_gather(const crossdock_context* context, int key,
                                            crossdock_topology** result) {
-    return guarded([&] {
+    return guarded(context, [&] {
         const auto& ranks = value_of(context, "context").comm();
         on_all_or_none(ranks, [&] { require(result, "result"); });
         give(result, crossdock::gather_topology(ranks, key));

@@ -4,14 +4,12 @@
 #include <string>
 #include <utility>
 
+#include "../base/error_code_mpi.hpp"
 #include "own_requests.hpp"
 
 namespace crossdock::drop_in {
 
 namespace {
-
-// Open MPI prints no longer ones where an error ends the program.
-constexpr std::size_t longest_sentence = 150;
 
 // What MPI_Ineighbor_alltoallw takes.
 struct alltoallw_arguments {
@@ -121,11 +119,7 @@ int current_code() noexcept {
     } catch (...) {
         const auto failure = current_error();
         if (failure.code() == errc::out_of_memory) return MPI_ERR_NO_MEM;
-        int code = MPI_ERR_OTHER;
-        const auto text = std::string("crossdock: ") + failure.what();
-        if (MPI_Add_error_code(MPI_ERR_OTHER, &code) == MPI_SUCCESS)
-            MPI_Add_error_string(code, text.substr(0, longest_sentence).c_str());
-        return code;
+        return error_code_of(failure.code(), failure.what());
     }
 }
 

@@ -166,7 +166,7 @@ void require_requests(const crossdock_array_batch* batch, const number_array& va
 // What is wrong on one rank fails on all.
 template <class Check>
 crossdock_status on_all(const crossdock_array_batch* batch, Check&& check) {
-    return guarded([&] {
+    return guarded(batch, [&] {
         require_idle(batch);
         on_all_or_none(batch->engine->comm(), check);
     });
@@ -211,7 +211,7 @@ crossdock_status crossdock_fortran_neighbor_alltoallv_init(
 
 crossdock_status crossdock_fortran_start(crossdock_neighbor_exchange* exchange,
                                          const number_array* items, const number_array* slots) {
-    return guarded([&] {
+    return guarded(exchange, [&] {
         auto& to_start = value_of(exchange, "exchange");
         require_columns(*items, *slots);
         to_start.start_bytes(bytes_of(*items), bytes_of(*slots), item_bytes(*items));
@@ -221,7 +221,7 @@ crossdock_status crossdock_fortran_start(crossdock_neighbor_exchange* exchange,
 crossdock_status crossdock_fortran_start_reverse(crossdock_neighbor_exchange* exchange,
                                                  const number_array* slots,
                                                  const number_array* items, MPI_Fint operation) {
-    return guarded([&] {
+    return guarded(exchange, [&] {
         auto& to_start = value_of(exchange, "exchange");
         require_columns(*items, *slots);
         auto by = combination_of(type_of(*items).datatype, MPI_Op_f2c(operation),
@@ -258,7 +258,7 @@ crossdock_status crossdock_fortran_gather_start_fields(crossdock_gather_scatter*
     std::vector<void*> addresses;
     int64_t values_per_id = 1;
     MPI_Datatype datatype = MPI_DATATYPE_NULL;
-    const auto status = guarded([&] {
+    const auto status = guarded(shared, [&] {
         const auto given = array(fields, num_fields, "fields");
         require_fields(value_of(shared, "shared").num_ids(), given);
         if (given.empty()) throw error(errc::invalid_argument, "no array to combine");
@@ -277,7 +277,7 @@ crossdock_status crossdock_fortran_gather_start_addresses(crossdock_gather_scatt
                                                           int64_t values_per_id, MPI_Fint datatype,
                                                           MPI_Fint operation, int is_transposed) {
     MPI_Datatype in_c = MPI_DATATYPE_NULL;
-    const auto status = guarded([&] { in_c = datatype_in_c(datatype); });
+    const auto status = guarded(shared, [&] { in_c = datatype_in_c(datatype); });
     return status == CROSSDOCK_SUCCESS
                ? crossdock_gather_scatter_start_fields(shared, num_fields, fields, values_per_id,
                                                        in_c, MPI_Op_f2c(operation), is_transposed)
@@ -335,7 +335,7 @@ crossdock_status crossdock_fortran_array_create(const crossdock_context* context
                                                 const crossdock_array_options* options,
                                                 crossdock_array** result) {
     MPI_Datatype in_c = MPI_DATATYPE_NULL;
-    const auto status = guarded([&] { in_c = datatype_in_c(datatype); });
+    const auto status = guarded(context, [&] { in_c = datatype_in_c(datatype); });
     return status == CROSSDOCK_SUCCESS
                ? crossdock_array_create(context, num_entries, in_c, options, result)
                : status;
@@ -343,7 +343,7 @@ crossdock_status crossdock_fortran_array_create(const crossdock_context* context
 
 crossdock_status crossdock_fortran_array_local(crossdock_array* array, int number, void** entries,
                                                int64_t* num_local) {
-    const auto status = guarded([&] {
+    const auto status = guarded(array, [&] {
         require(array, "array");
         require_type(array->type, number);
         const auto num_bytes = number_types()[static_cast<std::size_t>(number)].num_bytes;
@@ -407,7 +407,7 @@ crossdock_status crossdock_fortran_array_step(crossdock_array* array, const arra
 
 crossdock_status crossdock_fortran_batch_start_read(crossdock_array_batch* batch,
                                                     const number_array* values) {
-    const auto status = guarded([&] { require_requests(batch, *values); });
+    const auto status = guarded(batch, [&] { require_requests(batch, *values); });
     return status == CROSSDOCK_SUCCESS ? crossdock_array_batch_start_read(batch, values->values)
                                        : status;
 }
@@ -415,7 +415,7 @@ crossdock_status crossdock_fortran_batch_start_read(crossdock_array_batch* batch
 crossdock_status crossdock_fortran_batch_start_update(crossdock_array_batch* batch,
                                                       const number_array* values,
                                                       MPI_Fint operation) {
-    const auto status = guarded([&] { require_requests(batch, *values); });
+    const auto status = guarded(batch, [&] { require_requests(batch, *values); });
     return status == CROSSDOCK_SUCCESS
                ? crossdock_array_batch_start_update(batch, values->values, MPI_Op_f2c(operation))
                : status;
@@ -435,7 +435,7 @@ crossdock_status crossdock_fortran_batch_scatter(crossdock_array_batch* batch,
                                                  const number_array* gathered,
                                                  const number_array* values) {
     int64_t num_gathered = 0;
-    auto status = guarded([&] {
+    auto status = guarded(batch, [&] {
         require_idle(batch);
         num_gathered = batch->to_owners().offsets.back();
     });
@@ -463,17 +463,9 @@ crossdock_status crossdock_fortran_batch_fetch_and_update(crossdock_array_batch*
                : status;
 }
 
-/// Whether an item of so many bytes fits the stream; what a port is for that is none, a push says.
 crossdock_status crossdock_fortran_item_status(const crossdock_stream_port* port,
                                                int64_t num_bytes) {
-    const auto expected = port == nullptr ? num_bytes : static_cast<int64_t>(item_bytes_of(*port));
-    if (num_bytes == expected) [[likely]]
-        return CROSSDOCK_SUCCESS;
-    return guarded([&] {
-        throw error(errc::size_mismatch, "an item has " + std::to_string(num_bytes) +
-                                             " bytes, items of the stream " +
-                                             std::to_string(expected));
-    });
+    return item_status(port, num_bytes);
 }
 
 }  // extern "C"

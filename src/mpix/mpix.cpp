@@ -17,6 +17,7 @@ using crossdock::topology;
 
 struct MPIX_Comm {
     crossdock::context where;
+    error_site errors;  // of contexts that are made of this
     bool is_closed_when_freed = true;
 };
 
@@ -67,8 +68,11 @@ int MPIX_Comm_init(MPIX_Comm** xcomm, MPI_Comm comm) {
     return returned([&] {
         communicator ranks(comm);
         try {
-            on_all_or_none(ranks, [&] { require(xcomm, "xcomm"); });
-            *xcomm = new MPIX_Comm{crossdock::context(ranks, crossdock::context_options{})};
+            const auto errors = on_all_or_none(ranks, [&] {
+                require(xcomm, "xcomm");
+                return error_site(comm, ranks);
+            });
+            *xcomm = new MPIX_Comm{crossdock::context(ranks, crossdock::context_options{}), errors};
         } catch (...) {
             ranks.close();
             throw;
@@ -88,7 +92,7 @@ int MPIX_Comm_topology(MPIX_Comm* xcomm, const char* text) {
 int MPIX_Comm_from_context(MPIX_Comm** xcomm, const crossdock_context* context) {
     return returned([&] {
         require(xcomm, "xcomm");
-        *xcomm = new MPIX_Comm{value_of(context, "context"), false};
+        *xcomm = new MPIX_Comm{value_of(context, "context"), context->errors, false};
     });
 }
 
@@ -96,7 +100,7 @@ int MPIX_Comm_get_context(const MPIX_Comm* xcomm, crossdock_context** context) {
     return returned([&] {
         require(xcomm, "xcomm");
         require(context, "context");
-        give(context, xcomm->where);
+        give(context, xcomm->where, xcomm->errors);
     });
 }
 

@@ -61,6 +61,7 @@ program array_test
     integer(int64), allocatable :: all_entries(:)
 
     call MPI_Init()
+    call return_errors()
     call world%create(MPI_COMM_WORLD, status)
     call expect_success(status, "a context")
     rank = world%rank()

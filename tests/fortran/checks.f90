@@ -9,6 +9,12 @@ module checks
 
 contains
 
+    !> Errors are looked at here, and end no program.
+    subroutine return_errors()
+        call MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN)
+        call MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN)
+    end subroutine
+
     subroutine expect(is_right, sentence)
         logical, intent(in) :: is_right
         character(*), intent(in) :: sentence

@@ -7,6 +7,7 @@ program context_test
     integer :: status, rank, num_ranks
 
     call MPI_Init()
+    call return_errors()
     call MPI_Comm_rank(MPI_COMM_WORLD, rank)
     call MPI_Comm_size(MPI_COMM_WORLD, num_ranks)
     call world%create(MPI_COMM_WORLD, status)

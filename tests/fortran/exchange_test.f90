@@ -9,6 +9,7 @@ program exchange_test
     integer, allocatable :: destinations(:), senders(:)
 
     call MPI_Init()
+    call return_errors()
     call world%create(MPI_COMM_WORLD, status)
     call expect_success(status, "a context")
     rank = world%rank()

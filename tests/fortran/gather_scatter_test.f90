@@ -50,6 +50,7 @@ program gather_scatter_test
     integer :: status, rank, num_ranks
 
     call MPI_Init()
+    call return_errors()
     call world%create(MPI_COMM_WORLD, status)
     call expect_success(status, "a context")
     rank = world%rank()

@@ -52,6 +52,7 @@ program neighbor_test
     integer :: status, rank, num_ranks, i
 
     call MPI_Init()
+    call return_errors()
     call flat%create(MPI_COMM_WORLD, status)
     call expect_success(status, "a context")
     rank = flat%rank()

@@ -16,6 +16,7 @@ program pattern_test
     integer :: status, rank, num_ranks, next, previous
 
     call MPI_Init()
+    call return_errors()
     call world%create(MPI_COMM_WORLD, status)
     call expect_success(status, "a context")
     rank = world%rank()

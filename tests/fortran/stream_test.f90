@@ -170,6 +170,7 @@ program stream_test
     integer :: status, rank, num_ranks, next, previous, to, i, thread_support
 
     call MPI_Init_thread(MPI_THREAD_MULTIPLE, thread_support)
+    call return_errors()
     call world%create(MPI_COMM_WORLD, status)
     call expect_success(status, "a context")
     rank = world%rank()

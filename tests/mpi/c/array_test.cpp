@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "c/errors_return.hpp"
 #include "crossdock/crossdock.h"
 #include "crossdock/detail/array/array_engine_mpi.hpp"
 

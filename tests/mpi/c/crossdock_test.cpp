@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "c/errors_return.hpp"
 #include "crossdock/error.hpp"
 #include "crossdock/neighbor_exchange.hpp"
 

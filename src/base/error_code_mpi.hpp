@@ -1,0 +1,17 @@
+/// @file
+/// @brief The library's errors as error codes of MPI's.
+#pragma once
+
+#include <string_view>
+
+#include "crossdock/types.hpp"
+
+namespace crossdock {
+
+/// @brief An MPI error code of class MPI_ERR_OTHER; MPI_Error_string gives "crossdock: " and
+/// the sentence, up to 150 characters in all.
+///
+/// There is one code for each errc, and its text is that of the last such error. MPI_ERR_OTHER where MPI has no more.
+int error_code_of(errc code, std::string_view sentence) noexcept;
+
+}  // namespace crossdock
