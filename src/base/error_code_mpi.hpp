@@ -4,6 +4,7 @@
 
 #include <string_view>
 
+#include "crossdock/detail/base/export.hpp"
 #include "crossdock/types.hpp"
 
 namespace crossdock {
@@ -12,6 +13,6 @@ namespace crossdock {
 /// the sentence, up to 150 characters in all.
 ///
 /// There is one code for each errc, and its text is that of the last such error. MPI_ERR_OTHER where MPI has no more.
-int error_code_of(errc code, std::string_view sentence) noexcept;
+CROSSDOCK_EXPORT int error_code_of(errc code, std::string_view sentence) noexcept;
 
 }  // namespace crossdock
