@@ -7,6 +7,16 @@
 /// - Every function returns a `crossdock_status` and gives results through its last pointers, which
 ///   stay untouched unless it succeeds; the sparse exchanges say where they differ.
 ///   `crossdock_last_error()` says what went wrong.
+/// - Errors: before a function returns another status than CROSSDOCK_SUCCESS, it calls an error
+///   handler of MPI's, as MPI's own functions do. By default (MPI_ERRORS_ARE_FATAL) the program ends
+///   with the sentence. A program that looks at statuses sets MPI_ERRORS_RETURN. A function that
+///   takes a context, or what was made with one, calls the handler of the communicator that the
+///   context was made of. It is the handler of the time of the error; if that communicator was
+///   freed, the last that it had, and this gets the context's duplicate in its place. All other
+///   functions, and those that get a null handle, call that of MPI_COMM_SELF. The handler's error code
+///   is of class MPI_ERR_OTHER, and MPI_Error_string gives its sentence, up to 150 characters. There
+///   is one code for each status, and its text is that of the last such error. No handler is called
+///   before MPI_Init, after MPI_Finalize, or by threads that MPI's thread support lets make no calls.
 /// - A null pointer where a value is needed is CROSSDOCK_INVALID_ARGUMENT, as is a negative length.
 ///   Arrays of length 0 may be null.
 /// - Counts, displacements, indices and lengths are in items, never in bytes, unless the name ends

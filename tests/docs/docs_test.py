@@ -33,19 +33,75 @@ void shown() {
 }
 }
 """
+# It runs as one process; each fragment is a block, behind which its results are checked.
 FRAME_OF_C = """
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include "crossdock/crossdock.h"
-extern const int *send_counts, *send_displs, *recv_counts, *recv_displs;
-extern MPI_Comm graph;
-extern double *x, *ghosts, *mass;
-extern const int64_t *ghost_columns, *bins, *ids;
-extern int64_t first_row, num_rows, num_ghosts, num_points, num_bins, num_values, *ones, *times;
-extern int num_steps;
+enum { num_steps = 2, num_rows = 4, num_ghosts = 2, num_points = 4, num_bins = 3, num_values = 2, first_row = 0, tag = 7,
+       num_sources = 1, num_destinations = 1 };
+static const int send_counts[] = {2}, send_displs[] = {0}, recv_counts[] = {2}, recv_displs[] = {0};
+static const int sources[] = {0}, destinations[] = {0}, counts[] = {2}, displs[] = {0}, values[] = {5, 6};
+static const int64_t ghost_columns[] = {0, 1}, bins[] = {2, 2}, ids[] = {7, 8, 7, 0}, ones[] = {1, 1};
+static double x[] = {1, 2, 3, 4}, ghosts[2], mass[] = {1, 2, 3, 4}, send_buffer[2];
+static int64_t times[2];
+static int num_computed, received[2];
+static MPI_Request requests[1];
+static void expect(int is_true, const char* what) {
+    if (is_true) return;
+    fprintf(stderr, "not so: %%s\\n", what);
+    exit(1);
+}
+#define EXPECT(condition) expect(condition, #condition)
+static void compute_interior(const double* of) { EXPECT(of == x); }
+static void compute_boundary(const double* of, const double* needed) {
+    EXPECT(needed[0] == of[0] && needed[1] == of[1]);
+    ++num_computed;
+}
+static void compute(const double* of, const double* needed) { compute_boundary(of, needed); }
+static void pack(const double* from, double* to) { memcpy(to, from, 2 * sizeof *to); }
+static void receive(const MPI_Status* status) {
+    MPI_Recv(received, 2, MPI_INT, status->MPI_SOURCE, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+int main(int argc, char** argv) {
+    crossdock_context* world;
+    crossdock_pattern* pattern;
+    crossdock_neighbor_exchange* halo;
+    MPI_Comm graph;
+    MPI_Init(&argc, &argv);
+    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, sources, MPI_UNWEIGHTED, 1, destinations, MPI_UNWEIGHTED,
+                                   MPI_INFO_NULL, 0, &graph);
+    crossdock_context_create(MPI_COMM_WORLD, NULL, &world);
+    crossdock_pattern_from_needed_range(world, first_row, num_rows, num_ghosts, ghost_columns, &pattern);
+    crossdock_neighbor_exchange_create(world, pattern, NULL, &halo);
 %s
-void compute_interior(double*);
-void compute_boundary(double*, const double*);
-void shown() {
+    (void)compute; (void)compute_interior; (void)pack; (void)receive;
+    return MPI_Finalize();
+}
+"""
+FRAME_OF_CPP_THAT_RUNS = """
+#include <cstdlib>
+#include <vector>
+#include "crossdock/crossdock.hpp"
+using namespace crossdock;
+std::vector<int> came;
+void receive(rank_t source, std::span<const int> message) {
+    if (source != 0) std::exit(1);
+    came.assign(message.begin(), message.end());
+}
+int main(int argc, char** argv) {
+    MPI_Init(&argc, &argv);
+    context world(MPI_COMM_WORLD);
+    const std::vector<rank_t> destinations{0};
+    const std::vector<count_t> counts{2}, displacements{0};
+    const std::vector<int> values{5, 6};
+    {
 %s
+    }
+    world.close();
+    MPI_Finalize();
+    return came == values ? 0 : 1;
 }
 """
 # Each fragment is a block or a procedure; what they share stands around them. It runs as one process.
@@ -102,6 +158,7 @@ program shown
         .false., graph)
     call world%%create(MPI_COMM_WORLD, status)
     call pattern%%from_needed(world, first_row, num_rows, ghost_columns, status)
+    call halo%%create(world, pattern, status)
 %s
     call world%%close(status)
     call MPI_Finalize()
@@ -128,15 +185,16 @@ NAMES_OF_FRAGMENTS = {
                       "extern stream<int> events, updates; void push_all(stream_port<std::uint64_t>&);"
                       "void handle(stream_port<std::uint64_t>&, const stream_batch<std::uint64_t>&);",
 }
-NAMES_OF_FRAGMENTS_IN_C = {
-    "docs/c.md": "",
-    "docs/errors.md": """
-#include <stdio.h>
-extern crossdock_context* world; extern crossdock_pattern* pattern; extern crossdock_neighbor_exchange* halo;""",
-    "docs/migrating.md": """
-extern int num_sources, num_destinations, tag, *sources, *destinations, *displs, *counts, *values;
-extern double* send_buffer; extern MPI_Request* requests;
-void pack(const double*, double*); void compute(const double*, const double*); void receive(const MPI_Status*);""",
+# What holds behind each fragment, in their order.
+HALO_WAS_COMPUTED = "EXPECT(num_computed == num_steps); num_computed = 0;"
+GHOSTS_WERE_ADDED = "EXPECT(x[0] == 2 && x[1] == 4 && x[2] == 3 && x[3] == 4);"
+HOLDS_BEHIND_FRAGMENTS_IN_C = {
+    "docs/c.md": [HALO_WAS_COMPUTED, GHOSTS_WERE_ADDED,
+                  "EXPECT(mass[0] == 4 && mass[1] == 2 && mass[2] == 4 && mass[3] == 4);", "EXPECT(times[0] == 2 && times[1] == 2);",
+                  "EXPECT(status == CROSSDOCK_INVALID_TOPOLOGY);"],
+    "docs/errors.md": ["EXPECT(status == CROSSDOCK_SUCCESS);"],
+    "docs/migrating.md": [HALO_WAS_COMPUTED, HALO_WAS_COMPUTED, HALO_WAS_COMPUTED, GHOSTS_WERE_ADDED,
+                          "EXPECT(received[0] == 5 && received[1] == 6);"],
 }
 
 
@@ -294,12 +352,21 @@ class Docs(unittest.TestCase):
             if language == "cpp":
                 self.assertIn(code, example)
 
-    def test_FragmentsInCCompile(self):
-        for page, names in NAMES_OF_FRAGMENTS_IN_C.items():
+    @unittest.skipUnless(os.environ.get("CROSSDOCK_COMPILE_C"), "there is no shared library")
+    def test_FragmentsInCRun(self):
+        for page, holds in HOLDS_BEHIND_FRAGMENTS_IN_C.items():
             with self.subTest(page=page):
                 fragments = [code for language, code in pages.fenced((PROJECT / page).read_text())
                              if language == "c" and "Petsc" not in code]
-                self.compile({"fragments.cpp": FRAME_OF_C % (names, "".join(fragments))})
+                self.assertEqual(len(fragments), len(holds))
+                blocks = [f"{{\n{code}{check}\n}}" for code, check in zip(fragments, holds)]
+                self.run_program("CROSSDOCK_COMPILE_C", "shown.c", FRAME_OF_C % "\n".join(blocks))
+
+    @unittest.skipUnless(os.environ.get("CROSSDOCK_COMPILE_C"), "there is no shared library")
+    def test_FragmentOfMigratingInCppRuns(self):
+        page = (PROJECT / "docs/migrating.md").read_text()
+        fragment, = [code for language, code in pages.fenced(page) if language == "cpp"]
+        self.run_program("CROSSDOCK_COMPILE_AND_LINK", "shown.cpp", FRAME_OF_CPP_THAT_RUNS % fragment)
 
     def test_ExcerptsOfTheTutorialAreOfTheExamples(self):
         excerpts = [code for language, code in pages.fenced((PROJECT / "docs/tutorial.md").read_text())
@@ -318,19 +385,24 @@ class Docs(unittest.TestCase):
         example = (PROJECT / "examples/histogram.f90").read_text()
         for procedure in procedures:
             self.assertIn(textwrap.indent(procedure, "    "), example)
-        compiler, *flags = os.environ["CROSSDOCK_COMPILE_FORTRAN"].split()
-        with tempfile.TemporaryDirectory() as folder:
-            source, program = Path(folder) / "shown.f90", f"{folder}/shown"
-            source.write_text(FRAME_OF_FORTRAN % ("".join(procedures), "".join(blocks)))
-            for command in ([compiler, source, *flags, f"-J{folder}", "-o", program], [program]):
-                done = subprocess.run(["timeout", "300", *command], cwd=folder, check=False,
-                                      capture_output=True, text=True)
-                self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.run_program("CROSSDOCK_COMPILE_FORTRAN", "shown.f90",
+                         FRAME_OF_FORTRAN % ("".join(procedures), "".join(blocks)))
 
     def test_RouteOfContributingCompiles(self):
         codes = [code for language, code in pages.fenced((PROJECT / "CONTRIBUTING.md").read_text())
                  if language == "cpp"]
         self.compile({"hub.hpp": codes[0], "hub.cpp": codes[1]}, PROJECT / "src/route")
+
+    def run_program(self, compiler_variable, name, code):
+        """Compiles it as the variable says, which names the compiler and then flags, and runs it."""
+        compiler, *flags = os.environ[compiler_variable].split()
+        with tempfile.TemporaryDirectory() as folder:
+            source, program = Path(folder) / name, f"{folder}/shown"
+            source.write_text(code)
+            for command in ([compiler, source, *flags, "-o", program], [program]):
+                done = subprocess.run(["timeout", "300", *command], cwd=folder, check=False,
+                                      capture_output=True, text=True)
+                self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def compile(self, files, folder_of_others=PROJECT / "include"):
         """The last file."""
