@@ -3,6 +3,12 @@
 /// whose functions one library has and another calls are marked, too.
 #pragma once
 
+// A missing file ends the compilation; after an #error alone thousands of lines would follow.
+#if __cplusplus <= 201703L && !defined(_MSVC_LANG)
+#error "crossdock needs C++20: add -std=c++20 to the compiler's options"
+#include "crossdock: compile with -std=c++20"
+#endif
+
 /// Stands before the name of the namespace that has the declarations.
 #define CROSSDOCK_EXPORT [[gnu::visibility("default")]]
 
