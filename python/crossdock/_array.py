@@ -18,7 +18,7 @@ Array = npt.NDArray[Any]
 class DistributedArray(Closing):
     """A global array of n entries, each owned by one rank; all ranks read, write and update any entries.
 
-    All ranks make their requests together, in batches: each of ``a[indices]``, ``a[indices] = values`` and `update` is
+    All ranks make their requests together, in batches: each of `read`, `write` and `update` is
     collective and blocks, and a rank may ask for nothing. Requests for the same entry meet on the way to its owner and
     travel on as one. A batch raises on all ranks or on none; then no entry has changed and no output is written. A
     finalizer does not communicate.
@@ -124,13 +124,49 @@ class DistributedArray(Closing):
         return int(self._inner.owner(index))
 
     def __getitem__(self, indices: Any) -> Any:
-        """Read entries, which a batch of all ranks does; the result has the shape of `indices`."""
+        """As `read`."""
+        return self.read(indices)
+
+    def __setitem__(self, indices: Any, values: Any) -> None:
+        """As `write`."""
+        self.write(indices, values)
+
+    def read(self, indices: Any) -> Any:
+        """Return the entries at `indices`, in their shape; ``a[indices]`` does the same.
+
+        Collective; blocks.
+
+        Parameters
+        ----------
+        indices : array_like of int, int or slice
+
+        Raises
+        ------
+        IndexOutOfRangeError
+            An index is outside ``[0, n)``; on all ranks.
+        """
         out = _Output(self.dtype)
         self._inner.run(None, None, None, lambda: out.request(self._flat(indices)), False)
         return out.result()
 
-    def __setitem__(self, indices: Any, values: Any) -> None:
-        """Write entries, which a batch of all ranks does; of several values for one entry `equal_writes` says it."""
+    def write(self, indices: Any, values: Any) -> None:
+        """Write values to entries; ``a[indices] = values`` does the same.
+
+        Of several values for one entry `equal_writes` says which stays. Collective; blocks.
+
+        Parameters
+        ----------
+        indices : array_like of int, int or slice
+        values : array_like
+            Broadcast to the shape of `indices`.
+
+        Raises
+        ------
+        IndexOutOfRangeError
+            An index is outside ``[0, n)``; on all ranks.
+        InvalidArgumentError
+            Values cannot be cast or broadcast; on all ranks.
+        """
         self._inner.run(lambda: self._with_values(indices, values), None, None, None, False)
 
     def update(self, indices: Any, values: Any, op: _operations.Operation = "sum") -> None:
@@ -165,7 +201,7 @@ class DistributedArray(Closing):
         Parameters
         ----------
         writes, updates : tuple of indices and values, optional
-            As for ``a[indices] = values`` and `update`.
+            As for `write` and `update`.
         op : as in `update`, optional
             Equal on all ranks. By default the sum, where entries have one.
         reads : array_like of int, int or slice, optional

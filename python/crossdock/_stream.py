@@ -32,7 +32,7 @@ class Port:
         self._worker = worker
 
     @property
-    def number(self) -> int:
+    def worker(self) -> int:
         """The worker's number, ``rank * workers + worker``."""
         inner = self._stream._inner
         return int(inner.rank) * int(inner.num_workers) + self._worker

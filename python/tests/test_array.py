@@ -37,6 +37,13 @@ def test_entries_are_read_by_indices_of_any_shape(world, entries):
     assert entries[[]].tolist() == []
 
 
+def test_requests_have_names_as_in_cpp(world, entries):
+    mine = np.arange(world.rank, LENGTH, world.num_ranks)
+    entries.write(mine, mine)
+    assert np.array_equal(entries.read(mine[::-1]), mine[::-1])
+    assert entries.read(slice(3)).tolist() == [0, 1, 2]
+
+
 def test_a_rank_may_ask_for_nothing(world, entries):
     assert len(entries[[7] if world.rank == 0 else []]) == (world.rank == 0)
 

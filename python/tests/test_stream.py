@@ -79,14 +79,14 @@ def test_several_threads_have_a_port_each(world):
     handled = [0, 0, 0]
 
     def handle(port, items):
-        handled[port.number % 3] += int(items["key"].sum())
+        handled[port.worker % 3] += int(items["key"].sum())
 
     with Stream(world, STRUCTURED, handle, workers=3) as stream:
         def work(worker):
             items = np.zeros(600, STRUCTURED)
             items["key"] = 1
             port = stream.port(worker)
-            assert port.number == 3 * world.rank + worker
+            assert port.worker == 3 * world.rank + worker
             port.push(np.arange(600) % (3 * world.num_ranks), items)
             port.drain()
 
