@@ -11,8 +11,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from html import escape
+from itertools import starmap
 from types import SimpleNamespace
 from typing import Any, List
 
@@ -202,14 +204,31 @@ class RouteEstimate:
 
 
 class RouteEstimates(List[RouteEstimate], Pictured):
-    """What candidates are estimated to take, the cheapest first: a list of `RouteEstimate`."""
+    """What candidates are estimated to take, the cheapest first: a list of `RouteEstimate`.
+
+    Attributes
+    ----------
+    assumptions : str
+        The machine, the topology, the bytes of an item, and whether ranks of a node share memory.
+    """
+
+    def __init__(self, estimates: Iterable[RouteEstimate] = (), assumptions: str = "") -> None:
+        super().__init__(estimates)
+        self.assumptions = assumptions
+
+    def __str__(self) -> str:
+        lines = [f"{one.route:<16} {1e6 * one.seconds:10.3f} us, mostly {one.dominating_term}" for one in self]
+        return "\n".join([f"estimated for {self.assumptions}", *lines])
 
     def records(self) -> list[dict[str, Any]]:
         """Return a flat record for each route, as ``pandas.DataFrame`` takes them."""
         return [asdict(one) for one in self]
 
     def _title(self) -> str:
-        return f"Estimated times of {len(self)} routes"
+        return f"Estimated times of {len(self)} routes, for {self.assumptions}"
+
+    def _repr_html_(self) -> str:
+        return super()._repr_html_() + f"<p>Estimated for {escape(self.assumptions)}.</p>"
 
     def _rows(self) -> list[dict[str, Any]]:
         return [{"route": one.route, "seconds": one.seconds, "most of it": one.dominating_term} for one in self]
@@ -252,7 +271,7 @@ class Plans(Pictured):
         return PlanStatistics(self.route, self.deduplicate, tuple(map(_traffic, stages)), _traffic(total),
                               Summary(*buffer_items))
 
-    def simulate(self, machine: str | Machine = "generic_100g", *, item_bytes: int = 8, shares_memory: bool = False,
+    def simulate(self, machine: str | Machine = "generic_100g", *, item_bytes: int = 8, shares_memory: bool = True,
                  mean_noise_seconds: float = 0.0, seed: int = 0) -> Simulation:
         """Replay the exchange on a machine, message by message. Releases the GIL.
 
@@ -262,7 +281,7 @@ class Plans(Pictured):
             One of `machines`, a file that describes one, or what `calibrate` has found.
         item_bytes : int
         shares_memory : bool
-            Whether ranks of a region pass items on in shared memory, without messages.
+            Whether ranks of a region, which is a node here, pass items on in shared memory, without messages.
         mean_noise_seconds : float
             The mean of a random delay that every operation gets.
         seed : int
@@ -328,8 +347,10 @@ def compile_all(topology: Topology | str, patterns: Sequence[Pattern], route: st
 
 
 def explain(topology: Topology | str, patterns: Sequence[Pattern], machine: str | Machine = "generic_100g", *,
-            item_bytes: int = 8, shares_memory: bool = False) -> RouteEstimates:
+            item_bytes: int = 8, shares_memory: bool = True) -> RouteEstimates:
     """Estimate what candidates take, the cheapest first, which ``"auto"`` would choose. Releases the GIL.
+
+    It gives the routes and times of ``crossdock explain``; printed, the result begins with what it assumes.
 
     Parameters
     ----------
@@ -337,9 +358,12 @@ def explain(topology: Topology | str, patterns: Sequence[Pattern], machine: str 
     machine, item_bytes, shares_memory : as of `Plans.simulate`
     """
     regions = topology if isinstance(topology, Topology) else Topology(topology)
-    return RouteEstimates(
-        RouteEstimate(*one) for one in
-        extension.estimates(regions._inner, _inner_of(patterns), text_of_machine(machine), item_bytes, shares_memory))
+    name = machine.name if isinstance(machine, Machine) else machine
+    memory = "ranks of a node share memory" if shares_memory else "messages inside nodes, too"
+    estimates = extension.estimates(regions._inner, _inner_of(patterns), text_of_machine(machine), item_bytes,
+                                    shares_memory)
+    return RouteEstimates(starmap(RouteEstimate, estimates),
+                          f"{name}, topology {regions}, items of {item_bytes} bytes, {memory}")
 
 
 def patterns_of_matrix(matrix: Any, num_ranks: int) -> list[Pattern]:

@@ -133,7 +133,7 @@ def test_simulations_show_when_ranks_are_done(plans):
     steps = places(simulated, "finish")
     assert steps / steps[-1] == pytest.approx(
         np.unique([0, *simulated.finish_seconds]) / simulated.slowest_seconds, abs=1e-4)
-    assert record["network_share"] == simulated.network_seconds / (4 * simulated.slowest_seconds)
+    assert record["network_share"] == pytest.approx(simulated.network_seconds / (4 * simulated.slowest_seconds))
 
 
 def test_simulations_have_a_bar_or_a_line_for_each_route():
@@ -163,7 +163,7 @@ def test_estimates_have_a_bar_for_each_route():
         *([one.route, f"{one.seconds:.4g}", one.dominating_term] for one in estimates)]
     assert estimates.records()[0] == {"route": estimates[0].route, "seconds": estimates[0].seconds,
                                       "dominating_term": estimates[0].dominating_term}
-    assert planning.RouteEstimates()._repr_html_().endswith("<tbody></tbody></table>")
+    assert "<tbody></tbody></table>" in planning.RouteEstimates()._repr_html_()
 
 
 def test_topologies_show_the_ranks_of_each_region():

@@ -1,3 +1,6 @@
+import json
+import os
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -70,6 +73,29 @@ def test_routes_are_estimated(patterns):
     estimates = planning.explain("2x4", patterns, "lassen")
     assert [one.seconds for one in estimates] == sorted(one.seconds for one in estimates)
     assert {"direct", "three_step"} <= {one.route for one in estimates}
+
+
+@pytest.mark.one_rank
+@pytest.mark.skipif("CROSSDOCK_TOOL" not in os.environ, reason="the command line was not built")
+@pytest.mark.parametrize("file", ["bcspwr10.mtx.gz", "msc01050.mtx.gz"])
+def test_routes_are_estimated_as_by_the_command_line(file):
+    path = MATRIX.parent / file
+    ranks = planning.patterns_of_matrix(scipy.sparse.csr_array(scipy.io.mmread(path)), 64)
+    printed = subprocess.run([os.environ["CROSSDOCK_TOOL"], "explain", path, "--ranks", "64", "--topology", "4x16",
+                              "--json"], check=True, capture_output=True, text=True).stdout
+    found = [(one["route"], one["seconds"]) for one in json.loads(printed)["candidates"]]
+    assert [(one.route, one.seconds) for one in planning.explain("4x16", ranks)] == found
+
+
+def test_estimates_name_what_they_assume(patterns):
+    estimates = planning.explain("2x4", patterns, "lassen", item_bytes=16)
+    assumptions = "lassen, topology 2x4, items of 16 bytes, ranks of a node share memory"
+    assert estimates.assumptions == assumptions
+    assert str(estimates).splitlines()[0] == f"estimated for {assumptions}"
+    assert len(str(estimates).splitlines()) == 1 + len(estimates)
+    assert f"<p>Estimated for {assumptions}.</p>" in estimates._repr_html_()
+    apart = planning.explain("2x4", patterns, shares_memory=False)
+    assert apart.assumptions == "generic_100g, topology 2x4, items of 8 bytes, messages inside nodes, too"
 
 
 def test_many_ranks_are_planned_in_one_process(world):

@@ -42,6 +42,13 @@ class Explain(unittest.TestCase):
                                  "machine": "generic_100g", "item_bytes": 16, "dedup": False,
                                  "executor": "persistent", "replayed": 0})
 
+    def test_TableNamesItsAssumptions(self):
+        where = ("explain", MATRIX, "--ranks", 8, "--topology", "2x4", "--machine", "lassen")
+        for executor, memory in (("auto", "ranks of a node share memory"), ("persistent", "messages inside nodes, too")):
+            lines = crossdock(*where, "--executor", executor).stdout.splitlines()
+            self.assertEqual(lines[:2], [f"{MATRIX}: 8 ranks in 2 regions (2x4) and 2 nodes, partition block",
+                                         f"estimated for lassen, items of 8 bytes, {memory}"])
+
     def test_DirectIsAloneOnTwoRanks(self):
         found = explain("dense:1", "--ranks", 2, "--topology", "2x1")
         done = crossdock("explain", "dense:1", "--ranks", 2, "--topology", "2x1")

@@ -98,6 +98,10 @@ class Try(unittest.TestCase):
         self.assertEqual(found["text"], pattern["finding"]["text"])
         self.assertEqual(done.stdout.splitlines()[-1], str(self.folder / "try.html"))
         self.assertTrue(done.stdout.startswith(found["text"]))
+        cluster = ("estimated on 4 nodes of 16: two_step, 3.67 times as fast as direct (machine generic_100g, topology "
+                   "4x16, items of 8 bytes, ranks of a node share memory)")
+        self.assertEqual(pattern["cluster_estimate"], cluster)
+        self.assertEqual(done.stdout.splitlines()[-2], cluster)
         self.assertIn("All ranks are on one machine: the regions 2x4 are only named so, and no message crosses a "
                       "network.", found["warnings"])
         num_mpi = 3 - len(pattern["left_out"])

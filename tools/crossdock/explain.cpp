@@ -129,12 +129,14 @@ void print_choice(const route_choice& choice, int num_replayed) {
 void print_tables(const explain_options& options, const chooser& with,
                   const std::vector<route_choice>& choices) {
     const auto& regions = with.layout.regions();
-    print("{}: {} ranks in {} regions and {} nodes, partition {}\n", options.input.file,
-          regions.num_ranks(), regions.num_regions(), with.layout.nodes().num_regions(),
-          options.input.partition);
-    print("{} {}, items of {} bytes, executor {}\n",
+    print("{}: {} ranks in {} regions ({}) and {} nodes, partition {}\n", options.input.file,
+          regions.num_ranks(), regions.num_regions(), regions.to_string(),
+          with.layout.nodes().num_regions(), options.input.partition);
+    print("{} {}, items of {} bytes, {}\n",
           options.num_replayed > 0 ? "replayed on" : "estimated for",
-          options.where.text(with.hardware), options.item_bytes, options.executor);
+          options.where.text(with.hardware), options.item_bytes,
+          with.how.travel.shares_memory ? "ranks of a node share memory"
+                                        : "messages inside nodes, too");
     for (std::size_t k = 0; k < choices.size(); ++k) {
         print("{}",
               bench::is_hierarchy(options.input.file) ? fmt::format("\nlevel {}\n", k) : "\n");

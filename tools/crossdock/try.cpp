@@ -19,6 +19,7 @@
 #include "src/neighbor/automatic_route.hpp"
 #include "tools/calibration/calibrate.hpp"
 #include "tools/crossdock/all_ranks.hpp"
+#include "tools/crossdock/cluster_estimate.hpp"
 #include "tools/crossdock/output.hpp"
 #include "tools/crossdock/pattern_input.hpp"
 #include "tools/crossdock/project_files.hpp"
@@ -319,11 +320,22 @@ void add_conclusion(json& document) {
     document["text"] = text;
 }
 
+// For every pattern, as rank 0 has the files; the last sentences of all.
+void add_cluster_estimates(json& document) {
+    for (auto& one : document["patterns"]) {
+        const auto text = cluster_estimate(one["file"], one["partition"], one["item_bytes"]);
+        one["cluster_estimate"] = text.empty() ? json() : json(text);
+    }
+}
+
 void print_summary(const json& document, const output_file& page, bool is_page_printed) {
     auto text = document["text"].get<std::string>();
     for (const auto& warning : document["warnings"]) text += " " + warning.get<std::string>();
     if (is_page_printed) return report(text);
     print("{}\n", text);
+    for (const auto& one : document["patterns"])
+        if (!one["cluster_estimate"].is_null())
+            print("{}\n", one["cluster_estimate"].get<std::string>());
     if (page.is_replaced()) print("{}\n", page.path());
 }
 
@@ -368,6 +380,7 @@ int run(const try_options& options) {
         add_conclusion(document);
         on_all_or_none(comm, [&] {
             if (comm.rank() != 0) return;
+            add_cluster_estimates(document);
             const bool is_page_printed = page->is_standard_output();
             page->stream() << try_page(document);
             page->close();

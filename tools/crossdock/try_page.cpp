@@ -150,14 +150,17 @@ std::string pattern_section(const json& one, bool is_only) {
     for (const auto& baseline : one["left_out"])
         left_out += fmt::format("<p class=\"note\">Without {}: {}.</p>\n",
                                 escape(label_of(baseline["name"])), shown(baseline["reason"]));
+    const auto& cluster = one["cluster_estimate"];
     return fmt::format(
         "{}{}{}<p class=\"note\">Items of {} bytes; {} rounds, in each of which all contenders "
         "take "
         "their turn; partition {}.</p>\n{}<h3>What to do</h3>\n{}<h3>What was estimated before"
-        "</h3>\n{}",
+        "</h3>\n{}{}",
         head, picture(one["contenders"]), contenders_table(one["contenders"]),
         shown(one["item_bytes"]), shown(one["iterations"]), shown(one["partition"]), left_out,
-        advice_text(one["advice"]), estimates_table(one["choice"]["candidates"]));
+        advice_text(one["advice"]), estimates_table(one["choice"]["candidates"]),
+        cluster.is_null() ? std::string()
+                          : fmt::format("<p class=\"cluster\">{}</p>\n", shown(cluster)));
 }
 
 std::string place_section(const json& document) {

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstring>
 #include <exception>
+#include <filesystem>
 #include <new>
 #include <string>
 #include <string_view>
@@ -38,7 +40,7 @@ constexpr std::array verbs{
     verb_entry{"simulate", "crossdock-analyze",
                "Replay the halo of y = A x over every route on a machine that is described by "
                "numbers; needs no MPI, and under a launcher the first process alone does it"},
-    verb_entry{"explain", "crossdock-analyze",
+    verb_entry{"explain", "crossdock",
                "Which route \"auto\" takes for the halo of y = A x, and why: what every candidate "
                "is estimated to cost, or a few of them simulated; needs no MPI, and under a "
                "launcher the first process alone does it"},
@@ -123,6 +125,20 @@ std::vector<std::string> words_of(int argc, char** argv) {
     return words;
 }
 
+// What builds the program of a verb, where it was left out.
+int report_missing(const verb_entry& verb) {
+    if (!is_first_process()) return bad_input;
+    const auto build = bench::program_folder().parent_path().parent_path();
+    std::string target = verb.program;
+    std::ranges::replace(target, '-', '_');
+    report(std::filesystem::exists(build / "CMakeCache.txt")
+               ? fmt::format("{} is not built; this builds it: cmake --build {} --target {}",
+                             verb.name, std::filesystem::proximate(build).string(), target)
+               : fmt::format("{} is not installed: {} belongs beside this program", verb.name,
+                             verb.program));
+    return bad_input;
+}
+
 // Becomes the program that has the verb; both lie in one folder.
 int become(const verb_entry& verb, char* name, std::vector<std::string> words) {
     const auto path = bench::program_folder() / verb.program;
@@ -130,6 +146,7 @@ int become(const verb_entry& verb, char* name, std::vector<std::string> words) {
     for (auto& word : words) arguments.push_back(word.data());
     arguments.push_back(nullptr);
     execv(path.c_str(), arguments.data());
+    if (errno == ENOENT) return report_missing(verb);
     report(fmt::format("{} has the verb {}, and cannot be started: {}", path.string(), verb.name,
                        std::strerror(errno)));
     return bad_input;
