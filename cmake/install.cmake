@@ -9,7 +9,7 @@ set(libraries crossdock crossdock_analysis crossdock_core crossdock_gslib crossd
 if(TARGET crossdock_fortran)
   list(APPEND libraries crossdock_fortran)
   install(FILES $<TARGET_PROPERTY:crossdock_fortran,Fortran_MODULE_DIRECTORY>/crossdock.mod
-    DESTINATION ${crossdock_module_folder})
+    DESTINATION ${crossdock_module_folder} OPTIONAL)
 endif()
 set_target_properties(${libraries} PROPERTIES INSTALL_RPATH $ORIGIN INSTALL_RPATH_USE_LINK_PATH ON)
 set(crossdock_has_hypre FALSE)
@@ -19,16 +19,28 @@ if(TARGET crossdock_hypre)
   install(FILES src/hypre/include/crossdock/hypre.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/crossdock)
   install(FILES cmake/FindHYPRE.cmake DESTINATION ${package_folder})
 endif()
+# What a build leaves out, as that of the preset quickstart does, is left out here, and said: with its target, the files that
+# would speak of it.
+function(crossdock_leave_out_unbuilt target component)
+  list(TRANSFORM ARGN PREPEND "\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/" OUTPUT_VARIABLE files)
+  install(CODE "if(NOT EXISTS \"$<TARGET_FILE:${target}>\")
+    message(STATUS \"Left out, as it was not built: ${target}; cmake --build . --target ${target} builds it\")
+    foreach(file ${files})
+      file(REMOVE \${file})
+    endforeach()
+  endif()" COMPONENT ${component})
+endfunction()
+
 # An export for each, so that who asks for the core need not have MPI. The component `library` is what a program needs
-# that pkg-config finds it for; the quickstart builds no more.
+# that pkg-config or CMake finds it for; the quickstart builds no more.
 foreach(library ${libraries})
   get_target_property(name ${library} EXPORT_NAME)
   set(component Unspecified)
   if(name MATCHES "^(crossdock|core)$")
     set(component library)
   endif()
-  install(TARGETS ${library} EXPORT crossdock-${name}-targets COMPONENT ${component})
-  install(EXPORT crossdock-${name}-targets NAMESPACE crossdock:: DESTINATION ${package_folder})
+  install(TARGETS ${library} EXPORT crossdock-${name}-targets COMPONENT ${component} OPTIONAL)
+  install(EXPORT crossdock-${name}-targets NAMESPACE crossdock:: DESTINATION ${package_folder} COMPONENT ${component})
 endforeach()
 install(DIRECTORY include/crossdock DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library)
 
@@ -60,7 +72,15 @@ function(crossdock_install_pkg_config library description)
   endif()
   list(JOIN arg_USES ", " uses)
   configure_file(cmake/crossdock.pc.in ${name}.pc @ONLY)
-  install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT library)
+  set(component Unspecified)
+  if(library MATCHES "^crossdock(_core)?$")
+    set(component library)
+  endif()
+  install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
+    COMPONENT ${component})
+  get_target_property(export ${library} EXPORT_NAME)
+  crossdock_leave_out_unbuilt(${library} ${component} ${CMAKE_INSTALL_LIBDIR}/pkgconfig/${name}.pc
+    ${package_folder}/crossdock-${export}-targets.cmake)
 endfunction()
 crossdock_install_pkg_config(crossdock_core "Routes and plans of irregular communication, without MPI" LINKS fmt)
 crossdock_install_pkg_config(crossdock_analysis "Simulation of irregular communication"
@@ -83,23 +103,28 @@ write_basic_package_version_file(crossdock-config-version.cmake COMPATIBILITY Sa
 install(FILES
   ${CMAKE_CURRENT_BINARY_DIR}/crossdock-config.cmake ${CMAKE_CURRENT_BINARY_DIR}/crossdock-config-version.cmake
   cmake/Findhwloc.cmake
-  DESTINATION ${package_folder})
+  DESTINATION ${package_folder} COMPONENT library)
 
 if(TARGET crossdock_mpi)
   set_target_properties(crossdock_mpi PROPERTIES INSTALL_RPATH $ORIGIN INSTALL_RPATH_USE_LINK_PATH ON)
-  install(TARGETS crossdock_mpi)
+  install(TARGETS crossdock_mpi OPTIONAL)
+  crossdock_leave_out_unbuilt(crossdock_mpi Unspecified)
 endif()
 
 if(TARGET crossdock_petsc)
   set_target_properties(crossdock_petsc PROPERTIES INSTALL_RPATH $ORIGIN INSTALL_RPATH_USE_LINK_PATH ON)
-  install(TARGETS crossdock_petsc)
+  install(TARGETS crossdock_petsc OPTIONAL)
+  crossdock_leave_out_unbuilt(crossdock_petsc Unspecified)
   install(FILES src/petsc/include/crossdock/petsc.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/crossdock)
 endif()
 
 if(TARGET crossdock_tool)
   set(programs crossdock_tool crossdock_analyze crossdock_bench)
   set_target_properties(${programs} PROPERTIES INSTALL_RPATH_USE_LINK_PATH ON)
-  install(TARGETS ${programs})
+  install(TARGETS ${programs} OPTIONAL)
+  foreach(program ${programs})
+    crossdock_leave_out_unbuilt(${program} Unspecified)
+  endforeach()
   install(DIRECTORY tools/plots DESTINATION ${CMAKE_INSTALL_DATADIR}/crossdock
     FILES_MATCHING PATTERN *.py PATTERN *.css PATTERN __pycache__ EXCLUDE PATTERN gain.py EXCLUDE)
   install(PROGRAMS tools/jobs/try.pbs tools/jobs/try.slurm
