@@ -4,9 +4,11 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <iterator>
 #include <list>
 #include <numeric>
+#include <span>
 #include <utility>
 
 #include "record.hpp"
@@ -35,7 +37,8 @@ constinit std::atomic<std::uint64_t> num_deleted = 0;
 
 int delete_graph(MPI_Comm, int, void* kept, void*) {
     ++num_deleted;
-    delete static_cast<std::shared_ptr<graph>*>(kept);
+    const std::unique_ptr<std::shared_ptr<graph>> one(static_cast<std::shared_ptr<graph>*>(kept));
+    (*one)->forget_user();
     return MPI_SUCCESS;
 }
 
@@ -76,17 +79,37 @@ const std::shared_ptr<graph>* kept_with(MPI_Comm user, int key) {
     return last.kept;
 }
 
+int size_of(MPI_Comm comm) {
+    int size = 0;
+    CROSSDOCK_MPI(MPI_Comm_size(comm, &size));
+    return size;
+}
+
+// The regions of some of the ranks, if the environment names those of all; else nothing.
+std::string named_regions(std::span<const rank_t> members, rank_t num_all) try {
+    const char* const named = std::getenv("CROSSDOCK_TOPOLOGY");
+    if (named == nullptr || members.empty()) return "";
+    const auto of_all = topology::from_string(named, num_all);
+    std::vector<region_t> regions;
+    for (const auto rank : members) regions.push_back(of_all.region_of(rank));
+    return topology::from_regions(regions).to_string();
+} catch (const error&) {
+    return "";
+}
+
 // With the regions that the environment names, if they are of so many ranks: it names one topology for communicators of
 // all sizes.
-context context_of(MPI_Comm comm) {
+// @param members  if `comm` has only some of the user's ranks: which ones
+context context_of(MPI_Comm comm, std::span<const rank_t> members, rank_t num_user_ranks) {
+    context_options options;
+    options.topology = named_regions(members, num_user_ranks);
     try {
-        return context(comm);
+        return context(comm, options);
     } catch (const error& fault) {
         if (fault.code() != errc::invalid_topology) throw;
     }
-    context_options by_node;
-    by_node.topology = "node";
-    return context(comm, by_node);
+    options.topology = "node";
+    return context(comm, options);
 }
 
 bool may_be_taken_over(MPI_Comm comm) {
@@ -113,11 +136,10 @@ const std::shared_ptr<graph>* graph::of_all_ranks(MPI_Comm user, bool may_make) 
     const auto* const known = kept_with(user, all_ranks_key());
     if (known || !may_make || progress_engine::is_finalizing() || !progress_engine::is_available())
         return known;
-    int is_inter = 0, num_ranks = 0;
+    int is_inter = 0;
     CROSSDOCK_MPI(MPI_Comm_test_inter(user, &is_inter));
     if (is_inter || !may_be_taken_over(user)) return nullptr;
-    CROSSDOCK_MPI(MPI_Comm_size(user, &num_ranks));
-    std::vector<rank_t> ranks(static_cast<std::size_t>(num_ranks));
+    std::vector<rank_t> ranks(static_cast<std::size_t>(size_of(user)));
     std::iota(ranks.begin(), ranks.end(), 0);
     const neighbors all(std::move(ranks));
     keep(user, all_ranks_key(), std::make_shared<graph>(user, all, all, false));
@@ -139,19 +161,28 @@ graph::graph(MPI_Comm user, neighbors sources, neighbors destinations, bool has_
       has_topology_(has_topology),
       sources_(std::move(sources)),
       destinations_(std::move(destinations)) {
-    // A split, since a duplicate would call the user's functions that copy attributes.
+    // Programs may leave calls out on ranks without neighbors, as PETSc does: each of them is alone, so that none is
+    // waited for. A split, since a duplicate would call the user's functions that copy attributes.
     MPI_Comm bare = MPI_COMM_NULL;
     int rank = 0;
     CROSSDOCK_MPI(MPI_Comm_rank(user, &rank));
-    CROSSDOCK_MPI(MPI_Comm_split(user, 0, rank, &bare));
+    CROSSDOCK_MPI(MPI_Comm_split(user, has_neighbors() ? 0 : rank + 1, rank, &bare));
     CROSSDOCK_MPI(MPI_Comm_set_errhandler(bare, MPI_ERRORS_RETURN));
+    has_all_ranks_ = size_of(bare) == size_of(user);
+    std::vector<rank_t> members;
+    if (!has_all_ranks_) {
+        members.resize(static_cast<std::size_t>(size_of(bare)));
+        CROSSDOCK_MPI(PMPI_Allgather(&rank, 1, MPI_INT, members.data(), 1, MPI_INT, bare));
+        sources_.number_among(members);
+        destinations_.number_among(members);
+    }
     CROSSDOCK_MPI(PMPI_Dist_graph_create_adjacent(
         bare, checked_cast<int>(sources_.ranks.size()), sources_.ranks.data(), MPI_UNWEIGHTED,
         checked_cast<int>(destinations_.ranks.size()), destinations_.ranks.data(), MPI_UNWEIGHTED,
         MPI_INFO_NULL, 0, &twin_));
     CROSSDOCK_MPI(MPI_Comm_set_errhandler(twin_, MPI_ERRORS_RETURN));
     same_ = has_topology_ ? same_grid(user, bare) : bare;
-    where_.emplace(context_of(bare));
+    where_.emplace(context_of(bare, members, size_of(user)));
     make_communicators();
     is_forced_ = asked_untried_route(*where_, automatic_route) != automatic_route;
     for (auto& kind : kinds_) kind.calls = repetition(is_forced_);
@@ -354,22 +385,31 @@ void graph::close() {
     if (same_ != MPI_COMM_NULL) CROSSDOCK_MPI(PMPI_Comm_free(&same_));
 }
 
-void graph::detach(MPI_Comm user) {
-    if (progress_engine::is_inside()) return;
+int graph::free_with(MPI_Comm* user, int (*own)(MPI_Comm*)) {
+    if (progress_engine::is_inside()) return own(user);
+    std::array<std::shared_ptr<graph>, 2> kept;
     try {
-        for (const int key : {topology_key(), all_ranks_key()}) {
-            const auto* const one = kept_with(user, key);
-            if (one == nullptr) continue;
-            const progress_engine::access alone;
-            close_later(*one);
-        }
+        if (const auto* const one = kept_with(*user, topology_key())) kept[0] = *one;
+        if (const auto* const one = kept_with(*user, all_ranks_key())) kept[1] = *one;
     } catch (...) {
         // MPI_Finalize frees it.
     }
+    const int code = own(user);
+    for (const auto& one : kept) {
+        // What MPI refuses to free is used on.
+        if (code != MPI_SUCCESS || !one) continue;
+        try {
+            const progress_engine::access alone;
+            close_later(one);
+        } catch (...) {
+            // MPI_Finalize frees it.
+        }
+    }
+    return code;
 }
 
 void graph::close_later(const std::shared_ptr<graph>& one) {
-    one->user_ = MPI_COMM_NULL;
+    one->is_closing_ = true;
     progress_engine::of_process().start(
         [one] {
             try {
@@ -390,7 +430,7 @@ void graph::close_all() noexcept try {
         progress_engine::begin_finalizing();
         const auto left = all_graphs();
         for (const auto& one : left)
-            if (one->user_ != MPI_COMM_NULL) close_later(one);
+            if (!one->is_closing_) close_later(one);
     }
     progress_engine::of_process().run_until([] { return all_graphs().empty(); });
     if (const auto* const facts = report::of_process()) facts->tell();

@@ -21,6 +21,9 @@
 namespace crossdock::drop_in {
 
 /// @brief What the drop-in keeps with a communicator that has a topology.
+///
+/// Ranks without neighbors are no ranks of it: each of them has a graph of its own, and nothing waits for them once it
+/// is made. The others are numbered anew.
 class graph {
   public:
     /// @brief Makes it and keeps it with `user`, unless neither MPI's progress nor the topology allows exchanges here;
@@ -46,6 +49,12 @@ class graph {
     const neighbors& sources() const noexcept { return sources_; }
     const neighbors& destinations() const noexcept { return destinations_; }
     const context& where() const noexcept { return *where_; }
+    /// @brief Whether this rank has neighbors; otherwise nobody waits for its calls, and MPI does them.
+    bool has_neighbors() const noexcept {
+        return !sources_.ranks.empty() || !destinations_.ranks.empty();
+    }
+    /// @brief Whether all ranks of the user's communicator have a part in it.
+    bool has_all_ranks() const noexcept { return has_all_ranks_; }
     /// @brief That of no other one of this process.
     int number() const noexcept { return number_; }
     /// @brief A distributed graph of the same neighbors, for exchanges of MPI's own beside the user's.
@@ -124,11 +133,14 @@ class graph {
                                                 call_form form, std::size_t depth,
                                                 call_facts* facts);
 
-    /// @brief Frees what it has, in the background, when all ranks have called this and have freed their persistent
-    /// requests.
+    /// @brief Frees a communicator, and in the background what is kept with it, when all ranks have called this and
+    /// have freed their persistent requests. If MPI refuses, nothing has changed.
+    /// @param own  MPI's function that frees it
     /// @par Collective
-    /// Yes; does not block.
-    static void detach(MPI_Comm user);
+    /// Yes; blocks as `own` does.
+    static int free_with(MPI_Comm* user, int (*own)(MPI_Comm*));
+    /// @brief MPI has freed the user's communicator.
+    void forget_user() noexcept { user_ = MPI_COMM_NULL; }
 
     /// @brief Frees what all of them have, whatever persistent requests there are, and tells the report.
     ///
@@ -168,6 +180,8 @@ class graph {
     MPI_Comm user_;  // null once it is freed
     int number_;
     bool has_topology_;
+    bool has_all_ranks_ = true;
+    bool is_closing_ = false;
     neighbors sources_;
     neighbors destinations_;
     MPI_Comm twin_ = MPI_COMM_NULL;

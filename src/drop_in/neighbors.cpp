@@ -1,5 +1,6 @@
 #include "neighbors.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "crossdock/communicator.hpp"
@@ -75,6 +76,18 @@ neighbors::neighbors(std::vector<rank_t> all) {
         ranks.push_back(all[i]);
         entries.push_back(static_cast<int>(i));
     }
+}
+
+void neighbors::number_among(std::span<const rank_t> members) {
+    std::size_t num_kept = 0;
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+        const auto found = std::ranges::lower_bound(members, ranks[i]);
+        if (found == members.end() || *found != ranks[i]) continue;
+        ranks[num_kept] = static_cast<rank_t>(found - members.begin());
+        entries[num_kept++] = entries[i];
+    }
+    ranks.resize(num_kept);
+    entries.resize(num_kept);
 }
 
 MPI_Comm same_grid(MPI_Comm comm, MPI_Comm bare) {

@@ -5,6 +5,7 @@
 #include <mpi.h>
 
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "crossdock/types.hpp"
@@ -15,6 +16,10 @@ namespace crossdock::drop_in {
 struct neighbors {
     /// @param all  as the communicator names them
     explicit neighbors(std::vector<rank_t> all);
+
+    /// @brief Renumbers them, and leaves out those that are no members.
+    /// @param members  who have the numbers 0, 1, ... now, in ascending order
+    void number_among(std::span<const rank_t> members);
 
     std::vector<rank_t> ranks;
     std::vector<int> entries;  ///< of each, where it stands among all that the communicator names

@@ -121,8 +121,9 @@ int take(const call_site& site, MPI_Comm comm, Find&& find, call_form form, bloc
         const auto* const kept = is_off() ? nullptr : find(comm, form);
         if (kept == nullptr) return own(comm);
         auto& on = **kept;
-        auto* const facts = facts_of(site, on, form);
-        if (form != call_form::persistent && leaves(on, kind, form, facts)) {
+        auto* const facts = on.has_neighbors() ? facts_of(site, on, form) : nullptr;
+        if (!on.has_neighbors() ||
+            (form != call_form::persistent && leaves(on, kind, form, facts))) {
             code = own(on.as_called());
         } else {
             auto send_blocks = sends.blocks(on.destinations());
@@ -138,6 +139,8 @@ int take(const call_site& site, MPI_Comm comm, Find&& find, call_form form, bloc
                             {const_cast<void*>(receives.buffer), std::move(receive_blocks), false},
                             kind,
                             facts});
+            // Ranks without neighbors may leave calls on the user's communicator out.
+            if (!code && !on.has_all_ranks()) code = own(on.as_called());
         }
     } catch (...) {
         code = current_code();
@@ -428,15 +431,9 @@ int MPI_Intercomm_create(MPI_Comm local, int local_leader, MPI_Comm peers, int r
 }
 #endif
 
-int MPI_Comm_free(MPI_Comm* comm) {
-    graph::detach(*comm);
-    return PMPI_Comm_free(comm);
-}
+int MPI_Comm_free(MPI_Comm* comm) { return graph::free_with(comm, PMPI_Comm_free); }
 
-int MPI_Comm_disconnect(MPI_Comm* comm) {
-    graph::detach(*comm);
-    return PMPI_Comm_disconnect(comm);
-}
+int MPI_Comm_disconnect(MPI_Comm* comm) { return graph::free_with(comm, PMPI_Comm_disconnect); }
 
 int MPI_Dist_graph_create_adjacent(MPI_Comm comm, int indegree, const int sources[],
                                    const int sourceweights[], int outdegree,
