@@ -3,7 +3,7 @@
 
 environment: CROSSDOCK_MPIRUN, the launcher up to the number of ranks; CROSSDOCK_RANKS, how many; CROSSDOCK_SOLVE, the
 program; CROSSDOCK_PETSC, libcrossdock_petsc.so; CROSSDOCK_STAR_FOREST, its tests; CROSSDOCK_HAS_HYPRE, "1" where PETSc
-has it
+has it; CROSSDOCK_DROP_IN, libcrossdock_mpi.so, or nothing where it is not built
 """
 import os
 import subprocess
@@ -12,6 +12,7 @@ import unittest
 RANKS = int(os.environ["CROSSDOCK_RANKS"])
 LOADED = f"-dll_append {os.environ['CROSSDOCK_PETSC']} -sf_type crossdock"
 TOPOLOGIES = {1: "1x1", 2: "2x1", 5: "2,3", 8: "2x4"}
+DROP_IN = os.environ["CROSSDOCK_DROP_IN"]
 # In other ways PETSc multiplies matrices in the order in which messages come, and GAMG's bits differ from run to run.
 IN_ORDER = "-matptap_via allatonce" if RANKS > 1 else ""
 SOLVERS = ["-ksp_type cg -pc_type jacobi", f"-ksp_type gmres -pc_type gamg -wind 3 {IN_ORDER}",
@@ -36,6 +37,22 @@ class Client(unittest.TestCase):
                 with self.subTest(solver=solver, route=route):
                     found = run(solver, f"{LOADED} -sf_crossdock_route {route}", CROSSDOCK_TOPOLOGY=TOPOLOGIES[RANKS])
                     self.assertEqual((found.stdout, found.returncode), (expected.stdout, 0), found.stderr)
+
+    @unittest.skipUnless(RANKS > 2, "a rank that exchanges nothing, and two that do")
+    def test_ARankMayHaveNoRows(self):
+        solver = f"{SOLVERS[0]} -last_is_empty"
+        expected = run(solver, "-sf_type basic")
+        self.assertEqual(expected.returncode, 0, expected.stderr)
+        self.assertGreater(expected.stdout.count("0x"), 5)
+        for route in ["auto", "three_step"]:
+            regions = {"CROSSDOCK_TOPOLOGY": TOPOLOGIES[RANKS]}
+            found = [run(solver, f"{LOADED} -sf_crossdock_route {route}", **regions)]
+            if DROP_IN:
+                # PETSc's own type leaves out calls on ranks without edges.
+                found.append(run(solver, "-sf_type neighbor", LD_PRELOAD=DROP_IN, CROSSDOCK_ROUTE=route, **regions))
+            for done in found:
+                with self.subTest(command=done.args):
+                    self.assertEqual((done.stdout, done.returncode), (expected.stdout, 0), done.stderr)
 
     def test_HelpHasTheOptions(self):
         said = run("-help -sf_type crossdock --gtest_filter=*Bcast*", program="CROSSDOCK_STAR_FOREST").stdout

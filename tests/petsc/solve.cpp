@@ -11,13 +11,25 @@ PetscErrorCode print_norm(KSP, PetscInt step, PetscReal norm, void*) {
     PetscFunctionReturn(0);
 }
 
-// Rows i of n^3, with wind along the first axis where `wind` is not 0.
+// Rows i of n^3, with wind along the first axis where `wind` is not 0. The last rank has none if there is
+// -last_is_empty.
 PetscErrorCode make_matrix(PetscInt n, PetscReal wind, Mat* result) {
-    PetscInt first, last;
+    PetscInt first, last, num_local = PETSC_DECIDE;
+    PetscMPIInt rank, num_ranks;
+    PetscBool last_is_empty = PETSC_FALSE;
 
     PetscFunctionBegin;
-    PetscCall(MatCreateAIJ(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, n * n * n, n * n * n, 7,
-                           nullptr, 7, nullptr, result));
+    PetscCall(PetscOptionsGetBool(nullptr, nullptr, "-last_is_empty", &last_is_empty, nullptr));
+    PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+    PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &num_ranks));
+    if (last_is_empty) {
+        const PetscInt num_owners = num_ranks - 1, num_rows = n * n * n;
+        num_local = rank == num_owners
+                        ? 0
+                        : num_rows / num_owners + (rank < num_rows % num_owners ? 1 : 0);
+    }
+    PetscCall(MatCreateAIJ(PETSC_COMM_WORLD, num_local, num_local, n * n * n, n * n * n, 7, nullptr,
+                           7, nullptr, result));
     PetscCall(MatGetOwnershipRange(*result, &first, &last));
     for (PetscInt row = first; row < last; ++row) {
         const PetscInt strides[] = {1, n, n * n};
