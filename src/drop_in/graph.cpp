@@ -290,7 +290,7 @@ std::unique_ptr<planned_exchange> graph::make_plan(const layouts_seen& layout, b
     try {
         const auto p = pattern_of(where_->rank(), where_->num_ranks(), destinations_.ranks,
                                   layout.sends, sources_.ranks, layout.receives, alignment);
-        record_pattern(*where_, p, number_, num_plans_, 1 << alignment);
+        if (!is_left_out()) record_pattern(*where_, p, number_, num_plans_, 1 << alignment);
         made = std::make_unique<planned_exchange>(
             *where_, p, call_layout{layout.sends, layout.receives}, alignment, depth, num_plans_++);
     } catch (const error& fault) {

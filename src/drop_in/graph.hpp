@@ -49,12 +49,10 @@ class graph {
     const neighbors& sources() const noexcept { return sources_; }
     const neighbors& destinations() const noexcept { return destinations_; }
     const context& where() const noexcept { return *where_; }
-    /// @brief Whether this rank has neighbors; otherwise nobody waits for its calls, and MPI does them.
-    bool has_neighbors() const noexcept {
-        return !sources_.ranks.empty() || !destinations_.ranks.empty();
-    }
     /// @brief Whether all ranks of the user's communicator have a part in it.
     bool has_all_ranks() const noexcept { return has_all_ranks_; }
+    /// @brief Whether this rank is alone, for want of neighbors: nothing is told of its calls.
+    bool is_left_out() const noexcept { return !has_all_ranks_ && !has_neighbors(); }
     /// @brief That of no other one of this process.
     int number() const noexcept { return number_; }
     /// @brief A distributed graph of the same neighbors, for exchanges of MPI's own beside the user's.
@@ -168,6 +166,9 @@ class graph {
     };
 
     kind_state& state_of(block_kind kind) { return kinds_[static_cast<std::size_t>(kind)]; }
+    bool has_neighbors() const noexcept {
+        return !sources_.ranks.empty() || !destinations_.ranks.empty();
+    }
     bool is_idle() const;
     plan_facts facts_of(const planned_exchange& plan, trial_seconds trial) const;
     int agree_on_alignment(const layouts_seen& layout) const;

@@ -121,9 +121,8 @@ int take(const call_site& site, MPI_Comm comm, Find&& find, call_form form, bloc
         const auto* const kept = is_off() ? nullptr : find(comm, form);
         if (kept == nullptr) return own(comm);
         auto& on = **kept;
-        auto* const facts = on.has_neighbors() ? facts_of(site, on, form) : nullptr;
-        if (!on.has_neighbors() ||
-            (form != call_form::persistent && leaves(on, kind, form, facts))) {
+        auto* const facts = on.is_left_out() ? nullptr : facts_of(site, on, form);
+        if (form != call_form::persistent && leaves(on, kind, form, facts)) {
             code = own(on.as_called());
         } else {
             auto send_blocks = sends.blocks(on.destinations());

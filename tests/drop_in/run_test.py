@@ -16,6 +16,7 @@ RANKS = [*os.environ["CROSSDOCK_MPIRUN"].split(), "3"]
 PROGRAM = [*RANKS, os.environ["CROSSDOCK_PLAIN"], "--exchanges", "50"]
 OVERLAPPING = [*RANKS, os.environ["CROSSDOCK_OVERLAPPING"]]
 TWO_PLACES = [*RANKS, os.environ["CROSSDOCK_TWO_PLACES"]]
+WITHOUT_NEIGHBORS = [*RANKS, os.environ["CROSSDOCK_WITHOUT_NEIGHBORS"]]
 BAD_INPUT = 2
 
 
@@ -182,6 +183,14 @@ class Run(unittest.TestCase):
         self.assertEqual(lines[1:3], ["% items of 4 bytes", "6 6 6"])
         self.assertEqual(sorted(lines[3:]), ["1 3", "1 6", "3 2", "3 5", "5 1", "5 4"])
         self.assertTrue(json.loads(done.stdout))
+
+    def test_RanksWithoutNeighborsAreLeftOut(self):
+        with tempfile.TemporaryDirectory() as folder:
+            calls = self.reported(WITHOUT_NEIGHBORS, "--route", "three_step", "--topology", "1,2", "--record", folder)
+
+            # Of 3 ranks, rank 1 sends to itself.
+            self.assertEqual({(call["ranks"], call["along_plan"]) for call in calls}, {(1, 40)})
+            self.assertEqual({name.split(".")[0] for name in os.listdir(folder)}, {"rank1"})
 
     def test_CommandThatIsMissing(self):
         self.assertNotEqual(run().returncode, 0)

@@ -3,7 +3,7 @@
 #ifdef CROSSDOCK_HAS_MPI_EXTENSIONS
 #include <mpi-ext.h>
 #endif
-#include <sched.h>
+#include <unistd.h>
 
 #include <array>
 #include <atomic>
@@ -129,7 +129,7 @@ class signal_in_shared_memory {
 
     void add_one() { ++*count_; }
     void wait_for(int count) const {
-        while (count_->load() < count) sched_yield();
+        while (count_->load() < count) usleep(1000);
     }
 
   private:

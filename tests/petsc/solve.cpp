@@ -24,9 +24,8 @@ PetscErrorCode make_matrix(PetscInt n, PetscReal wind, Mat* result) {
     PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &num_ranks));
     if (last_is_empty) {
         const PetscInt num_owners = num_ranks - 1, num_rows = n * n * n;
-        num_local = rank == num_owners
-                        ? 0
-                        : num_rows / num_owners + (rank < num_rows % num_owners ? 1 : 0);
+        num_local =
+            rank == num_owners ? 0 : num_rows / num_owners + (rank < num_rows % num_owners ? 1 : 0);
     }
     PetscCall(MatCreateAIJ(PETSC_COMM_WORLD, num_local, num_local, n * n * n, n * n * n, 7, nullptr,
                            7, nullptr, result));
