@@ -12,10 +12,14 @@
 
 struct MPIL_Comm {
     explicit MPIL_Comm(std::shared_ptr<crossdock::shared_context> given)
-        : shared(std::move(given)), where(shared->where) {}
+        : shared(std::move(given)),
+          where(shared->where),
+          errors(where.comm().get(), where.comm()) {}
 
     std::shared_ptr<crossdock::shared_context> shared;
     crossdock::context where;  // perhaps with other regions
+    crossdock::c::error_site
+        errors;  // calls no handler of the program's: these functions return codes
     std::optional<MPIL_Topo> neighbors;
     crossdock::mpi_advance::recent_exchanges recent;
     int next_tag = 0;

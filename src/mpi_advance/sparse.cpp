@@ -31,7 +31,7 @@ int with_mpix(const MPIL_Comm* comm, const char* algorithm, Call&& call) {
     if (comm == nullptr) return call(nullptr, nullptr);
     MPIX_Comm* ranks = nullptr;
     MPIX_Info* info = nullptr;
-    const crossdock_context where{comm->where};
+    const crossdock_context where{comm->where, comm->errors};
     crossdock_exchange_options options = CROSSDOCK_EXCHANGE_OPTIONS_INIT;
     options.algorithm = algorithm;
     int result = MPIX_Comm_from_context(&ranks, &where);
