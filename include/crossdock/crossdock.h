@@ -71,7 +71,8 @@ typedef enum crossdock_status {
     CROSSDOCK_MPI_FAILURE = 14,        ///< an MPI call failed
     CROSSDOCK_OUT_OF_MEMORY = 15,      ///< an allocation failed
     CROSSDOCK_INTERNAL = 16,           ///< a fault of the library itself
-    CROSSDOCK_HANDLER_FAILED = 17      ///< a handler of a stream has failed
+    CROSSDOCK_HANDLER_FAILED = 17,     ///< a handler of a stream has failed
+    CROSSDOCK_PEER_FAILED = 18         ///< another rank failed, and what this one needs is missing
 } crossdock_status;
 
 /// @brief What a region is to be.

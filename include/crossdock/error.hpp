@@ -29,6 +29,7 @@ enum class errc : int {
     out_of_memory = 15,      ///< an allocation failed
     internal = 16,           ///< a fault of the library itself
     handler_failed = 17,     ///< a handler of a stream has thrown
+    peer_failed = 18,        ///< another rank failed, and what this one needs of it is missing
 };
 
 /// @brief The enumerator's name, e.g. "count_mismatch".
@@ -39,13 +40,14 @@ class error : public std::runtime_error {
   public:
     /// @param code     what kind of fault
     /// @param message  a sentence with the offending values
-    /// @param rank     the rank that found it, or -1 where no rank is involved
+    /// @param rank     the rank that found it, or -1 where no rank is involved; of
+    /// errc::peer_failed the rank that failed
     error(errc code, const std::string& message, int rank = -1)
         : std::runtime_error(message), code_(code), rank_(rank) {}
 
     errc code() const noexcept { return code_; }
 
-    /// @brief The rank that found the fault, or -1.
+    /// @brief The rank that found the fault, or -1; of errc::peer_failed the rank that failed.
     int rank() const noexcept { return rank_; }
 
   private:

@@ -131,6 +131,16 @@ concept same_items =
 /// route ready; such starts come in one order on all ranks. A duplicate has the plan that leads so
 /// far, and tries nothing.
 ///
+/// *Failure.* A start that fails on one rank throws there, and leaves the object idle. The rank
+/// takes part in the exchange all the same: it sends messages without items, and forwards what
+/// others sent. Whoever awaits a message that lacks an item, directly or from a rank that forwards,
+/// gets errc::peer_failed from its `wait` or `test`, and some of its output stays as it was. Where a
+/// route puts items of several ranks into one message, this may be more ranks than those that need
+/// the item. All others get their items. Then every rank may start the next exchange. The rank that
+/// failed completes the one before it first, in its next start; until then it forwards in the
+/// library's collective calls and in the waits of other objects on the same communicator, so the
+/// object must live until then.
+///
 /// Arrays that stay the same from one start to the next save a little set-up.
 ///
 /// The destructor does not communicate. An object must be idle when it is destroyed; one that is
@@ -210,16 +220,16 @@ class neighbor_exchange {
     /// @throws error(errc::invalid_argument)  an item that is sent and a slot that is filled lie in
     /// the same memory
     /// @throws error(errc::invalid_state)     an exchange is active. Such errors are this rank's
-    /// alone: the others wait for it.
+    /// alone. It then takes part with nothing, unless an exchange was active: `wait` and `test` of
+    /// the ranks that need something of it throw errc::peer_failed.
     /// @throws error(errc::out_of_memory)     as the constructor, where it makes something ready
     /// @par Collective
     /// Yes, with every rank of the context; does not block, unless it makes something ready.
     template <lasting_items Items, lasting_items Slots>
     requires same_items<Items, Slots>
     void start(Items&& items, Slots&& slots) {
-        check_lengths(std::ranges::size(items), std::ranges::size(slots));
-        start_forward(std::ranges::data(items), std::ranges::data(slots),
-                      sizeof(std::ranges::range_value_t<Items>));
+        start_bytes(bytes_of(items), writable_bytes_of(slots),
+                    sizeof(std::ranges::range_value_t<Items>));
     }
 
     /// @brief As above, with items of a size that is known only when the program runs.
@@ -227,10 +237,7 @@ class neighbor_exchange {
     /// @param slots  likewise
     /// @throws error(errc::invalid_argument)  `item_bytes` is 0
     void start_bytes(std::span<const std::byte> items, std::span<std::byte> slots,
-                     std::size_t item_bytes) {
-        check_bytes(items.size(), slots.size(), item_bytes);
-        start_forward(items.data(), slots.data(), item_bytes);
-    }
+                     std::size_t item_bytes);
     /// @brief A temporary would be gone before the exchange is complete.
     template <temporary_range Items>
     void start_bytes(Items&& items, std::span<std::byte> slots, std::size_t item_bytes) = delete;
@@ -263,13 +270,12 @@ class neighbor_exchange {
     requires same_items<Slots, Items> && item_operation<Op, std::ranges::range_value_t<Slots>>
     void start_reverse(Slots&& slots, Items&& items, Op op) {
         using T = std::ranges::range_value_t<Slots>;
-        check_lengths(std::ranges::size(items), std::ranges::size(slots));
-        start_backward(std::ranges::data(slots), std::ranges::data(items), sizeof(T),
-                       [op = operation_on<T>(std::move(op))](std::byte* to, const std::byte* from,
-                                                             const copy_list& list) mutable {
-                           combine_items(reinterpret_cast<T*>(to), reinterpret_cast<const T*>(from),
-                                         list, op);
-                       });
+        start_reverse_bytes(
+            bytes_of(slots), writable_bytes_of(items), sizeof(T),
+            [op = operation_on<T>(std::move(op))](std::byte* to, const std::byte* from,
+                                                  const copy_list& list) mutable {
+                combine_items(reinterpret_cast<T*>(to), reinterpret_cast<const T*>(from), list, op);
+            });
     }
 
     /// @brief As above, with items of a size that is known only when the program runs.
@@ -277,10 +283,7 @@ class neighbor_exchange {
     /// associative and commutative
     /// @throws error(errc::invalid_argument)  `item_bytes` is 0
     void start_reverse_bytes(std::span<const std::byte> slots, std::span<std::byte> items,
-                             std::size_t item_bytes, combine_function combine) {
-        check_bytes(items.size(), slots.size(), item_bytes);
-        start_backward(slots.data(), items.data(), item_bytes, std::move(combine));
-    }
+                             std::size_t item_bytes, combine_function combine);
     /// @brief As `start_bytes` of a temporary.
     template <temporary_range Slots>
     void start_reverse_bytes(Slots&& slots, std::span<std::byte> items, std::size_t item_bytes,
@@ -298,10 +301,13 @@ class neighbor_exchange {
     /// @brief Makes progress without waiting; true if the exchange is complete and its output
     /// valid.
     /// @throws error(errc::invalid_state)  no exchange is active
+    /// @throws error(errc::peer_failed)    another rank's start failed, so that items are missing;
+    /// its `rank()` is that rank. The exchange is over, and the next may start.
+    /// @throws what `combine` threw on this rank; the exchange is over, and the next may start
     [[nodiscard]] bool test();
 
     /// @brief Completes the exchange.
-    /// @throws error(errc::invalid_state)  no exchange is active
+    /// @throws as `test`
     void wait();
 
     /// @brief `start` and `wait`; the input may be a temporary.
@@ -340,12 +346,15 @@ class neighbor_exchange {
     struct CROSSDOCK_HIDDEN implementation;
     explicit neighbor_exchange(std::unique_ptr<implementation> state);
 
-    void check_lengths(std::size_t num_items, std::size_t num_slots) const;
-    void check_bytes(std::size_t items_bytes, std::size_t slots_bytes,
-                     std::size_t item_bytes) const;
-    void start_forward(const void* items, void* slots, std::size_t item_bytes);
-    void start_backward(const void* slots, void* items, std::size_t item_bytes,
-                        combine_function combine);
+    template <class R>
+    static std::span<const std::byte> bytes_of(const R& range) {
+        return std::as_bytes(std::span(std::ranges::data(range), std::ranges::size(range)));
+    }
+    template <class R>
+    static std::span<std::byte> writable_bytes_of(R& range) {
+        return std::as_writable_bytes(
+            std::span(std::ranges::data(range), std::ranges::size(range)));
+    }
 
     /// @throws error(errc::invalid_state)  closed or moved from
     implementation& state() const;

@@ -5,8 +5,8 @@ from __future__ import annotations
 __all__ = [
     "CountMismatchError", "CountOverflowError", "Error", "FileError", "HandlerFailedError", "IndexOutOfRangeError",
     "InternalError", "InvalidArgumentError", "InvalidPlanError", "InvalidRouteError", "InvalidStateError",
-    "InvalidTopologyError", "MPIError", "OutOfMemoryError", "ParseError", "RankOutOfRangeError", "SizeMismatchError",
-    "UnknownRouteError",
+    "InvalidTopologyError", "MPIError", "OutOfMemoryError", "ParseError", "PeerFailedError", "RankOutOfRangeError",
+    "SizeMismatchError", "UnknownRouteError",
 ]
 
 
@@ -16,7 +16,7 @@ class Error(Exception):
     Attributes
     ----------
     rank : int
-        The rank that found the fault, or -1 where no rank is involved.
+        The rank that found the fault, or -1 where no rank is involved; of a `PeerFailedError` the rank that failed.
     """
 
     rank: int = -1
@@ -90,11 +90,16 @@ class HandlerFailedError(Error, RuntimeError):
     """A handler of a stream has raised an exception."""
 
 
+class PeerFailedError(Error, RuntimeError):
+    """Another rank failed, and what this one needs of it is missing."""
+
+
 # By the numbers of the library's statuses, from 1.
 _CLASSES = (
     InvalidArgumentError, InvalidTopologyError, UnknownRouteError, InvalidRouteError, SizeMismatchError,
     RankOutOfRangeError, IndexOutOfRangeError, CountMismatchError, CountOverflowError, FileError, ParseError,
     InvalidStateError, InvalidPlanError, MPIError, OutOfMemoryError, InternalError, HandlerFailedError,
+    PeerFailedError,
 )
 
 

@@ -34,13 +34,21 @@ class executor {
     /// @param combine  may be empty if the shared-memory schedule combines nothing
     virtual void start(const void* input, void* output, combine_function combine) = 0;
 
-    virtual bool is_active() const noexcept = 0;
+    /// @brief Starts an exchange to which this rank gives nothing and of which it takes nothing,
+    /// because it cannot start as it should. It forwards what others gave. All who need something
+    /// of this rank get errc::peer_failed.
+    virtual void start_empty() = 0;
 
     /// @brief Makes progress; true once complete.
+    /// @throws what the function that combines threw here, or error(errc::peer_failed): the
+    /// exchange is over, and the next may start
     virtual bool test() = 0;
 
     /// @brief Completes. Waiting yields the core.
+    /// @throws as `test`
     virtual void wait() = 0;
+
+    virtual bool is_active() const noexcept = 0;
 };
 
 /// @brief What an executor is made from.

@@ -1,4 +1,7 @@
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
 #include <utility>
 #include <vector>
 
@@ -12,6 +15,33 @@ namespace {
 
 constexpr const char* not_active = "no exchange is active";
 
+// What is sent in place of a part whose items are missing: a rank, as bytes, the lowest first. It has
+// less bytes than the part, which tells it from one. Where the rank does not fit, it has none.
+struct failure_mark {
+    std::array<unsigned char, sizeof(rank_t)> bytes;
+    int size = -1;  // of a mark that is not sent
+
+    failure_mark() = default;
+    failure_mark(rank_t origin, count_t part_bytes) {
+        auto rest = static_cast<std::uint32_t>(origin);
+        for (auto& byte : bytes) {
+            byte = static_cast<unsigned char>(rest & 0xff);
+            rest >>= 8;
+        }
+        size = static_cast<int>(std::clamp<count_t>(part_bytes - 1, 0, sizeof(rank_t)));
+        if (std::any_of(bytes.begin() + size, bytes.end(), [](auto byte) { return byte != 0; }))
+            size = 0;
+    }
+
+    // The rank in a mark of `size` bytes, or `neighbor`, who sent it.
+    static rank_t read(const std::byte* at, int size, rank_t neighbor) {
+        if (size == 0 || size > static_cast<int>(sizeof(rank_t))) return neighbor;
+        std::uint32_t origin = 0;
+        while (size-- > 0) origin = origin << 8 | std::to_integer<std::uint32_t>(at[size]);
+        return static_cast<rank_t>(origin);
+    }
+};
+
 // Runs a shared-memory schedule, with MPI's persistent requests for the parts between domains.
 //
 // A part leaves as soon as all of its items are there, whatever its stage. Parts whose items are
@@ -24,9 +54,10 @@ class schedule_executor final : public executor,
     ~schedule_executor() override;
 
     void start(const void* input, void* output, combine_function combine) override;
-    bool is_active() const noexcept override { return is_active_; }
+    void start_empty() override;
     bool test() override;
     void wait() override;
+    bool is_active() const noexcept override { return is_active_; }
 
   private:
     struct buffer_deleter {
@@ -44,18 +75,26 @@ class schedule_executor final : public executor,
     std::size_t receive_request(receive_number part, std::size_t half) const;
     std::size_t send_request(send_number part, std::size_t half) const;
     MPI_Request& free_request(std::size_t number);
+    std::byte* receive_address(receive_number part, std::size_t half) const;
     void make_receive(receive_number part, std::size_t half);
     void make_send(send_number part, std::size_t half);
-    void bind(const void* input, void* output);
+    void bind_input(const void* input);
+    void bind_output(void* output);
+    void begin();
 
     void start_receives(receive_number first, receive_number end);
     void send(send_number part) override;
+    void send_failure(send_number part, rank_t origin) override;
     void advance();
+    rank_t origin_of(receive_number part, const MPI_Status& status) const;
+    void note_all();
+    bool test_all();
     void take_arrived(decltype(&MPI_Testsome) find_some);
     void poll();
     void progress() override;
     bool awaits_memory_alone();
     void finish();
+    void remove_marks();
 
     communicator comm_;
     std::shared_ptr<node_memory> memory_;
@@ -74,6 +113,10 @@ class schedule_executor final : public executor,
     bool must_match_in_order_;
     std::size_t num_receive_requests_;
     std::vector<int> completed_;
+    std::vector<MPI_Status> statuses_;
+    index_vector<send_number, failure_mark> marks_;  // sent in place of parts
+    bool has_marks_ = false;
+    std::unique_ptr<std::byte[]> unused_output_;  // of an exchange that this rank starts empty
 
     const void* input_ = nullptr;
     void* output_ = nullptr;
@@ -97,7 +140,7 @@ schedule_executor::schedule_executor(const executor_setup& setup)
       first_tag_(setup.first_tag),
       item_bytes_(setup.item_bytes),
       runner_(std::make_unique<schedule_runner>(setup.work, make_buffers(*setup.work),
-                                                setup.item_bytes)),
+                                                setup.item_bytes, setup.comm.rank())),
       end_of_sections_(work().num_section_receives),
       end_of_receives_(work().receives.end_index()),
       must_match_in_order_(has_several_from_one(work().receives)) {
@@ -106,6 +149,8 @@ schedule_executor::schedule_executor(const executor_setup& setup)
     completed_.resize(static_cast<std::size_t>(end_of_sections_.value()));
     num_receive_requests_ = work().receives.size() + (num_halves - 1) * completed_.size();
     requests_.assign(num_receive_requests_ + num_halves * sends.size(), MPI_REQUEST_NULL);
+    statuses_.resize(requests_.size());
+    marks_ = index_vector<send_number, failure_mark>(sends.size());
 
     CROSSDOCK_MPI(MPI_Type_contiguous(checked_cast<int>(item_bytes_), MPI_BYTE, &item_));
     CROSSDOCK_MPI(MPI_Type_commit(&item_));
@@ -122,6 +167,7 @@ schedule_executor::~schedule_executor() {
     if (is_active_) {
         // Messages under way still write to the buffer, so its memory is not used again.
         static_cast<void>(private_buffer_.release());
+        static_cast<void>(unused_output_.release());
     } else if (memory_) {
         memory_->give_back(own_buffer_, runner_->read_check());
     }
@@ -170,15 +216,18 @@ MPI_Request& schedule_executor::free_request(std::size_t number) {
     return request;
 }
 
+std::byte* schedule_executor::receive_address(receive_number i, std::size_t half) const {
+    const auto& part = work().receives[i];
+    if (!part.is_in_place) return runner_->address(part, half);
+    return static_cast<std::byte*>(output_) +
+           static_cast<std::size_t>(part.array_index) * item_bytes_;
+}
+
 void schedule_executor::make_receive(receive_number i, std::size_t half) {
     const auto& part = work().receives[i];
-    std::byte* const at = part.is_in_place
-                              ? static_cast<std::byte*>(output_) +
-                                    static_cast<std::size_t>(part.array_index) * item_bytes_
-                              : runner_->address(part, half);
     auto& request = free_request(receive_request(i, half));
-    CROSSDOCK_MPI(MPI_Recv_init(at, checked_cast<int>(part.num_items), item_, part.peer,
-                                tag_of(part), comm_.get(), &request));
+    CROSSDOCK_MPI(MPI_Recv_init(receive_address(i, half), checked_cast<int>(part.num_items), item_,
+                                part.peer, tag_of(part), comm_.get(), &request));
 }
 
 void schedule_executor::make_send(send_number i, std::size_t half) {
@@ -194,12 +243,15 @@ void schedule_executor::make_send(send_number i, std::size_t half) {
 
 // The requests of parts in place hold addresses in the user's arrays. They are made anew only when
 // those change.
-void schedule_executor::bind(const void* input, void* output) {
+void schedule_executor::bind_input(const void* input) {
     if (std::exchange(input_, input) != input) {
         for (send_number i; i < work().sends.end_index(); ++i) {
             if (work().sends[i].is_in_place) make_send(i, 0);
         }
     }
+}
+
+void schedule_executor::bind_output(void* output) {
     if (std::exchange(output_, output) != output) {
         for (receive_number i = end_of_sections_; i < end_of_receives_; ++i) make_receive(i, 0);
     }
@@ -207,9 +259,29 @@ void schedule_executor::bind(const void* input, void* output) {
 
 void schedule_executor::start(const void* input, void* output, combine_function combine) {
     CROSSDOCK_ASSERT(light, !is_active_, "an exchange is active already");
-    bind(input, output);
+    bind_input(input);
+    bind_output(output);
     runner_->begin(static_cast<const std::byte*>(input), static_cast<std::byte*>(output),
                    std::move(combine));
+    begin();
+}
+
+// What others send in place comes to memory that nobody looks at.
+void schedule_executor::start_empty() {
+    CROSSDOCK_ASSERT(light, !is_active_, "an exchange is active already");
+    count_t num_items = 0;
+    for (receive_number i = end_of_sections_; i < end_of_receives_; ++i) {
+        const auto& part = work().receives[i];
+        num_items = std::max(num_items, part.array_index + part.num_items);
+    }
+    unused_output_ = std::make_unique_for_overwrite<std::byte[]>(
+        static_cast<std::size_t>(num_items) * item_bytes_);
+    bind_output(unused_output_.get());
+    runner_->begin_empty();
+    begin();
+}
+
+void schedule_executor::begin() {
     is_active_ = true;
     start_receives(end_of_sections_, end_of_receives_);
     has_posted_ = runner_->may_receive();
@@ -233,14 +305,64 @@ void schedule_executor::send(send_number part) {
     CROSSDOCK_MPI(MPI_Start(&requests_[send_request(part, runner_->half())]));
 }
 
+// The request of the part sends the mark until the exchange is over.
+void schedule_executor::send_failure(send_number i, rank_t origin) {
+    const auto& part = work().sends[i];
+    auto& mark = marks_[i] =
+        failure_mark(origin, part.num_items * static_cast<count_t>(item_bytes_));
+    has_marks_ = true;
+    auto& request = free_request(send_request(i, runner_->half()));
+    CROSSDOCK_MPI(MPI_Send_init(mark.bytes.data(), mark.size, MPI_BYTE, part.peer, tag_of(part),
+                                comm_.get(), &request));
+    CROSSDOCK_MPI(MPI_Start(&request));
+}
+
+// Whose fault it is that a part has come without its items.
+rank_t schedule_executor::origin_of(receive_number i, const MPI_Status& status) const {
+    const auto& part = work().receives[i];
+    int num_items = 0;
+    CROSSDOCK_MPI(MPI_Get_count(&status, item_, &num_items));
+    if (num_items == part.num_items) return schedule_runner::nobody;
+    int num_bytes = 0;
+    CROSSDOCK_MPI(MPI_Get_elements(&status, item_, &num_bytes));
+    return failure_mark::read(receive_address(i, runner_->half()), num_bytes, part.peer);
+}
+
+// Notes what has arrived since the last look, once all requests are complete. A request that was
+// complete before has an empty status.
+void schedule_executor::note_all() {
+    const auto note_if_new = [&](receive_number i, auto&& note) {
+        const auto& status = statuses_[receive_request(i, runner_->half())];
+        if (status.MPI_SOURCE != MPI_ANY_SOURCE) note(origin_of(i, status));
+    };
+    for (receive_number i; runner_->has_messages_left() && i < end_of_sections_; ++i)
+        note_if_new(i, [&](rank_t origin) { runner_->note_received(i, origin); });
+    for (receive_number i = end_of_sections_; i < end_of_receives_; ++i) {
+        note_if_new(i, [&](rank_t origin) {
+            if (origin != schedule_runner::nobody) runner_->note_failure(origin);
+        });
+    }
+}
+
+// Whether all requests are complete.
+bool schedule_executor::test_all() {
+    int is_complete = 0;
+    CROSSDOCK_MPI(MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &is_complete,
+                              statuses_.data()));
+    if (is_complete) note_all();
+    return is_complete != 0;
+}
+
 // Notes what `find_some` (MPI_Testsome or MPI_Waitsome) finds to have arrived.
 void schedule_executor::take_arrived(decltype(&MPI_Testsome) find_some) {
     int num_completed = 0;
     CROSSDOCK_MPI(find_some(end_of_sections_.value(),
                             requests_.data() + runner_->half() * completed_.size(), &num_completed,
-                            completed_.data(), MPI_STATUSES_IGNORE));
-    for (int i = 0; i < num_completed; ++i)
-        runner_->note_received(receive_number(completed_[static_cast<std::size_t>(i)]));
+                            completed_.data(), statuses_.data()));
+    for (std::size_t i = 0; static_cast<int>(i) < num_completed; ++i) {
+        const receive_number part(completed_[i]);
+        runner_->note_received(part, origin_of(part, statuses_[i]));
+    }
     advance();
 }
 
@@ -269,18 +391,31 @@ void schedule_executor::progress() {
 void schedule_executor::finish() {
     runner_->end();
     is_active_ = false;
+    if (std::exchange(has_marks_, false)) remove_marks();
+    if (runner_->thrown()) std::rethrow_exception(runner_->thrown());
+    if (const rank_t failed = runner_->failed(); failed != schedule_runner::nobody) {
+        throw error(errc::peer_failed,
+                    fmt::format("rank {} could not start or combine, so items that rank {} needs "
+                                "are missing; rank {} has the reason in its own error",
+                                failed, comm_.rank(), failed),
+                    failed);
+    }
+}
+
+// Makes the requests again that marks were sent by.
+void schedule_executor::remove_marks() {
+    for (send_number i; i < marks_.end_index(); ++i) {
+        if (std::exchange(marks_[i].size, -1) >= 0) make_send(i, runner_->half());
+    }
 }
 
 bool schedule_executor::test() {
     CROSSDOCK_ASSERT(light, is_active_, not_active);
     comm_.progress();
     if (!is_registered_) poll();
-    if (!runner_->is_done()) return false;
-    int is_complete = 0;
-    CROSSDOCK_MPI(MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &is_complete,
-                              MPI_STATUSES_IGNORE));
-    if (is_complete) finish();
-    return is_complete != 0;
+    if (!runner_->is_done() || !test_all()) return false;
+    finish();
+    return true;
 }
 
 // Whether this rank waits for others of its domain and for nothing else: no message is under way
@@ -288,11 +423,7 @@ bool schedule_executor::test() {
 bool schedule_executor::awaits_memory_alone() {
     if (!runner_->awaits_domain() || runner_->has_messages_left()) return false;
     if (comm_.has_work() && !comm_.has_only(this)) return false;
-    if (requests_.empty()) return true;
-    int is_complete = 0;
-    CROSSDOCK_MPI(MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &is_complete,
-                              MPI_STATUSES_IGNORE));
-    return is_complete != 0;
+    return requests_.empty() || test_all();
 }
 
 void schedule_executor::wait() {
@@ -314,11 +445,9 @@ void schedule_executor::wait() {
         }
     }
     CROSSDOCK_MPI(
-        MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE));
-    if (!runner_->is_done()) {
-        runner_->note_all_received();
-        runner_->advance(*this);
-    }
+        MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), statuses_.data()));
+    note_all();
+    if (!runner_->is_done()) runner_->advance(*this);
     finish();
 }
 

@@ -38,21 +38,24 @@ exchange_buffer exchange_buffer::make(std::byte* memory, const shared_memory_sch
                                       std::size_t item_bytes) {
     new (memory) buffer_head{0, work.num_buffers, work.num_sections, num_lines(work) * alignment,
                              half_bytes(work, item_bytes)};
-    for (std::size_t i = 1; i < num_lines(work); ++i) new (memory + i * alignment) word(0);
+    for (std::size_t i = 1; i < num_lines(work); ++i) new (memory + i * alignment) word_line;
     return exchange_buffer(memory);
 }
 
 schedule_runner::schedule_runner(std::shared_ptr<const shared_memory_schedule> work,
                                  index_vector<buffer_number, exchange_buffer> buffers,
-                                 std::size_t item_bytes)
+                                 std::size_t item_bytes, rank_t own_rank)
     : work_(std::move(work)),
       half_mask_(num_halves_of(*work_) - 1),
       item_bytes_(item_bytes),
       copy_(piece_copy_for(item_bytes)),
       parts_(work_->sends.size()),
+      origins_(work_->sends.size(), nobody),
       buffers_(std::move(buffers)),
       own_buffer_(buffer(work_->here)),
-      program_(*work_) {
+      program_(*work_),
+      own_rank_(own_rank) {
+    pending_.reserve(program_.tasks.size());  // an exchange under way needs no memory
     for (std::size_t half = 0; half < num_halves(); ++half) {
         for (const auto& one : buffers_) slots_.push_back(one.slots(half));
     }
@@ -82,7 +85,15 @@ void schedule_runner::begin(const std::byte* input, std::byte* output, combine_f
     if (!program_.combining_steps.empty()) combine_ = std::move(combine);
     left_ = all_;
     has_looked_ = false;
+    failed_ = nobody;
+    is_empty_ = false;
+    if (thrown_) thrown_ = nullptr;
     std::fill(parts_.begin(), parts_.end(), char{0});
+}
+
+void schedule_runner::begin_empty() {
+    begin(nullptr, nullptr, {});
+    is_empty_ = true;
 }
 
 bool schedule_runner::readers_are_finished() {
@@ -110,22 +121,34 @@ bool schedule_runner::may_receive() {
                        work_->receives.begin() + work_->num_section_receives, is_receivable);
 }
 
-void schedule_runner::note_received(receive_number part) {
+void schedule_runner::note_received(receive_number part, rank_t origin) {
     const auto& received = work_->receives[part];
-    buffer(received.buffer).section(received.section).store(epoch_, std::memory_order_release);
+    auto& section = buffer(received.buffer).section(received.section);
+    if (origin != nobody) mark_failure(section, origin);
+    section.store(epoch_, std::memory_order_release);
     --left_.num_unreceived;
 }
 
-void schedule_runner::note_all_received() {
-    for (receive_number part; part < receive_number(all_.num_unreceived); ++part)
-        note_received(part);
-    left_.num_unreceived = 0;
+void schedule_runner::mark_failure(exchange_buffer::word& of, rank_t origin) const {
+    auto& failure = exchange_buffer::failure_of(of, half());
+    failure.rank.store(static_cast<std::uint64_t>(origin), std::memory_order_relaxed);
+    failure.epoch.store(epoch_, std::memory_order_relaxed);
 }
 
-bool schedule_runner::can_run(const flat_schedule::task& task, int& next_awaited) {
-    for (; next_awaited < task.end_awaited; ++next_awaited) {
-        const auto& [owner, section] = program_.awaited[static_cast<std::size_t>(next_awaited)];
-        if (buffer(owner).section(section).load(std::memory_order_acquire) < epoch_) return false;
+// To be asked once the word says that the items are there.
+rank_t schedule_runner::failure_at(exchange_buffer::word& of) const {
+    const auto& failure = exchange_buffer::failure_of(of, half());
+    if (failure.epoch.load(std::memory_order_relaxed) != epoch_) return nobody;
+    return static_cast<rank_t>(failure.rank.load(std::memory_order_relaxed));
+}
+
+bool schedule_runner::can_run(const flat_schedule::task& task, pending_task& pending) {
+    for (; pending.next_awaited < task.end_awaited; ++pending.next_awaited) {
+        const auto& [owner, number] =
+            program_.awaited[static_cast<std::size_t>(pending.next_awaited)];
+        auto& section = buffer(owner).section(number);
+        if (section.load(std::memory_order_acquire) < epoch_) return false;
+        if (const rank_t origin = failure_at(section); origin != nobody) pending.origin = origin;
     }
     const task_target& target = task.target;
     switch (target.purpose()) {
@@ -157,23 +180,53 @@ void schedule_runner::run(const flat_schedule::task& task) const {
     }
 }
 
-void schedule_runner::complete(const flat_schedule::task& task, sender& to) {
+// Whether a task reads the user's input, writes to the user's output, or calls the user's function.
+bool schedule_runner::needs_user(const flat_schedule::task& task) const {
+    if (task.target.purpose() == task_purpose::output) return true;
+    const auto is_of_user = [](const auto& step) {
+        return step.from_buffer == no_buffer || step.combining >= 0;
+    };
+    return std::any_of(program_.steps.begin() + task.first_step,
+                       program_.steps.begin() + task.end_step, is_of_user);
+}
+
+// Runs a task; returns whose fault it is that it could not.
+rank_t schedule_runner::run_or_fail(const flat_schedule::task& task) {
+    if (is_empty_ && needs_user(task)) return own_rank_;
+    try {
+        run(task);
+        return nobody;
+    } catch (...) {
+        if (!thrown_) thrown_ = std::current_exception();
+        return own_rank_;
+    }
+}
+
+void schedule_runner::complete(const flat_schedule::task& task, rank_t origin, sender& to) {
     --left_.num_tasks;
     if (task.is_foreign) --left_.num_foreign;
     const task_target& target = task.target;
     if (target.purpose() != task_purpose::output) --left_.num_duties;
     switch (target.purpose()) {
-        case task_purpose::output: break;
+        case task_purpose::output:
+            if (origin != nobody) failed_ = origin;
+            break;
         case task_purpose::section:
+            if (origin != nobody) mark_failure(own_buffer().section(target.section()), origin);
             own_buffer().section(target.section()).store(epoch_, std::memory_order_release);
             break;
-        case task_purpose::foreign_part:
-            buffer(target.buffer())
-                .counter(target.counter(), half())
-                .fetch_add(1, std::memory_order_release);
+        case task_purpose::foreign_part: {
+            auto& counter = buffer(target.buffer()).counter(target.counter(), half());
+            if (origin != nobody) mark_failure(counter, origin);
+            counter.fetch_add(1, std::memory_order_release);
             break;
+        }
         case task_purpose::own_part: {
             const send_number part = target.part();
+            if (origin != nobody) {
+                parts_[part] |= is_broken;
+                origins_[part] = origin;
+            }
             if (task.sends_alone) return send_part(part, to);
             parts_[part] |= is_contributed;
             const counter_number counter = program_.sends[part].counter;
@@ -201,17 +254,30 @@ void schedule_runner::send_if_filled(send_number part, sender& to) {
 }
 
 void schedule_runner::send_part(send_number part, sender& to) {
+    const rank_t origin = origin_of(part);
     parts_[part] |= is_sent;
     --left_.num_unsent;
-    to.send(part);
+    if (origin == nobody) {
+        to.send(part);
+    } else {
+        to.send_failure(part, origin);
+    }
+}
+
+// Whose fault it is that a part that is filled lacks items.
+rank_t schedule_runner::origin_of(send_number part) const {
+    const auto& sent = program_.sends[part];
+    if (has(is_broken, part)) return origins_[part];
+    if (sent.counter != no_counter)
+        return failure_at(buffer(sent.buffer).counter(sent.counter, half()));
+    return is_empty_ && sent.num_contributors == 0 ? own_rank_ : nobody;
 }
 
 // Runs a task unless it has to wait; true if it has run.
 bool schedule_runner::has_run(pending_task& pending, sender& to) {
     const auto& task = program_.tasks[static_cast<std::size_t>(pending.number)];
-    if (!can_run(task, pending.next_awaited)) return false;
-    run(task);
-    complete(task, to);
+    if (!can_run(task, pending)) return false;
+    complete(task, pending.origin == nobody ? run_or_fail(task) : pending.origin, to);
     return true;
 }
 

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -28,6 +29,8 @@ namespace crossdock {
 /// | read[b] | reader b | the last epoch whose items b has read or sent from here |
 /// | section[s] | its rank, or the receiver | the last epoch in which section s is readable |
 /// | arrival counter[g][half] | contributors | how many shares were filled, in all epochs |
+/// | failure of a section or counter[half] | as the section or counter | an epoch in which the items
+/// are missing, and by whose fault |
 ///
 /// A word is stored (release) after the items that it is about are written. It is loaded (acquire)
 /// before they are read.
@@ -37,6 +40,15 @@ class exchange_buffer {
     static_assert(word::is_always_lock_free);
 
     exchange_buffer() = default;
+    /// @brief The last epoch of a half whose items are missing, and the rank whose fault it is.
+    ///
+    /// It is in the line of the word that says that the items are there, and is written before it.
+    /// It is not written while nothing fails.
+    struct failure {
+        word epoch{0};
+        word rank{0};
+    };
+
     /// @brief The buffer that `make` has made at an address, here or on another rank.
     explicit exchange_buffer(std::byte* memory) : memory_(memory) {}
 
@@ -57,6 +69,10 @@ class exchange_buffer {
         return line(2 + head().num_buffers + head().num_sections + 2 * number.value() +
                     static_cast<int>(half));
     }
+    /// @param of  a section or an arrival counter
+    static failure& failure_of(word& of, std::size_t half) {
+        return reinterpret_cast<word_line&>(of).failures[half];
+    }
     std::byte* slots(std::size_t half) const {
         return memory_ + head().slots_at + half * head().half_bytes;
     }
@@ -70,6 +86,11 @@ class exchange_buffer {
         std::uint64_t half_bytes;
     };
     static_assert(sizeof(buffer_head) <= alignment);
+    struct word_line {
+        word value{0};
+        failure failures[2];
+    };
+    static_assert(sizeof(word_line) <= alignment && std::is_standard_layout_v<word_line>);
 
     static std::size_t num_lines(const shared_memory_schedule& work);
     static std::size_t half_bytes(const shared_memory_schedule& work, std::size_t item_bytes);
@@ -98,27 +119,40 @@ class schedule_runner {
       public:
         /// @brief Starts to send a part; all of its items are there.
         virtual void send(send_number part) = 0;
+        /// @brief Starts to send, in place of a part, the rank whose fault it is that items of the
+        /// part are missing.
+        virtual void send_failure(send_number part, rank_t origin) = 0;
 
       protected:
         ~sender() = default;
     };
 
-    /// @param buffers  of all ranks of the domain, by number
+    /// @brief No rank has failed.
+    static constexpr rank_t nobody = -1;
+
+    /// @param buffers   of all ranks of the domain, by number
+    /// @param own_rank  what others learn if this rank fails
     schedule_runner(std::shared_ptr<const shared_memory_schedule> work,
-                    index_vector<buffer_number, exchange_buffer> buffers, std::size_t item_bytes);
+                    index_vector<buffer_number, exchange_buffer> buffers, std::size_t item_bytes,
+                    rank_t own_rank = 0);
 
     const shared_memory_schedule& work() const noexcept { return *work_; }
     const exchange_buffer& own_buffer() const { return own_buffer_; }
 
     void begin(const std::byte* input, std::byte* output, combine_function combine);
 
+    /// @brief Begins an exchange to which this rank gives nothing, and of which it takes nothing:
+    /// only what others gave is passed on.
+    void begin_empty();
+
     /// @brief Whether parts may be received into sections: all readers have read the items that
     /// came two exchanges ago.
     bool may_receive();
     /// @brief Says that a part has been received into its section.
-    void note_received(receive_number part);
-    /// @brief Says so of all parts that are received into sections.
-    void note_all_received();
+    /// @param origin  whose fault it is that its items are missing, or `nobody`
+    void note_received(receive_number part, rank_t origin = nobody);
+    /// @brief Says that a part of the output is missing.
+    void note_failure(rank_t origin) noexcept { failed_ = origin; }
 
     /// @brief Does what can be done. `to` gets each part once, and those of one message in order.
     void advance(sender& to);
@@ -142,6 +176,11 @@ class schedule_runner {
         return left_.num_tasks == 0 && !has_messages_left() && left_.is_receivable;
     }
 
+    /// @brief What the function that combines has thrown here, if anything.
+    const std::exception_ptr& thrown() const noexcept { return thrown_; }
+    /// @brief Whose fault it is that some of the output is missing, or `nobody`.
+    rank_t failed() const noexcept { return failed_; }
+
     /// @brief Tells the others that this rank has finished the exchange.
     /// @pre `is_done()`, and all parts have been sent
     void end();
@@ -162,7 +201,8 @@ class schedule_runner {
     // A task that could not be run at once.
     struct pending_task {
         int number;
-        int next_awaited;  // those before are readable
+        int next_awaited;        // those before are readable
+        rank_t origin = nobody;  // of a failure in what was awaited
     };
     // How much is to be done in an exchange.
     struct agenda {
@@ -176,7 +216,7 @@ class schedule_runner {
         bool is_receivable = true;
     };
     // Of a part that is sent.
-    enum part_state : char { is_contributed = 1, is_sent = 2 };
+    enum part_state : char { is_contributed = 1, is_sent = 2, is_broken = 4 };
 
     const exchange_buffer& buffer(buffer_number number) const { return buffers_[number]; }
     std::byte* slots(buffer_number number, std::size_t half) const {
@@ -185,14 +225,19 @@ class schedule_runner {
     bool is_finished(std::uint64_t epoch) const { return epoch + 2 >= epoch_; }
     bool readers_are_finished();
     void tell_receivable();
-    bool can_run(const flat_schedule::task& task, int& next_awaited);
+    bool can_run(const flat_schedule::task& task, pending_task& pending);
     bool has_run(pending_task& pending, sender& to);
     void look_at_all(sender& to);
     void look_at_pending(sender& to);
     void run(const flat_schedule::task& task) const;
-    void complete(const flat_schedule::task& task, sender& to);
+    bool needs_user(const flat_schedule::task& task) const;
+    rank_t run_or_fail(const flat_schedule::task& task);
+    rank_t failure_at(exchange_buffer::word& of) const;
+    void mark_failure(exchange_buffer::word& of, rank_t origin) const;
+    void complete(const flat_schedule::task& task, rank_t origin, sender& to);
     bool has(part_state state, send_number part) const { return (parts_[part] & state) != 0; }
     bool is_filled(send_number part) const;
+    rank_t origin_of(send_number part) const;
     void send_if_filled(send_number part, sender& to);
     void send_part(send_number part, sender& to);
 
@@ -208,13 +253,18 @@ class schedule_runner {
     std::byte* output_ = nullptr;
     std::size_t item_bytes_;
     piece_copy copy_;
-    index_vector<send_number, char> parts_;  // states
+    index_vector<send_number, char> parts_;      // states
+    index_vector<send_number, rank_t> origins_;  // of the parts that are broken
     index_vector<buffer_number, exchange_buffer> buffers_;
     exchange_buffer own_buffer_;
     std::vector<std::byte*> slots_;  // of all buffers in one half, then in the other
     flat_schedule program_;
     std::vector<pending_task> pending_;
     combine_function combine_;
+    rank_t own_rank_;
+    rank_t failed_ = nobody;
+    bool is_empty_ = false;  // this rank gives nothing
+    std::exception_ptr thrown_;
 };
 
 }  // namespace crossdock

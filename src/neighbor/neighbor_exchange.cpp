@@ -55,6 +55,21 @@ void require_item_bytes(std::size_t item_bytes) {
         throw error(errc::invalid_argument, "items of 0 bytes: an item has at least 1 byte");
 }
 
+void check_lengths(const plan& p, std::size_t items_bytes, std::size_t slots_bytes,
+                   std::size_t item_bytes) {
+    require_item_bytes(item_bytes);
+    if (items_bytes >= static_cast<std::size_t>(p.num_items()) * item_bytes &&
+        slots_bytes >= static_cast<std::size_t>(p.num_slots()) * item_bytes) {
+        return;
+    }
+    throw error(errc::size_mismatch,
+                fmt::format("rank {} has arrays of {} items and {} slots, but its pattern needs {} "
+                            "and {}",
+                            p.rank(), items_bytes / item_bytes, slots_bytes / item_bytes,
+                            p.num_items(), p.num_slots()),
+                p.rank());
+}
+
 using plan_trials = trial_runs<plan_runner>;
 using only_runner = std::unique_ptr<plan_runner>;
 using tried_runners = std::unique_ptr<plan_trials>;
@@ -120,6 +135,56 @@ struct neighbor_exchange::implementation final : communicator_user {
         if (active) packed.abandon();  // as the executor does with its own buffers
     }
 
+    // Before an exchange is started: makes sure of what only this rank knows of its arguments. If
+    // `check` throws, the others shall not wait for ever, so this rank takes part with nothing.
+    // `new_bytes` is 0 where a fault leaves the size unknown: then it is taken to be the last one.
+    template <class Check>
+    void require(direction to, std::size_t new_bytes, Check&& check) {
+        require_idle();
+        try {
+            check();
+        } catch (...) {
+            present().keep_tags();
+            try {
+                start_empty(to, new_bytes);
+            } catch (...) {  // the first error says more
+            }
+            throw;
+        }
+    }
+
+    void start_empty(direction to, std::size_t new_bytes) {
+        finish_empty();
+        if (new_bytes == 0) new_bytes = item_bytes;
+        next_plan();
+        auto& runner = present();
+        if (runner.prepare(to, prepared, new_bytes)) item_bytes = new_bytes;
+        if (auto* const tried = trials()) tried->begin(to, new_bytes);
+        empty = &runner.start_empty(to);
+    }
+
+    // Completes an exchange that was started empty. Whose fault that was has been said.
+    void finish_empty() {
+        if (!empty) return;
+        try {
+            empty->wait();
+        } catch (const error&) {
+            if (empty->is_active()) throw;
+        }
+        empty = nullptr;
+        if (auto* const tried = trials()) tried->end();
+    }
+
+    // Between two exchanges.
+    void next_plan() {
+        auto* const tried = trials();
+        if (!tried) return;
+        if (auto kept = tried->decide()) {
+            results = tried->trials().results();
+            plans = std::move(kept);
+        }
+    }
+
     plan_trials* trials() const {
         const auto* const tried = std::get_if<tried_runners>(&plans);
         return tried ? tried->get() : nullptr;
@@ -144,18 +209,16 @@ struct neighbor_exchange::implementation final : communicator_user {
     void require_apart(direction to, const void* input, const void* output,
                        std::size_t asked_bytes) {
         const bool is_forward = to == direction::forward;
-        try {
+        require(to, asked_bytes, [&] {
             overlap.check(compiled(), is_forward ? input : output, is_forward ? output : input,
                           asked_bytes);
-        } catch (...) {
-            present().keep_tags();
-            throw;
-        }
+        });
     }
 
     void prepare(std::size_t new_bytes) {
         require_idle();
         require_item_bytes(new_bytes);
+        finish_empty();
         if (prepared == preparation::forward)
             present().prepare(prepared, new_bytes);
         else
@@ -165,14 +228,9 @@ struct neighbor_exchange::implementation final : communicator_user {
 
     void start(direction to, const void* input, void* output, std::size_t asked_bytes,
                combine_function&& combine = {}) {
-        require_idle();
         require_apart(to, input, output, asked_bytes);
-        if (auto* const tried = trials()) {
-            if (auto kept = tried->decide()) {
-                results = tried->trials().results();
-                plans = std::move(kept);
-            }
-        }
+        finish_empty();
+        next_plan();
         auto& runner = present();
         if (runner.prepare(to, prepared, asked_bytes)) item_bytes = asked_bytes;
         const auto begin = [&]() -> executor& {
@@ -186,16 +244,28 @@ struct neighbor_exchange::implementation final : communicator_user {
         }
     }
 
+    // Calls the executor. If its exchange is over and has failed, so is ours.
+    template <class Part>
+    auto look(Part&& part) {
+        try {
+            return trials() ? trials()->timed(part) : part();
+        } catch (...) {
+            if (!active->is_active()) {
+                packed.forget();
+                complete();
+            }
+            throw;
+        }
+    }
+
     bool test() {
-        const auto ask = [&] { return active->test(); };
-        const bool is_complete = trials() ? trials()->timed(ask) : ask();
+        const bool is_complete = look([&] { return active->test(); });
         if (is_complete) complete();
         return is_complete;
     }
 
     void wait() {
-        const auto finish = [&] { active->wait(); };
-        trials() ? trials()->timed(finish) : finish();
+        look([&] { active->wait(); });
         complete();
     }
 
@@ -212,6 +282,7 @@ struct neighbor_exchange::implementation final : communicator_user {
     array_overlap overlap;
     std::vector<tried_route> results;
     executor* active = nullptr;
+    executor* empty = nullptr;  // an exchange that could not be started as it should
     packed_arrays packed;
 };
 
@@ -279,29 +350,53 @@ void neighbor_exchange::close() noexcept { state_.reset(); }
 
 void neighbor_exchange::prepare(std::size_t item_bytes) { state().prepare(item_bytes); }
 
+void neighbor_exchange::start_bytes(std::span<const std::byte> items, std::span<std::byte> slots,
+                                    std::size_t item_bytes) {
+    state().require(direction::forward, item_bytes, [&] {
+        check_lengths(compiled_plan(), items.size(), slots.size(), item_bytes);
+    });
+    state().start(direction::forward, items.data(), slots.data(), item_bytes);
+}
+
+void neighbor_exchange::start_reverse_bytes(std::span<const std::byte> slots,
+                                            std::span<std::byte> items, std::size_t item_bytes,
+                                            combine_function combine) {
+    state().require(direction::reverse, item_bytes, [&] {
+        check_lengths(compiled_plan(), items.size(), slots.size(), item_bytes);
+    });
+    state().start(direction::reverse, slots.data(), items.data(), item_bytes, std::move(combine));
+}
+
 void neighbor_exchange::start(const void* items, void* slots, MPI_Datatype datatype) {
     start(items, datatype, slots, datatype);
 }
 
 void neighbor_exchange::start(const void* items, MPI_Datatype item_type, void* slots,
                               MPI_Datatype slot_type) {
-    check_arrays(compiled_plan(), items, slots);
-    MPI_Comm comm = state().present().comm().get();
-    const datatype_packer from(comm, item_type);
-    const datatype_packer to = slot_type == item_type ? from : datatype_packer(comm, slot_type);
-    if (from.item_bytes() != to.item_bytes())
-        throw error(errc::size_mismatch,
-                    fmt::format("an item has {} bytes, but a slot {}: give datatypes of equal size",
-                                from.item_bytes(), to.item_bytes()),
-                    compiled_plan().rank());
-    const auto item_bytes = static_cast<std::size_t>(from.item_bytes());
-    if (from.is_contiguous() && to.is_contiguous())
-        return state().start(direction::forward, items, slots, item_bytes);
-    state().require_idle();
     auto& packed = state().packed;
-    packed.pack(compiled_plan(), from, items, to, slots);
+    std::size_t item_bytes = 0;
+    const void* packed_items = items;
+    void* packed_slots = slots;
+    state().require(direction::forward, 0, [&] {
+        check_arrays(compiled_plan(), items, slots);
+        MPI_Comm comm = state().present().comm().get();
+        const datatype_packer from(comm, item_type);
+        const datatype_packer to = slot_type == item_type ? from : datatype_packer(comm, slot_type);
+        if (from.item_bytes() != to.item_bytes()) {
+            throw error(
+                errc::size_mismatch,
+                fmt::format("an item has {} bytes, but a slot {}: give datatypes of equal size",
+                            from.item_bytes(), to.item_bytes()),
+                compiled_plan().rank());
+        }
+        item_bytes = static_cast<std::size_t>(from.item_bytes());
+        if (from.is_contiguous() && to.is_contiguous()) return;
+        packed.pack(compiled_plan(), from, items, to, slots);
+        packed_items = packed.items();
+        packed_slots = packed.slots();
+    });
     try {
-        state().start(direction::forward, packed.items(), packed.slots(), item_bytes);
+        state().start(direction::forward, packed_items, packed_slots, item_bytes);
     } catch (...) {
         packed.forget();
         throw;
@@ -310,8 +405,11 @@ void neighbor_exchange::start(const void* items, MPI_Datatype item_type, void* s
 
 void neighbor_exchange::start_reverse(const void* slots, void* items, MPI_Datatype datatype,
                                       MPI_Op operation) {
-    check_arrays(compiled_plan(), items, slots);
-    auto by = combination_of(datatype, operation);
+    datatype_combination by{};
+    state().require(direction::reverse, 0, [&] {
+        check_arrays(compiled_plan(), items, slots);
+        by = combination_of(datatype, operation);
+    });
     state().start(direction::reverse, slots, items, by.extent, std::move(by.combine));
 }
 
@@ -326,34 +424,5 @@ void neighbor_exchange::wait() {
 }
 
 bool neighbor_exchange::is_active() const noexcept { return state_ && state_->active; }
-
-void neighbor_exchange::check_lengths(std::size_t num_items, std::size_t num_slots) const {
-    const plan& p = compiled_plan();
-    if (num_items >= static_cast<std::size_t>(p.num_items()) &&
-        num_slots >= static_cast<std::size_t>(p.num_slots())) {
-        return;
-    }
-    state().present().keep_tags();
-    throw error(errc::size_mismatch,
-                fmt::format("rank {} has arrays of {} items and {} slots, but its pattern needs {} "
-                            "and {}",
-                            p.rank(), num_items, num_slots, p.num_items(), p.num_slots()),
-                p.rank());
-}
-
-void neighbor_exchange::check_bytes(std::size_t items_bytes, std::size_t slots_bytes,
-                                    std::size_t item_bytes) const {
-    require_item_bytes(item_bytes);
-    check_lengths(items_bytes / item_bytes, slots_bytes / item_bytes);
-}
-
-void neighbor_exchange::start_forward(const void* items, void* slots, std::size_t item_bytes) {
-    state().start(direction::forward, items, slots, item_bytes);
-}
-
-void neighbor_exchange::start_backward(const void* slots, void* items, std::size_t item_bytes,
-                                       combine_function combine) {
-    state().start(direction::reverse, slots, items, item_bytes, std::move(combine));
-}
 
 }  // namespace crossdock

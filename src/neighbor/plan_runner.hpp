@@ -77,6 +77,13 @@ class plan_runner {
         return runner;
     }
 
+    /// @brief As above, an empty exchange.
+    executor& start_empty(direction to) {
+        auto& runner = *state_of(to).sizes.back().runner;
+        runner.start_empty();
+        return runner;
+    }
+
   private:
     static constexpr std::size_t most_sizes = 8;
 

@@ -208,6 +208,10 @@ class schedule_rank final : private schedule_runner::sender {
         network_.send(rank_, part.peer, tag_of(part), from, bytes_of(part), random_() % 2 == 0);
     }
 
+    void send_failure(send_number, rank_t) override {
+        throw std::logic_error("no rank of a schedule_world fails");
+    }
+
     std::size_t bytes_of(const schedule_part& part) const {
         return static_cast<std::size_t>(part.num_items) * item_bytes_;
     }
