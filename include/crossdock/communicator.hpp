@@ -171,6 +171,9 @@ class communicator {
     void progress() const;
 
     /// @brief Completes a request, making progress on all work meanwhile. Waiting yields the core.
+    ///
+    /// A call of MPI that fails and leaves the request active is made once more, since others may
+    /// be in the same operation.
     void wait(MPI_Request& request) const;
 
     /// @brief Waits for all ranks, making progress on all work meanwhile: to be called before what
@@ -257,13 +260,15 @@ class communicator_user {
 
 /// @brief Throws on every rank if any rank brings an error, or if `same` differs between ranks.
 ///
-/// The error of the lowest failing rank is thrown everywhere, with its code, rank and sentence.
+/// The error of the lowest failing rank is thrown everywhere, with its code, rank and sentence, which
+/// is cut after 4000 characters. Takes no memory before it throws, so that a rank without any can
+/// say so.
 /// @param comm   all of its ranks call
 /// @param fault  this rank's error, if any
 /// @param same   a value, usually a hash of arguments, that must be equal on all ranks
 /// @param what   names those arguments in the error text
 /// @par Collective
-/// Yes; blocks. One reduction of three words, and on error one broadcast.
+/// Yes; blocks. One reduction of three words, and on error two broadcasts.
 /// @throws error  as brought; or error(errc::invalid_argument) where `same` differs
 void agree(const communicator& comm, const std::optional<error>& fault, std::int64_t same = 0,
            const char* what = "the arguments");
@@ -277,8 +282,9 @@ template <class Local>
 auto on_all_or_none(const communicator& comm, Local&& local, std::int64_t same = 0,
                     const char* what = "the arguments") -> decltype(local());
 
-/// @brief The current exception as an `error`: a crossdock error itself, others wrapped by kind.
-error current_error();
+/// @brief The current exception as an `error`: a crossdock error itself, others wrapped by kind;
+/// without memory, "out of memory".
+error current_error() noexcept;
 
 /// @brief A hash for `agree`: equal texts, equal numbers (FNV-1a).
 std::int64_t agreement_hash(std::string_view text) noexcept;

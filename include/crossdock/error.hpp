@@ -45,6 +45,10 @@ class error : public std::runtime_error {
     error(errc code, const std::string& message, int rank = -1)
         : std::runtime_error(message), code_(code), rank_(rank) {}
 
+    /// @brief The same fault, found by a rank. Takes no memory.
+    error(const error& other, int rank) noexcept
+        : std::runtime_error(other), code_(other.code_), rank_(rank) {}
+
     errc code() const noexcept { return code_; }
 
     /// @brief The rank that found the fault, or -1; of errc::peer_failed the rank that failed.

@@ -63,6 +63,12 @@ class route_vote {
     /// ranks.
     std::span<reduced_word> words() { return words_; }
 
+    /// @brief Says that this rank has no prices to vote with.
+    void spoil() noexcept { words_.back().max = 1; }
+
+    /// @brief Whether any rank said so, after the words were reduced.
+    bool is_spoiled() const noexcept { return words_.back().max != 0; }
+
     /// @brief The choice, after the words were reduced.
     route_choice decide(const machine& m) const;
 

@@ -12,6 +12,7 @@
 
 #include "crossdock/context.hpp"
 #include "crossdock/detail/base/export.hpp"
+#include "crossdock/detail/base/memory_reserve.hpp"
 #include "crossdock/detail/exchange/byte_exchange_mpi.hpp"
 
 namespace CROSSDOCK_EXPORT crossdock {
@@ -227,7 +228,8 @@ received_messages arrangement(const byte_inbox& inbox, std::size_t item_bytes);
 template <class T>
 received<T> arrange(const byte_inbox& inbox) {
     received<T> result{arrangement(inbox, sizeof(T)), {}};
-    result.values.resize(static_cast<std::size_t>(inbox.num_bytes()) / sizeof(T));
+    with_reserve(
+        [&] { result.values.resize(static_cast<std::size_t>(inbox.num_bytes()) / sizeof(T)); });
     inbox.copy_to(reinterpret_cast<std::byte*>(result.values.data()));
     return result;
 }

@@ -7,7 +7,10 @@
 #include <iterator>
 #include <mutex>
 #include <new>
+#include <string_view>
+#include <utility>
 
+#include "collective_mpi.hpp"
 #include "crossdock/detail/base/suspension.hpp"
 #include "named_values_mpi.hpp"
 
@@ -96,6 +99,20 @@ class open_communicators {
     bool are_ending_ = false;
     std::vector<communicator> all_;
 };
+
+// Made beforehand: without memory there could be none.
+const error& out_of_memory() {
+    static const error made(errc::out_of_memory, "out of memory");
+    return made;
+}
+
+error described(errc code, const char* text, int rank) noexcept {
+    try {
+        return {code, text, rank};
+    } catch (const std::bad_alloc&) {
+        return {out_of_memory(), rank};
+    }
+}
 
 auto no_work() { return std::make_shared<std::vector<background_work*>>(); }
 
@@ -212,6 +229,7 @@ communicator::communicator(MPI_Comm user) : communicator(duplicate_of(user), no_
 
 communicator::communicator(MPI_Comm own, std::shared_ptr<std::vector<background_work*>> work)
     : state_(std::make_shared<state>()) {
+    out_of_memory();
     state_->duplicate = own;
     state_->work = std::move(work);
     CROSSDOCK_MPI(MPI_Comm_set_errhandler(own, MPI_ERRORS_RETURN));
@@ -266,27 +284,37 @@ void communicator::progress() const {
     MPI_Comm own = get();
     // Nobody sends with this tag, so MPI finds nothing; it makes progress before it says so. With
     // one source it has one queue to look through.
+    // If it fails, so will whatever the caller waits with.
     int is_there = 0;
-    CROSSDOCK_MPI(MPI_Iprobe(rank_, state_->unused_tag, own, &is_there, MPI_STATUS_IGNORE));
-    // A copy, because work that is done removes itself.
-    const auto all_work = *state_->work;
-    for (auto* work : all_work) work->progress();
+    MPI_Iprobe(rank_, state_->unused_tag, own, &is_there, MPI_STATUS_IGNORE);
+    // Work that is done removes itself.
+    const auto& all_work = *state_->work;
+    for (std::size_t i = 0; i < all_work.size();) {
+        auto* const work = all_work[i];
+        work->progress();
+        if (i < all_work.size() && all_work[i] == work) ++i;
+    }
 }
 
 void communicator::wait(MPI_Request& request) const {
+    bool has_failed = false;
+    const auto is_answer = [&](int code, const char* call) {
+        if (code == MPI_SUCCESS) return true;
+        if (request == MPI_REQUEST_NULL || std::exchange(has_failed, true))
+            throw mpi_error(code, call);
+        return false;
+    };
     for (int is_complete = 0; (has_work() || suspension::current()) && !is_complete;) {
         progress();
-        CROSSDOCK_MPI(MPI_Test(&request, &is_complete, MPI_STATUS_IGNORE));
+        is_answer(MPI_Test(&request, &is_complete, MPI_STATUS_IGNORE), "MPI_Test");
         if (!is_complete) pause_wait();
     }
-    CROSSDOCK_MPI(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    while (!is_answer(MPI_Wait(&request, MPI_STATUS_IGNORE), "MPI_Wait")) continue;
 }
 
 void communicator::wait_for_all() const {
     if (auto* const one = suspension::current()) return one->before_blocking(*this);
-    MPI_Request barrier = MPI_REQUEST_NULL;
-    CROSSDOCK_MPI(MPI_Ibarrier(get(), &barrier));
-    wait(barrier);
+    run_collective(*this, [&](MPI_Request* barrier) { return MPI_Ibarrier(get(), barrier); });
 }
 
 void communicator::close() {
@@ -315,17 +343,17 @@ communicator_user::communicator_user(const communicator& comm)
 
 communicator_user::~communicator_user() { of_->users.erase(place_); }
 
-error current_error() {
+error current_error() noexcept {
     try {
         throw;
     } catch (const error& known) {
         return known;
     } catch (const std::bad_alloc&) {
-        return {errc::out_of_memory, "out of memory"};
+        return out_of_memory();
     } catch (const std::exception& other) {
-        return {errc::internal, other.what()};
+        return described(errc::internal, other.what(), -1);
     } catch (...) {
-        return {errc::internal, "an exception of unknown type"};
+        return described(errc::internal, "an exception of unknown type", -1);
     }
 }
 
@@ -337,19 +365,23 @@ std::int64_t agreement_hash(std::string_view text) noexcept {
 
 namespace {
 
+// A text that is agreed on: cut off after 4000 characters, since it must take no memory.
+using sentence = std::array<char, 4001>;
+
 void broadcast(const communicator& comm, void* values, std::size_t count, MPI_Datatype type,
                rank_t root) {
-    MPI_Request request = MPI_REQUEST_NULL;
-    CROSSDOCK_MPI(MPI_Ibcast(values, static_cast<int>(count), type, root, comm.get(), &request));
-    comm.wait(request);
+    run_collective(comm, [&](MPI_Request* request) {
+        return MPI_Ibcast(values, static_cast<int>(count), type, root, comm.get(), request);
+    });
 }
 
-std::string broadcast_text_of(const communicator& comm, std::string text, rank_t root) {
-    auto length = static_cast<std::int64_t>(text.size());
+// Gives all ranks the text of the root.
+void broadcast_text(const communicator& comm, std::string_view own, rank_t root, sentence& text) {
+    auto length = static_cast<std::int64_t>(std::min(own.size(), text.size() - 1));
     broadcast(comm, &length, 1, MPI_INT64_T, root);
-    text.resize(static_cast<std::size_t>(length));
-    broadcast(comm, text.data(), text.size(), MPI_CHAR, root);
-    return text;
+    if (comm.rank() == root) own.copy(text.data(), static_cast<std::size_t>(length));
+    broadcast(comm, text.data(), static_cast<std::size_t>(length), MPI_CHAR, root);
+    text[static_cast<std::size_t>(length)] = '\0';
 }
 
 std::string_view next_line(std::string_view& lines) {
@@ -386,44 +418,50 @@ std::string difference_text(rank_t rank, std::string_view own, std::string_view 
 
 // On all ranks, of which at least one has other arguments than rank 0.
 [[noreturn]] void throw_difference(const communicator& comm, std::int64_t same,
-                                   const std::string& own) {
+                                   std::string_view own) {
     std::int64_t first_same = same;
     broadcast(comm, &first_same, 1, MPI_INT64_T, 0);
-    const auto first = broadcast_text_of(comm, own, 0);
+    sentence text;
+    broadcast_text(comm, own, 0, text);
     std::int64_t differing = same == first_same ? comm.num_ranks() : comm.rank();
-    MPI_Request reduction = MPI_REQUEST_NULL;
-    CROSSDOCK_MPI(
-        MPI_Iallreduce(MPI_IN_PLACE, &differing, 1, MPI_INT64_T, MPI_MIN, comm.get(), &reduction));
-    comm.wait(reduction);
+    run_collective(comm, [&](MPI_Request* reduction) {
+        return MPI_Iallreduce(MPI_IN_PLACE, &differing, 1, MPI_INT64_T, MPI_MIN, comm.get(),
+                              reduction);
+    });
     const auto rank = static_cast<rank_t>(differing);
-    throw error(
-        errc::invalid_argument,
-        broadcast_text_of(comm, comm.rank() == rank ? difference_text(rank, own, first) : "", rank),
-        rank);
+    std::string found;
+    try {
+        if (comm.rank() == rank) found = difference_text(rank, own, text.data());
+    } catch (const std::bad_alloc&) {
+        found.clear();  // short enough to need no memory
+    }
+    broadcast_text(comm, found.empty() ? "arguments differ between ranks" : found, rank, text);
+    throw described(errc::invalid_argument, text.data(), rank);
 }
 
 void agree_on_text(const communicator& comm, const std::optional<error>& fault, std::int64_t same,
                    const std::string& own) {
     // The least failing rank, the least `same`, and the largest (as the least of the negated).
     std::array<std::int64_t, 3> agreed{fault ? comm.rank() : comm.num_ranks(), same, -same};
-    MPI_Request reduction = MPI_REQUEST_NULL;
-    CROSSDOCK_MPI(MPI_Iallreduce(MPI_IN_PLACE, agreed.data(), 3, MPI_INT64_T, MPI_MIN, comm.get(),
-                                 &reduction));
-    comm.wait(reduction);
+    run_collective(comm, [&](MPI_Request* reduction) {
+        return MPI_Iallreduce(MPI_IN_PLACE, agreed.data(), 3, MPI_INT64_T, MPI_MIN, comm.get(),
+                              reduction);
+    });
     const auto failing_rank = static_cast<rank_t>(agreed[0]);
     if (failing_rank == comm.num_ranks()) {
         if (agreed[1] != -agreed[2]) throw_difference(comm, same, own);
         return;
     }
     std::array<std::int64_t, 2> head{};
-    std::string text;
+    std::string_view own_text;
     if (failing_rank == comm.rank()) {
-        text = fault->what();
+        own_text = fault->what();
         head = {static_cast<int>(fault->code()), fault->rank() < 0 ? failing_rank : fault->rank()};
     }
     broadcast(comm, head.data(), head.size(), MPI_INT64_T, failing_rank);
-    text = broadcast_text_of(comm, std::move(text), failing_rank);
-    throw error(static_cast<errc>(head[0]), text, static_cast<rank_t>(head[1]));
+    sentence text;
+    broadcast_text(comm, own_text, failing_rank, text);
+    throw described(static_cast<errc>(head[0]), text.data(), static_cast<rank_t>(head[1]));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "../base/rank_fault_mpi.hpp"
 #include "exchange_state_mpi.hpp"
 #include "mailbox_mpi.hpp"
 #include "shared_outboxes.hpp"
@@ -18,8 +19,23 @@ struct exchange_task {
     mailbox& mail;
     exchange_tags tags;
     std::vector<byte_message> messages;
-    error_vote own;                                     ///< with a fault there are no messages
-    std::optional<count_t> num_sources = std::nullopt;  ///< of messages that will come, if known
+    error_vote own;                      ///< with a fault there are no messages
+    std::optional<count_t> num_sources;  ///< of messages that will come, if known
+    /// Receives what this rank fails with. It takes part in all the rest: if it has not voted yet,
+    /// its vote says so, and otherwise it alone has failed.
+    std::optional<error>& fault;
+
+    error_vote vote() const { return {own.has_fault || fault.has_value(), own.shape}; }
+
+    /// @brief Does what this rank does in any case.
+    template <class Part>
+    void note_fault_of(Part&& part) const noexcept {
+        try {
+            part();
+        } catch (...) {
+            if (!fault) fault = current_error_of(mail.comm().rank());
+        }
+    }
 };
 
 /// @brief Adds what came to `found`, in memory of the mailbox's inbox, and agrees on all votes in

@@ -7,7 +7,9 @@
 #include <limits>
 #include <numeric>
 
+#include "../base/collective_mpi.hpp"
 #include "algorithms_mpi.hpp"
+#include "crossdock/detail/base/memory_reserve.hpp"
 #include "word_bytes_mpi.hpp"
 
 namespace crossdock {
@@ -118,11 +120,12 @@ std::optional<error> find_fault(const communicator& comm, const byte_outbox& out
                                 const exchange_options& options,
                                 const exchange_algorithm& algorithm) {
     if (outbox.fault && outbox.fault->rank() >= 0) return outbox.fault;
-    if (outbox.fault) {
-        return error(outbox.fault->code(),
-                     fmt::format("rank {}: {}", comm.rank(), outbox.fault->what()), comm.rank());
-    }
-    try {
+    std::optional<error> fault;
+    attempt(comm.rank(), fault, [&] {
+        if (outbox.fault) {
+            throw error(outbox.fault->code(),
+                        fmt::format("rank {}: {}", comm.rank(), outbox.fault->what()), comm.rank());
+        }
         if (takes_one_size_only(algorithm.method) && !outbox.shape.items_per_message) {
             throw error(errc::invalid_argument,
                         fmt::format("the algorithm {} exchanges messages of one size only",
@@ -132,10 +135,8 @@ std::optional<error> find_fault(const communicator& comm, const byte_outbox& out
         check_shape(comm, outbox.shape);
         for (const auto& message : outbox.messages) check_message(comm, outbox.shape, message);
         check_num_sources(comm, outbox, options);
-    } catch (const error& fault) {
-        return fault;
-    }
-    return std::nullopt;
+    });
+    return fault;
 }
 
 // Counts what is sent to each rank, and compares with the numbers that are said to be known. With a fault anywhere
@@ -143,16 +144,17 @@ std::optional<error> find_fault(const communicator& comm, const byte_outbox& out
 void check_known_numbers(const communicator& comm, const byte_outbox& outbox,
                          const std::optional<error>& fault, const exchange_options& options) {
     const auto num_ranks = static_cast<std::size_t>(comm.num_ranks());
-    std::vector<count_t> sums(num_ranks + 2);  // then the ranks with a fault, and those that know
+    // Behind the ranks: how many have a fault, and how many know their number.
+    auto sums = with_reserve([&] { return std::vector<count_t>(num_ranks + 2); });
     sums[num_ranks] = fault ? 1 : 0;
     sums[num_ranks + 1] = options.num_sources ? 1 : 0;
     if (!fault) {
         for (const auto& message : outbox.messages) ++sums[static_cast<std::size_t>(message.peer)];
     }
-    MPI_Request reduction = MPI_REQUEST_NULL;
-    CROSSDOCK_MPI(MPI_Iallreduce(MPI_IN_PLACE, sums.data(), checked_cast<int>(sums.size()),
-                                 MPI_INT64_T, MPI_SUM, comm.get(), &reduction));
-    comm.wait(reduction);
+    run_collective(comm, [&](MPI_Request* reduction) {
+        return MPI_Iallreduce(MPI_IN_PLACE, sums.data(), static_cast<int>(sums.size()), MPI_INT64_T,
+                              MPI_SUM, comm.get(), reduction);
+    });
     if (sums[num_ranks] > 0 || sums[num_ranks + 1] == 0) return;
     std::optional<error> wrong;
     const count_t num_sent = sums[static_cast<std::size_t>(comm.rank())];
@@ -177,18 +179,19 @@ void check_known_numbers(const communicator& comm, const byte_outbox& outbox,
                                const error_vote& own, const equal_arguments& same) {
     agree(comm, fault, same.hash, same.what);
     auto first = own.shape;
-    MPI_Request broadcast = MPI_REQUEST_NULL;
-    CROSSDOCK_MPI(MPI_Ibcast(first.data(), static_cast<int>(first.size()), MPI_INT64_T, 0,
-                             comm.get(), &broadcast));
-    comm.wait(broadcast);
+    run_collective(comm, [&](MPI_Request* broadcast) {
+        return MPI_Ibcast(first.data(), static_cast<int>(first.size()), MPI_INT64_T, 0, comm.get(),
+                          broadcast);
+    });
     std::optional<error> difference;
-    if (first != own.shape) {
-        difference.emplace(
+    attempt(comm.rank(), difference, [&] {
+        if (first == own.shape) return;
+        throw error(
             errc::count_mismatch,
             fmt::format("rank {} sends {}, rank 0 {}", comm.rank(),
                         shape_text(own.shape[0], own.shape[1]), shape_text(first[0], first[1])),
             comm.rank());
-    }
+    });
     agree(comm, difference);
     throw error(errc::count_mismatch, does_not_add_up);
 }
@@ -239,19 +242,19 @@ exchange_function function_of(const exchange_algorithm& algorithm, const context
             return by_region(
                 [&memory](const exchange_task& task, std::vector<byte_message>& found) {
                     return memory.between_fences.exchange_of_any_size(task.mail, task.messages,
-                                                                      task.own, found);
+                                                                      task.vote(), found);
                 });
         case exchange_method::rma:
             return [&memory, message_bytes](const exchange_task& task,
                                             std::vector<byte_message>& found) {
-                return memory.window.exchange(task.mail, task.messages, message_bytes, task.own,
+                return memory.window.exchange(task.mail, task.messages, message_bytes, task.vote(),
                                               found);
             };
         case exchange_method::rma_fence:
             return [&memory, message_bytes](const exchange_task& task,
                                             std::vector<byte_message>& found) {
                 return memory.between_fences.exchange(task.mail, task.messages, message_bytes,
-                                                      task.own, found);
+                                                      task.vote(), found);
             };
         case exchange_method::shared_memory: {
             auto& outboxes = memory.outboxes.of(where.comm(), memory.nodes);
@@ -306,34 +309,42 @@ void byte_inbox::sort_by_source() {
 
 namespace {
 
+// What this rank alone fails with when all have agreed is thrown, unless it is wanted as `late`.
 byte_inbox exchange(const context& where, const byte_outbox& outbox,
-                    const exchange_options& given_options, memory_wish wish) {
+                    const exchange_options& given_options, memory_wish wish,
+                    std::optional<error>* late = nullptr) {
+    memory_reserve::keep();
     const auto& comm = where.comm();
-    const auto options = with_defaults(given_options);
-    check_common(where, options);
+    const auto options = with_reserve([&] { return with_defaults(given_options); });
+    with_reserve([&] { check_common(where, options); });
     auto& state = comm.resource<exchange_state>();
     const bool is_one_size = outbox.shape.items_per_message.has_value();
     const auto algorithm = state.resolve(options.algorithm, where, is_one_size, wish);
     const bool is_auto = options.algorithm == "auto";
     const count_t max_forwarded_bytes = options.max_forwarded_bytes.value_or(
         is_auto ? auto_max_forwarded_bytes : std::numeric_limits<count_t>::max());
-    const auto fault = find_fault(comm, outbox, options, algorithm);
+    auto fault = find_fault(comm, outbox, options, algorithm);
     if (state.checks()) check_known_numbers(comm, outbox, fault, options);
+
+    byte_inbox inbox;
+    std::vector<byte_message> others;
+    attempt(comm.rank(), fault, [&] { others = keep_own(outbox.messages, comm.rank(), inbox); });
+    if (fault) inbox = byte_inbox();
+    const auto num_own = static_cast<count_t>(inbox.messages().size());
     const count_t message_bytes =
         fault ? 0 : outbox.shape.items_per_message.value_or(0) * outbox.shape.item_bytes;
-    const auto run = function_of(algorithm, where, state, message_bytes, max_forwarded_bytes);
-
+    const auto run = with_reserve(
+        [&] { return function_of(algorithm, where, state, message_bytes, max_forwarded_bytes); });
     const auto own = vote_of(outbox.shape, fault.has_value(), outbox.same);
-    byte_inbox inbox;
     mailbox mail(comm, where.topology(), options.max_message_bytes, inbox);
-    exchange_task task{mail, state.next_tags(), {}, own, options.num_sources};
-    if (!fault) task.messages = keep_own(outbox.messages, comm.rank(), inbox);
-    const auto num_own = static_cast<count_t>(inbox.messages().size());
+    exchange_task task{mail, state.next_tags(), std::move(others), own, options.num_sources, fault};
     if (task.num_sources) *task.num_sources -= num_own;
 
     std::vector<byte_message> found;
     if (!run(task, found)) throw_agreed(comm, fault, own, outbox.same);
-    inbox.add(found);
+    task.note_fault_of([&] { with_reserve([&] { inbox.add(found); }); });
+    if (fault && late == nullptr) throw *fault;
+    if (fault) *late = fault;
     if (options.order == message_order::by_source) inbox.sort_by_source();
     if (options.sent != nullptr) *options.sent = mail.sent();
     return inbox;
@@ -356,13 +367,20 @@ exchange_algorithm resolve_exchange_algorithm(const context& where, const std::s
 std::vector<word_message> exchange_words(const communicator& comm, const topology& regions,
                                          const std::vector<word_message>& outbox,
                                          const std::optional<error>& fault,
-                                         const equal_arguments& same) {
+                                         const equal_arguments& same, std::optional<error>* late) {
     byte_outbox bytes{{}, {word_bytes, std::nullopt}, fault, same};
-    if (!fault) {
+    attempt(comm.rank(), bytes.fault, [&] {
         bytes.messages.reserve(outbox.size());
         for (const auto& message : outbox) bytes.messages.push_back(bytes_of(message));
-    }
-    return words_of(exchange({comm, regions}, bytes, {}, memory_wish::never));
+    });
+    const auto where = with_reserve([&] { return context(comm, regions); });
+    const auto inbox = exchange(where, bytes, {}, memory_wish::never, late);
+    std::vector<word_message> words;
+    std::optional<error> failed;
+    attempt(comm.rank(), failed, [&] { words = words_of(inbox); });
+    if (failed && late == nullptr) throw *failed;
+    if (failed) *late = failed;
+    return words;
 }
 
 }  // namespace crossdock

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "crossdock/detail/base/memory_reserve.hpp"
+
 namespace crossdock {
 
 namespace {
@@ -18,14 +20,16 @@ struct agreed_topology final : communicator_resource {
 std::vector<word_message> exchange_checked_words(const communicator& comm, const topology& regions,
                                                  const std::vector<word_message>& outbox,
                                                  const std::optional<error>& fault,
-                                                 const equal_arguments& same) {
+                                                 const equal_arguments& same,
+                                                 std::optional<error>* late) {
     auto& agreed = comm.resource<agreed_topology>().regions;
+    const auto keep_regions = [&] { with_reserve([&] { agreed = regions; }); };
     if (!agreed) {
         agree(comm, fault, same.hash, same.what);
-        agreed = regions;
+        keep_regions();
     }
-    auto inbox = exchange_words(comm, *agreed, outbox, fault, same);
-    agreed = regions;
+    auto inbox = exchange_words(comm, *agreed, outbox, fault, same, late);
+    if (*agreed != regions) keep_regions();
     return inbox;
 }
 
@@ -41,11 +45,6 @@ void check_sizes(const communicator& comm, const topology& regions, const patter
                                 p.rank, p.num_ranks, comm.rank(), comm.num_ranks()));
     }
     validate(p);
-}
-
-error current_error_of(rank_t rank) {
-    const error found = current_error();
-    return found.rank() < 0 ? error(found.code(), found.what(), rank) : found;
 }
 
 }  // namespace crossdock

@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "crossdock/detail/base/memory_reserve.hpp"
 #include "datatype_values_mpi.hpp"
 
 namespace crossdock {
@@ -98,8 +99,10 @@ received_datatype exchange_values(const context& where, const void* values, MPI_
     const count_t item_bytes = packer->item_bytes();
     received_datatype result{
         exchange_detail::arrangement(inbox, static_cast<std::size_t>(item_bytes)), {}};
-    result.values.resize(static_cast<std::size_t>(
-        bytes_of_values(inbox.num_bytes() / item_bytes, packer->layout())));
+    with_reserve([&] {
+        result.values.resize(static_cast<std::size_t>(
+            bytes_of_values(inbox.num_bytes() / item_bytes, packer->layout())));
+    });
     copy_values(inbox, *packer, result.values.data());
     return result;
 }
@@ -143,9 +146,11 @@ byte_outbox listed_outbox(const integer_range& destinations, const integer_range
 received_messages arrangement(const byte_inbox& inbox, std::size_t item_bytes) {
     received_messages result;
     const std::size_t num_messages = inbox.messages().size();
-    result.sources.reserve(num_messages);
-    result.counts.reserve(num_messages);
-    result.displacements.reserve(num_messages);
+    with_reserve([&] {
+        result.sources.reserve(num_messages);
+        result.counts.reserve(num_messages);
+        result.displacements.reserve(num_messages);
+    });
     count_t next = 0;
     for (const auto& [source, bytes, data] : inbox.messages()) {
         result.sources.push_back(source);

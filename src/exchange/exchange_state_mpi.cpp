@@ -4,6 +4,7 @@
 
 #include "../base/environment_mpi.hpp"
 #include "../topology/nodes_mpi.hpp"
+#include "crossdock/detail/base/memory_reserve.hpp"
 #include "inside_route.hpp"
 
 namespace crossdock {
@@ -79,18 +80,18 @@ exchange_memory& exchange_state::memory(const context& where) {
 
 exchange_algorithm exchange_state::resolve(const std::string& name, const context& where,
                                            bool is_one_size, memory_wish wish) {
-    if (name != "auto") return parse_exchange_algorithm(name);
+    if (name != "auto") return with_reserve([&] { return parse_exchange_algorithm(name); });
     auto& kept = memory(where);
     if (!environment_choice_.empty() && environment_choice_ != "auto") {
-        auto asked = parse_exchange_algorithm(environment_choice_);
+        auto asked = with_reserve([&] { return parse_exchange_algorithm(environment_choice_); });
         const bool is_never_made = asked.method == exchange_method::shared_memory &&
                                    wish == memory_wish::never && !kept.outboxes.is_made();
         if (!is_never_made && (is_one_size || !takes_one_size_only(asked.method))) return asked;
     }
-    const auto& ruled = rule(where, kept);
+    const auto ruled = with_reserve([&] { return rule(where, kept); });
     if (suits_memory(ruled, kept.nodes, where.topology()) && has_memory(where.comm(), kept, wish))
         return {exchange_method::shared_memory, {}};
-    return ruled;
+    return with_reserve([&] { return ruled; });
 }
 
 bool exchange_state::has_memory(const communicator& comm, exchange_memory& kept, memory_wish wish) {
@@ -112,11 +113,12 @@ const exchange_algorithm& exchange_state::rule(const context& where, exchange_me
     const auto& regions = where.topology();
     if (kept.ruled_regions != regions || !is_own_machine(kept.ruled_machine, where)) {
         const bool all_share_memory = kept.nodes.num_regions() == 1;
+        kept.ruled_regions.reset();  // until all is there
         kept.ruled = choose_exchange_algorithm(
             all_share_memory ? topology::one_region(regions.num_ranks()) : regions,
             where.machine());
-        kept.ruled_regions = regions;
         kept.ruled_machine = own_machine(where);
+        kept.ruled_regions = regions;
     }
     return kept.ruled;
 }

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "crossdock/detail/base/memory_reserve.hpp"
+
 namespace crossdock {
 
 namespace {
@@ -24,7 +26,7 @@ std::vector<count_t> rows_of(const std::vector<byte_message>& messages) {
 bool fence_window::exchange(mailbox& mail, const std::vector<byte_message>& messages,
                             count_t message_bytes, const error_vote& own,
                             std::vector<byte_message>& found) {
-    const auto rows = rows_of(messages);
+    const auto rows = with_reserve([&] { return rows_of(messages); });
     const count_t own_rows = rows.empty() ? 0 : *std::ranges::max_element(rows) + 1;
     const auto [is_good, num_rows] = agree_on_window(mail.comm(), own, own_rows);
     if (!is_good || num_rows == 0) return is_good;
@@ -38,7 +40,8 @@ bool fence_window::exchange_of_any_size(mailbox& mail, const std::vector<byte_me
     for (const auto& message : messages) own_most = std::max(own_most, message.bytes);
     const auto [is_good, most_bytes] = agree_on_window(mail.comm(), own, own_most);
     if (!is_good || most_bytes == 0) return is_good;
-    put_and_take(mail, messages, std::vector<count_t>(messages.size(), 0), 1, most_bytes, found);
+    const auto rows = with_reserve([&] { return std::vector<count_t>(messages.size(), 0); });
+    put_and_take(mail, messages, rows, 1, most_bytes, found);
     return true;
 }
 
@@ -54,7 +57,8 @@ void fence_window::put_and_take(mailbox& mail, const std::vector<byte_message>& 
 void fence_window::put(mailbox& mail, const std::vector<byte_message>& messages,
                        const std::vector<count_t>& rows) const {
     const communicator& comm = mail.comm();
-    std::vector<std::byte> records(messages.size() * unsigned_bytes(record_bytes_));
+    auto records = with_reserve(
+        [&] { return std::vector<std::byte>(messages.size() * unsigned_bytes(record_bytes_)); });
     CROSSDOCK_MPI(MPI_Win_fence(MPI_MODE_NOPRECEDE, window_.get()));
     for (std::size_t i = 0; i < messages.size(); ++i) {
         const auto& [destination, bytes, data] = messages[i];
@@ -77,10 +81,12 @@ void fence_window::take(byte_inbox& memory, std::vector<byte_message>& found) co
         std::memcpy(&is_there, record, sizeof is_there);
         if (is_there == 0) continue;
         const count_t bytes = is_there - 1;
-        std::byte* const data = memory.make_room(bytes);
+        std::byte* const data = with_reserve([&] { return memory.make_room(bytes); });
         if (bytes > 0) std::memcpy(data, record + head_bytes, unsigned_bytes(bytes));
         std::memset(record, 0, unsigned_bytes(head_bytes + bytes));
-        found.push_back({static_cast<rank_t>(place % num_ranks_), bytes, data});
+        with_reserve([&] {
+            found.push_back({static_cast<rank_t>(place % num_ranks_), bytes, data});
+        });
     }
 }
 

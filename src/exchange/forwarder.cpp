@@ -2,14 +2,20 @@
 
 #include <cstring>
 
+#include "crossdock/detail/base/memory_reserve.hpp"
+
 namespace crossdock {
 
 namespace {
 
 struct bundle_head {
     agreement agreed;
-    count_t num_envelopes;
+    count_t num_envelopes;  // where messages were lost, less than 0: -1 - number
 };
+
+count_t num_envelopes(const bundle_head& head) {
+    return head.num_envelopes < 0 ? -1 - head.num_envelopes : head.num_envelopes;
+}
 
 std::size_t place_of(rank_t next, std::span<const rank_t> destinations) {
     const auto found = std::lower_bound(destinations.begin(), destinations.end(), next);
@@ -68,11 +74,12 @@ std::vector<bundle> make_bundles(const agreement& agreement,
 
 opened_bundle open_bundle(const std::byte* data) {
     const auto head = read_value<bundle_head>(data);
+    const count_t num_messages = num_envelopes(head);
     opened_bundle result{head.agreed, {}};
-    result.messages.reserve(static_cast<std::size_t>(head.num_envelopes));
+    result.messages.reserve(static_cast<std::size_t>(num_messages));
     const std::byte* next_head = data + sizeof(bundle_head);
-    const std::byte* next_data = data + bundle_overhead_bytes(head.num_envelopes);
-    for (count_t i = 0; i < head.num_envelopes; ++i) {
+    const std::byte* next_data = data + bundle_overhead_bytes(num_messages);
+    for (count_t i = 0; i < num_messages; ++i) {
         result.messages.push_back(read_value<envelope_head>(next_head).with(next_data));
         next_head += sizeof(envelope_head);
         next_data += carried_bytes(result.messages.back());
@@ -96,14 +103,30 @@ std::vector<bundle> forwarder::pack(int stage, std::span<const rank_t> destinati
             leaving.push_back({message, place_of(next, destinations)});
         }
     }
+    auto bundles = make_bundles(agreed_, leaving, destinations.size());
     held_ = std::move(staying);
-    return make_bundles(agreed_, leaving, destinations.size());
+    if (!has_lost_) return bundles;
+    for (auto& one : bundles) {
+        auto head = read_value<bundle_head>(one.data.data());
+        head.num_envelopes = -1 - head.num_envelopes;
+        write_value(one.data.data(), head);
+    }
+    return bundles;
 }
 
+std::span<const std::byte> forwarder::bare_bundle() noexcept {
+    static_assert(sizeof(bare_) == sizeof(bundle_head));
+    write_value(bare_.data(), bundle_head{agreed_, has_lost_ ? -1 : 0});
+    return bare_;
+}
+
+// The agreement first: it must not be lost.
 void forwarder::take(const std::byte* data) {
-    const auto opened = open_bundle(data);
-    agreed_.merge(opened.agreed);
-    for (const envelope& message : opened.messages) hold(message);
+    const auto head = read_value<bundle_head>(data);
+    agreed_.merge(head.agreed);
+    if (head.num_envelopes < 0) note_loss();
+    const auto opened = with_reserve([&] { return open_bundle(data); });
+    for (const envelope& message : opened.messages) with_reserve([&] { hold(message); });
 }
 
 }  // namespace crossdock

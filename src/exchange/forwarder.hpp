@@ -2,6 +2,7 @@
 /// @brief What one rank does in a routed exchange, without the sending.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <span>
 #include <vector>
@@ -55,6 +56,21 @@ class forwarder {
     /// @param destinations  of `route::partners(here, stage)`
     std::vector<bundle> pack(int stage, std::span<const rank_t> destinations);
 
+    /// @brief Votes that this rank has a fault, while all will still hear of it: before anything is
+    /// sent.
+    void vote_fault() noexcept { agreed_.has_fault = 1; }
+
+    /// @brief From now on says in all bundles that messages were lost: so late that not all ranks
+    /// would hear of a vote.
+    void note_loss() noexcept { has_lost_ = true; }
+
+    /// @brief Whether messages for this rank may have been lost on their way.
+    bool has_lost() const noexcept { return has_lost_; }
+
+    /// @brief A bundle without messages, in place of those that this rank failed to pack. Lies in the
+    /// forwarder.
+    std::span<const std::byte> bare_bundle() noexcept;
+
     /// @brief Takes a bundle that came; its memory must outlive the messages.
     void take(const std::byte* data);
 
@@ -68,6 +84,8 @@ class forwarder {
     const route& route_;
     rank_t here_;
     agreement agreed_;
+    std::array<std::byte, sizeof(agreement) + sizeof(count_t)> bare_{};
+    bool has_lost_ = false;
     std::vector<envelope> held_;
     std::vector<envelope> arrived_;
 };

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "../base/collective_mpi.hpp"
+#include "crossdock/detail/base/memory_reserve.hpp"
 #include "crossdock/detail/base/suspension.hpp"
 
 namespace crossdock {
@@ -19,17 +21,31 @@ std::optional<matched_part> match(const communicator& comm, int tag) {
     int is_there = 0;
     matched_part part;
     MPI_Status status;
-    CROSSDOCK_MPI(MPI_Improbe(MPI_ANY_SOURCE, tag, comm.get(), &is_there, &part.handle, &status));
+    insist([&] {
+        return MPI_Improbe(MPI_ANY_SOURCE, tag, comm.get(), &is_there, &part.handle, &status);
+    });
     if (!is_there) return std::nullopt;
     part.source = status.MPI_SOURCE;
-    CROSSDOCK_MPI(MPI_Get_count(&status, MPI_BYTE, &part.bytes));
+    insist([&] { return MPI_Get_count(&status, MPI_BYTE, &part.bytes); });
     return part;
 }
 
-void take(const communicator& comm, matched_part part, std::byte* to) {
-    MPI_Request request = MPI_REQUEST_NULL;
-    CROSSDOCK_MPI(MPI_Imrecv(to, part.bytes, MPI_BYTE, &part.handle, &request));
-    comm.wait(request);
+// Keeps nothing of a message, so that its sender is done with it.
+void discard(const communicator& comm, matched_part& part) noexcept {
+    if (part.handle == MPI_MESSAGE_NULL) return;
+    try {
+        run_collective(comm, [&](MPI_Request* request) {
+            return MPI_Imrecv(nullptr, 0, MPI_BYTE, &part.handle, request);
+        });
+    } catch (...) {
+        // It was cut, which MPI reports.
+    }
+}
+
+void take(const communicator& comm, matched_part& part, std::byte* to) {
+    run_collective(comm, [&](MPI_Request* request) {
+        return MPI_Imrecv(to, part.bytes, MPI_BYTE, &part.handle, request);
+    });
 }
 
 // Calls `use(first, length)` for each part of `bytes` bytes.
@@ -44,7 +60,13 @@ void for_each_part(count_t bytes, count_t max_message_bytes, Use&& use) {
 bool pending_requests::are_complete() {
     while (num_complete_ < requests_.size()) {
         int is_complete = 0;
-        CROSSDOCK_MPI(MPI_Test(&requests_[num_complete_], &is_complete, MPI_STATUS_IGNORE));
+        auto& request = requests_[num_complete_];
+        // Where it is active still, MPI is asked once more.
+        if (const int code = MPI_Test(&request, &is_complete, MPI_STATUS_IGNORE);
+            code != MPI_SUCCESS) {
+            if (request == MPI_REQUEST_NULL) throw mpi_error(code, "MPI_Test");
+            CROSSDOCK_MPI(MPI_Test(&request, &is_complete, MPI_STATUS_IGNORE));
+        }
         if (!is_complete) return false;
         ++num_complete_;
     }
@@ -59,13 +81,23 @@ void mailbox::post(const byte_message& message, int tag, send_function start) {
     count(message);
     if (message.bytes >= max_message_bytes_ || !departures_.empty())
         return post_parts(message, tag, start, message.bytes >= max_message_bytes_);
-    CROSSDOCK_MPI(start(message.data, static_cast<int>(message.bytes), MPI_BYTE, message.peer, tag,
-                        comm_.get(), sends_.add()));
+    start_send(start, message.data, message.bytes, message.peer, tag, nullptr);
+}
+
+// Others wait for it.
+void mailbox::start_send(send_function start, const void* data, count_t bytes, rank_t peer, int tag,
+                         MPI_Request* request) {
+    if (request == nullptr) request = with_reserve([&] { return sends_.add(); });
+    insist([&] {
+        return start(data, static_cast<int>(bytes), MPI_BYTE, peer, tag, comm_.get(), request);
+    });
 }
 
 void mailbox::post_parts(const byte_message& message, int tag, send_function start,
                          bool says_length) {
-    departures_[{message.peer, tag}].push_back({message, start, says_length});
+    with_reserve([&] {
+        departures_[{message.peer, tag}].push_back({message, start, says_length});
+    });
     send_parts();
 }
 
@@ -83,18 +115,17 @@ void mailbox::send_parts() {
 bool mailbox::send_parts_of(departure& one, rank_t peer, int tag) {
     for (;;) {
         int is_taken = 1;  // of no request, too
-        CROSSDOCK_MPI(MPI_Test(&one.taken, &is_taken, MPI_STATUS_IGNORE));
+        insist([&] { return MPI_Test(&one.taken, &is_taken, MPI_STATUS_IGNORE); });
         if (!is_taken) return false;
         for (int i = 0; i < most_untaken_parts; ++i) {
             const count_t bytes = std::min(one.rest.bytes, max_message_bytes_);
             const count_t num_left = one.rest.bytes - bytes;
             const bool is_last_for_now = i + 1 == most_untaken_parts && num_left > 0;
-            CROSSDOCK_MPI((is_last_for_now ? &MPI_Issend : one.start)(
-                one.rest.data, static_cast<int>(bytes), MPI_BYTE, peer, tag, comm_.get(),
-                is_last_for_now ? &one.taken : sends_.add()));
+            start_send(is_last_for_now ? &MPI_Issend : one.start, one.rest.data, bytes, peer, tag,
+                       is_last_for_now ? &one.taken : nullptr);
             if (std::exchange(one.says_length, false)) {
-                CROSSDOCK_MPI(one.start(&lengths_.emplace_front(num_left), sizeof(count_t),
-                                        MPI_BYTE, peer, tag, comm_.get(), sends_.add()));
+                with_reserve([&] { lengths_.push_front(num_left); });
+                start_send(one.start, &lengths_.front(), sizeof(count_t), peer, tag, nullptr);
             }
             if (num_left == 0) return true;
             one.rest = {peer, num_left, one.rest.data + bytes};
@@ -116,30 +147,44 @@ void mailbox::send_announced(const byte_message& message, int tag) {
 }
 
 void mailbox::send(bundle&& bytes, rank_t destination, int tag) {
-    bundles_.push_back(std::move(bytes));
+    with_reserve([&] { bundles_.push_back(std::move(bytes)); });
     send({destination, bundles_.back().bytes, bundles_.back().data.data()}, tag);
 }
 
 std::optional<byte_message> mailbox::receive(int tag) {
-    const auto part = match(comm_, tag);
+    auto part = match(comm_, tag);
     if (!part) return std::nullopt;
-    if (part->bytes == max_message_bytes_) return receive_rest(*part, tag);
-    std::byte* const data = arrivals_.make_room(part->bytes);
-    take(comm_, *part, data);
-    return byte_message{part->source, part->bytes, data};
+    try {
+        if (part->bytes == max_message_bytes_) return receive_rest(*part, tag);
+        std::byte* const data = with_reserve([&] { return arrivals_.make_room(part->bytes); });
+        take(comm_, *part, data);
+        return byte_message{part->source, part->bytes, data};
+    } catch (...) {
+        discard(comm_, *part);
+        throw;
+    }
 }
 
-byte_message mailbox::receive_rest(const matched_part& first_part, int tag) {
+void mailbox::discard_all(int tag) noexcept {
+    try {
+        while (auto part = match(comm_, tag)) discard(comm_, *part);
+    } catch (...) {
+        // MPI does not work any more.
+    }
+}
+
+byte_message mailbox::receive_rest(matched_part& first_part, int tag) {
     const auto first_bytes = static_cast<std::size_t>(first_part.bytes);
-    const auto beginning = std::make_unique_for_overwrite<std::byte[]>(first_bytes);
+    const auto beginning =
+        with_reserve([&] { return std::make_unique_for_overwrite<std::byte[]>(first_bytes); });
     take(comm_, first_part, beginning.get());
     count_t num_left = 0;
-    MPI_Request request = MPI_REQUEST_NULL;
-    CROSSDOCK_MPI(MPI_Irecv(&num_left, sizeof num_left, MPI_BYTE, first_part.source, tag,
-                            comm_.get(), &request));
-    comm_.wait(request);
+    run_collective(comm_, [&](MPI_Request* request) {
+        return MPI_Irecv(&num_left, sizeof num_left, MPI_BYTE, first_part.source, tag, comm_.get(),
+                         request);
+    });
     const count_t bytes = first_part.bytes + num_left;
-    std::byte* const data = arrivals_.make_room(bytes);
+    std::byte* const data = with_reserve([&] { return arrivals_.make_room(bytes); });
     start_receive_into(data + first_bytes, first_part.source, num_left, tag);
     std::memcpy(data, beginning.get(), first_bytes);
     wait_until([&] { return are_received(); });
@@ -153,15 +198,17 @@ byte_message mailbox::wait_for_message(int tag) {
 }
 
 byte_message mailbox::start_receive(rank_t source, count_t bytes, int tag) {
-    std::byte* const data = arrivals_.make_room(bytes);
+    std::byte* const data = with_reserve([&] { return arrivals_.make_room(bytes); });
     start_receive_into(data, source, bytes, tag);
     return {source, bytes, data};
 }
 
 void mailbox::start_receive_into(std::byte* data, rank_t source, count_t bytes, int tag) {
     for_each_part(bytes, max_message_bytes_, [&](count_t first, int length) {
-        CROSSDOCK_MPI(
-            MPI_Irecv(data + first, length, MPI_BYTE, source, tag, comm_.get(), receives_.add()));
+        MPI_Request* const request = with_reserve([&] { return receives_.add(); });
+        insist([&] {
+            return MPI_Irecv(data + first, length, MPI_BYTE, source, tag, comm_.get(), request);
+        });
     });
 }
 

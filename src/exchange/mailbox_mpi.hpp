@@ -70,8 +70,11 @@ class mailbox {
         return departures_.empty() && sends_.are_complete();
     }
 
-    /// @brief Receives a message if there is one with this tag.
+    /// @brief Receives a message if there is one with this tag. If it throws, the message is lost.
     std::optional<byte_message> receive(int tag);
+
+    /// @brief Receives what is there with this tag, and keeps nothing of it.
+    void discard_all(int tag) noexcept;
 
     /// @brief Receives a message with this tag, and waits until there is one.
     byte_message wait_for_message(int tag);
@@ -113,7 +116,9 @@ class mailbox {
     void post_parts(const byte_message& message, int tag, send_function start, bool says_length);
     void send_parts();
     bool send_parts_of(departure& one, rank_t peer, int tag);
-    byte_message receive_rest(const matched_part& first_part, int tag);
+    void start_send(send_function start, const void* data, count_t bytes, rank_t peer, int tag,
+                    MPI_Request* request);
+    byte_message receive_rest(matched_part& first_part, int tag);
     void start_receive_into(std::byte* data, rank_t source, count_t bytes, int tag);
 
     const communicator& comm_;

@@ -4,6 +4,8 @@
 #include <bit>
 #include <cstring>
 
+#include "crossdock/detail/base/memory_reserve.hpp"
+
 namespace crossdock {
 
 namespace {
@@ -40,7 +42,7 @@ class put_window::half {
           num_places_(std::max<count_t>(0, whole.half_bytes_ - counter_bytes) / record_bytes_) {}
 
     std::vector<std::int64_t> draw_tickets(const std::vector<byte_message>& messages) const {
-        std::vector<std::int64_t> tickets(messages.size());
+        auto tickets = with_reserve([&] { return std::vector<std::int64_t>(messages.size()); });
         for (std::size_t i = 0; i < messages.size(); ++i) {
             CROSSDOCK_MPI(MPI_Fetch_and_op(&one_ticket, &tickets[i], MPI_INT64_T, messages[i].peer,
                                            first_, MPI_SUM, window_));
@@ -71,9 +73,11 @@ class put_window::half {
             const std::byte* const record = memory_ + counter_bytes + i * record_bytes_;
             std::int64_t source = 0;
             std::memcpy(&source, record, sizeof source);
-            std::byte* const data = memory.make_room(message_bytes_);
+            std::byte* const data = with_reserve([&] { return memory.make_room(message_bytes_); });
             std::memcpy(data, record + sizeof source, unsigned_bytes(message_bytes_));
-            found.push_back({static_cast<rank_t>(source), message_bytes_, data});
+            with_reserve([&] {
+                found.push_back({static_cast<rank_t>(source), message_bytes_, data});
+            });
         }
     }
 

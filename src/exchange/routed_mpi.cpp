@@ -3,23 +3,51 @@
 
 #include "../route/members.hpp"
 #include "algorithms_mpi.hpp"
+#include "crossdock/detail/base/memory_reserve.hpp"
 
 namespace crossdock {
 
 namespace {
 
-// Takes all messages of a forwarder home. Partners are known, and every one is heard from. What was
-// sent need not be complete.
-void carry(const exchange_task& task, const kept_route& way, forwarder& envelopes) {
+// Takes all messages of a forwarder home. Partners are known, and every one is heard from, also by a
+// rank that has failed. What was sent need not be complete. Votes reach all from the first stage on.
+void carry(const exchange_task& task, const kept_route& way, forwarder& envelopes, bool may_vote) {
     for (std::size_t s = 0; s < way.stages.size(); ++s) {
         const auto& [destinations, destination_ranks, num_sources] = way.stages[s];
         const int tag = task.tags.stage(static_cast<int>(s));
-        auto bundles = envelopes.pack(static_cast<int>(s), destinations);
-        for (std::size_t i = 0; i < bundles.size(); ++i)
-            task.mail.send(std::move(bundles[i]), destination_ranks[i], tag);
-        for (std::size_t num_heard = 0; num_heard < num_sources; ++num_heard)
-            envelopes.take(task.mail.wait_for_message(tag).data);
+        const bool votes = may_vote && s == 0;
+        // Whatever fails, others wait for a bundle, and messages on their way are to be forwarded.
+        const auto note_fault_of = [&](auto&& part) {
+            const bool has_failed = task.fault.has_value();
+            task.note_fault_of(part);
+            if (task.fault && votes) {
+                envelopes.vote_fault();
+            } else if (task.fault && !has_failed) {
+                envelopes.note_loss();
+            }
+        };
+        std::vector<bundle> bundles;
+        note_fault_of([&, &places = destinations] {
+            const auto pack = [&] { bundles = envelopes.pack(static_cast<int>(s), places); };
+            votes ? pack() : with_reserve(pack);
+        });
+        const auto bare = envelopes.bare_bundle();
+        for (std::size_t i = 0; i < destination_ranks.size(); ++i) {
+            const rank_t to = destination_ranks[i];
+            task.note_fault_of([&, at = i] {
+                at < bundles.size() ? task.mail.send(std::move(bundles[at]), to, tag)
+                                    : task.mail.send({to, std::ssize(bare), bare.data()}, tag);
+            });
+        }
+        for (std::size_t num_heard = 0; num_heard < num_sources; ++num_heard) {
+            const bool has_failed = task.fault.has_value();
+            task.note_fault_of([&] { envelopes.take(task.mail.wait_for_message(tag).data); });
+            if (task.fault && !has_failed) envelopes.note_loss();
+        }
     }
+    if (!envelopes.has_lost()) return;
+    task.note_fault_of(
+        [] { throw error(errc::out_of_memory, "another rank has failed to forward messages"); });
 }
 
 }  // namespace
@@ -27,14 +55,17 @@ void carry(const exchange_task& task, const kept_route& way, forwarder& envelope
 void take_arrived(const exchange_task& task, std::span<const envelope> arrived,
                   std::vector<byte_message>& found) {
     mailbox& mail = task.mail;
-    found.reserve(found.size() + arrived.size());
     for (const auto& message : arrived) {
-        found.push_back(
-            message.is_announced
-                ? mail.start_receive(message.source, message.bytes, task.tags.announced())
-                : byte_message{message.source, message.bytes, message.data});
+        task.note_fault_of([&] {
+            const auto taken =
+                message.is_announced
+                    ? mail.start_receive(message.source, message.bytes, task.tags.announced())
+                    : byte_message{message.source, message.bytes, message.data};
+            with_reserve([&] { found.push_back(taken); });
+        });
     }
-    mail.wait_until([&] { return mail.are_received() && mail.are_sent(); });
+    task.note_fault_of(
+        [&] { mail.wait_until([&] { return mail.are_received() && mail.are_sent(); }); });
 }
 
 bool exchange_routed(const exchange_task& task, const kept_route& way, count_t max_forwarded_bytes,
@@ -42,12 +73,16 @@ bool exchange_routed(const exchange_task& task, const kept_route& way, count_t m
     mailbox& mail = task.mail;
     forwarder envelopes(*way.r, way.here, task.own);
     for (const auto& message : task.messages) {
-        const bool is_announced = message.bytes > max_forwarded_bytes;
-        if (is_announced) mail.send_announced(message, task.tags.announced());
-        envelopes.hold(
-            {mail.comm().rank(), message.peer, message.bytes, message.data, is_announced});
+        task.note_fault_of([&] {
+            const bool is_announced = message.bytes > max_forwarded_bytes;
+            if (is_announced) mail.send_announced(message, task.tags.announced());
+            with_reserve([&] {
+                envelopes.hold(
+                    {mail.comm().rank(), message.peer, message.bytes, message.data, is_announced});
+            });
+        });
     }
-    carry(task, way, envelopes);
+    carry(task, way, envelopes, true);
     take_arrived(task, envelopes.arrived(), found);
     return envelopes.agreed().is_good();
 }
@@ -63,34 +98,46 @@ bool exchange_by_region(const exchange_task& task, const kept_route& inside,
         envelopes.hold(message);
     };
 
-    std::vector<placed_envelope> leaving;
-    std::unordered_map<region_t, std::size_t> place_of;
-    std::vector<rank_t> counterparts;
-    for (const auto& [destination, bytes, data] : task.messages) {
-        const envelope message{here, destination, bytes, data};
-        const region_t region = regions.region_of(destination);
-        if (region == regions.region_of(here)) {
-            hold_for_member(message);
-            continue;
+    std::vector<bundle> bundles;
+    exchange_task crossing{mail, task.tags, {}, task.own, std::nullopt, task.fault};
+    attempt(here, task.fault, [&] {
+        std::vector<placed_envelope> leaving;
+        std::unordered_map<region_t, std::size_t> place_of;
+        std::vector<rank_t> counterparts;
+        for (const auto& [destination, bytes, data] : task.messages) {
+            const envelope message{here, destination, bytes, data};
+            const region_t region = regions.region_of(destination);
+            if (region == regions.region_of(here)) {
+                hold_for_member(message);
+                continue;
+            }
+            const auto [entry, is_new] = place_of.try_emplace(region, counterparts.size());
+            if (is_new) counterparts.push_back(counterpart(regions, here, region));
+            leaving.push_back({message, entry->second});
         }
-        const auto [entry, is_new] = place_of.try_emplace(region, counterparts.size());
-        if (is_new) counterparts.push_back(counterpart(regions, here, region));
-        leaving.push_back({message, entry->second});
-    }
-    const auto bundles = make_bundles(agreement(task.own), leaving, counterparts.size());
-    exchange_task crossing{mail, task.tags, {}, task.own};
-    for (std::size_t i = 0; i < bundles.size(); ++i)
-        crossing.messages.push_back({counterparts[i], bundles[i].bytes, bundles[i].data.data()});
+        bundles = make_bundles(agreement(task.own), leaving, counterparts.size());
+        crossing.messages.reserve(bundles.size());
+        for (std::size_t i = 0; i < bundles.size(); ++i)
+            crossing.messages.push_back(
+                {counterparts[i], bundles[i].bytes, bundles[i].data.data()});
+    });
 
     std::vector<byte_message> arrived;
     if (!across(crossing, arrived)) return false;
     for (const auto& one : arrived) {
-        for (const auto& message : open_bundle(one.data).messages) hold_for_member(message);
+        task.note_fault_of([&] {
+            const auto opened = with_reserve([&] { return open_bundle(one.data); });
+            for (const auto& message : opened.messages)
+                with_reserve([&] { hold_for_member(message); });
+        });
     }
-    carry(task, inside, envelopes);
-    mail.wait_until([&] { return mail.are_sent(); });
-    for (const auto& message : envelopes.arrived())
-        found.push_back({message.source, message.bytes, message.data});
+    if (task.fault) envelopes.note_loss();
+    carry(task, inside, envelopes, false);
+    task.note_fault_of([&] { mail.wait_until([&] { return mail.are_sent(); }); });
+    task.note_fault_of([&] {
+        for (const auto& message : envelopes.arrived())
+            with_reserve([&] { found.push_back({message.source, message.bytes, message.data}); });
+    });
     return true;
 }
 

@@ -1,5 +1,6 @@
 // The algorithm in which ranks of a node hand messages over in memory, and nodes send each other one message.
 #include "algorithms_mpi.hpp"
+#include "crossdock/detail/base/memory_reserve.hpp"
 #include "crossdock/detail/base/suspension.hpp"
 #include "node_leaders.hpp"
 #include "shared_outboxes.hpp"
@@ -18,9 +19,7 @@ class node_exchange {
           tag_(task.tags.stage(0)),
           here_(mail_.comm().rank()),
           node_(nodes.region_of(here_)),
-          agreed_(task.own) {
-        handed_.reserve(task.messages.size());
-    }
+          agreed_(task.vote()) {}
 
     // Takes charge of a message of this rank.
     void hold(const envelope& message) {
@@ -41,12 +40,15 @@ class node_exchange {
 
   private:
     void take(const envelope& message) {
-        (message.destination == here_ ? arrived_ : leaving_).push_back(message);
+        with_reserve(
+            [&] { (message.destination == here_ ? arrived_ : leaving_).push_back(message); });
     }
 
     void hand(const envelope& message, rank_t member) {
         if (member == here_) return take(message);
-        handed_.push_back({message, static_cast<std::size_t>(nodes_.local_rank(member))});
+        with_reserve([&] {
+            handed_.push_back({message, static_cast<std::size_t>(nodes_.local_rank(member))});
+        });
     }
 
     // In memory, to members of the node.
@@ -54,16 +56,33 @@ class node_exchange {
         std::vector<envelope> came;
         agreed_ = outboxes_.exchange(
             agreed_, std::exchange(handed_, {}),
-            [&](count_t bytes) { return mail_.arrivals().make_room(bytes); }, [&] { pause(); },
-            came);
+            [&](count_t bytes) {
+                return with_reserve([&] { return mail_.arrivals().make_room(bytes); });
+            },
+            [&] { pause(); }, came);
         for (const auto& message : came) take(message);
     }
 
     // One message from every node to every other, which carries the agreement of the sender's.
     void exchange_between() {
         std::vector<rank_t> destinations;
-        std::vector<std::size_t> place_of(static_cast<std::size_t>(nodes_.num_regions()));
         std::size_t num_sources = 0;
+        auto bundles = with_reserve([&] { return pack(destinations, num_sources); });
+        for (std::size_t i = 0; i < bundles.size(); ++i)
+            mail_.send(std::move(bundles[i]), destinations[i], tag_);
+        for (std::size_t num_heard = 0; num_heard < num_sources; ++num_heard) {
+            const auto message = mail_.wait_for_message(tag_);
+            const auto opened = with_reserve([&] { return open_bundle(message.data); });
+            agreed_.merge(opened.agreed);
+            for (const auto& one : opened.messages) hand(one, one.destination);
+        }
+    }
+
+    // What this rank sends to other nodes.
+    std::vector<bundle> pack(std::vector<rank_t>& destinations, std::size_t& num_sources) const {
+        destinations.clear();
+        num_sources = 0;
+        std::vector<std::size_t> place_of(static_cast<std::size_t>(nodes_.num_regions()));
         for (region_t other = 0; other < nodes_.num_regions(); ++other) {
             if (other == node_) continue;
             place_of[static_cast<std::size_t>(other)] = destinations.size();
@@ -76,14 +95,7 @@ class node_exchange {
             const region_t to = nodes_.region_of(message.destination);
             placed.push_back({message, place_of[static_cast<std::size_t>(to)]});
         }
-        auto bundles = make_bundles(agreed_, placed, destinations.size());
-        for (std::size_t i = 0; i < bundles.size(); ++i)
-            mail_.send(std::move(bundles[i]), destinations[i], tag_);
-        for (std::size_t num_heard = 0; num_heard < num_sources; ++num_heard) {
-            const auto opened = open_bundle(mail_.wait_for_message(tag_).data);
-            agreed_.merge(opened.agreed);
-            for (const auto& message : opened.messages) hand(message, message.destination);
-        }
+        return make_bundles(agreed_, placed, destinations.size());
     }
 
     void pause() {

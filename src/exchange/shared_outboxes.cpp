@@ -5,6 +5,8 @@
 #include <cstring>
 #include <memory>
 
+#include "crossdock/detail/base/memory_reserve.hpp"
+
 namespace crossdock {
 
 namespace {
@@ -79,7 +81,7 @@ agreement shared_outboxes::exchange(const agreement& own, std::vector<placed_env
                                     std::vector<envelope>& arrived) {
     if (!std::ranges::is_sorted(messages, {}, &placed_envelope::place))
         std::ranges::stable_sort(messages, {}, &placed_envelope::place);
-    arrived.reserve(arrived.size() + outboxes_.size());
+    with_reserve([&] { arrived.reserve(arrived.size() + outboxes_.size()); });
     agreement agreed = own;
     cursor done;
     bool has_more = false;
@@ -132,7 +134,8 @@ void shared_outboxes::read(std::size_t source, const room_maker& make_room,
         const auto head = read_value<envelope_head>(section.data());
         const std::byte* const data = section.data() + sizeof(envelope_head);
         if (begun.bytes == 0) {
-            auto& message = arrived.emplace_back(head.with(nullptr));
+            auto& message = with_reserve(
+                [&]() -> envelope& { return arrived.emplace_back(head.with(nullptr)); });
             begun.bytes = static_cast<std::size_t>(carried_bytes(message));
             begun.to = make_room(carried_bytes(message));
             message.data = begun.to;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "../base/collective_mpi.hpp"
+#include "../base/rank_fault_mpi.hpp"
 #include "../model/machine_mpi.hpp"
 #include "../topology/nodes_mpi.hpp"
 #include "crossdock/detail/base/suspension.hpp"
@@ -23,31 +25,51 @@ memory_domain domain_of(const communicator& whole, const communicator& node) {
 }  // namespace
 
 node_memory::node_memory(const communicator& whole, communicator node)
-    : comm_(std::move(node)), domain_(domain_of(whole, comm_)) {}
+    : comm_(std::move(node)),
+      domain_(domain_of(whole, comm_)),
+      slots_(static_cast<std::size_t>(domain_.size())) {}
+
+void node_memory::exchange_slots(const slot& own) {
+    run_collective(comm_, [&](MPI_Request* request) {
+        return MPI_Iallgather(&own, 2, MPI_INT64_T, slots_.data(), 2, MPI_INT64_T, comm_.get(),
+                              request);
+    });
+}
+
+void node_memory::refuse() { exchange_slots({slot::refuses}); }
 
 index_vector<buffer_number, std::byte*> node_memory::share(
     std::size_t bytes, const std::function<void(std::byte*)>& initialize) {
+    ++num_shares_;
     bytes = (bytes + shared_window::alignment - 1) / shared_window::alignment *
             shared_window::alignment;
-    struct slot {
-        std::int64_t window = -1;
-        std::int64_t first = 0;
-    };
-    std::vector<slot> slots(static_cast<std::size_t>(domain_.size()));
+    index_vector<buffer_number, std::byte*> buffers;
     std::optional<range> own;
+    std::optional<error> fault;
     while (true) {
-        if (!own) own = take(bytes);
         slot mine;
-        if (own) {
+        attempt(domain_.rank_at(domain_.here()), fault, [&] {
+            taken_.reserve(taken_.size() + 1);
+            free_.reserve(free_.size() + 2);
+            windows_.reserve(windows_.size() + 2);
+            buffers.reserve(slots_.size());
+            if (!own) own = take(bytes);
+            if (!own) return;
             initialize(address(domain_.here(), own->window, own->first));
             mine = {static_cast<std::int64_t>(own->window), static_cast<std::int64_t>(own->first)};
+        });
+        if (fault) mine.window = slot::refuses;
+        exchange_slots(mine);
+        const auto any_says = [&](std::int64_t what) {
+            return std::ranges::any_of(slots_, [=](const slot& s) { return s.window == what; });
+        };
+        if (any_says(slot::refuses)) {
+            ++num_refusals_;
+            if (own) put_back(*own);
+            if (fault) throw *fault;
+            throw peer_stopped();
         }
-        MPI_Request request = MPI_REQUEST_NULL;
-        CROSSDOCK_MPI(MPI_Iallgather(&mine, 2, MPI_INT64_T, slots.data(), 2, MPI_INT64_T,
-                                     comm_.get(), &request));
-        comm_.wait(request);
-        const auto has_none = [](const slot& p) { return p.window < 0; };
-        if (std::none_of(slots.begin(), slots.end(), has_none)) break;
+        if (!any_says(slot::has_none)) break;
         try {
             if (const auto* const one = suspension::current();
                 one != nullptr && !one->may_make_communicators())
@@ -56,12 +78,11 @@ index_vector<buffer_number, std::byte*> node_memory::share(
             grow_by(own ? 0 : bytes);
         } catch (...) {
             if (own) put_back(*own);
-            throw;
+            throw node_failure(current_error());
         }
     }
     taken_.push_back(*own);
-    index_vector<buffer_number, std::byte*> buffers;
-    for (const auto& [window, first] : slots) {
+    for (const auto& [window, first] : slots_) {
         buffers.push_back(address(buffers.end_index(), static_cast<std::size_t>(window),
                                   static_cast<std::size_t>(first)));
     }

@@ -15,6 +15,11 @@
 
 namespace crossdock {
 
+/// @brief What all ranks of a domain have failed with.
+struct node_failure : error {
+    explicit node_failure(const error& failure) : error(failure) {}
+};
+
 /// @brief The ranks of a communicator that share memory with this one, and that memory.
 ///
 /// The memory is MPI windows. A window is added when the free memory does not suffice. Memory that
@@ -37,9 +42,20 @@ class node_memory {
     /// @return the memory of each, by number; aligned to 64 bytes
     /// @par Collective
     /// Yes, over the domain; waits, and makes progress on all work meanwhile.
-    /// @throws error(errc::out_of_memory)  on all ranks of the domain
+    /// @throws node_failure  on all ranks of the domain: errc::out_of_memory
+    /// @throws peer_stopped  another rank has refused
+    /// @throws error  this rank has failed, and refused
     index_vector<buffer_number, std::byte*> share(
         std::size_t bytes, const std::function<void(std::byte*)>& initialize);
+
+    /// @brief In place of `share`, on a rank that has failed before: it fails on all.
+    /// @par Collective
+    /// As `share`.
+    void refuse();
+
+    /// @brief How often `share` was called, and how often a rank has refused.
+    int num_shares() const noexcept { return num_shares_; }
+    int num_refusals() const noexcept { return num_refusals_; }
 
     /// @brief Gives this rank's memory back, from which others may still read.
     /// @param is_unused  whether all have read it; called later, when memory is wanted
@@ -70,8 +86,20 @@ class node_memory {
         return windows_[window].pieces()[static_cast<std::size_t>(of.value())] + first;
     }
 
+    // Where the memory of a rank begins that is to be shared; or why not.
+    struct slot {
+        static constexpr std::int64_t has_none = -1;
+        static constexpr std::int64_t refuses = -2;
+        std::int64_t window = has_none;
+        std::int64_t first = 0;
+    };
+    void exchange_slots(const slot& own);
+
     communicator comm_;
     memory_domain domain_;
+    std::vector<slot> slots_;
+    int num_shares_ = 0;
+    int num_refusals_ = 0;
     std::vector<shared_window> windows_;
     std::size_t own_bytes_ = 0;  // in all windows
     std::vector<range> free_;    // adjacent ranges are joined

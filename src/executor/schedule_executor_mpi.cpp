@@ -169,7 +169,11 @@ schedule_executor::~schedule_executor() {
         static_cast<void>(private_buffer_.release());
         static_cast<void>(unused_output_.release());
     } else if (memory_) {
-        memory_->give_back(own_buffer_, runner_->read_check());
+        try {
+            memory_->give_back(own_buffer_, runner_->read_check());
+        } catch (const std::bad_alloc&) {
+            // Nobody uses it again.
+        }
     }
     int is_finalized = 0;
     MPI_Finalized(&is_finalized);

@@ -10,6 +10,7 @@
 #include "../neighbor/automatic_route.hpp"
 #include "../neighbor/compile_mpi.hpp"
 #include "../neighbor/trial_runs.hpp"
+#include "crossdock/detail/base/memory_reserve.hpp"
 #include "gathering.hpp"
 #include "started_gathers_mpi.hpp"
 
@@ -76,8 +77,9 @@ found_ids find_ids(const context& where, std::span<const count_t> ids,
     } catch (...) {
         fault = current_error_of(where.rank());
     }
+    const auto hash = with_reserve([&] { return hash_of(where, options); });
     auto shared = find_shared_ids(where, groups, options.unique, fault,
-                                  {hash_of(where, options), "topologies, methods or options"});
+                                  {hash, "topologies, methods or options"});
     return {std::move(*groups), std::move(shared)};
 }
 

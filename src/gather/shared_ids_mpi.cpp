@@ -4,6 +4,7 @@
 #include <array>
 #include <tuple>
 
+#include "../base/collective_mpi.hpp"
 #include "../exchange/checked_exchange_mpi.hpp"
 
 namespace crossdock {
@@ -126,39 +127,42 @@ shared_ids find_shared_ids(const context& where, std::optional<id_groups>& group
     const auto& comm = where.comm();
     std::vector<std::pair<rank_t, std::size_t>> asked;
     std::vector<word_message> questions;
-    if (!fault) {
+    auto failed = fault;
+    attempt(comm.rank(), failed, [&] {
         asked = groups_by_home(*groups, comm.num_ranks());
         for (const auto& [home, i] : asked) {
             const auto group = (*groups)[i];
             if (questions.empty() || questions.back().peer != home) questions.push_back({home, {}});
             questions.back().words.push_back(group.num_unflagged > 0 ? group.id : -group.id);
         }
-    }
-    const auto received = exchange_checked_words(comm, where.topology(), questions, fault, same);
-    std::vector<word_message> outbox;
+    });
     std::optional<error> full;
-    try {
-        outbox = answers_to(received);
-    } catch (...) {
-        full = current_error_of(comm.rank());
-    }
-    const auto answers = exchange_words(comm, where.topology(), outbox, full);
+    const auto received =
+        exchange_checked_words(comm, where.topology(), questions, failed, same, &full);
+    std::vector<word_message> outbox;
+    attempt(comm.rank(), full, [&] { outbox = answers_to(received); });
+    std::optional<error> late;
+    const auto answers = exchange_words(comm, where.topology(), outbox, full, {}, &late);
 
     shared_ids result;
-    result.ids = read_answers(asked, answers);
-    if (unique) flag_others(comm.rank(), *groups, result.ids);
-    std::array<std::int64_t, 4> most{};
-    most[3] = groups->has_flags() ? 1 : 0;
-    for (const auto& id : result.ids) {
-        if (id.owner != comm.rank()) continue;
-        most[0] = std::max(most[0], static_cast<std::int64_t>(id.holders.size()));
-        for (const auto& holder : id.holders)
-            if (holder.rank != id.owner) most[holder.is_flagged ? 1 : 2] = 1;
-    }
-    MPI_Request reduction = MPI_REQUEST_NULL;
-    CROSSDOCK_MPI(MPI_Iallreduce(MPI_IN_PLACE, most.data(), static_cast<int>(most.size()),
-                                 MPI_INT64_T, MPI_MAX, comm.get(), &reduction));
-    comm.wait(reduction);
+    std::array<std::int64_t, 5> most{};
+    attempt(comm.rank(), late, [&] {
+        result.ids = read_answers(asked, answers);
+        if (unique) flag_others(comm.rank(), *groups, result.ids);
+        most[3] = groups->has_flags() ? 1 : 0;
+        for (const auto& id : result.ids) {
+            if (id.owner != comm.rank()) continue;
+            most[0] = std::max(most[0], static_cast<std::int64_t>(id.holders.size()));
+            for (const auto& holder : id.holders)
+                if (holder.rank != id.owner) most[holder.is_flagged ? 1 : 2] = 1;
+        }
+    });
+    most[4] = late ? 1 : 0;
+    run_collective(comm, [&](MPI_Request* reduction) {
+        return MPI_Iallreduce(MPI_IN_PLACE, most.data(), static_cast<int>(most.size()), MPI_INT64_T,
+                              MPI_MAX, comm.get(), reduction);
+    });
+    if (most[4] != 0) agree(comm, late);
     result.most_holders = most[0];
     result.has_flagged = most[3] != 0;
     result.has_flagged_holders = most[1] != 0;

@@ -9,6 +9,7 @@
 #include "../select/choose_mpi.hpp"
 #include "../topology/agreement_text.hpp"
 #include "../topology/nodes_mpi.hpp"
+#include "crossdock/detail/base/memory_reserve.hpp"
 
 namespace crossdock {
 
@@ -40,15 +41,13 @@ class surroundings final : public communicator_resource {
         const auto& comm = where.comm();
         const auto& regions = where.topology();
         std::optional<error> fault;
-        try {
+        equal_arguments same{0, "topologies, routes or options"};
+        attempt(comm.rank(), fault, [&] {
+            same.hash = agreement_hash(
+                fmt::format("{} {}{}", with_machine, also_equal, agreement_text(regions)));
             check_sizes(comm, regions, p);
-        } catch (...) {
-            fault = current_error_of(comm.rank());
-        }
-        exchange_checked_words(comm, regions, {}, fault,
-                               {agreement_hash(fmt::format("{} {}{}", with_machine, also_equal,
-                                                           agreement_text(regions))),
-                                "topologies, routes or options"});
+        });
+        exchange_checked_words(comm, regions, {}, fault, same);
         if (with_machine) machine_of(comm);
         has_machine_ = has_machine_ || with_machine;
         if (nodes_ != nullptr) return;
@@ -78,7 +77,7 @@ bool is_automatic(std::string_view route) noexcept {
 resolved_route resolve_route(const context& where, const pattern& p,
                              const neighbor_options& options, std::int64_t also_equal,
                              count_t passes_over_slots) {
-    const auto route = asked_route(where, options.route);
+    const auto route = with_reserve([&] { return asked_route(where, options.route); });
     const bool is_forced = !where.comm().resource<environment>().forced_route().empty();
     if (!is_automatic(route) && (is_forced || !is_automatic(options.route))) return {route};
     auto& around = where.comm().resource<surroundings>();
@@ -92,9 +91,10 @@ resolved_route resolve_route(const context& where, const pattern& p,
         nodes.num_regions() < nodes.num_ranks();
     how.deduplicate = options.deduplicate;
     how.passes_over_slots = passes_over_slots;
-    auto choice =
-        choose_route(where.comm(), layout_of(where.topology(), nodes), p, where.machine(), how);
-    return {choice.route(), std::move(choice), route == measured_route};
+    const auto layout = with_reserve([&] { return layout_of(where.topology(), nodes); });
+    auto choice = choose_route(where.comm(), layout, p, where.machine(), how);
+    auto name = with_reserve([&] { return choice.route(); });
+    return {std::move(name), std::move(choice), route == measured_route};
 }
 
 }  // namespace crossdock

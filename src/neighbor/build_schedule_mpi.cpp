@@ -5,6 +5,7 @@
 
 #include "../exchange/peer_exchange_mpi.hpp"
 #include "../executor/shared_memory_schedule_builder.hpp"
+#include "crossdock/detail/base/memory_reserve.hpp"
 #include "crossdock/detail/exchange/byte_exchange_mpi.hpp"
 
 namespace crossdock {
@@ -46,17 +47,17 @@ std::vector<std::vector<word_message>> parted(const std::vector<word_message>& i
 }  // namespace
 
 std::vector<std::shared_ptr<const shared_memory_schedule>> build_schedules_mpi(
-    const plan& p, std::span<const direction> ways, const node_memory* memory,
-    count_t max_part_items, const stripe_rule* stripes) {
-    const memory_domain alone(p.rank());
-    const auto& domain = memory ? memory->domain() : alone;
+    rank_t rank, const plan* p, std::span<const direction> ways, const node_memory* memory,
+    count_t max_part_items, const stripe_rule* stripes, std::optional<error>& fault) {
     std::vector<std::unique_ptr<shared_memory_schedule_builder>> builders;
-    for (const direction way : ways) {
-        builders.push_back(std::make_unique<shared_memory_schedule_builder>(
-            way == direction::forward ? forward_task_graph(p, domain, stripes)
-                                      : reverse_task_graph(p, domain, stripes),
-            domain, max_part_items, stripes));
-    }
+    const auto make_builders = [&](const memory_domain& domain) {
+        for (const direction way : ways) {
+            builders.push_back(std::make_unique<shared_memory_schedule_builder>(
+                way == direction::forward ? forward_task_graph(*p, domain, stripes)
+                                          : reverse_task_graph(*p, domain, stripes),
+                domain, max_part_items, stripes));
+        }
+    };
     const auto from_all = [&](auto&& send) {
         std::vector<std::vector<word_message>> outboxes;
         for (const auto& one : builders) outboxes.push_back(send(*one));
@@ -70,26 +71,44 @@ std::vector<std::shared_ptr<const shared_memory_schedule>> build_schedules_mpi(
     const auto send_requests = [](auto& one) { return one.send_access_requests(); };
     if (memory) {
         const auto& comm = memory->comm();
-        const auto everybody = topology::one_region(comm.num_ranks());
+        const auto everybody = with_reserve([&] { return topology::one_region(comm.num_ranks()); });
         peer_exchange rounds(comm, everybody);
-        for (int stage = 0; stage < builders.front()->num_stages(); ++stage) {
-            std::set<rank_t> sources;
-            for (const auto& one : builders) {
-                for (const rank_t source : one->reference_sources(stage)) sources.insert(source);
+        attempt(rank, fault, [&] { make_builders(memory->domain()); });
+        std::vector<word_message> requests;
+        const auto run_stages = [&] {
+            for (int stage = 0; stage < builders.front()->num_stages(); ++stage) {
+                std::set<rank_t> sources;
+                for (const auto& one : builders) {
+                    for (const rank_t source : one->reference_sources(stage))
+                        sources.insert(source);
+                }
+                to_all(rounds.next(
+                           joined(from_all([&](auto& one) { return one.send_references(stage); })),
+                           sources.size()),
+                       [&](auto& one, auto& part) { one.receive_references(stage, part); });
             }
-            const auto outbox =
-                joined(from_all([&](auto& one) { return one.send_references(stage); }));
-            to_all(rounds.next(outbox, sources.size()),
-                   [&](auto& one, auto& inbox) { one.receive_references(stage, inbox); });
-        }
-        to_all(exchange_words(comm, everybody, joined(from_all(send_requests))),
-               [](auto& one, auto& inbox) { one.receive_access_requests(inbox); });
+            requests = joined(from_all(send_requests));
+        };
+        fault = rounds.run(rank, run_stages, std::move(fault));
+        std::optional<error> late;
+        const auto inbox = rounds.meet(
+            [&] { return exchange_words(comm, everybody, requests, fault, {}, &late); });
+        fault = std::move(late);
+        attempt(rank, fault, [&] {
+            to_all(inbox, [](auto& one, auto& part) { one.receive_access_requests(part); });
+        });
     } else {
-        from_all(send_requests);
+        attempt(rank, fault, [&] {
+            make_builders(memory_domain(rank));
+            from_all(send_requests);
+        });
     }
     std::vector<std::shared_ptr<const shared_memory_schedule>> schedules;
-    for (const auto& one : builders)
-        schedules.push_back(std::make_shared<const shared_memory_schedule>(one->finish()));
+    attempt(rank, fault, [&] {
+        for (const auto& one : builders)
+            schedules.push_back(std::make_shared<const shared_memory_schedule>(one->finish()));
+    });
+    if (fault) schedules.clear();
     return schedules;
 }
 

@@ -10,8 +10,10 @@
 #include "array_overlap.hpp"
 #include "automatic_route.hpp"
 #include "compile_mpi.hpp"
+#include "crossdock/detail/base/memory_reserve.hpp"
 #include "datatype_exchange.hpp"
 #include "plan_runner.hpp"
+#include "planning.hpp"
 #include "trial_runs.hpp"
 
 namespace crossdock {
@@ -80,56 +82,110 @@ struct prepared_plans {
     std::shared_ptr<const route_choice> choice = nullptr;
 };
 
-prepared_plans keep_one(const context& where, std::shared_ptr<const plan> compiled,
+// A plan that this rank has, or has not because some rank has failed.
+std::unique_ptr<plan_runner> open_runner(const context& where, compilation& found, int num_stages,
+                                         const neighbor_options& options) {
+    attempt(where.rank(), found.fault, [&] {
+        if (found.compiled) check_rank(where.comm(), *found.compiled);
+        check_sizes(where);
+    });
+    auto runner =
+        with_reserve([&] { return std::make_unique<plan_runner>(where, found.compiled, options); });
+    runner->open(num_stages);
+    return runner;
+}
+
+// The end of every set-up: all ranks have what they need, or all throw.
+void prepare_all(plan_runner& runner, compilation& found, const neighbor_options& options) {
+    // A rank that has no plan because others have failed says so to its node, but brings no fault.
+    const auto has_no_plan =
+        with_reserve([] { return error(errc::success, "another rank has failed"); });
+    if (!found.fault && !found.compiled) found.fault = has_no_plan;
+    found.fault = runner.prepare(options.prepare, options.item_bytes, std::move(found.fault));
+    if (found.fault && found.fault->code() == errc::success) found.fault.reset();
+    found.agree_with(runner.comm());
+}
+
+prepared_plans keep_one(const context& where, compilation found, int num_stages,
                         const neighbor_options& options) {
-    check_rank(where.comm(), *compiled);
-    check_sizes(where);
-    check_stages(*compiled);
-    auto runner = std::make_unique<plan_runner>(where, std::move(compiled), options);
-    runner->prepare(options.prepare, options.item_bytes);
+    auto runner = open_runner(where, found, num_stages, options);
+    prepare_all(*runner, found, options);
     return {std::move(runner)};
+}
+
+prepared_plans keep_given(const context& where, std::shared_ptr<const plan> given,
+                          const neighbor_options& options) {
+    check_stages(*given);
+    const int num_stages = static_cast<int>(given->stages().size());
+    compilation found;
+    found.compiled = std::move(given);
+    return keep_one(where, std::move(found), num_stages, options);
 }
 
 prepared_plans compile_plans(const context& where, const pattern& p,
                              const neighbor_options& options) {
-    const auto same = hash_of(where, options);
+    const auto same = with_reserve([&] { return hash_of(where, options); });
     auto resolved = resolve_route(where, p, options, same);
     const auto compile_along = [&](const std::string& name) {
-        return std::make_shared<const plan>(
-            compile(where, p, name, {options.deduplicate},
-                    agreement_hash(fmt::format("{} {}", same, resolved.is_measured))));
+        const auto also_equal = with_reserve(
+            [&] { return agreement_hash(fmt::format("{} {}", same, resolved.is_measured)); });
+        return begin_compilation(where, p, name, also_equal, {options.deduplicate});
     };
     auto best = compile_along(resolved.name);
-    if (!resolved.choice) return keep_one(where, std::move(best), options);
-    const auto choice = std::make_shared<const route_choice>(std::move(*resolved.choice));
-    route_trials trials(*choice, options.measure);
-    if (!resolved.is_measured || trials.winner()) {
-        auto one = keep_one(where, std::move(best), options);
+    if (!resolved.choice) {
+        const int num_stages = best.r->num_stages();
+        return keep_one(where, std::move(best), num_stages, options);
+    }
+    // What this rank keeps beside its plan; without memory for it, it takes part with a fault.
+    std::shared_ptr<const route_choice> choice;
+    std::optional<route_trials> trials;
+    with_reserve([&] {
+        choice = std::make_shared<const route_choice>(*resolved.choice);
+        trials.emplace(*choice, options.measure);
+    });
+    if (!resolved.is_measured || trials->winner()) {
+        const int num_stages = best.r->num_stages();
+        auto one = keep_one(where, std::move(best), num_stages, options);
         one.choice = choice;
         return one;
     }
-    check_sizes(where);
     std::vector<std::unique_ptr<plan_runner>> runners;
-    for (const auto& candidate : trials.candidates()) {
-        auto compiled = runners.empty() ? std::move(best) : compile_along(candidate.route);
-        check_stages(*compiled);
-        runners.push_back(std::make_unique<plan_runner>(where, std::move(compiled), options));
+    with_reserve([&] { runners.reserve(trials->candidates().size()); });
+    compilation first;
+    for (const auto& candidate : trials->candidates()) {
+        auto found = runners.empty() ? std::move(best) : compile_along(candidate.route);
+        const int num_stages = found.r->num_stages();
+        runners.push_back(open_runner(where, found, num_stages, options));
+        if (runners.size() == 1) {
+            first = std::move(found);
+        } else {
+            found.agree_with(where.comm());
+        }
     }
-    auto tried = std::make_unique<plan_trials>(where.comm(), std::move(trials), std::move(runners),
-                                               options.measure);
-    tried->current().prepare(options.prepare, options.item_bytes);
+    auto tried = with_reserve([&] {
+        return std::make_unique<plan_trials>(where.comm(), *trials, std::move(runners),
+                                             options.measure);
+    });
+    prepare_all(tried->current(), first, options);
     return {std::move(tried), choice};
 }
 
 }  // namespace
 
 struct neighbor_exchange::implementation final : communicator_user {
-    implementation(const communicator& comm, prepared_plans made, const neighbor_options& options)
+    implementation(const communicator& comm, prepared_plans&& made, const neighbor_options& options)
         : communicator_user(comm),
           plans(std::move(made.plans)),
           choice(std::move(made.choice)),
           prepared(options.prepare),
           item_bytes(options.item_bytes) {}
+
+    // All ranks have agreed that they have it.
+    static std::unique_ptr<implementation> make(const communicator& comm, prepared_plans&& made,
+                                                const neighbor_options& options) {
+        return with_reserve(
+            [&] { return std::make_unique<implementation>(comm, std::move(made), options); });
+    }
 
     ~implementation() {
         if (active) packed.abandon();  // as the executor does with its own buffers
@@ -158,7 +214,7 @@ struct neighbor_exchange::implementation final : communicator_user {
         if (new_bytes == 0) new_bytes = item_bytes;
         next_plan();
         auto& runner = present();
-        if (runner.prepare(to, prepared, new_bytes)) item_bytes = new_bytes;
+        if (runner.prepare_at_start(to, prepared, new_bytes)) item_bytes = new_bytes;
         if (auto* const tried = trials()) tried->begin(to, new_bytes);
         empty = &runner.start_empty(to);
     }
@@ -215,14 +271,22 @@ struct neighbor_exchange::implementation final : communicator_user {
         });
     }
 
+    // All ranks are prepared, or none is.
+    void agree_on(const std::optional<error>& fault) {
+        try {
+            agree(present().comm(), fault);
+        } catch (...) {
+            present().forget_prepared();
+            throw;
+        }
+    }
+
     void prepare(std::size_t new_bytes) {
         require_idle();
         require_item_bytes(new_bytes);
         finish_empty();
-        if (prepared == preparation::forward)
-            present().prepare(prepared, new_bytes);
-        else
-            present().prepare_both(new_bytes);
+        agree_on(prepared == preparation::forward ? present().prepare(prepared, new_bytes)
+                                                  : present().prepare_both(new_bytes));
         item_bytes = new_bytes;
     }
 
@@ -232,7 +296,7 @@ struct neighbor_exchange::implementation final : communicator_user {
         finish_empty();
         next_plan();
         auto& runner = present();
-        if (runner.prepare(to, prepared, asked_bytes)) item_bytes = asked_bytes;
+        if (runner.prepare_at_start(to, prepared, asked_bytes)) item_bytes = asked_bytes;
         const auto begin = [&]() -> executor& {
             return runner.start(to, input, output, std::move(combine));
         };
@@ -289,7 +353,7 @@ struct neighbor_exchange::implementation final : communicator_user {
 neighbor_exchange::neighbor_exchange(const context& where, const pattern& p,
                                      const neighbor_options& options) {
     const auto all = with_defaults(options);
-    state_ = std::make_unique<implementation>(where.comm(), compile_plans(where, p, all), all);
+    state_ = implementation::make(where.comm(), compile_plans(where, p, all), all);
 }
 
 neighbor_exchange::neighbor_exchange(const context& where, plan compiled,
@@ -299,8 +363,7 @@ neighbor_exchange::neighbor_exchange(const context& where, plan compiled,
 neighbor_exchange::neighbor_exchange(const context& where, std::shared_ptr<const plan> compiled,
                                      const neighbor_options& options) {
     const auto all = with_defaults(options);
-    state_ = std::make_unique<implementation>(where.comm(),
-                                              keep_one(where, std::move(compiled), all), all);
+    state_ = implementation::make(where.comm(), keep_given(where, std::move(compiled), all), all);
 }
 
 neighbor_exchange::neighbor_exchange(std::unique_ptr<implementation> state)
@@ -316,15 +379,20 @@ neighbor_exchange::neighbor_exchange(neighbor_exchange&&) noexcept = default;
 neighbor_exchange& neighbor_exchange::operator=(neighbor_exchange&&) noexcept = default;
 
 neighbor_exchange neighbor_exchange::duplicate() const {
-    auto runner = state().leader().twin();
-    const auto& comm = runner->comm();
-    runner->prepare(state().prepared, state().item_bytes);
     neighbor_options options;
     options.prepare = state().prepared;
     options.item_bytes = state().item_bytes;
-    auto twin = std::make_unique<implementation>(
-        comm, prepared_plans{std::move(runner), state().choice}, options);
-    twin->results = tried_routes();
+    auto runner = state().leader().twin();
+    const communicator comm = runner->comm();
+    auto fault = runner->prepare(options.prepare, options.item_bytes);
+    std::unique_ptr<implementation> twin;
+    attempt(comm.rank(), fault, [&] {
+        auto results = tried_routes();
+        twin = std::make_unique<implementation>(
+            comm, prepared_plans{std::move(runner), state().choice}, options);
+        twin->results = std::move(results);
+    });
+    agree(comm, fault);
     return neighbor_exchange(std::move(twin));
 }
 

@@ -2,18 +2,12 @@
 
 #include <vector>
 
+#include "../base/collective_mpi.hpp"
 #include "../plan/place_ranks.hpp"
 
 namespace crossdock {
 
 namespace {
-
-template <class Begin>
-void run_collective(const communicator& comm, Begin begin) {
-    MPI_Request request = MPI_REQUEST_NULL;
-    CROSSDOCK_MPI(begin(&request));
-    comm.wait(request);
-}
 
 // On rank 0 the pairs of all ranks, on others nothing.
 std::vector<rank_traffic> gather_traffic(const communicator& comm, const pattern& p) {

@@ -2,6 +2,7 @@
 
 #include <bit>
 
+#include "../base/collective_mpi.hpp"
 #include "../base/environment_mpi.hpp"
 #include "../exchange/checked_exchange_mpi.hpp"
 #include "compile_mpi.hpp"
@@ -27,10 +28,10 @@ constexpr std::uint64_t is_given = std::uint64_t{1} << kept_plans::max_capacity;
 
 // The bits that all ranks have.
 std::uint64_t common_bits(const communicator& comm, std::uint64_t bits) {
-    MPI_Request reduction = MPI_REQUEST_NULL;
-    CROSSDOCK_MPI(
-        MPI_Iallreduce(MPI_IN_PLACE, &bits, 1, MPI_UINT64_T, MPI_BAND, comm.get(), &reduction));
-    comm.wait(reduction);
+    run_collective(comm, [&](MPI_Request* reduction) {
+        return MPI_Iallreduce(MPI_IN_PLACE, &bits, 1, MPI_UINT64_T, MPI_BAND, comm.get(),
+                              reduction);
+    });
     return bits;
 }
 

@@ -5,28 +5,10 @@
 
 #include "../exchange/checked_exchange_mpi.hpp"
 #include "../exchange/peer_exchange_mpi.hpp"
+#include "crossdock/detail/base/memory_reserve.hpp"
 #include "planning.hpp"
 
 namespace crossdock {
-
-namespace {
-
-// In place of a header: somebody before has a fault, and items are missing that are not the
-// receiver's matter. It takes every hop that the items would have taken.
-constexpr std::int64_t is_spoiled = -1;
-
-bool has_spoiled(const std::vector<word_message>& inbox) {
-    return std::ranges::any_of(
-        inbox, [](const word_message& message) { return message.words.front() == is_spoiled; });
-}
-
-std::vector<word_message> spoiled_headers(std::span<const rank_t> destinations) {
-    std::vector<word_message> headers;
-    for (const rank_t destination : destinations) headers.push_back({destination, {is_spoiled}});
-    return headers;
-}
-
-}  // namespace
 
 struct plan_maker::implementation {
     communicator comm;
@@ -35,26 +17,18 @@ struct plan_maker::implementation {
     std::unique_ptr<route> r;
     peer_sets peers;
     std::shared_ptr<const plan> latest;
-
-    // Runs all stages; whether what came is whole.
-    bool run(std::optional<plan_compiler>& compiler) const {
-        peer_exchange rounds(comm, regions);
-        for (const auto& [destinations, sources] : peers.stages) {
-            const auto inbox = rounds.next(
-                compiler ? compiler->send() : spoiled_headers(destinations), sources.size());
-            if (has_spoiled(inbox)) compiler.reset();
-            if (compiler) compiler->receive(inbox);
-        }
-        return compiler.has_value();
-    }
 };
 
 plan_maker::plan_maker(const context& where, const pattern& first, std::string_view route_name,
                        const compile_options& options, std::int64_t also_equal) {
     auto found = compile_and_keep_peers(where, first, route_name, options, also_equal);
-    state_ = std::make_unique<implementation>(implementation{
-        where.comm(), where.topology(), options, std::move(found.r), std::move(found.peers),
-        std::make_shared<const plan>(std::move(*found.compiled))});
+    state_ = with_reserve([&] {
+        return std::make_unique<implementation>(
+            implementation{where.comm(), where.topology(), options, nullptr, {}, nullptr});
+    });
+    state_->r = std::move(found.r);
+    state_->peers = std::move(found.peers);
+    state_->latest = std::move(found.compiled);
 }
 
 plan_maker::~plan_maker() = default;
@@ -67,18 +41,23 @@ std::shared_ptr<const plan> plan_maker::make(const pattern& p) {
     const auto& [comm, regions, options, r, peers, latest] = *state_;
     std::optional<plan_compiler> compiler;
     std::optional<error> fault;
-    try {
+    attempt(comm.rank(), fault, [&] {
         check_sizes(comm, regions, p);
         compiler.emplace(regions, p, *r, options, peers);
-    } catch (...) {
-        fault = current_error_of(comm.rank());
-    }
-    const bool is_whole = state_->run(compiler);
-    state_->latest = on_all_or_none(comm, [&]() -> std::shared_ptr<const plan> {
-        if (fault) throw *fault;
-        return is_whole ? std::make_shared<const plan>(compiler->finish()) : nullptr;
     });
-    return state_->latest;
+    peer_exchange rounds(comm, regions);
+    const auto run_stages = [&, &stages = peers.stages] {
+        for (const auto& stage : stages)
+            compiler->receive(rounds.next(compiler->send(), stage.sources.size()));
+    };
+    fault = rounds.run(comm.rank(), run_stages, std::move(fault));
+    std::shared_ptr<const plan> made;
+    if (!rounds.has_stopped()) {
+        attempt(comm.rank(), fault,
+                [&] { made = std::make_shared<const plan>(compiler->finish()); });
+    }
+    rounds.meet([&, &ranks = comm] { agree(ranks, fault); });
+    return state_->latest = std::move(made);
 }
 
 }  // namespace crossdock

@@ -4,6 +4,10 @@
 #include <limits>
 #include <utility>
 
+#include "../base/rank_fault_mpi.hpp"
+#include "../exchange/peer_exchange_mpi.hpp"
+#include "crossdock/detail/base/memory_reserve.hpp"
+
 namespace crossdock {
 
 namespace {
@@ -26,14 +30,19 @@ plan_runner::plan_runner(const context& where, std::shared_ptr<const plan> compi
     : where_(where),
       plan_(std::move(compiled)),
       options_(options),
-      kind_(&find_executor(where.comm(), options.executor)) {
-    const int num_tags =
-        (options_.stripe_bytes > 0 ? 2 : 1) * static_cast<int>(plan_->stages().size());
+      kind_(&find_executor(where.comm(), options.executor)) {}
+
+void plan_runner::open(int num_stages) {
+    const int num_tags = (options_.stripe_bytes > 0 ? 2 : 1) * num_stages;
     tags_ = comm().reserve_tags(2 * num_tags);
     forward_.first_tag = tags_.first();
     backward_.first_tag = forward_.first_tag + num_tags;
+    // Room for all of them, so that what others wait for needs no memory.
+    for (auto* const one : {&forward_, &backward_})
+        with_reserve([&] { one->sizes.reserve(most_sizes); });
     if (kind_->memory == memory_use::none) return;
-    auto& memories = comm().resource<node_memories>();
+    auto& memories =
+        with_reserve([&]() -> node_memories& { return comm().resource<node_memories>(); });
     const auto& found = memories.of(comm(), where_.nodes());
     if (found->domain().is_shared()) memory_ = found;
     if (options_.stripe_bytes > 0) domains_ = memories.domains(comm(), *found);
@@ -45,7 +54,9 @@ plan_runner::~plan_runner() {
 }
 
 std::unique_ptr<plan_runner> plan_runner::twin() const {
-    auto made = std::make_unique<plan_runner>(where_, plan_, options_);
+    auto made =
+        with_reserve([&] { return std::make_unique<plan_runner>(where_, plan_, options_); });
+    made->open(static_cast<int>(plan_->stages().size()));
     const auto share_work = [](direction_state& to, const direction_state& from) {
         for (const auto& one : from.sizes) to.sizes.push_back({one.item_bytes, one.kind, one.work});
         // The ranks may be at different exchanges that were ready, and drop the same sizes later.
@@ -70,30 +81,52 @@ void plan_runner::direction_state::make_room(std::size_t item_bytes) {
     sizes.push_back({item_bytes});
 }
 
-void plan_runner::make_ready(bool forward, bool reverse, std::size_t item_bytes) {
-    std::vector<direction_state*> wanted;
-    if (forward && !forward_.has_ready(item_bytes)) wanted.push_back(&forward_);
-    if (reverse && !backward_.has_ready(item_bytes)) wanted.push_back(&backward_);
-    if (wanted.empty()) return;
-    for (auto* const one : wanted) one->make_room(item_bytes);
-    const auto make = [&](const std::shared_ptr<node_memory>& with) {
-        for (auto* const one : wanted) one->sizes.back().runner.reset();
-        make_runners(wanted, with, item_bytes);
-    };
-    if (must_share()) {
-        try {
-            return on_all_or_none(comm(), [&] { make(memory_); });
-        } catch (...) {
-            // Ready on some ranks alone, it would be made again by the others alone.
-            for (auto* const one : wanted) one->sizes.back().runner.reset();
-            throw;
-        }
-    }
+void plan_runner::prepare_and_check(direction to, preparation what, std::size_t item_bytes) {
+    const bool forward =
+        (to == direction::forward || what != preparation::lazy) && !forward_.has_ready(item_bytes);
+    const bool reverse =
+        (to == direction::reverse || asks_for_reverse(what)) && !backward_.has_ready(item_bytes);
+    const auto fault = make_ready(forward, reverse, item_bytes, std::nullopt);
+    auto& state = state_of(to);
     try {
-        make(memory_);
-    } catch (const error& failure) {
-        if (failure.code() != errc::out_of_memory || !memory_) throw;
-        make(nullptr);
+        if (must_share()) agree(comm(), fault);
+        if (fault) throw *fault;
+    } catch (...) {
+        // Ready on some ranks alone, it would be made again by the others alone.
+        if (forward) forward_.sizes.back().runner.reset();
+        if (reverse) backward_.sizes.back().runner.reset();
+        throw;
+    }
+    if (!state.has_ready(item_bytes))
+        throw error(errc::invalid_state,
+                    "another rank of the node has failed to prepare this exchange", comm().rank());
+}
+
+// Returns what this rank alone has failed with; all ranks of the domain go on to the same next step.
+std::optional<error> plan_runner::make_ready(bool forward, bool reverse, std::size_t item_bytes,
+                                             std::optional<error> fault) noexcept {
+    std::array<direction_state*, 2> wanted{
+        forward && !forward_.has_ready(item_bytes) ? &forward_ : nullptr,
+        reverse && !backward_.has_ready(item_bytes) ? &backward_ : nullptr};
+    if (wanted[0] == nullptr && wanted[1] == nullptr) return fault;
+    for (auto* const one : wanted)
+        if (one != nullptr) one->make_room(item_bytes);
+    const auto make = [&](const std::shared_ptr<node_memory>& with) {
+        for (auto* const one : wanted)
+            if (one != nullptr) one->sizes.back().runner.reset();
+        return make_runners(wanted, with, item_bytes, fault);
+    };
+    try {
+        try {
+            return make(memory_);
+        } catch (const node_failure& failure) {
+            if (must_share() || failure.code() != errc::out_of_memory) throw;
+        }
+        return make(nullptr);
+    } catch (const peer_stopped&) {
+        return fault;  // the others say why
+    } catch (...) {
+        return fault ? fault : current_error_of(comm().rank());
     }
 }
 
@@ -107,16 +140,21 @@ count_t plan_runner::items_per_stripe(std::size_t item_bytes) const {
     return static_cast<count_t>(std::max<std::size_t>(options_.stripe_bytes / item_bytes, 1));
 }
 
-void plan_runner::make_runners(const std::vector<direction_state*>& wanted,
-                               const std::shared_ptr<node_memory>& with, std::size_t item_bytes) {
+std::optional<error> plan_runner::build_schedules(const std::array<direction_state*, 2>& wanted,
+                                                  const std::shared_ptr<node_memory>& with,
+                                                  std::size_t item_bytes,
+                                                  std::optional<error> fault) {
     // Ranks that share memory cut messages of each other.
-    const count_t max_items = with ? max_part_items(item_bytes)
-                                   : std::min(max_part_items(item_bytes), longest_message(*plan_));
+    const count_t most_items = max_part_items(item_bytes);
+    const count_t max_items =
+        with || !plan_ ? most_items : std::min(most_items, longest_message(*plan_));
     const schedule_kind kind{max_items, domains_ ? items_per_stripe(item_bytes) : 0,
                              with != nullptr};
-    std::vector<sized_runner*> without_work;
-    std::vector<direction> ways;
+    std::array<sized_runner*, 2> without_work{};
+    std::array<direction, 2> ways{};
+    std::size_t num_ways = 0;
     for (auto* const one : wanted) {
+        if (one == nullptr) continue;
         auto& made = one->sizes.back();
         const auto same = std::ranges::find_if(one->sizes, [&](const sized_runner& other) {
             return other.work && other.kind == kind;
@@ -126,23 +164,54 @@ void plan_runner::make_runners(const std::vector<direction_state*>& wanted,
             made.kind = kind;
             continue;
         }
-        without_work.push_back(&made);
-        ways.push_back(one->to);
+        without_work[num_ways] = &made;
+        ways[num_ways++] = one->to;
     }
-    if (!ways.empty()) {
-        std::optional<stripe_rule> stripes;
-        if (domains_) stripes.emplace(*domains_, kind.items_per_stripe);
-        auto schedules =
-            build_schedules_mpi(*plan_, ways, with.get(), max_items, stripes ? &*stripes : nullptr);
-        for (std::size_t k = 0; k < ways.size(); ++k) {
-            without_work[k]->work = std::move(schedules[k]);
-            without_work[k]->kind = kind;
-        }
+    if (num_ways == 0) return fault;
+    std::optional<stripe_rule> stripes;
+    if (domains_) stripes.emplace(*domains_, kind.items_per_stripe);
+    auto schedules =
+        build_schedules_mpi(comm().rank(), plan_.get(), std::span(ways).first(num_ways), with.get(),
+                            max_items, stripes ? &*stripes : nullptr, fault);
+    for (std::size_t k = 0; k < schedules.size(); ++k) {
+        without_work[k]->work = std::move(schedules[k]);
+        without_work[k]->kind = kind;
     }
+    return fault;
+}
+
+// Throws where all ranks of the domain have failed, and returns what this rank has failed with when it had taken part
+// in all that its domain does.
+std::optional<error> plan_runner::make_runners(const std::array<direction_state*, 2>& wanted,
+                                               const std::shared_ptr<node_memory>& with,
+                                               std::size_t item_bytes, std::optional<error> fault) {
+    fault = build_schedules(wanted, with, item_bytes, std::move(fault));
     for (auto* const one : wanted) {
-        auto& made = one->sizes.back();
-        made.runner = kind_->make({comm(), made.work, with, one->first_tag, item_bytes});
+        if (one == nullptr) continue;
+        const int num_shares = with ? with->num_shares() : 0;
+        const int num_refusals = with ? with->num_refusals() : 0;
+        try {
+            if (!fault) {
+                auto& made = one->sizes.back();
+                made.runner = kind_->make({comm(), made.work, with, one->first_tag, item_bytes});
+                continue;
+            }
+        } catch (const peer_stopped&) {
+            throw;
+        } catch (const node_failure&) {
+            throw;
+        } catch (...) {
+            fault = current_error_of(comm().rank());
+        }
+        if (!with) continue;
+        // The others share memory with this rank now, unless it has refused.
+        if (with->num_shares() == num_shares) {
+            with->refuse();
+            break;
+        }
+        if (with->num_refusals() != num_refusals) break;
     }
+    return fault;
 }
 
 }  // namespace crossdock

@@ -2,6 +2,7 @@
 /// @brief A plan that is ready to run, in both directions.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -16,12 +17,17 @@ namespace crossdock {
 /// @brief A plan with its tags, its memory and the executors of both directions.
 class plan_runner {
   public:
-    /// @brief Reserves tags, and finds the memory; `prepare` does the rest.
+    /// @brief To be opened, and then prepared.
+    /// @param compiled  null only where this rank has failed
     /// @param options  without zeros that stand for defaults
-    /// @par Collective
-    /// Yes; blocks where it is the communicator's first, or the first on such nodes.
     plan_runner(const context& where, std::shared_ptr<const plan> compiled,
                 const neighbor_options& options);
+
+    /// @brief Reserves tags, and finds the memory.
+    /// @param num_stages  of the plan
+    /// @par Collective
+    /// Yes; blocks where it is the communicator's first, or the first on such nodes.
+    void open(int num_stages);
 
     /// @brief Another runner of the same plan, which is not prepared yet; it shares the schedules
     /// that are made.
@@ -44,28 +50,37 @@ class plan_runner {
     /// @brief Prepares the directions that the options ask for, for items of a size. What needs no
     /// other rank waits for the first start in reverse. The last `most_sizes` sizes of a direction
     /// stay prepared.
+    /// @param fault  what this rank has failed with before
+    /// @return what it has failed with now; the ranks are yet to agree
+    /// @par Collective
+    /// Over the ranks that share memory.
+    std::optional<error> prepare(preparation what, std::size_t item_bytes,
+                                 std::optional<error> fault = std::nullopt) noexcept {
+        if (what == preparation::lazy) return fault;
+        return make_ready(true, asks_for_reverse(what), item_bytes, std::move(fault));
+    }
+
+    /// @brief As above, both directions now, even where nothing is shared.
+    std::optional<error> prepare_both(std::size_t item_bytes) noexcept {
+        return make_ready(true, true, item_bytes, std::nullopt);
+    }
+
+    /// @brief Prepares a direction where a start finds it unprepared for items of a size, and then
+    /// what the options ask for as well.
+    /// @return whether it was not prepared
     /// @par Collective
     /// Over the ranks that share memory; over all ranks if sharing is required, or messages are
     /// split.
-    void prepare(preparation what, std::size_t item_bytes) {
-        make_ready(what != preparation::lazy, asks_for_reverse(what), item_bytes);
+    bool prepare_at_start(direction to, preparation what, std::size_t item_bytes) {
+        if (state_of(to).has_ready(item_bytes)) return false;
+        prepare_and_check(to, what, item_bytes);
+        return true;
     }
 
-    /// @brief Prepares both directions for items of a size.
-    /// @par Collective
-    /// As above.
-    void prepare_both(std::size_t item_bytes) { make_ready(true, true, item_bytes); }
-
-    /// @brief Prepares a direction for items of a size, and then what the options ask for as well,
-    /// unless it is prepared for that size.
-    /// @return whether it was not
-    /// @par Collective
-    /// As above.
-    bool prepare(direction to, preparation what, std::size_t item_bytes) {
-        if (state_of(to).has_ready(item_bytes)) return false;
-        make_ready(to == direction::forward || what != preparation::lazy,
-                   to == direction::reverse || asks_for_reverse(what), item_bytes);
-        return true;
+    /// @brief After some rank has failed to prepare, and all know.
+    void forget_prepared() noexcept {
+        forward_.sizes.clear();
+        backward_.sizes.clear();
     }
 
     /// @brief Starts an exchange in a direction, with items of the size that it was prepared for
@@ -134,9 +149,15 @@ class plan_runner {
     }
     count_t max_part_items(std::size_t item_bytes) const;
     count_t items_per_stripe(std::size_t item_bytes) const;
-    void make_ready(bool forward, bool reverse, std::size_t item_bytes);
-    void make_runners(const std::vector<direction_state*>& wanted,
-                      const std::shared_ptr<node_memory>& with, std::size_t item_bytes);
+    std::optional<error> make_ready(bool forward, bool reverse, std::size_t item_bytes,
+                                    std::optional<error> fault) noexcept;
+    void prepare_and_check(direction to, preparation what, std::size_t item_bytes);
+    std::optional<error> make_runners(const std::array<direction_state*, 2>& wanted,
+                                      const std::shared_ptr<node_memory>& with,
+                                      std::size_t item_bytes, std::optional<error> fault);
+    std::optional<error> build_schedules(const std::array<direction_state*, 2>& wanted,
+                                         const std::shared_ptr<node_memory>& with,
+                                         std::size_t item_bytes, std::optional<error> fault);
 
     context where_;
     std::shared_ptr<const plan> plan_;

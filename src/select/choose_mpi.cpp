@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <optional>
 
+#include "../base/collective_mpi.hpp"
 #include "../exchange/checked_exchange_mpi.hpp"
 #include "../topology/agreement_text.hpp"
+#include "crossdock/detail/base/memory_reserve.hpp"
 
 namespace crossdock {
 
@@ -37,10 +39,10 @@ class choice_state final : public communicator_resource {
     }
 
     void reduce(const communicator& comm, std::span<reduced_word> words) const {
-        MPI_Request reduction = MPI_REQUEST_NULL;
-        CROSSDOCK_MPI(MPI_Iallreduce(MPI_IN_PLACE, words.data(), checked_cast<int>(words.size()),
-                                     word_, operation_, comm.get(), &reduction));
-        comm.wait(reduction);
+        run_collective(comm, [&](MPI_Request* reduction) {
+            return MPI_Iallreduce(MPI_IN_PLACE, words.data(), static_cast<int>(words.size()), word_,
+                                  operation_, comm.get(), reduction);
+        });
     }
 
     // The machine's text, which takes longer to write than a machine to compare.
@@ -68,6 +70,16 @@ std::int64_t hash_of_arguments(choice_state& state, const rank_layout& layout, c
                     options.travel.shares_memory, options.deduplicate, options.passes_over_slots));
 }
 
+// What a rank that comes to have no prices takes part in the reduction with.
+std::vector<estimated_route> unknown_prices(const std::vector<std::unique_ptr<route>>& candidates) {
+    std::vector<estimated_route> prices;
+    for (const auto& one : candidates) {
+        const std::vector<stage_price> stages(static_cast<std::size_t>(one->num_stages()));
+        prices.push_back({stages, stages});
+    }
+    return prices;
+}
+
 }  // namespace
 
 route_choice choose_route(const communicator& comm, const rank_layout& layout, const pattern& p,
@@ -76,26 +88,31 @@ route_choice choose_route(const communicator& comm, const rank_layout& layout, c
     std::vector<std::string> names;
     std::vector<std::unique_ptr<route>> candidates;
     std::optional<route_estimator> part;
+    std::optional<route_vote> vote;
     std::vector<word_message> outbox;
     std::optional<error> fault;
     std::int64_t hash = 0;
-    try {
+    attempt(comm.rank(), fault, [&] {
         hash = hash_of_arguments(state, layout, m, options);
         check_sizes(comm, layout.regions(), p);
         names = candidate_routes(layout.regions(), m);
         for (const auto& name : names) candidates.push_back(make_route(name, layout.regions()));
         part.emplace(layout, p, candidates, m, options);
         outbox = part->send();
-    } catch (...) {
-        fault = current_error_of(comm.rank());
-    }
+        vote.emplace(names, unknown_prices(candidates), m);
+    });
     // Throws where any rank has a fault; only then is `part` empty.
+    std::optional<error> late;
     const auto inbox = exchange_checked_words(comm, layout.regions(), outbox, fault,
-                                              {hash, "topologies, machines or options"});
-    part->receive(inbox);
-    route_vote vote(std::move(names), part->prices(), m);
-    state.reduce(comm, vote.words());
-    return vote.decide(m);
+                                              {hash, "topologies, machines or options"}, &late);
+    attempt(comm.rank(), late, [&] {
+        part->receive(inbox);
+        *vote = route_vote(names, part->prices(), m);
+    });
+    if (late) vote->spoil();
+    state.reduce(comm, vote->words());
+    if (vote->is_spoiled()) agree(comm, late);
+    return with_reserve([&] { return vote->decide(m); });
 }
 
 }  // namespace crossdock

@@ -23,7 +23,7 @@ double sum_of(const std::vector<stage_price>& stages, Part&& part) {
 }
 
 // Of a candidate: its seconds, those of a core, its terms, and the seconds of each stage. The last
-// word of all counts the ranks.
+// word of all counts the ranks, and says whether one has no prices.
 void add_words(std::vector<reduced_word>& words, const estimated_route& prices, const machine& m) {
     // The largest number alone, and the sum of what others' items add.
     const auto add = [&](auto&& number_of) {

@@ -166,12 +166,15 @@ exchange_algorithm resolve_exchange_algorithm(const context& where, const std::s
 /// @brief Words in place of bytes, as planning talks: for the machine of the communicator, since
 /// that of a rank's context is an argument that need not be right.
 /// @param fault  this rank's, as in `byte_outbox`; so is `same`
+/// @param late   receives what this rank failed with when all had agreed that nobody has, so that it
+/// can say so the next time; without `late` it is thrown on this rank alone
 /// @return what came, sorted by source
 /// @par Collective
 /// As `exchange_bytes`.
 std::vector<word_message> exchange_words(const communicator& comm, const topology& regions,
                                          const std::vector<word_message>& outbox,
                                          const std::optional<error>& fault = std::nullopt,
-                                         const equal_arguments& same = {});
+                                         const equal_arguments& same = {},
+                                         std::optional<error>* late = nullptr);
 
 }  // namespace crossdock
