@@ -227,9 +227,9 @@ def test_a_closed_array_refuses_requests(world):
     array.close()
     array.close()
     assert not array.is_open
-    with pytest.raises(crossdock.InvalidStateError):
+    with pytest.raises(crossdock.InvalidStateError, match="the distributed array is closed"):
         array[[0]]
-    with pytest.raises(crossdock.InvalidStateError):
+    with pytest.raises(crossdock.InvalidStateError, match="the distributed array is closed"):
         array.prepare([0])
 
 

@@ -188,6 +188,7 @@ auto array_engine::keeping_tags_on_error(Batch&& batch) {
 }
 
 void array_engine::run(const array_batch& batch) {
+    require_open();
     const busy_mark mark(state_->is_in_batch);
     auto checked = batch;
     if (!checked.fault) checked.fault = state_fault();
@@ -222,6 +223,7 @@ void array_engine::run_rma(const array_batch& batch) {
 }
 
 neighbor_exchange array_engine::prepare(std::span<const count_t> indices) {
+    require_open();
     const auto transport = state_->next_transport();
     auto compiled =
         keeping_tags_on_error([&] { return plan_requests(state_->setup(), indices, *transport); });

@@ -702,6 +702,30 @@ TEST_F(ArrayInC, IsClosedOnce) {
                  "the distributed array is closed");
 }
 
+TEST_F(ArrayInC, OfAClosedContextRefusesRequests) {
+    make();
+    const int64_t index = 0;
+    int64_t value = 5;
+    crossdock_array_batch *batch = nullptr, *other = nullptr;
+    ASSERT_SUCCESS(crossdock_array_prepare(array, 1, &index, &batch));
+    ASSERT_SUCCESS(crossdock_context_close(context));
+    const auto expect_closed = [](crossdock_status status) {
+        expect_error(status, CROSSDOCK_INVALID_STATE,
+                     "the context is closed: nothing that was made with it can communicate any "
+                     "more");
+    };
+
+    expect_closed(crossdock_array_read(array, 1, &index, &value));
+    expect_closed(crossdock_array_write(array, 1, &index, &value));
+    expect_closed(crossdock_array_update(array, 1, &index, &value, MPI_SUM));
+    expect_closed(crossdock_array_prepare(array, 1, &index, &other));
+    expect_closed(crossdock_array_batch_read(batch, &value));
+    expect_closed(crossdock_array_batch_update(batch, &value, MPI_SUM));
+    EXPECT_EQ(value, 5);
+    EXPECT_EQ(other, nullptr);
+    EXPECT_SUCCESS(crossdock_array_batch_free(batch));
+}
+
 TEST_F(ArrayInC, RefusesNullPointers) {
     make();
     crossdock_array_batch* batch = nullptr;
