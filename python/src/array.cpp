@@ -636,13 +636,11 @@ class batch_object {
             throw;
         }
         parts_->engine->add_active(1);
-        ++parts_->state->num_active;
     }
 
     void finish() {
         values_.release();
         parts_->engine->add_active(-1);
-        --parts_->state->num_active;
         operation_.raise_fault();
     }
 

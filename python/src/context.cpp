@@ -63,16 +63,7 @@ shared_context make_context(std::uintptr_t comm_address, nb::handle regions, nb:
 void close_context(context_state& state) {
     if (!state.where.is_open()) return;
     const begin_scope scope(state);
-    collectively(state, [where = state.where, num_active = state.num_active]() mutable {
-        on_all_or_none(where, [&] {
-            if (num_active > 0)
-                throw error(errc::invalid_state,
-                            std::to_string(num_active) +
-                                " exchanges are active: wait for them before closing the context",
-                            where.rank());
-        });
-        where.close();
-    });
+    collectively(state, [where = state.where]() mutable { where.close(); });
 }
 
 topology discover(context_state& state, nb::handle level) {

@@ -78,7 +78,6 @@ class gather_object {
             if (!is_active()) values_.release();
             throw;
         }
-        ++state_->num_active;
     }
 
     bool test() {
@@ -129,7 +128,6 @@ class gather_object {
 
     void finish() {
         values_.release();
-        --state_->num_active;
         operation_.raise_fault();
     }
 

@@ -200,12 +200,10 @@ class exchange_object {
             if (!is_active()) release();
             throw;
         }
-        ++state_->num_active;
     }
 
     void finish() {
         release();
-        --state_->num_active;
         operation_.raise_fault();
     }
 

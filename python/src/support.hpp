@@ -47,7 +47,6 @@ std::string name_of_type(nb::handle object);
 struct context_state {
     context where;
     bool is_in_call = false;
-    int num_active = 0;                               // exchanges
     std::vector<std::shared_ptr<void>> dropped = {};  // while a thread was in a call
     collective_call_owner interrupted = {};           // by Ctrl-C, if any
 

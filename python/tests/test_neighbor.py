@@ -235,7 +235,7 @@ def test_calls_out_of_state_are_refused(world, halo):
         halo.start(owned(world), np.zeros(2))
     with pytest.raises(crossdock.InvalidStateError, match="an exchange is active: wait for it"):
         halo.close()
-    with pytest.raises(crossdock.InvalidStateError, match="1 exchanges are active: wait for them"):
+    with pytest.raises(crossdock.InvalidStateError, match="rank 0 has an active neighbor exchange; wait for it"):
         world.close()
     halo.wait()
 
@@ -260,6 +260,16 @@ def test_an_exchange_of_a_closed_context_refuses_to_start():
     with pytest.raises(crossdock.InvalidStateError, match="the context is closed"):
         halo.start(np.zeros(3), np.zeros(2))
     halo.close()
+
+
+def test_an_abandoned_exchange_does_not_keep_its_context_open():
+    world = Context(MPI.COMM_WORLD)
+    halo = NeighborExchange(world, ring(world))
+    halo.start(owned(world), np.zeros(2))
+    MPI.COMM_WORLD.Barrier()
+    del halo
+    world.close()
+    assert not world.is_open
 
 
 @pytest.mark.parametrize(("options", "error", "text"), [
