@@ -66,8 +66,8 @@ class CROSSDOCK_HIDDEN tag_pool;
 
 /// @brief Message tags of a communicator that nothing else uses while this lives.
 ///
-/// The destructor notes them as free on this rank, and does not communicate. They are used again
-/// once all ranks have freed them.
+/// The destructor notes them as free on this rank, unless it runs because of an exception, and does
+/// not communicate. They are used again once all ranks have freed them.
 class tag_block {
   public:
     tag_block() = default;

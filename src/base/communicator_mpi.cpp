@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cstdio>
+#include <exception>
 #include <iterator>
 #include <mutex>
 #include <new>
@@ -216,7 +217,8 @@ class tag_pool {
 };
 
 tag_block::~tag_block() {
-    if (pool_) pool_->release(first_, count_);
+    // What an exception ends may have left messages under way.
+    if (pool_ && std::uncaught_exceptions() == 0) pool_->release(first_, count_);
 }
 
 mpi_error::mpi_error(int mpi_code, const char* call)
