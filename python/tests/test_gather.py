@@ -3,7 +3,7 @@ import pytest
 from mpi4py import MPI
 
 import crossdock
-from crossdock import GatherScatter, flag_duplicates
+from crossdock import Context, GatherScatter, flag_duplicates, sparse_exchange
 
 
 @pytest.fixture
@@ -81,6 +81,17 @@ def test_it_says_what_it_does(world, ids):
         assert shared.explain() == "holders direct  given\n"
         assert shared.statistics().messages == world.num_ranks - 1
         assert not shared.is_trying
+
+
+def test_a_gather_scatter_of_a_closed_context_refuses_to_start(ids):
+    world = Context(MPI.COMM_WORLD)
+    shared = GatherScatter(world, ids)
+    world.close()
+    for call in (lambda: shared.combine(values_of(0)), shared.duplicate, lambda: flag_duplicates(world, ids),
+                 lambda: sparse_exchange(world, {})):
+        with pytest.raises(crossdock.InvalidStateError, match="the context is closed"):
+            call()
+    shared.close()
 
 
 def test_wrong_calls_are_refused(world, ids):

@@ -27,7 +27,7 @@ exchange_options with_defaults(exchange_options options) {
 
 // What is wrong with what all ranks gave alike.
 void check_common(const context& where, const exchange_options& options) {
-    if (!where.is_open()) throw error(errc::invalid_state, "the communicator is closed");
+    where.comm().require_open();
     check_sizes(where);
     if (options.max_message_bytes < 1 || options.max_message_bytes > most_message_bytes) {
         throw error(errc::invalid_argument,

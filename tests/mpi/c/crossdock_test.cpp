@@ -464,6 +464,11 @@ TEST_F(Communication, CallsAfterCloseAreRefused) {
     expect_closed(crossdock_gather_scatter_combine(shared, x.data(), 1, MPI_DOUBLE, MPI_SUM, 0));
     crossdock_topology* found = nullptr;
     expect_closed(crossdock_topology_discover(context, 0, &found));
+    int64_t num_messages = -1;
+    int* sources = nullptr;
+    void* came = nullptr;
+    expect_closed(crossdock_sparse_exchange_alloc(context, 1, &rank, 1, MPI_DOUBLE, x.data(),
+                                                  &num_messages, &sources, &came, nullptr));
     EXPECT_SUCCESS(crossdock_neighbor_exchange_free(halo));
     EXPECT_SUCCESS(crossdock_gather_scatter_free(shared));
 }

@@ -502,6 +502,25 @@ TEST_F(StreamInC, CannotBeClosedBeforeItIsAtRest) {
     EXPECT_EQ(counts().handled, rank == num_ranks - 1 ? 1 : 0);
 }
 
+TEST_F(StreamInC, OfAClosedContextRefusesCalls) {
+    make<int64_t>(ignore, nullptr);
+    const int64_t item = 1;
+    int is_pushed = -1;
+    ASSERT_SUCCESS(crossdock_context_close(context));
+
+    expect_error(crossdock_stream_push(port, 0, 0, &item), CROSSDOCK_INVALID_STATE,
+                 "a push to a stream after close()");
+    expect_error(crossdock_stream_try_push(port, 0, 0, &item, &is_pushed), CROSSDOCK_INVALID_STATE,
+                 "a push to a stream after close()");
+    expect_error(crossdock_stream_progress(port, nullptr), CROSSDOCK_INVALID_STATE,
+                 "progress() of a stream after close()");
+    expect_error(crossdock_stream_drain_start(port), CROSSDOCK_INVALID_STATE,
+                 "drain() of a stream after close()");
+    EXPECT_EQ(is_pushed, -1);
+    EXPECT_EQ(counts().items, 0);
+    EXPECT_SUCCESS(crossdock_stream_close(stream));
+}
+
 TEST_F(StreamInC, RefusesToPushToWhomThereIsNot) {
     make<int64_t>(ignore, nullptr);
     const int64_t item = 0;
