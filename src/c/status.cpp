@@ -2,6 +2,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <string_view>
 
 #include "../base/error_code_mpi.hpp"
 #include "handles.hpp"
@@ -25,7 +26,8 @@ bool may_call_mpi() {
 
 int last_code(crossdock_status status) {
     const auto code = static_cast<crossdock::errc>(status);
-    return crossdock::error_code_of(code, last_error.empty() ? to_string(code) : last_error);
+    const std::string_view sentence = last_error.empty() ? to_string(code) : last_error.c_str();
+    return crossdock::error_code_of(code, sentence);
 }
 
 }  // namespace
