@@ -401,6 +401,7 @@ std::string difference_text(rank_t rank, std::string_view own, std::string_view 
         return who + " makes or compares " + std::string(object) + ", rank 0 " +
                std::string(first_object) + "; all ranks must make the same calls in one order";
     }
+    const bool has_names = !own.empty();
     while (!own.empty() && !first.empty()) {
         const auto line = next_line(own), first_line = next_line(first);
         if (line == first_line) continue;
@@ -415,7 +416,7 @@ std::string difference_text(rank_t rank, std::string_view own, std::string_view 
         return who + " has " + name + " = " + shown(value) + ", rank 0 has " + shown(other) +
                "; give all ranks the same";
     }
-    return std::string(object) + " differ between ranks";
+    return (has_names ? "the arguments of " : "") + std::string(object) + " differ between ranks";
 }
 
 // On all ranks, of which at least one has other arguments than rank 0.
@@ -433,7 +434,9 @@ std::string difference_text(rank_t rank, std::string_view own, std::string_view 
     const auto rank = static_cast<rank_t>(differing);
     std::string found;
     try {
-        if (comm.rank() == rank) found = difference_text(rank, own, text.data());
+        // Rank 0's may have been cut.
+        if (comm.rank() == rank)
+            found = difference_text(rank, own.substr(0, text.size() - 1), text.data());
     } catch (const std::bad_alloc&) {
         found.clear();  // short enough to need no memory
     }

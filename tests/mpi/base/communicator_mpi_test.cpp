@@ -210,6 +210,10 @@ TEST(NamedValues, SayWhatDiffersAndWhere) {
                   last +
                       "makes or compares a train, rank 0 a ferry; all ranks must make the same "
                       "calls in one order");
+        // More than is sent: what is the same is not blamed.
+        const std::string long_text(5000, 'x');
+        EXPECT_EQ(text_of(named_values("a ferry").add("route", long_text).add("seats", is_last)),
+                  "the arguments of a ferry differ between ranks");
         const error mixed = test::thrown_by([&] {
             is_last ? agree(comm, std::nullopt, 7, "colors")
                     : agree_on_values(comm, std::nullopt, ferry("direct"));
