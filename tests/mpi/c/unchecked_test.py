@@ -15,11 +15,15 @@ class Unchecked(unittest.TestCase):
         for program in os.environ["CROSSDOCK_UNCHECKED"].split(":"):
             for words in ([], ["freed"]):
                 with self.subTest(program=program, words=words):
-                    done = run(program, *words)
-                    self.assertNotIn(done.returncode, (0, 124), done.stderr)
+                    # Open MPI's mpirun sometimes ends before it has got the sentence.
+                    for _ in range(8):
+                        done = run(program, *words)
+                        self.assertNotIn(done.returncode, (0, 124), done.stderr)
+                        self.assertNotIn("slot", done.stdout)
+                        if "crossdock: " in done.stderr:
+                            break
                     self.assertIn("crossdock: ", done.stderr)
                     self.assertIn("exchange", done.stderr)
-                    self.assertNotIn("slot", done.stdout)
 
     def test_ErrorsAreReturnedWhereTheProgramSaysSo(self):
         for program in os.environ["CROSSDOCK_UNCHECKED"].split(":"):
