@@ -13,7 +13,7 @@ namespace crossdock {
 
 namespace {
 
-constexpr const char* not_active = "no exchange is active";
+constexpr const char* not_started = "no exchange is active";
 
 // What is sent in place of a part whose items are missing: a rank, as bytes, the lowest first. It has
 // less bytes than the part, which tells it from one. Where the rank does not fit, it has none.
@@ -414,7 +414,7 @@ void schedule_executor::remove_marks() {
 }
 
 bool schedule_executor::test() {
-    CROSSDOCK_ASSERT(light, is_active_, not_active);
+    CROSSDOCK_ASSERT(light, is_active_, not_started);
     comm_.progress();
     if (!is_registered_) poll();
     if (!runner_->is_done() || !test_all()) return false;
@@ -431,7 +431,7 @@ bool schedule_executor::awaits_memory_alone() {
 }
 
 void schedule_executor::wait() {
-    CROSSDOCK_ASSERT(light, is_active_, not_active);
+    CROSSDOCK_ASSERT(light, is_active_, not_started);
     int looks = 0;  // at memory alone
     // It may block in MPI only while it owes nothing to others, and while MPI tells of all that
     // comes.

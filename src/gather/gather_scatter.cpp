@@ -22,7 +22,7 @@ const std::string by_owners = "owners";
 const std::string by_holders = "holders";
 const std::string automatic_method = "auto";
 
-constexpr const char* not_active = "no operation is active: start one before test or wait";
+constexpr const char* no_operation = "no operation is active: start one before test or wait";
 
 // 0 stands for the default, so that options filled with zeros are usable.
 gather_options with_defaults(gather_options options) {
@@ -367,12 +367,12 @@ void gather_scatter::start_bytes(std::span<const std::span<std::byte>> fields,
 }
 
 bool gather_scatter::test() {
-    CROSSDOCK_ASSERT(light, is_active(), not_active);
+    CROSSDOCK_ASSERT(light, is_active(), no_operation);
     return state().test();
 }
 
 void gather_scatter::wait() {
-    CROSSDOCK_ASSERT(light, is_active(), not_active);
+    CROSSDOCK_ASSERT(light, is_active(), no_operation);
     state().wait();
 }
 

@@ -5,7 +5,7 @@ namespace crossdock {
 
 namespace {
 
-constexpr const char* schema = "crossdock.plan/1";
+constexpr const char* plan_schema = "crossdock.plan/1";
 
 }  // namespace
 
@@ -16,7 +16,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(plan_stage, sends, receives)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(delivery, position, slot)
 
 static nlohmann::json as_json(const plan::contents& data) {
-    return {{"schema", schema},
+    return {{"schema", plan_schema},
             {"rank", data.rank},
             {"ranks", data.num_ranks},
             {"route", data.route_name},
@@ -45,7 +45,7 @@ plan plan_from_json(const std::string& text) {
         all.at("stages").get_to(data.stages);
         all.at("deliveries").get_to(data.deliveries);
     };
-    read_document(text, "plan", schema, read, [&] { return as_json(data); });
+    read_document(text, "plan", plan_schema, read, [&] { return as_json(data); });
     return plan(std::move(data));
 }
 
