@@ -5,6 +5,7 @@
 #include "crossdock/crossdock.hpp"
 
 int main(int argc, char** argv) {
+    crossdock::report_uncaught();
     MPI_Init(&argc, &argv);
     crossdock::context world(MPI_COMM_WORLD);
 

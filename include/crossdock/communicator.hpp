@@ -38,6 +38,18 @@ class mpi_error : public error {
         }                                                                               \
     } while (false)
 
+/// @brief From now on an exception that nobody catches, in any thread, prints one line and ends all
+/// ranks; without this call each rank prints a backtrace.
+///
+/// The line on standard error is "error: " and the exception's `what()`. MPI_Abort then ends
+/// MPI_COMM_WORLD with the exit code 1. An error of a collective call is the same on all ranks, and
+/// rank 0 prints it. Another rank prints its error if rank 0 has not ended the program after 3
+/// seconds. Where MPI is not initialised, each process prints its error and ends.
+///
+/// It calls `std::set_terminate`, and may be called before MPI_Init. Without it the library neither
+/// prints nor ends a program.
+void report_uncaught() noexcept;
+
 /// @brief What a rank owes to others while it waits for something else, such as forwarding.
 class background_work {
   public:

@@ -16,6 +16,19 @@ static_assert(longest_text < MPI_MAX_ERROR_STRING);
 
 }  // namespace
 
+bool may_call_mpi() noexcept {
+    int is_initialised = 0;
+    int is_over = 0;
+    MPI_Initialized(&is_initialised);
+    MPI_Finalized(&is_over);
+    if (!is_initialised || is_over) return false;
+    int support = MPI_THREAD_SINGLE;
+    int is_main = 0;
+    MPI_Query_thread(&support);
+    MPI_Is_thread_main(&is_main);
+    return is_main || support >= MPI_THREAD_SERIALIZED;
+}
+
 int error_code_of(errc code, std::string_view sentence) noexcept {
     static std::mutex mutex;
     static std::map<errc, int> codes;

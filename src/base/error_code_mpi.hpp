@@ -15,4 +15,7 @@ namespace crossdock {
 /// There is one code for each errc, and its text is that of the last such error. MPI_ERR_OTHER where MPI has no more.
 CROSSDOCK_EXPORT int error_code_of(errc code, std::string_view sentence) noexcept;
 
+/// @brief Whether MPI is under way, and this thread may call it.
+bool may_call_mpi() noexcept;
+
 }  // namespace crossdock

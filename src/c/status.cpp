@@ -11,19 +11,6 @@ namespace {
 
 thread_local std::string last_error;
 
-bool may_call_mpi() {
-    int is_initialised = 0;
-    int is_over = 0;
-    MPI_Initialized(&is_initialised);
-    MPI_Finalized(&is_over);
-    if (!is_initialised || is_over) return false;
-    int support = MPI_THREAD_SINGLE;
-    int is_main = 0;
-    MPI_Query_thread(&support);
-    MPI_Is_thread_main(&is_main);
-    return is_main || support >= MPI_THREAD_SERIALIZED;
-}
-
 int last_code(crossdock_status status) {
     const auto code = static_cast<crossdock::errc>(status);
     const std::string_view sentence = last_error.empty() ? to_string(code) : last_error.c_str();
