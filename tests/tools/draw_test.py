@@ -195,15 +195,24 @@ class InstalledScripts(InFolder):
 
         self.assertEqual(json.loads(output.read_text())["ranks"], 8)
 
-    def test_NameTheProgramThatIsNotBuilt(self):
-        program = self.folder / "crossdock"
-        shutil.copy(os.environ["CROSSDOCK_TOOL"], program)
+    def test_SayWhatBuildsTheVerbsThatAreMissing(self):
+        programs = self.folder / "tools/crossdock"
+        programs.mkdir(parents=True)
+        shutil.copy(os.environ["CROSSDOCK_TOOL"], programs)
 
-        done = subprocess.run([program, "draw", MATRIX], check=False, capture_output=True, text=True)
+        def said(verb):
+            done = subprocess.run([programs / "crossdock", verb, MATRIX], check=False, capture_output=True, text=True,
+                                  cwd=self.folder)
+            self.assertEqual(done.returncode, 2)
+            return done.stderr
 
-        self.assertEqual((done.returncode, done.stderr),
-                         (2, f"crossdock: {program}-analyze has the verb draw, and cannot be started: "
-                             "No such file or directory\n"))
+        self.assertEqual(said("draw"),
+                         "crossdock: draw is not installed: crossdock-analyze belongs beside this program\n")
+        (self.folder / "CMakeCache.txt").touch()
+        for verb, target in (*((verb, "analyze") for verb in ("draw", "simulate", "analyze", "report", "export")),
+                             ("bench", "bench"), ("calibrate", "bench")):
+            self.assertEqual(said(verb), f"crossdock: {verb} is not built; this builds it: "
+                                         f"cmake --build . --target crossdock_{target}\n")
 
 
 if __name__ == "__main__":
