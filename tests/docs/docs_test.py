@@ -312,6 +312,12 @@ class Docs(unittest.TestCase):
                     num_run += 1
         self.assertGreaterEqual(num_run, 10)
 
+    def test_EstimateOfTheReadmeIsTheOneOfTheQuickstart(self):
+        words = "explain data/msc01050.mtx.gz --ranks 64 --topology 4x16"
+        self.assertIn(f'"$crossdock" {words}', (PROJECT / "scripts/quickstart").read_text(encoding="utf-8"))
+        printed = crossdock(*words.split(), folder=PROJECT).stdout
+        self.assertIn(textwrap.indent(printed, "    "), (PROJECT / "README.md").read_text(encoding="utf-8"))
+
     def test_TablesOfRoutesAreTheRegistry(self):
         registered = crossdock_json("analyze", MATRIX, "--ranks", "8", "--topology", "2x4", "--routes", "all")
         names = [route["route"].partition(":")[0] for route in registered["routes"]]
