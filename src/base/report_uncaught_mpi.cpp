@@ -42,7 +42,8 @@ void wait_for_rank_0() {
 
 [[noreturn]] void report_and_end() {
     if (!std::current_exception())
-        end_program("std::terminate was called without an exception, as where a thread is not joined");
+        end_program(
+            "std::terminate was called without an exception, as where a thread is not joined");
     try {
         throw;
     } catch (const std::exception& fault) {

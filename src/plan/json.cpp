@@ -16,14 +16,10 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(plan_stage, sends, receives)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(delivery, position, slot)
 
 static nlohmann::json as_json(const plan::contents& data) {
-    return {{"schema", plan_schema},
-            {"rank", data.rank},
-            {"ranks", data.num_ranks},
-            {"route", data.route_name},
-            {"dedup", data.is_deduplicated},
-            {"items", data.num_items},
-            {"slots", data.num_slots},
-            {"stages", data.stages},
+    return {{"schema", plan_schema},         {"rank", data.rank},
+            {"ranks", data.num_ranks},       {"route", data.route_name},
+            {"dedup", data.is_deduplicated}, {"items", data.num_items},
+            {"slots", data.num_slots},       {"stages", data.stages},
             {"deliveries", data.deliveries}};
 }
 
