@@ -83,7 +83,7 @@ json planned(const topology& regions, const std::vector<pattern>& patterns, cons
 
 json chosen(const topology& regions, const std::vector<pattern>& patterns, const machine& m) {
     const double begin = now();
-    const auto choice = choose_route(rank_layout(regions), patterns, m);
+    const auto choice = choose_route(rank_layout(regions), patterns, m, {{8, false}});
     return {{"route", choice.route()},
             {"seconds", (now() - begin) / static_cast<double>(patterns.size())}};
 }

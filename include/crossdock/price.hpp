@@ -16,8 +16,9 @@ namespace CROSSDOCK_EXPORT crossdock {
 /// @brief What a price depends on besides the plan and the machine.
 struct travel_options {
     count_t item_bytes = 8;
-    /// Whether ranks of a node pass items on in shared memory, without messages.
-    bool shares_memory = false;
+    /// Whether ranks of a node pass items on in shared memory, without messages; by default they do,
+    /// as in the command line and in Python.
+    bool shares_memory = true;
 
     /// @brief Whether items reach a rank of this locality without a message.
     bool hands_over(locality_level level) const noexcept {

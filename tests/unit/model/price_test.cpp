@@ -98,6 +98,8 @@ TEST(RankSeconds, AreOfEachStageItsWorkOrItsPathWhicheverIsLonger) {
     EXPECT_EQ(rank_seconds(std::vector{works, waits}), 50);
 }
 
+constexpr travel_options messages{8, false};
+
 // Rank 0 of "2x2" sends one item to every other rank.
 std::vector<pattern> one_to_all() {
     pattern_builder builder(4);
@@ -112,8 +114,8 @@ TEST(Price, OfAPlanNamesItsSlowestRanks) {
     const auto direct = compile(regions, patterns, *make_route("direct", regions));
     const auto two_step = compile(regions, patterns, *make_route("two_step", regions));
 
-    const auto price_direct = price(rank_layout(regions), direct, m);
-    const auto price_two_step = price(rank_layout(regions), two_step, m);
+    const auto price_direct = price(rank_layout(regions), direct, m, messages);
+    const auto price_two_step = price(rank_layout(regions), two_step, m, messages);
 
     ASSERT_EQ(price_direct.stages.size(), 1U);
     EXPECT_EQ(price_direct.stages[0].slowest_rank, 0);
@@ -136,7 +138,7 @@ TEST(Price, ARankWaitsForStagesThatOthersDoForIt) {
 
     // Rank 3 does nothing in the first stage, in which rank 2 gets its item.
     const auto m = test::uniform_machine(100, 1000, 0);
-    EXPECT_NEAR(price(rank_layout(regions), plans, m).seconds, 2 * 1200 * ns, tiny);
+    EXPECT_NEAR(price(rank_layout(regions), plans, m, messages).seconds, 2 * 1200 * ns, tiny);
     EXPECT_EQ(plans[3].stages()[0].receives.size(), 0U);
 }
 
@@ -145,7 +147,7 @@ TEST(Price, IsKnownOfEveryRankAndStage) {
     const auto plans = compile(regions, one_to_all(), *make_route("two_step", regions));
 
     const auto ranks =
-        price_by_rank(rank_layout(regions), plans, test::uniform_machine(100, 1000, 0));
+        price_by_rank(rank_layout(regions), plans, test::uniform_machine(100, 1000, 0), messages);
 
     ASSERT_EQ(ranks.size(), 4U);
     ASSERT_EQ(ranks[2].size(), 2U);
@@ -175,7 +177,7 @@ TEST(Price, OnSharedCoresIsTheWorkOfAllRanks) {
     m.num_cores = 1;
     const auto direct = compile(regions, one_to_all(), *make_route("direct", regions));
 
-    EXPECT_NEAR(price(rank_layout(regions), direct, m).seconds, 600 * ns, tiny);
+    EXPECT_NEAR(price(rank_layout(regions), direct, m, messages).seconds, 600 * ns, tiny);
 }
 
 TEST(Price, OnSharedCoresEveryRankTakesATurnForEachRoundOfMessagesAndOneMore) {
@@ -184,18 +186,19 @@ TEST(Price, OnSharedCoresEveryRankTakesATurnForEachRoundOfMessagesAndOneMore) {
     m.num_cores = 1;
     m.time_slice_seconds = 1000 * ns;
     const auto direct = compile(regions, one_to_all(), *make_route("direct", regions));
-    const travel_options shared{8, true};
 
     // Four ranks send or receive, in one stage.
-    EXPECT_NEAR(price(rank_layout(regions), direct, m).seconds, (600 + 4 * 2 * 1000) * ns, tiny);
-    // In shared memory rank 1 has no messages: what 0 hands over costs it half a turn.
-    EXPECT_NEAR(price(rank_layout(regions), direct, m, shared).seconds,
-                (400 + 3 * 2 * 1000 + 1500) * ns, tiny);
+    EXPECT_NEAR(price(rank_layout(regions), direct, m, messages).seconds, (600 + 4 * 2 * 1000) * ns,
+                tiny);
+    // Ranks of a node share memory by default. Rank 1 has no messages: what 0 hands over costs it half a turn.
+    EXPECT_NEAR(price(rank_layout(regions), direct, m).seconds, (400 + 3 * 2 * 1000 + 1500) * ns,
+                tiny);
     // Messages that cost nothing need turns, too.
     auto free = test::uniform_machine(0, 0, 0);
     free.num_cores = 1;
     free.time_slice_seconds = 1000 * ns;
-    EXPECT_NEAR(price(rank_layout(regions), direct, free).seconds, 4 * 2 * 1000 * ns, tiny);
+    EXPECT_NEAR(price(rank_layout(regions), direct, free, messages).seconds, 4 * 2 * 1000 * ns,
+                tiny);
 }
 
 TEST(Price, RefusesPlansOfOtherRanks) {

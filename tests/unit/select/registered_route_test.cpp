@@ -86,14 +86,15 @@ TEST(RegisterRoute, MakesItByNameAndChoosesItWhereItIsCheapest) {
     const auto patterns = to_the_other_region();
     const auto m = dear_inside();
 
-    const auto choice = choose_route(rank_layout(regions), patterns, m);
+    const auto choice = choose_route(rank_layout(regions), patterns, m, {{8, false}});
 
     // Each of 14 ranks sends to the other region once, and two portals to six others inside.
     EXPECT_EQ(choice.route(), "portal");
     EXPECT_NEAR(choice.candidates.front().seconds, (14 * 1 + 2 * 6 * 4) * 1e-6, 1e-12);
     const auto plans = compile(regions, patterns, *make_route("portal", regions));
     verify(plans, patterns);
-    EXPECT_NEAR(price(rank_layout(regions), plans, m).seconds, (14 * 1 + 2 * 6 * 4) * 1e-6, 1e-12);
+    EXPECT_NEAR(price(rank_layout(regions), plans, m, {8, false}).seconds,
+                (14 * 1 + 2 * 6 * 4) * 1e-6, 1e-12);
 }
 
 TEST(RegisterRoute, SaysItselfWhereItIsACandidate) {

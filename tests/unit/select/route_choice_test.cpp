@@ -71,10 +71,12 @@ TEST(CandidateRoutes, HaveASingleLeaderWhereRanksShareCores) {
               (names{"direct", "two_step", "three_step", "three_step:1", "grid:2", "hypercube"}));
 }
 
+const estimate_options messages{{8, false}};
+
 TEST(ChooseRoute, TakesThreeStepsWhereNodesAreFarAndPatternsDense) {
     const auto regions = topology::from_string("4x4");
 
-    const auto choice = choose_route(rank_layout(regions), dense(regions), far_nodes());
+    const auto choice = choose_route(rank_layout(regions), dense(regions), far_nodes(), messages);
 
     // Each member speaks with one of the three other regions, and one member with none. A message takes
     // 2 us, and each other that a rank sends 1 us.
@@ -86,7 +88,7 @@ TEST(ChooseRoute, TakesThreeStepsWhereNodesAreFarAndPatternsDense) {
 
 TEST(ChooseRoute, TakesTheDirectRouteForARing) {
     const auto choice =
-        choose_route(rank_layout(topology::from_string("4x4")), ring(16), far_nodes());
+        choose_route(rank_layout(topology::from_string("4x4")), ring(16), far_nodes(), messages);
 
     EXPECT_EQ(choice.route(), "direct");
     EXPECT_NEAR(price_of(choice, "direct"), 2e-6, 1e-12);
@@ -98,9 +100,9 @@ TEST(ChooseRoute, KnowsTheDirectRouteAsItsPlansDo) {
     for (const auto& m : machine_presets()) {
         for (const auto& [name, patterns] : test::conformance_patterns(regions.num_ranks())) {
             const auto plans = compile(regions, patterns, *make_route("direct", regions));
-            const auto choice = choose_route(layout, patterns, m);
+            const auto choice = choose_route(layout, patterns, m, messages);
             // Looking for items that go to one rank twice is not worth it.
-            const double exact = price(layout, plans, m).seconds;
+            const double exact = price(layout, plans, m, messages.travel).seconds;
             EXPECT_NEAR(price_of(choice, "direct"), exact, 0.006 * exact)
                 << name << " on " << m.name;
         }
@@ -112,11 +114,12 @@ TEST(ChooseRoute, KnowsTheRoutesByRegionAsTheirPlansDoWhenNothingIsSentTwice) {
     const rank_layout layout(regions);
     const auto patterns = dense(regions);
     for (const auto& m : machine_presets()) {
-        const auto choice = choose_route(layout, patterns, m);
+        const auto choice = choose_route(layout, patterns, m, messages);
         for (const std::string route : {"two_step", "three_step", "three_step:1"}) {
             if (route == "three_step:1" && m.num_cores == 0) continue;
             const auto plans = compile(regions, patterns, *make_route(route, regions));
-            EXPECT_NEAR(price_of(choice, route), price(layout, plans, m).seconds, 1e-10)
+            EXPECT_NEAR(price_of(choice, route), price(layout, plans, m, messages.travel).seconds,
+                        1e-10)
                 << route << " on " << m.name;
         }
     }
@@ -132,10 +135,11 @@ TEST(ChooseRoute, KnowsTheRoutesByRegionAsTheirPlansDoWhenAllAskForTheSame) {
     }
     const auto patterns = builder.take();
     for (const auto& m : machine_presets()) {
-        const auto choice = choose_route(layout, patterns, m);
+        const auto choice = choose_route(layout, patterns, m, messages);
         for (const char* route : {"two_step", "three_step"}) {
             const auto plans = compile(regions, patterns, *make_route(route, regions));
-            EXPECT_NEAR(price_of(choice, route), price(layout, plans, m).seconds, 1e-10)
+            EXPECT_NEAR(price_of(choice, route), price(layout, plans, m, messages.travel).seconds,
+                        1e-10)
                 << route << " on " << m.name;
         }
     }
@@ -151,7 +155,8 @@ TEST(ChooseRoute, ScattersItemsInTheStageThatBringsThem) {
     auto m = test::uniform_machine(0, 0, 0);
     m.copy_seconds_per_item = 1e-6;
 
-    const auto choice = choose_route(rank_layout(topology::from_string("2x2")), builder.take(), m);
+    const auto choice =
+        choose_route(rank_layout(topology::from_string("2x2")), builder.take(), m, messages);
 
     // The slowest rank of the first stage gathers for two, 20 us, and that of the second gathers for one and
     // another scatters. Rank 2 gathers alone in its stages, and rank 3 scatters alone.
@@ -163,10 +168,11 @@ TEST(ChooseRoute, KnowsGridsAsTheirPlansDoWhenAllRanksAreAlike) {
     const rank_layout layout(regions);
     const auto patterns = dense(regions);
     for (const auto& m : machine_presets()) {
-        const auto choice = choose_route(layout, patterns, m);
+        const auto choice = choose_route(layout, patterns, m, messages);
         for (const char* route : {"grid:2", "grid:3", "hypercube"}) {
             const auto plans = compile(regions, patterns, *make_route(route, regions));
-            EXPECT_NEAR(price_of(choice, route), price(layout, plans, m).seconds, 1e-10)
+            EXPECT_NEAR(price_of(choice, route), price(layout, plans, m, messages.travel).seconds,
+                        1e-10)
                 << route << " on " << m.name;
         }
     }
@@ -180,7 +186,8 @@ TEST(ChooseRoute, DoesNotChargeOneRankForAllThatForwardItsItems) {
     auto m = test::uniform_machine(0, 0, 0);
     m.copy_seconds_per_item = 1e-6;
 
-    const auto choice = choose_route(rank_layout(topology::from_string("64x1")), builder.take(), m);
+    const auto choice =
+        choose_route(rank_layout(topology::from_string("64x1")), builder.take(), m, messages);
 
     // Rank 0 copies 56 items for other rows and 7 for its own; that 49 others are copied once more is shared
     // by 64 ranks. It would copy them itself if it forwarded as much for others.
@@ -189,13 +196,10 @@ TEST(ChooseRoute, DoesNotChargeOneRankForAllThatForwardItsItems) {
                 1e-11);
 }
 
-TEST(ChooseRoute, RanksThatShareMemorySendNothingToEachOther) {
+TEST(ChooseRoute, RanksOfANodeShareMemoryByDefaultAndSendNothingToEachOther) {
     const auto regions = topology::from_string("1x8");
     auto m = test::uniform_machine(1000, 1000, 0);
-    estimate_options options;
-    options.travel.shares_memory = true;
-
-    const auto choice = choose_route(rank_layout(regions), ring(8), m, options);
+    const auto choice = choose_route(rank_layout(regions), ring(8), m);
 
     EXPECT_EQ(choice.route(), "direct");
     EXPECT_EQ(price_of(choice, "direct"), 0);
@@ -205,13 +209,15 @@ TEST(ChooseRoute, AddsUpTheWorkOfAllRanksWhereCoresAreShared) {
     auto m = test::uniform_machine(100, 0, 0);
     m.num_cores = 2;
 
-    const auto choice = choose_route(rank_layout(topology::from_string("1x8")), ring(8), m);
+    const auto choice =
+        choose_route(rank_layout(topology::from_string("1x8")), ring(8), m, messages);
 
     // 8 ranks, each sends and receives once.
     EXPECT_NEAR(price_of(choice, "direct"), 8 * 2 * 100e-9 / 2, 1e-12);
 
     m.time_slice_seconds = 1e-6;
-    const auto in_turns = choose_route(rank_layout(topology::from_string("1x8")), ring(8), m);
+    const auto in_turns =
+        choose_route(rank_layout(topology::from_string("1x8")), ring(8), m, messages);
 
     // It sends in one turn, and receives in the next.
     EXPECT_NEAR(price_of(in_turns, "direct"), 8 * (2 * 100e-9 + 2 * 1e-6) / 2, 1e-12);
@@ -219,7 +225,7 @@ TEST(ChooseRoute, AddsUpTheWorkOfAllRanksWhereCoresAreShared) {
 
 TEST(ChooseRoute, SaysWhatMostOfTheTimeGoesTo) {
     const auto choice =
-        choose_route(rank_layout(topology::from_string("1x2")), ring(2), far_nodes());
+        choose_route(rank_layout(topology::from_string("1x2")), ring(2), far_nodes(), messages);
     EXPECT_EQ(choice.candidates.front().dominating_term, "sending");
     EXPECT_EQ(to_string(choice), "direct              0.000 us  mostly sending\n");
 }

@@ -17,7 +17,8 @@ machine copying_machine() {
 
 TEST(Goal, CopyingIsACalculationBeforeASendAndAfterAReceive) {
     const rank_layout layout(topology::from_string("1x3"));
-    const auto s = schedule_of(layout, test::plans_of({{1, 2}, {}, {}}, "1x3", "direct"));
+    const auto s =
+        schedule_of(layout, test::plans_of({{1, 2}, {}, {}}, "1x3", "direct"), {8, false});
 
     EXPECT_EQ(to_goal(layout, s, copying_machine()),
               "// made by crossdock for uniform; times in nanoseconds, parameters as LogGOPSim "
@@ -46,7 +47,8 @@ TEST(Goal, CopyingIsACalculationBeforeASendAndAfterAReceive) {
 
 TEST(Goal, WhatIsForwardedRequiresWhatCame) {
     const rank_layout layout(topology::from_string("1,2"));
-    const auto s = schedule_of(layout, test::plans_of({{1, 2}, {}, {}}, "1,2", "two_step"));
+    const auto s =
+        schedule_of(layout, test::plans_of({{1, 2}, {}, {}}, "1,2", "two_step"), {8, false});
 
     EXPECT_EQ(to_goal(layout, s, test::uniform_machine(100, 1000, 2)),
               "// made by crossdock for uniform; times in nanoseconds, parameters as LogGOPSim "
@@ -96,7 +98,7 @@ TEST(Goal, PicosecondsMakeWholeNumbersOfParametersAndCopies) {
     m.levels[3].receive_overhead_seconds = 0.75e-9;
     m.levels[3].rendezvous_bytes = count_t{1} << 40;
     const rank_layout layout(topology::from_string("2x1"));
-    const auto s = schedule_of(layout, test::plans_of({{1}, {}}, "2x1", "direct"));
+    const auto s = schedule_of(layout, test::plans_of({{1}, {}}, "2x1", "direct"), {8, false});
 
     EXPECT_EQ(to_goal(layout, s, m, goal_unit::picosecond),
               "// made by crossdock for uniform; times in picoseconds, parameters as LogGOPSim "

@@ -176,7 +176,7 @@ TEST(SimulateLogGP, AStageOfAPlanWaitsForWhatItForwardsOnly) {
     const auto plans = test::plans_of({{2, 3}, {3}, {}, {}}, "2x2", "two_step");
 
     const auto layout = layout_of("2x2");
-    const auto s = schedule_of(layout, plans);
+    const auto s = schedule_of(layout, plans, {8, false});
 
     // Rank 0 sends to 2, which has it at 100 + 1000 + 7 * 2 + 100 = 1214 and sends to 3 until 1314;
     // 3 has it another 1014 + 100 later, and what 1 sent it at 1214.
