@@ -332,7 +332,8 @@ std::optional<error> distributed_array<T>::length_fault(std::size_t num_indices,
     const rank_t rank = engine().comm().rank();
     return error(errc::size_mismatch,
                  "rank " + std::to_string(rank) + " has " + std::to_string(num_indices) +
-                     " indices and " + std::to_string(num_values) + " values",
+                     " indices and " + std::to_string(num_values) +
+                     " values; give one value for each index",
                  rank);
 }
 

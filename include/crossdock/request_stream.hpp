@@ -317,7 +317,9 @@ stream_options request_stream<Q, R, Context>::completed(const context& where,
                                                         stream_options options) {
     on_all_or_none(where.comm(), [&] {
         if (options.priorities != 1)
-            throw error(errc::invalid_argument, "a stream of requests has no urgent priority");
+            throw error(errc::invalid_argument,
+                        "priorities is " + std::to_string(options.priorities) +
+                            ", but a stream of requests has one; leave the option at 1");
     });
     // Of ordered items, `automatic` shares no buffers.
     options.route = stream_route(where, options.route);

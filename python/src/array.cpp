@@ -504,7 +504,7 @@ class batch_object {
             auto& planned = way.get();
             if (sent->length() != planned.offsets.back())
                 throw error(errc::size_mismatch, "gathered has " + std::to_string(sent->length()) +
-                                                     " items, but there are " +
+                                                     " items; give one for each of the " +
                                                      std::to_string(planned.offsets.back()) +
                                                      " requests for entries of this rank");
             put_back(planned, sent->bytes(), *into);
@@ -552,11 +552,14 @@ class batch_object {
     }
 
     void require_active() const {
-        if (!requests_->is_active()) throw error(errc::invalid_state, "no request is active");
+        if (!requests_->is_active())
+            throw error(errc::invalid_state, "no request is active: start one before test or wait");
     }
 
     void hold(nb::handle given, const char* name, bool is_output) {
-        if (requests_->is_active()) throw error(errc::invalid_state, "a request is active already");
+        if (requests_->is_active())
+            throw error(errc::invalid_state,
+                        "a request is active already: wait for it before the next start");
         try {
             hold_values(values_, given, name, is_output, *parts_->kind, num_requests());
         } catch (...) {
@@ -567,7 +570,9 @@ class batch_object {
 
     // Of a call that may be left in the middle, which then keeps them.
     shared_items held(nb::handle given, const char* name, bool is_output) const {
-        if (requests_->is_active()) throw error(errc::invalid_state, "a request is active already");
+        if (requests_->is_active())
+            throw error(errc::invalid_state,
+                        "a request is active already: wait for it before the next start");
         auto result = std::make_shared<item_array>();
         hold_values(*result, given, name, is_output, *parts_->kind, num_requests());
         return result;

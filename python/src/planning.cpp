@@ -67,10 +67,15 @@ nb::list patterns_from_matrix(rank_t num_ranks, count_t num_columns, nb::handle 
     const auto ends = integers<count_t>(row_ends, "indptr");
     const auto indices = integers<count_t>(columns, "indices");
     if (num_ranks < 1)
-        throw error(errc::invalid_argument, std::to_string(num_ranks) + " ranks, at least 1");
+        throw error(errc::invalid_argument,
+                    "num_ranks is " + std::to_string(num_ranks) + "; the least is 1");
     const bool are_rows = !ends.empty() && ends.front() == 0 && std::ranges::is_sorted(ends) &&
                           ends.back() == static_cast<count_t>(indices.size());
-    if (!are_rows) throw error(errc::size_mismatch, "indptr does not divide indices into rows");
+    if (!are_rows)
+        throw error(errc::size_mismatch,
+                    "indptr does not divide the " + std::to_string(indices.size()) +
+                        " indices into rows: it must begin with 0, never decrease and end with " +
+                        std::to_string(indices.size()));
     for (const count_t column : indices) {
         if (column < 0 || column >= num_columns)
             throw error(errc::index_out_of_range, "column " + std::to_string(column) +

@@ -191,7 +191,8 @@ void item_array::hold(nb::handle given, const char* name, bool is_output) {
         raise_value_error(std::string(name) + what);
     };
     if (view_.ndim == 0) fail(" has no dimension: items are what its first one counts");
-    if (!PyBuffer_IsContiguous(&view_, 'C')) fail(" is not C-contiguous");
+    if (!PyBuffer_IsContiguous(&view_, 'C'))
+        fail(" is not C-contiguous: pass numpy.ascontiguousarray of it");
     if (is_output && view_.readonly) fail(" is read-only");
     item_bytes_ = static_cast<std::size_t>(view_.itemsize);
     for (int d = 1; d < view_.ndim; ++d) item_bytes_ *= static_cast<std::size_t>(view_.shape[d]);

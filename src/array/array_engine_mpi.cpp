@@ -43,10 +43,11 @@ named_values values_of(const context& where, count_t num_entries, const array_se
 
 void check_parts(count_t num_entries, const array_settings& settings) {
     if (num_entries < 0)
-        throw error(errc::invalid_argument, fmt::format("an array of {} entries", num_entries));
+        throw error(errc::invalid_argument,
+                    fmt::format("num_entries is {}; the least is 0", num_entries));
     if (settings.num_local.value_or(0) < 0)
         throw error(errc::invalid_argument,
-                    fmt::format("a part of {} entries", *settings.num_local));
+                    fmt::format("num_local is {}; the least is 0", *settings.num_local));
 }
 
 block_partition parts_of_all(const communicator& comm, count_t num_entries,
@@ -57,8 +58,10 @@ block_partition parts_of_all(const communicator& comm, count_t num_entries,
         MPI_Allgather(&*num_local, 1, MPI_INT64_T, sizes.data(), 1, MPI_INT64_T, comm.get()));
     auto owners = block_partition::from_sizes(sizes);
     if (owners.num_entries() != num_entries) {
-        throw error(errc::size_mismatch, fmt::format("the parts of an array of {} entries have {}",
-                                                     num_entries, owners.num_entries()));
+        throw error(errc::size_mismatch,
+                    fmt::format("num_local of all ranks adds up to {}, but the array has {} "
+                                "entries; both must be equal",
+                                owners.num_entries(), num_entries));
     }
     return owners;
 }
@@ -159,7 +162,8 @@ const std::string& array_engine::route_name() const noexcept {
 std::byte* array_engine::entries() const noexcept { return state_->entries.get(); }
 const batch_statistics& array_engine::last_batch() const noexcept { return state_->last; }
 void array_engine::require_no_batch() const {
-    CROSSDOCK_ASSERT(light, !state_->is_in_batch, "a request during a batch");
+    CROSSDOCK_ASSERT(light, !state_->is_in_batch,
+                     "a request during a batch: it must wait until the batch has returned");
 }
 void array_engine::require_open() const {
     require_no_batch();
@@ -172,7 +176,8 @@ std::optional<error> array_engine::state_fault() const {
     if (state_->num_active == 0) return std::nullopt;
     const rank_t rank = comm().rank();
     return error(errc::invalid_state,
-                 fmt::format("rank {} has {} active prepared batches", rank, state_->num_active),
+                 fmt::format("rank {} has {} active prepared batches; wait for them first", rank,
+                             state_->num_active),
                  rank);
 }
 

@@ -35,7 +35,8 @@ void combined_requests<Index>::combine(combining strategy,
     }
     if (num_requests >= std::numeric_limits<position_t>::max()) {
         throw error(errc::count_overflow,
-                    fmt::format("{} requests at one rank, more than 2^32 - 2", num_requests));
+                    fmt::format("{} requests at one rank, more than 2^32 - 2; split the batch",
+                                num_requests));
     }
     is_one_to_one_ = false;
     const bool are_sorted =

@@ -8,11 +8,13 @@ namespace crossdock {
 
 datatype_layout::datatype_layout(MPI_Datatype datatype) {
     if (datatype == MPI_DATATYPE_NULL)
-        throw error(errc::invalid_argument, "datatype is MPI_DATATYPE_NULL");
+        throw error(errc::invalid_argument,
+                    "datatype is MPI_DATATYPE_NULL; give the type of the values");
     CROSSDOCK_MPI(MPI_Type_get_extent(datatype, &lower_bound, &extent));
     CROSSDOCK_MPI(MPI_Type_get_true_extent(datatype, &true_lower_bound, &true_extent));
     CROSSDOCK_MPI(MPI_Type_size_x(datatype, &size_bytes));
-    if (size_bytes <= 0) throw error(errc::invalid_argument, "the datatype has no bytes");
+    if (size_bytes <= 0)
+        throw error(errc::invalid_argument, "the datatype has 0 bytes; the least is 1");
     checked_cast<int>(size_bytes);
 }
 
@@ -27,10 +29,15 @@ void datatype_layout::require_in_extent() const {
 }
 
 void require_commutative(MPI_Op operation) {
-    if (operation == MPI_OP_NULL) throw error(errc::invalid_argument, "operation is MPI_OP_NULL");
+    if (operation == MPI_OP_NULL)
+        throw error(errc::invalid_argument,
+                    "operation is MPI_OP_NULL; give the operation that combines values");
     int is_commutative = 0;
     CROSSDOCK_MPI(MPI_Op_commutative(operation, &is_commutative));
-    if (!is_commutative) throw error(errc::invalid_argument, "the operation is not commutative");
+    if (!is_commutative)
+        throw error(errc::invalid_argument,
+                    "the operation is not commutative, but values are combined in any order; give "
+                    "one that is");
 }
 
 datatype_packer::datatype_packer(MPI_Comm comm, MPI_Datatype datatype)

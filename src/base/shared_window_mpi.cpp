@@ -31,7 +31,8 @@ void check_room(MPI_Comm node, std::uint64_t bytes) {
     CROSSDOCK_MPI(MPI_Allreduce(MPI_IN_PLACE, sums.data(), 2, MPI_UINT64_T, MPI_SUM, node));
     if (sums[0] <= sums[1]) return;
     throw error(errc::out_of_memory,
-                fmt::format("the ranks of a node want {} bytes of shared memory, but {} are free",
+                fmt::format("the ranks of a node want {} bytes of shared memory, but {} are free; "
+                            "enlarge /dev/shm or share less",
                             sums[0], sums[1]));
 }
 

@@ -172,7 +172,9 @@ entry_writes writes_by(const entry_type& type, overwrite which, combine_function
         result.by.operation = make_write_rule<decltype(number)>(which, nullptr).operation;
     });
     if (!has_order)
-        throw error(errc::invalid_argument, "minimum or maximum of values that have no order");
+        throw error(
+            errc::invalid_argument,
+            "values without an order have no minimum or maximum; name another overwrite rule");
     return result;
 }
 

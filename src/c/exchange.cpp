@@ -26,14 +26,16 @@ void argument_checks::require_equal(count_t sent, count_t received, int mpi_clas
                                     const char* what) const {
     if (sent == received) return;
     refuse(errc::count_mismatch, mpi_class,
-           fmt::format("rank {} sends {} {}, but receives {}", rank_, sent, what, received));
+           fmt::format("rank {} sends {} {}, but receives {}; give both the same", rank_, sent,
+                       what, received));
 }
 
 void argument_checks::require_size(count_t send_size, count_t num_values) const {
     if (num_values <= send_size) return;
     refuse(errc::invalid_argument, MPI_ERR_COUNT,
-           fmt::format("send_size of rank {} is {}, but its messages have {} values", rank_,
-                       send_size, num_values));
+           fmt::format(
+               "send_size of rank {} is {}, but its messages have {} values; give their number",
+               rank_, send_size, num_values));
 }
 
 void argument_checks::require_order(message_order order) const {

@@ -203,9 +203,10 @@ struct caller_arrays {
         if (!count) checked_cast<Count>(incoming.num_values());
         const auto require = [&](count_t needed, count_t room, const char* what) {
             if (needed <= room) return;
-            throw error(errc::size_mismatch,
-                        fmt::format("{} {} came to rank {}, which has room for {}", needed, what,
-                                    rank, room));
+            throw error(
+                errc::size_mismatch,
+                fmt::format("{} {} came to rank {}, which has room for {}; give larger arrays",
+                            needed, what, rank, room));
         };
         require(incoming.num_messages(), message_room, "messages");
         require(incoming.num_values(), value_room, "values");

@@ -94,8 +94,9 @@ void start(gather_scatter& shared, std::span<void* const> fields, const gather_c
 
 gather_call call_of(int64_t values_per_id, int is_transposed) {
     if (values_per_id < 1)
-        throw crossdock::error(crossdock::errc::invalid_argument,
-                               std::to_string(values_per_id) + " values for each id");
+        throw crossdock::error(
+            crossdock::errc::invalid_argument,
+            "values_per_id is " + std::to_string(values_per_id) + ", but has to be at least 1");
     return {.transposed = is_transposed != 0, .values_per_id = values_per_id};
 }
 

@@ -66,7 +66,7 @@ crossdock_status crossdock_neighbor_exchange_create_from_plan(
                             "the plan is of rank " + std::to_string(own.rank()) + " of " +
                                 std::to_string(own.num_ranks()) + ", but this is rank " +
                                 std::to_string(where.rank()) + " of " +
-                                std::to_string(where.num_ranks()),
+                                std::to_string(where.num_ranks()) + "; give each rank its own plan",
                             where.rank());
             return options_from(options);
         });
@@ -81,7 +81,10 @@ void require_same_ranks(const crossdock::communicator& comm, MPI_Comm graph) {
     int relation = MPI_UNEQUAL;
     if (graph != MPI_COMM_NULL) CROSSDOCK_MPI(MPI_Comm_compare(comm.get(), graph, &relation));
     if (relation != MPI_CONGRUENT && relation != MPI_IDENT)
-        throw error(errc::invalid_argument, "the graph's ranks are not those of the context");
+        throw error(
+            errc::invalid_argument,
+            "the graph has other ranks than the context, or has them in another order; make "
+            "the context from the communicator that the graph was made from, without reordering");
 }
 
 std::vector<count_t> widened(const int numbers[], int length, const char* what) {

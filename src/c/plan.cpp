@@ -87,7 +87,8 @@ void require_same_ranks(const crossdock::topology& regions, const crossdock::pla
     if (regions.num_ranks() != p.num_ranks())
         throw error(errc::size_mismatch, "the topology has " + std::to_string(regions.num_ranks()) +
                                              " ranks, but the plan " +
-                                             std::to_string(p.num_ranks()));
+                                             std::to_string(p.num_ranks()) +
+                                             "; give the topology of the plan");
 }
 
 }  // namespace

@@ -164,10 +164,13 @@ stream_options options_from(const crossdock_stream_options& given) {
 }
 
 void check_calls(const item_calls& calls) {
-    if (calls.num_bytes == 0) throw error(errc::invalid_argument, "item_bytes is 0");
+    if (calls.num_bytes == 0)
+        throw error(errc::invalid_argument, "item_bytes is 0; the least is 1");
     if (calls.handler == nullptr) throw error(errc::invalid_argument, "handler is a null pointer");
     if ((calls.key == nullptr) != (calls.combine == nullptr))
-        throw error(errc::invalid_argument, "items that combine need both a key and combine");
+        throw error(errc::invalid_argument,
+                    std::string("items that combine need both key and combine, but ") +
+                        (calls.key == nullptr ? "key" : "combine") + " is a null pointer");
 }
 
 void require_both(const void* port, const void* item) {
@@ -201,9 +204,12 @@ void copy_counts(const stream_statistics& from, crossdock_stream_counts& to) {
 }  // namespace
 
 worker_id crossdock_stream_port::source(count_t item) const {
-    if (at_hand == nullptr) throw error(errc::invalid_state, "no batch is at hand");
+    if (at_hand == nullptr)
+        throw error(errc::invalid_state, "no batch is at hand; ask for sources inside the handler");
     if (!has_sources)
-        throw error(errc::invalid_state, "sources are known with the option with_source only");
+        throw error(
+            errc::invalid_state,
+            "the sources of items are not known; make the stream with the option with_source");
     if (item < 0 || item >= at_hand->num_items)
         throw error(errc::index_out_of_range,
                     fmt::format("item {} is outside [0, {})", item, at_hand->num_items));
@@ -217,8 +223,9 @@ crossdock_status crossdock::c::item_status(const crossdock_stream_port* port, in
     if (port == nullptr || num_bytes == static_cast<int64_t>(port->calls->num_bytes)) [[likely]]
         return CROSSDOCK_SUCCESS;
     return guarded(port, [&] {
-        throw error(errc::size_mismatch, fmt::format("an item has {} bytes, items of the stream {}",
-                                                     num_bytes, port->calls->num_bytes));
+        throw error(errc::size_mismatch,
+                    fmt::format("an item has {} bytes, but items of the stream have {}", num_bytes,
+                                port->calls->num_bytes));
     });
 }
 

@@ -19,8 +19,9 @@ constexpr const char* topology_variable = "CROSSDOCK_TOPOLOGY";
 void check_num_ranks(const communicator& comm, const topology& regions, const char* what) {
     if (regions.num_ranks() == comm.num_ranks()) return;
     throw error(errc::size_mismatch,
-                fmt::format("the {} \"{}\" has {} ranks, but the communicator {}", what,
-                            regions.to_string(), regions.num_ranks(), comm.num_ranks()));
+                fmt::format("the {} \"{}\" has {} ranks, but the communicator {}; give one of all "
+                            "its ranks",
+                            what, regions.to_string(), regions.num_ranks(), comm.num_ranks()));
 }
 
 topology topology_of(const communicator& comm, const context_options& options) {

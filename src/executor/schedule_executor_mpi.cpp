@@ -14,6 +14,8 @@ namespace crossdock {
 namespace {
 
 constexpr const char* not_started = "no exchange is active";
+constexpr const char* already_active =
+    "an exchange is active already: wait for it before the next start";
 
 // What is sent in place of a part whose items are missing: a rank, as bytes, the lowest first. It has
 // less bytes than the part, which tells it from one. Where the rank does not fit, it has none.
@@ -262,7 +264,7 @@ void schedule_executor::bind_output(void* output) {
 }
 
 void schedule_executor::start(const void* input, void* output, combine_function combine) {
-    CROSSDOCK_ASSERT(light, !is_active_, "an exchange is active already");
+    CROSSDOCK_ASSERT(light, !is_active_, already_active);
     bind_input(input);
     bind_output(output);
     runner_->begin(static_cast<const std::byte*>(input), static_cast<std::byte*>(output),
@@ -272,7 +274,7 @@ void schedule_executor::start(const void* input, void* output, combine_function 
 
 // What others send in place comes to memory that nobody looks at.
 void schedule_executor::start_empty() {
-    CROSSDOCK_ASSERT(light, !is_active_, "an exchange is active already");
+    CROSSDOCK_ASSERT(light, !is_active_, already_active);
     count_t num_items = 0;
     for (receive_number i = end_of_sections_; i < end_of_receives_; ++i) {
         const auto& part = work().receives[i];

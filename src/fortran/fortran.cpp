@@ -85,7 +85,8 @@ std::size_t item_bytes(const number_array& array) {
 
 void require_contiguous(const number_array& array, const char* what) {
     if (!array.is_contiguous)
-        throw error(errc::invalid_argument, std::string(what) + " is not contiguous");
+        throw error(errc::invalid_argument,
+                    std::string(what) + " is not contiguous; pass an array without strides");
 }
 
 void require_columns(const number_array& items, const number_array& slots) {
@@ -94,7 +95,8 @@ void require_columns(const number_array& items, const number_array& slots) {
     if (items.values_per_item != slots.values_per_item)
         throw error(errc::size_mismatch,
                     "items have columns of " + std::to_string(items.values_per_item) +
-                        " values, slots of " + std::to_string(slots.values_per_item));
+                        " values, but slots of " + std::to_string(slots.values_per_item) +
+                        "; give both the same");
 }
 
 // A value for each id, or a column; of all fields alike.
@@ -105,15 +107,17 @@ void require_fields(int64_t num_ids, std::span<const number_array> fields) {
         require_contiguous(field, "values");
         if (field.num_items != num_ids)
             throw error(errc::size_mismatch, "there are " + std::to_string(num_ids) + " ids, but " +
-                                                 std::to_string(field.num_items) + " values");
+                                                 std::to_string(field.num_items) +
+                                                 " values; give one for each id");
         if (field.number != fields[0].number)
-            throw error(errc::invalid_argument, std::string("fields are ") +
-                                                    type_of(fields[0]).name + " and " +
-                                                    type_of(field).name);
+            throw error(errc::invalid_argument,
+                        std::string("fields are ") + type_of(fields[0]).name + " and " +
+                            type_of(field).name + "; give all fields one type");
         if (field.values_per_item != fields[0].values_per_item)
             throw error(errc::size_mismatch,
                         "fields have columns of " + std::to_string(fields[0].values_per_item) +
-                            " and of " + std::to_string(field.values_per_item) + " values");
+                            " and of " + std::to_string(field.values_per_item) +
+                            " values; give all fields the same");
     }
 }
 
@@ -128,7 +132,8 @@ void require_type(const entry_type& type, int number) {
     if (of_entries == no_number || of_entries == number) return;
     const auto name = [](int of) { return number_types()[static_cast<std::size_t>(of)].name; };
     throw error(errc::invalid_argument, std::string("values are ") + name(number) +
-                                            ", entries of the array " + name(of_entries));
+                                            ", but entries of the array " + name(of_entries) +
+                                            "; give both one type");
 }
 
 // An address has no length; that it is not null is required elsewhere.
@@ -139,12 +144,13 @@ void require_entries(const entry_type& type, const number_array& values, int64_t
     require_type(type, values.number);
     if (item_bytes(values) != type.item_bytes())
         throw error(errc::size_mismatch, "values have " + std::to_string(item_bytes(values)) +
-                                             " bytes, entries of the array " +
-                                             std::to_string(type.item_bytes()));
+                                             " bytes, but entries of the array " +
+                                             std::to_string(type.item_bytes()) +
+                                             "; give both one type");
     if (values.num_items != num_requests)
-        throw error(errc::size_mismatch, "there are " + std::to_string(num_requests) + " " +
-                                             of_requests + ", but " +
-                                             std::to_string(values.num_items) + " values");
+        throw error(errc::size_mismatch,
+                    "there are " + std::to_string(num_requests) + " " + of_requests + ", but " +
+                        std::to_string(values.num_items) + " values; give one for each");
 }
 
 // Runs the batch of one kind of requests that `add` makes.
@@ -261,7 +267,8 @@ crossdock_status crossdock_fortran_gather_start_fields(crossdock_gather_scatter*
     const auto status = guarded(shared, [&] {
         const auto given = array(fields, num_fields, "fields");
         require_fields(value_of(shared, "shared").num_ids(), given);
-        if (given.empty()) throw error(errc::invalid_argument, "no array to combine");
+        if (given.empty())
+            throw error(errc::invalid_argument, "there is no array to combine: give at least one");
         values_per_id = given[0].values_per_item;
         datatype = type_of(given[0]).datatype;
         for (const auto& field : given) addresses.push_back(field.values);

@@ -209,9 +209,9 @@ prepared_methods prepare_methods(const context& where, std::span<const count_t> 
         throw error(
             errc::invalid_argument,
             found.shared.has_flagged
-                ? "the method \"holders\" is not for flagged ids"
-                : fmt::format("the method \"holders\" is for ids with up to {} holders, and "
-                              "one has {}",
+                ? "the method \"holders\" is not for flagged ids; name \"owners\" or \"auto\""
+                : fmt::format("the method \"holders\" is for ids with up to {} holders, but one "
+                              "has {}; name \"owners\" or \"auto\"",
                               shared_ids::most_listed, found.shared.most_holders));
     const auto lists = on_all_or_none(where.comm(), [&] {
         return std::make_shared<const gather_lists>(where.rank(), where.num_ranks(),

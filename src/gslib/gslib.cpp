@@ -149,7 +149,10 @@ std::size_t start_typed(gs_data& data, const call_arrays& values, gs_op op, bool
         case gs_max:
             return start_with<T>(data, values, transposed, crossdock::maximum{}, limits::lowest());
         case gs_bpr: return start_with<T>(data, values, transposed, lowest_above{}, 0);
-        default: throw error(errc::invalid_argument, "there is no such operation");
+        default:
+            throw error(errc::invalid_argument,
+                        "there is no operation " + std::to_string(static_cast<int>(op)) +
+                            "; there are gs_add, gs_mul, gs_min, gs_max and gs_bpr");
     }
 }
 
@@ -163,7 +166,10 @@ std::size_t start(gs_data* handle, const call_arrays& values, gs_dom dom, gs_op 
         case gs_int: return start_typed<int>(data, values, op, transposed);
         case gs_long: return start_typed<long>(data, values, op, transposed);
         case gs_long_long: return start_typed<long long>(data, values, op, transposed);
-        default: throw error(errc::invalid_argument, "there is no such type of values");
+        default:
+            throw error(errc::invalid_argument,
+                        "there is no type " + std::to_string(static_cast<int>(dom)) +
+                            "; there are gs_double, gs_float, gs_int, gs_long and gs_long_long");
     }
 }
 

@@ -238,7 +238,7 @@ int MPIL_Request_free(MPIL_Request** request) {
     return returned([&] {
         if (request == nullptr || *request == nullptr) return;
         if ((*request)->exchange.is_active())
-            throw error(errc::invalid_state, "the request is active");
+            throw error(errc::invalid_state, "the request is active; wait for it first");
         delete std::exchange(*request, nullptr);
     });
 }

@@ -42,10 +42,11 @@ std::vector<count_t> used(std::vector<count_t> displacements, const std::vector<
 
 std::size_t size_of(MPI_Datatype type) {
     if (type == MPI_DATATYPE_NULL)
-        throw error(errc::invalid_argument, "datatype is MPI_DATATYPE_NULL");
+        throw error(errc::invalid_argument,
+                    "datatype is MPI_DATATYPE_NULL; give the type of the values");
     int bytes = 0;
     CROSSDOCK_MPI(MPI_Type_size(type, &bytes));
-    if (bytes == 0) throw error(errc::invalid_argument, "the datatype has no bytes");
+    if (bytes == 0) throw error(errc::invalid_argument, "the datatype has 0 bytes; the least is 1");
     return static_cast<std::size_t>(bytes);
 }
 

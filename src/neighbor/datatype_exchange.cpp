@@ -97,10 +97,13 @@ datatype_combination combination_of(MPI_Datatype datatype, MPI_Op operation, int
 
 void check_arrays(const plan& p, const void* items, const void* slots) {
     if ((p.num_items() == 0 || items) && (p.num_slots() == 0 || slots)) return;
-    throw error(
-        errc::invalid_argument,
-        fmt::format("{} is a null pointer", p.num_items() > 0 && !items ? "items" : "slots"),
-        p.rank());
+    throw error(errc::invalid_argument,
+                p.num_items() > 0 && !items
+                    ? fmt::format("items is a null pointer, but the pattern needs {} of them",
+                                  p.num_items())
+                    : fmt::format("slots is a null pointer, but the pattern needs {} of them",
+                                  p.num_slots()),
+                p.rank());
 }
 
 }  // namespace crossdock

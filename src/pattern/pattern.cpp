@@ -88,9 +88,11 @@ void validate_slots_filled_once(const pattern& p) {
     std::vector<bool> is_filled(static_cast<std::size_t>(p.num_slots));
     for (const count_t slot : slots) {
         if (is_filled[static_cast<std::size_t>(slot)]) {
-            throw error(errc::invalid_argument,
-                        fmt::format("slot {} of destination {} is filled twice", slot, p.rank),
-                        p.rank);
+            throw error(
+                errc::invalid_argument,
+                fmt::format("slot {} of destination {} is filled twice; list each slot once", slot,
+                            p.rank),
+                p.rank);
         }
         is_filled[static_cast<std::size_t>(slot)] = true;
     }
@@ -108,8 +110,9 @@ void check_sizes(rank_t rank, const argument_side& a) {
     if (a.counts.size() != a.ranks.size() || a.displacements.size() != a.ranks.size()) {
         throw error(
             errc::size_mismatch,
-            fmt::format("rank {} gives {} {}s, {} counts and {} displacements", rank,
-                        a.ranks.size(), a.neighbor, a.counts.size(), a.displacements.size()),
+            fmt::format(
+                "rank {} gives {} {}s, {} counts and {} displacements; give as many of each", rank,
+                a.ranks.size(), a.neighbor, a.counts.size(), a.displacements.size()),
             rank);
     }
 }
@@ -121,8 +124,8 @@ count_t block_end(rank_t rank, const argument_side& a, std::size_t entry) {
     const count_t displacement = a.displacements[entry];
     if (count < 0 || displacement < 0) {
         throw error(errc::invalid_argument,
-                    fmt::format("rank {} gives {} {} count {} and displacement {}", rank,
-                                a.neighbor, a.ranks[entry], count, displacement),
+                    fmt::format("rank {} gives {} {} count {} and displacement {}; the least is 0",
+                                rank, a.neighbor, a.ranks[entry], count, displacement),
                     rank);
     }
     if (count > std::numeric_limits<count_t>::max() - displacement) {
@@ -154,10 +157,12 @@ count_t list_positions(rank_t rank, const argument_side& a, neighbor_list& list)
 /// Replaces every position by the first one sent with the same id.
 void unite_equal_ids(pattern& p, std::span<const count_t> ids) {
     if (!std::in_range<count_t>(ids.size()) || static_cast<count_t>(ids.size()) < p.num_items) {
-        throw error(errc::size_mismatch,
-                    fmt::format("rank {} gives {} ids for a send buffer of {} items", p.rank,
-                                ids.size(), p.num_items),
-                    p.rank);
+        throw error(
+            errc::size_mismatch,
+            fmt::format(
+                "rank {} gives {} ids for a send buffer of {} items; give one for each item",
+                p.rank, ids.size(), p.num_items),
+            p.rank);
     }
     std::unordered_map<count_t, count_t> first_position;
     first_position.reserve(p.sends.indices.size());
@@ -216,7 +221,7 @@ local_columns renumber_columns(count_t first_owned, count_t num_owned,
     for (const count_t column : columns) {
         if (column < 0) {
             throw error(errc::index_out_of_range,
-                        "column " + std::to_string(column) + " is negative");
+                        "column " + std::to_string(column) + " is negative; the least is 0");
         }
         if (!is_owned(column)) ghosts.push_back(column);
     }

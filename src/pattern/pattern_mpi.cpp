@@ -90,8 +90,8 @@ std::vector<index_run> runs_of(rank_t rank, std::span<const count_t> owned) {
 
 std::vector<index_run> run_of_range(rank_t rank, count_t first, count_t length) {
     if (length < 0) {
-        throw error(errc::invalid_argument, fmt::format("rank {} owns {} indices", rank, length),
-                    rank);
+        throw error(errc::invalid_argument,
+                    fmt::format("rank {} owns {} indices; the least is 0", rank, length), rank);
     }
     if (length == 0) return {};
     if (first < 0 || length - 1 > std::numeric_limits<count_t>::max() - first) {
@@ -139,10 +139,11 @@ std::vector<index_run> directory_entries(const std::vector<word_message>& inbox)
         entries.begin(), entries.end(),
         [](const index_run& a, const index_run& b) { return b.first <= a.last; });
     if (twice != entries.end()) {
-        throw error(errc::invalid_argument,
-                    fmt::format("index {} is owned twice, by ranks {} and {}", twice[1].first,
-                                twice[0].owner, twice[1].owner),
-                    twice[1].owner);
+        throw error(
+            errc::invalid_argument,
+            fmt::format("index {} is owned twice, by ranks {} and {}; each index has one owner",
+                        twice[1].first, twice[0].owner, twice[1].owner),
+            twice[1].owner);
     }
     return entries;
 }
@@ -164,10 +165,11 @@ const index_run& run_with(std::span<const index_run> entries, count_t index, ran
         std::upper_bound(entries.begin(), entries.end(), index,
                          [](count_t value, const index_run& entry) { return value < entry.first; });
     if (next == entries.begin() || next[-1].last < index) {
-        throw error(
-            errc::index_out_of_range,
-            fmt::format("index {}, which rank {} needs, is owned by no rank", index, reader),
-            reader);
+        throw error(errc::index_out_of_range,
+                    fmt::format("index {}, which rank {} needs, is owned by no rank; correct the "
+                                "index or what the ranks own",
+                                index, reader),
+                    reader);
     }
     return next[-1];
 }
@@ -299,7 +301,9 @@ pattern pattern_from_dist_graph(MPI_Comm graph, const neighbor_counts& counts) {
     int kind = MPI_UNDEFINED;
     if (graph != MPI_COMM_NULL) CROSSDOCK_MPI(MPI_Topo_test(graph, &kind));
     if (kind != MPI_DIST_GRAPH) {
-        throw error(errc::invalid_argument, "the communicator has no distributed graph");
+        throw error(errc::invalid_argument,
+                    "the communicator has no distributed graph; make it with "
+                    "MPI_Dist_graph_create_adjacent");
     }
     rank_t rank = 0;
     rank_t num_ranks = 0;

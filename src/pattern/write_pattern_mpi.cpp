@@ -27,7 +27,8 @@ void check_file(const std::string& path, count_t item_bytes) {
         throw error(errc::invalid_argument,
                     fmt::format("a pattern is written to a file {}, not to \"{}\"", suffix, path));
     if (item_bytes < 1)
-        throw error(errc::invalid_argument, fmt::format("an item has {} bytes", item_bytes));
+        throw error(errc::invalid_argument,
+                    fmt::format("item_bytes is {}; the least is 1", item_bytes));
 }
 
 void check_rank(const communicator& comm, const pattern& p) {

@@ -324,8 +324,9 @@ void plan_compiler::check_counts() const {
     if (least == pattern_.num_ranks) return;
     const auto& [slots, joined, num_arrived] = expected_.at(least);
     throw error(errc::count_mismatch,
-                fmt::format("rank {} sends {} items to rank {}, which expects {}", least,
-                            num_arrived, pattern_.rank, slots.size()),
+                fmt::format("rank {} sends {} items to rank {}, which expects {}; give both "
+                            "patterns the same number",
+                            least, num_arrived, pattern_.rank, slots.size()),
                 pattern_.rank);
 }
 

@@ -67,8 +67,9 @@ std::unique_ptr<route> grid_route::make_grid(std::string_view parameters, const 
                      ? parse_balanced_shape(text, name, num_ranks)
                      : parse_shape(text, name);
     if (!product_reaches(shape, num_ranks)) {
-        throw error(errc::invalid_route,
-                    name + " has too few places for " + std::to_string(num_ranks) + " ranks");
+        throw error(errc::invalid_route, name + " has too few places for " +
+                                             std::to_string(num_ranks) +
+                                             " ranks; give larger sides");
     }
     return std::unique_ptr<route>(new grid_route(name, regions, std::move(shape), is_mapped));
 }

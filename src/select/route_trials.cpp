@@ -18,8 +18,10 @@ void check(const measure_options& options) {
         !(options.max_lost_seconds >= 0)) {
         throw error(
             errc::invalid_argument,
-            fmt::format("{} candidates of {} exchanges each, and {} seconds to lose, are no trials",
-                        options.max_candidates, options.exchanges_each, options.max_lost_seconds));
+            fmt::format(
+                "max_candidates is {}, exchanges_each {} and max_lost_seconds {}; the least "
+                "are 1, 1 and 0",
+                options.max_candidates, options.exchanges_each, options.max_lost_seconds));
     }
 }
 

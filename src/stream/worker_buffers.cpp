@@ -59,14 +59,19 @@ void worker_buffers::push_record(std::size_t index, std::uint32_t tag,
 }
 
 void worker_buffers::require_open() const {
-    if (is_closed_) throw error(errc::invalid_state, "a push to a stream after close()");
+    if (is_closed_)
+        throw error(errc::invalid_state,
+                    "a push to a stream after close(); push before it, or make another stream");
     if (has_ended_ || state_.engine.has_failed()) {
         throw error(errc::handler_failed,
                     fmt::format("the stream has ended: a handler of rank {} has thrown",
                                 state_.engine.failed_rank()),
                     state_.engine.failed_rank());
     }
-    if (is_draining()) throw error(errc::invalid_state, "a push to a stream after drain()");
+    if (is_draining())
+        throw error(errc::invalid_state,
+                    "a push to a stream after drain(), when only handlers push; wait for the end "
+                    "of the drain");
 }
 
 // Before a push outside handlers takes memory for another buffer.
@@ -74,7 +79,8 @@ void worker_buffers::require_room() {
     require_open();
     if (options().pressure != back_pressure::fail || outbox_.find_free()) return;
     throw error(errc::invalid_state,
-                fmt::format("all {} buffers of worker {} are in use",
+                fmt::format("all {} buffers of worker {} are in use; call progress() and push "
+                            "again, or raise max_buffers",
                             state_.memory().numbers().chunks_per_worker, id().worker),
                 id().rank);
 }
@@ -137,7 +143,9 @@ void worker_buffers::set_buffer_items(worker_id to, count_t num_items) {
     for (int channel = 0; channel < shape().num_channels(); ++channel) {
         const std::uint32_t capacity = shape().capacity(channel);
         if (shape().has_records(channel)) {
-            throw error(errc::invalid_argument, "the size of a buffer for items of any size");
+            throw error(errc::invalid_argument,
+                        "items of any size have no fixed number in a buffer; leave the size of "
+                        "this buffer alone");
         }
         if (num_items < 1 || num_items > count_t{capacity}) {
             throw error(
@@ -181,8 +189,12 @@ count_t worker_buffers::handle_kept() {
 }
 
 count_t worker_buffers::progress() {
-    if (is_inside_) throw error(errc::invalid_state, "progress() of a stream inside a handler");
-    if (is_closed_) throw error(errc::invalid_state, "progress() of a stream after close()");
+    if (is_inside_)
+        throw error(errc::invalid_state,
+                    "progress() of a stream inside a handler; return from it first");
+    if (is_closed_)
+        throw error(errc::invalid_state,
+                    "progress() of a stream after close(); make another stream");
     const count_t count = handle_kept() + receive_all();
     outbox_.leave_urgent();
     outbox_.send_waiting();
@@ -208,13 +220,15 @@ void worker_buffers::when_idle() {
 }
 
 void worker_buffers::flush() {
-    if (is_closed_) throw error(errc::invalid_state, "flush() of a stream after close()");
+    if (is_closed_)
+        throw error(errc::invalid_state, "flush() of a stream after close(); flush before it");
     outbox_.leave_all(flush_cause::request);
     if (!is_inside_) state_.engine.drive_for_worker();
 }
 
 void worker_buffers::flush(worker_id to) {
-    if (is_closed_) throw error(errc::invalid_state, "flush() of a stream after close()");
+    if (is_closed_)
+        throw error(errc::invalid_state, "flush() of a stream after close(); flush before it");
     for (int channel = 0; channel < shape().num_channels(); ++channel) {
         outbox_.leave_with_shared(outbox_.cursors().index_for(channel, to), flush_cause::request);
     }
@@ -224,9 +238,15 @@ void worker_buffers::flush(worker_id to) {
 // --------------------------------------------------------------------------- drains
 
 void worker_buffers::start_drain() {
-    if (is_inside_) throw error(errc::invalid_state, "drain() of a stream inside a handler");
-    if (is_closed_) throw error(errc::invalid_state, "drain() of a stream after close()");
-    if (is_draining()) throw error(errc::invalid_state, "drain() of a stream that drains already");
+    if (is_inside_)
+        throw error(errc::invalid_state,
+                    "drain() of a stream inside a handler; return from it first");
+    if (is_closed_)
+        throw error(errc::invalid_state, "drain() of a stream after close(); drain before it");
+    if (is_draining())
+        throw error(
+            errc::invalid_state,
+            "drain() of a stream that drains already; wait for the end of that drain first");
     if (has_ended_) require_open();
     std::erase_if(drains_of_thread, [](const auto& one) { return one.expired(); });
     own_drain_ = std::make_shared<worker_buffers*>(this);
@@ -241,7 +261,9 @@ void worker_buffers::start_drain() {
 
 bool worker_buffers::test_drain() {
     if (has_ended_) require_open();
-    if (!is_draining()) throw error(errc::invalid_state, "the drain of a stream has ended already");
+    if (!is_draining())
+        throw error(errc::invalid_state,
+                    "the drain of a stream has ended already; start another one");
     if (state_.engine.num_phases() == state_.phase) progress();
     if (state_.engine.num_phases() == state_.phase) {
         progress_other_drains();

@@ -253,7 +253,7 @@ contains
         call array%step(status, writes=crossdock_array_requests(all_entries(:merge(2, 3, is_last)), values))
         call expect_error(status, CROSSDOCK_SIZE_MISMATCH, "there are 2 indices, but 3 values")
         call array%step(status, reads=crossdock_array_requests([0_int64], wrong))
-        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "values are real64, entries of the array int64")
+        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "values are real64, but entries of the array int64")
         if (is_last) then
             call array%step(status, reads=crossdock_array_requests(all_entries(:2), values(::2)))
         else
@@ -383,7 +383,7 @@ contains
         call batch%start_read(few, status)
         call expect_error(status, CROSSDOCK_SIZE_MISMATCH, "there are 2 indices, but 1 values")
         call batch%start_update(pair, MPI_SUM, status)
-        call expect_error(status, CROSSDOCK_SIZE_MISMATCH, "values have 16 bytes, entries of the array 8")
+        call expect_error(status, CROSSDOCK_SIZE_MISMATCH, "values have 16 bytes, but entries of the array 8")
         call batch%free()
         call array%free()
         call batch%wait(status)
@@ -562,12 +562,12 @@ contains
         call expect(status == CROSSDOCK_INDEX_OUT_OF_RANGE, "there is no such entry")
         wrong = 1
         call array%update(all_entries(:2), wrong, MPI_SUM, status)
-        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "values are real64, entries of the array int64")
+        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "values are real64, but entries of the array int64")
         wrong_columns = 1
         call array%read(all_entries(:2), wrong_columns, status)
-        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "values are real64, entries of the array int64")
+        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "values are real64, but entries of the array int64")
         call array%local(entries, status)
-        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "values are int32, entries of the array int64")
+        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "values are int32, but entries of the array int64")
         call array%update(all_entries(:2), values, MPI_OP_NULL, status)
         call expect(status == CROSSDOCK_INVALID_ARGUMENT, "MPI_OP_NULL is no operation")
         call array%read(all_entries(:2), values, status)

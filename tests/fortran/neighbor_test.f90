@@ -602,7 +602,7 @@ contains
         call expect_error(status, CROSSDOCK_SIZE_MISMATCH, "rank " // text(rank) // " has arrays of 3 items and " // &
             text(size(needed) - 1) // " slots, but its pattern needs 3 and " // text(size(needed)))
         call halo%start(reshape(x, [3, 1]), pairs, status)
-        call expect_error(status, CROSSDOCK_SIZE_MISMATCH, "items have columns of 3 values, slots of 2")
+        call expect_error(status, CROSSDOCK_SIZE_MISMATCH, "items have columns of 3 values, but slots of 2")
         call halo%prepare(0, status)
         call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "items of 0 bytes: an item has at least 1 byte")
         call halo%start_reverse(ghosts, x, MPI_OP_NULL, status)

@@ -645,13 +645,13 @@ contains
         call stream%create(world, 8, ignore, status)
         call expect_made("a stream")
         call port%push(rank, 1, status)
-        call expect_error(status, CROSSDOCK_SIZE_MISMATCH, "an item has 4 bytes, items of the stream 8")
+        call expect_error(status, CROSSDOCK_SIZE_MISMATCH, "an item has 4 bytes, but items of the stream have 8")
         is_pushed = .true.
         call port%try_push(rank, [1.0_real64, 2.0_real64, 3.0_real64], is_pushed, status)
-        call expect_error(status, CROSSDOCK_SIZE_MISMATCH, "an item has 24 bytes, items of the stream 8")
+        call expect_error(status, CROSSDOCK_SIZE_MISMATCH, "an item has 24 bytes, but items of the stream have 8")
         call expect(is_pushed, "a push that fails leaves what it was to fill")
         call port%push_urgent(rank, [integer(int64) ::], status)
-        call expect_error(status, CROSSDOCK_SIZE_MISMATCH, "an item has 0 bytes, items of the stream 8")
+        call expect_error(status, CROSSDOCK_SIZE_MISMATCH, "an item has 0 bytes, but items of the stream have 8")
         call port%push(-1, 1_int64, status)
         call expect(status == CROSSDOCK_RANK_OUT_OF_RANGE, "there is no rank -1")
         call port%push(num_ranks, c_loc(item), status)
@@ -686,7 +686,7 @@ contains
         else
             call stream%create(world, 16, ignore, status, key=key_of, combine=add_sums)
         end if
-        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "items that combine need both a key and combine")
+        call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "items that combine need both key and combine, but ")
         call stream%create(world, 8, ignore, status, route="nowhere")
         call expect(status == CROSSDOCK_UNKNOWN_ROUTE, "there is no such route")
         call stream%create(world, 8, ignore, status, workers=0)

@@ -120,7 +120,7 @@ class BadInput(unittest.TestCase):
 
     def test_AlgorithmThatDoesNotFit(self):
         self.refuse("the algorithm rma exchanges messages of one size only", "--algorithms", "rma")
-        self.refuse("grid:1x2 has too few places for 3 ranks", "--algorithms", "routed:grid:1x2")
+        self.refuse("grid:1x2 has too few places for 3 ranks; give larger sides", "--algorithms", "routed:grid:1x2")
 
     def test_UnknownAlgorithm(self):
         done = crossdock("analyze", MATRIX, "--ranks", 3, "--topology", "1,2", "--exchange",

@@ -100,11 +100,11 @@ class BadInput(unittest.TestCase):
     def test_AlgorithmThatDoesNotFit(self):
         self.refuse("the algorithm rma exchanges messages of one size only", "bench", "exchange",
                     MATRIX, "--topology", "1,2", "--algorithms", "nonblocking,rma", ranks=3)
-        self.refuse("grid:1x2 has too few places for 3 ranks", "bench", "exchange", MATRIX,
+        self.refuse("grid:1x2 has too few places for 3 ranks; give larger sides", "bench", "exchange", MATRIX,
                     "--topology", "1,2", "--algorithms", "routed:grid:1x2", ranks=3)
 
     def test_RouteThatDoesNotFit(self):
-        self.refuse_everywhere("grid:1x2 has too few places for 3 ranks", MATRIX, "1,2",
+        self.refuse_everywhere("grid:1x2 has too few places for 3 ranks; give larger sides", MATRIX, "1,2",
                                "--routes", "grid:1x2")
 
     def test_StreamThatDoesNotFit(self):

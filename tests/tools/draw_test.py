@@ -149,7 +149,7 @@ class DrawWhatCannotBe(InFolder):
         self.refuse("cannot open /no/such.mtx", "/no/such.mtx", *EIGHT_RANKS)
         self.refuse('topology "2x2" describes 4 ranks, but there are 8', MATRIX, "--ranks", 8,
                     "--topology", "2x2")
-        self.refuse("grid:1x2 has too few places for 8 ranks", MATRIX, *EIGHT_RANKS, "--route",
+        self.refuse("grid:1x2 has too few places for 8 ranks; give larger sides", MATRIX, *EIGHT_RANKS, "--route",
                     "grid:1x2")
 
     def test_NoPython(self):

@@ -177,7 +177,8 @@ TEST_F(ArrayFaults, AQueuedIndexOutsideIsHeardByTheStep) {
 TEST_F(ArrayFaults, LengthsThatDifferAreNamedWithTheirRank) {
     with_arrays(few_variants(num_ranks), [&](int_array& a) {
         const auto text = [](rank_t faulty) {
-            return fmt::format("rank {} has 2 indices and 1 values", faulty);
+            return fmt::format("rank {} has 2 indices and 1 values; give one value for each index",
+                               faulty);
         };
         values one(1), two(2);
         expect_heard_by_all(
@@ -525,7 +526,7 @@ TEST_F(ArrayFaults, NoBatchMayRunWhileAPreparedOneIsActive) {
             const error heard = thrown_by(call);
             EXPECT_EQ(heard.code(), errc::invalid_state);
             EXPECT_EQ(heard.rank(), 0);
-            EXPECT_STREQ(heard.what(), "rank 0 has 1 active prepared batches");
+            EXPECT_STREQ(heard.what(), "rank 0 has 1 active prepared batches; wait for them first");
             p.wait();
             EXPECT_EQ(out, (values{103, 104}));
             expect_unchanged_and_usable(a);
@@ -569,7 +570,7 @@ TEST_F(ArrayFaults, UsersRuleNeedsAFunction) {
     const error heard =
         refused([&] { int_array(where, num_entries, {.equal_writes = overwrite::user}); });
     EXPECT_EQ(heard.code(), errc::invalid_argument);
-    EXPECT_STREQ(heard.what(), "overwrite::user without a function");
+    EXPECT_STREQ(heard.what(), "overwrite::user needs a function; give the option `choose`");
 
     // On one rank only.
     const error one = refused([&] {
@@ -629,22 +630,23 @@ TEST_F(ArrayFaults, SizesMustBeSensible) {
             refused([&] { int_array(where, rank == faulty ? count_t{-1} : num_entries); });
         EXPECT_EQ(negative.code(), errc::invalid_argument);
         EXPECT_EQ(negative.rank(), faulty);
-        EXPECT_STREQ(negative.what(), "an array of -1 entries");
+        EXPECT_STREQ(negative.what(), "num_entries is -1; the least is 0");
 
         const error part = refused([&] {
             int_array(where, num_entries, {.num_local = rank == faulty ? -2 : count_t{1}});
         });
         EXPECT_EQ(part.code(), errc::invalid_argument);
         EXPECT_EQ(part.rank(), faulty);
-        EXPECT_STREQ(part.what(), "a part of -2 entries");
+        EXPECT_STREQ(part.what(), "num_local is -2; the least is 0");
     }
 }
 
 TEST_F(ArrayFaults, PartsMustAddUp) {
     const error heard = refused([&] { int_array(where, num_ranks + 1, {.num_local = 1}); });
     EXPECT_EQ(heard.code(), errc::size_mismatch);
-    EXPECT_EQ(heard.what(),
-              fmt::format("the parts of an array of {} entries have {}", num_ranks + 1, num_ranks));
+    EXPECT_EQ(heard.what(), fmt::format("num_local of all ranks adds up to {}, but the array has "
+                                        "{} entries; both must be equal",
+                                        num_ranks, num_ranks + 1));
     if (num_ranks == 1) return;
 
     const error overflow = refused([&] {
@@ -667,8 +669,11 @@ TEST_F(ArrayFaults, TheTopologyMustFit) {
         int_array({comm, topology::one_region(num_ranks + 1)}, num_entries);
     });
     EXPECT_EQ(heard.code(), errc::size_mismatch);
-    EXPECT_EQ(heard.what(), fmt::format("the topology \"{}\" has {} ranks, but the communicator {}",
-                                        num_ranks + 1, num_ranks + 1, num_ranks));
+    EXPECT_EQ(
+        heard.what(),
+        fmt::format(
+            "the topology \"{}\" has {} ranks, but the communicator {}; give one of all its ranks",
+            num_ranks + 1, num_ranks + 1, num_ranks));
 }
 
 TEST_F(ArrayFaults, TheRouteMustBeKnown) {

@@ -24,7 +24,8 @@ constexpr int64_t num_requests = 40;
 
 void expect_error(crossdock_status actual, crossdock_status expected, const std::string& sentence) {
     EXPECT_STREQ(crossdock_status_name(actual), crossdock_status_name(expected));
-    EXPECT_EQ(crossdock_last_error(), sentence);
+    EXPECT_TRUE(std::string_view(crossdock_last_error()).starts_with(sentence))
+        << crossdock_last_error();
 }
 
 void expect_null(crossdock_status actual, const char* argument) {
@@ -651,7 +652,7 @@ TEST_F(ArrayInC, IsNotMadeOnAnyRankIfOneAsksForWhatIsNot) {
             o.equal_writes = CROSSDOCK_OVERWRITE_MINIMUM;
             datatype = MPI_DOUBLE_INT;
         },
-        bad, "minimum or maximum of values that have no order");
+        bad, "values without an order have no minimum or maximum");
     if (num_ranks > 1) {
         refused([](auto&, auto& length, auto&) { length = 3; }, bad,
                 ("rank " + std::to_string(num_ranks - 1) +

@@ -36,7 +36,8 @@ int64_t length(const indices& list) { return static_cast<int64_t>(list.size()); 
 
 void expect_error(crossdock_status actual, crossdock_status expected, const std::string& text) {
     EXPECT_STREQ(crossdock_status_name(actual), crossdock_status_name(expected));
-    EXPECT_EQ(crossdock_last_error(), text);
+    EXPECT_TRUE(std::string_view(crossdock_last_error()).starts_with(text))
+        << crossdock_last_error();
 }
 
 void expect_null(crossdock_status actual, const char* argument) {
@@ -632,7 +633,7 @@ TEST_F(Communication, WritesAPattern) {
                 "pattern");
     expect_null(crossdock_pattern_write(context, ring, is_last ? nullptr : "own.mtx", 8), "path");
     expect_error(crossdock_pattern_write(context, ring, "own.mtx", 0), CROSSDOCK_INVALID_ARGUMENT,
-                 "an item has 0 bytes");
+                 "item_bytes is 0");
     expect_error(crossdock_pattern_write(context, ring, "/missing/own.mtx", 8),
                  CROSSDOCK_FILE_ERROR, "cannot write /missing/own.mtx");
     EXPECT_SUCCESS(crossdock_pattern_free(ring));
@@ -1510,10 +1511,10 @@ TEST_F(DistributedGraph, TakesNoOtherArraysOnAnyRank) {
     expect_error(refused([](auto&, auto& comm, auto&...) { comm = MPI_COMM_WORLD; }),
                  CROSSDOCK_INVALID_ARGUMENT, "the communicator has no distributed graph");
     expect_error(refused([](auto&, auto& comm, auto&...) { comm = MPI_COMM_NULL; }),
-                 CROSSDOCK_INVALID_ARGUMENT, "the graph's ranks are not those of the context");
+                 CROSSDOCK_INVALID_ARGUMENT, "the graph has other ranks than the context");
     if (num_ranks > 1) {
         expect_error(refused([](auto&, auto& comm, auto&...) { comm = MPI_COMM_SELF; }),
-                     CROSSDOCK_INVALID_ARGUMENT, "the graph's ranks are not those of the context");
+                     CROSSDOCK_INVALID_ARGUMENT, "the graph has other ranks than the context");
         const int three = 3;
         EXPECT_EQ(refused([&](auto& arrays, auto&...) { arrays[0] = &three; }),
                   CROSSDOCK_COUNT_MISMATCH);

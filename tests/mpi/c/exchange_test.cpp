@@ -37,7 +37,8 @@ int64_t length(const numbers& list) { return static_cast<int64_t>(list.size()); 
 
 void expect_error(crossdock_status actual, crossdock_status expected, const std::string& sentence) {
     EXPECT_STREQ(crossdock_status_name(actual), crossdock_status_name(expected));
-    EXPECT_EQ(crossdock_last_error(), sentence);
+    EXPECT_TRUE(std::string_view(crossdock_last_error()).starts_with(sentence))
+        << crossdock_last_error();
 }
 
 // Everyone sends to rank 0 and to the next rank, and to some others and to itself as the numbers have it.
@@ -619,7 +620,7 @@ TEST_F(SparseExchange, DatatypesThatAreNoneOrDifferAreErrorsOnAll) {
                             CROSSDOCK_INVALID_ARGUMENT,
                             "recvtype of rank " + text(last) + ": datatype is MPI_DATATYPE_NULL");
     expect_constant_refused([&](auto& call) { call.sendtype = empty; }, CROSSDOCK_INVALID_ARGUMENT,
-                            "sendtype of rank " + text(last) + ": the datatype has no bytes");
+                            "sendtype of rank " + text(last) + ": the datatype has 0 bytes");
     expect_variable_refused([](auto& call) { call.recvtype = MPI_CHAR; }, CROSSDOCK_COUNT_MISMATCH,
                             "rank " + text(last) + " sends 8 bytes per value, but receives 1");
     expect_constant_refused([](auto& call) { call.recvcount = 5; }, CROSSDOCK_COUNT_MISMATCH,

@@ -17,7 +17,8 @@ using numbers = std::vector<int64_t>;
 
 void expect_error(crossdock_status actual, crossdock_status expected, const std::string& sentence) {
     EXPECT_STREQ(crossdock_status_name(actual), crossdock_status_name(expected));
-    EXPECT_EQ(crossdock_last_error(), sentence);
+    EXPECT_TRUE(std::string_view(crossdock_last_error()).starts_with(sentence))
+        << crossdock_last_error();
 }
 
 void expect_null(crossdock_status actual, const char* argument) {
@@ -620,12 +621,14 @@ TEST_F(StreamArguments, NeedItemsThatHaveBytes) {
 
 TEST_F(StreamArguments, NeedBothAKeyAndCombine) {
     if (is_last()) options.key = key_of;
-    expect_refused(CROSSDOCK_INVALID_ARGUMENT, "items that combine need both a key and combine");
+    expect_refused(CROSSDOCK_INVALID_ARGUMENT,
+                   "items that combine need both key and combine, but ");
     if (is_last()) {
         options.key = nullptr;
         options.combine = add_sums;
     }
-    expect_refused(CROSSDOCK_INVALID_ARGUMENT, "items that combine need both a key and combine");
+    expect_refused(CROSSDOCK_INVALID_ARGUMENT,
+                   "items that combine need both key and combine, but ");
 }
 
 TEST_F(StreamArguments, NeedTheSizeOfOptions) {

@@ -189,10 +189,10 @@ TEST_P(ExchangeFaults, TellAllOfABadDatatype) {
     const auto good = [&] { send_datatype(1, &value, MPI_INT64_T); };
 
     expect_heard_by_all(
-        errc::invalid_argument, "datatype is MPI_DATATYPE_NULL",
+        errc::invalid_argument, "datatype is MPI_DATATYPE_NULL; give the type of the values",
         [&] { send_datatype(1, &value, MPI_DATATYPE_NULL); }, good);
     expect_heard_by_all(
-        errc::invalid_argument, "the datatype has no bytes",
+        errc::invalid_argument, "the datatype has 0 bytes; the least is 1",
         [&] { send_datatype(1, &value, empty); }, good);
     MPI_Type_free(&empty);
 }
@@ -349,9 +349,11 @@ TEST_P(ExchangeFaults, RefuseATopologyOfAnotherSize) {
                         by_algorithm());
     });
     EXPECT_EQ(heard.code(), errc::size_mismatch);
-    EXPECT_EQ(heard.what(),
-              fmt::format("the topology \"{}\" has {} ranks, but the communicator {}",
-                          larger.to_string(), comm.num_ranks() + 1, comm.num_ranks()));
+    EXPECT_EQ(
+        heard.what(),
+        fmt::format(
+            "the topology \"{}\" has {} ranks, but the communicator {}; give one of all its ranks",
+            larger.to_string(), comm.num_ranks() + 1, comm.num_ranks()));
     expect_still_works();
 }
 

@@ -360,9 +360,9 @@ TEST_P(NeighborSharing, AFailedStartLeavesNothingBehind) {
     const std::vector<int> items{rank(), -1};
     std::vector<int> slots{-1, -1};
     EXPECT_STREQ(thrown_by([&] { halo.start(nullptr, slots.data(), sparse); }).what(),
-                 "items is a null pointer");
+                 "items is a null pointer, but the pattern needs 1 of them");
     EXPECT_STREQ(thrown_by([&] { halo.start(items.data(), nullptr, sparse); }).what(),
-                 "slots is a null pointer");
+                 "slots is a null pointer, but the pattern needs 1 of them");
     EXPECT_EQ(thrown_by([&] { halo.start(items.data(), slots.data(), MPI_DATATYPE_NULL); }).code(),
               errc::invalid_argument);
 
@@ -954,7 +954,9 @@ TEST_F(Neighbor, MismatchedCountsNameBothRanksOnAllRanks) {
         });
         EXPECT_EQ(fault.code(), errc::count_mismatch);
         EXPECT_EQ(fault.rank(), 1);
-        EXPECT_STREQ(fault.what(), "rank 0 sends 1 items to rank 1, which expects 2");
+        EXPECT_STREQ(
+            fault.what(),
+            "rank 0 sends 1 items to rank 1, which expects 2; give both patterns the same number");
 
         neighbor_exchange halo(where(topology::one_region(num_ranks())), mine(patterns),
                                {.route = route});
@@ -1030,9 +1032,9 @@ TEST_F(Neighbor, ATopologyOfAnotherSizeIsRefused) {
         neighbor_exchange(where(topology::from_string("3x7")), mine(patterns), {.route = "direct"});
     });
     EXPECT_EQ(fault.code(), errc::size_mismatch);
-    EXPECT_EQ(
-        std::string(fault.what()),
-        "the topology \"3x7\" has 21 ranks, but the communicator " + std::to_string(num_ranks()));
+    EXPECT_EQ(std::string(fault.what()),
+              "the topology \"3x7\" has 21 ranks, but the communicator " +
+                  std::to_string(num_ranks()) + "; give one of all its ranks");
 }
 
 TEST_F(Neighbor, NodesOfAnotherSizeAreRefused) {
@@ -1045,7 +1047,7 @@ TEST_F(Neighbor, NodesOfAnotherSizeAreRefused) {
     EXPECT_EQ(fault.code(), errc::size_mismatch);
     EXPECT_EQ(std::string(fault.what()),
               "the topology of nodes \"3x7\" has 21 ranks, but the communicator " +
-                  std::to_string(num_ranks()));
+                  std::to_string(num_ranks()) + "; give one of all its ranks");
 }
 
 TEST_F(Neighbor, CallsOutOfStateAreRefused) {

@@ -191,7 +191,9 @@ TEST_F(PlanMaker, FaultsOfOneRankAreErrorsOnAllRanks) {
         if (rank() == 0) fewer.sends = {};
         const error fault = thrown_by([&] { return maker.make(fewer); });
         EXPECT_EQ(fault.code(), errc::count_mismatch);
-        EXPECT_STREQ(fault.what(), "rank 0 sends 0 items to rank 0, which expects 1");
+        EXPECT_STREQ(
+            fault.what(),
+            "rank 0 sends 0 items to rank 0, which expects 1; give both patterns the same number");
 
         pattern elsewhere = mine(patterns);
         ++elsewhere.num_ranks;

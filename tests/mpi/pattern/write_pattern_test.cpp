@@ -55,7 +55,7 @@ class WritePattern : public testing::Test {
             ADD_FAILURE() << "nothing was thrown instead of: " << message;
         } catch (const error& caught) {
             EXPECT_EQ(caught.code(), code);
-            EXPECT_EQ(caught.what(), message);
+            EXPECT_TRUE(std::string_view(caught.what()).starts_with(message)) << caught.what();
         }
     }
 
@@ -183,7 +183,7 @@ TEST_F(WritePattern, WrittenFilesStayIfTheyCannotBeReplaced) {
 TEST_F(WritePattern, FailsOnAllRanksIfAnArgumentIsBad) {
     expect_error(empty(), "own.txt", 8, errc::invalid_argument,
                  "a pattern is written to a file .mtx, not to \"own.txt\"");
-    expect_error(empty(), path(), 0, errc::invalid_argument, "an item has 0 bytes");
+    expect_error(empty(), path(), 0, errc::invalid_argument, "item_bytes is 0");
     const rank_t last = num_ranks - 1;
     auto bad = empty();
     if (rank == last) bad.sends.append(0, counts{5});

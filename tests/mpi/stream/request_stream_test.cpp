@@ -274,7 +274,8 @@ TEST(RequestStreamOptions, HaveNoLanes) {
         ADD_FAILURE() << "there are priorities";
     } catch (const error& fault) {
         EXPECT_EQ(fault.code(), errc::invalid_argument);
-        EXPECT_STREQ(fault.what(), "a stream of requests has no urgent priority");
+        EXPECT_STREQ(fault.what(),
+                     "priorities is 2, but a stream of requests has one; leave the option at 1");
     }
     where.close();
 }

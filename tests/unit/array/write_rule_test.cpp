@@ -192,7 +192,7 @@ TEST(WriteRule, NeedsTheUsersFunction) {
     const error heard = test::thrown_by([] { make_write_rule<int>(overwrite::user, nullptr); });
 
     EXPECT_EQ(heard.code(), errc::invalid_argument);
-    EXPECT_STREQ(heard.what(), "overwrite::user without a function");
+    EXPECT_STREQ(heard.what(), "overwrite::user needs a function; give the option `choose`");
 }
 
 }  // namespace

@@ -94,7 +94,8 @@ TEST(Validate, NamesASlotThatIsFilledTwice) {
     pattern p = small_pattern();
     p.receives.indices[1] = 1;
 
-    expect_fault(p, errc::invalid_argument, "slot 1 of destination 3 is filled twice");
+    expect_fault(p, errc::invalid_argument,
+                 "slot 1 of destination 3 is filled twice; list each slot once");
 }
 
 TEST(Validate, NamesDecreasingOffsets) {
@@ -190,7 +191,8 @@ TEST(FromNeighborAlltoallv, NamesMissingIds) {
     const error fault = thrown_by([&] { example.build(); });
 
     EXPECT_EQ(fault.code(), errc::size_mismatch);
-    EXPECT_STREQ(fault.what(), "rank 1 gives 2 ids for a send buffer of 6 items");
+    EXPECT_STREQ(fault.what(),
+                 "rank 1 gives 2 ids for a send buffer of 6 items; give one for each item");
     EXPECT_EQ(fault.rank(), 1);
 }
 
@@ -201,7 +203,8 @@ TEST(FromNeighborAlltoallv, NamesArraysOfDifferentLength) {
     const error fault = thrown_by([&] { example.build(); });
 
     EXPECT_EQ(fault.code(), errc::size_mismatch);
-    EXPECT_STREQ(fault.what(), "rank 1 gives 3 destinations, 2 counts and 3 displacements");
+    EXPECT_STREQ(fault.what(),
+                 "rank 1 gives 3 destinations, 2 counts and 3 displacements; give as many of each");
 }
 
 TEST(FromNeighborAlltoallv, NamesANegativeCount) {
@@ -211,7 +214,7 @@ TEST(FromNeighborAlltoallv, NamesANegativeCount) {
     const error fault = thrown_by([&] { example.build(); });
 
     EXPECT_EQ(fault.code(), errc::invalid_argument);
-    EXPECT_STREQ(fault.what(), "rank 1 gives source 0 count -3 and displacement 2");
+    EXPECT_STREQ(fault.what(), "rank 1 gives source 0 count -3 and displacement 2; the least is 0");
 }
 
 TEST(FromNeighborAlltoallv, NamesANegativeDisplacement) {
@@ -221,7 +224,8 @@ TEST(FromNeighborAlltoallv, NamesANegativeDisplacement) {
     const error fault = thrown_by([&] { example.build(); });
 
     EXPECT_EQ(fault.code(), errc::invalid_argument);
-    EXPECT_STREQ(fault.what(), "rank 1 gives destination 2 count 2 and displacement -1");
+    EXPECT_STREQ(fault.what(),
+                 "rank 1 gives destination 2 count 2 and displacement -1; the least is 0");
 }
 
 TEST(FromNeighborAlltoallv, NamesABlockThatEndsBeyond64Bits) {
@@ -242,7 +246,7 @@ TEST(FromNeighborAlltoallv, NamesASlotThatTwoSourcesFill) {
     const error fault = thrown_by([&] { example.build(); });
 
     EXPECT_EQ(fault.code(), errc::invalid_argument);
-    EXPECT_STREQ(fault.what(), "slot 4 of destination 1 is filled twice");
+    EXPECT_STREQ(fault.what(), "slot 4 of destination 1 is filled twice; list each slot once");
 }
 
 TEST(FromNeighborAlltoallv, NamesADestinationThatIsNoRank) {

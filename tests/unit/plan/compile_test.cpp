@@ -154,11 +154,21 @@ TEST_P(CompileConformance, NamesBothRanksOfMismatchedCounts) {
     from_itself[4].num_items = 1;
     from_itself[4].sends.append(4, std::vector<count_t>{0});
 
-    EXPECT_EQ(fault_of(more_sent), "rank 0 sends 2 items to rank 4, which expects 1");
-    EXPECT_EQ(fault_of(more_expected), "rank 0 sends 1 items to rank 4, which expects 2");
-    EXPECT_EQ(fault_of(only_sent), "rank 0 sends 2 items to rank 4, which expects 0");
-    EXPECT_EQ(fault_of(only_expected), "rank 3 sends 0 items to rank 4, which expects 1");
-    EXPECT_EQ(fault_of(from_itself), "rank 4 sends 1 items to rank 4, which expects 0");
+    EXPECT_EQ(
+        fault_of(more_sent),
+        "rank 0 sends 2 items to rank 4, which expects 1; give both patterns the same number");
+    EXPECT_EQ(
+        fault_of(more_expected),
+        "rank 0 sends 1 items to rank 4, which expects 2; give both patterns the same number");
+    EXPECT_EQ(
+        fault_of(only_sent),
+        "rank 0 sends 2 items to rank 4, which expects 0; give both patterns the same number");
+    EXPECT_EQ(
+        fault_of(only_expected),
+        "rank 3 sends 0 items to rank 4, which expects 1; give both patterns the same number");
+    EXPECT_EQ(
+        fault_of(from_itself),
+        "rank 4 sends 1 items to rank 4, which expects 0; give both patterns the same number");
 }
 
 INSTANTIATE_TEST_SUITE_P(Routes, CompileConformance, testing::ValuesIn(test::conformance_routes()),

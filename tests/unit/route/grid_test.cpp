@@ -107,8 +107,10 @@ TEST(Grid, NamesWhatIsWrongWithItsParameters) {
 }
 
 TEST(Grid, RefusesTooFewPlaces) {
-    EXPECT_EQ(fault_of("grid:2x2", 5), "grid:2x2 has too few places for 5 ranks");
-    EXPECT_EQ(fault_of("grid:65536x1", 65537), "grid:65536x1 has too few places for 65537 ranks");
+    EXPECT_EQ(fault_of("grid:2x2", 5),
+              "grid:2x2 has too few places for 5 ranks; give larger sides");
+    EXPECT_EQ(fault_of("grid:65536x1", 65537),
+              "grid:65536x1 has too few places for 65537 ranks; give larger sides");
 }
 
 TEST(Grid, RefusesMoreThan31Dimensions) {
@@ -166,7 +168,8 @@ TEST(Grid, WantsNoPlacesUnlessItIsMapped) {
 TEST(Grid, NamesWhatIsWrongBeforeTheMapping) {
     EXPECT_EQ(fault_of("grid:mapped", 4), "grid:mapped: \"\" is not a positive number");
     EXPECT_EQ(fault_of("grid::mapped", 4), "grid::mapped: \"\" is not a positive number");
-    EXPECT_EQ(fault_of("grid:2x2:mapped", 5), "grid:2x2:mapped has too few places for 5 ranks");
+    EXPECT_EQ(fault_of("grid:2x2:mapped", 5),
+              "grid:2x2:mapped has too few places for 5 ranks; give larger sides");
     EXPECT_EQ(fault_of("grid:2:Mapped", 5), "grid:2:Mapped: \"2:Mapped\" is not a positive number");
     EXPECT_EQ(fault_of("hypercube:3:mapped", 5),
               "route hypercube takes no parameters, but got \":3\"");

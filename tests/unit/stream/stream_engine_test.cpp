@@ -702,7 +702,9 @@ TEST_F(LoneWorker, WithoutRoomAPushMayFail) {
     const error heard = thrown_by([&] { push(worker, 3); });
 
     EXPECT_EQ(heard.code(), errc::invalid_state);
-    EXPECT_STREQ(heard.what(), "all 1 buffers of worker 0 are in use");
+    EXPECT_STREQ(heard.what(),
+                 "all 1 buffers of worker 0 are in use; call progress() and push again, or raise "
+                 "max_buffers");
     EXPECT_EQ(worker.progress(), 2);
     push(worker, 4);
     drain(worker);
@@ -760,7 +762,9 @@ TEST_F(LoneWorker, PushesOutsideHandlersAreRefusedDuringADrain) {
     const error heard = thrown_by([&] { push(worker, 2); });
 
     EXPECT_EQ(heard.code(), errc::invalid_state);
-    EXPECT_STREQ(heard.what(), "a push to a stream after drain()");
+    EXPECT_STREQ(
+        heard.what(),
+        "a push to a stream after drain(), when only handlers push; wait for the end of the drain");
     EXPECT_EQ(thrown_by([&] { worker.start_drain(); }).code(), errc::invalid_state);
     while (!worker.test_drain()) {
     }

@@ -59,7 +59,9 @@ write_rule make_write_rule(overwrite which, const std::function<T(const T&, cons
         case overwrite::smallest_rank_last:
             return {make_write_operation<T, ranked<T>>(later_of_smallest), true};
         case overwrite::user:
-            if (!choose) throw error(errc::invalid_argument, "overwrite::user without a function");
+            if (!choose)
+                throw error(errc::invalid_argument,
+                            "overwrite::user needs a function; give the option `choose`");
             return {make_write_operation<T, T>(choose)};
         case overwrite::minimum:
         case overwrite::maximum: break;
@@ -68,7 +70,9 @@ write_rule make_write_rule(overwrite which, const std::function<T(const T&, cons
         if (which == overwrite::minimum) return {make_write_operation<T, T>(minimum())};
         return {make_write_operation<T, T>(maximum())};
     } else {
-        throw error(errc::invalid_argument, "minimum or maximum of values that have no order");
+        throw error(
+            errc::invalid_argument,
+            "values without an order have no minimum or maximum; name another overwrite rule");
     }
 }
 
