@@ -99,7 +99,8 @@ class distributed_array {
           writes_(on_all_or_none(
               where.comm(),
               [&] { return make_write_rule<T>(options.equal_writes, options.choose); },
-              static_cast<std::int64_t>(options.equal_writes), "overwrite rules")) {}
+              static_cast<std::int64_t>(options.equal_writes),
+              agreement_text(options.equal_writes))) {}
 
     count_t size() const { return engine().owners().num_entries(); }
 

@@ -267,7 +267,7 @@ class array_object {
             array_settings settings;
             std::size_t item_bytes;
         };
-        std::int64_t same = 0;
+        std::string same;
         auto given = attempt([&] {
             auto& kind = parts->kind.emplace(as_dtype(dtype));
             given_options result{argument<count_t>(length, "length", "an int that fits into int64"),
@@ -288,13 +288,13 @@ class array_object {
                 transport_of(argument<std::string>(transport, "transport", "a str"));
             const nb::object rule = equal_writes(kind.dtype());
             parts->writes = kind.writes(rule);
-            same = agreement_hash(text_of(kind.dtype()) + text_of(rule));
+            same = "a distributed array\ndtype = " + text_of(kind.dtype()) +
+                   "\nequal_writes = " + text_of(rule);
             return result;
         });
         parts->engine =
             collectively(*state, [where = state->where, given = std::move(given), same]() mutable {
-                const auto& [entries, settings, item_bytes] =
-                    given.agreed(where, same, "the dtypes of entries, or what equal writes do,");
+                const auto& [entries, settings, item_bytes] = given.agreed(where, same);
                 return std::make_shared<array_engine>(where, entries, settings, item_bytes);
             });
         return std::make_unique<array_object>(std::move(parts));

@@ -81,8 +81,6 @@ item_description agree_on_items(const communicator& comm, const item_description
         MPI_Iallreduce(MPI_IN_PLACE, agreed.data(), 3, MPI_INT64_T, MPI_MIN, comm.get(), &request));
     wait_for(request);
     if (agreed[0] == nothing) return {"", sizeof(double)};
-    if (agreed[1] != -agreed[2])
-        throw error(errc::invalid_argument, "the dtypes or shapes of items differ between ranks");
     const auto speaker = static_cast<rank_t>(agreed[0]);
     std::array<count_t, 2> sizes{static_cast<count_t>(mine.text.size()), mine.num_bytes};
     CROSSDOCK_MPI(MPI_Ibcast(sizes.data(), 2, MPI_INT64_T, speaker, comm.get(), &request));
@@ -92,6 +90,15 @@ item_description agree_on_items(const communicator& comm, const item_description
     CROSSDOCK_MPI(MPI_Ibcast(result.text.data(), static_cast<int>(sizes[0]), MPI_CHAR, speaker,
                              comm.get(), &request));
     wait_for(request);
+    if (agreed[1] == -agreed[2]) return result;
+    std::optional<error> fault;
+    if (!mine.text.empty() && mine.text != result.text)
+        fault.emplace(errc::invalid_argument,
+                      "rank " + std::to_string(comm.rank()) + " sends items of " + mine.text +
+                          ", rank " + std::to_string(speaker) + " of " + result.text +
+                          "; give all ranks one dtype and shape",
+                      comm.rank());
+    agree(comm, fault);
     return result;
 }
 
@@ -104,8 +111,9 @@ std::tuple<nb::object, nb::object, nb::object> exchange(const shared_context& st
     auto given = attempt([&] { return collect(messages, algorithm, order, describe); });
     auto [items, inbox] =
         collectively(*state, [where = state->where, given = std::move(given)]() mutable {
-            const auto same = given.value ? agreement_hash(given.value->options.algorithm) : 0;
-            auto& sent = given.agreed(where, same, "the algorithms");
+            auto& sent = given.agreed(
+                where, "a sparse exchange\nalgorithm = " +
+                           (given.value ? given.value->options.algorithm : std::string()));
             const count_t item_bytes =
                 sent.arrays.empty() ? 0 : static_cast<count_t>(sent.arrays.front().item_bytes());
             auto agreed_items = agree_on_items(where, {sent.description, item_bytes});

@@ -279,7 +279,7 @@ class stream_object {
         nb::handle progress_thread, nb::handle communication_thread,
         nb::handle latency_sample_interval) {
         const begin_scope scope(*state);
-        std::int64_t same = 0;
+        std::string same;
         nb::object kind;
         auto made = attempt([&] {
             stream_settings settings;
@@ -287,7 +287,7 @@ class stream_object {
             settings.item_bytes = nb::cast<std::size_t>(kind.attr("itemsize"));
             const nb::object combining = describe_combining(kind);
             settings.combining = combining_from(combining);
-            same = agreement_hash(text_of(kind) + text_of(combining));
+            same = "a stream\ndtype = " + text_of(kind) + "\ncombine = " + text_of(combining);
             auto& given = settings.options;
             given.workers = argument<int>(workers, "workers", "an int");
             given.scheme =
@@ -315,7 +315,7 @@ class stream_object {
         });
         auto parts =
             collectively(*state, [where = state->where, made = std::move(made), same]() mutable {
-                auto result = made.agreed(where, same, "the dtypes of items, or how they combine,");
+                auto result = made.agreed(where, same);
                 result->open(where);
                 return result;
             });

@@ -97,10 +97,11 @@ struct attempted {
     std::optional<T> value;
     std::optional<error> fault;
 
+    /// @param same  what must be equal on all ranks, in lines as `agree` shows them
     /// @par Collective
     /// Yes; blocks. Throws on all ranks or on none.
-    T& agreed(const communicator& comm, std::int64_t same = 0, const char* what = "") {
-        agree(comm, fault, same, what);
+    T& agreed(const communicator& comm, const std::string& same = "") {
+        agree(comm, fault, agreement_hash(same), same.c_str());
         return *value;
     }
 };

@@ -82,7 +82,7 @@ crossdock_status crossdock_array_create(const crossdock_context* context, int64_
                 context->errors};
         });
         agree(where.comm(), std::nullopt, static_cast<std::int64_t>(equal_writes),
-              "overwrite rules");
+              agreement_text(equal_writes));
         made.engine =
             std::make_shared<array_engine>(where, num_entries, settings, made.type.item_bytes());
         *result = new crossdock_array(std::move(made));

@@ -241,16 +241,11 @@ crossdock_status crossdock_stream_create(const crossdock_context* context, size_
             return known_options<crossdock_stream_options>(options, CROSSDOCK_STREAM_OPTIONS_INIT);
         });
         const item_calls calls{item_bytes, handler, user, given.key, given.combine};
-        const std::int64_t same = crossdock::agreement_hash(
-            fmt::format("{} {}", item_bytes, calls.combine == nullptr ? "alone" : "combining"));
-        const stream_options chosen = crossdock::on_all_or_none(
-            where.comm(),
-            [&] {
-                require(result, "result");
-                check_calls(calls);
-                return options_from(given);
-            },
-            same, "item_bytes, or whether items combine,");
+        const stream_options chosen = crossdock::on_all_or_none(where.comm(), [&] {
+            require(result, "result");
+            check_calls(calls);
+            return options_from(given);
+        });
         *result = new crossdock_stream(*context, calls, chosen);
     });
 }

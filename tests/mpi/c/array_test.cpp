@@ -661,7 +661,8 @@ TEST_F(ArrayInC, IsNotMadeOnAnyRankIfOneAsksForWhatIsNot) {
                 ("rank " + std::to_string(num_ranks - 1) +
                  " has bytes of an entry = 4, rank 0 has 8; give all ranks the same"));
         refused([](auto& o, auto&, auto&) { o.equal_writes = CROSSDOCK_OVERWRITE_MINIMUM; }, bad,
-                "overwrite rules differ between ranks");
+                ("rank " + std::to_string(num_ranks - 1) +
+                 " has equal_writes = minimum, rank 0 has any; give all ranks the same"));
     }
     options.route = "ferry";
     EXPECT_EQ(crossdock_array_create(context, num_entries, MPI_INT, &options, &array),

@@ -668,7 +668,8 @@ TEST_F(StreamArguments, MustBeEqualOnAllRanks) {
     if (num_ranks == 1) GTEST_SKIP() << "nothing to compare with";
     if (is_last()) item_bytes = 16;
     expect_refused(CROSSDOCK_INVALID_ARGUMENT,
-                   "item_bytes, or whether items combine, differ between ranks");
+                   "rank " + std::to_string(num_ranks - 1) +
+                       " has bytes of an item = 16, rank 0 has 8; give all ranks the same");
     item_bytes = 8;
     if (is_last()) options.buffer_items = 9;
     EXPECT_EQ(crossdock_stream_create(context, 8, ignore, nullptr, &options, &stream),
