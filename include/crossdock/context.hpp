@@ -128,9 +128,6 @@ class context {
     std::shared_ptr<const crossdock::machine> machine_;
 };
 
-/// @brief A number that is equal on ranks whose contexts have equal topologies, nodes and machines.
-std::int64_t agreement_hash(const context& where);
-
 /// @brief What the environment says instead of a route that a program gives: CROSSDOCK_FORCE_ROUTE,
 /// or CROSSDOCK_ROUTE in place of "auto".
 std::string asked_route(const context& where, const std::string& route);

@@ -6,7 +6,7 @@
 #include <new>
 #include <utility>
 
-#include "../base/named_values_mpi.hpp"
+#include "../context/named_context_mpi.hpp"
 #include "../model/machine_mpi.hpp"
 #include "array_index.hpp"
 #include "array_window_mpi.hpp"
@@ -23,11 +23,10 @@ request_size size_of_request(count_t num_entries, std::size_t item_bytes) {
     return {static_cast<count_t>(index_bytes), static_cast<count_t>(item_bytes)};
 }
 
-named_values values_of(const context& where, count_t num_entries, const array_settings& settings,
-                       std::size_t item_bytes) {
+void list_settings(named_values& values, const context& where, count_t num_entries,
+                   const array_settings& settings, std::size_t item_bytes) {
     const auto& combine = settings.combine;
-    return named_values("a distributed array")
-        .add("number of entries", num_entries)
+    values.add("number of entries", num_entries)
         .add("bytes of an entry", item_bytes)
         .add("num_local given", settings.num_local.has_value())
         .add("route", settings.route)
@@ -35,10 +34,8 @@ named_values values_of(const context& where, count_t num_entries, const array_se
         .add("combining", to_string(combine.strategy))
         .add("combining at the source", combine.locally)
         .add("combining on the way", combine.on_the_way)
-        .add("transport", static_cast<int>(settings.transport))
-        .add("topology", where.topology().to_string())
-        .add("nodes", where.nodes() ? where.nodes()->to_string() : "")
-        .add("machine", where.has_own_machine() ? to_json(where.machine()) : "");
+        .add("transport", static_cast<int>(settings.transport));
+    add_context(values, where);
 }
 
 void check_parts(count_t num_entries, const array_settings& settings) {
@@ -131,13 +128,16 @@ struct array_engine::implementation {
 array_engine::array_engine(const context& where, count_t num_entries,
                            const array_settings& settings, std::size_t item_bytes) {
     const auto& comm = where.comm();
+    const auto list = [&](named_values& values) {
+        list_settings(values, where, num_entries, settings, item_bytes);
+    };
     on_all_or_none(
         comm,
         [&] {
             check_sizes(where);
             check_parts(num_entries, settings);
         },
-        values_of(where, num_entries, settings, item_bytes));
+        equal_arguments("a distributed array", list));
     const auto owners = parts_of_all(comm, num_entries, settings.num_local);
     auto effective = settings;
     effective.route = asked_untried_route(where, settings.route);

@@ -184,8 +184,7 @@ class batch_run {
     // By now the agreement is of all ranks.
     void settle() {
         if (agreed_.is_good()) return;
-        agree(setup_.comm, fault_);
-        throw error(errc::invalid_argument, std::string(what_differs) + " differ between ranks");
+        agree(setup_.comm, fault_, vote_of(batch_), what_differs);
     }
 
     void reply(std::size_t stage) {

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "collective_mpi.hpp"
+#include "crossdock/detail/base/memory_reserve.hpp"
 #include "crossdock/detail/base/suspension.hpp"
 #include "named_values_mpi.hpp"
 
@@ -360,15 +361,19 @@ error current_error() noexcept {
 }
 
 std::int64_t agreement_hash(std::string_view text) noexcept {
-    std::uint64_t hash = 14695981039346656037ULL;
-    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
-    return static_cast<std::int64_t>(hash >> 1);  // never negative, so that its negation exists
+    return text_hash().take(text).value();
+}
+
+equal_arguments::equal_arguments(const char* object, const void* of, list_function* list)
+    : object_(object), of_(of), list_(list) {
+    with_reserve([&] {
+        named_values values(object, false);
+        add_to(values);
+        hash_ = values.hash();
+    });
 }
 
 namespace {
-
-// A text that is agreed on: cut off after 4000 characters, since it must take no memory.
-using sentence = std::array<char, 4001>;
 
 void broadcast(const communicator& comm, void* values, std::size_t count, MPI_Datatype type,
                rank_t root) {
@@ -377,14 +382,24 @@ void broadcast(const communicator& comm, void* values, std::size_t count, MPI_Da
     });
 }
 
-// Gives all ranks the text of the root.
-void broadcast_text(const communicator& comm, std::string_view own, rank_t root, sentence& text) {
-    auto length = static_cast<std::int64_t>(std::min(own.size(), text.size() - 1));
-    broadcast(comm, &length, 1, MPI_INT64_T, root);
-    if (comm.rank() == root) own.copy(text.data(), static_cast<std::size_t>(length));
-    broadcast(comm, text.data(), static_cast<std::size_t>(length), MPI_CHAR, root);
-    text[static_cast<std::size_t>(length)] = '\0';
-}
+// Room for a text that travels between ranks, some of which may have no memory.
+class text_room {
+  public:
+    static constexpr std::size_t most = 4000;
+
+    // What is too long is cut.
+    void broadcast_from(const communicator& comm, rank_t root, std::string_view own) {
+        std::int64_t length = 0;
+        if (comm.rank() == root) length = static_cast<std::int64_t>(own.copy(room_.data(), most));
+        broadcast(comm, &length, 1, MPI_INT64_T, root);
+        broadcast(comm, room_.data(), static_cast<std::size_t>(length), MPI_CHAR, root);
+        room_[static_cast<std::size_t>(length)] = 0;
+    }
+    const char* text() const { return room_.data(); }
+
+  private:
+    std::array<char, most + 1> room_{};
+};
 
 std::string_view next_line(std::string_view& lines) {
     const auto line = lines.substr(0, lines.find('\n'));
@@ -392,60 +407,87 @@ std::string_view next_line(std::string_view& lines) {
     return line;
 }
 
-// What `own` differs in, of lines as `named_values` has them. What has no lines has no values to show.
+// The name and the value of a line such as "route = direct".
+std::pair<std::string_view, std::string_view> parts_of(std::string_view line) {
+    constexpr std::string_view between = " = ";
+    const auto end = line.find(between);
+    if (end == std::string_view::npos) return {line, {}};
+    return {line.substr(0, end), line.substr(end + between.size())};
+}
+
+bool is_made(std::string_view object) {
+    return object.starts_with("a ") || object.starts_with("an ");
+}
+
+// What differs between two texts, each of an object and lines. What has no lines has no values to show.
 std::string difference_text(rank_t rank, std::string_view own, std::string_view first) {
     constexpr std::size_t most_shown = 60;
+    const auto who = fmt::format("rank {}", rank);
     const auto object = next_line(own), first_object = next_line(first);
-    const auto who = "rank " + std::to_string(rank);
     if (object != first_object) {
-        return who + " makes or compares " + std::string(object) + ", rank 0 " +
-               std::string(first_object) + "; all ranks must make the same calls in one order";
+        const auto verb = [](std::string_view one) { return is_made(one) ? "makes" : "compares"; };
+        return fmt::format(
+            "{} {} {}, but rank 0 {} {}; all ranks must make the same calls in one order", who,
+            verb(object), object, verb(first_object), first_object);
     }
-    const bool has_names = !own.empty();
     while (!own.empty() && !first.empty()) {
-        const auto line = next_line(own), first_line = next_line(first);
-        if (line == first_line) continue;
-        const auto name_length = line.find(" = ");
-        const std::string name(line.substr(0, name_length));
-        if (first_line.substr(0, first_line.find(" = ")) != name) break;
-        const std::string value(line.substr(name_length + 3).substr(0, most_shown));
-        const std::string other(first_line.substr(name_length + 3).substr(0, most_shown));
-        if (value == other)
-            return who + " has another " + name + " than rank 0; give all ranks the same";
-        const auto shown = [](const std::string& one) { return one.empty() ? "none" : one; };
-        return who + " has " + name + " = " + shown(value) + ", rank 0 has " + shown(other) +
-               "; give all ranks the same";
+        const auto [name, value] = parts_of(next_line(own));
+        const auto [first_name, first_value] = parts_of(next_line(first));
+        if (name != first_name) break;
+        if (value == first_value) continue;
+        const auto shown = value.substr(0, most_shown),
+                   first_shown = first_value.substr(0, most_shown);
+        if (shown == first_shown)
+            return fmt::format("{} has another {} than rank 0; give all ranks the same", who, name);
+        const auto or_none = [](std::string_view one) { return one.empty() ? "none" : one; };
+        return fmt::format("{} has {} = {}, rank 0 has {}; give all ranks the same", who, name,
+                           or_none(shown), or_none(first_shown));
     }
-    return (has_names ? "the arguments of " : "") + std::string(object) + " differ between ranks";
+    return is_made(object)
+               ? fmt::format(
+                     "{} makes {} with other arguments than rank 0; give all ranks the same", who,
+                     object)
+               : fmt::format("{} of {} differ from those of rank 0; give all ranks the same",
+                             object, who);
 }
 
-// On all ranks, of which at least one has other arguments than rank 0.
-[[noreturn]] void throw_difference(const communicator& comm, std::int64_t same,
-                                   std::string_view own) {
+// Without memory, nothing.
+template <class Write>
+std::string text_if_any(Write&& write) noexcept {
+    try {
+        return write();
+    } catch (...) {
+        return {};
+    }
+}
+
+// On all ranks, of which at least one has other arguments than rank 0. `write()` gives this rank's as a text.
+template <class Write>
+[[noreturn]] void throw_difference(const communicator& comm, std::int64_t same, Write&& write) {
     std::int64_t first_same = same;
     broadcast(comm, &first_same, 1, MPI_INT64_T, 0);
-    sentence text;
-    broadcast_text(comm, own, 0, text);
+    const auto own = text_if_any(write);
+    text_room room;
+    room.broadcast_from(comm, 0, own);
     std::int64_t differing = same == first_same ? comm.num_ranks() : comm.rank();
-    run_collective(comm, [&](MPI_Request* reduction) {
+    run_collective(comm, [&](MPI_Request* request) {
         return MPI_Iallreduce(MPI_IN_PLACE, &differing, 1, MPI_INT64_T, MPI_MIN, comm.get(),
-                              reduction);
+                              request);
     });
     const auto rank = static_cast<rank_t>(differing);
-    std::string found;
-    try {
-        // Rank 0's may have been cut.
-        if (comm.rank() == rank)
-            found = difference_text(rank, own.substr(0, text.size() - 1), text.data());
-    } catch (const std::bad_alloc&) {
-        found.clear();  // short enough to need no memory
+    std::string sentence;
+    if (comm.rank() == rank) {
+        // Rank 0's was cut, if it was too long.
+        const auto compared = std::string_view(own).substr(0, text_room::most);
+        sentence = text_if_any([&] { return difference_text(rank, compared, room.text()); });
     }
-    broadcast_text(comm, found.empty() ? "arguments differ between ranks" : found, rank, text);
-    throw described(errc::invalid_argument, text.data(), rank);
+    room.broadcast_from(comm, rank, sentence.empty() ? "arguments differ between ranks" : sentence);
+    throw described(errc::invalid_argument, room.text(), rank);
 }
 
-void agree_on_text(const communicator& comm, const std::optional<error>& fault, std::int64_t same,
-                   const std::string& own) {
+template <class Write>
+void agree_on(const communicator& comm, const std::optional<error>& fault, std::int64_t same,
+              Write&& write) {
     // The least failing rank, the least `same`, and the largest (as the least of the negated).
     std::array<std::int64_t, 3> agreed{fault ? comm.rank() : comm.num_ranks(), same, -same};
     run_collective(comm, [&](MPI_Request* reduction) {
@@ -454,31 +496,34 @@ void agree_on_text(const communicator& comm, const std::optional<error>& fault, 
     });
     const auto failing_rank = static_cast<rank_t>(agreed[0]);
     if (failing_rank == comm.num_ranks()) {
-        if (agreed[1] != -agreed[2]) throw_difference(comm, same, own);
+        if (agreed[1] != -agreed[2]) throw_difference(comm, same, write);
         return;
     }
     std::array<std::int64_t, 2> head{};
-    std::string_view own_text;
-    if (failing_rank == comm.rank()) {
-        own_text = fault->what();
+    if (failing_rank == comm.rank())
         head = {static_cast<int>(fault->code()), fault->rank() < 0 ? failing_rank : fault->rank()};
-    }
     broadcast(comm, head.data(), head.size(), MPI_INT64_T, failing_rank);
-    sentence text;
-    broadcast_text(comm, own_text, failing_rank, text);
-    throw described(static_cast<errc>(head[0]), text.data(), static_cast<rank_t>(head[1]));
+    text_room room;
+    room.broadcast_from(comm, failing_rank, fault ? fault->what() : "");
+    throw described(static_cast<errc>(head[0]), room.text(), static_cast<rank_t>(head[1]));
 }
 
 }  // namespace
 
 void agree(const communicator& comm, const std::optional<error>& fault, std::int64_t same,
            const char* what) {
-    agree_on_text(comm, fault, same, what);
+    std::string_view lines = what;
+    const auto hash = text_hash().take(next_line(lines)).take(same).value();
+    agree_on(comm, fault, hash, [what] { return std::string(what); });
 }
 
-void agree_on_values(const communicator& comm, const std::optional<error>& fault,
-                     const named_values& own) {
-    agree_on_text(comm, fault, agreement_hash(own.text()), own.text());
+void agree(const communicator& comm, const std::optional<error>& fault,
+           const equal_arguments& same) {
+    agree_on(comm, fault, same.hash(), [&] {
+        named_values values(same.object(), true);
+        same.add_to(values);
+        return values.text();
+    });
 }
 
 }  // namespace crossdock

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include "../base/environment_mpi.hpp"
-#include "../base/named_values_mpi.hpp"
 #include "../model/machine_mpi.hpp"
-#include "../topology/agreement_text.hpp"
+#include "../topology/agreement_text_mpi.hpp"
 #include "../topology/nodes_mpi.hpp"
 #include "crossdock/discover_topology.hpp"
 #include "crossdock/route_choice.hpp"
+#include "named_context_mpi.hpp"
 
 namespace crossdock {
 
@@ -41,11 +41,12 @@ topology topology_of(const communicator& comm, const context_options& options) {
 }
 
 void agree_on(const communicator& comm, const context_options& options) {
-    agree_on_values(comm, std::nullopt,
-                    named_values("a context")
-                        .add("topology", options.topology)
-                        .add("nodes", options.nodes)
-                        .add("machine", options.machine));
+    const auto list = [&](named_values& values) {
+        values.add("topology", options.topology)
+            .add("nodes", options.nodes)
+            .add("machine", options.machine);
+    };
+    agree(comm, std::nullopt, equal_arguments("a context", list));
 }
 
 }  // namespace
@@ -103,11 +104,17 @@ context context::with_machine(crossdock::machine given) const {
 
 const machine& context::machine() const { return machine_ ? *machine_ : machine_of(comm_); }
 
-std::int64_t agreement_hash(const context& where) {
-    const auto& nodes = where.nodes();
-    return agreement_hash(fmt::format("{} in{} {}", agreement_text(where.topology()),
-                                      nodes ? agreement_text(*nodes) : "",
-                                      where.has_own_machine() ? to_json(where.machine()) : ""));
+void add_context(named_values& values, const context& where) {
+    add_topology(values, "topology", where.topology());
+    if (where.nodes()) {
+        add_topology(values, "nodes", *where.nodes());
+    } else {
+        values.add("nodes", "");
+    }
+    auto machine = where.has_own_machine() ? to_json(where.machine()) : std::string();
+    if (!machine.empty() && values.keeps_text())
+        machine = fmt::format("{} ({:x})", where.machine().name, agreement_hash(machine));
+    values.add("machine", machine);
 }
 
 std::string asked_route(const context& where, const std::string& route) {

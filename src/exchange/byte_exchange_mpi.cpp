@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "../base/collective_mpi.hpp"
+#include "../context/named_context_mpi.hpp"
 #include "algorithms_mpi.hpp"
 #include "crossdock/detail/base/memory_reserve.hpp"
 #include "word_bytes_mpi.hpp"
@@ -35,14 +36,18 @@ void check_common(const context& where, const exchange_options& options) {
                                 options.max_message_bytes, most_message_bytes));
     }
     if (options.max_forwarded_bytes.value_or(0) < 0) {
-        throw error(errc::invalid_argument,
-                    fmt::format("max_forwarded_bytes is {}", *options.max_forwarded_bytes));
+        throw error(errc::invalid_argument, fmt::format("max_forwarded_bytes is {}; the least is 0",
+                                                        *options.max_forwarded_bytes));
     }
     if constexpr (CROSSDOCK_ASSERT_LEVEL >= static_cast<int>(assert_level::communication)) {
-        const auto text = fmt::format("{} {} {} {} {}", agreement_hash(where), options.algorithm,
-                                      options.max_message_bytes, options.num_sources.has_value(),
-                                      options.max_forwarded_bytes.value_or(-1));
-        agree(where, std::nullopt, agreement_hash(text), "contexts or exchange options");
+        const auto list = [&](named_values& values) {
+            values.add("algorithm", options.algorithm)
+                .add("max_message_bytes", options.max_message_bytes)
+                .add("num_sources given", options.num_sources.has_value())
+                .add("max_forwarded_bytes", options.max_forwarded_bytes.value_or(-1));
+            add_context(values, where);
+        };
+        agree(where, std::nullopt, equal_arguments("a sparse exchange", list));
     }
 }
 
@@ -59,7 +64,7 @@ void check_shape(const communicator& comm, const message_shape& shape) {
         return;
     }
     throw error(errc::invalid_argument,
-                fmt::format("rank {} sends {}", comm.rank(),
+                fmt::format("rank {} sends {}; the least is 0 values of 1 byte", comm.rank(),
                             shape_text(shape.items_per_message.value_or(-1), shape.item_bytes)),
                 comm.rank());
 }
@@ -106,7 +111,8 @@ void check_num_sources(const communicator& comm, const byte_outbox& outbox,
     if (!options.num_sources) return;
     if (*options.num_sources < 0) {
         throw error(errc::invalid_argument,
-                    fmt::format("rank {} expects {} messages", comm.rank(), *options.num_sources),
+                    fmt::format("rank {} expects {} messages; the least is 0", comm.rank(),
+                                *options.num_sources),
                     comm.rank());
     }
     const auto num_own =
@@ -177,7 +183,7 @@ void check_known_numbers(const communicator& comm, const byte_outbox& outbox,
 // Says on all ranks what the fault is that all have agreed on.
 [[noreturn]] void throw_agreed(const communicator& comm, const std::optional<error>& fault,
                                const error_vote& own, const equal_arguments& same) {
-    agree(comm, fault, same.hash, same.what);
+    agree(comm, fault, same);
     auto first = own.shape;
     run_collective(comm, [&](MPI_Request* broadcast) {
         return MPI_Ibcast(first.data(), static_cast<int>(first.size()), MPI_INT64_T, 0, comm.get(),
@@ -188,7 +194,7 @@ void check_known_numbers(const communicator& comm, const byte_outbox& outbox,
         if (first == own.shape) return;
         throw error(
             errc::count_mismatch,
-            fmt::format("rank {} sends {}, rank 0 {}", comm.rank(),
+            fmt::format("rank {} sends {}, rank 0 {}; give all ranks the same", comm.rank(),
                         shape_text(own.shape[0], own.shape[1]), shape_text(first[0], first[1])),
             comm.rank());
     });
@@ -199,7 +205,7 @@ void check_known_numbers(const communicator& comm, const byte_outbox& outbox,
 // Where messages may have any length, a number of items below 0 says so, and which one says the
 // hash.
 error_vote vote_of(const message_shape& shape, bool has_fault, const equal_arguments& same) {
-    return {has_fault, {shape.items_per_message.value_or(-1 - same.hash), shape.item_bytes}};
+    return {has_fault, {shape.items_per_message.value_or(-1 - same.hash()), shape.item_bytes}};
 }
 
 // Copies what goes to the rank itself, and leaves the rest.

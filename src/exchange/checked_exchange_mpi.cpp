@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "../base/named_values_mpi.hpp"
 #include "crossdock/detail/base/memory_reserve.hpp"
 
 namespace crossdock {
@@ -25,7 +26,7 @@ std::vector<word_message> exchange_checked_words(const communicator& comm, const
     auto& agreed = comm.resource<agreed_topology>().regions;
     const auto keep_regions = [&] { with_reserve([&] { agreed = regions; }); };
     if (!agreed) {
-        agree(comm, fault, same.hash, same.what);
+        agree(comm, fault, same);
         keep_regions();
     }
     auto inbox = exchange_words(comm, *agreed, outbox, fault, same, late);
@@ -36,12 +37,14 @@ std::vector<word_message> exchange_checked_words(const communicator& comm, const
 void check_sizes(const communicator& comm, const topology& regions, const pattern& p) {
     if (regions.num_ranks() != comm.num_ranks()) {
         throw error(errc::size_mismatch,
-                    fmt::format("the topology \"{}\" has {} ranks, but the communicator {}",
+                    fmt::format("the topology \"{}\" has {} ranks, but the communicator {}; give "
+                                "one of all its ranks",
                                 regions.to_string(), regions.num_ranks(), comm.num_ranks()));
     }
     if (p.rank != comm.rank() || p.num_ranks != comm.num_ranks()) {
         throw error(errc::size_mismatch,
-                    fmt::format("the pattern is of rank {} of {}, but this is rank {} of {}",
+                    fmt::format("the pattern is of rank {} of {}, but this is rank {} of {}; give "
+                                "each rank its own pattern",
                                 p.rank, p.num_ranks, comm.rank(), comm.num_ranks()));
     }
     validate(p);

@@ -14,7 +14,8 @@ namespace {
 void require_length(const char* what, std::size_t length, std::size_t expected) {
     if (length == expected) return;
     throw error(errc::size_mismatch,
-                fmt::format("there are {} {} for {} destinations", length, what, expected));
+                fmt::format("there are {} {} for {} destinations; give one for each", length, what,
+                            expected));
 }
 
 // Messages with values one after the other, or at displacements.
@@ -30,9 +31,11 @@ std::vector<addressed_values> address(std::span<const rank_t> destinations,
     for (std::size_t i = 0; i < destinations.size(); ++i) {
         const count_t first = displacements.empty() ? next : displacements[i];
         if (counts[i] < 0 || first < 0) {
-            throw error(errc::invalid_argument,
-                        fmt::format("message {} to rank {} has count {} and displacement {}", i,
-                                    destinations[i], counts[i], first));
+            throw error(
+                errc::invalid_argument,
+                fmt::format(
+                    "message {} to rank {} has count {} and displacement {}; the least is 0", i,
+                    destinations[i], counts[i], first));
         }
         if (counts[i] > std::numeric_limits<count_t>::max() - next)
             throw error(errc::count_overflow, "the messages have 2^63 values or more");
@@ -45,7 +48,8 @@ std::vector<addressed_values> address(std::span<const rank_t> destinations,
 // Messages of one size, one after the other.
 std::vector<addressed_values> address(std::span<const rank_t> destinations, count_t count) {
     if (count < 0)
-        throw error(errc::invalid_argument, fmt::format("there are {} values per message", count));
+        throw error(errc::invalid_argument,
+                    fmt::format("there are {} values per message; the least is 0", count));
     return address(destinations, std::vector<count_t>(destinations.size(), count), {});
 }
 
@@ -64,10 +68,10 @@ byte_outbox outbox_or_fault(const message_shape& shape, std::span<const std::byt
         outbox.messages.reserve(messages.size());
         for (const auto& [destination, first, count] : messages) {
             if (count > num_values || first > num_values - count) {
-                throw error(
-                    errc::size_mismatch,
-                    fmt::format("the message to rank {} has values [{}, {}), but there are {}",
-                                destination, first, first + count, num_values));
+                throw error(errc::size_mismatch,
+                            fmt::format("the message to rank {} has values [{}, {}), but there are "
+                                        "{}; give a longer array",
+                                        destination, first, first + count, num_values));
             }
             outbox.messages.push_back(
                 {destination, count * shape.item_bytes,

@@ -6,6 +6,7 @@
 #include <utility>
 #include <variant>
 
+#include "../context/named_context_mpi.hpp"
 #include "../exchange/checked_exchange_mpi.hpp"
 #include "../neighbor/automatic_route.hpp"
 #include "../neighbor/compile_mpi.hpp"
@@ -43,12 +44,19 @@ neighbor_options exchange_options_of(const gather_options& all) {
             .measure = all.measure};
 }
 
-std::int64_t hash_of(const context& where, const gather_options& all) {
-    return agreement_hash(fmt::format("{} {} {} {} {} {} {} {} {} {} {} {}", agreement_hash(where),
-                                      all.method, all.route, all.unique, all.deduplicate,
-                                      all.max_message_bytes, all.executor, all.item_bytes,
-                                      all.stripe_bytes, all.measure.max_candidates,
-                                      all.measure.exchanges_each, all.measure.max_lost_seconds));
+void list_options(named_values& values, const context& where, const gather_options& all) {
+    values.add("method", all.method)
+        .add("route", all.route)
+        .add("unique", all.unique)
+        .add("deduplicate", all.deduplicate)
+        .add("executor", all.executor)
+        .add("item_bytes", all.item_bytes)
+        .add("max_message_bytes", all.max_message_bytes)
+        .add("stripe_bytes", all.stripe_bytes)
+        .add("measure.max_candidates", all.measure.max_candidates)
+        .add("measure.exchanges_each", all.measure.exchanges_each)
+        .add("measure.max_lost_seconds", all.measure.max_lost_seconds);
+    add_context(values, where);
 }
 
 void check_method(const std::string& method) {
@@ -77,9 +85,9 @@ found_ids find_ids(const context& where, std::span<const count_t> ids,
     } catch (...) {
         fault = current_error_of(where.rank());
     }
-    const auto hash = with_reserve([&] { return hash_of(where, options); });
+    const auto list = [&](named_values& values) { list_options(values, where, options); };
     auto shared = find_shared_ids(where, groups, options.unique, fault,
-                                  {hash, "topologies, methods or options"});
+                                  equal_arguments("a gather-scatter", list));
     return {std::move(*groups), std::move(shared)};
 }
 
@@ -122,7 +130,8 @@ class method_chooser {
   private:
     // Holders combine what they get when all of it is there.
     resolved_route resolve(const pattern& p, count_t passes_over_slots = 1) const {
-        return resolve_route(where_, p, exchange_options_of(options_), 0, passes_over_slots);
+        return resolve_route(where_, p, exchange_options_of(options_),
+                             equal_arguments("a gather-scatter"), passes_over_slots);
     }
 
     const std::string& method_on_given_route() const {

@@ -7,7 +7,7 @@
 #include "../executor/executor_mpi.hpp"
 #include "../model/machine_mpi.hpp"
 #include "../select/choose_mpi.hpp"
-#include "../topology/agreement_text.hpp"
+#include "../topology/agreement_text_mpi.hpp"
 #include "../topology/nodes_mpi.hpp"
 #include "crossdock/detail/base/memory_reserve.hpp"
 
@@ -35,19 +35,19 @@ class surroundings final : public communicator_resource {
 
     // Collective; `also_equal` is of all arguments. Which ranks come here depends on their own:
     // where they differ, others are in `choose_route`, and fail in the same exchange.
-    void find_out(const context& where, const pattern& p, std::int64_t also_equal) {
+    void find_out(const context& where, const pattern& p, const equal_arguments& also_equal) {
         const bool with_machine = !where.has_own_machine();
         if (nodes_ != nullptr && (has_machine_ || !with_machine)) return;
         const auto& comm = where.comm();
         const auto& regions = where.topology();
         std::optional<error> fault;
-        equal_arguments same{0, "topologies, routes or options"};
-        attempt(comm.rank(), fault, [&] {
-            same.hash = agreement_hash(
-                fmt::format("{} {}{}", with_machine, also_equal, agreement_text(regions)));
-            check_sizes(comm, regions, p);
-        });
-        exchange_checked_words(comm, regions, {}, fault, same);
+        attempt(comm.rank(), fault, [&] { check_sizes(comm, regions, p); });
+        const auto list = [&](named_values& values) {
+            values.add(also_equal).add("with a machine of its own", !with_machine);
+            add_topology(values, "topology", regions);
+        };
+        exchange_checked_words(comm, regions, {}, fault,
+                               equal_arguments(also_equal.object(), list));
         if (with_machine) machine_of(comm);
         has_machine_ = has_machine_ || with_machine;
         if (nodes_ != nullptr) return;
@@ -75,7 +75,7 @@ bool is_automatic(std::string_view route) noexcept {
 }
 
 resolved_route resolve_route(const context& where, const pattern& p,
-                             const neighbor_options& options, std::int64_t also_equal,
+                             const neighbor_options& options, const equal_arguments& also_equal,
                              count_t passes_over_slots) {
     const auto route = with_reserve([&] { return asked_route(where, options.route); });
     const bool is_forced = !where.comm().resource<environment>().forced_route().empty();
@@ -92,7 +92,7 @@ resolved_route resolve_route(const context& where, const pattern& p,
     how.deduplicate = options.deduplicate;
     how.passes_over_slots = passes_over_slots;
     const auto layout = with_reserve([&] { return layout_of(where.topology(), nodes); });
-    auto choice = choose_route(where.comm(), layout, p, where.machine(), how);
+    auto choice = choose_route(where.comm(), layout, p, where.machine(), how, also_equal);
     auto name = with_reserve([&] { return choice.route(); });
     return {std::move(name), std::move(choice), route == measured_route};
 }

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "crossdock/context.hpp"
+#include "crossdock/detail/base/equal_arguments.hpp"
 #include "crossdock/neighbor_exchange.hpp"
 #include "crossdock/pattern.hpp"
 #include "crossdock/route_choice.hpp"
@@ -28,7 +29,7 @@ struct resolved_route {
 /// CROSSDOCK_FORCE_ROUTE overrules every route, and CROSSDOCK_ROUTE what "auto" stands for.
 /// @param where       topologies and machines are equal on all ranks, as are `options`
 /// @param options     those of the exchange: the route, who shares memory, the item's size
-/// @param also_equal  a value of the caller's that is checked along with the arguments
+/// @param also_equal  arguments of the caller that are checked along with these, and what it makes
 /// @param passes_over_slots  as in `estimate_options`; equal on all ranks
 /// @par Collective
 /// No if the route is given or forced, once the communicator's environment is
@@ -37,7 +38,8 @@ struct resolved_route {
 /// @throws error  on all ranks, as `choose_route` and `machine_of`; or as `make_route` for what
 /// CROSSDOCK_ROUTE says
 resolved_route resolve_route(const context& where, const pattern& p,
-                             const neighbor_options& options = {}, std::int64_t also_equal = 0,
+                             const neighbor_options& options = {},
+                             const equal_arguments& also_equal = equal_arguments("a plan"),
                              count_t passes_over_slots = 1);
 
 }  // namespace crossdock

@@ -1,13 +1,11 @@
 #include "compile_mpi.hpp"
 
-#include <fmt/format.h>
-
 #include <optional>
 
 #include "../base/environment_mpi.hpp"
 #include "../exchange/checked_exchange_mpi.hpp"
 #include "../exchange/peer_exchange_mpi.hpp"
-#include "../topology/agreement_text.hpp"
+#include "../topology/agreement_text_mpi.hpp"
 #include "automatic_route.hpp"
 #include "crossdock/detail/base/memory_reserve.hpp"
 #include "place_ranks_mpi.hpp"
@@ -19,14 +17,6 @@ namespace {
 
 // Up to so many messages of a rank, headers go to all who may expect one rather than being found.
 constexpr count_t most_peer_messages = 64;
-
-// What must be equal on all ranks, in words that do not grow with the ranks of an ordinary
-// placement.
-std::int64_t hash_of_arguments(const topology& regions, std::string_view route_name,
-                               const compile_options& options, std::int64_t more) {
-    return agreement_hash(
-        fmt::format("{} {} {}{}", route_name, options.deduplicate, more, agreement_text(regions)));
-}
 
 // A header to each of `destinations`, which both lists have in ascending order.
 std::vector<word_message> with_empty_headers(std::vector<word_message>&& headers,
@@ -131,7 +121,7 @@ class conversation {
 
 // Leaves the agreement to the caller.
 compilation compile_over_mpi(const context& where, const pattern& p, std::string_view asked_route,
-                             const compile_options& options, std::int64_t also_equal,
+                             const compile_options& options, const equal_arguments& also_equal,
                              bool keeps_peers) {
     const auto& comm = where.comm();
     const auto& regions = where.topology();
@@ -140,9 +130,12 @@ compilation compile_over_mpi(const context& where, const pattern& p, std::string
     conversation part(comm, regions, result);
     std::vector<word_message> headers;
     std::optional<error> fault;
-    equal_arguments same{0, "topologies, routes or options"};
+    const auto list = [&](named_values& values) {
+        values.add(also_equal).add("route", route_name).add("deduplicate", options.deduplicate);
+        add_topology(values, "topology", regions);
+    };
+    const equal_arguments same(also_equal.object(), list);
     attempt(comm.rank(), fault, [&] {
-        same.hash = hash_of_arguments(regions, route_name, options, also_equal);
         check_sizes(comm, regions, p);
         result.r = make_route(route_name, regions);
     });
@@ -165,7 +158,7 @@ void compilation::agree_with(const communicator& comm) {
 }
 
 std::string resolve_automatic(const context& where, const pattern& p, std::string_view route_name,
-                              const compile_options& options, std::int64_t also_equal) {
+                              const compile_options& options, const equal_arguments& also_equal) {
     // Ranks may be given different routes: what is first found out about a communicator all find
     // out now.
     where.comm().resource<environment>();
@@ -178,19 +171,19 @@ std::string resolve_automatic(const context& where, const pattern& p, std::strin
 
 compilation compile_and_keep_peers(const context& where, const pattern& p,
                                    std::string_view route_name, const compile_options& options,
-                                   std::int64_t also_equal) {
+                                   const equal_arguments& also_equal) {
     auto result = compile_over_mpi(where, p, route_name, options, also_equal, true);
     result.agree_with(where.comm());
     return result;
 }
 
 compilation begin_compilation(const context& where, const pattern& p, std::string_view route_name,
-                              std::int64_t also_equal, const compile_options& options) {
+                              const equal_arguments& also_equal, const compile_options& options) {
     return compile_over_mpi(where, p, route_name, options, also_equal, false);
 }
 
 plan compile(const context& where, const pattern& p, std::string_view route_name,
-             const compile_options& options, std::int64_t also_equal) {
+             const compile_options& options, const equal_arguments& also_equal) {
     auto result = compile_over_mpi(where, p, route_name, options, also_equal, false);
     result.agree_with(where.comm());
     return std::move(*std::const_pointer_cast<plan>(result.compiled));  // nobody else has it

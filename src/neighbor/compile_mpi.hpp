@@ -3,6 +3,7 @@
 #pragma once
 
 #include "crossdock/context.hpp"
+#include "crossdock/detail/base/equal_arguments.hpp"
 #include "crossdock/plan.hpp"
 #include "crossdock/route_choice.hpp"
 
@@ -15,7 +16,7 @@ namespace crossdock {
 /// @param p        this rank's pattern
 /// @param route_name  as `make_route` takes it, and then kept, whatever CROSSDOCK_FORCE_ROUTE says;
 /// or "auto", which `resolve_route` resolves; equal on all ranks
-/// @param also_equal  a value of the caller's that is checked along with the arguments
+/// @param also_equal  arguments of the caller that are checked along with these, and what it makes
 /// @return this rank's plan, identical to the one `compile` gives
 /// @par Collective
 /// Yes; blocks. A sparse exchange, which also finds out whether arguments are equal
@@ -29,6 +30,7 @@ namespace crossdock {
 /// @par Complexity
 /// Time, memory and messages follow what passes through this rank; nothing is of size P.
 plan compile(const context& where, const pattern& p, std::string_view route_name = automatic_route,
-             const compile_options& options = {}, std::int64_t also_equal = 0);
+             const compile_options& options = {},
+             const equal_arguments& also_equal = equal_arguments("a plan"));
 
 }  // namespace crossdock

@@ -6,6 +6,8 @@
 #include <utility>
 #include <variant>
 
+#include "../base/environment_mpi.hpp"
+#include "../context/named_context_mpi.hpp"
 #include "../exchange/peer_exchange_mpi.hpp"
 #include "array_overlap.hpp"
 #include "automatic_route.hpp"
@@ -37,17 +39,40 @@ void check_stages(const plan& p) {
 
 void check_rank(const communicator& comm, const plan& p) {
     if (p.rank() == comm.rank() && p.num_ranks() == comm.num_ranks()) return;
-    throw error(errc::size_mismatch,
-                fmt::format("the plan is of rank {} of {}, but this is rank {} of {}", p.rank(),
-                            p.num_ranks(), comm.rank(), comm.num_ranks()),
-                comm.rank());
+    throw error(
+        errc::size_mismatch,
+        fmt::format(
+            "the plan is of rank {} of {}, but this is rank {} of {}; give each rank its own plan",
+            p.rank(), p.num_ranks(), comm.rank(), comm.num_ranks()),
+        comm.rank());
 }
 
-std::int64_t hash_of(const context& where, const neighbor_options& all) {
-    return agreement_hash(fmt::format(
-        "{} {} {} {} {} {} {} {} {}", agreement_hash(where), all.max_message_bytes, all.executor,
-        all.item_bytes, all.stripe_bytes, static_cast<int>(all.prepare), all.measure.max_candidates,
-        all.measure.exchanges_each, all.measure.max_lost_seconds));
+constexpr const char* made_here = "a neighbor exchange";
+
+const char* name_of(preparation p) {
+    switch (p) {
+        case preparation::forward: return "forward";
+        case preparation::both: return "both";
+        case preparation::lazy: break;
+    }
+    return "lazy";
+}
+
+// Of routes those are compared that are made of their names, and these are shown.
+void list_options(named_values& values, const context& where, const neighbor_options& all) {
+    if (values.keeps_text()) {
+        const auto& forced = where.comm().resource<environment>().forced_route();
+        values.add("route", forced.empty() ? all.route : forced);
+    }
+    values.add("executor", all.executor)
+        .add("item_bytes", all.item_bytes)
+        .add("max_message_bytes", all.max_message_bytes)
+        .add("stripe_bytes", all.stripe_bytes)
+        .add("prepare", name_of(all.prepare))
+        .add("measure.max_candidates", all.measure.max_candidates)
+        .add("measure.exchanges_each", all.measure.exchanges_each)
+        .add("measure.max_lost_seconds", all.measure.max_lost_seconds);
+    add_context(values, where);
 }
 
 constexpr const char* not_active = "no exchange is active: start one before test or wait";
@@ -66,7 +91,7 @@ void check_lengths(const plan& p, std::size_t items_bytes, std::size_t slots_byt
     }
     throw error(errc::size_mismatch,
                 fmt::format("rank {} has arrays of {} items and {} slots, but its pattern needs {} "
-                            "and {}",
+                            "and {}; give arrays of these lengths",
                             p.rank(), items_bytes / item_bytes, slots_bytes / item_bytes,
                             p.num_items(), p.num_slots()),
                 p.rank());
@@ -124,12 +149,15 @@ prepared_plans keep_given(const context& where, std::shared_ptr<const plan> give
 
 prepared_plans compile_plans(const context& where, const pattern& p,
                              const neighbor_options& options) {
-    const auto same = with_reserve([&] { return hash_of(where, options); });
+    const auto list = [&](named_values& values) { list_options(values, where, options); };
+    const equal_arguments same(made_here, list);
     auto resolved = resolve_route(where, p, options, same);
+    const auto list_all = [&](named_values& values) {
+        values.add(same).add("tries routes", resolved.is_measured);
+    };
+    const equal_arguments all_same(made_here, list_all);
     const auto compile_along = [&](const std::string& name) {
-        const auto also_equal = with_reserve(
-            [&] { return agreement_hash(fmt::format("{} {}", same, resolved.is_measured)); });
-        return begin_compilation(where, p, name, also_equal, {options.deduplicate});
+        return begin_compilation(where, p, name, all_same, {options.deduplicate});
     };
     auto best = compile_along(resolved.name);
     if (!resolved.choice) {

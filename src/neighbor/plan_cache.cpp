@@ -1,6 +1,9 @@
 #include "crossdock/plan_cache.hpp"
 
+#include <fmt/format.h>
+
 #include <bit>
+#include <string>
 
 #include "../base/collective_mpi.hpp"
 #include "../base/environment_mpi.hpp"
@@ -18,10 +21,14 @@ namespace {
 constexpr std::uint64_t is_given = std::uint64_t{1} << kept_plans::max_capacity;
 
 // Who was given a route waits for nobody who chooses one; all fail.
-[[noreturn]] void refuse_different_routes(const communicator& comm, const topology& regions) {
+[[noreturn]] void refuse_different_routes(const communicator& comm, const topology& regions,
+                                          const std::string& route) {
     exchange_checked_words(comm, regions, {},
                            error(errc::invalid_argument,
-                                 "topologies, routes or options differ between ranks", comm.rank()),
+                                 fmt::format("rank {} has route = {}, but others have {}; give all "
+                                             "ranks the same",
+                                             comm.rank(), route, automatic_route),
+                                 comm.rank()),
                            {});
     throw error(errc::internal, "a fault was not agreed on");
 }
@@ -53,7 +60,7 @@ std::shared_ptr<const plan> plan_cache::compile(const context& where, const patt
         route = resolve_automatic(where, p, route, options);
     }
     const auto bits = common_bits(comm_, is_given | kept_.slots_of(regions, p, route, options));
-    if ((bits & is_given) == 0) refuse_different_routes(comm_, regions);
+    if ((bits & is_given) == 0) refuse_different_routes(comm_, regions, route);
     if (bits != is_given) return kept_.use(std::countr_zero(bits));
     auto compiled = std::make_shared<const plan>(crossdock::compile(where, p, route, options));
     kept_.keep(compiled, regions, p, route, options);

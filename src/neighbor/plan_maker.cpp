@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "../base/named_values_mpi.hpp"
 #include "../exchange/checked_exchange_mpi.hpp"
 #include "../exchange/peer_exchange_mpi.hpp"
 #include "crossdock/detail/base/memory_reserve.hpp"
@@ -21,7 +22,9 @@ struct plan_maker::implementation {
 
 plan_maker::plan_maker(const context& where, const pattern& first, std::string_view route_name,
                        const compile_options& options, std::int64_t also_equal) {
-    auto found = compile_and_keep_peers(where, first, route_name, options, also_equal);
+    const auto list = [&](named_values& values) { values.add("also_equal", also_equal); };
+    auto found = compile_and_keep_peers(where, first, route_name, options,
+                                        equal_arguments("a plan_maker", list));
     state_ = with_reserve([&] {
         return std::make_unique<implementation>(
             implementation{where.comm(), where.topology(), options, nullptr, {}, nullptr});

@@ -30,12 +30,12 @@ struct compilation {
 /// @brief As `compile`, but nobody knows yet whether all ranks have a plan: who goes on says so in
 /// the end, by `agree_with`.
 compilation begin_compilation(const context& where, const pattern& p, std::string_view route_name,
-                              std::int64_t also_equal, const compile_options& options);
+                              const equal_arguments& also_equal, const compile_options& options);
 
 /// @brief As `compile`; also keeps the peers.
 compilation compile_and_keep_peers(const context& where, const pattern& p,
                                    std::string_view route_name, const compile_options& options,
-                                   std::int64_t also_equal);
+                                   const equal_arguments& also_equal);
 
 /// @brief The name of a route, where "auto" may stand for one; for an exchange with default
 /// options.
@@ -43,6 +43,7 @@ compilation compile_and_keep_peers(const context& where, const pattern& p,
 /// As `resolve_route`.
 /// @throws error  as `resolve_route`
 std::string resolve_automatic(const context& where, const pattern& p, std::string_view route_name,
-                              const compile_options& options, std::int64_t also_equal = 0);
+                              const compile_options& options,
+                              const equal_arguments& also_equal = equal_arguments("a plan"));
 
 }  // namespace crossdock

@@ -7,7 +7,7 @@
 
 #include "../base/collective_mpi.hpp"
 #include "../exchange/checked_exchange_mpi.hpp"
-#include "../topology/agreement_text.hpp"
+#include "../topology/agreement_text_mpi.hpp"
 #include "crossdock/detail/base/memory_reserve.hpp"
 
 namespace crossdock {
@@ -62,14 +62,6 @@ class choice_state final : public communicator_resource {
     std::int64_t hash_ = 0;
 };
 
-std::int64_t hash_of_arguments(choice_state& state, const rank_layout& layout, const machine& m,
-                               const estimate_options& options) {
-    return agreement_hash(
-        fmt::format("choice{} in{} {} {} {} {} {}", agreement_text(layout.regions()),
-                    agreement_text(layout.nodes()), state.hash_of(m), options.travel.item_bytes,
-                    options.travel.shares_memory, options.deduplicate, options.passes_over_slots));
-}
-
 // What a rank that comes to have no prices takes part in the reduction with.
 std::vector<estimated_route> unknown_prices(const std::vector<std::unique_ptr<route>>& candidates) {
     std::vector<estimated_route> prices;
@@ -83,7 +75,8 @@ std::vector<estimated_route> unknown_prices(const std::vector<std::unique_ptr<ro
 }  // namespace
 
 route_choice choose_route(const communicator& comm, const rank_layout& layout, const pattern& p,
-                          const machine& m, const estimate_options& options) {
+                          const machine& m, const estimate_options& options,
+                          const equal_arguments& also_equal) {
     auto& state = comm.resource<choice_state>();
     std::vector<std::string> names;
     std::vector<std::unique_ptr<route>> candidates;
@@ -91,9 +84,19 @@ route_choice choose_route(const communicator& comm, const rank_layout& layout, c
     std::optional<route_vote> vote;
     std::vector<word_message> outbox;
     std::optional<error> fault;
-    std::int64_t hash = 0;
+    const auto list = [&](named_values& values) {
+        values.add(also_equal)
+            .add("item_bytes", options.travel.item_bytes)
+            .add("shares_memory", options.travel.shares_memory)
+            .add("deduplicate", options.deduplicate)
+            .add("passes_over_slots", options.passes_over_slots);
+        add_topology(values, "topology", layout.regions());
+        add_topology(values, "nodes", layout.nodes());
+        values.add("machine", fmt::format("{} ({:x})", m.name, state.hash_of(m)));
+    };
+    equal_arguments same;
     attempt(comm.rank(), fault, [&] {
-        hash = hash_of_arguments(state, layout, m, options);
+        same = equal_arguments(also_equal.object(), list);
         check_sizes(comm, layout.regions(), p);
         names = candidate_routes(layout.regions(), m);
         for (const auto& name : names) candidates.push_back(make_route(name, layout.regions()));
@@ -103,8 +106,7 @@ route_choice choose_route(const communicator& comm, const rank_layout& layout, c
     });
     // Throws where any rank has a fault; only then is `part` empty.
     std::optional<error> late;
-    const auto inbox = exchange_checked_words(comm, layout.regions(), outbox, fault,
-                                              {hash, "topologies, machines or options"}, &late);
+    const auto inbox = exchange_checked_words(comm, layout.regions(), outbox, fault, same, &late);
     attempt(comm.rank(), late, [&] {
         part->receive(inbox);
         *vote = route_vote(names, part->prices(), m);

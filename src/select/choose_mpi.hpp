@@ -3,6 +3,7 @@
 #pragma once
 
 #include "crossdock/communicator.hpp"
+#include "crossdock/detail/base/equal_arguments.hpp"
 #include "crossdock/route_choice.hpp"
 
 namespace crossdock {
@@ -12,6 +13,7 @@ namespace crossdock {
 ///
 /// @param layout  equal on all ranks, as are `m` and `options`
 /// @param p       this rank's pattern
+/// @param also_equal  arguments of the caller that are checked along with these, and what it makes
 /// @return the choice of `choose_route`, the same on all ranks
 /// @par Collective
 /// Yes; blocks. A sparse exchange of one message to every member of the region,
@@ -23,7 +25,9 @@ namespace crossdock {
 /// @throws as `validate(pattern)`, on all ranks
 /// @par Complexity
 /// That of `route_estimator`; the reduction is of some words for each stage of each candidate.
-route_choice choose_route(const communicator& comm, const rank_layout& layout, const pattern& p,
-                          const machine& m, const estimate_options& options = {});
+route_choice choose_route(
+    const communicator& comm, const rank_layout& layout, const pattern& p, const machine& m,
+    const estimate_options& options = {},
+    const equal_arguments& also_equal = equal_arguments("a choice of routes"));
 
 }  // namespace crossdock

@@ -7,7 +7,7 @@
 #include <limits>
 #include <string>
 
-#include "../base/named_values_mpi.hpp"
+#include "../context/named_context_mpi.hpp"
 #include "../topology/nodes_mpi.hpp"
 #include "crossdock/detail/stream/stream_layout.hpp"
 
@@ -20,10 +20,9 @@ constexpr count_t most_bytes_of_records = 1 << 30;
 constexpr count_t most_items_that_combine = 65535;  // positions take two bytes
 constexpr int num_pings = 32;
 
-named_values values_of(const context& where, std::span<const stream_channel> channels,
-                       const stream_options& options) {
-    named_values result("a stream");
-    result.add("workers", options.workers)
+void list_options(named_values& values, const context& where,
+                  std::span<const stream_channel> channels, const stream_options& options) {
+    values.add("workers", options.workers)
         .add("scheme", to_string(options.scheme))
         .add("max_age_seconds", options.max_age_seconds.value_or(0))
         .add("route", options.route)
@@ -36,17 +35,14 @@ named_values values_of(const context& where, std::span<const stream_channel> cha
         .add("shared_memory", options.shared_memory)
         .add("progress_thread", options.progress_thread)
         .add("communication_thread", options.communication_thread)
-        .add("latency_sample_interval", options.latency_sample_interval)
-        .add("topology", where.topology().to_string())
-        .add("nodes", where.nodes() ? where.nodes()->to_string() : "")
-        .add("machine", where.has_own_machine() ? to_json(where.machine()) : "");
+        .add("latency_sample_interval", options.latency_sample_interval);
+    add_context(values, where);
     for (const stream_channel& c : channels) {
-        result.add("bytes of an item", c.item_bytes)
+        values.add("bytes of an item", c.item_bytes)
             .add("items of a buffer", c.capacity)
             .add("urgent", c.is_urgent)
             .add("combines", c.combines);
     }
-    return result;
 }
 
 [[noreturn]] void refuse(const std::string& text) { throw error(errc::invalid_argument, text); }
@@ -172,6 +168,7 @@ int thread_support() {
 
 void check_stream(const context& where, std::span<const stream_channel> channels,
                   const stream_options& options) {
+    const auto list = [&](named_values& values) { list_options(values, where, channels, options); };
     on_all_or_none(
         where.comm(),
         [&] {
@@ -183,7 +180,7 @@ void check_stream(const context& where, std::span<const stream_channel> channels
                                    to_string(options.scheme)));
             check_threads(options);
         },
-        values_of(where, channels, options));
+        equal_arguments("a stream", list));
 }
 
 topology stream_nodes(const context& where) { return nodes_of(where.comm(), where.nodes()); }

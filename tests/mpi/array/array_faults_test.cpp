@@ -277,7 +277,11 @@ TEST_F(ArrayFaults, RanksMustAskForTheSame) {
                 fill(a);
                 const error heard = thrown_by([&] { rank == last_rank ? calls[i]() : calls[j](); });
                 EXPECT_EQ(heard.code(), errc::invalid_argument);
-                EXPECT_STREQ(heard.what(), "kinds of requests or operations differ between ranks");
+                EXPECT_EQ(heard.rank(), last_rank);
+                EXPECT_EQ(heard.what(), fmt::format("kinds of requests or operations of rank {} "
+                                                    "differ from those of rank 0; give all ranks "
+                                                    "the same",
+                                                    last_rank));
             }
         }
         expect_unchanged_and_usable(a);

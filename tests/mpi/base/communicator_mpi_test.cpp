@@ -166,7 +166,7 @@ TEST(Agree, FindsArgumentsThatDiffer) {
     if (comm.num_ranks() > 1) {
         const auto hash = agreement_hash(comm.rank() == 0 ? "a" : "b");
         EXPECT_STREQ(thrown_by([&] { agree(comm, std::nullopt, hash, "the colors"); }).what(),
-                     "the colors differ between ranks");
+                     "the colors of rank 1 differ from those of rank 0; give all ranks the same");
     }
     comm.close();
 }
@@ -190,37 +190,71 @@ TEST(OnAllOrNone, ReturnsTheValueOrWrapsForeignExceptions) {
 // All conversations about a difference are one, so that ranks in different calls hear of it, too.
 TEST(NamedValues, SayWhatDiffersAndWhere) {
     communicator comm(MPI_COMM_WORLD);
+    const bool is_last = comm.rank() == comm.num_ranks() - 1;
+    const auto ferry_on = [](const char* route) {
+        return [route](named_values& values) { values.add("seats", 4).add("route", route); };
+    };
+    const auto direct = ferry_on("direct");
+    agree(comm, std::nullopt, equal_arguments("a ferry", direct));
     if (comm.num_ranks() > 1) {
-        const bool is_last = comm.rank() == comm.num_ranks() - 1;
         const auto last = fmt::format("rank {} ", comm.num_ranks() - 1);
-        const auto text_of = [&](const named_values& own) {
-            const error heard = test::thrown_by([&] { agree_on_values(comm, std::nullopt, own); });
+        const auto text_of = [&](const equal_arguments& own) {
+            const error heard = test::thrown_by([&] { agree(comm, std::nullopt, own); });
             EXPECT_EQ(heard.code(), errc::invalid_argument);
             EXPECT_EQ(heard.rank(), comm.num_ranks() - 1);
             return std::string(heard.what());
         };
-        const auto ferry = [](const char* route) {
-            return named_values("a ferry").add("seats", 4).add("route", route);
-        };
-        EXPECT_EQ(text_of(ferry(is_last ? "grid:2" : "three_step")),
+        const auto other = ferry_on(is_last ? "grid:2" : "three_step");
+        EXPECT_EQ(text_of({"a ferry", other}),
                   last + "has route = grid:2, rank 0 has three_step; give all ranks the same");
-        EXPECT_EQ(text_of(ferry(is_last ? "" : "three_step")),
+        const auto none = ferry_on(is_last ? "" : "three_step");
+        EXPECT_EQ(text_of({"a ferry", none}),
                   last + "has route = none, rank 0 has three_step; give all ranks the same");
-        EXPECT_EQ(text_of(is_last ? named_values("a train") : ferry("direct")),
-                  last +
-                      "makes or compares a train, rank 0 a ferry; all ranks must make the same "
-                      "calls in one order");
         // More than is sent: what is the same is not blamed.
         const std::string long_text(5000, 'x');
-        EXPECT_EQ(text_of(named_values("a ferry").add("route", long_text).add("seats", is_last)),
-                  "the arguments of a ferry differ between ranks");
+        const auto longer = [&](named_values& values) {
+            values.add("route", long_text).add("seats", is_last);
+        };
+        EXPECT_EQ(text_of({"a ferry", longer}),
+                  last + "makes a ferry with other arguments than rank 0; give all ranks the same");
+        const auto trains = [&](named_values& values) {
+            values.add(is_last ? equal_arguments("a train", none)
+                               : equal_arguments("a train", direct));
+        };
+        EXPECT_EQ(text_of({"an outing", trains}),
+                  last + "has route = none, rank 0 has direct; give all ranks the same");
+        const std::string in_one_order = "; all ranks must make the same calls in one order";
+        EXPECT_EQ(text_of(equal_arguments(is_last ? "a train" : "a ferry")),
+                  last + "makes a train, but rank 0 makes a ferry" + in_one_order);
         const error mixed = test::thrown_by([&] {
             is_last ? agree(comm, std::nullopt, 7, "colors")
-                    : agree_on_values(comm, std::nullopt, ferry("direct"));
+                    : agree(comm, std::nullopt, equal_arguments("a ferry", direct));
         });
-        EXPECT_EQ(mixed.what(), last +
-                                    "makes or compares colors, rank 0 a ferry; all ranks must "
-                                    "make the same calls in one order");
+        EXPECT_EQ(mixed.what(), last + "compares colors, but rank 0 makes a ferry" + in_one_order);
+        // Equal numbers of different things are not equal.
+        const error things =
+            test::thrown_by([&] { agree(comm, std::nullopt, 7, is_last ? "colors" : "sizes"); });
+        EXPECT_EQ(things.what(),
+                  last + "compares colors, but rank 0 compares sizes" + in_one_order);
+    }
+    comm.close();
+}
+
+// What a rank has no memory to say, the others do not wait for.
+TEST(NamedValues, AreLeftOutWhereTheyCannotBeWritten) {
+    communicator comm(MPI_COMM_WORLD);
+    if (comm.num_ranks() > 1) {
+        for (const rank_t failing : {0, comm.num_ranks() - 1}) {
+            const auto list = [&](named_values& values) {
+                if (values.keeps_text() && comm.rank() == failing) throw std::bad_alloc();
+                values.add("rank", comm.rank());
+            };
+            const error heard = test::thrown_by(
+                [&] { agree(comm, std::nullopt, equal_arguments("a ferry", list)); });
+            EXPECT_EQ(heard.code(), errc::invalid_argument);
+            EXPECT_EQ(heard.rank(), 1);
+            EXPECT_NE(std::string(heard.what()), "");
+        }
     }
     comm.close();
 }

@@ -1107,7 +1107,9 @@ TEST_F(Communication, FailsOnAllRanksIfRoutesDiffer) {
     crossdock_neighbor_exchange* neighbor = nullptr;
 
     expect_error(create(pattern, is_last ? "three_step" : "direct", &neighbor),
-                 CROSSDOCK_INVALID_ARGUMENT, "topologies, routes or options differ between ranks");
+                 CROSSDOCK_INVALID_ARGUMENT,
+                 "rank " + number(last) +
+                     " has route = three_step, rank 0 has direct; give all ranks the same");
 }
 
 TEST_F(Communication, FailsOnAllRanksIfTheTopologyIsOfOtherRanks) {

@@ -58,7 +58,7 @@ class ExchangeFaults : public testing::TestWithParam<std::string> {
             test::expected_at(comm.rank(), messages));
     }
 
-    // `bad` is called by one rank, `good` by the others; `text(rank)` is what all must hear of it.
+    // `bad` is called by one rank, `good` by the others; `text(rank)` is what all must hear first of it.
     void expect_heard_by_all(errc code, const std::function<std::string(rank_t)>& text,
                              const std::function<void()>& bad, const std::function<void()>& good) {
         for (const rank_t faulty : {0, comm.num_ranks() / 2, comm.num_ranks() - 1}) {
@@ -66,7 +66,7 @@ class ExchangeFaults : public testing::TestWithParam<std::string> {
             const error heard = thrown_by([&] { comm.rank() == faulty ? bad() : good(); });
             EXPECT_EQ(heard.code(), code);
             EXPECT_EQ(heard.rank(), faulty);
-            EXPECT_EQ(heard.what(), text(faulty));
+            EXPECT_TRUE(std::string_view(heard.what()).starts_with(text(faulty))) << heard.what();
             expect_still_works();
         }
     }
@@ -87,7 +87,7 @@ class ExchangeFaults : public testing::TestWithParam<std::string> {
         EXPECT_EQ(heard.code(), errc::count_mismatch);
         EXPECT_EQ(heard.rank(), faulty);
         EXPECT_EQ(heard.what(), fmt::format("rank {} sends {} per message, rank 0 1 values of 8 "
-                                            "bytes per message",
+                                            "bytes per message; give all ranks the same",
                                             faulty, theirs));
         expect_still_works();
     }
@@ -336,7 +336,7 @@ TEST_P(ExchangeFaults, TellAllOfACountThatDiffersByAPowerOfTwo) {
     EXPECT_STREQ(
         heard.what(),
         "rank 1 sends 4294967296 values of 4 bytes per message, rank 0 0 values of 4 bytes "
-        "per message");
+        "per message; give all ranks the same");
     expect_still_works();
 }
 

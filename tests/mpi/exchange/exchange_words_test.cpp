@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <limits>
-
+#include "src/base/named_values_mpi.hpp"
 #include "support/thrown_by.hpp"
 
 namespace crossdock::exchange_words_test {
@@ -64,20 +63,18 @@ TEST_F(ExchangeWords, KeepsThemApartInTheMemoryThatOthersHaveMade) {
 
 TEST_F(ExchangeWords, TellsInPassingThatArgumentsDiffer) {
     const auto regions = topology::one_region(comm.num_ranks());
-    const auto exchange_hashed = [&](std::int64_t hash) {
-        return exchange_words(comm, regions, {}, std::nullopt, {hash, "colours"});
+    const auto exchange_colored = [&](const char* color) {
+        const auto list = [color](named_values& values) { values.add("color", color); };
+        return exchange_words(comm, regions, {}, std::nullopt, equal_arguments("a picture", list));
     };
-    constexpr auto greatest = std::numeric_limits<std::int64_t>::max();
-    for (const std::int64_t hash : {std::int64_t{0}, std::int64_t{5}, greatest})
-        EXPECT_TRUE(exchange_hashed(hash).empty());
+    for (const char* const color : {"red", "green", "blue"})
+        EXPECT_TRUE(exchange_colored(color).empty());
     if (comm.num_ranks() == 1) return;
-    for (const std::int64_t other : {std::int64_t{0}, greatest - 1}) {
-        const error fault =
-            test::thrown_by([&] { exchange_hashed(comm.rank() == 1 ? other : greatest); });
-        EXPECT_EQ(fault.code(), errc::invalid_argument);
-        EXPECT_STREQ(fault.what(), "colours differ between ranks");
-    }
-    EXPECT_TRUE(exchange_hashed(3).empty());
+    const error fault =
+        test::thrown_by([&] { exchange_colored(comm.rank() == 1 ? "red" : "green"); });
+    EXPECT_EQ(fault.code(), errc::invalid_argument);
+    EXPECT_STREQ(fault.what(), "rank 1 has color = red, rank 0 has green; give all ranks the same");
+    EXPECT_TRUE(exchange_colored("blue").empty());
 }
 
 }  // namespace

@@ -9,7 +9,9 @@
 #include <limits>
 #include <map>
 
+#include "crossdock/neighbor_exchange.hpp"
 #include "crossdock/route.hpp"
+#include "support/patterns.hpp"
 #include "support/thrown_by.hpp"
 #include "support/topologies.hpp"
 
@@ -472,6 +474,27 @@ TEST_F(GatherScatter, BadArgumentsFailOnAllRanks) {
                       gather_scatter(where, ids, {.method = rank() == last ? "owners" : "holders"});
                   }),
                   errc::invalid_argument);
+        const auto which = "rank " + std::to_string(last);
+        const error options = test::thrown_by([&] {
+            gather_scatter(where, ids, {.item_bytes = rank() == last ? std::size_t{4} : 8});
+        });
+        EXPECT_EQ(options.what(),
+                  which + " has item_bytes = 4, rank 0 has 8; give all ranks the same");
+        const auto ring = test::ring_pattern(num_ranks());
+        const auto exchange = [&](const char* route) {
+            neighbor_exchange(where, ring[static_cast<std::size_t>(rank())], {.route = route});
+        };
+        for (const char* const route : {"direct", "auto"}) {
+            const error kinds = test::thrown_by([&] {
+                rank() == last ? static_cast<void>(gather_scatter(where, ids)) : exchange(route);
+            });
+            EXPECT_EQ(kinds.code(), errc::invalid_argument);
+            EXPECT_EQ(kinds.rank(), last);
+            EXPECT_EQ(kinds.what(), which +
+                                        " makes a gather-scatter, but rank 0 makes a neighbor "
+                                        "exchange; all ranks must make the same calls in one "
+                                        "order");
+        }
     }
     id_list flagged{1, rank() == last ? -1 : 0};
     EXPECT_EQ(code_of([&] { gather_scatter(where, flagged, {.method = "holders"}); }),

@@ -1,6 +1,7 @@
 // Neighbor collectives, and plans, whose route nobody gave.
 #include "src/neighbor/automatic_route.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -164,11 +165,14 @@ TEST_F(AutomaticRoute, FailsOnAllRanksWhereArgumentsDiffer) {
     if (num_ranks() < 2) GTEST_SKIP() << "needs two ranks";
     const bool is_first = rank() == 0;
     const auto expect_refused = [&](const context& where, const char* route,
-                                    const neighbor_options& options) {
+                                    const neighbor_options& options, const char* what) {
         const error fault =
             thrown_by([&] { neighbor_exchange(where, mine(ring), with_route(route, options)); });
         EXPECT_EQ(fault.code(), errc::invalid_argument);
-        EXPECT_NE(std::string(fault.what()).find("differ between ranks"), std::string::npos);
+        EXPECT_EQ(fault.rank(), 1);
+        const std::string_view text = fault.what();
+        EXPECT_TRUE(text.starts_with(fmt::format("rank 1 has {} = ", what))) << text;
+        EXPECT_TRUE(text.ends_with("; give all ranks the same")) << text;
     };
     const auto each = topology::from_string(std::to_string(num_ranks()) + "x1");
     const context where(comm, regions);
@@ -178,12 +182,12 @@ TEST_F(AutomaticRoute, FailsOnAllRanksWhereArgumentsDiffer) {
     if (is_first) executors.executor = "persistent";
     for (int round = 0; round < 2;
          ++round) {  // the second time all is known that is asked for once
-        expect_refused(machines, "auto", {});
-        expect_refused(one_machine, "auto", {});
-        expect_refused(where, "auto", executors);
-        expect_refused(is_first ? where.with_topology(each) : where, "auto", {});
-        expect_refused(where, is_first ? "auto" : "hypercube", {});
-        expect_refused(where, is_first ? "direct" : "auto", {});
+        expect_refused(machines, "auto", {}, "machine");
+        expect_refused(one_machine, "auto", {}, "machine");
+        expect_refused(where, "auto", executors, "executor");
+        expect_refused(is_first ? where.with_topology(each) : where, "auto", {}, "topology");
+        expect_refused(where, is_first ? "auto" : "hypercube", {}, "route");
+        expect_refused(where, is_first ? "direct" : "auto", {}, "route");
         neighbor_exchange halo(where, mine(ring), {.route = "auto"});
         expect_delivered(halo, ring);
     }
@@ -229,7 +233,11 @@ TEST_F(AutomaticRoute, APlanCacheRefusesARouteThatOnlySomeRanksGive) {
             return plans.compile({comm, regions}, mine(ring), rank() == one ? "auto" : "two_step");
         });
         EXPECT_EQ(fault.code(), errc::invalid_argument);
-        EXPECT_STREQ(fault.what(), "topologies, routes or options differ between ranks");
+        const rank_t given = one == 0 ? 1 : 0;
+        EXPECT_EQ(fault.rank(), given);
+        EXPECT_EQ(fault.what(), fmt::format("rank {} has route = two_step, but others have auto; "
+                                            "give all ranks the same",
+                                            given));
         EXPECT_EQ(plans.num_kept(), 0);
     }
     EXPECT_EQ(plans.compile({comm, regions}, mine(ring), "auto")->num_ranks(), num_ranks());

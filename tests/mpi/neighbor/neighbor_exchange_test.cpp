@@ -985,7 +985,8 @@ TEST_F(Neighbor, ArgumentsThatDifferBetweenRanksAreRefused) {
         neighbor_exchange(where(regions), mine(patterns),
                           {.route = rank() == 0 ? "direct" : "two_step"});
     });
-    EXPECT_STREQ(routes.what(), "topologies, routes or options differ between ranks");
+    EXPECT_STREQ(routes.what(),
+                 "rank 1 has route = two_step, rank 0 has direct; give all ranks the same");
     const error options = thrown_by([&] {
         neighbor_exchange(where(regions), mine(patterns),
                           {.route = "direct", .deduplicate = rank() == 0});
@@ -1000,15 +1001,19 @@ TEST_F(Neighbor, ArgumentsThatDifferBetweenRanksAreRefused) {
     EXPECT_EQ(parts.code(), errc::invalid_argument);
     const auto one = topology::one_region(num_ranks());
     const auto other = topology::from_string("1," + std::to_string(num_ranks() - 1));
-    for (const auto& of_first :
-         {neighbor_options{.executor = "persistent"}, neighbor_options{.item_bytes = 4},
-          neighbor_options{.stripe_bytes = 4096},
-          neighbor_options{.prepare = preparation::forward}}) {
-        const error fault = thrown_by([&] {
+    const std::vector<std::pair<neighbor_options, const char*>> options_of_first{
+        {{.executor = "persistent"}, "rank 1 has executor = auto, rank 0 has persistent; "},
+        {{.item_bytes = 4}, "rank 1 has item_bytes = 8, rank 0 has 4; "},
+        {{.stripe_bytes = 4096}, "rank 1 has stripe_bytes = 0, rank 0 has 4096; "},
+        {{.prepare = preparation::forward}, "rank 1 has prepare = both, rank 0 has forward; "}};
+    for (const auto& [of_first, text] : options_of_first) {
+        const error fault = thrown_by([&, &given = of_first] {
             neighbor_exchange(where(regions), mine(patterns),
-                              with_route("direct", rank() == 0 ? of_first : neighbor_options{}));
+                              with_route("direct", rank() == 0 ? given : neighbor_options{}));
         });
         EXPECT_EQ(fault.code(), errc::invalid_argument);
+        EXPECT_EQ(fault.rank(), 1);
+        EXPECT_EQ(fault.what(), text + std::string("give all ranks the same"));
     }
     for (const auto& of_first : {where(regions).with_nodes(one), where(regions).with_nodes(other),
                                  where(regions).with_machine(default_machine())}) {

@@ -5,6 +5,7 @@
 #include "crossdock/neighbor_exchange.hpp"
 #include "crossdock/plan_cache.hpp"
 #include "crossdock/plan_maker.hpp"
+#include "src/base/named_values_mpi.hpp"
 #include "src/neighbor/compile_mpi.hpp"
 #include "support/patterns.hpp"
 #include "support/routes.hpp"
@@ -47,7 +48,8 @@ TEST_F(Planning, ArgumentsThatDifferAreRefusedInPassing) {
         const error routes =
             thrown_by([&] { compile_here(ring, rank() == 0 ? "direct" : "grid:2"); });
         EXPECT_EQ(routes.code(), errc::invalid_argument);
-        EXPECT_STREQ(routes.what(), "topologies, routes or options differ between ranks");
+        EXPECT_STREQ(routes.what(),
+                     "rank 1 has route = grid:2, rank 0 has direct; give all ranks the same");
         const auto own_regions =
             topology::from_regions(std::vector<region_t>(static_cast<std::size_t>(num_ranks()), 0));
         std::vector<region_t> each(static_cast<std::size_t>(num_ranks()));
@@ -57,9 +59,15 @@ TEST_F(Planning, ArgumentsThatDifferAreRefusedInPassing) {
                            mine(ring), route);
         });
         EXPECT_EQ(topologies.code(), errc::invalid_argument);
-        const error more = thrown_by(
-            [&] { return compile(context(comm, regions), mine(ring), route, {}, rank() % 2); });
+        EXPECT_TRUE(std::string_view(topologies.what()).starts_with("rank 1 has topology = "))
+            << topologies.what();
+        const auto list = [&](named_values& values) { values.add("color", rank() % 2); };
+        const error more = thrown_by([&] {
+            return compile(context(comm, regions), mine(ring), route, {},
+                           equal_arguments("a picture", list));
+        });
         EXPECT_EQ(more.code(), errc::invalid_argument);
+        EXPECT_STREQ(more.what(), "rank 1 has color = 1, rank 0 has 0; give all ranks the same");
     }
     EXPECT_EQ(compile_here(ring), compiled_offline(ring, "direct"));
 }

@@ -148,7 +148,8 @@ TEST_F(Discover, FailsOnAllRanksIfTheLevelsDiffer) {
         [&] {
             return discover_topology(comm, comm.rank() == 0 ? locality::node : locality::socket);
         },
-        errc::invalid_argument, "the localities differ between ranks");
+        errc::invalid_argument,
+        "the localities of rank 1 differ from those of rank 0; give all ranks the same");
 }
 
 TEST(Locality, NamesAreReadBack) {

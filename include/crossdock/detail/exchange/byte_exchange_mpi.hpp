@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "crossdock/context.hpp"
+#include "crossdock/detail/base/equal_arguments.hpp"
 #include "crossdock/detail/base/export.hpp"
 #include "crossdock/detail/base/pooled_resource.hpp"
 #include "crossdock/detail/base/word_message.hpp"
@@ -68,19 +69,12 @@ struct message_shape {
     friend bool operator==(const message_shape&, const message_shape&) = default;
 };
 
-/// @brief Arguments of the caller that must be equal on all ranks, which an exchange finds out in
-/// passing.
-struct equal_arguments {
-    std::int64_t hash = 0;  ///< as of `agreement_hash`: not negative
-    const char* what = "the arguments";
-};
-
 /// @brief What one rank brings to an exchange.
 struct byte_outbox {
     std::vector<byte_message> messages;
     message_shape shape;
     std::optional<error> fault = std::nullopt;  ///< what made the rest unusable, if anything did
-    /// Looked at where messages may have any length.
+    /// Arguments of the caller, compared in passing where messages may have any length.
     equal_arguments same = {};
 };
 

@@ -1,11 +1,12 @@
 /// @file
-/// @brief A topology for `agreement_hash`.
+/// @brief A topology among the arguments that ranks compare.
 #pragma once
 
 #include <fmt/format.h>
 
 #include <string>
 
+#include "../base/named_values_mpi.hpp"
 #include "crossdock/topology.hpp"
 
 namespace crossdock {
@@ -19,6 +20,11 @@ inline std::string agreement_text(const topology& regions) {
                             p.num_regions, p.run_length);
     }
     return text;
+}
+
+/// @brief A topology among arguments: hashed as above, and shown as `topology::from_string` reads it.
+inline void add_topology(named_values& values, const char* name, const topology& regions) {
+    values.add(name, values.keeps_text() ? regions.to_string() : agreement_text(regions));
 }
 
 }  // namespace crossdock
