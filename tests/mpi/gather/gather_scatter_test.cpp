@@ -480,7 +480,7 @@ TEST_F(GatherScatter, BadArgumentsFailOnAllRanks) {
         });
         EXPECT_EQ(options.what(),
                   which + " has item_bytes = 4, rank 0 has 8; give all ranks the same");
-        const auto ring = test::ring_pattern(num_ranks());
+        const auto ring = test::ring_pattern(where.num_ranks());
         const auto exchange = [&](const char* route) {
             neighbor_exchange(where, ring[static_cast<std::size_t>(rank())], {.route = route});
         };
