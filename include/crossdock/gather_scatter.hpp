@@ -93,6 +93,9 @@ concept lasting_fields = std::ranges::input_range<R> &&
 /// the ranks that share memory start it too, or all ranks, as that of a `neighbor_exchange` does.
 /// The last eight sizes stay ready.
 ///
+/// A start that fails on one rank does to the others what that of a `neighbor_exchange` does: the
+/// rank gives nothing, and goes on in the background until its next start.
+///
 /// The destructor does not communicate. An object must be idle when it is destroyed.
 /// @par Thread safety
 /// As `neighbor_exchange`.
@@ -135,8 +138,9 @@ class gather_scatter {
     /// @param op      associative and commutative; copied; must not throw
     /// @throws error(errc::size_mismatch)     there are too few values
     /// @throws error(errc::invalid_argument)  `values_per_id` is not positive
-    /// @throws error(errc::invalid_state)     an operation is active. Such an error is this rank's
-    /// alone: the others wait for it.
+    /// @throws error(errc::invalid_state)     an operation is active. Such errors are this rank's
+    /// alone. It then takes part with nothing, unless an operation was active: `wait` and `test` of
+    /// the ranks that need its values throw errc::peer_failed.
     /// @par Collective
     /// Yes; does not block, unless values of this size are not ready.
     template <lasting_items Values, class Op>
@@ -144,8 +148,8 @@ class gather_scatter {
         std::ranges::output_range<Values, std::ranges::range_value_t<Values>>
     void start(Values&& values, Op op, const gather_call& how = {}) {
         auto arrays = arrays_of<std::ranges::range_value_t<Values>>(std::move(op), how);
-        add_array(arrays, values, how);
-        start_arrays(std::move(arrays), how.transposed);
+        add_array(arrays, values);
+        start_arrays(std::move(arrays), how);
     }
 
     /// @brief Starts to combine the values of several arrays in one exchange.
@@ -159,8 +163,8 @@ class gather_scatter {
         using T = std::ranges::range_value_t<std::ranges::range_value_t<Fields>>;
         static_assert(item_operation<Op, T>);
         auto arrays = arrays_of<T>(std::move(op), how);
-        for (auto&& field : fields) add_array(arrays, field, how);
-        start_arrays(std::move(arrays), how.transposed);
+        for (auto&& field : fields) add_array(arrays, field);
+        start_arrays(std::move(arrays), how);
     }
 
     /// @brief As above, with values of a size that is known only when the program runs.
@@ -174,10 +178,14 @@ class gather_scatter {
     /// @brief Makes progress without waiting; true if the operation is complete and its results are
     /// in place.
     /// @throws error(errc::invalid_state)  no operation is active
+    /// @throws error(errc::peer_failed)    another rank's start failed, so that values are missing;
+    /// its `rank()` is that rank. The operation is over, its values are undefined, and the next may
+    /// start.
+    /// @throws what `op` threw on this rank; likewise
     [[nodiscard]] bool test();
 
     /// @brief Completes the operation.
-    /// @throws error(errc::invalid_state)  no operation is active
+    /// @throws as `test`
     void wait();
 
     /// @brief `start` and `wait`.
@@ -223,9 +231,8 @@ class gather_scatter {
     explicit gather_scatter(std::unique_ptr<implementation> state);
 
     template <class T, class Op>
-    value_arrays arrays_of(Op op, const gather_call& how) const {
+    static value_arrays arrays_of(Op op, const gather_call& how) {
         using value = typename operands<T, Op>::type;
-        check_call(how);
         return {{},
                 how.values_per_id * static_cast<count_t>(operands<T, Op>::per_item),
                 sizeof(value),
@@ -236,13 +243,11 @@ class gather_scatter {
                 }};
     }
     template <class Values>
-    void add_array(value_arrays& arrays, Values&& values, const gather_call& how) const {
-        check_length(std::ranges::size(values), how);
-        arrays.arrays.push_back(reinterpret_cast<std::byte*>(std::ranges::data(values)));
+    static void add_array(value_arrays& arrays, Values&& values) {
+        arrays.add(reinterpret_cast<std::byte*>(std::ranges::data(values)),
+                   std::ranges::size(values));
     }
-    void check_call(const gather_call& how) const;
-    void check_length(std::size_t num_values, const gather_call& how) const;
-    void start_arrays(value_arrays arrays, bool transposed);
+    void start_arrays(value_arrays arrays, const gather_call& how);
 
     /// @throws error(errc::invalid_state)  closed or moved from
     implementation& state() const;

@@ -21,6 +21,8 @@
 
 namespace CROSSDOCK_EXPORT crossdock {
 
+class CROSSDOCK_HIDDEN gathering;
+
 /// @brief The executor that stands for the one that suits.
 inline constexpr const char* automatic_executor = "auto";
 
@@ -343,6 +345,7 @@ class neighbor_exchange {
     void close() noexcept;
 
   private:
+    friend class gathering;
     struct CROSSDOCK_HIDDEN implementation;
     explicit neighbor_exchange(std::unique_ptr<implementation> state);
 
@@ -355,6 +358,11 @@ class neighbor_exchange {
         return std::as_writable_bytes(
             std::span(std::ranges::data(range), std::ranges::size(range)));
     }
+
+    // Whether `prepare` would do nothing. The same on all ranks once they have called it.
+    bool is_prepared(std::size_t item_bytes) const;
+    // Starts an exchange to which this rank gives nothing, by the fault of a rank.
+    void start_empty(bool is_reverse, std::size_t item_bytes, rank_t failed);
 
     /// @throws error(errc::invalid_state)  closed or moved from
     implementation& state() const;

@@ -37,7 +37,8 @@ class executor {
     /// @brief Starts an exchange to which this rank gives nothing and of which it takes nothing,
     /// because it cannot start as it should. It forwards what others gave. All who need something
     /// of this rank get errc::peer_failed.
-    virtual void start_empty() = 0;
+    /// @param failed  the rank whose fault it is
+    virtual void start_empty(rank_t failed) = 0;
 
     /// @brief Makes progress; true once complete.
     /// @throws what the function that combines threw here, or error(errc::peer_failed): the

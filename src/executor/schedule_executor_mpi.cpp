@@ -56,7 +56,7 @@ class schedule_executor final : public executor,
     ~schedule_executor() override;
 
     void start(const void* input, void* output, combine_function combine) override;
-    void start_empty() override;
+    void start_empty(rank_t failed) override;
     bool test() override;
     void wait() override;
     bool is_active() const noexcept override { return is_active_; }
@@ -273,7 +273,7 @@ void schedule_executor::start(const void* input, void* output, combine_function 
 }
 
 // What others send in place comes to memory that nobody looks at.
-void schedule_executor::start_empty() {
+void schedule_executor::start_empty(rank_t failed) {
     CROSSDOCK_ASSERT(light, !is_active_, already_active);
     count_t num_items = 0;
     for (receive_number i = end_of_sections_; i < end_of_receives_; ++i) {
@@ -283,7 +283,7 @@ void schedule_executor::start_empty() {
     unused_output_ = std::make_unique_for_overwrite<std::byte[]>(
         static_cast<std::size_t>(num_items) * item_bytes_);
     bind_output(unused_output_.get());
-    runner_->begin_empty();
+    runner_->begin_empty(failed);
     begin();
 }
 

@@ -86,14 +86,14 @@ void schedule_runner::begin(const std::byte* input, std::byte* output, combine_f
     left_ = all_;
     has_looked_ = false;
     failed_ = nobody;
-    is_empty_ = false;
+    empty_for_ = nobody;
     if (thrown_) thrown_ = nullptr;
     std::fill(parts_.begin(), parts_.end(), char{0});
 }
 
-void schedule_runner::begin_empty() {
+void schedule_runner::begin_empty(rank_t failed) {
     begin(nullptr, nullptr, {});
-    is_empty_ = true;
+    empty_for_ = failed;
 }
 
 bool schedule_runner::readers_are_finished() {
@@ -192,7 +192,7 @@ bool schedule_runner::needs_user(const flat_schedule::task& task) const {
 
 // Runs a task; returns whose fault it is that it could not.
 rank_t schedule_runner::run_or_fail(const flat_schedule::task& task) {
-    if (is_empty_ && needs_user(task)) return own_rank_;
+    if (empty_for_ != nobody && needs_user(task)) return empty_for_;
     try {
         run(task);
         return nobody;
@@ -270,7 +270,7 @@ rank_t schedule_runner::origin_of(send_number part) const {
     if (has(is_broken, part)) return origins_[part];
     if (sent.counter != no_counter)
         return failure_at(buffer(sent.buffer).counter(sent.counter, half()));
-    return is_empty_ && sent.num_contributors == 0 ? own_rank_ : nobody;
+    return sent.num_contributors == 0 ? empty_for_ : nobody;
 }
 
 // Runs a task unless it has to wait; true if it has run.

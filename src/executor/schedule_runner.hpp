@@ -143,7 +143,7 @@ class schedule_runner {
 
     /// @brief Begins an exchange to which this rank gives nothing, and of which it takes nothing:
     /// only what others gave is passed on.
-    void begin_empty();
+    void begin_empty(rank_t failed);
 
     /// @brief Whether parts may be received into sections: all readers have read the items that
     /// came two exchanges ago.
@@ -263,7 +263,7 @@ class schedule_runner {
     combine_function combine_;
     rank_t own_rank_;
     rank_t failed_ = nobody;
-    bool is_empty_ = false;  // this rank gives nothing
+    rank_t empty_for_ = nobody;  // by whose fault this rank gives nothing
     std::exception_ptr thrown_;
 };
 

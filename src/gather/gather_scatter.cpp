@@ -207,6 +207,7 @@ using gather_trials = trial_runs<gathering>;
 // What the constructor makes: one method that is kept, or several to try.
 struct prepared_methods {
     std::variant<only_gathering, std::unique_ptr<gather_trials>> methods;
+    std::size_t item_bytes = 0;
     std::shared_ptr<const route_choice> choice = nullptr;  // null if all was given
 };
 
@@ -235,17 +236,18 @@ prepared_methods prepare_methods(const context& where, std::span<const count_t> 
     };
     auto best = make(choice.candidates.route());
     best->prepare(options.item_bytes);
-    if (choice.is_given) return {std::move(best)};
+    if (choice.is_given) return {std::move(best), options.item_bytes};
     const auto shared_choice = std::make_shared<const route_choice>(choice.candidates);
     route_trials trials(*shared_choice, options.measure);
-    if (!choice.is_measured || trials.winner()) return {std::move(best), shared_choice};
+    if (!choice.is_measured || trials.winner())
+        return {std::move(best), options.item_bytes, shared_choice};
     std::vector<only_gathering> all;
     all.push_back(std::move(best));
     for (std::size_t c = 1; c < trials.candidates().size(); ++c)
         all.push_back(make(trials.candidates()[c].route));
     return {std::make_unique<gather_trials>(where.comm(), std::move(trials), std::move(all),
                                             options.measure),
-            shared_choice};
+            options.item_bytes, shared_choice};
 }
 
 }  // namespace
@@ -256,6 +258,7 @@ struct gather_scatter::implementation final : background_work, communicator_user
           comm(ranks),
           started(comm.resource<started_gathers>()),
           num_ids(number_of_ids),
+          item_bytes(made.item_bytes),
           methods(std::move(made.methods)),
           choice(std::move(made.choice)) {}
     ~implementation() { unregister(); }
@@ -278,18 +281,61 @@ struct gather_scatter::implementation final : background_work, communicator_user
         return trials() ? trials()->timed(part) : part();
     }
 
-    void start(value_arrays values, bool transposed) {
+    void require_idle() const {
+        comm.require_open();
+        CROSSDOCK_ASSERT(light, !is_active,
+                         "an operation is active already: wait for it before the next start");
+    }
+
+    void check(const value_arrays& values, const gather_call& how) const {
+        if (how.values_per_id <= 0)
+            throw error(
+                errc::invalid_argument,
+                fmt::format("values_per_id is {}, but has to be at least 1", how.values_per_id));
+        if (values.value_bytes == 0)
+            throw error(errc::invalid_argument, "values of 0 bytes: a value has at least 1 byte");
+        if (values.arrays.empty())
+            throw error(errc::invalid_argument, "there is no array to combine: give at least one");
+        if (std::cmp_less_equal(num_ids * how.values_per_id, values.shortest)) return;
+        throw error(
+            errc::size_mismatch,
+            fmt::format("rank {} has {} values, but its {} ids need {}, {} for each", comm.rank(),
+                        values.shortest, num_ids, num_ids * how.values_per_id, how.values_per_id),
+            comm.rank());
+    }
+
+    // If this rank cannot start, it takes part with nothing, so that nobody waits for ever. Where a
+    // fault leaves the size unknown, it is taken to be the last one.
+    void start(value_arrays values, const gather_call& how) {
+        require_idle();
+        std::exception_ptr fault;
+        try {
+            check(values, how);
+        } catch (...) {
+            fault = std::current_exception();
+        }
+        finish_empty();
+        if (how.values_per_id > 0 && values.item_bytes() > 0) item_bytes = values.item_bytes();
+        start(std::move(values), how.transposed, std::move(fault));
+        if (!present().fault()) return;
+        is_active = false;
+        is_empty = true;
+        std::rethrow_exception(present().fault());
+    }
+
+    void start(value_arrays values, bool transposed, std::exception_ptr fault) {
         if (auto* const tried = trials()) {
             if (auto kept = tried->decide()) {
                 results = tried->trials().results();
                 methods = std::move(kept);
             }
         }
-        const auto item_bytes = values.item_bytes();
         present().prepare(item_bytes);
         if (auto* const tried = trials())
             tried->begin(transposed ? direction::reverse : direction::forward, item_bytes);
-        is_registered = timed([&] { return present().start(std::move(values), transposed); });
+        is_registered = timed([&] {
+            return present().start(std::move(values), item_bytes, transposed, std::move(fault));
+        });
         is_active = true;
         if (is_registered) started.add(comm, *this);
     }
@@ -298,8 +344,29 @@ struct gather_scatter::implementation final : background_work, communicator_user
         if (present().advance()) unregister();
     }
 
+    // Goes on with the operation. If it is over and has failed, so is ours.
+    template <class Part>
+    auto look(Part&& part) {
+        try {
+            return timed(part);
+        } catch (...) {
+            if (present().is_over()) complete();
+            throw;
+        }
+    }
+
+    // Completes an operation that was started empty. Whose fault that was has been said.
+    void finish_empty() {
+        if (!is_empty) return;
+        try {
+            wait();
+        } catch (...) {
+            if (is_empty) throw;
+        }
+    }
+
     bool test() {
-        const bool is_complete = timed([&] {
+        const bool is_complete = look([&] {
             // Goes on with the first half as well: nobody else may at the same time.
             if (is_registered) comm.progress();
             return !is_registered && present().test();
@@ -311,13 +378,13 @@ struct gather_scatter::implementation final : background_work, communicator_user
     void wait() {
         // Nobody else needs to go on with what this rank waits for.
         unregister();
-        timed([&] { present().wait(); });
+        look([&] { present().wait(); });
         complete();
     }
 
     void complete() {
         unregister();
-        is_active = false;
+        is_active = is_empty = false;
         if (auto* const tried = trials()) tried->end();
     }
 
@@ -328,10 +395,12 @@ struct gather_scatter::implementation final : background_work, communicator_user
     communicator comm;
     started_gathers& started;
     count_t num_ids;
+    std::size_t item_bytes;  // of the last operation
     std::variant<only_gathering, std::unique_ptr<gather_trials>> methods;
     std::shared_ptr<const route_choice> choice;
     std::vector<tried_route> results;
     bool is_active = false;
+    bool is_empty = false;  // an operation is under way that could not be started as it should
     bool is_registered = false;
 };
 
@@ -354,7 +423,8 @@ gather_scatter& gather_scatter::operator=(gather_scatter&&) noexcept = default;
 
 gather_scatter gather_scatter::duplicate() const {
     auto made = std::make_unique<implementation>(
-        state().comm, state().num_ids, prepared_methods{state().leader().twin(), state().choice});
+        state().comm, state().num_ids,
+        prepared_methods{state().leader().twin(), state().item_bytes, state().choice});
     made->results = tried_routes();
     return gather_scatter(std::move(made));
 }
@@ -364,15 +434,10 @@ count_t gather_scatter::num_ids() const { return state().num_ids; }
 void gather_scatter::start_bytes(std::span<const std::span<std::byte>> fields,
                                  std::size_t value_bytes, combine_values combine,
                                  const gather_call& how) {
-    check_call(how);
-    if (value_bytes == 0)
-        throw error(errc::invalid_argument, "values of 0 bytes: a value has at least 1 byte");
     value_arrays arrays{{}, how.values_per_id, value_bytes, std::move(combine)};
-    for (const auto field : fields) {
-        check_length(field.size() / value_bytes, how);
-        arrays.arrays.push_back(field.data());
-    }
-    start_arrays(std::move(arrays), how.transposed);
+    for (const auto field : fields)
+        arrays.add(field.data(), field.size() / std::max<std::size_t>(value_bytes, 1));
+    start_arrays(std::move(arrays), how);
 }
 
 bool gather_scatter::test() {
@@ -407,28 +472,8 @@ std::string gather_scatter::explain() const {
 
 void gather_scatter::close() noexcept { state_.reset(); }
 
-void gather_scatter::check_call(const gather_call& how) const {
-    state().comm.require_open();
-    CROSSDOCK_ASSERT(light, !is_active(),
-                     "an operation is active already: wait for it before the next start");
-    if (how.values_per_id > 0) return;
-    throw error(errc::invalid_argument,
-                fmt::format("values_per_id is {}, but has to be at least 1", how.values_per_id));
-}
-
-void gather_scatter::check_length(std::size_t num_values, const gather_call& how) const {
-    if (std::cmp_less_equal(num_ids() * how.values_per_id, num_values)) return;
-    throw error(errc::size_mismatch,
-                fmt::format("rank {} has {} values, but its {} ids need {}, {} for each",
-                            state().comm.rank(), num_values, num_ids(),
-                            num_ids() * how.values_per_id, how.values_per_id),
-                state().comm.rank());
-}
-
-void gather_scatter::start_arrays(value_arrays arrays, bool transposed) {
-    if (arrays.arrays.empty())
-        throw error(errc::invalid_argument, "there is no array to combine: give at least one");
-    state().start(std::move(arrays), transposed);
+void gather_scatter::start_arrays(value_arrays arrays, const gather_call& how) {
+    state().start(std::move(arrays), how);
 }
 
 void flag_duplicates(const context& where, std::span<count_t> ids) {

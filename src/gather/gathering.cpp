@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "../base/rank_fault_mpi.hpp"
 #include "place_values.hpp"
 
 namespace crossdock {
@@ -52,10 +53,11 @@ gathering::exchanges gathering::make_exchanges(std::size_t item_bytes) const {
 }
 
 void gathering::prepare(std::size_t item_bytes) {
-    if (!exchanges_) exchanges_ = make_exchanges(item_bytes);
+    const bool is_new = !exchanges_;
+    if (is_new) exchanges_ = make_exchanges(item_bytes);
     // So that neither a second half nor what is timed has to.
     for (auto* const one : {&exchanges_->to_holders, &exchanges_->separate_to_unflagged})
-        if (*one) (*one)->prepare(item_bytes);
+        if (*one && (is_new || !(*one)->is_prepared(item_bytes))) (*one)->prepare(item_bytes);
     if (!plans_.by_owners)
         other_values_.resize(static_cast<std::size_t>(lists_->num_other_values) * item_bytes);
 }
@@ -95,11 +97,19 @@ void gathering::gather() {
     gather_places(values_, lists_->places(transposed_), work_.data());
 }
 
-bool gathering::start(value_arrays values, bool transposed) {
+bool gathering::start(value_arrays values, std::size_t item_bytes, bool transposed,
+                      std::exception_ptr fault) {
     values_ = std::move(values);
+    item_bytes_ = item_bytes;
     transposed_ = transposed;
-    gather();
+    fault_ = nullptr;
     up_ = down_ = nullptr;
+    try {
+        if (fault) std::rethrow_exception(fault);
+        gather();
+    } catch (...) {
+        fail();
+    }
     if (plans_.by_owners) {
         up_ = transposed ? exchange_to_holders() : exchange_to_unflagged();
         down_ = transposed ? exchange_to_unflagged() : exchange_to_holders();
@@ -110,37 +120,63 @@ bool gathering::start(value_arrays values, bool transposed) {
         start_down();
         return false;
     }
-    up_->start_reverse_bytes(items_, items_, values_.item_bytes(), combine_items());
+    if (fault_) {
+        up_->start_empty(true, item_bytes_, failed_);
+    } else {
+        up_->start_reverse_bytes(items_, items_, item_bytes_, combine_items());
+    }
     return down_ != nullptr;
 }
 
 // No rank both sends and gets the value of an id, so that items and slots may be one array.
 void gathering::start_down() {
     if (!down_) return;
+    if (fault_) return down_->start_empty(false, item_bytes_, failed_);
     const std::span slots(plans_.by_owners ? items_ : std::span(other_values_));
-    down_->start_bytes(items_, slots, values_.item_bytes());
+    down_->start_bytes(items_, slots, item_bytes_);
+}
+
+// Within a catch: from now on this rank gives nothing. The first fault is kept.
+void gathering::fail() {
+    if (fault_) return;
+    const error what = current_error_of(where_.rank());
+    failed_ = what.code() == errc::peer_failed ? what.rank() : where_.rank();
+    fault_ = std::current_exception();
+}
+
+// Whether an exchange is over. One that has failed is, and others shall hear of it in the next.
+bool gathering::completes(neighbor_exchange& one, bool waits) {
+    try {
+        if (!waits) return one.test();
+        one.wait();
+    } catch (...) {
+        if (one.is_active()) throw;
+        fail();
+    }
+    return true;
 }
 
 bool gathering::advance() {
     if (!up_) return true;
-    if (!up_->test()) return false;
+    if (!completes(*up_, false)) return false;
     up_ = nullptr;
     start_down();
     return true;
 }
 
 bool gathering::test() {
-    if (!advance() || (down_ && !down_->test())) return false;
+    if (!advance() || (down_ && !completes(*down_, false))) return false;
     finish();
     return true;
 }
 
 void gathering::wait() {
-    if (auto* const first = std::exchange(up_, nullptr)) {
-        first->wait();
+    if (up_) {
+        completes(*up_, true);
+        up_ = nullptr;
         start_down();
     }
-    if (down_) down_->wait();
+    if (down_) completes(*down_, true);
     finish();
 }
 
@@ -155,6 +191,7 @@ void gathering::merge_holders() {
 }
 
 void gathering::finish() {
+    if (fault_) std::rethrow_exception(fault_);
     if (!plans_.by_owners) merge_holders();
     if (is_in_place()) return copy_back(items_.data(), lists_->normal.more, values_.item_bytes());
     scatter_places(values_, lists_->places(transposed_).results, items_.data());

@@ -2,6 +2,7 @@
 /// @brief One method of a gather-scatter on one route, ready to run.
 #pragma once
 
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -48,15 +49,24 @@ class gathering {
     /// Yes; as `neighbor_exchange` and `neighbor_exchange::prepare`.
     void prepare(std::size_t item_bytes);
 
-    /// @brief Starts an operation on values of the size that was prepared last.
+    /// @brief Starts an operation on values of a size that is prepared.
+    /// @param fault  why this rank gives nothing; null if it gives its values
     /// @return whether `advance` has something to do for others before the operation is complete
-    bool start(value_arrays values, bool transposed);
+    bool start(value_arrays values, std::size_t item_bytes, bool transposed,
+               std::exception_ptr fault);
+
+    /// @brief Why this rank takes part in the present operation without values, or null.
+    const std::exception_ptr& fault() const noexcept { return fault_; }
+
+    /// @brief Whether no exchange is under way any more.
+    bool is_over() const noexcept { return !up_ && !(down_ && down_->is_active()); }
 
     /// @brief Does what can be done without waiting for the first half of an operation.
     /// @return whether that is over
     bool advance();
 
     /// @brief True if the operation is complete and its results are in place.
+    /// @throws error(errc::peer_failed), or what combining threw here; the operation is over
     bool test();
     void wait();
 
@@ -74,6 +84,8 @@ class gathering {
     combine_function combine_items() const;
     void gather();
     void start_down();
+    void fail();
+    bool completes(neighbor_exchange& one, bool waits);
     void merge_holders();
     void finish();
 
@@ -87,7 +99,10 @@ class gathering {
 
     // Of the present operation.
     value_arrays values_;
+    std::size_t item_bytes_ = 0;
     bool transposed_ = false;
+    std::exception_ptr fault_;
+    rank_t failed_ = 0;  // whose fault it is, if there is one
     std::span<std::byte> items_;
     neighbor_exchange* up_ = nullptr;
     neighbor_exchange* down_ = nullptr;

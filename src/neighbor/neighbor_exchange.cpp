@@ -228,23 +228,23 @@ struct neighbor_exchange::implementation final : communicator_user {
         try {
             check();
         } catch (...) {
-            present().keep_tags();
             try {
-                start_empty(to, new_bytes);
+                empty = &start_empty(to, new_bytes, compiled().rank());
             } catch (...) {  // the first error says more
+                present().keep_tags();
             }
             throw;
         }
     }
 
-    void start_empty(direction to, std::size_t new_bytes) {
+    executor& start_empty(direction to, std::size_t new_bytes, rank_t failed) {
         finish_empty();
         if (new_bytes == 0) new_bytes = item_bytes;
         next_plan();
         auto& runner = present();
         if (runner.prepare_at_start(to, prepared, new_bytes)) item_bytes = new_bytes;
         if (auto* const tried = trials()) tried->begin(to, new_bytes);
-        empty = &runner.start_empty(to);
+        return runner.start_empty(to, failed);
     }
 
     // Completes an exchange that was started empty. Whose fault that was has been said.
@@ -316,6 +316,10 @@ struct neighbor_exchange::implementation final : communicator_user {
         agree_on(prepared == preparation::forward ? present().prepare(prepared, new_bytes)
                                                   : present().prepare_both(new_bytes));
         item_bytes = new_bytes;
+    }
+
+    bool is_prepared(std::size_t asked_bytes) const {
+        return present().is_prepared(prepared == preparation::forward, asked_bytes);
     }
 
     void start(direction to, const void* input, void* output, std::size_t asked_bytes,
@@ -461,6 +465,17 @@ void neighbor_exchange::start_reverse_bytes(std::span<const std::byte> slots,
         check_lengths(compiled_plan(), items.size(), slots.size(), item_bytes);
     });
     state().start(direction::reverse, slots.data(), items.data(), item_bytes, std::move(combine));
+}
+
+bool neighbor_exchange::is_prepared(std::size_t item_bytes) const {
+    return state().is_prepared(item_bytes);
+}
+
+void neighbor_exchange::start_empty(bool is_reverse, std::size_t item_bytes, rank_t failed) {
+    auto& all = state();
+    all.require_idle();
+    all.active =
+        &all.start_empty(is_reverse ? direction::reverse : direction::forward, item_bytes, failed);
 }
 
 void neighbor_exchange::start(const void* items, void* slots, MPI_Datatype datatype) {

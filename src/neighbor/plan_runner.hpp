@@ -77,6 +77,11 @@ class plan_runner {
         return true;
     }
 
+    /// @brief Whether `prepare` of forward alone, or `prepare_both`, would do nothing.
+    bool is_prepared(bool forward_alone, std::size_t item_bytes) {
+        return forward_.has_ready(item_bytes) && (forward_alone || backward_.has_ready(item_bytes));
+    }
+
     /// @brief After some rank has failed to prepare, and all know.
     void forget_prepared() noexcept {
         forward_.sizes.clear();
@@ -93,9 +98,9 @@ class plan_runner {
     }
 
     /// @brief As above, an empty exchange.
-    executor& start_empty(direction to) {
+    executor& start_empty(direction to, rank_t failed) {
         auto& runner = *state_of(to).sizes.back().runner;
-        runner.start_empty();
+        runner.start_empty(failed);
         return runner;
     }
 

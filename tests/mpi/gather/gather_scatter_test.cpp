@@ -529,6 +529,54 @@ TEST_F(GatherScatter, CallsThatDoNotFitFailOnTheirRank) {
                                            static_cast<double>(num_ranks()), 1}));
 }
 
+TEST_F(GatherScatter, PeersLearnOfAFaultyStart) {
+    constexpr std::size_t culprit = 1;
+    if (num_ranks() <= culprit) return;
+    std::vector<method_on_route> ways;
+    for (const auto& r : registered_routes()) ways.push_back({"owners", r.example});
+    if (num_ranks() <= most_holders)
+        for (const auto name : {"direct", "three_step"}) ways.push_back({"holders", name});
+    auto all = cases(where.num_ranks(), false);
+    all.resize(2);
+    for (const auto& one : all) {
+        const auto& own = one.of_rank[rank()];
+        const auto& missing = one.of_rank[culprit];
+        const bool needs_culprit = std::ranges::any_of(own, [&](count_t id) {
+            return id != 0 && std::ranges::find(missing, id) != missing.end();
+        });
+        for (const auto& [method, route] : ways) {
+            gather_scatter shared(where, own, {.method = method, .route = route});
+            for (const bool transposed : {false, true}) {
+                SCOPED_TRACE(std::string(one.name) + " " + method + " " + route);
+                expect_combined(shared, one.of_rank, sum{}, transposed);
+                auto values = values_for(one.of_rank)[rank()];
+                if (rank() == culprit) {
+                    values.clear();
+                    EXPECT_EQ(
+                        code_of([&] { shared.start(values, sum{}, {.transposed = transposed}); }),
+                        errc::size_mismatch);
+                    EXPECT_FALSE(shared.is_active());
+                } else {
+                    shared.start(values, sum{}, {.transposed = transposed});
+                    bool has_failed = false;
+                    try {
+                        shared.wait();
+                    } catch (const error& fault) {
+                        has_failed = true;
+                        EXPECT_EQ(fault.code(), errc::peer_failed) << fault.what();
+                        EXPECT_EQ(fault.rank(), static_cast<rank_t>(culprit));
+                    }
+                    EXPECT_FALSE(shared.is_active());
+                    EXPECT_TRUE(has_failed || !needs_culprit);
+                }
+                // The culprit passes on to others in here, or else in its next start.
+                if (transposed) where.comm().wait_for_all();
+                expect_combined(shared, one.of_rank, sum{}, transposed);
+            }
+        }
+    }
+}
+
 TEST_F(GatherScatter, AnIdOfManyHoldersHasAnOwner) {
     const bool is_most = num_ranks() > most_holders;
     gather_scatter shared(where, id_list{1, 1});

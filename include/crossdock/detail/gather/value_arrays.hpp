@@ -2,8 +2,10 @@
 /// @brief The arrays that a gather-scatter reads and writes, whatever their type.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <functional>
+#include <limits>
 #include <vector>
 
 #include "crossdock/detail/base/export.hpp"
@@ -50,6 +52,12 @@ struct value_arrays {
     count_t per_id = 1;
     std::size_t value_bytes = 0;
     combine_values combine;
+    std::size_t shortest = std::numeric_limits<std::size_t>::max();  ///< values in an array
+
+    void add(std::byte* array, std::size_t num_values) {
+        arrays.push_back(array);
+        shortest = std::min(shortest, num_values);
+    }
 
     /// @brief Values of one id in all arrays.
     count_t width() const noexcept { return per_id * static_cast<count_t>(arrays.size()); }
