@@ -34,8 +34,9 @@ struct gathered_values {
 /// communicator stays open.
 ///
 /// Several prepared batches of an array may be active at once if none of them updates. All rules of
-/// `neighbor_exchange` hold: in particular, an array that is too short is an error of this rank
-/// alone, and an operation must not throw. An operation of another batch must not start one.
+/// `neighbor_exchange` hold: in particular, where an array is too short on one rank, the ranks that
+/// need something of it get errc::peer_failed, and an operation must not throw. An operation of
+/// another batch must not start one.
 ///
 /// | PetscSF | here |
 /// |---|---|
@@ -107,17 +108,16 @@ class prepared_batch {
     /// @par Collective
     /// No.
     [[nodiscard]] bool test() {
-        const bool is_complete = exchange_.test();
-        if (is_complete) engine().add_active(-1);
-        return is_complete;
+        const active_batch present(*this);
+        return exchange_.test();
     }
 
     /// @brief Completes the batch.
     /// @par Collective
     /// No, but waits for those it exchanges with.
     void wait() {
+        const active_batch present(*this);
         exchange_.wait();
-        engine().add_active(-1);
     }
 
     bool is_active() const noexcept { return exchange_.is_active(); }
@@ -145,6 +145,23 @@ class prepared_batch {
     void fetch_and_update(std::span<const T> values, std::span<T> out, Op op);
 
   private:
+    // In a call that goes on with the batch: notes at its end, by an exception too, if that is over.
+    class active_batch {
+      public:
+        explicit active_batch(prepared_batch& of)
+            : engine_(of.engine()), exchange_(of.exchange_), was_active_(exchange_.is_active()) {}
+        ~active_batch() {
+            if (was_active_ && !exchange_.is_active()) engine_.add_active(-1);
+        }
+        active_batch(const active_batch&) = delete;
+        active_batch& operator=(const active_batch&) = delete;
+
+      private:
+        array_engine& engine_;
+        const neighbor_exchange& exchange_;
+        bool was_active_;
+    };
+
     array_engine& engine() const {
         if (!engine_) [[unlikely]]
             throw error(errc::invalid_state, "the prepared batch was moved from");

@@ -93,6 +93,44 @@ TEST_F(PreparedBatch, ReadsWhatIsThereEveryTime) {
     }
 }
 
+TEST_F(PreparedBatch, PeersLearnOfAFaultyStart) {
+    if (num_ranks == 1) return;
+    constexpr rank_t culprit = 1;
+    word_array a(where, num_entries);
+    // Every rank needs an entry of each.
+    indices wanted;
+    for (count_t index = 0; index < num_entries; ++index) wanted.push_back(index);
+    auto p = a.prepare(wanted);
+    for (const bool is_read : {true, false}) {
+        fill(a, 1);
+        values own(wanted.size(), 1);
+        const auto start = [&](std::span<std::int64_t> some) {
+            if (is_read) {
+                p.start_read(some);
+            } else {
+                p.start_update(std::span<const std::int64_t>(some), sum());
+            }
+        };
+        if (rank == culprit) {
+            EXPECT_EQ(test::thrown_by([&] { start(std::span(own).first(1)); }).code(),
+                      errc::size_mismatch);
+        } else {
+            start(own);
+            const auto fault = test::thrown_by([&] { p.wait(); });
+            EXPECT_EQ(fault.code(), errc::peer_failed);
+            EXPECT_EQ(fault.rank(), culprit);
+        }
+        EXPECT_FALSE(p.is_active());
+        fill(a, 2);
+        p.update(std::span<const std::int64_t>(values(wanted.size(), 1)), sum());
+        values expected;
+        for (count_t index = 0; index < num_entries; ++index)
+            expected.push_back(2 * (1 + index) + num_ranks);
+        EXPECT_EQ(read_all(a), expected) << "the array does not count the batch as active";
+    }
+    a.close();
+}
+
 TEST_F(PreparedBatch, UpdatesAsASerialArrayDoes) {
     const auto all = draw_requests(num_ranks, 2);
     for (const auto& variant : variants_of_any_operation(num_ranks)) {
