@@ -6,6 +6,7 @@
 #include <utility>
 #include <variant>
 
+#include "../base/rank_fault_mpi.hpp"
 #include "../context/named_context_mpi.hpp"
 #include "../exchange/checked_exchange_mpi.hpp"
 #include "../neighbor/automatic_route.hpp"
@@ -115,7 +116,12 @@ class method_chooser {
 
     method_choice choose() const {
         const auto down = resolve(lists_.to_holders);
-        if (!down.choice) return {{{{name_of(method_on_given_route(), down.name), 0, ""}}}, true};
+        if (!down.choice) {
+            return with_reserve([&] {
+                return method_choice{{{{name_of(method_on_given_route(), down.name), 0, ""}}},
+                                     true};
+            });
+        }
         route_choice all;
         if (options_.method != by_holders) add_owners(all, *down.choice);
         if (options_.method != by_owners && allows_holders(shared_))
@@ -142,12 +148,14 @@ class method_chooser {
     static void add(route_choice& all, const std::string& method,
                     const std::vector<candidate_price>& prices) {
         for (const auto& [route, seconds, term] : prices)
-            all.candidates.push_back({name_of(method, route), seconds, term});
+            with_reserve([&] {
+                all.candidates.push_back({name_of(method, route), seconds, term});
+            });
     }
 
     // Up costs what down does, if the same ranks take part.
     void add_owners(route_choice& all, const route_choice& down) const {
-        auto prices = down.candidates;
+        auto prices = with_reserve([&] { return down.candidates; });
         if (shared_.has_givers) {
             const auto up =
                 shared_.has_flagged_holders ? *resolve(lists_.to_unflagged).choice : down;
@@ -175,8 +183,10 @@ class plan_compiler_of_methods {
 
     gather_plans compile_named(const std::string& method_and_route) const {
         const auto blank = method_and_route.find(' ');
-        gather_plans plans{.by_owners = method_and_route.substr(0, blank) == by_owners,
-                           .route = method_and_route.substr(blank + 1)};
+        auto plans = with_reserve([&] {
+            return gather_plans{.by_owners = method_and_route.substr(0, blank) == by_owners,
+                                .route = method_and_route.substr(blank + 1)};
+        });
         // A route that does not exist is an error even if nothing travels.
         plans.to_holders =
             along(plans.route, plans.by_owners ? lists_.to_holders : lists_.between_holders);
@@ -192,7 +202,8 @@ class plan_compiler_of_methods {
 
   private:
     std::shared_ptr<const plan> along(const std::string& route, const pattern& p) const {
-        return std::make_shared<const plan>(compile(where_, p, route, {options_.deduplicate}));
+        auto compiled = compile(where_, p, route, {options_.deduplicate});
+        return with_reserve([&] { return std::make_shared<const plan>(std::move(compiled)); });
     }
 
     const context& where_;
@@ -204,7 +215,8 @@ class plan_compiler_of_methods {
 using only_gathering = std::unique_ptr<gathering>;
 using gather_trials = trial_runs<gathering>;
 
-// What the constructor makes: one method that is kept, or several to try.
+// What the constructor makes: one method that is kept, or several to try. What this rank alone has failed with
+// waits for the agreement at the end.
 struct prepared_methods {
     std::variant<only_gathering, std::unique_ptr<gather_trials>> methods;
     std::size_t item_bytes = 0;
@@ -212,7 +224,7 @@ struct prepared_methods {
 };
 
 prepared_methods prepare_methods(const context& where, std::span<const count_t> ids,
-                                 const gather_options& options) {
+                                 const gather_options& options, std::optional<error>& fault) {
     auto found = find_ids(where, ids, options);
     const bool may_ask_holders = options.method != by_owners && allows_holders(found.shared);
     if (options.method == by_holders && !may_ask_holders)
@@ -231,22 +243,28 @@ prepared_methods prepare_methods(const context& where, std::span<const count_t> 
     const auto choice = method_chooser(where, *lists, found.shared, options).choose();
     const plan_compiler_of_methods compiler(where, *lists, found.shared, options);
     const auto make = [&](const std::string& name) {
-        return std::make_unique<gathering>(where, lists, compiler.compile_named(name),
-                                           exchange_options_of(options));
+        const auto plans = compiler.compile_named(name);
+        return with_reserve([&] {
+            return std::make_unique<gathering>(where, lists, plans, exchange_options_of(options));
+        });
     };
     auto best = make(choice.candidates.route());
-    best->prepare(options.item_bytes);
+    attempt(where.rank(), fault, [&] { best->prepare(options.item_bytes); });
     if (choice.is_given) return {std::move(best), options.item_bytes};
-    const auto shared_choice = std::make_shared<const route_choice>(choice.candidates);
-    route_trials trials(*shared_choice, options.measure);
+    const auto shared_choice =
+        with_reserve([&] { return std::make_shared<const route_choice>(choice.candidates); });
+    auto trials = with_reserve([&] { return route_trials(*shared_choice, options.measure); });
     if (!choice.is_measured || trials.winner())
         return {std::move(best), options.item_bytes, shared_choice};
     std::vector<only_gathering> all;
+    with_reserve([&] { all.reserve(trials.candidates().size()); });
     all.push_back(std::move(best));
     for (std::size_t c = 1; c < trials.candidates().size(); ++c)
         all.push_back(make(trials.candidates()[c].route));
-    return {std::make_unique<gather_trials>(where.comm(), std::move(trials), std::move(all),
-                                            options.measure),
+    return {with_reserve([&] {
+                return std::make_unique<gather_trials>(where.comm(), std::move(trials),
+                                                       std::move(all), options.measure);
+            }),
             options.item_bytes, shared_choice};
 }
 
@@ -405,10 +423,15 @@ struct gather_scatter::implementation final : background_work, communicator_user
 };
 
 gather_scatter::gather_scatter(const context& where, std::span<const count_t> ids,
-                               const gather_options& options)
-    : state_(
-          std::make_unique<implementation>(where, static_cast<count_t>(ids.size()),
-                                           prepare_methods(where, ids, with_defaults(options)))) {}
+                               const gather_options& options) {
+    std::optional<error> fault;
+    auto made = prepare_methods(where, ids, with_defaults(options), fault);
+    attempt(where.rank(), fault, [&] {
+        state_ = std::make_unique<implementation>(where, static_cast<count_t>(ids.size()),
+                                                  std::move(made));
+    });
+    agree(where.comm(), fault);
+}
 
 gather_scatter::gather_scatter(std::unique_ptr<implementation> state) : state_(std::move(state)) {}
 gather_scatter::implementation& gather_scatter::state() const {
