@@ -11,6 +11,7 @@
 #include "crossdock/detail/array/array_engine_mpi.hpp"
 #include "crossdock/detail/array/write_rule.hpp"
 #include "crossdock/detail/base/export.hpp"
+#include "crossdock/detail/base/memory_reserve.hpp"
 #include "crossdock/detail/base/pooled_resource.hpp"
 #include "crossdock/prepared_batch.hpp"
 
@@ -94,8 +95,11 @@ class distributed_array {
     /// @throws as `make_route`, on all ranks
     distributed_array(const context& where, count_t num_entries,
                       const array_options<T>& options = {})
-        : engine_(
-              std::make_shared<array_engine>(where, num_entries, settings_of(options), sizeof(T))),
+        : engine_(with_reserve([&] {
+              // What runs out of memory beside others throws another error, so nothing is made twice.
+              return std::make_shared<array_engine>(where, num_entries, settings_of(options),
+                                                    sizeof(T));
+          })),
           writes_(on_all_or_none(
               where.comm(),
               [&] { return make_write_rule<T>(options.equal_writes, options.choose); },

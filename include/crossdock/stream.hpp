@@ -13,6 +13,7 @@
 
 #include "crossdock/context.hpp"
 #include "crossdock/detail/base/export.hpp"
+#include "crossdock/detail/base/memory_reserve.hpp"
 #include "crossdock/detail/stream/stream_core_mpi.hpp"
 #include "crossdock/stream_codec.hpp"
 
@@ -236,12 +237,14 @@ class stream_base : private stream_sink {
     /// port.
     template <class ChannelsOf>
     stream_base(const context& where, const stream_options& options, ChannelsOf&& channels_of)
-        : options_(options), core_(where, channels_of(options_), *this, options_) {}
+        : options_(with_reserve([&] { return options; })),
+          core_(where, with_reserve([&] { return channels_of(options_); }), *this, options_) {}
     ~stream_base() override = default;
 
     template <class MakePort>
     void make_ports(MakePort&& make) {
-        for (int w = 0; w < num_workers(); ++w) ports_.push_back(make(core_.worker(w)));
+        for (int w = 0; w < num_workers(); ++w)
+            with_reserve([&] { ports_.push_back(make(core_.worker(w))); });
     }
     const stream_options& options() const noexcept { return options_; }
 
@@ -300,7 +303,8 @@ class stream : public stream_base<stream_port<T, Combine>> {
         : base(where, options, channels),
           handle_(std::move(handle)),
           combine_(std::move(combine)),
-          decoded_(static_cast<std::size_t>(options.workers)) {
+          decoded_(with_reserve(
+              [&] { return decltype(decoded_)(static_cast<std::size_t>(options.workers)); })) {
         base::make_ports(
             [&](stream_worker& worker) { return port_type(worker, combine_, options.priorities); });
     }

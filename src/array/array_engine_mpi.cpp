@@ -6,6 +6,8 @@
 #include <new>
 #include <utility>
 
+#include "../base/collective_mpi.hpp"
+#include "../base/environment_mpi.hpp"
 #include "../context/named_context_mpi.hpp"
 #include "../model/machine_mpi.hpp"
 #include "array_index.hpp"
@@ -13,6 +15,7 @@
 #include "batch_routings.hpp"
 #include "batch_run_mpi.hpp"
 #include "batch_transport_mpi.hpp"
+#include "crossdock/detail/base/memory_reserve.hpp"
 
 namespace crossdock {
 
@@ -47,12 +50,7 @@ void check_parts(count_t num_entries, const array_settings& settings) {
                     fmt::format("num_local is {}; the least is 0", *settings.num_local));
 }
 
-block_partition parts_of_all(const communicator& comm, count_t num_entries,
-                             const std::optional<count_t>& num_local) {
-    if (!num_local) return block_partition::blocks(num_entries, comm.num_ranks());
-    std::vector<count_t> sizes(static_cast<std::size_t>(comm.num_ranks()));
-    CROSSDOCK_MPI(
-        MPI_Allgather(&*num_local, 1, MPI_INT64_T, sizes.data(), 1, MPI_INT64_T, comm.get()));
+block_partition parts_of_sizes(count_t num_entries, const std::vector<count_t>& sizes) {
     auto owners = block_partition::from_sizes(sizes);
     if (owners.num_entries() != num_entries) {
         throw error(errc::size_mismatch,
@@ -131,18 +129,29 @@ array_engine::array_engine(const context& where, count_t num_entries,
     const auto list = [&](named_values& values) {
         list_settings(values, where, num_entries, settings, item_bytes);
     };
+    std::vector<count_t> sizes;
     on_all_or_none(
         comm,
         [&] {
             check_sizes(where);
             check_parts(num_entries, settings);
+            if (settings.num_local) sizes.resize(static_cast<std::size_t>(comm.num_ranks()));
         },
-        equal_arguments("a distributed array", list));
-    const auto owners = parts_of_all(comm, num_entries, settings.num_local);
-    auto effective = settings;
-    effective.route = asked_untried_route(where, settings.route);
+        with_reserve([&] { return equal_arguments("a distributed array", list); }));
+    if (settings.num_local) {
+        run_collective(comm, [&](MPI_Request* request) {
+            return MPI_Iallgather(&*settings.num_local, 1, MPI_INT64_T, sizes.data(), 1,
+                                  MPI_INT64_T, comm.get(), request);
+        });
+    }
+    comm.resource<environment>();  // blocks here once, as the machine does
     where.machine();
     state_ = on_all_or_none(comm, [&] {
+        const auto owners = settings.num_local
+                                ? parts_of_sizes(num_entries, sizes)
+                                : block_partition::blocks(num_entries, comm.num_ranks());
+        auto effective = settings;
+        effective.route = asked_untried_route(where, settings.route);
         if (settings.transport == array_transport::plain)
             effective.combine = {combining::none, false, false};
         return std::make_unique<implementation>(where, owners, effective, item_bytes);

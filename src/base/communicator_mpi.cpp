@@ -56,7 +56,7 @@ class open_communicators {
         return all;
     }
 
-    void add(communicator one) {
+    void add(const communicator& one) {
         const std::scoped_lock lock(mutex_);
         if (key_ == MPI_KEYVAL_INVALID) {
             int key = MPI_KEYVAL_INVALID;
@@ -64,7 +64,7 @@ class open_communicators {
             CROSSDOCK_MPI(MPI_Comm_set_attr(MPI_COMM_SELF, key, this));
             key_ = key;
         }
-        all_.push_back(std::move(one));
+        with_reserve([&] { all_.push_back(one); });
     }
 
     void remove(MPI_Comm duplicate) {
@@ -226,13 +226,14 @@ mpi_error::mpi_error(int mpi_code, const char* call)
     : error(errc::mpi_failure, std::string(call) + ": " + mpi_text(mpi_code)),
       mpi_code_(mpi_code) {}
 
-communicator::communicator(MPI_Comm user) : communicator(duplicate_of(user), no_work()) {
+communicator::communicator(MPI_Comm user)
+    : communicator(duplicate_of(user), with_reserve(no_work)) {
     open_communicators::of_process().add(*this);
 }
 
 communicator::communicator(MPI_Comm own, std::shared_ptr<std::vector<background_work*>> work)
-    : state_(std::make_shared<state>()) {
-    out_of_memory();
+    : state_(with_reserve([] { return std::make_shared<state>(); })) {
+    with_reserve([] { out_of_memory(); });
     state_->duplicate = own;
     state_->work = std::move(work);
     CROSSDOCK_MPI(MPI_Comm_set_errhandler(own, MPI_ERRORS_RETURN));
@@ -242,7 +243,7 @@ communicator::communicator(MPI_Comm own, std::shared_ptr<std::vector<background_
     int is_set = 0;
     CROSSDOCK_MPI(MPI_Comm_get_attr(own, MPI_TAG_UB, static_cast<void*>(&tag_limit), &is_set));
     state_->unused_tag = is_set ? *tag_limit : tag_pool::least_limit;
-    state_->tags = std::make_shared<tag_pool>(state_->unused_tag);
+    state_->tags = with_reserve([&] { return std::make_shared<tag_pool>(state_->unused_tag); });
 }
 
 communicator communicator::make_part(MPI_Comm own) const {

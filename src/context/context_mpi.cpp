@@ -6,6 +6,7 @@
 #include "../model/machine_mpi.hpp"
 #include "../topology/agreement_text_mpi.hpp"
 #include "../topology/nodes_mpi.hpp"
+#include "crossdock/detail/base/memory_reserve.hpp"
 #include "crossdock/discover_topology.hpp"
 #include "crossdock/route_choice.hpp"
 #include "named_context_mpi.hpp"
@@ -46,7 +47,8 @@ void agree_on(const communicator& comm, const context_options& options) {
             .add("nodes", options.nodes)
             .add("machine", options.machine);
     };
-    agree(comm, std::nullopt, equal_arguments("a context", list));
+    agree(comm, std::nullopt,
+          with_reserve([&] { return equal_arguments("a context", list); }));
 }
 
 }  // namespace

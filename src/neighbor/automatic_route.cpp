@@ -86,9 +86,9 @@ resolved_route resolve_route(const context& where, const pattern& p,
     const auto& nodes = where.nodes() ? *where.nodes() : around.nodes();
     estimate_options how;
     how.travel.item_bytes = static_cast<count_t>(options.item_bytes);
-    how.travel.shares_memory =
-        find_executor(where.comm(), options.executor).memory != memory_use::none &&
-        nodes.num_regions() < nodes.num_ranks();
+    const auto use =
+        with_reserve([&] { return find_executor(where.comm(), options.executor).memory; });
+    how.travel.shares_memory = use != memory_use::none && nodes.num_regions() < nodes.num_ranks();
     how.deduplicate = options.deduplicate;
     how.passes_over_slots = passes_over_slots;
     const auto layout = with_reserve([&] { return layout_of(where.topology(), nodes); });

@@ -10,6 +10,8 @@
 #include <thread>
 #include <utility>
 
+#include "../base/environment_mpi.hpp"
+#include "crossdock/detail/base/memory_reserve.hpp"
 #include "crossdock/route_choice.hpp"
 #include "stream_engine.hpp"
 #include "stream_memory_mpi.hpp"
@@ -170,8 +172,9 @@ stream_core::stream_core(const context& where, std::span<const stream_channel> c
                          stream_sink& sink, const stream_options& given) {
     const auto& comm = where.comm();
     check_stream(where, channels, given);
-    auto options = given;
-    options.route = stream_route(where, given.route);
+    auto options = with_reserve([&] { return given; });
+    comm.resource<environment>();  // blocks here once
+    options.route = with_reserve([&] { return stream_route(where, given.route); });
     const topology nodes = stream_nodes(where);
     const stream_scheme scheme = agreed_scheme(where, nodes, channels, options);
     parts_ = on_all_or_none(

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "crossdock/detail/base/memory_reserve.hpp"
+
 namespace crossdock {
 
 chunk_memory stream_memory::make(const communicator& comm, const topology& nodes,
@@ -14,8 +16,10 @@ chunk_memory stream_memory::make(const communicator& comm, const topology& nodes
                                     MPI_MAX, node_));
     }
     make_block(comm, chunk_memory::block_bytes(shape, sizes));
-    chunk_memory result(shape, sizes, find_blocks(),
-                        is_shared() ? nodes.local_rank(comm.rank()) : 0);
+    auto result = with_reserve([&] {
+        return chunk_memory(shape, sizes, find_blocks(),
+                            is_shared() ? nodes.local_rank(comm.rank()) : 0);
+    });
     result.initialize();
     if (is_shared()) CROSSDOCK_MPI(MPI_Barrier(node_));
     return result;

@@ -7,8 +7,10 @@
 #include <limits>
 #include <string>
 
+#include "../base/collective_mpi.hpp"
 #include "../context/named_context_mpi.hpp"
 #include "../topology/nodes_mpi.hpp"
+#include "crossdock/detail/base/memory_reserve.hpp"
 #include "crossdock/detail/stream/stream_layout.hpp"
 
 namespace crossdock {
@@ -180,10 +182,13 @@ void check_stream(const context& where, std::span<const stream_channel> channels
                                    to_string(options.scheme)));
             check_threads(options);
         },
-        equal_arguments("a stream", list));
+        with_reserve([&] { return equal_arguments("a stream", list); }));
 }
 
-topology stream_nodes(const context& where) { return nodes_of(where.comm(), where.nodes()); }
+topology stream_nodes(const context& where) {
+    nodes_of(where.comm());  // blocks here once
+    return with_reserve([&] { return nodes_of(where.comm(), where.nodes()); });
+}
 
 stream_scheme agreed_scheme(const context& where, const topology& nodes,
                             std::span<const stream_channel> channels,
@@ -193,10 +198,13 @@ stream_scheme agreed_scheme(const context& where, const topology& nodes,
     // On some routes the ranks differ in their number of partners.
     count_t most_endpoints =
         on_all_or_none(comm, [&] { return num_endpoints(nodes, options, comm.rank()); });
-    CROSSDOCK_MPI(
-        MPI_Allreduce(MPI_IN_PLACE, &most_endpoints, 1, MPI_INT64_T, MPI_MAX, comm.get()));
-    const stream_scheme chosen =
-        choose_stream_scheme(shape_of(most_endpoints, channels, options), where.machine());
+    run_collective(comm, [&](MPI_Request* request) {
+        return MPI_Iallreduce(MPI_IN_PLACE, &most_endpoints, 1, MPI_INT64_T, MPI_MAX, comm.get(),
+                              request);
+    });
+    const auto& model = where.machine();
+    const stream_scheme chosen = with_reserve(
+        [&] { return choose_stream_scheme(shape_of(most_endpoints, channels, options), model); });
     return options.ordered && fills_together(chosen) ? stream_scheme::wps : chosen;
 }
 

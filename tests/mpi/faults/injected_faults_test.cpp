@@ -16,10 +16,12 @@
 #include <utility>
 #include <vector>
 
+#include "crossdock/distributed_array.hpp"
 #include "crossdock/gather_scatter.hpp"
 #include "crossdock/neighbor_exchange.hpp"
 #include "crossdock/plan_maker.hpp"
 #include "crossdock/sparse_exchange.hpp"
+#include "crossdock/stream.hpp"
 #include "support/patterns.hpp"
 
 namespace {
@@ -217,6 +219,29 @@ std::vector<operation> operations() {
         });
         gather_scatter(where, ids, {.route = "three_step"});
     });
+    const std::array transports{std::pair("routed", array_transport::routed),
+                                std::pair("plain", array_transport::plain),
+                                std::pair("rma", array_transport::rma)};
+    for (const auto& [name, transport] : transports) {
+        for (const bool has_sizes : {false, true}) {
+            add(std::string("array_") + name + (has_sizes ? "_of_sizes" : ""),
+                [=](const context& where) {
+                    array_options<int> options{.transport = transport};
+                    if (has_sizes) options.num_local = 2 + where.rank() % 2;
+                    const count_t num_entries = 2 * where.num_ranks() + where.num_ranks() / 2;
+                    distributed_array<int>(where, num_entries, options);
+                });
+        }
+    }
+    for (const bool shared : {false, true}) {
+        add(shared ? "stream_shared_memory" : "stream", [=](const context& where) {
+            stream<int> items(where, [](auto&&...) {}, {.shared_memory = shared});
+            given([&] {
+                items.close();
+                return 0;
+            });
+        });
+    }
     return all;
 }
 
