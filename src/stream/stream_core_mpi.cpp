@@ -122,8 +122,13 @@ void stream_core::parts::open(std::span<const stream_channel> channels, stream_s
     tags = own->reserve_tags(mpi_transport::num_tags + 1);
     const int first_tag = tags.first();
     chunk_memory chunks = memory.make(*own, sharing, shape, sizes);
+    try {
+        on_all_or_none(*own, [&] { transport.emplace(*own, first_tag, has_urgent(channels)); });
+    } catch (...) {
+        transport.reset();  // to close it takes all ranks
+        throw;
+    }
     on_all_or_none(*own, [&] {
-        transport.emplace(*own, first_tag, has_urgent(channels));
         engine.emplace(comm.rank(), layout, options, sink, std::move(chunks), *transport, driver(),
                        turn());
     });

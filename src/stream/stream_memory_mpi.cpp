@@ -15,7 +15,7 @@ chunk_memory stream_memory::make(const communicator& comm, const topology& nodes
         CROSSDOCK_MPI(MPI_Allreduce(MPI_IN_PLACE, &sizes.num_shared_buffers, 1, MPI_UINT32_T,
                                     MPI_MAX, node_));
     }
-    make_block(comm, chunk_memory::block_bytes(shape, sizes));
+    make_block(comm, with_reserve([&] { return chunk_memory::block_bytes(shape, sizes); }));
     auto result = with_reserve([&] {
         return chunk_memory(shape, sizes, find_blocks(),
                             is_shared() ? nodes.local_rank(comm.rank()) : 0);
