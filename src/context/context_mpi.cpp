@@ -47,8 +47,7 @@ void agree_on(const communicator& comm, const context_options& options) {
             .add("nodes", options.nodes)
             .add("machine", options.machine);
     };
-    agree(comm, std::nullopt,
-          with_reserve([&] { return equal_arguments("a context", list); }));
+    agree(comm, std::nullopt, with_reserve([&] { return equal_arguments("a context", list); }));
 }
 
 }  // namespace
