@@ -32,8 +32,9 @@
 ///   and texts and arrays in them need not outlive the call.
 /// - A function that blocks collectively returns the same error on all ranks or on none; only where
 ///   the object itself, its first argument, is a null pointer does a rank fail alone. Starting,
-///   testing and waiting for an exchange communicate without agreeing: their errors are the rank's
-///   own. So are those of a stream's ports.
+///   testing and waiting for an exchange communicate without agreeing: if a start fails on a rank,
+///   those that need something of it get CROSSDOCK_PEER_FAILED when they test or wait, and the next
+///   start is as usual. Errors of a stream's ports are the rank's own.
 /// - What a function creates is the caller's and goes with the matching `_free`, in any order; a
 ///   null pointer is nothing to free. Texts and arrays are freed with `crossdock_free`.
 #ifndef CROSSDOCK_CROSSDOCK_H

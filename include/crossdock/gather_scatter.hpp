@@ -175,6 +175,10 @@ class gather_scatter {
     void start_bytes(std::span<const std::span<std::byte>> fields, std::size_t value_bytes,
                      combine_values combine, const gather_call& how = {});
 
+    /// @brief As `neighbor_exchange::fail_start`.
+    /// @param value_bytes  of all values of an id
+    void fail_start(bool transposed, std::size_t value_bytes);
+
     /// @brief Makes progress without waiting; true if the operation is complete and its results are
     /// in place.
     /// @throws error(errc::invalid_state)  no operation is active

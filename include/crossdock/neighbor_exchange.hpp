@@ -300,6 +300,14 @@ class neighbor_exchange {
     /// said; the operation is not commutative
     void start_reverse(const void* slots, void* items, MPI_Datatype datatype, MPI_Op operation);
 
+    /// @brief Takes part with nothing, as a start that throws does: for a caller that finds a mistake
+    /// in its own arguments before it can start. The exchange is not active afterwards.
+    /// @param item_bytes  0 if it is not known: then the size of the last exchange is taken
+    /// @throws error(errc::invalid_state)  an exchange is active
+    /// @par Collective
+    /// As `start`.
+    void fail_start(bool is_reverse, std::size_t item_bytes);
+
     /// @brief Makes progress without waiting; true if the exchange is complete and its output
     /// valid.
     /// @throws error(errc::invalid_state)  no exchange is active

@@ -26,6 +26,22 @@ class copy_operation {
     MPI_Op operation_ = MPI_OP_NULL;
 };
 
+// Notes that requests are over, also where they failed.
+template <class Part>
+void go_on(crossdock_array_batch* batch, Part&& part) {
+    const bool was_active = batch->requests.is_active();
+    const auto note = [&] {
+        if (was_active && !batch->requests.is_active()) batch->engine->add_active(-1);
+    };
+    try {
+        part();
+    } catch (...) {
+        note();
+        throw;
+    }
+    note();
+}
+
 }  // namespace
 
 using namespace crossdock::c;
@@ -96,8 +112,8 @@ crossdock_status crossdock_array_batch_start_update(crossdock_array_batch* batch
 crossdock_status crossdock_array_batch_test(crossdock_array_batch* batch, int* is_complete) {
     return give_number(batch, is_complete, [&] {
         require(batch, "batch");
-        const bool is_over = batch->requests.test();
-        if (is_over) batch->engine->add_active(-1);
+        bool is_over = false;
+        go_on(batch, [&] { is_over = batch->requests.test(); });
         return is_over;
     });
 }
@@ -105,8 +121,7 @@ crossdock_status crossdock_array_batch_test(crossdock_array_batch* batch, int* i
 crossdock_status crossdock_array_batch_wait(crossdock_array_batch* batch) {
     return guarded(batch, [&] {
         require(batch, "batch");
-        batch->requests.wait();
-        batch->engine->add_active(-1);
+        go_on(batch, [&] { batch->requests.wait(); });
     });
 }
 

@@ -76,28 +76,37 @@ combine_values combination_of(MPI_Datatype datatype, MPI_Op operation, count_t w
     };
 }
 
-void start(gather_scatter& shared, std::span<void* const> fields, const gather_call& how,
-           MPI_Datatype datatype, MPI_Op operation) {
-    const datatype_layout layout(datatype);
-    layout.require_in_extent();
-    auto combine = combination_of(datatype, operation, how.values_per_id * std::ssize(fields));
-    const auto value_bytes = static_cast<std::size_t>(layout.extent);
-    const auto num_bytes =
-        static_cast<std::size_t>(shared.num_ids() * how.values_per_id) * value_bytes;
-    std::vector<std::span<std::byte>> arrays;
-    for (void* const field : fields) {
-        if (num_bytes > 0) require(field, "values");
-        arrays.emplace_back(static_cast<std::byte*>(field), num_bytes);
-    }
-    shared.start_bytes(arrays, value_bytes, std::move(combine), how);
-}
-
-gather_call call_of(int64_t values_per_id, int is_transposed) {
+void require_positive(int64_t values_per_id) {
     if (values_per_id < 1)
         throw crossdock::error(
             crossdock::errc::invalid_argument,
             "values_per_id is " + std::to_string(values_per_id) + ", but has to be at least 1");
-    return {.transposed = is_transposed != 0, .values_per_id = values_per_id};
+}
+
+void start(gather_scatter& shared, int64_t num_fields, void* const* fields, const gather_call& how,
+           MPI_Datatype datatype, MPI_Op operation) {
+    std::size_t value_bytes = 0, bytes_per_id = 0;
+    combine_values combine;
+    std::vector<std::span<std::byte>> arrays;
+    try {
+        const auto given = array(fields, num_fields, "fields");
+        require_positive(how.values_per_id);
+        const datatype_layout layout(datatype);
+        layout.require_in_extent();
+        value_bytes = static_cast<std::size_t>(layout.extent);
+        bytes_per_id = static_cast<std::size_t>(how.values_per_id) * given.size() * value_bytes;
+        combine = combination_of(datatype, operation, how.values_per_id * num_fields);
+        const auto num_bytes =
+            static_cast<std::size_t>(shared.num_ids() * how.values_per_id) * value_bytes;
+        for (void* const field : given) {
+            if (num_bytes > 0) require(field, "values");
+            arrays.emplace_back(static_cast<std::byte*>(field), num_bytes);
+        }
+    } catch (...) {
+        shared.fail_start(how.transposed, bytes_per_id);
+        throw;
+    }
+    shared.start_bytes(arrays, value_bytes, std::move(combine), how);
 }
 
 }  // namespace
@@ -148,8 +157,9 @@ crossdock_status crossdock_gather_scatter_start_fields(crossdock_gather_scatter*
                                                        int64_t values_per_id, MPI_Datatype datatype,
                                                        MPI_Op operation, int is_transposed) {
     return guarded(shared, [&] {
-        start(value_of(shared, "shared"), array(fields, num_fields, "fields"),
-              call_of(values_per_id, is_transposed), datatype, operation);
+        start(value_of(shared, "shared"), num_fields, fields,
+              {.transposed = is_transposed != 0, .values_per_id = values_per_id}, datatype,
+              operation);
     });
 }
 

@@ -163,10 +163,37 @@ crossdock_status run_requests(crossdock_array* array, int64_t num_indices, const
     });
 }
 
+// Checks arguments of a start. If they are wrong, this rank takes part with nothing, and the others hear of it.
+template <class Object, class Check>
+void check_start(Object& to_start, bool is_reverse, std::size_t item_bytes, Check&& check) {
+    try {
+        check();
+    } catch (...) {
+        to_start.fail_start(is_reverse, item_bytes);
+        throw;
+    }
+}
+
+void check_start_columns(crossdock::neighbor_exchange& to_start, bool is_reverse,
+                         const number_array& items, const number_array& slots) {
+    const bool are_equal = item_bytes(items) == item_bytes(slots);
+    check_start(to_start, is_reverse, are_equal ? item_bytes(items) : 0,
+                [&] { require_columns(items, slots); });
+}
+
 // One value for each request of a prepared batch.
 void require_requests(const crossdock_array_batch* batch, const number_array& values) {
     require(batch, "batch");
     require_entries(batch->type, values, static_cast<int64_t>(batch->indices.size()));
+}
+
+crossdock_status check_start_requests(crossdock_array_batch* batch, bool is_update,
+                                      const number_array& values) {
+    return guarded(batch, [&] {
+        require_idle(batch);
+        check_start(batch->requests, is_update, batch->type.item_bytes(),
+                    [&] { require_requests(batch, values); });
+    });
 }
 
 // What is wrong on one rank fails on all.
@@ -219,7 +246,7 @@ crossdock_status crossdock_fortran_start(crossdock_neighbor_exchange* exchange,
                                          const number_array* items, const number_array* slots) {
     return guarded(exchange, [&] {
         auto& to_start = value_of(exchange, "exchange");
-        require_columns(*items, *slots);
+        check_start_columns(to_start, false, *items, *slots);
         to_start.start_bytes(bytes_of(*items), bytes_of(*slots), item_bytes(*items));
     });
 }
@@ -229,9 +256,12 @@ crossdock_status crossdock_fortran_start_reverse(crossdock_neighbor_exchange* ex
                                                  const number_array* items, MPI_Fint operation) {
     return guarded(exchange, [&] {
         auto& to_start = value_of(exchange, "exchange");
-        require_columns(*items, *slots);
-        auto by = combination_of(type_of(*items).datatype, MPI_Op_f2c(operation),
-                                 crossdock::checked_cast<int>(items->values_per_item));
+        check_start_columns(to_start, true, *items, *slots);
+        crossdock::datatype_combination by{};
+        check_start(to_start, true, item_bytes(*items), [&] {
+            by = combination_of(type_of(*items).datatype, MPI_Op_f2c(operation),
+                                crossdock::checked_cast<int>(items->values_per_item));
+        });
         to_start.start_reverse_bytes(bytes_of(*slots), bytes_of(*items), by.extent,
                                      std::move(by.combine));
     });
@@ -265,13 +295,17 @@ crossdock_status crossdock_fortran_gather_start_fields(crossdock_gather_scatter*
     int64_t values_per_id = 1;
     MPI_Datatype datatype = MPI_DATATYPE_NULL;
     const auto status = guarded(shared, [&] {
-        const auto given = array(fields, num_fields, "fields");
-        require_fields(value_of(shared, "shared").num_ids(), given);
-        if (given.empty())
-            throw error(errc::invalid_argument, "there is no array to combine: give at least one");
-        values_per_id = given[0].values_per_item;
-        datatype = type_of(given[0]).datatype;
-        for (const auto& field : given) addresses.push_back(field.values);
+        auto& to_start = value_of(shared, "shared");
+        check_start(to_start, is_transposed != 0, 0, [&] {
+            const auto given = array(fields, num_fields, "fields");
+            require_fields(to_start.num_ids(), given);
+            if (given.empty())
+                throw error(errc::invalid_argument,
+                            "there is no array to combine: give at least one");
+            values_per_id = given[0].values_per_item;
+            datatype = type_of(given[0]).datatype;
+            for (const auto& field : given) addresses.push_back(field.values);
+        });
     });
     return status == CROSSDOCK_SUCCESS ? crossdock_gather_scatter_start_fields(
                                              shared, num_fields, addresses.data(), values_per_id,
@@ -284,7 +318,10 @@ crossdock_status crossdock_fortran_gather_start_addresses(crossdock_gather_scatt
                                                           int64_t values_per_id, MPI_Fint datatype,
                                                           MPI_Fint operation, int is_transposed) {
     MPI_Datatype in_c = MPI_DATATYPE_NULL;
-    const auto status = guarded(shared, [&] { in_c = datatype_in_c(datatype); });
+    const auto status = guarded(shared, [&] {
+        check_start(value_of(shared, "shared"), is_transposed != 0, 0,
+                    [&] { in_c = datatype_in_c(datatype); });
+    });
     return status == CROSSDOCK_SUCCESS
                ? crossdock_gather_scatter_start_fields(shared, num_fields, fields, values_per_id,
                                                        in_c, MPI_Op_f2c(operation), is_transposed)
@@ -414,7 +451,7 @@ crossdock_status crossdock_fortran_array_step(crossdock_array* array, const arra
 
 crossdock_status crossdock_fortran_batch_start_read(crossdock_array_batch* batch,
                                                     const number_array* values) {
-    const auto status = guarded(batch, [&] { require_requests(batch, *values); });
+    const auto status = check_start_requests(batch, false, *values);
     return status == CROSSDOCK_SUCCESS ? crossdock_array_batch_start_read(batch, values->values)
                                        : status;
 }
@@ -422,7 +459,7 @@ crossdock_status crossdock_fortran_batch_start_read(crossdock_array_batch* batch
 crossdock_status crossdock_fortran_batch_start_update(crossdock_array_batch* batch,
                                                       const number_array* values,
                                                       MPI_Fint operation) {
-    const auto status = guarded(batch, [&] { require_requests(batch, *values); });
+    const auto status = check_start_requests(batch, true, *values);
     return status == CROSSDOCK_SUCCESS
                ? crossdock_array_batch_start_update(batch, values->values, MPI_Op_f2c(operation))
                : status;

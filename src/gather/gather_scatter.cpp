@@ -322,8 +322,7 @@ struct gather_scatter::implementation final : background_work, communicator_user
             comm.rank());
     }
 
-    // If this rank cannot start, it takes part with nothing, so that nobody waits for ever. Where a
-    // fault leaves the size unknown, it is taken to be the last one.
+    // If this rank cannot start, it takes part with nothing, so that nobody waits for ever.
     void start(value_arrays values, const gather_call& how) {
         require_idle();
         std::exception_ptr fault;
@@ -332,16 +331,23 @@ struct gather_scatter::implementation final : background_work, communicator_user
         } catch (...) {
             fault = std::current_exception();
         }
+        const std::size_t new_bytes = how.values_per_id > 0 ? values.item_bytes() : 0;
+        start(std::move(values), new_bytes, how.transposed, std::move(fault));
+    }
+
+    // `new_bytes` is 0 where a fault leaves the size unknown: then it is taken to be the last one.
+    void start(value_arrays values, std::size_t new_bytes, bool transposed,
+               std::exception_ptr fault) {
         finish_empty();
-        if (how.values_per_id > 0 && values.item_bytes() > 0) item_bytes = values.item_bytes();
-        start(std::move(values), how.transposed, std::move(fault));
+        if (new_bytes > 0) item_bytes = new_bytes;
+        begin(std::move(values), transposed, std::move(fault));
         if (!present().fault()) return;
         is_active = false;
         is_empty = true;
         std::rethrow_exception(present().fault());
     }
 
-    void start(value_arrays values, bool transposed, std::exception_ptr fault) {
+    void begin(value_arrays values, bool transposed, std::exception_ptr fault) {
         if (auto* const tried = trials()) {
             if (auto kept = tried->decide()) {
                 results = tried->trials().results();
@@ -461,6 +467,15 @@ void gather_scatter::start_bytes(std::span<const std::span<std::byte>> fields,
     for (const auto field : fields)
         arrays.add(field.data(), field.size() / std::max<std::size_t>(value_bytes, 1));
     start_arrays(std::move(arrays), how);
+}
+
+void gather_scatter::fail_start(bool transposed, std::size_t value_bytes) {
+    state().require_idle();
+    const error fault(errc::invalid_argument, "a start failed", state().comm.rank());
+    try {
+        state().start({}, value_bytes, transposed, std::make_exception_ptr(fault));
+    } catch (...) {  // the caller's error says more
+    }
 }
 
 bool gather_scatter::test() {

@@ -221,22 +221,26 @@ struct neighbor_exchange::implementation final : communicator_user {
 
     // Before an exchange is started: makes sure of what only this rank knows of its arguments. If
     // `check` throws, the others shall not wait for ever, so this rank takes part with nothing.
-    // `new_bytes` is 0 where a fault leaves the size unknown: then it is taken to be the last one.
     template <class Check>
     void require(direction to, std::size_t new_bytes, Check&& check) {
         require_idle();
         try {
             check();
         } catch (...) {
-            try {
-                empty = &start_empty(to, new_bytes, compiled().rank());
-            } catch (...) {  // the first error says more
-                present().keep_tags();
-            }
+            fail_start(to, new_bytes);
             throw;
         }
     }
 
+    void fail_start(direction to, std::size_t new_bytes) {
+        try {
+            empty = &start_empty(to, new_bytes, compiled().rank());
+        } catch (...) {  // the first error says more
+            present().keep_tags();
+        }
+    }
+
+    // `new_bytes` is 0 where a fault leaves the size unknown: then it is taken to be the last one.
     executor& start_empty(direction to, std::size_t new_bytes, rank_t failed) {
         finish_empty();
         if (new_bytes == 0) new_bytes = item_bytes;
@@ -476,6 +480,12 @@ void neighbor_exchange::start_empty(bool is_reverse, std::size_t item_bytes, ran
     all.require_idle();
     all.active =
         &all.start_empty(is_reverse ? direction::reverse : direction::forward, item_bytes, failed);
+}
+
+void neighbor_exchange::fail_start(bool is_reverse, std::size_t item_bytes) {
+    auto& all = state();
+    all.require_idle();
+    all.fail_start(is_reverse ? direction::reverse : direction::forward, item_bytes);
 }
 
 void neighbor_exchange::start(const void* items, void* slots, MPI_Datatype datatype) {

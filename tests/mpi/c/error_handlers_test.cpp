@@ -166,6 +166,70 @@ TEST_F(ErrorHandlers, AreOneForAllThatIsMadeWithAContext) {
     crossdock_pattern_free(pattern);
 }
 
+// Rank 1 gives a null pointer, the others what is right.
+TEST_F(ErrorHandlers, AreCalledOnRanksThatNeedWhatAFaultyStartLacks) {
+    if (num_ranks == 1) return;
+    const std::int64_t id = 7, needed = (rank + 1) % num_ranks;
+    crossdock_pattern* pattern = nullptr;
+    crossdock_neighbor_exchange* halo = nullptr;
+    crossdock_gather_scatter* shared = nullptr;
+    crossdock_array* array = nullptr;
+    crossdock_array_batch* batch = nullptr;
+    crossdock_pattern_from_needed_range(world, rank, 1, 1, &needed, &pattern);
+    crossdock_neighbor_exchange_create(world, pattern, nullptr, &halo);
+    crossdock_gather_scatter_create(world, 1, &id, nullptr, &shared);
+    crossdock_array_create(world, num_ranks, MPI_DOUBLE, nullptr, &array);
+    crossdock_array_prepare(array, 1, &needed, &batch);
+    // Who needs something of rank 1: an item, a slot that comes home, or a value of an id.
+    const bool takes_of_1 = needed == 1, takes_back_of_1 = rank == 2 % num_ranks, all = true;
+    const auto expect_peers_to_learn = [&](bool depends, auto&& exchange) {
+        calls.clear();
+        const auto status = exchange(rank == 1);
+        const auto expected = rank == 1 ? CROSSDOCK_INVALID_ARGUMENT
+                              : depends ? CROSSDOCK_PEER_FAILED
+                                        : CROSSDOCK_SUCCESS;
+        EXPECT_EQ(status, expected) << crossdock_last_error();
+        EXPECT_EQ(calls.size(), expected == CROSSDOCK_SUCCESS ? 0U : 1U);
+        EXPECT_EQ(exchange(false), CROSSDOCK_SUCCESS) << crossdock_last_error();
+    };
+    double item = rank + 0.5, slot = 0, sum = 0;
+
+    expect_peers_to_learn(takes_of_1, [&](bool is_faulty) {
+        slot = 0;
+        return crossdock_neighbor_exchange_forward(halo, is_faulty ? nullptr : &item, &slot,
+                                                   MPI_DOUBLE);
+    });
+    EXPECT_EQ(slot, static_cast<double>(needed) + 0.5);
+    expect_peers_to_learn(takes_back_of_1, [&](bool is_faulty) {
+        slot = rank;
+        sum = 0;
+        return crossdock_neighbor_exchange_reverse(halo, is_faulty ? nullptr : &slot, &sum,
+                                                   MPI_DOUBLE, MPI_SUM);
+    });
+    EXPECT_EQ(sum, (rank + num_ranks - 1) % num_ranks);
+    for (int mistake = 0; mistake < 3; ++mistake) {
+        expect_peers_to_learn(all, [&](bool is_faulty) {
+            sum = rank;
+            return crossdock_gather_scatter_combine(
+                shared, is_faulty && mistake == 0 ? nullptr : &sum,
+                is_faulty && mistake == 1 ? 0 : 1,
+                is_faulty && mistake == 2 ? MPI_DATATYPE_NULL : MPI_DOUBLE, MPI_SUM, 0);
+        });
+        EXPECT_EQ(sum, num_ranks * (num_ranks - 1) / 2);
+    }
+    for (int twice = 0; twice < 2; ++twice)
+        expect_peers_to_learn(takes_of_1, [&](bool is_faulty) {
+            return crossdock_array_batch_read(batch, is_faulty ? nullptr : &slot);
+        });
+
+    crossdock_array_batch_free(batch);
+    EXPECT_EQ(crossdock_array_close(array), CROSSDOCK_SUCCESS);
+    crossdock_array_free(array);
+    crossdock_gather_scatter_free(shared);
+    crossdock_neighbor_exchange_free(halo);
+    crossdock_pattern_free(pattern);
+}
+
 TEST_F(ErrorHandlers, OfSelfAreCalledWithoutAContext) {
     MPI_Comm_set_errhandler(MPI_COMM_SELF, noting);
     int number = 0;
