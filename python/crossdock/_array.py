@@ -291,7 +291,8 @@ class _Output:
 class PreparedBatch:
     """Requests for the same entries, made again and again; `DistributedArray.prepare` makes it.
 
-    Errors are this rank's alone, as those of a `NeighborExchange`. While a request is active, the array must not change
+    If a start fails on one rank, those that need something of it get `PeerFailedError`, as with a `NeighborExchange`.
+    While a request is active, the array must not change
     and what is read must not be looked at.
     """
 
@@ -326,7 +327,7 @@ class PreparedBatch:
             Of the dtype of entries; C-contiguous.
         op : as in `DistributedArray.update`
         """
-        self._inner.start_update(values, _operations.resolve(op))
+        self._inner.start_update(values, op)
 
     def test(self) -> bool:
         """Make progress without waiting; True if the requests are complete."""

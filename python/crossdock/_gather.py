@@ -31,9 +31,9 @@ class GatherScatter(Closing):
     idle, closed  `close`                                                              closed
     ============  ===================================================================  ==================
 
-    Every rank starts the same operations of one object in the same order. An error of `start`, `test`, `wait` and
-    `combine` is this rank's alone. While an operation is active, values of ids with several copies must be neither read
-    nor written, and the rank must not block elsewhere for what another rank does only after its wait.
+    Every rank starts the same operations of one object in the same order. If a start fails on one rank, `test` and
+    `wait` of the ranks that need its values raise `PeerFailedError`, as those of a `NeighborExchange`; `values` are then
+    undefined. While an operation is active, values of ids with several copies must be neither read nor written, and the rank must not block elsewhere for what another rank does only after its wait.
 
     Collective over `world`; blocks.
 
@@ -108,7 +108,7 @@ class GatherScatter(Closing):
         InvalidStateError
             An operation is active, or something is closed.
         """
-        self._inner.start(values, _operations.resolve(op), transposed)
+        self._inner.start(values, op, bool(transposed))
 
     def test(self) -> bool:
         """Make progress without waiting; True if all results are in place.
@@ -117,6 +117,8 @@ class GatherScatter(Closing):
         ------
         InvalidStateError
             No operation is active.
+        PeerFailedError
+            Another rank's start failed, so that values are missing; the operation is over.
         """
         return bool(self._inner.test())
 
@@ -129,6 +131,8 @@ class GatherScatter(Closing):
         ------
         InvalidStateError
             No operation is active.
+        PeerFailedError
+            As `test`.
         """
         self._inner.wait()
 

@@ -28,7 +28,7 @@ class DistributedMatrix(Closing):
 
     ``A @ x`` and ``A.T @ x`` take this rank's entries of x, one vector or several as columns, and return this rank's of
     the result. What needs no entries of other ranks is computed while these are on their way. Both are collective;
-    what is wrong with `x` is this rank's error alone, as of `NeighborExchange.start`.
+    if `x` is wrong on one rank, the others do as those of `NeighborExchange.start`.
 
     Matrices are made by `from_scipy` and `from_file`.
     """
@@ -176,8 +176,9 @@ class DistributedMatrix(Closing):
 
     def __matmul__(self, x: npt.ArrayLike) -> Array:
         """Multiply with this rank's entries of x: shape ``(len(columns),)`` or ``(len(columns), k)``."""
-        items, dtype = self._operand(x, self._columns, "columns")
-        ghosts = np.empty((len(self._ghost_columns), *items.shape[1:]), dtype)
+        with self._halo._before_start():
+            items, dtype = self._operand(x, self._columns, "columns")
+            ghosts = np.empty((len(self._ghost_columns), *items.shape[1:]), dtype)
         self._halo.start(items, ghosts)
         y: Array = self._inside @ items
         self._halo.wait()
@@ -185,9 +186,10 @@ class DistributedMatrix(Closing):
         return y
 
     def _times_transposed(self, x: npt.ArrayLike) -> Array:
-        items, dtype = self._operand(x, self._rows, "rows")
-        for_others = np.ascontiguousarray(self._outside.T @ items, dtype)
-        y = np.zeros((len(self._columns), *items.shape[1:]), dtype)
+        with self._halo._before_start(is_reverse=True):
+            items, dtype = self._operand(x, self._rows, "rows")
+            for_others = np.ascontiguousarray(self._outside.T @ items, dtype)
+            y = np.zeros((len(self._columns), *items.shape[1:]), dtype)
         self._halo.start_reverse(for_others, y)
         own: Array = self._inside.T @ items
         self._halo.wait()

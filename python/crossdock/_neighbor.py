@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -118,9 +120,10 @@ class NeighborExchange(Closing):
     idle, closed  `close`                                                              closed
     ============  ===================================================================  ==================
 
-    Every rank starts the same exchanges of one object in the same order. An error of `start`, `test`, `wait` and what
-    consists of them is this rank's alone. While an exchange is active, the input must not change, the output must not
-    be read, and the rank must not block elsewhere, in ``comm.Barrier`` say, for what another rank does only after its
+    Every rank starts the same exchanges of one object in the same order. If a start fails on one rank, this rank takes
+    part with nothing: `test` and `wait` of the ranks that need something of it raise `PeerFailedError`, which names the
+    rank. Then all ranks may make the next start. While an exchange is active, the input must not change, the output
+    must not be read, and the rank must not block elsewhere, in ``comm.Barrier`` say, for what another rank does only after its
     wait: ranks forward for others inside `test`, `wait` and the library's collective calls. An object that is dropped
     while it is active keeps its arrays for good; finalizers do not communicate.
 
@@ -249,7 +252,16 @@ class NeighborExchange(Closing):
         TypeError, ValueError, InvalidStateError
             As `start`; or the values have no such operation.
         """
-        self._inner.start_reverse(slots, out, _operations.resolve(op))
+        self._inner.start_reverse(slots, out, op)
+
+    @contextlib.contextmanager
+    def _before_start(self, *, is_reverse: bool = False) -> Iterator[None]:
+        """Do to the other ranks, where something raises, what a start that fails does."""
+        try:
+            yield
+        except BaseException:
+            self._inner.fail_start(is_reverse)
+            raise
 
     def test(self) -> bool:
         """Make progress without waiting; True if the exchange is complete and its output valid.
@@ -258,6 +270,8 @@ class NeighborExchange(Closing):
         ------
         InvalidStateError
             No exchange is active.
+        PeerFailedError
+            Another rank's start failed, so that items are missing; the exchange is over.
         """
         return bool(self._inner.test())
 
@@ -270,6 +284,8 @@ class NeighborExchange(Closing):
         ------
         InvalidStateError
             No exchange is active.
+        PeerFailedError
+            As `test`.
         """
         self._inner.wait()
 
@@ -288,8 +304,9 @@ class NeighborExchange(Closing):
             `out`.
         """
         if out is None:
-            items = extension.as_array(items, "items")
-            out = np.zeros((self.num_slots, *items.shape[1:]), items.dtype)
+            with self._before_start():
+                items = extension.as_array(items, "items")
+                out = np.zeros((self.num_slots, *items.shape[1:]), items.dtype)
         self._inner.exchange(items, out)
         return out
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstring>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
 #include "src/c/array_values.hpp"
@@ -462,21 +463,16 @@ class batch_object {
 
     void start_read(nb::handle out) {
         const begin_scope scope(*parts_->state);
-        hold(out, "out", true);
-        start([&] {
-            without_gil([&] { requests_->start_bytes(entries(), values_.bytes(), item_bytes()); });
-        });
+        hold(false, out, "out");
+        start([&] { requests_->start_bytes(entries(), values_.bytes(), item_bytes()); });
     }
 
     void start_update(nb::handle values, nb::handle operation) {
         const begin_scope scope(*parts_->state);
-        hold(values, "values", false);
+        hold(true, values, "values", operation);
         start([&] {
-            operation_.set(operation, parts_->kind->dtype(), item_bytes());
-            without_gil([&] {
-                requests_->start_reverse_bytes(values_.bytes(), entries(), item_bytes(),
-                                               operation_.function());
-            });
+            requests_->start_reverse_bytes(values_.bytes(), entries(), item_bytes(),
+                                           operation_.function());
         });
     }
 
@@ -529,15 +525,15 @@ class batch_object {
     bool test() {
         const call_scope scope(*parts_->state);
         require_active();
-        if (!without_gil([&] { return requests_->test(); })) return false;
-        finish();
-        return true;
+        const bool is_over = go_on([&] { return without_gil([&] { return requests_->test(); }); });
+        if (is_over) finish();
+        return is_over;
     }
 
     void wait() {
         const call_scope scope(*parts_->state);
         require_active();
-        wait_until([&] { return requests_->test(); });
+        go_on([&] { wait_until([&] { return requests_->test(); }); });
         finish();
     }
 
@@ -556,14 +552,17 @@ class batch_object {
             throw error(errc::invalid_state, "no request is active: start one before test or wait");
     }
 
-    void hold(nb::handle given, const char* name, bool is_output) {
+    // If the arguments are wrong, this rank takes part with nothing, and the others hear of it.
+    void hold(bool is_update, nb::handle given, const char* name, nb::handle operation = {}) {
         if (requests_->is_active())
             throw error(errc::invalid_state,
                         "a request is active already: wait for it before the next start");
         try {
-            hold_values(values_, given, name, is_output, *parts_->kind, num_requests());
+            hold_values(values_, given, name, !is_update, *parts_->kind, num_requests());
+            if (is_update) operation_.set(operation, parts_->kind->dtype(), item_bytes());
         } catch (...) {
             values_.release();
+            without_gil([&] { requests_->fail_start(is_update, item_bytes()); });
             throw;
         }
     }
@@ -635,12 +634,23 @@ class batch_object {
     template <class Start>
     void start(Start&& start) {
         try {
-            start();
+            without_gil(start);
         } catch (...) {
             values_.release();
             throw;
         }
         parts_->engine->add_active(1);
+    }
+
+    // If requests that were active fail, they are over. A fault of this rank says more than a peer's.
+    template <class Part>
+    std::invoke_result_t<Part> go_on(Part&& part) {
+        try {
+            return part();
+        } catch (...) {
+            if (!requests_->is_active()) finish();
+            throw;
+        }
     }
 
     void finish() {

@@ -4,6 +4,7 @@
 #include <nanobind/stl/unique_ptr.h>
 
 #include <tuple>
+#include <type_traits>
 
 #include "support.hpp"
 
@@ -61,37 +62,32 @@ class gather_object {
         if (open().is_active())
             throw error(errc::invalid_state,
                         "an operation is active already: wait for it before the next start");
-        try {
-            values_.hold(values, "values", true);
-            values_.require_length(shared_->num_ids(), "there are", "ids");
-            operation_.set(operation, values_.dtype(), values_.item_bytes());
-            // Rows of one array always lie one after the other.
-            const auto combine = [by = operation_.function()](
-                                     std::byte* to, count_t, const std::byte* from, value_layout,
-                                     const copy_list& list) { by(to, from, list); };
-            const auto bytes = values_.bytes();
+        hold(values, operation, transposed);
+        // Rows of one array always lie one after the other.
+        const auto combine = [by = operation_.function()](
+                                 std::byte* to, count_t, const std::byte* from, value_layout,
+                                 const copy_list& list) { by(to, from, list); };
+        const auto bytes = values_.bytes();
+        go_on([&] {
             without_gil([&] {
                 shared_->start_bytes({&bytes, 1}, values_.item_bytes(), combine,
                                      {.transposed = transposed});
             });
-        } catch (...) {
-            if (!is_active()) values_.release();
-            throw;
-        }
+        });
     }
 
     bool test() {
         const call_scope scope(*state_);
         require_active();
-        if (!without_gil([&] { return shared_->test(); })) return false;
-        finish();
-        return true;
+        const bool is_over = go_on([&] { return without_gil([&] { return shared_->test(); }); });
+        if (is_over) finish();
+        return is_over;
     }
 
     void wait() {
         const call_scope scope(*state_);
         require_active();
-        wait_until([&] { return shared_->test(); });
+        go_on([&] { wait_until([&] { return shared_->test(); }); });
         finish();
     }
 
@@ -126,6 +122,32 @@ class gather_object {
                         "no operation is active: start one before test or wait");
     }
 
+    // If the arguments are wrong, this rank takes part with nothing, and the others hear of it.
+    void hold(nb::handle values, nb::handle operation, bool transposed) {
+        std::size_t item_bytes = 0;  // not known yet
+        try {
+            values_.hold(values, "values", true);
+            item_bytes = values_.item_bytes();
+            values_.require_length(shared_->num_ids(), "there are", "ids");
+            operation_.set(operation, values_.dtype(), item_bytes);
+        } catch (...) {
+            values_.release();
+            without_gil([&] { shared_->fail_start(transposed, item_bytes); });
+            throw;
+        }
+    }
+
+    // Gives the array back where the operation fails. A fault of this rank says more than a peer's.
+    template <class Part>
+    std::invoke_result_t<Part> go_on(Part&& part) {
+        try {
+            return part();
+        } catch (...) {
+            if (!is_active()) finish();
+            throw;
+        }
+    }
+
     void finish() {
         values_.release();
         operation_.raise_fault();
@@ -154,8 +176,8 @@ nb::object flagged(const shared_context& state, nb::handle ids) {
 void bind_gather(nb::module_& module) {
     nb::class_<gather_object> bound(module, "GatherScatter");
     define_static(bound, "make", &gather_object::make);
-    bound.def("start", &gather_object::start)
-        .def("duplicate", &gather_object::duplicate)
+    define(bound, "start", &gather_object::start);
+    bound.def("duplicate", &gather_object::duplicate)
         .def("test", &gather_object::test)
         .def("wait", &gather_object::wait)
         .def("explain", &gather_object::explain)

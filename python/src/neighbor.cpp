@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <tuple>
+#include <type_traits>
 
 #include "support.hpp"
 
@@ -92,7 +93,7 @@ class exchange_object {
 
     void start(nb::handle items, nb::handle slots) {
         const begin_scope scope(*state_);
-        hold(items, "items", false, slots, "out", true);
+        hold(false, items, "items", slots, "out");
         begin([&](auto given_items, auto given_slots, std::size_t item_bytes) {
             exchange_->start_bytes(given_items, given_slots, item_bytes);
         });
@@ -100,27 +101,32 @@ class exchange_object {
 
     void start_reverse(nb::handle slots, nb::handle items, nb::handle operation) {
         const begin_scope scope(*state_);
-        hold(items, "out", true, slots, "slots", false);
-        begin(
-            [&](auto given_items, auto given_slots, std::size_t item_bytes) {
-                exchange_->start_reverse_bytes(given_slots, given_items, item_bytes,
-                                               operation_.function());
-            },
-            operation);
+        hold(true, items, "out", slots, "slots", operation);
+        begin([&](auto given_items, auto given_slots, std::size_t item_bytes) {
+            exchange_->start_reverse_bytes(given_slots, given_items, item_bytes,
+                                           operation_.function());
+        });
+    }
+
+    // Where Python fails before a start.
+    void fail_start(bool is_reverse) {
+        const begin_scope scope(*state_);
+        require_idle();
+        without_gil([&] { exchange_->fail_start(is_reverse, 0); });
     }
 
     bool test() {
         const call_scope scope(*state_);
         require_active();
-        if (!without_gil([&] { return exchange_->test(); })) return false;
-        finish();
-        return true;
+        const bool is_over = go_on([&] { return without_gil([&] { return exchange_->test(); }); });
+        if (is_over) finish();
+        return is_over;
     }
 
     void wait() {
         const call_scope scope(*state_);
         require_active();
-        wait_until([&] { return exchange_->test(); });
+        go_on([&] { wait_until([&] { return exchange_->test(); }); });
         finish();
     }
 
@@ -175,29 +181,40 @@ class exchange_object {
                         "no exchange is active: start one before test or wait");
     }
 
-    void hold(nb::handle items, const char* items_name, bool is_reverse, nb::handle slots,
-              const char* slots_name, bool is_forward) {
+    // If the arguments are wrong, this rank takes part with nothing, and the others hear of it.
+    void hold(bool is_reverse, nb::handle items, const char* items_name, nb::handle slots,
+              const char* slots_name, nb::handle operation = {}) {
         require_idle();
+        std::size_t item_bytes = 0;  // not known yet
         try {
             items_.hold(items, items_name, is_reverse);
-            slots_.hold(slots, slots_name, is_forward);
+            slots_.hold(slots, slots_name, !is_reverse);
             slots_.require_same_items(items_);
+            item_bytes = items_.item_bytes();
             items_.require_length(num_items(), "the pattern has", "items");
             slots_.require_length(num_slots(), "the pattern has", "slots");
+            if (operation.is_valid()) operation_.set(operation, items_.dtype(), item_bytes);
         } catch (...) {
             release();
+            without_gil([&] { exchange_->fail_start(is_reverse, item_bytes); });
             throw;
         }
     }
 
     template <class Start>
-    void begin(Start&& start, nb::handle operation = {}) {
-        try {
-            if (operation.is_valid())
-                operation_.set(operation, items_.dtype(), items_.item_bytes());
+    void begin(Start&& start) {
+        go_on([&] {
             without_gil([&] { start(items_.bytes(), slots_.bytes(), items_.item_bytes()); });
+        });
+    }
+
+    // Gives the arrays back where the exchange fails. A fault of this rank says more than a peer's.
+    template <class Part>
+    std::invoke_result_t<Part> go_on(Part&& part) {
+        try {
+            return part();
         } catch (...) {
-            if (!is_active()) release();
+            if (!is_active()) finish();
             throw;
         }
     }
@@ -229,6 +246,7 @@ void bind_neighbor(nb::module_& module) {
     define(bound, "start_reverse", &exchange_object::start_reverse);
     define(bound, "exchange", &exchange_object::exchange);
     bound.def("duplicate", &exchange_object::duplicate)
+        .def("fail_start", &exchange_object::fail_start)
         .def("test", &exchange_object::test)
         .def("wait", &exchange_object::wait)
         .def("explain", &exchange_object::explain)

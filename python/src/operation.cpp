@@ -215,9 +215,10 @@ void item_operation::set(nb::handle given, nb::handle dtype, std::size_t item_by
     if (combine_ && item_bytes == item_bytes_ && dtype.is(dtype_) &&
         (given.is(given_) || given.equal(given_)))
         return;
-    combine_ = nb::isinstance<nb::str>(given)
-                   ? find_combination(nb::cast<std::string>(given), dtype, item_bytes).items
-                   : combining_by(item_ufunc(given, dtype, item_bytes), item_bytes, fault_);
+    const nb::object op = nb::module_::import_("crossdock._operations").attr("resolve")(given);
+    combine_ = nb::isinstance<nb::str>(op)
+                   ? find_combination(nb::cast<std::string>(op), dtype, item_bytes).items
+                   : combining_by(item_ufunc(op, dtype, item_bytes), item_bytes, fault_);
     given_ = nb::borrow(given);
     dtype_ = nb::borrow(dtype);
     item_bytes_ = item_bytes;

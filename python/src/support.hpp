@@ -233,8 +233,9 @@ class item_ufunc {
 /// @brief What combines items of one kind, in an exchange that many ranks take part in.
 class item_operation {
   public:
-    /// @param given  a name, or a ufunc
-    /// @throws nb::python_error  a ValueError if there is no such operation, a TypeError if the numbers have none
+    /// @param given  a name, a ufunc or an operation of MPI's
+    /// @throws nb::python_error  a ValueError if there is no such operation, a TypeError if it is none, or the
+    /// numbers have none
     void set(nb::handle given, nb::handle dtype, std::size_t item_bytes);
 
     const combine_function& function() const noexcept { return combine_; }

@@ -3,6 +3,7 @@ import gc
 import numpy as np
 import pytest
 from mpi4py import MPI
+from test_neighbor import expect_peers_to_learn
 
 import crossdock
 from crossdock import Context, DistributedArray
@@ -110,6 +111,24 @@ def test_prepared_requests_are_made_again(world, entries):
     while not batch.test():
         pass
     assert out.tolist() == [0, 0, 0]
+
+
+def test_peers_learn_of_a_faulty_start_of_prepared_requests(world, entries):
+    if world.num_ranks == 1:
+        return
+    first = DistributedArray(world, world.num_ranks, float)
+    first.local[:] = world.rank
+    batch = first.prepare([(world.rank + 1) % world.num_ranks])
+
+    def read():
+        assert batch.read().tolist() == [(world.rank + 1) % world.num_ranks]
+
+    for faulty in (lambda: batch.read(np.zeros(2)), lambda: batch.start_read(None)):
+        expect_peers_to_learn(world, read, faulty, {0})
+    expect_peers_to_learn(world, lambda: batch.update(np.zeros(1)), lambda: batch.update(np.zeros(1), "median"),
+                          {2 % world.num_ranks})
+    read()
+    first.close()
 
 
 def test_prepared_requests_refuse_what_does_not_fit(world, entries):

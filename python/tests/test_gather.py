@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 from mpi4py import MPI
+from test_neighbor import expect_peers_to_learn
 
 import crossdock
 from crossdock import Context, GatherScatter, flag_duplicates, sparse_exchange
@@ -92,6 +93,20 @@ def test_a_gather_scatter_of_a_closed_context_refuses_to_start(ids):
         with pytest.raises(crossdock.InvalidStateError, match="the context is closed"):
             call()
     shared.close()
+
+
+def test_peers_learn_of_a_faulty_start(world, ids):
+    if world.num_ranks == 1:
+        return
+    with GatherScatter(world, ids) as shared:
+
+        def combine():
+            assert shared.combine(values_of(world.rank)).tolist() == sums_of(world).tolist()
+
+        for faulty in (lambda: shared.combine(np.zeros(4)), lambda: shared.combine(np.zeros(5), "median"),
+                       lambda: shared.start(None), lambda: shared.combine(np.zeros(5), np.sqrt)):
+            expect_peers_to_learn(world, combine, faulty, range(world.num_ranks))
+            assert not shared.is_active
 
 
 def test_wrong_calls_are_refused(world, ids):

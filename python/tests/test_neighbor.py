@@ -383,3 +383,43 @@ def test_what_a_ufunc_raises_the_wait_raises(world, halo):
         halo.reverse(np.zeros(2), np.ones(3), np.divide)
     assert not halo.is_active
     assert halo.reverse(np.zeros(2), np.ones(3)).tolist() == [1, 1, 1]
+
+
+def expect_peers_to_learn(world, right, faulty, needs_of_1):
+    """Rank 1 calls `faulty`, the others `right`; then all call `right`."""
+    if world.rank == 1:
+        with pytest.raises((TypeError, ValueError)):
+            faulty()
+    elif world.rank in needs_of_1:
+        with pytest.raises(crossdock.errors.PeerFailedError) as failed:
+            right()
+        assert failed.value.rank == 1
+    else:
+        right()
+    right()
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_peers_learn_of_a_faulty_start(world, dtype):
+    if world.num_ranks == 1:
+        return
+    size = world.num_ranks
+    neighbors = {0, 2 % size}
+    with NeighborExchange(world, ring(world), dtype, route="direct") as halo:
+        items, out, home = owned(world, dtype), np.zeros(2, dtype), np.zeros(3, dtype)
+
+        def exchange():
+            out[:] = 0
+            assert halo.exchange(items, out).tolist() == needed(world, dtype).tolist()
+
+        def reverse(op="sum"):
+            home[:] = 0
+            halo.reverse(np.full(2, world.rank, dtype), home, op)
+            assert home.tolist() == [(world.rank - 1) % size, 0, (world.rank + 1) % size]
+
+        for faulty in (lambda: halo.exchange(items[:2], out), lambda: halo.start(items, np.zeros(2, "i2")),
+                       lambda: halo.start(items, None), lambda: halo.exchange("no items")):
+            expect_peers_to_learn(world, exchange, faulty, neighbors)
+            assert not halo.is_active
+        for faulty in (lambda: halo.reverse(out[:1], home), lambda: reverse("median"), lambda: reverse(None)):
+            expect_peers_to_learn(world, reverse, faulty, neighbors)
