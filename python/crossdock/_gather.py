@@ -32,8 +32,9 @@ class GatherScatter(Closing):
     ============  ===================================================================  ==================
 
     Every rank starts the same operations of one object in the same order. If a start fails on one rank, `test` and
-    `wait` of the ranks that need its values raise `PeerFailedError`, as those of a `NeighborExchange`; `values` are then
-    undefined. While an operation is active, values of ids with several copies must be neither read nor written, and the rank must not block elsewhere for what another rank does only after its wait.
+    `wait` of the ranks that need its values raise `PeerFailedError`, as those of a `NeighborExchange`; `values` are
+    then undefined. While an operation is active, values of ids with several copies must be neither read nor written,
+    and the rank must not block elsewhere for what another rank does only after its wait.
 
     Collective over `world`; blocks.
 

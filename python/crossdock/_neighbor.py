@@ -123,9 +123,9 @@ class NeighborExchange(Closing):
     Every rank starts the same exchanges of one object in the same order. If a start fails on one rank, this rank takes
     part with nothing: `test` and `wait` of the ranks that need something of it raise `PeerFailedError`, which names the
     rank. Then all ranks may make the next start. While an exchange is active, the input must not change, the output
-    must not be read, and the rank must not block elsewhere, in ``comm.Barrier`` say, for what another rank does only after its
-    wait: ranks forward for others inside `test`, `wait` and the library's collective calls. An object that is dropped
-    while it is active keeps its arrays for good; finalizers do not communicate.
+    must not be read, and the rank must not block elsewhere, in ``comm.Barrier`` say, for what another rank does only
+    after its wait: ranks forward for others inside `test`, `wait` and the library's collective calls. An object that is
+    dropped while it is active keeps its arrays for good; finalizers do not communicate.
 
     Collective over `world`; blocks.
 

@@ -306,8 +306,8 @@ def test_the_smallest_rank_decides_for_any_dtype(world):
 
 
 @pytest.mark.parametrize(("dtype", "rule", "text"), [
-    (STRUCTURED, "minimum", "without an order"), ("c16", "maximum", "without an order"), (int, "last", "equal_writes must be"),
-    (int, None, "op must be a name"), (int, np.logaddexp, "logaddexp makes float64"),
+    (STRUCTURED, "minimum", "without an order"), ("c16", "maximum", "without an order"),
+    (int, "last", "equal_writes must be"), (int, None, "op must be a name"), (int, np.logaddexp, "logaddexp makes float64"),
 ])
 def test_rules_that_values_lack_are_an_error_on_all_ranks(world, dtype, rule, text):
     mine = world.rank == 0

@@ -5,6 +5,7 @@ import pytest
 import scipy.io
 import scipy.sparse
 import scipy.sparse.linalg
+from test_neighbor import expect_peers_to_learn
 
 import crossdock
 from crossdock import DistributedMatrix
@@ -132,6 +133,23 @@ def test_vectors_that_do_not_fit_are_refused(world):
     matrix.close()
     with pytest.raises(crossdock.InvalidStateError, match="the exchange is closed"):
         matrix @ np.zeros(1)
+
+
+def test_peers_learn_of_a_vector_that_does_not_fit(world):
+    if world.num_ranks == 1:
+        return
+    rank, size = world.rank, world.num_ranks
+    shifted = np.roll(np.eye(size), 1, axis=1)[rank:rank + 1]
+    with DistributedMatrix.from_scipy(world, scipy.sparse.csr_array(shifted), route="direct") as matrix:
+
+        def product():
+            assert (matrix @ np.array([rank + 0.5])).tolist() == [(rank + 1) % size + 0.5]
+
+        def transposed_product():
+            assert (matrix.T @ np.array([rank + 0.5])).tolist() == [(rank - 1) % size + 0.5]
+
+        expect_peers_to_learn(world, product, lambda: matrix @ np.zeros(2), {0})
+        expect_peers_to_learn(world, transposed_product, lambda: matrix.T @ np.zeros(2), {2 % size})
 
 
 def test_rows_make_a_pattern(world, file):
