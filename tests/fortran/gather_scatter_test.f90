@@ -470,6 +470,14 @@ contains
         call expect_error(status, CROSSDOCK_SIZE_MISMATCH, "fields have columns of 1 and of 2 values")
         call shared%combine_fields([crossdock_field(values), crossdock_field(values(2:))], MPI_SUM, status)
         call expect_error(status, CROSSDOCK_SIZE_MISMATCH, "there are 5 ids, but 4 values")
+        if (rank == 1) then
+            call shared%combine_fields([crossdock_field(values), crossdock_field(numbers)], MPI_SUM, status)
+            call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "fields are real64 and int32")
+        else if (num_ranks > 1) then
+            call shared%combine(values, MPI_SUM, status)
+            call expect(status == CROSSDOCK_PEER_FAILED, "the fault of rank 1 is heard of")
+            values = old
+        end if
         call faults_of_addresses()
         call expect(all(values == old), "nothing is combined")
     end subroutine

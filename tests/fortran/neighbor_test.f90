@@ -584,7 +584,7 @@ contains
         call halo%free()
     end subroutine
 
-    ! Of a start each rank hears its own.
+    ! Of a start each rank hears its own, and the others of it.
     subroutine faults_of_one_rank()
         type(crossdock_neighbor_exchange) :: halo
         real(real64), asynchronous :: x(num_owned), ghosts(size(needed)), pairs(2, size(needed))
@@ -603,6 +603,18 @@ contains
             text(size(needed) - 1) // " slots, but its pattern needs 3 and " // text(size(needed)))
         call halo%start(reshape(x, [3, 1]), pairs, status)
         call expect_error(status, CROSSDOCK_SIZE_MISMATCH, "items have columns of 3 values, but slots of 2")
+        ! Each rank needs something of rank 1.
+        if (rank == 1) then
+            call halo%forward(reshape(x, [3, 1]), pairs, status)
+            call expect_error(status, CROSSDOCK_SIZE_MISMATCH, "items have columns of 3 values, but slots of 2")
+        else if (num_ranks > 1) then
+            call halo%forward(x, ghosts, status)
+            call expect(status == CROSSDOCK_PEER_FAILED, "the fault of rank 1 is heard of")
+        end if
+        x = real(value_of(owned()), real64)
+        call halo%forward(x, ghosts, status)
+        call expect_success(status, "the next exchange")
+        call expect(all(ghosts == real(value_of(needed), real64)), "all slots are right after a fault")
         call halo%prepare(0, status)
         call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "items of 0 bytes: an item has at least 1 byte")
         call halo%start_reverse(ghosts, x, MPI_OP_NULL, status)
