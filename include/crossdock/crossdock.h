@@ -514,7 +514,9 @@ crossdock_status crossdock_plan_free(crossdock_plan* plan);
 ///
 /// A call in the wrong state is CROSSDOCK_INVALID_STATE. While active, the input must not change
 /// and the output must not be read. Every rank starts the same exchanges of one object in the same
-/// order. An error of these calls is the rank's own, and so is one of `duplicate`.
+/// order. If a start fails on one rank, that rank takes part with nothing, and ranks that need
+/// something of it get CROSSDOCK_PEER_FAILED from `test` or `wait`; the exchange is over, and the next
+/// may start. An error of `duplicate` is the rank's own.
 ///
 /// On a route of several stages a rank forwards for others, inside `test`, `wait` and the library's
 /// collective calls on the same context. While such an exchange is active, a rank must not block
@@ -706,8 +708,9 @@ crossdock_status crossdock_neighbor_exchange_free(crossdock_neighbor_exchange* e
 ///
 /// A call in the wrong state is CROSSDOCK_INVALID_STATE. While active, values of ids with several
 /// copies must be neither read nor written. Every rank starts the same operations of one object in
-/// the same order. An error of these calls is the rank's own, and so is one of `duplicate`. A rank
-/// makes progress for others as in a neighbor exchange.
+/// the same order. Where a start fails on one rank, the others hear of it as in a neighbor exchange;
+/// their values are then undefined. An error of `duplicate` is the rank's own. A rank makes progress
+/// for others as in a neighbor exchange.
 /// @{
 
 /// @brief How a gather-scatter is set up; equal on all ranks but for the clock.
@@ -1106,8 +1109,8 @@ crossdock_status crossdock_array_route(const crossdock_array* array, char** rout
 /// | idle | all but `test` and `wait` | active by `start_read`, `start_update` |
 /// | active | `test`, `wait` | idle once complete |
 ///
-/// A batch may outlive its array. Errors of its calls are the rank's own, as those of a neighbor
-/// exchange.
+/// A batch may outlive its array. Where a start fails on one rank, the others hear of it as in a
+/// neighbor exchange.
 /// @par Collective
 /// Yes; blocks.
 /// @return as `crossdock_array_read`
