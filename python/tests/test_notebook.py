@@ -47,7 +47,7 @@ def test_the_notebook_is_kept_without_results():
 def test_the_notebook_finds_the_route(executed):
     printed = ["".join(output["text"]) for cell in executed["cells"] for output in cell.get("outputs", ())
                if output["output_type"] == "stream"]
-    assert printed == ["On 1,024 nodes two_step is the fastest: 2.6 times as fast as direct.\n",
+    assert printed == ["On 1,024 nodes two_step is the fastest: 4.0 times as fast as direct.\n",
                        "Slower than direct: three_step on 256, three_step on 1,024, three_step on 4,096, "
                        "grid:2 on 1,024 ranks.\n"]
 
