@@ -184,11 +184,10 @@ prepared_plans compile_plans(const context& where, const pattern& p,
         auto found = runners.empty() ? std::move(best) : compile_along(candidate.route);
         const int num_stages = found.r->num_stages();
         runners.push_back(open_runner(where, found, num_stages, options));
-        if (runners.size() == 1) {
-            first = std::move(found);
-        } else {
-            found.agree_with(where.comm());
-        }
+        // Before the next one is compiled: messages of this one may still be under way till then.
+        found.agree_with(where.comm());
+        found.rounds.reset();
+        if (runners.size() == 1) first = std::move(found);
     }
     auto tried = with_reserve([&] {
         return std::make_unique<plan_trials>(where.comm(), *trials, std::move(runners),

@@ -11,7 +11,7 @@ from command_line import DATA, crossdock
 
 MATRIX = DATA / "D_10.mtx.gz"
 BAD_INPUT = 2
-VERBS = ["info", "demo", "try", "run", "analyze", "simulate", "explain", "draw", "report", "export", "bench",
+VERBS = ["info", "demo", "explain", "try", "run", "analyze", "simulate", "draw", "report", "export", "bench",
          "calibrate", "help"]
 BENCHES = ["neighbor", "hypre", "exchange", "gather", "array", "combine", "stream"]
 
