@@ -49,7 +49,8 @@ std::vector<std::vector<word_message>> parted(const std::vector<word_message>& i
 std::vector<std::shared_ptr<const shared_memory_schedule>> build_schedules_mpi(
     rank_t rank, const plan* p, std::span<const direction> ways, const node_memory* memory,
     count_t max_part_items, const stripe_rule* stripes, std::optional<error>& fault) {
-    std::vector<std::unique_ptr<shared_memory_schedule_builder>> builders;
+    std::optional<memory_domain> alone;
+    std::vector<std::unique_ptr<shared_memory_schedule_builder>> builders;  // refer to their domain
     const auto make_builders = [&](const memory_domain& domain) {
         for (const direction way : ways) {
             builders.push_back(std::make_unique<shared_memory_schedule_builder>(
@@ -99,7 +100,7 @@ std::vector<std::shared_ptr<const shared_memory_schedule>> build_schedules_mpi(
         });
     } else {
         attempt(rank, fault, [&] {
-            make_builders(memory_domain(rank));
+            make_builders(alone.emplace(rank));
             from_all(send_requests);
         });
     }

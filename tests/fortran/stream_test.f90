@@ -693,8 +693,11 @@ contains
         call expect(status == CROSSDOCK_INVALID_ARGUMENT, "there is a worker")
         if (num_ranks > 1) then
             call stream%create(world, merge(16, 8, is_last), ignore, status)
-            call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, &
-                "item_bytes, or whether items combine, differ between ranks")
+            block
+                character(len=80) :: sentence
+                write (sentence, '("rank ", i0, " has bytes of an item = 16, rank 0 has 8")') num_ranks - 1
+                call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, trim(sentence))
+            end block
         end if
         call expect(stream%scheme() == "", "there is no stream")
     end subroutine
