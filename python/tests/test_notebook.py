@@ -56,7 +56,8 @@ def test_the_notebook_shows_pictures(executed):
     pages = [page for page in outputs(executed, "text/html") if "<svg" in page]
     assert re.findall(r'aria-label="([^"]*)"', "".join(pages)) == [
         "Topology(&#x27;2x4&#x27;)", "&lt;Plans of 8 ranks on 2x4 by direct&gt;",
-        "&lt;Plans of 8 ranks on 2x4 by three_step&gt;", "Estimated times of 9 routes",
+        "&lt;Plans of 8 ranks on 2x4 by three_step&gt;",
+        "Estimated times of 9 routes, for lassen, topology 1024x16, items of 8 bytes, ranks of a node share memory",
         "&lt;Plans of 16384 ranks on 1024x16 by two_step&gt;",
         "&lt;Simulation of 16384 ranks by direct on lassen: the slowest takes 2.15e-05 s&gt;",
         "&lt;Simulation of 16384 ranks by two_step on lassen: the slowest takes 8.23e-06 s&gt;"]
