@@ -94,8 +94,9 @@ void start(gather_scatter& shared, int64_t num_fields, void* const* fields, cons
         const datatype_layout layout(datatype);
         layout.require_in_extent();
         value_bytes = static_cast<std::size_t>(layout.extent);
-        bytes_per_id = static_cast<std::size_t>(how.values_per_id) * given.size() * value_bytes;
         combine = combination_of(datatype, operation, how.values_per_id * num_fields);
+        // Not before: what is too much for MPI is not prepared for.
+        bytes_per_id = static_cast<std::size_t>(how.values_per_id) * given.size() * value_bytes;
         const auto num_bytes =
             static_cast<std::size_t>(shared.num_ids() * how.values_per_id) * value_bytes;
         for (void* const field : given) {
