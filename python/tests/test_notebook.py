@@ -59,8 +59,8 @@ def test_the_notebook_shows_pictures(executed):
         "&lt;Plans of 8 ranks on 2x4 by three_step&gt;",
         "Estimated times of 9 routes, for lassen, topology 1024x16, items of 8 bytes, ranks of a node share memory",
         "&lt;Plans of 16384 ranks on 1024x16 by two_step&gt;",
-        "&lt;Simulation of 16384 ranks by direct on lassen: the slowest takes 2.15e-05 s&gt;",
-        "&lt;Simulation of 16384 ranks by two_step on lassen: the slowest takes 8.23e-06 s&gt;"]
+        "&lt;Simulation of 16384 ranks by direct on lassen: the slowest takes 1.93e-05 s&gt;",
+        "&lt;Simulation of 16384 ranks by two_step on lassen: the slowest takes 4.79e-06 s&gt;"]
     assert len(re.findall(r"message-between-stage1-\d-\d", pages[2])) == 2
     (lines,) = (picture for picture in outputs(executed, "image/svg+xml") if "line-three_step" in picture)
     assert re.findall(r'id="line-([\w:]+)"', lines) == ["direct", "two_step", "three_step", "grid:2"]
@@ -69,7 +69,7 @@ def test_the_notebook_shows_pictures(executed):
 def test_the_notebook_shows_gains(executed):
     speed_up, gains = (rows(page) for page in outputs(executed, "text/html") if 'class="dataframe"' in page)
     assert [row[0] for row in speed_up] == ["route", "ranks", "256", "1024", "4096", "16384"]
-    assert speed_up[-1][1:] == ["1.0", "2.61", "2.23", "2.59"]
+    assert speed_up[-1][1:] == ["1.0", "4.02", "4.02", "2.74"]
     deduplicated, not_deduplicated = zip(*((float(a), float(b)) for _, a, b in gains[2:]))
-    assert deduplicated[0] == 2.61
+    assert deduplicated[0] == 4.02
     assert deduplicated[-1] > 1 > not_deduplicated[-1]
