@@ -278,7 +278,8 @@ class communicator_user {
 /// @param comm   all of its ranks call
 /// @param fault  this rank's error, if any
 /// @param same   a value, usually a hash of arguments, that must be equal on all ranks
-/// @param what   names those arguments in the error text
+/// @param what   names those arguments in the error text; its first line must be equal, too. More lines
+/// such as "route = direct" are values, of which the error shows the first that differs
 /// @par Collective
 /// Yes; blocks. One reduction of three words, and on error two broadcasts.
 /// @throws error  as brought; or error(errc::invalid_argument) where `same` differs
