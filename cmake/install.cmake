@@ -17,8 +17,8 @@ if(TARGET crossdock_hypre)
   install(FILES src/hypre/include/crossdock/hypre.hpp DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/crossdock)
   install(FILES cmake/FindHYPRE.cmake DESTINATION ${package_folder})
 endif()
-# What a build leaves out, as that of the preset quickstart does, is left out here, and said: with its target, the files that
-# would speak of it.
+# What a build leaves out, as that of the preset quickstart does, is left out here, and said: with its target, the
+# files that would speak of it.
 function(crossdock_leave_out_unbuilt target component)
   install(CODE "if(NOT EXISTS \"$<TARGET_FILE:${target}>\")
     message(STATUS \"Left out, as it was not built: ${target}; cmake --build . --target ${target} builds it\")

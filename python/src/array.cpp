@@ -645,12 +645,8 @@ class batch_object {
     // If requests that were active fail, they are over. A fault of this rank says more than a peer's.
     template <class Part>
     std::invoke_result_t<Part> go_on(Part&& part) {
-        try {
-            return part();
-        } catch (...) {
-            if (!requests_->is_active()) finish();
-            throw;
-        }
+        return finishing(
+            *this, [&] { finish(); }, part);
     }
 
     void finish() {

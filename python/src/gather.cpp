@@ -140,12 +140,8 @@ class gather_object {
     // Gives the array back where the operation fails. A fault of this rank says more than a peer's.
     template <class Part>
     std::invoke_result_t<Part> go_on(Part&& part) {
-        try {
-            return part();
-        } catch (...) {
-            if (!is_active()) finish();
-            throw;
-        }
+        return finishing(
+            *this, [&] { finish(); }, part);
     }
 
     void finish() {

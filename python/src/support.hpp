@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -135,6 +136,18 @@ auto collectively(context_state& state, Body&& body) {
         const auto returned = std::make_shared<std::optional<result>>();
         run_collective(state, [own_body, returned] { returned->emplace((*own_body)()); });
         return std::move(**returned);
+    }
+}
+
+/// @brief Calls `part()`. If it throws and `object` is no longer active, calls `finish()`, which gives arrays back and
+/// may throw a fault of this rank in place of what it heard of a peer's.
+template <class Object, class Finish, class Part>
+std::invoke_result_t<Part> finishing(const Object& object, Finish&& finish, Part&& part) {
+    try {
+        return part();
+    } catch (...) {
+        if (!object.is_active()) finish();
+        throw;
     }
 }
 

@@ -81,8 +81,8 @@ class named_values {
     std::string text_;
 };
 
-/// @brief As the other `agree`, where the arguments differ with a text that names the lowest rank that differs from rank
-/// 0, the first argument that does, and both values.
+/// @brief As the other `agree`, where the arguments differ with a text that names the lowest rank that differs from
+/// rank 0, the first argument that does, and both values.
 /// @par Collective
 /// Yes; blocks. As the other `agree`, with which it can meet: where arguments differ, both hold the same conversation.
 void agree(const communicator& comm, const std::optional<error>& fault,

@@ -79,13 +79,11 @@ found_ids find_ids(const context& where, std::span<const count_t> ids,
                    const gather_options& options) {
     std::optional<id_groups> groups;
     std::optional<error> fault;
-    try {
+    attempt(where.rank(), fault, [&] {
         check_method(options.method);
         check_sizes(where);
         groups.emplace(where.rank(), ids);
-    } catch (...) {
-        fault = current_error_of(where.rank());
-    }
+    });
     const auto list = [&](named_values& values) { list_options(values, where, options); };
     auto shared = find_shared_ids(where, groups, options.unique, fault,
                                   equal_arguments("a gather-scatter", list));
