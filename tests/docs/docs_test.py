@@ -282,6 +282,15 @@ class Docs(unittest.TestCase):
         self.assertEqual(len(rows), 3 * 8 + 1)
         self.assertEqual([row for row in rows if row not in printed], [])
 
+    def test_TablesOfMeasurementsComeFromTheirRecords(self):
+        page = pages.tables((PROJECT / "docs/bench.md").read_text(encoding="utf-8"))
+        command = [sys.executable, "-B", "bench/studies/measured.py", "--tables", "bench/results"]
+        done = subprocess.run(command, cwd=PROJECT, check=True, capture_output=True, text=True)
+        printed = pages.tables(done.stdout)
+
+        self.assertEqual(len(printed), 22)
+        self.assertEqual([table for table in printed if table not in page], [])
+
     def test_TablesOfChoicesComeFromTheirRecords(self):
         done = subprocess.run([sys.executable, "-B", PROJECT / "bench/studies/choice_rules.py"], check=True,
                               capture_output=True, text=True)
