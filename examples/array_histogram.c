@@ -37,21 +37,21 @@ int main(int argc, char** argv) {
     for (int i = 0; i < DRAWS; ++i) ones[i] = 1;
 
     crossdock_context* world = NULL;
-    crossdock_array* counts = NULL;
+    crossdock_distributed_array* counts = NULL;
     void* local = NULL;
     int64_t num_local, first, times;
     check(crossdock_context_create(MPI_COMM_WORLD, NULL, &world), "context");
-    check(crossdock_array_create(world, BINS, MPI_INT64_T, NULL, &counts), "array");
-    check(crossdock_array_update(counts, DRAWS, bins, ones, MPI_SUM), "update");
-    check(crossdock_array_read(counts, 1, bins, &times), "read");
-    check(crossdock_array_local(counts, &local, &num_local), "local entries");
-    check(crossdock_array_first_index(counts, &first), "first index");
+    check(crossdock_distributed_array_create(world, BINS, MPI_INT64_T, NULL, &counts), "array");
+    check(crossdock_distributed_array_update(counts, DRAWS, bins, ones, MPI_SUM), "update");
+    check(crossdock_distributed_array_read(counts, 1, bins, &times), "read");
+    check(crossdock_distributed_array_local(counts, &local, &num_local), "local entries");
+    check(crossdock_distributed_array_first_index(counts, &first), "first index");
 
     int is_right = times == serial[bins[0]];
     for (int64_t i = 0; i < num_local; ++i)
         is_right = is_right && ((const int64_t*)local)[i] == serial[first + i];
-    check(crossdock_array_close(counts), "close the array");
-    check(crossdock_array_free(counts), "free the array");
+    check(crossdock_distributed_array_close(counts), "close the array");
+    check(crossdock_distributed_array_free(counts), "free the array");
     check(crossdock_context_close(world), "close");
     check(crossdock_context_free(world), "free the context");
 

@@ -88,7 +88,7 @@ static bool bfs(const crossdock::context& world, const graph_source& source, cou
     return report(
         world,
         fmt::format("{}: {} of {} vertices reached from {} in {} levels along {}", source.name(),
-                    num_reached, graph.num_vertices(), start, level, visits.route_name()),
+                    num_reached, graph.num_vertices(), start, level, visits.route()),
         found == serial_visits(graph.all, start));
 }
 

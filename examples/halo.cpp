@@ -16,7 +16,7 @@ int main(int argc, char** argv) {
 
     const std::vector<double> items(3, world.rank());
     std::vector<double> slots(needed.size());
-    halo.exchange(items, slots);
+    halo.forward(items, slots);
     std::printf("rank %d got the values of ranks %.0f and %.0f\n", world.rank(), slots[0],
                 slots[1]);
 

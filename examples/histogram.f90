@@ -78,9 +78,9 @@ program histogram
         call check(status, "push")
         if (modulo(i, 256) == 0) call port%progress(status)
     end do
-    call port%drain_start(status)
+    call port%start_drain(status)
     call check(status, "start to drain")
-    call port%drain_wait(status)
+    call port%wait_drain(status)
     call check(status, "drain")
 
     expected = 0

@@ -78,7 +78,7 @@ static bool product_is_right() {
     MPI_Allreduce(MPI_IN_PLACE, &is_right, 1, MPI_INT, MPI_LAND, MPI_COMM_WORLD);
     if (world.rank() == 0)
         std::printf("y is %s; the route is %s\n", is_right ? "right" : "WRONG",
-                    halo.compiled_plan().route_name().c_str());
+                    halo.plan().route().c_str());
     world.close();
     return is_right != 0;
 }

@@ -42,11 +42,11 @@ static void push_all(crossdock_stream_port* port, int rank, int64_t num_bins) {
     uint64_t state = seed_of(rank);
     for (int i = 0; i < DRAWS; ++i) {
         const int64_t bin = next_bin(&state, num_bins);
-        check(crossdock_stream_push(port, (int)(bin / BINS), 0, &bin), "push");
-        if (i % 256 == 0) check(crossdock_stream_progress(port, NULL), "progress");
+        check(crossdock_stream_port_push(port, (int)(bin / BINS), 0, &bin), "push");
+        if (i % 256 == 0) check(crossdock_stream_port_progress(port, NULL), "progress");
     }
-    check(crossdock_stream_drain_start(port), "start to drain");
-    check(crossdock_stream_drain_wait(port), "drain");
+    check(crossdock_stream_port_start_drain(port), "start to drain");
+    check(crossdock_stream_port_wait_drain(port), "drain");
 }
 
 static int is_as_serial(const struct bins* own, int num_ranks, int64_t num_bins) {

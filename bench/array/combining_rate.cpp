@@ -81,7 +81,7 @@ rate_result measure_combining(const communicator& comm, const std::vector<combin
             std::memcpy(out.data(), expected.data(), expected.size() * sizeof(entry));
         } else {
             arrays[c].read(indices, std::span(out));
-            combine_seconds[c].push_back(arrays[c].last_batch().seconds.combine_locally);
+            combine_seconds[c].push_back(arrays[c].statistics().seconds.combine_locally);
         }
     };
     stopwatch(comm, num_contenders, options.warm_ups).time_in_turn(prepare, run);

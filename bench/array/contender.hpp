@@ -30,7 +30,7 @@ class contender {
     virtual void run(const request_batch& batch, std::span<value_t> replies) = 0;
 
     /// @brief What the last batch cost this rank; zeros where nobody counted.
-    virtual batch_statistics last_batch() const { return {}; }
+    virtual array_statistics statistics() const { return {}; }
 
     /// @par Collective
     /// Yes; may block.

@@ -18,14 +18,14 @@ class recorder {
         for (auto batch = next(candidate, replies); batch; batch = next(candidate, replies)) {
             replies.resize(batch->kind == request_kind::read ? batch->indices.size() : 0);
             candidate.run(*batch, replies);
-            add(statistics_, candidate.last_batch());
+            add(statistics_, candidate.statistics());
             batches_.push_back(std::move(*batch));
         }
         is_right_ = program_->outcome(candidate.entries()) == work_.expected;
     }
 
     bool is_right() const noexcept { return is_right_; }
-    const batch_statistics& statistics() const noexcept { return statistics_; }
+    const array_statistics& statistics() const noexcept { return statistics_; }
     std::vector<request_batch> take_batches() { return std::move(batches_); }
 
   private:
@@ -40,7 +40,7 @@ class recorder {
     const rank_work& work_;
     std::unique_ptr<rank_program> program_;
     std::vector<request_batch> batches_;
-    batch_statistics statistics_;
+    array_statistics statistics_;
     bool is_right_ = false;
 };
 
@@ -52,7 +52,7 @@ summary over_ranks(const communicator& comm, count_t number) {
     return result;
 }
 
-workload_counts count_over_ranks(const communicator& comm, const batch_statistics& own) {
+workload_counts count_over_ranks(const communicator& comm, const array_statistics& own) {
     return count_with(own.stages.size(),
                       [&](const count_of& number) { return over_ranks(comm, number(own)); });
 }
@@ -140,7 +140,7 @@ class running_contest {
         for (const auto& batch : batches_) {
             replies_.resize(batch.kind == request_kind::read ? batch.indices.size() : 0);
             contenders_[c]->run(batch, replies_);
-            seconds += contenders_[c]->last_batch().seconds;
+            seconds += contenders_[c]->statistics().seconds;
         }
         return seconds;
     }

@@ -6,7 +6,7 @@ namespace crossdock::bench::array {
 
 namespace {
 
-count_t sum_of_stages(const batch_statistics& rank, count_t request_stage::*field) {
+count_t sum_of_stages(const array_statistics& rank, count_t request_stage::*field) {
     count_t sum = 0;
     for (const auto& stage : rank.stages) sum += stage.*field;
     return sum;
@@ -14,7 +14,7 @@ count_t sum_of_stages(const batch_statistics& rank, count_t request_stage::*fiel
 
 }  // namespace
 
-void add(batch_statistics& total, const batch_statistics& batch) {
+void add(array_statistics& total, const array_statistics& batch) {
     total.requests += batch.requests;
     total.combined_locally += batch.combined_locally;
     total.arrived += batch.arrived;
@@ -30,7 +30,7 @@ void add(batch_statistics& total, const batch_statistics& batch) {
 
 workload_counts count_with(std::size_t num_stages,
                            const std::function<summary(const count_of&)>& over_ranks) {
-    using rank = const batch_statistics&;
+    using rank = const array_statistics&;
     workload_counts result;
     result.requests = over_ranks([](rank r) { return r.requests; });
     result.combined_locally = over_ranks([](rank r) { return r.combined_locally; });
@@ -52,7 +52,7 @@ workload_counts count_with(std::size_t num_stages,
     return result;
 }
 
-workload_counts count(std::span<const batch_statistics> of_ranks) {
+workload_counts count(std::span<const array_statistics> of_ranks) {
     return count_with(of_ranks.front().stages.size(), [&](const count_of& number) {
         std::vector<count_t> per_rank;
         for (const auto& rank : of_ranks) per_rank.push_back(number(rank));

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "crossdock/detail/array/batch_statistics.hpp"
+#include "crossdock/detail/array/array_statistics.hpp"
 #include "crossdock/plan.hpp"
 
 namespace crossdock::bench::array {
@@ -19,7 +19,7 @@ struct stage_counts {
     summary combined;
 };
 
-/// @brief `batch_statistics` over all ranks, each rank's batches added up.
+/// @brief `array_statistics` over all ranks, each rank's batches added up.
 struct workload_counts {
     summary requests;
     summary combined_locally;
@@ -30,10 +30,10 @@ struct workload_counts {
 };
 
 /// @brief Adds a batch of a rank, seconds too. Batches on different routes may differ in stages.
-void add(batch_statistics& total, const batch_statistics& batch);
+void add(array_statistics& total, const array_statistics& batch);
 
 /// @brief A number of a rank.
-using count_of = std::function<count_t(const batch_statistics&)>;
+using count_of = std::function<count_t(const array_statistics&)>;
 
 /// @brief Counts with the help of whoever knows all ranks.
 /// @param over_ranks  brings a number's sum, maximum and mean over the ranks
@@ -41,6 +41,6 @@ workload_counts count_with(std::size_t num_stages,
                            const std::function<summary(const count_of&)>& over_ranks);
 
 /// @brief Counts what is at hand of all ranks.
-workload_counts count(std::span<const batch_statistics> of_ranks);
+workload_counts count(std::span<const array_statistics> of_ranks);
 
 }  // namespace crossdock::bench::array

@@ -20,7 +20,7 @@ class library_array final : public contender {
         }
     }
 
-    batch_statistics last_batch() const override { return array_.last_batch(); }
+    array_statistics statistics() const override { return array_.statistics(); }
 
     void close() override { array_.close(); }
 

@@ -24,7 +24,7 @@ class library_prepared final : public prepared_contender {
     }
 
     std::optional<traffic> sent() const override {
-        return total_traffic(regions_, batch_->compiled_plan());
+        return total_traffic(regions_, batch_->plan());
     }
 
   private:

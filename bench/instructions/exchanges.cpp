@@ -83,7 +83,7 @@ nlohmann::ordered_json exchange(const communicator& comm, const exchange_case& c
     std::vector<values<K>> slots(static_cast<std::size_t>(p.num_slots));
     for (std::size_t i = 0; i < items.size(); ++i) items[i].fill(static_cast<double>(i));
 
-    for (int i = 0; i < num_warm_ups; ++i) halo.exchange(items, slots);
+    for (int i = 0; i < num_warm_ups; ++i) halo.forward(items, slots);
     for (std::size_t i = 0; i < c.items.size(); ++i) {
         const auto& item = items[static_cast<std::size_t>(c.items[i])];
         if (slots[static_cast<std::size_t>(c.slots[i])] != item) {

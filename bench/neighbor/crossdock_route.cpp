@@ -57,7 +57,7 @@ class library_neighbor final : public contender {
 
     bool is_settled() const override { return !neighbor_.is_trying(); }
 
-    std::string route() const override { return neighbor_.compiled_plan().route_name(); }
+    std::string route() const override { return neighbor_.plan().route(); }
 
   private:
     template <class Item>

@@ -40,8 +40,8 @@ class Crossdock:
         self.exchange_ = crossdock.NeighborExchange(world, halo.pattern, route=route)
         self.route = self.exchange_.route
 
-    def exchange(self, items, slots):
-        self.exchange_.exchange(items, slots)
+    def forward(self, items, slots):
+        self.exchange_.forward(items, slots)
 
 
 class NeighborAlltoallv:
@@ -58,7 +58,7 @@ class NeighborAlltoallv:
         # Ghosts ascend, and so do their owners.
         assert np.array_equal(halo.receives.indices, np.arange(len(halo.ghosts)))
 
-    def exchange(self, items, slots):
+    def forward(self, items, slots):
         np.take(items, self.taken, out=self.packed, mode="clip")
         self.graph.Neighbor_alltoallv([self.packed, self.send_counts, MPI.DOUBLE],
                                       [slots, self.receive_counts, MPI.DOUBLE])
@@ -74,7 +74,7 @@ class NeighborObjects:
         self.graph = COMM.Create_dist_graph_adjacent(halo.receives.ranks.tolist(), halo.sends.ranks.tolist())
         self.taken = np.split(halo.sends.indices, halo.sends.offsets[1:-1]) if len(halo.sends.ranks) else []
 
-    def exchange(self, items, slots):
+    def forward(self, items, slots):
         came = self.graph.neighbor_alltoall([items[one] for one in self.taken])
         if came:
             np.concatenate(came, out=slots)
@@ -82,7 +82,7 @@ class NeighborObjects:
 
 def verified(contender, halo):
     slots = np.full(len(halo.ghosts), -1.0)
-    contender.exchange(halo.items(), slots)
+    contender.forward(halo.items(), slots)
     return COMM.allreduce(bool(np.array_equal(slots, np.sqrt(halo.ghosts))), MPI.LAND)
 
 
@@ -95,7 +95,7 @@ def measure(contenders, halo, warm_ups, iterations):
         for c in np.random.default_rng(i).permutation(len(contenders)):
             COMM.Barrier()
             begin = time.perf_counter()
-            contenders[c].exchange(items, slots)
+            contenders[c].forward(items, slots)
             seconds[c, i] = time.perf_counter() - begin
     COMM.Allreduce(MPI.IN_PLACE, seconds, MPI.MAX)
     return seconds[:, warm_ups:]

@@ -63,7 +63,7 @@ void twins_make_halo(twins* t, std::int64_t first, std::int64_t num_items,
 
 /// @return seconds of `count` exchanges
 double twins_exchange(twins* t, const double* items, double* slots, std::int64_t count) {
-    const auto& plan = t->halo->compiled_plan();
+    const auto& plan = t->halo->plan();
     const std::span in(items, static_cast<std::size_t>(plan.num_items()));
     const std::span out(slots, static_cast<std::size_t>(plan.num_slots()));
     const double begin = now();
@@ -79,7 +79,7 @@ double twins_exchange(twins* t, const double* items, double* slots, std::int64_t
 double twins_product(twins* t, const csr_matrix* inside, const csr_matrix* outside, const double* x,
                      double* y) {
     const double begin = now();
-    const auto& plan = t->halo->compiled_plan();
+    const auto& plan = t->halo->plan();
     std::vector<double> ghosts(static_cast<std::size_t>(plan.num_slots()));
     t->halo->start(std::span(x, static_cast<std::size_t>(plan.num_items())), ghosts);
     std::fill_n(y, inside->num_rows, 0.0);

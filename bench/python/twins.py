@@ -114,7 +114,7 @@ def product(world, twins, given):
 
     slots, again = np.empty(len(ghosts)), np.empty(len(ghosts))
     twins.call("exchange", x, slots, 1)
-    matrix.halo.exchange(x, again)
+    matrix.halo.forward(x, again)
     require(np.array_equal(slots, again))
     halo, count = matrix.halo, given.exchanges
 

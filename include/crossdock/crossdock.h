@@ -90,8 +90,8 @@ typedef struct crossdock_pattern crossdock_pattern;    ///< what one rank sends 
 typedef struct crossdock_plan crossdock_plan;          ///< what one rank does in an exchange
 typedef struct crossdock_neighbor_exchange crossdock_neighbor_exchange;  ///< a plan ready to run
 typedef struct crossdock_gather_scatter crossdock_gather_scatter;        ///< who shares which ids
-typedef struct crossdock_array crossdock_array;              ///< an array spread over all ranks
-typedef struct crossdock_array_batch crossdock_array_batch;  ///< requests for the same entries
+typedef struct crossdock_distributed_array crossdock_distributed_array;              ///< an array spread over all ranks
+typedef struct crossdock_prepared_batch crossdock_prepared_batch;  ///< requests for the same entries
 typedef struct crossdock_stream crossdock_stream;  ///< the process's end, with all workers
 typedef struct crossdock_stream_port crossdock_stream_port;  ///< one worker's end of a stream
 
@@ -251,7 +251,7 @@ crossdock_status crossdock_topology_free(crossdock_topology* topology);
 /// @{
 
 /// @brief The arguments of MPI_Neighbor_alltoallv, with 64-bit counts and displacements.
-typedef struct crossdock_neighbor_arguments {
+typedef struct crossdock_neighbor_alltoallv_arguments {
     int num_destinations;
     const int* destinations;
     const int64_t* send_counts;         ///< one per destination
@@ -264,10 +264,10 @@ typedef struct crossdock_neighbor_arguments {
     /// As long as the send buffer; 0 and null without ids.
     int64_t num_send_ids;
     const int64_t* send_ids;
-} crossdock_neighbor_arguments;
+} crossdock_neighbor_alltoallv_arguments;
 
 /// @brief The same with the numbers that MPI takes.
-typedef struct crossdock_int_arguments {
+typedef struct crossdock_neighbor_alltoallv_int_arguments {
     int num_destinations;
     const int* destinations;
     const int* send_counts;         ///< one per destination
@@ -278,14 +278,14 @@ typedef struct crossdock_int_arguments {
     const int* receive_displacements;  ///< one per source
     int64_t num_send_ids;              ///< as above
     const int64_t* send_ids;
-} crossdock_int_arguments;
+} crossdock_neighbor_alltoallv_int_arguments;
 
 /// @brief Item i is position i of the send buffer, slot j position j of the receive buffer.
 /// @return CROSSDOCK_SIZE_MISMATCH if there are too few ids; CROSSDOCK_RANK_OUT_OF_RANGE if a
 ///         neighbor is no rank; CROSSDOCK_INVALID_ARGUMENT if a count or displacement is negative,
 ///         or a slot is filled twice
 crossdock_status crossdock_pattern_from_neighbor_alltoallv(
-    int rank, int num_ranks, const crossdock_neighbor_arguments* arguments,
+    int rank, int num_ranks, const crossdock_neighbor_alltoallv_arguments* arguments,
     crossdock_pattern** result);
 
 /// @brief As above with the neighbors of a distributed graph, in the order of
@@ -296,7 +296,7 @@ crossdock_status crossdock_pattern_from_neighbor_alltoallv(
 /// @return CROSSDOCK_INVALID_ARGUMENT if the communicator has no distributed graph;
 ///         CROSSDOCK_SIZE_MISMATCH if it has another number of neighbors
 crossdock_status crossdock_pattern_from_dist_graph(MPI_Comm graph,
-                                                   const crossdock_neighbor_arguments* arguments,
+                                                   const crossdock_neighbor_alltoallv_arguments* arguments,
                                                    crossdock_pattern** result);
 
 /// @brief Item i is global index `owned[i]`, slot j is global index `needed[j]`.
@@ -380,7 +380,7 @@ crossdock_status crossdock_route_example(int index, const char** route);
 typedef enum crossdock_preparation {
     CROSSDOCK_PREPARE_BOTH = 0,     ///< forward and reverse exchanges
     CROSSDOCK_PREPARE_FORWARD = 1,  ///< forward exchanges
-    CROSSDOCK_PREPARE_LAZILY = 2    ///< nothing but what a start needs
+    CROSSDOCK_PREPARE_LAZY = 2    ///< nothing but what a start needs
 } crossdock_preparation;
 
 /// @brief How plans are compiled and run; equal on all ranks but for the clock.
@@ -582,7 +582,7 @@ crossdock_status crossdock_neighbor_alltoallv_init(const crossdock_context* cont
 /// @return as above; CROSSDOCK_RANK_OUT_OF_RANGE if a neighbor is no rank; CROSSDOCK_SIZE_MISMATCH
 ///         if there are too few ids
 crossdock_status crossdock_neighbor_exchange_create_from_arguments(
-    const crossdock_context* context, const crossdock_int_arguments* arguments,
+    const crossdock_context* context, const crossdock_neighbor_alltoallv_int_arguments* arguments,
     MPI_Datatype datatype, const crossdock_neighbor_options* options,
     crossdock_neighbor_exchange** result);
 
@@ -777,7 +777,7 @@ crossdock_status crossdock_gather_scatter_duplicate(const crossdock_gather_scatt
 ///         combines them
 crossdock_status crossdock_gather_scatter_start(crossdock_gather_scatter* shared, void* values,
                                                 int64_t values_per_id, MPI_Datatype datatype,
-                                                MPI_Op operation, int is_transposed);
+                                                MPI_Op operation, int transposed);
 
 /// @brief Starts to combine the values of several arrays in one exchange.
 /// @param num_fields  at least 1; equal on all ranks
@@ -787,7 +787,7 @@ crossdock_status crossdock_gather_scatter_start(crossdock_gather_scatter* shared
 crossdock_status crossdock_gather_scatter_start_fields(crossdock_gather_scatter* shared,
                                                        int64_t num_fields, void* const* fields,
                                                        int64_t values_per_id, MPI_Datatype datatype,
-                                                       MPI_Op operation, int is_transposed);
+                                                       MPI_Op operation, int transposed);
 
 /// @brief Makes progress; 1 if all results are in place, otherwise 0.
 crossdock_status crossdock_gather_scatter_test(crossdock_gather_scatter* shared, int* is_complete);
@@ -798,7 +798,7 @@ crossdock_status crossdock_gather_scatter_wait(crossdock_gather_scatter* shared)
 /// @brief `start` and `wait`.
 crossdock_status crossdock_gather_scatter_combine(crossdock_gather_scatter* shared, void* values,
                                                   int64_t values_per_id, MPI_Datatype datatype,
-                                                  MPI_Op operation, int is_transposed);
+                                                  MPI_Op operation, int transposed);
 
 /// @brief The method and the route, and what each candidate was estimated to cost where they were
 /// chosen.
@@ -933,9 +933,9 @@ crossdock_status crossdock_sparse_exchange_v_alloc(
 /// An array of n entries, each on one rank, that all ranks read and change at any indices, in
 /// batches. Requests for the same entry meet on the way to its owner and travel on as one.
 ///
-///     crossdock_array_create(world, num_entries, MPI_DOUBLE, NULL, &a);
-///     crossdock_array_update(a, num_indices, indices, values, MPI_SUM);
-///     crossdock_array_read(a, num_indices, indices, values);
+///     crossdock_distributed_array_create(world, num_entries, MPI_DOUBLE, NULL, &a);
+///     crossdock_distributed_array_update(a, num_indices, indices, values, MPI_SUM);
+///     crossdock_distributed_array_read(a, num_indices, indices, values);
 ///
 /// | state | legal calls | next |
 /// |---|---|---|
@@ -1013,46 +1013,46 @@ typedef struct crossdock_array_options {
 ///         options are out of range or differ, `choose` is missing, or values have no order;
 ///         CROSSDOCK_SIZE_MISMATCH if parts do not add up; CROSSDOCK_UNKNOWN_ROUTE or
 ///         CROSSDOCK_INVALID_ROUTE as the route is; CROSSDOCK_OUT_OF_MEMORY
-crossdock_status crossdock_array_create(const crossdock_context* context, int64_t num_entries,
+crossdock_status crossdock_distributed_array_create(const crossdock_context* context, int64_t num_entries,
                                         MPI_Datatype datatype,
                                         const crossdock_array_options* options,
-                                        crossdock_array** result);
+                                        crossdock_distributed_array** result);
 
 /// @brief How many entries there are on all ranks.
-crossdock_status crossdock_array_size(const crossdock_array* array, int64_t* num_entries);
+crossdock_status crossdock_distributed_array_size(const crossdock_distributed_array* array, int64_t* num_entries);
 
 /// @brief This rank's entries; valid until the array and its prepared batches are freed. They must
 /// not change while a prepared batch is active.
-crossdock_status crossdock_array_local(crossdock_array* array, void** entries, int64_t* num_local);
+crossdock_status crossdock_distributed_array_local(crossdock_distributed_array* array, void** entries, int64_t* num_local);
 
 /// @brief The index of this rank's first entry.
-crossdock_status crossdock_array_first_index(const crossdock_array* array, int64_t* first_index);
+crossdock_status crossdock_distributed_array_first_index(const crossdock_distributed_array* array, int64_t* first_index);
 
 /// @brief The rank that owns an entry.
 /// @return CROSSDOCK_INDEX_OUT_OF_RANGE if there is no such entry
-crossdock_status crossdock_array_owner(const crossdock_array* array, int64_t index, int* rank);
+crossdock_status crossdock_distributed_array_owner(const crossdock_distributed_array* array, int64_t index, int* rank);
 
 /// @brief values[k] = the entry at indices[k].
-crossdock_status crossdock_array_read(crossdock_array* array, int64_t num_indices,
+crossdock_status crossdock_distributed_array_read(crossdock_distributed_array* array, int64_t num_indices,
                                       const int64_t* indices, void* values);
 
 /// @brief The entry at indices[k] = values[k]; of several for one entry, as the option
 /// `equal_writes` says.
-crossdock_status crossdock_array_write(crossdock_array* array, int64_t num_indices,
+crossdock_status crossdock_distributed_array_write(crossdock_distributed_array* array, int64_t num_indices,
                                        const int64_t* indices, const void* values);
 
 /// @brief The entry at indices[k] = operation(it, values[k]), for all k on all ranks.
 /// @param operation  commutative, and defined for the array's datatype, or MPI ends the program;
 ///                   MPI_REPLACE too
 /// @return CROSSDOCK_INVALID_ARGUMENT if the operation is MPI_OP_NULL or not commutative
-crossdock_status crossdock_array_update(crossdock_array* array, int64_t num_indices,
+crossdock_status crossdock_distributed_array_update(crossdock_distributed_array* array, int64_t num_indices,
                                         const int64_t* indices, const void* values,
                                         MPI_Op operation);
 
-/// @brief As `crossdock_array_update`, with a function of the caller's.
+/// @brief As `crossdock_distributed_array_update`, with a function of the caller's.
 /// @param combine  associative and commutative; the same on all ranks; called on all ranks
 /// @param user     given to `combine`
-crossdock_status crossdock_array_update_with(crossdock_array* array, int64_t num_indices,
+crossdock_status crossdock_distributed_array_update_with(crossdock_distributed_array* array, int64_t num_indices,
                                              const int64_t* indices, const void* values,
                                              crossdock_combine combine, void* user);
 
@@ -1067,7 +1067,7 @@ typedef struct crossdock_array_requests {
 /// of all three kinds travel in the same messages.
 /// @param writes     null, as are `updates` and `reads`: none of this rank's
 /// @param operation  of updates; MPI_OP_NULL on all ranks if there are none
-crossdock_status crossdock_array_step(crossdock_array* array,
+crossdock_status crossdock_distributed_array_step(crossdock_distributed_array* array,
                                       const crossdock_array_requests* writes,
                                       const crossdock_array_requests* updates, MPI_Op operation,
                                       const crossdock_array_requests* reads);
@@ -1094,12 +1094,12 @@ typedef struct crossdock_array_counts {
 } crossdock_array_counts;
 
 /// @brief Of the last batch on this rank; with CROSSDOCK_TRANSPORT_RMA requests alone are counted.
-crossdock_status crossdock_array_statistics(const crossdock_array* array,
+crossdock_status crossdock_distributed_array_statistics(const crossdock_distributed_array* array,
                                             crossdock_array_counts* counts);
 
 /// @brief The route that the last batch took; before the first one, what its route is to be.
 /// @param route  to be freed with `crossdock_free`
-crossdock_status crossdock_array_route(const crossdock_array* array, char** route);
+crossdock_status crossdock_distributed_array_route(const crossdock_distributed_array* array, char** route);
 
 /// @brief Compiles requests for the same entries, which are then made again and again without their
 /// indices.
@@ -1113,35 +1113,35 @@ crossdock_status crossdock_array_route(const crossdock_array* array, char** rout
 /// neighbor exchange.
 /// @par Collective
 /// Yes; blocks.
-/// @return as `crossdock_array_read`
-crossdock_status crossdock_array_prepare(crossdock_array* array, int64_t num_indices,
-                                         const int64_t* indices, crossdock_array_batch** result);
+/// @return as `crossdock_distributed_array_read`
+crossdock_status crossdock_distributed_array_prepare(crossdock_distributed_array* array, int64_t num_indices,
+                                         const int64_t* indices, crossdock_prepared_batch** result);
 
 /// @brief Starts values[k] = the entry of request k; returns without waiting for anyone.
 /// @param values  must not be read, nor may the array change, until the batch is complete
 /// @par Collective
 /// Yes; does not block.
-crossdock_status crossdock_array_batch_start_read(crossdock_array_batch* batch, void* values);
+crossdock_status crossdock_prepared_batch_start_read(crossdock_prepared_batch* batch, void* values);
 
 /// @brief Starts the entry of request k = operation(it, values[k]), for all k on all ranks; returns
 /// without waiting for anyone.
 /// @param operation  as of `crossdock_neighbor_exchange_start_reverse`
 /// @par Collective
 /// Yes; does not block.
-crossdock_status crossdock_array_batch_start_update(crossdock_array_batch* batch,
+crossdock_status crossdock_prepared_batch_start_update(crossdock_prepared_batch* batch,
                                                     const void* values, MPI_Op operation);
 
 /// @brief Makes progress; 1 if the batch is complete, otherwise 0.
-crossdock_status crossdock_array_batch_test(crossdock_array_batch* batch, int* is_complete);
+crossdock_status crossdock_prepared_batch_test(crossdock_prepared_batch* batch, int* is_complete);
 
 /// @brief Completes the batch.
-crossdock_status crossdock_array_batch_wait(crossdock_array_batch* batch);
+crossdock_status crossdock_prepared_batch_wait(crossdock_prepared_batch* batch);
 
 /// @brief `start_read` and `wait`.
-crossdock_status crossdock_array_batch_read(crossdock_array_batch* batch, void* values);
+crossdock_status crossdock_prepared_batch_read(crossdock_prepared_batch* batch, void* values);
 
 /// @brief `start_update` and `wait`.
-crossdock_status crossdock_array_batch_update(crossdock_array_batch* batch, const void* values,
+crossdock_status crossdock_prepared_batch_update(crossdock_prepared_batch* batch, const void* values,
                                               MPI_Op operation);
 
 /// @brief Brings the values of all requests to where their entries are, each by itself.
@@ -1155,54 +1155,54 @@ crossdock_status crossdock_array_batch_update(crossdock_array_batch* batch, cons
 /// @par Collective
 /// Yes; blocks. The first call of this or of the next two plans a second time, and
 /// combines nothing.
-crossdock_status crossdock_array_batch_gather(crossdock_array_batch* batch, const void* values,
+crossdock_status crossdock_prepared_batch_gather(crossdock_prepared_batch* batch, const void* values,
                                               int64_t** offsets, void** gathered);
 
-/// @brief Brings a value to each request: the reverse of `crossdock_array_batch_gather`.
+/// @brief Brings a value to each request: the reverse of `crossdock_prepared_batch_gather`.
 /// @param gathered  of the length and order of those
 /// @par Collective
 /// Yes; blocks.
-crossdock_status crossdock_array_batch_scatter(crossdock_array_batch* batch, const void* gathered,
+crossdock_status crossdock_prepared_batch_scatter(crossdock_prepared_batch* batch, const void* gathered,
                                                void* values);
 
 /// @brief The entry of request k = operation(it, values[k]); found[k] = what it was just before.
 ///
 /// Requests for one entry take effect one after the other: by rank, then in the rank's order.
-/// @param operation  as of `crossdock_array_update`
+/// @param operation  as of `crossdock_distributed_array_update`
 /// @par Collective
 /// Yes; blocks.
-crossdock_status crossdock_array_batch_fetch_and_update(crossdock_array_batch* batch,
+crossdock_status crossdock_prepared_batch_fetch_and_update(crossdock_prepared_batch* batch,
                                                         const void* values, void* found,
                                                         MPI_Op operation);
 
 /// @brief A copy of this rank's plan: forward it reads, in reverse it updates.
-crossdock_status crossdock_array_batch_plan(const crossdock_array_batch* batch,
+crossdock_status crossdock_prepared_batch_plan(const crossdock_prepared_batch* batch,
                                             crossdock_plan** result);
 
 /// @brief Frees an idle batch. Does not communicate.
-crossdock_status crossdock_array_batch_free(crossdock_array_batch* batch);
+crossdock_status crossdock_prepared_batch_free(crossdock_prepared_batch* batch);
 
 /// @brief Frees what only all ranks together can; nothing if the context was closed before. No
 /// prepared batch may be active.
 /// @par Collective
 /// Yes; may block.
-crossdock_status crossdock_array_close(crossdock_array* array);
+crossdock_status crossdock_distributed_array_close(crossdock_distributed_array* array);
 
 /// @brief Frees an array. Does not communicate.
-crossdock_status crossdock_array_free(crossdock_array* array);
+crossdock_status crossdock_distributed_array_free(crossdock_distributed_array* array);
 
 /// @}
 /// @name Streams
 ///
 /// A continuous flow of small items from many threads to many others, collected on the way. Each
 /// process has workers, each worker a port; one thread at a time uses a port. A port pushes items
-/// to workers and handles those that come, inside `progress`, `drain_test`, `drain_wait` and a push
+/// to workers and handles those that come, inside `progress`, `test_drain`, `wait_drain` and a push
 /// that waits for a buffer, on the thread that calls them.
 ///
 /// | state of a port | legal calls outside handlers | next |
 /// |---|---|---|
-/// | open | all | draining by `drain_start`, closed by `close` |
-/// | draining | `progress`, `drain_test`, `drain_wait`, `port_statistics` | open once at rest |
+/// | open | all | draining by `start_drain`, closed by `close` |
+/// | draining | `progress`, `test_drain`, `wait_drain`, `port_statistics` | open once at rest |
 /// | closed | `port_statistics` | |
 ///
 /// A call in the wrong state is CROSSDOCK_INVALID_STATE. Handlers may push, and call nothing else
@@ -1210,9 +1210,9 @@ crossdock_status crossdock_array_free(crossdock_array* array);
 ///
 ///     crossdock_stream_create(world, sizeof(item), handle, user, NULL, &stream);
 ///     crossdock_stream_get_port(stream, 0, &port);
-///     for (...) crossdock_stream_push(port, rank, 0, &item);
-///     crossdock_stream_drain_start(port);
-///     crossdock_stream_drain_wait(port);    every item of every rank has been handled
+///     for (...) crossdock_stream_port_push(port, rank, 0, &item);
+///     crossdock_stream_port_start_drain(port);
+///     crossdock_stream_port_wait_drain(port);    every item of every rank has been handled
 /// @{
 
 /// @brief Takes a batch of items that came to a port.
@@ -1293,50 +1293,50 @@ crossdock_status crossdock_stream_drive(crossdock_stream* stream);
 /// option `pressure` says; never in a handler.
 /// @return CROSSDOCK_RANK_OUT_OF_RANGE if there is no such worker; CROSSDOCK_HANDLER_FAILED once a
 ///         handler has failed anywhere
-crossdock_status crossdock_stream_push(crossdock_stream_port* port, int rank, int worker,
+crossdock_status crossdock_stream_port_push(crossdock_stream_port* port, int rank, int worker,
                                        const void* item);
 
-/// @brief As `crossdock_stream_push`; does nothing and gives 0 where that would have to wait.
-crossdock_status crossdock_stream_try_push(crossdock_stream_port* port, int rank, int worker,
+/// @brief As `crossdock_stream_port_push`; does nothing and gives 0 where that would have to wait.
+crossdock_status crossdock_stream_port_try_push(crossdock_stream_port* port, int rank, int worker,
                                            const void* item, int* is_pushed);
 
-/// @brief As `crossdock_stream_push`, for an item that leaves at the next `progress` and overtakes.
+/// @brief As `crossdock_stream_port_push`, for an item that leaves at the next `progress` and overtakes.
 /// @return CROSSDOCK_INVALID_ARGUMENT if the stream has one priority
-crossdock_status crossdock_stream_push_urgent(crossdock_stream_port* port, int rank, int worker,
+crossdock_status crossdock_stream_port_push_urgent(crossdock_stream_port* port, int rank, int worker,
                                               const void* item);
 
 /// @brief Handles what has come, sends what is due, and drives MPI if this thread may.
 /// @param num_handled  may be null
-crossdock_status crossdock_stream_progress(crossdock_stream_port* port, int64_t* num_handled);
+crossdock_status crossdock_stream_port_progress(crossdock_stream_port* port, int64_t* num_handled);
 
 /// @brief Sends all buffers of the port as they are.
-crossdock_status crossdock_stream_flush(crossdock_stream_port* port);
+crossdock_status crossdock_stream_port_flush(crossdock_stream_port* port);
 
-/// @brief As `crossdock_stream_flush`, only for items for one worker.
+/// @brief As `crossdock_stream_port_flush`, only for items for one worker.
 /// @return CROSSDOCK_RANK_OUT_OF_RANGE if there is no such worker
-crossdock_status crossdock_stream_flush_to(crossdock_stream_port* port, int rank, int worker);
+crossdock_status crossdock_stream_port_flush_to(crossdock_stream_port* port, int rank, int worker);
 
 /// @brief From now on the buffer for a worker leaves with so many items; a worker that gets few
 /// then gets them sooner. Sends what it holds. Route and scheme may have other workers share it.
 /// @param num_items  from 1 to `buffer_items` of the options
 /// @return CROSSDOCK_RANK_OUT_OF_RANGE if there is no such worker; CROSSDOCK_INVALID_ARGUMENT if
 ///         the number is out of range, or several workers fill the buffer (schemes "pp" and "node")
-crossdock_status crossdock_stream_set_buffer_items(crossdock_stream_port* port, int rank,
+crossdock_status crossdock_stream_port_set_buffer_items(crossdock_stream_port* port, int rank,
                                                    int worker, int64_t num_items);
 
 /// @brief Begins to bring the stream to rest: every port of every rank must call it, and then
 /// nothing is pushed but by handlers until all items are handled, those that handlers push too.
 /// @par Collective
 /// Yes, over all ports; does not wait.
-crossdock_status crossdock_stream_drain_start(crossdock_stream_port* port);
+crossdock_status crossdock_stream_port_start_drain(crossdock_stream_port* port);
 
 /// @brief Makes progress; 1 if everything is at rest, otherwise 0.
 /// @return CROSSDOCK_HANDLER_FAILED once a handler has failed anywhere
-crossdock_status crossdock_stream_drain_test(crossdock_stream_port* port, int* is_at_rest);
+crossdock_status crossdock_stream_port_test_drain(crossdock_stream_port* port, int* is_at_rest);
 
 /// @brief Makes progress until everything is at rest, on other drains of this thread, too.
-/// @return as `crossdock_stream_drain_test`
-crossdock_status crossdock_stream_drain_wait(crossdock_stream_port* port);
+/// @return as `crossdock_stream_port_test_drain`
+crossdock_status crossdock_stream_port_wait_drain(crossdock_stream_port* port);
 
 /// @brief Whose port it is.
 crossdock_status crossdock_stream_port_id(const crossdock_stream_port* port, int* rank,
@@ -1345,7 +1345,7 @@ crossdock_status crossdock_stream_port_id(const crossdock_stream_port* port, int
 /// @brief Who pushed an item of the batch at hand; only in a handler.
 /// @return CROSSDOCK_INVALID_STATE outside handlers, or without the option `with_source`;
 ///         CROSSDOCK_INDEX_OUT_OF_RANGE if the batch has no such item
-crossdock_status crossdock_stream_source(const crossdock_stream_port* port, int64_t item, int* rank,
+crossdock_status crossdock_stream_port_source(const crossdock_stream_port* port, int64_t item, int* rank,
                                          int* worker);
 
 /// @brief Why a buffer left.

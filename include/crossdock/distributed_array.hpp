@@ -122,11 +122,11 @@ class distributed_array {
 
     /// @brief The route that the last batch took. Before the first batch, the route that it will
     /// take.
-    const std::string& route_name() const { return engine().route_name(); }
+    const std::string& route() const { return engine().route(); }
 
     /// @brief What this rank sent and received in the last batch, and how long it took. With the
     /// transport `rma`, only requests are counted.
-    const batch_statistics& last_batch() const { return engine().last_batch(); }
+    const array_statistics& statistics() const { return engine().statistics(); }
 
     /// @brief Reads entries: out[k] = the entry at indices[k].
     /// @param out  as long as `indices`

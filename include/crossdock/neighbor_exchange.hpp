@@ -173,11 +173,11 @@ class neighbor_exchange {
     /// @par Collective
     /// Yes; waits for the ranks that share memory, and for all where it is the
     /// communicator's first.
-    neighbor_exchange(const context& where, plan compiled, const neighbor_options& options = {});
+    neighbor_exchange(const context& where, crossdock::plan compiled, const neighbor_options& options = {});
 
     /// @brief As above, with a plan that several may use, such as those of `plan_maker` and
     /// `plan_cache`.
-    neighbor_exchange(const context& where, std::shared_ptr<const plan> compiled,
+    neighbor_exchange(const context& where, std::shared_ptr<const crossdock::plan> compiled,
                       const neighbor_options& options = {});
     ~neighbor_exchange();
     neighbor_exchange(neighbor_exchange&&) noexcept;
@@ -194,7 +194,7 @@ class neighbor_exchange {
 
     /// @brief The compiled plan of this rank; during trials that of the last exchange, until the
     /// next start.
-    const plan& compiled_plan() const;
+    const crossdock::plan& plan() const;
 
     /// @brief What the route was chosen from; null if it was given, or a plan was.
     const route_choice* choice() const;
@@ -323,7 +323,7 @@ class neighbor_exchange {
     /// @brief `start` and `wait`; the input may be a temporary.
     template <item_range Items, item_range Slots>
     requires same_items<Items, Slots>
-    void exchange(const Items& items, Slots&& slots) {
+    void forward(const Items& items, Slots&& slots) {
         start(items, slots);
         wait();
     }

@@ -84,7 +84,7 @@ class plan {
 
     rank_t rank() const noexcept { return data_.rank; }
     rank_t num_ranks() const noexcept { return data_.num_ranks; }
-    const std::string& route_name() const noexcept { return data_.route_name; }
+    const std::string& route() const noexcept { return data_.route_name; }
     bool is_deduplicated() const noexcept { return data_.is_deduplicated; }
     /// @brief Length of the local array, which the items are in.
     count_t num_items() const noexcept { return data_.num_items; }

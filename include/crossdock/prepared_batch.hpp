@@ -60,7 +60,7 @@ class prepared_batch {
     count_t num_requests() const noexcept { return static_cast<count_t>(indices_.size()); }
 
     /// @brief The plan: forward it reads, in reverse it updates.
-    const plan& compiled_plan() const { return exchange_.compiled_plan(); }
+    const crossdock::plan& plan() const { return exchange_.plan(); }
 
     /// @brief out[k] = the entry of request k.
     /// @par Collective
@@ -169,7 +169,7 @@ class prepared_batch {
     }
     std::span<T> entries() const {
         return {reinterpret_cast<T*>(engine().entries()),
-                static_cast<std::size_t>(exchange_.compiled_plan().num_items())};
+                static_cast<std::size_t>(exchange_.plan().num_items())};
     }
     multi_sf& to_owners();
 
@@ -191,7 +191,7 @@ gathered_values<T> prepared_batch<T>::gather(std::span<const T> values) {
     multi_sf& sf = to_owners();
     gathered_values<T> result{sf.offsets,
                               std::vector<T>(static_cast<std::size_t>(sf.offsets.back()))};
-    sf.requests.exchange(values, std::span<T>(result.values));
+    sf.requests.forward(values, std::span<T>(result.values));
     return result;
 }
 

@@ -218,7 +218,7 @@ class stream_base : private stream_sink {
 
     /// @brief Drives MPI if this thread may. Handles nothing. A communication thread of the user's
     /// calls it again and again.
-    void progress() { core_.progress(); }
+    void drive() { core_.drive(); }
 
     /// @brief Ends the stream.
     /// @par Collective

@@ -17,12 +17,12 @@ from crossdock._matrix import DistributedMatrix, TransposedMatrix
 from crossdock._neighbor import NeighborExchange, Plan, Traffic
 from crossdock._pattern import NeighborList, Pattern
 from crossdock._sparse import Message, Received, sparse_exchange
-from crossdock._stream import Port, Stream
+from crossdock._stream import Stream, StreamPort
 from crossdock.errors import *  # noqa: F403
 
 __version__ = "0.1.0"
 __all__ = [
     "Context", "DistributedArray", "DistributedMatrix", "GatherScatter", "Message", "NeighborExchange", "NeighborList",
-    "Pattern", "Plan", "Port", "PreparedBatch", "Received", "Stream", "Topology", "Traffic", "TransposedMatrix",
-    "flag_duplicates", "planning", "sparse_exchange", *errors.__all__,
+    "Pattern", "Plan", "PreparedBatch", "Received", "Stream", "StreamPort", "Topology", "Traffic",
+    "TransposedMatrix", "flag_duplicates", "planning", "sparse_exchange", *errors.__all__,
 ]

@@ -225,11 +225,11 @@ class DistributedMatrix(Closing):
 
         def product(x: Array) -> Array:
             own = np.ascontiguousarray(x.reshape(-1)[self._columns.start:self._columns.stop], self._inside.dtype)
-            return all_rows.exchange(self @ own)
+            return all_rows.forward(self @ own)
 
         def transposed_product(x: Array) -> Array:
             own = np.ascontiguousarray(x.reshape(-1)[self._rows.start:self._rows.stop], self._inside.dtype)
-            return all_columns.exchange(self.T @ own)
+            return all_columns.forward(self.T @ own)
 
         return LinearOperator(self._shape, matvec=product, rmatvec=transposed_product, dtype=self._inside.dtype)
 

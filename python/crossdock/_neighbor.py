@@ -54,11 +54,11 @@ class Plan(Pictured):
         """The route that it was compiled along."""
         return str(self._read["route"])
 
-    def text(self) -> str:
+    def to_string(self) -> str:
         """Return it for people, a few lines for each stage."""
         return self._text
 
-    def json(self) -> str:
+    def to_json(self) -> str:
         """Return it as JSON."""
         return self._json
 
@@ -151,7 +151,7 @@ class NeighborExchange(Closing):
         Longer messages are sent in parts.
     stripe_bytes : int
         A message between nodes is split over their ranks, at least so many bytes to each; 0: none is.
-    directions : {"both", "forward"}
+    prepare : {"both", "forward"}
         What is made ready, if `dtype` is given.
 
     Raises
@@ -178,10 +178,10 @@ class NeighborExchange(Closing):
 
     def __init__(self, world: Context, pattern: Pattern, dtype: npt.DTypeLike | None = float, *, route: str = "auto",
                  deduplicate: bool = True, executor: str = "auto", max_message_bytes: int = 1 << 30,
-                 stripe_bytes: int = 0, directions: str = "both") -> None:
+                 stripe_bytes: int = 0, prepare: str = "both") -> None:
         self._inner = extension.NeighborExchange.make(
             inner_of(world), getattr(pattern, "_inner", pattern), dtype, route, deduplicate, executor,
-            max_message_bytes, stripe_bytes, directions)
+            max_message_bytes, stripe_bytes, prepare)
         self._topology = world.topology
 
     def duplicate(self) -> NeighborExchange:
@@ -195,7 +195,7 @@ class NeighborExchange(Closing):
         return made
 
     def prepare(self, dtype: npt.DTypeLike) -> None:
-        """Make items of a size ready, so that no start waits: in both directions, or as `directions` says.
+        """Make items of a size ready, so that no start waits: in both directions, or as `prepare` says.
 
         Collective; waits for the ranks of the node.
 
@@ -289,7 +289,7 @@ class NeighborExchange(Closing):
         """
         self._inner.wait()
 
-    def exchange(self, items: Array, out: Array | None = None) -> Array:
+    def forward(self, items: Array, out: Array | None = None) -> Array:
         """Copy items into the slots that need them: `start` and `wait`.
 
         Parameters
@@ -307,7 +307,7 @@ class NeighborExchange(Closing):
             with self._before_start():
                 items = extension.as_array(items, "items")
                 out = np.zeros((self.num_slots, *items.shape[1:]), items.dtype)
-        self._inner.exchange(items, out)
+        self._inner.forward(items, out)
         return out
 
     def reverse(self, slots: Array, out: Array, op: _operations.Operation = "sum") -> Array:

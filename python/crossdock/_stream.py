@@ -20,7 +20,7 @@ Array = npt.NDArray[Any]
 Handler = Callable[..., object]
 
 
-class Port:
+class StreamPort:
     """One worker's end of a stream: pushes items, and handles those that come. One thread at a time is in a call on it.
 
     Handlers run inside `progress`, `drain` and a push that has filled a buffer, on the thread that calls them. They may
@@ -134,7 +134,7 @@ class Port:
         """
         if self._worker not in self._stream._draining:
             self.start_drain()
-        self._advance_drain(self._stream._inner.wait_for_drain)
+        self._advance_drain(self._stream._inner.wait_drain)
 
     def _advance_drain(self, advance: Callable[[int], Any]) -> bool:
         try:
@@ -152,7 +152,7 @@ class Port:
 class Stream(Closing):
     """Sends small items of one dtype from any worker to any worker, many in one message.
 
-    Each process has `workers` workers, and each of them a `Port`, which belongs to one thread at a time; the methods of
+    Each process has `workers` workers, and each of them a `StreamPort`, which belongs to one thread at a time; the methods of
     the stream are those of worker 0's. A finalizer does not communicate.
 
     Collective over `world`; blocks.
@@ -164,7 +164,7 @@ class Stream(Closing):
     dtype : dtype_like
         Of an item, which may itself be an array, as in ``(float, 3)``; equal on all ranks.
     handler : callable
-        Is called with a `Port` and an array of items that came to it, a view that is for reading and valid during the
+        Is called with a `StreamPort` and an array of items that came to it, a view that is for reading and valid during the
         call; with the option `with_source` also with an array of the numbers of the workers that pushed them. With
         several workers, several threads call it.
     workers : int
@@ -241,11 +241,11 @@ class Stream(Closing):
             num_references = sys.getrefcount(everything)
             items = everything.reshape(-1, *shape) if shape else everything
             if sources is None:
-                handler(Port(stream, worker), items)
+                handler(StreamPort(stream, worker), items)
             else:
                 numbers = (np.broadcast_to(np.uint32(sources), len(items)) if isinstance(sources, int)
                            else np.frombuffer(sources, np.uint32))
-                handler(Port(stream, worker), items, numbers.astype(np.int64))
+                handler(StreamPort(stream, worker), items, numbers.astype(np.int64))
             del items
             if sys.getrefcount(everything) > num_references:
                 raise InvalidStateError("a handler has kept its items, which are valid during the call only: "
@@ -269,7 +269,7 @@ class Stream(Closing):
         return dtype
 
     @property
-    def workers(self) -> int:
+    def num_workers(self) -> int:
         """The number of workers of each process."""
         return int(self._inner.num_workers)
 
@@ -283,7 +283,7 @@ class Stream(Closing):
         """Whether nobody has closed the stream or its context."""
         return bool(self._inner.is_open)
 
-    def port(self, worker: int = 0) -> Port:
+    def port(self, worker: int = 0) -> StreamPort:
         """Return one worker's end.
 
         Raises
@@ -291,28 +291,28 @@ class Stream(Closing):
         IndexError
             There is no such worker.
         """
-        if not 0 <= worker < self.workers:
-            raise IndexError(f"worker {worker} is outside [0, {self.workers})")
-        return Port(self, worker)
+        if not 0 <= worker < self.num_workers:
+            raise IndexError(f"worker {worker} is outside [0, {self.num_workers})")
+        return StreamPort(self, worker)
 
     def push(self, destinations: int | npt.ArrayLike, items: Array, *, urgent: bool = False) -> None:
-        """As `Port.push` of worker 0."""
+        """As `StreamPort.push` of worker 0."""
         self.port().push(destinations, items, urgent=urgent)
 
     def try_push(self, destinations: int | npt.ArrayLike, items: Array) -> int:
-        """As `Port.try_push` of worker 0."""
+        """As `StreamPort.try_push` of worker 0."""
         return self.port().try_push(destinations, items)
 
     def progress(self) -> int:
-        """As `Port.progress` of worker 0."""
+        """As `StreamPort.progress` of worker 0."""
         return self.port().progress()
 
     def flush(self, to: int | None = None) -> None:
-        """As `Port.flush` of worker 0."""
+        """As `StreamPort.flush` of worker 0."""
         self.port().flush(to)
 
     def drain(self) -> None:
-        """As `Port.drain` of worker 0."""
+        """As `StreamPort.drain` of worker 0."""
         self.port().drain()
 
     def statistics(self) -> dict[str, Any]:
@@ -339,7 +339,7 @@ class Stream(Closing):
 
     def __repr__(self) -> str:
         state = "" if self.is_open else ", closed"
-        return f"<Stream of {self.dtype}: {self.workers} workers, scheme {self.scheme}{state}>"
+        return f"<Stream of {self.dtype}: {self.num_workers} workers, scheme {self.scheme}{state}>"
 
 
 def _combining(kind: np.dtype[Any], key: str | None,

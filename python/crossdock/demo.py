@@ -47,7 +47,7 @@ def main() -> None:
             print(f"{'route':<12}{'messages':>10}{'inter-region':>14}{'items':>8}{'inter-region':>14}  verified")
         for route in ROUTES:
             with NeighborExchange(world, pattern, route=route) as halo:
-                is_right = bool(np.array_equal(halo.exchange(items), ghosts.astype(float) ** 2))
+                is_right = bool(np.array_equal(halo.forward(items), ghosts.astype(float) ** 2))
                 counts = np.array(halo.statistics())
                 comm.Allreduce(MPI.IN_PLACE, counts)
                 name = f"auto: {halo.route}" if route == "auto" else route

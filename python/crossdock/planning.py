@@ -298,11 +298,11 @@ class Plans(Pictured):
         name = machine.name if isinstance(machine, Machine) else machine
         return Simulation(self.route, name, self.deduplicate, finish * 1e-12, *spent)
 
-    def text(self, rank: int) -> str:
+    def to_string(self, rank: int) -> str:
         """Return a rank's plan for people, a few lines for each stage."""
         return str(self._inner.text(rank))
 
-    def json(self, rank: int) -> str:
+    def to_json(self, rank: int) -> str:
         """Return a rank's plan as JSON."""
         return str(self._inner.json(rank))
 

@@ -350,7 +350,7 @@ class array_object {
     }
 
     nb::dict statistics() const {
-        const auto& last = parts_->engine->last_batch();
+        const auto& last = parts_->engine->statistics();
         request_stage sums{};
         traffic sent{};
         for (const auto& stage : last.stages) {
@@ -403,7 +403,7 @@ class array_object {
                         rank());
         return owners.owner(index);
     }
-    std::string route() const { return parts_->engine->route_name(); }
+    std::string route() const { return parts_->engine->route(); }
     bool is_open() const noexcept { return parts_->is_open && parts_->state->where.is_open(); }
 
     void close() {
@@ -458,7 +458,7 @@ class batch_object {
     batch_object(const batch_object&) = delete;
     batch_object& operator=(const batch_object&) = delete;
 
-    count_t num_requests() const { return requests_->compiled_plan().num_slots(); }
+    count_t num_requests() const { return requests_->plan().num_slots(); }
     bool is_active() const { return requests_->is_active(); }
 
     void start_read(nb::handle out) {
@@ -544,7 +544,7 @@ class batch_object {
 
     std::span<std::byte> entries() const {
         return {parts_->engine->entries(),
-                static_cast<std::size_t>(requests_->compiled_plan().num_items()) * item_bytes()};
+                static_cast<std::size_t>(requests_->plan().num_items()) * item_bytes()};
     }
 
     void require_active() const {

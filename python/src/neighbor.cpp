@@ -19,7 +19,7 @@ constexpr const char* closed = "the exchange is closed";
 preparation prepared_directions(const std::string& directions) {
     if (directions == "both") return preparation::both;
     if (directions == "forward") return preparation::forward;
-    raise_value_error("directions must be \"both\" or \"forward\", not \"" + directions + "\"");
+    raise_value_error("prepare must be \"both\" or \"forward\", not \"" + directions + "\"");
 }
 
 std::size_t bytes_of(nb::handle dtype) {
@@ -58,7 +58,7 @@ class exchange_object {
             options.stripe_bytes =
                 argument<std::size_t>(stripe_bytes, "stripe_bytes", "an int >= 0");
             options.prepare =
-                prepared_directions(argument<std::string>(directions, "directions", "a str"));
+                prepared_directions(argument<std::string>(directions, "prepare", "a str"));
             if (dtype.is_none())
                 options.prepare = preparation::lazy;
             else
@@ -131,7 +131,7 @@ class exchange_object {
     }
 
     // As `start` and `wait`.
-    void exchange(nb::handle items, nb::handle slots) {
+    void forward(nb::handle items, nb::handle slots) {
         start(items, slots);
         wait();
     }
@@ -139,12 +139,12 @@ class exchange_object {
     bool is_open() const noexcept { return exchange_ != nullptr; }
     bool is_active() const noexcept { return is_open() && exchange_->is_active(); }
     bool is_trying() const { return open().is_trying(); }
-    count_t num_items() const { return open().compiled_plan().num_items(); }
-    count_t num_slots() const { return open().compiled_plan().num_slots(); }
-    const std::string& route() const { return open().compiled_plan().route_name(); }
+    count_t num_items() const { return open().plan().num_items(); }
+    count_t num_slots() const { return open().plan().num_slots(); }
+    const std::string& route() const { return open().plan().route(); }
     std::string explain() const { return open().explain(); }
-    std::string plan_json() const { return to_json(open().compiled_plan()); }
-    std::string plan_text() const { return to_string(open().compiled_plan()); }
+    std::string plan_json() const { return to_json(open().plan()); }
+    std::string plan_text() const { return to_string(open().plan()); }
 
     std::tuple<count_t, count_t, count_t, count_t> statistics() const {
         const auto sent = open().statistics();
@@ -240,7 +240,7 @@ void bind_neighbor(nb::module_& module) {
     define(bound, "prepare", &exchange_object::prepare);
     define(bound, "start", &exchange_object::start);
     define(bound, "start_reverse", &exchange_object::start_reverse);
-    define(bound, "exchange", &exchange_object::exchange);
+    define(bound, "forward", &exchange_object::forward);
     bound.def("duplicate", &exchange_object::duplicate)
         .def("fail_start", &exchange_object::fail_start)
         .def("test", &exchange_object::test)

@@ -391,7 +391,7 @@ class stream_object {
                                [&] { return without_gil([&] { return end.test_drain(); }); });
     }
 
-    void wait_for_drain(int worker) {
+    void wait_drain(int worker) {
         auto& end = port(worker);
         const port_scope scope(parts_->thread_of(worker));
         parts_->raising(worker, [&] { wait_until([&] { return end.test_drain(); }); });
@@ -537,7 +537,7 @@ void bind_stream(nb::module_& module) {
         .def("set_buffer_items", &stream_object::set_buffer_items)
         .def("start_drain", &stream_object::start_drain)
         .def("test_drain", &stream_object::test_drain)
-        .def("wait_for_drain", &stream_object::wait_for_drain)
+        .def("wait_drain", &stream_object::wait_drain)
         .def("statistics", &stream_object::statistics)
         .def("close", &stream_object::close)
         .def_prop_ro("dtype", &stream_object::dtype)

@@ -85,7 +85,7 @@ def test_set_ups_are_interrupted(world):
                  lambda: DistributedArray(world, 10), lambda: Stream(world, int, print)):
         interrupted_on_rank_0(call)
         with NeighborExchange(world, pattern()) as following:
-            assert following.exchange(np.array([7.0 + world.rank])).tolist() == [7.0 + (world.rank + 1)
+            assert following.forward(np.array([7.0 + world.rank])).tolist() == [7.0 + (world.rank + 1)
                                                                                   % world.num_ranks]
 
 

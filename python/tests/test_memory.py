@@ -15,7 +15,7 @@ def resident_kib():
 
 
 def use_exchange(world, pattern):
-    NeighborExchange(world, pattern, route="direct").exchange(np.zeros(3))
+    NeighborExchange(world, pattern, route="direct").forward(np.zeros(3))
 
 
 def use_pattern(world, pattern):

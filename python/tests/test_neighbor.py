@@ -39,12 +39,12 @@ def as_dtype(values, dtype):
                          ids=str)
 def test_items_of_any_dtype_arrive(world, lazy_halo, dtype):
     dtype = np.dtype(dtype)
-    assert lazy_halo.exchange(owned(world, dtype)).tolist() == needed(world, dtype).tolist()
+    assert lazy_halo.forward(owned(world, dtype)).tolist() == needed(world, dtype).tolist()
 
 
 @pytest.mark.parametrize("shape", [(1,), (3,), (2, 2), (17,)])
 def test_items_may_be_rows(world, lazy_halo, shape):
-    assert np.array_equal(lazy_halo.exchange(owned(world, "i4", shape)), needed(world, "i4", shape))
+    assert np.array_equal(lazy_halo.forward(owned(world, "i4", shape)), needed(world, "i4", shape))
 
 
 @pytest.mark.parametrize("route", ROUTES)
@@ -53,7 +53,7 @@ def test_all_routes_bring_the_same(route):
     regions = "2,3" if size == 5 else f"{max(1, size // 2)}x{2 if size > 1 else 1}"
     with Context(MPI.COMM_WORLD, regions) as world, NeighborExchange(world, ring(world), float, route=route) as halo:
         for _ in range(3):
-            assert np.array_equal(halo.exchange(owned(world)), needed(world))
+            assert np.array_equal(halo.forward(owned(world)), needed(world))
 
 
 def test_start_and_wait_write_into_the_array(world, halo):
@@ -168,7 +168,7 @@ def test_items_and_slots_may_be_views_of_one_array(world, halo):
     for dtype in (float, "f4"):
         x = np.zeros(5, dtype)
         x[:3] = owned(world, dtype)
-        halo.exchange(x[:3], x[3:])
+        halo.forward(x[:3], x[3:])
         assert np.array_equal(x, np.concatenate([owned(world, dtype), needed(world, dtype)]))
         x[3:] = 1
         expected = owned(world, dtype) + [1, 0, 1]
@@ -188,7 +188,7 @@ def test_slots_where_items_are_sent_from_are_refused(halo):
 
 
 def test_an_input_may_be_read_only(world, halo):
-    assert np.array_equal(halo.exchange(read_only(owned(world))), needed(world))
+    assert np.array_equal(halo.forward(read_only(owned(world))), needed(world))
 
 
 def test_buffers_and_dlpack_are_arrays(world, halo):
@@ -204,10 +204,10 @@ def test_buffers_and_dlpack_are_arrays(world, halo):
 
     buffer = array.array("d", owned(world).tolist())
     out = array.array("d", [0, 0])
-    halo.exchange(buffer, out)
+    halo.forward(buffer, out)
     assert out.tolist() == needed(world).tolist()
-    assert halo.exchange(memoryview(buffer)).tolist() == out.tolist()
-    assert halo.exchange(OffersDlpack(owned(world))).tolist() == out.tolist()
+    assert halo.forward(memoryview(buffer)).tolist() == out.tolist()
+    assert halo.forward(OffersDlpack(owned(world))).tolist() == out.tolist()
 
 
 def test_arrays_stay_as_long_as_they_are_used(world, halo):
@@ -280,7 +280,7 @@ def test_an_abandoned_exchange_does_not_keep_its_context_open():
     ({"executor": "no_such_executor"}, crossdock.InvalidArgumentError, "no_such_executor"),
     ({"max_message_bytes": -1}, crossdock.InvalidArgumentError, "max_message_bytes must be an int >= 0"),
     ({"stripe_bytes": "many"}, crossdock.InvalidArgumentError, "stripe_bytes must be an int >= 0, not str"),
-    ({"directions": "left"}, crossdock.InvalidArgumentError, 'directions must be "both" or "forward", not "left"'),
+    ({"prepare": "left"}, crossdock.InvalidArgumentError, 'prepare must be "both" or "forward", not "left"'),
     ({"deduplicate": 1}, crossdock.InvalidArgumentError, "deduplicate must be a bool, not int"),
     ({"dtype": "no such dtype"}, crossdock.InvalidArgumentError, "no such dtype"),
     ({"dtype": object}, crossdock.InvalidArgumentError, "Python objects cannot travel"),
@@ -322,9 +322,9 @@ def test_counts_that_disagree_are_an_error_on_all_ranks(world):
 
 
 def test_a_dtype_makes_items_ready(world):
-    with NeighborExchange(world, ring(world), (float, 3), directions="forward") as halo:
-        assert np.array_equal(halo.exchange(owned(world, float, (3,))), needed(world, float, (3,)))
-        assert np.array_equal(halo.exchange(owned(world)), needed(world))  # made ready by the start
+    with NeighborExchange(world, ring(world), (float, 3), prepare="forward") as halo:
+        assert np.array_equal(halo.forward(owned(world, float, (3,))), needed(world, float, (3,)))
+        assert np.array_equal(halo.forward(owned(world)), needed(world))  # made ready by the start
         assert halo.reverse(np.zeros((2, 3)), np.ones((3, 3))).tolist() == [[1, 1, 1]] * 3
         halo.prepare("f4")
         assert halo.reverse(np.zeros(2, "f4"), np.ones(3, "f4")).tolist() == [1, 1, 1]
@@ -345,9 +345,9 @@ def test_routes_are_counted_and_explained(world):
 def test_measured_routes_are_kept_in_the_end(world):
     with NeighborExchange(world, ring(world), float, route="auto:measure") as halo:
         while halo.is_trying:
-            assert np.array_equal(halo.exchange(owned(world)), needed(world))
+            assert np.array_equal(halo.forward(owned(world)), needed(world))
         assert halo.route in halo.tried_routes or not halo.tried_routes
-        assert np.array_equal(halo.exchange(owned(world)), needed(world))
+        assert np.array_equal(halo.forward(owned(world)), needed(world))
 
 
 @pytest.mark.parametrize("shape", [(), (3,)], ids=str)
@@ -368,7 +368,7 @@ def test_an_exchange_shows_what_its_rank_sends_and_receives(world):
         plan = halo.plan
         sent = halo.statistics()
     assert (plan.rank, plan.route) == (world.rank, "direct")
-    assert plan.text().startswith(f"rank {world.rank} of {world.num_ranks}: direct")
+    assert plan.to_string().startswith(f"rank {world.rank} of {world.num_ranks}: direct")
     before, after = (world.rank - 1) % world.num_ranks, (world.rank + 1) % world.num_ranks
     pairs = {(world.rank, before), (world.rank, after), (before, world.rank), (after, world.rank)}
     assert sorted(parts(plan, "message-inside-stage0-")) == sorted(f"{a}-{b}" for a, b in pairs if a != b)
@@ -410,15 +410,15 @@ def test_peers_learn_of_a_faulty_start(world, dtype):
 
         def exchange():
             out[:] = 0
-            assert halo.exchange(items, out).tolist() == needed(world, dtype).tolist()
+            assert halo.forward(items, out).tolist() == needed(world, dtype).tolist()
 
         def reverse(op="sum"):
             home[:] = 0
             halo.reverse(np.full(2, world.rank, dtype), home, op)
             assert home.tolist() == [(world.rank - 1) % size, 0, (world.rank + 1) % size]
 
-        for faulty in (lambda: halo.exchange(items[:2], out), lambda: halo.start(items, np.zeros(2, "i2")),
-                       lambda: halo.start(items, None), lambda: halo.exchange("no items")):
+        for faulty in (lambda: halo.forward(items[:2], out), lambda: halo.start(items, np.zeros(2, "i2")),
+                       lambda: halo.start(items, None), lambda: halo.forward("no items")):
             expect_peers_to_learn(world, exchange, faulty, neighbors)
             assert not halo.is_active
         for faulty in (lambda: halo.reverse(out[:1], home), lambda: reverse("median"), lambda: reverse(None)):

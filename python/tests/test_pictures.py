@@ -185,7 +185,7 @@ def test_topologies_of_many_ranks_show_sizes():
 
 
 def test_a_plan_of_many_neighbors_is_a_matrix():
-    text = planning.compile_all("20x2", every_pair(40), "direct").json(3)
+    text = planning.compile_all("20x2", every_pair(40), "direct").to_json(3)
     plan = crossdock.Plan(Topology("20x2"), text, "")
     assert parts(plan, "matrix-") == ["stage0"]
     assert "78 messages, 78 items" in texts(plan)

@@ -118,10 +118,10 @@ def test_routes_and_machines_have_names():
 
 def test_plans_are_texts(patterns):
     plans = planning.compile_all("2x4", patterns, "direct")
-    assert plans.text(3).startswith("rank 3 of 8: direct")
-    assert '"crossdock.plan/1"' in plans.json(0)
+    assert plans.to_string(3).startswith("rank 3 of 8: direct")
+    assert '"crossdock.plan/1"' in plans.to_json(0)
     with pytest.raises(crossdock.RankOutOfRangeError, match=r"rank 8 is outside \[0, 8\)"):
-        plans.text(8)
+        plans.to_string(8)
 
 
 @pytest.mark.parametrize(("call", "error"), [

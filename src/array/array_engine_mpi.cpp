@@ -117,7 +117,7 @@ struct array_engine::implementation {
     tag_block tags;
     std::uint64_t num_batches = 0;
     std::unique_ptr<array_window> window;
-    batch_statistics last;
+    array_statistics last;
     int num_active = 0;
     bool is_in_batch = false;
     bool is_closed = false;
@@ -165,11 +165,11 @@ const context& array_engine::where() const noexcept { return state_->where; }
 const block_partition& array_engine::owners() const noexcept {
     return state_->routings.latest().owners;
 }
-const std::string& array_engine::route_name() const noexcept {
+const std::string& array_engine::route() const noexcept {
     return state_->routings.latest().r->name();
 }
 std::byte* array_engine::entries() const noexcept { return state_->entries.get(); }
-const batch_statistics& array_engine::last_batch() const noexcept { return state_->last; }
+const array_statistics& array_engine::statistics() const noexcept { return state_->last; }
 void array_engine::require_no_batch() const {
     CROSSDOCK_ASSERT(light, !state_->is_in_batch,
                      "a request during a batch: it must wait until the batch has returned");
@@ -246,7 +246,7 @@ neighbor_exchange array_engine::prepare(std::span<const count_t> indices) {
 
 neighbor_options array_engine::exchange_options() const {
     neighbor_options options;
-    options.route = route_name();
+    options.route = route();
     options.item_bytes = state_->item_bytes;
     return options;
 }

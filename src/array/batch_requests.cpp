@@ -86,7 +86,7 @@ std::vector<count_t> batch_requests<Index>::changing_offsets() const {
 }
 
 template <class Index>
-void batch_requests<Index>::count(batch_statistics& result) const {
+void batch_requests<Index>::count(array_statistics& result) const {
     for (const auto& router : routers_) {
         if (router) router->count(result);
     }

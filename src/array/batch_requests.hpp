@@ -68,7 +68,7 @@ class batch_requests {
     combining_router<Index>& reads() { return *routers_.back(); }
 
     /// @brief Counts what was sent and what came.
-    void count(batch_statistics& result) const;
+    void count(array_statistics& result) const;
 
   private:
     std::span<const std::optional<combining_router<Index>>> changes() const {

@@ -224,7 +224,7 @@ class batch_run {
     agreement agreed_;
     count_t most_requests_ = 0;
     batch_requests<Index> requests_;
-    batch_statistics statistics_;
+    array_statistics statistics_;
     phase_clock clock_;
 };
 

@@ -30,7 +30,7 @@ inline constexpr const char* what_differs = "kinds of requests or operations";
 
 /// @brief What a batch was.
 struct batch_result {
-    batch_statistics statistics;  ///< of this rank
+    array_statistics statistics;  ///< of this rank
     count_t most_requests = 0;  ///< that a rank had when its own were combined; equal on all ranks
 };
 

@@ -92,7 +92,7 @@ void combining_router<Index>::split(std::size_t stage) {
 }
 
 template <class Index>
-void combining_router<Index>::count(batch_statistics& result) const {
+void combining_router<Index>::count(array_statistics& result) const {
     const auto num_own = hops_.front().num_taken();
     result.requests += num_own;
     result.combined_locally += num_own - hops_.front().held().size();
@@ -116,7 +116,7 @@ plan combining_router<Index>::make_plan() const {
 }
 
 void count_message(const request_routing& routing, std::size_t stage, std::size_t d,
-                   count_t num_requests, batch_statistics& result) {
+                   count_t num_requests, array_statistics& result) {
     result.stages.resize(routing.num_stages());
     auto& counted = result.stages[stage];
     if (num_requests == 0) {

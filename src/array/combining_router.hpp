@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "crossdock/detail/array/batch_statistics.hpp"
+#include "crossdock/detail/array/array_statistics.hpp"
 #include "crossdock/plan.hpp"
 #include "entry_owner.hpp"
 #include "request_hop.hpp"
@@ -89,8 +89,8 @@ class combining_router {
     /// @brief The replies to this rank's own requests, in their order.
     void deliver(std::byte* out) const { copy_replies(0, 0, out); }
 
-    /// @brief Adds to the counts of `batch_statistics`, but for what was sent: `count_message`.
-    void count(batch_statistics& result) const;
+    /// @brief Adds to the counts of `array_statistics`, but for what was sent: `count_message`.
+    void count(array_statistics& result) const;
 
     /// @brief The plan that does this again: forward it brings what was read, in reverse it
     /// updates.
@@ -110,7 +110,7 @@ class combining_router {
 
 /// @brief Counts the message to a stage's d-th destination, of requests of any kinds together.
 void count_message(const request_routing& routing, std::size_t stage, std::size_t d,
-                   count_t num_requests, batch_statistics& result);
+                   count_t num_requests, array_statistics& result);
 
 extern template class combining_router<std::uint32_t>;
 extern template class combining_router<std::uint64_t>;

@@ -72,8 +72,8 @@ void receive_stage(const all_states<Index>& ranks, std::size_t stage) {
 }
 
 template <class Index>
-batch_statistics count_all(const rank_state<Index>& one) {
-    batch_statistics result;
+array_statistics count_all(const rank_state<Index>& one) {
+    array_statistics result;
     one.router.count(result);
     for (std::size_t stage = 0; stage < one.routing.num_stages(); ++stage) {
         for (std::size_t d = 0; d < one.routing.stages[stage].destinations.size(); ++d)

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "crossdock/block_partition.hpp"
-#include "crossdock/detail/array/batch_statistics.hpp"
+#include "crossdock/detail/array/array_statistics.hpp"
 #include "crossdock/detail/array/combining.hpp"
 #include "crossdock/plan.hpp"
 #include "crossdock/topology.hpp"
@@ -17,7 +17,7 @@ namespace crossdock {
 
 /// @brief One rank's part of a batch of reads.
 struct planned_batch {
-    batch_statistics statistics;  ///< without seconds
+    array_statistics statistics;  ///< without seconds
     /// What the batch does again, if it was asked for: forward are the replies, in reverse the
     /// requests.
     std::optional<plan> again;

@@ -35,7 +35,7 @@ crossdock_array_requests requests(int64_t num_indices, const int64_t* indices, c
     return {num_indices, indices, const_cast<void*>(values)};
 }
 
-crossdock_array_counts counts_from(const crossdock::batch_statistics& batch) {
+crossdock_array_counts counts_from(const crossdock::array_statistics& batch) {
     crossdock_array_counts counts{};
     counts.requests = batch.requests;
     counts.combined_locally = batch.combined_locally;
@@ -61,10 +61,10 @@ crossdock_array_counts counts_from(const crossdock::batch_statistics& batch) {
 
 }  // namespace
 
-crossdock_status crossdock_array_create(const crossdock_context* context, int64_t num_entries,
+crossdock_status crossdock_distributed_array_create(const crossdock_context* context, int64_t num_entries,
                                         MPI_Datatype datatype,
                                         const crossdock_array_options* options,
-                                        crossdock_array** result) {
+                                        crossdock_distributed_array** result) {
     return guarded(context, [&] {
         const auto& where = value_of(context, "context");
         array_settings settings;
@@ -77,7 +77,7 @@ crossdock_status crossdock_array_create(const crossdock_context* context, int64_
             equal_writes = checked_enum<overwrite>(given.equal_writes, CROSSDOCK_OVERWRITE_USER + 1,
                                                    "overwrite rule");
             const entry_type type(datatype);
-            return crossdock_array{
+            return crossdock_distributed_array{
                 type, writes_by(type, equal_writes, function_of(given.choose, given.user)), nullptr,
                 context->errors};
         });
@@ -85,15 +85,15 @@ crossdock_status crossdock_array_create(const crossdock_context* context, int64_
               agreement_text(equal_writes));
         made.engine =
             std::make_shared<array_engine>(where, num_entries, settings, made.type.item_bytes());
-        *result = new crossdock_array(std::move(made));
+        *result = new crossdock_distributed_array(std::move(made));
     });
 }
 
-crossdock_status crossdock_array_size(const crossdock_array* array, int64_t* num_entries) {
+crossdock_status crossdock_distributed_array_size(const crossdock_distributed_array* array, int64_t* num_entries) {
     return give_number(array, num_entries, [&] { return engine_of(array).owners().num_entries(); });
 }
 
-crossdock_status crossdock_array_local(crossdock_array* array, void** entries, int64_t* num_local) {
+crossdock_status crossdock_distributed_array_local(crossdock_distributed_array* array, void** entries, int64_t* num_local) {
     return guarded(array, [&] {
         const auto& engine = engine_of(array);
         require(entries, "entries");
@@ -103,14 +103,14 @@ crossdock_status crossdock_array_local(crossdock_array* array, void** entries, i
     });
 }
 
-crossdock_status crossdock_array_first_index(const crossdock_array* array, int64_t* first_index) {
+crossdock_status crossdock_distributed_array_first_index(const crossdock_distributed_array* array, int64_t* first_index) {
     return give_number(array, first_index, [&] {
         const auto& engine = engine_of(array);
         return engine.owners().first(engine.comm().rank());
     });
 }
 
-crossdock_status crossdock_array_owner(const crossdock_array* array, int64_t index, int* rank) {
+crossdock_status crossdock_distributed_array_owner(const crossdock_distributed_array* array, int64_t index, int* rank) {
     return give_number(array, rank, [&] {
         const auto& owners = engine_of(array).owners();
         if (index < 0 || index >= owners.num_entries())
@@ -121,18 +121,18 @@ crossdock_status crossdock_array_owner(const crossdock_array* array, int64_t ind
     });
 }
 
-crossdock_status crossdock_array_read(crossdock_array* array, int64_t num_indices,
+crossdock_status crossdock_distributed_array_read(crossdock_distributed_array* array, int64_t num_indices,
                                       const int64_t* indices, void* values) {
     return run_batch(array, [&](auto& batch) { batch.read({num_indices, indices, values}); });
 }
 
-crossdock_status crossdock_array_write(crossdock_array* array, int64_t num_indices,
+crossdock_status crossdock_distributed_array_write(crossdock_distributed_array* array, int64_t num_indices,
                                        const int64_t* indices, const void* values) {
     return run_batch(array,
                      [&](auto& batch) { batch.write(requests(num_indices, indices, values)); });
 }
 
-crossdock_status crossdock_array_update(crossdock_array* array, int64_t num_indices,
+crossdock_status crossdock_distributed_array_update(crossdock_distributed_array* array, int64_t num_indices,
                                         const int64_t* indices, const void* values,
                                         MPI_Op operation) {
     return run_batch(array, [&](auto& batch) {
@@ -141,7 +141,7 @@ crossdock_status crossdock_array_update(crossdock_array* array, int64_t num_indi
     });
 }
 
-crossdock_status crossdock_array_update_with(crossdock_array* array, int64_t num_indices,
+crossdock_status crossdock_distributed_array_update_with(crossdock_distributed_array* array, int64_t num_indices,
                                              const int64_t* indices, const void* values,
                                              crossdock_combine combine, void* user) {
     return run_batch(array, [&](auto& batch) {
@@ -153,7 +153,7 @@ crossdock_status crossdock_array_update_with(crossdock_array* array, int64_t num
     });
 }
 
-crossdock_status crossdock_array_step(crossdock_array* array,
+crossdock_status crossdock_distributed_array_step(crossdock_distributed_array* array,
                                       const crossdock_array_requests* writes,
                                       const crossdock_array_requests* updates, MPI_Op operation,
                                       const crossdock_array_requests* reads) {
@@ -167,28 +167,28 @@ crossdock_status crossdock_array_step(crossdock_array* array,
     });
 }
 
-crossdock_status crossdock_array_statistics(const crossdock_array* array,
+crossdock_status crossdock_distributed_array_statistics(const crossdock_distributed_array* array,
                                             crossdock_array_counts* counts) {
     return guarded(array, [&] {
         const auto& engine = engine_of(array);
         require(counts, "counts");
-        *counts = counts_from(engine.last_batch());
+        *counts = counts_from(engine.statistics());
     });
 }
 
-crossdock_status crossdock_array_route(const crossdock_array* array, char** route) {
+crossdock_status crossdock_distributed_array_route(const crossdock_distributed_array* array, char** route) {
     return guarded(array, [&] {
         const auto& engine = engine_of(array);
         require(route, "route");
-        give_text(route, engine.route_name());
+        give_text(route, engine.route());
     });
 }
 
-crossdock_status crossdock_array_close(crossdock_array* array) {
+crossdock_status crossdock_distributed_array_close(crossdock_distributed_array* array) {
     return guarded(array, [&] {
         require(array, "array");
         array->engine->close();
     });
 }
 
-crossdock_status crossdock_array_free(crossdock_array* array) { return release(array); }
+crossdock_status crossdock_distributed_array_free(crossdock_distributed_array* array) { return release(array); }

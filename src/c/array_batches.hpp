@@ -13,7 +13,7 @@ namespace crossdock::c {
 /// @brief Adds this rank's part of a batch to it.
 class batch_maker {
   public:
-    explicit batch_maker(crossdock_array& array) : array_(array) {}
+    explicit batch_maker(crossdock_distributed_array& array) : array_(array) {}
 
     void write(const crossdock_array_requests& given) {
         batch_.writes.operation = array_.writes.by.operation.get();
@@ -76,7 +76,7 @@ class batch_maker {
         batch_.writes.values = with_ranks_.data();
     }
 
-    crossdock_array& array_;
+    crossdock_distributed_array& array_;
     array_batch batch_;
     entry_operation operation_;
     std::vector<std::byte> with_ranks_;
@@ -84,7 +84,7 @@ class batch_maker {
 
 /// @brief Runs the batch that `describe` makes.
 template <class Describe>
-crossdock_status run_batch(crossdock_array* array, Describe&& describe) {
+crossdock_status run_batch(crossdock_distributed_array* array, Describe&& describe) {
     return guarded(array, [&] {
         engine_of(array).require_open();
         batch_maker batch(*array);

@@ -8,14 +8,14 @@
 #include "array_values.hpp"
 #include "handles.hpp"
 
-struct crossdock_array {
+struct crossdock_distributed_array {
     crossdock::c::entry_type type;
     crossdock::c::entry_writes writes;
     std::shared_ptr<crossdock::array_engine> engine;
     crossdock::c::error_site errors;
 };
 
-struct crossdock_array_batch {
+struct crossdock_prepared_batch {
     crossdock::c::entry_type type;
     crossdock::c::bytes_type bytes;
     std::shared_ptr<crossdock::array_engine> engine;
@@ -24,7 +24,7 @@ struct crossdock_array_batch {
     crossdock::c::error_site errors;
     std::optional<crossdock::multi_sf> uncombined = std::nullopt;  // once it is needed
 
-    crossdock::count_t num_entries() const { return requests.compiled_plan().num_items(); }
+    crossdock::count_t num_entries() const { return requests.plan().num_items(); }
     std::vector<std::byte> room(crossdock::count_t num_values) const;
 
     // One for each request.
@@ -40,12 +40,12 @@ struct crossdock_array_batch {
 namespace crossdock::c {
 
 /// @throws error(errc::invalid_argument)  a null pointer
-inline const array_engine& engine_of(const crossdock_array* array) {
+inline const array_engine& engine_of(const crossdock_distributed_array* array) {
     require(array, "array");
     return *array->engine;
 }
 
-inline void require_idle(const crossdock_array_batch* prepared) {
+inline void require_idle(const crossdock_prepared_batch* prepared) {
     require(prepared, "batch");
     prepared->engine->require_no_batch();
 }

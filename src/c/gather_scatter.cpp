@@ -148,18 +148,18 @@ crossdock_status crossdock_gather_scatter_duplicate(const crossdock_gather_scatt
 
 crossdock_status crossdock_gather_scatter_start(crossdock_gather_scatter* shared, void* values,
                                                 int64_t values_per_id, MPI_Datatype datatype,
-                                                MPI_Op operation, int is_transposed) {
+                                                MPI_Op operation, int transposed) {
     return crossdock_gather_scatter_start_fields(shared, 1, &values, values_per_id, datatype,
-                                                 operation, is_transposed);
+                                                 operation, transposed);
 }
 
 crossdock_status crossdock_gather_scatter_start_fields(crossdock_gather_scatter* shared,
                                                        int64_t num_fields, void* const* fields,
                                                        int64_t values_per_id, MPI_Datatype datatype,
-                                                       MPI_Op operation, int is_transposed) {
+                                                       MPI_Op operation, int transposed) {
     return guarded(shared, [&] {
         start(value_of(shared, "shared"), num_fields, fields,
-              {.transposed = is_transposed != 0, .values_per_id = values_per_id}, datatype,
+              {.transposed = transposed != 0, .values_per_id = values_per_id}, datatype,
               operation);
     });
 }
@@ -174,9 +174,9 @@ crossdock_status crossdock_gather_scatter_wait(crossdock_gather_scatter* shared)
 
 crossdock_status crossdock_gather_scatter_combine(crossdock_gather_scatter* shared, void* values,
                                                   int64_t values_per_id, MPI_Datatype datatype,
-                                                  MPI_Op operation, int is_transposed) {
+                                                  MPI_Op operation, int transposed) {
     const auto status = crossdock_gather_scatter_start(shared, values, values_per_id, datatype,
-                                                       operation, is_transposed);
+                                                       operation, transposed);
     return status == CROSSDOCK_SUCCESS ? crossdock_gather_scatter_wait(shared) : status;
 }
 

@@ -26,7 +26,7 @@ neighbor_options options_from(const crossdock_neighbor_options* options) {
         .item_bytes = given.item_bytes,
         .stripe_bytes = given.stripe_bytes,
         .prepare =
-            checked_enum<preparation>(given.prepare, CROSSDOCK_PREPARE_LAZILY + 1, "preparation"),
+            checked_enum<preparation>(given.prepare, CROSSDOCK_PREPARE_LAZY + 1, "preparation"),
         .measure = {.max_candidates = given.measure_max_candidates,
                     .exchanges_each = given.measure_exchanges_each,
                     .max_lost_seconds = given.measure_max_lost_seconds,
@@ -106,7 +106,7 @@ crossdock::pattern pattern_of_graph(MPI_Comm graph, const int send_counts[],
                                                       .receive_displacements = received_at});
 }
 
-crossdock::pattern pattern_of(const crossdock::context& where, const crossdock_int_arguments& a) {
+crossdock::pattern pattern_of(const crossdock::context& where, const crossdock_neighbor_alltoallv_int_arguments& a) {
     const auto sent = widened(a.send_counts, a.num_destinations, "send_counts");
     const auto sent_from = widened(a.send_displacements, a.num_destinations, "send_displacements");
     const auto received = widened(a.receive_counts, a.num_sources, "receive_counts");
@@ -157,7 +157,7 @@ crossdock_status crossdock_neighbor_alltoallv_init(const crossdock_context* cont
 }
 
 crossdock_status crossdock_neighbor_exchange_create_from_arguments(
-    const crossdock_context* context, const crossdock_int_arguments* arguments,
+    const crossdock_context* context, const crossdock_neighbor_alltoallv_int_arguments* arguments,
     MPI_Datatype datatype, const crossdock_neighbor_options* options,
     crossdock_neighbor_exchange** result) {
     return create(context, datatype, options, result, [&](const crossdock::context& where) {
@@ -194,7 +194,7 @@ crossdock_status crossdock_neighbor_exchange_plan(const crossdock_neighbor_excha
                                                   crossdock_plan** result) {
     return guarded(exchange, [&] {
         require(result, "result");
-        give(result, value_of(exchange, "exchange").compiled_plan());
+        give(result, value_of(exchange, "exchange").plan());
     });
 }
 

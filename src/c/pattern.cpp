@@ -26,7 +26,7 @@ using crossdock::on_all_or_none;
 
 namespace {
 
-crossdock::neighbor_counts counts_from(const crossdock_neighbor_arguments& a) {
+crossdock::neighbor_counts counts_from(const crossdock_neighbor_alltoallv_arguments& a) {
     return {
         .send_counts = array(a.send_counts, a.num_destinations, "send_counts"),
         .send_displacements = array(a.send_displacements, a.num_destinations, "send_displacements"),
@@ -39,7 +39,7 @@ crossdock::neighbor_counts counts_from(const crossdock_neighbor_arguments& a) {
 }  // namespace
 
 crossdock_status crossdock_pattern_from_neighbor_alltoallv(
-    int rank, int num_ranks, const crossdock_neighbor_arguments* arguments,
+    int rank, int num_ranks, const crossdock_neighbor_alltoallv_arguments* arguments,
     crossdock_pattern** result) {
     return guarded([&] {
         require(arguments, "arguments");
@@ -61,7 +61,7 @@ crossdock_status crossdock_pattern_from_neighbor_alltoallv(
 }
 
 crossdock_status crossdock_pattern_from_dist_graph(MPI_Comm graph,
-                                                   const crossdock_neighbor_arguments* arguments,
+                                                   const crossdock_neighbor_alltoallv_arguments* arguments,
                                                    crossdock_pattern** result) {
     return guarded([&] {
         require(arguments, "arguments");

@@ -267,10 +267,10 @@ crossdock_status crossdock_stream_scheme(const crossdock_stream* stream, const c
 }
 
 crossdock_status crossdock_stream_drive(crossdock_stream* stream) {
-    return guarded(stream, [&] { value_of(stream, "stream").progress(); });
+    return guarded(stream, [&] { value_of(stream, "stream").drive(); });
 }
 
-crossdock_status crossdock_stream_push(crossdock_stream_port* port, int rank, int worker,
+crossdock_status crossdock_stream_port_push(crossdock_stream_port* port, int rank, int worker,
                                        const void* item) {
     return guarded(port, [&] {
         require_both(port, item);
@@ -278,7 +278,7 @@ crossdock_status crossdock_stream_push(crossdock_stream_port* port, int rank, in
     });
 }
 
-crossdock_status crossdock_stream_try_push(crossdock_stream_port* port, int rank, int worker,
+crossdock_status crossdock_stream_port_try_push(crossdock_stream_port* port, int rank, int worker,
                                            const void* item, int* is_pushed) {
     return guarded(port, [&] {
         require_both(port, item);
@@ -290,7 +290,7 @@ crossdock_status crossdock_stream_try_push(crossdock_stream_port* port, int rank
     });
 }
 
-crossdock_status crossdock_stream_push_urgent(crossdock_stream_port* port, int rank, int worker,
+crossdock_status crossdock_stream_port_push_urgent(crossdock_stream_port* port, int rank, int worker,
                                               const void* item) {
     return guarded(port, [&] {
         require_both(port, item);
@@ -299,7 +299,7 @@ crossdock_status crossdock_stream_push_urgent(crossdock_stream_port* port, int r
     });
 }
 
-crossdock_status crossdock_stream_progress(crossdock_stream_port* port, int64_t* num_handled) {
+crossdock_status crossdock_stream_port_progress(crossdock_stream_port* port, int64_t* num_handled) {
     return guarded(port, [&] {
         require(port, "port");
         const count_t handled = port->worker->progress();
@@ -307,21 +307,21 @@ crossdock_status crossdock_stream_progress(crossdock_stream_port* port, int64_t*
     });
 }
 
-crossdock_status crossdock_stream_flush(crossdock_stream_port* port) {
+crossdock_status crossdock_stream_port_flush(crossdock_stream_port* port) {
     return guarded(port, [&] {
         require(port, "port");
         port->worker->flush();
     });
 }
 
-crossdock_status crossdock_stream_flush_to(crossdock_stream_port* port, int rank, int worker) {
+crossdock_status crossdock_stream_port_flush_to(crossdock_stream_port* port, int rank, int worker) {
     return guarded(port, [&] {
         require(port, "port");
         port->worker->flush({rank, worker});
     });
 }
 
-crossdock_status crossdock_stream_set_buffer_items(crossdock_stream_port* port, int rank,
+crossdock_status crossdock_stream_port_set_buffer_items(crossdock_stream_port* port, int rank,
                                                    int worker, int64_t num_items) {
     return guarded(port, [&] {
         require(port, "port");
@@ -329,21 +329,21 @@ crossdock_status crossdock_stream_set_buffer_items(crossdock_stream_port* port, 
     });
 }
 
-crossdock_status crossdock_stream_drain_start(crossdock_stream_port* port) {
+crossdock_status crossdock_stream_port_start_drain(crossdock_stream_port* port) {
     return guarded(port, [&] {
         require(port, "port");
         port->worker->start_drain();
     });
 }
 
-crossdock_status crossdock_stream_drain_test(crossdock_stream_port* port, int* is_at_rest) {
+crossdock_status crossdock_stream_port_test_drain(crossdock_stream_port* port, int* is_at_rest) {
     return give_number(port, is_at_rest, [&] {
         require(port, "port");
         return port->worker->test_drain();
     });
 }
 
-crossdock_status crossdock_stream_drain_wait(crossdock_stream_port* port) {
+crossdock_status crossdock_stream_port_wait_drain(crossdock_stream_port* port) {
     return guarded(port, [&] {
         require(port, "port");
         while (!port->worker->test_drain()) std::this_thread::yield();
@@ -362,7 +362,7 @@ crossdock_status crossdock_stream_port_id(const crossdock_stream_port* port, int
     });
 }
 
-crossdock_status crossdock_stream_source(const crossdock_stream_port* port, int64_t item, int* rank,
+crossdock_status crossdock_stream_port_source(const crossdock_stream_port* port, int64_t item, int* rank,
                                          int* worker) {
     return guarded(port, [&] {
         require(port, "port");

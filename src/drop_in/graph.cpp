@@ -345,7 +345,7 @@ plan_facts graph::facts_of(const planned_exchange& planned, trial_seconds trial)
     };
     reduce(&most_neighbors, 1, MPI_MAX);
     reduce(&bytes, 3, MPI_SUM);
-    return {along.route_name(), trial, bytes, most_neighbors, before, after};
+    return {along.route(), trial, bytes, most_neighbors, before, after};
 }
 
 // Negative if a rank has too much to try.

@@ -266,7 +266,7 @@ void planned_exchange::instance::unpack() const {
 }
 
 void planned_exchange::instance::start(const std::byte* items, std::byte* slots) {
-    const auto& p = exchange_.compiled_plan();
+    const auto& p = exchange_.plan();
     const std::size_t item_bytes = std::size_t{1} << of_->alignment_;
     const auto bytes_of = [item_bytes](count_t num_items) {
         return static_cast<std::size_t>(num_items) * item_bytes;

@@ -155,7 +155,7 @@ void require_entries(const entry_type& type, const number_array& values, int64_t
 
 // Runs the batch of one kind of requests that `add` makes.
 template <class Add>
-crossdock_status run_requests(crossdock_array* array, int64_t num_indices, const int64_t* indices,
+crossdock_status run_requests(crossdock_distributed_array* array, int64_t num_indices, const int64_t* indices,
                               const number_array& values, Add&& add) {
     return run_batch(array, [&](auto& batch) {
         batch.attempt([&] { require_entries(array->type, values, num_indices); });
@@ -182,12 +182,12 @@ void check_start_columns(crossdock::neighbor_exchange& to_start, bool is_reverse
 }
 
 // One value for each request of a prepared batch.
-void require_requests(const crossdock_array_batch* batch, const number_array& values) {
+void require_requests(const crossdock_prepared_batch* batch, const number_array& values) {
     require(batch, "batch");
     require_entries(batch->type, values, static_cast<int64_t>(batch->indices.size()));
 }
 
-crossdock_status check_start_requests(crossdock_array_batch* batch, bool is_update,
+crossdock_status check_start_requests(crossdock_prepared_batch* batch, bool is_update,
                                       const number_array& values) {
     return guarded(batch, [&] {
         require_idle(batch);
@@ -198,7 +198,7 @@ crossdock_status check_start_requests(crossdock_array_batch* batch, bool is_upda
 
 // What is wrong on one rank fails on all.
 template <class Check>
-crossdock_status on_all(const crossdock_array_batch* batch, Check&& check) {
+crossdock_status on_all(const crossdock_prepared_batch* batch, Check&& check) {
     return guarded(batch, [&] {
         require_idle(batch);
         on_all_or_none(batch->engine->comm(), check);
@@ -229,7 +229,7 @@ crossdock_status crossdock_fortran_context_create(MPI_Fint user,
 }
 
 crossdock_status crossdock_fortran_pattern_from_dist_graph(
-    MPI_Fint graph, const crossdock_neighbor_arguments* arguments, crossdock_pattern** result) {
+    MPI_Fint graph, const crossdock_neighbor_alltoallv_arguments* arguments, crossdock_pattern** result) {
     return crossdock_pattern_from_dist_graph(MPI_Comm_f2c(graph), arguments, result);
 }
 
@@ -290,13 +290,13 @@ crossdock_status crossdock_fortran_start_reverse_address(crossdock_neighbor_exch
 crossdock_status crossdock_fortran_gather_start_fields(crossdock_gather_scatter* shared,
                                                        int64_t num_fields,
                                                        const number_array* fields,
-                                                       MPI_Fint operation, int is_transposed) {
+                                                       MPI_Fint operation, int transposed) {
     std::vector<void*> addresses;
     int64_t values_per_id = 1;
     MPI_Datatype datatype = MPI_DATATYPE_NULL;
     const auto status = guarded(shared, [&] {
         auto& to_start = value_of(shared, "shared");
-        check_start(to_start, is_transposed != 0, 0, [&] {
+        check_start(to_start, transposed != 0, 0, [&] {
             const auto given = array(fields, num_fields, "fields");
             require_fields(to_start.num_ids(), given);
             if (given.empty())
@@ -309,22 +309,22 @@ crossdock_status crossdock_fortran_gather_start_fields(crossdock_gather_scatter*
     });
     return status == CROSSDOCK_SUCCESS ? crossdock_gather_scatter_start_fields(
                                              shared, num_fields, addresses.data(), values_per_id,
-                                             datatype, MPI_Op_f2c(operation), is_transposed)
+                                             datatype, MPI_Op_f2c(operation), transposed)
                                        : status;
 }
 
 crossdock_status crossdock_fortran_gather_start_addresses(crossdock_gather_scatter* shared,
                                                           int64_t num_fields, void* const* fields,
                                                           int64_t values_per_id, MPI_Fint datatype,
-                                                          MPI_Fint operation, int is_transposed) {
+                                                          MPI_Fint operation, int transposed) {
     MPI_Datatype in_c = MPI_DATATYPE_NULL;
     const auto status = guarded(shared, [&] {
-        check_start(value_of(shared, "shared"), is_transposed != 0, 0,
+        check_start(value_of(shared, "shared"), transposed != 0, 0,
                     [&] { in_c = datatype_in_c(datatype); });
     });
     return status == CROSSDOCK_SUCCESS
                ? crossdock_gather_scatter_start_fields(shared, num_fields, fields, values_per_id,
-                                                       in_c, MPI_Op_f2c(operation), is_transposed)
+                                                       in_c, MPI_Op_f2c(operation), transposed)
                : status;
 }
 
@@ -377,15 +377,15 @@ crossdock_status crossdock_fortran_sparse_exchange_v(
 crossdock_status crossdock_fortran_array_create(const crossdock_context* context,
                                                 int64_t num_entries, MPI_Fint datatype,
                                                 const crossdock_array_options* options,
-                                                crossdock_array** result) {
+                                                crossdock_distributed_array** result) {
     MPI_Datatype in_c = MPI_DATATYPE_NULL;
     const auto status = guarded(context, [&] { in_c = datatype_in_c(datatype); });
     return status == CROSSDOCK_SUCCESS
-               ? crossdock_array_create(context, num_entries, in_c, options, result)
+               ? crossdock_distributed_array_create(context, num_entries, in_c, options, result)
                : status;
 }
 
-crossdock_status crossdock_fortran_array_local(crossdock_array* array, int number, void** entries,
+crossdock_status crossdock_fortran_array_local(crossdock_distributed_array* array, int number, void** entries,
                                                int64_t* num_local) {
     const auto status = guarded(array, [&] {
         require(array, "array");
@@ -394,22 +394,22 @@ crossdock_status crossdock_fortran_array_local(crossdock_array* array, int numbe
         if (static_cast<int64_t>(array->type.item_bytes()) != num_bytes)
             throw error(errc::size_mismatch, "an entry of the array is not one number");
     });
-    return status == CROSSDOCK_SUCCESS ? crossdock_array_local(array, entries, num_local) : status;
+    return status == CROSSDOCK_SUCCESS ? crossdock_distributed_array_local(array, entries, num_local) : status;
 }
 
-crossdock_status crossdock_fortran_array_read(crossdock_array* array, int64_t num_indices,
+crossdock_status crossdock_fortran_array_read(crossdock_distributed_array* array, int64_t num_indices,
                                               const int64_t* indices, const number_array* values) {
     return run_requests(array, num_indices, indices, *values,
                         [](auto& batch, const auto& requests) { batch.read(requests); });
 }
 
-crossdock_status crossdock_fortran_array_write(crossdock_array* array, int64_t num_indices,
+crossdock_status crossdock_fortran_array_write(crossdock_distributed_array* array, int64_t num_indices,
                                                const int64_t* indices, const number_array* values) {
     return run_requests(array, num_indices, indices, *values,
                         [](auto& batch, const auto& requests) { batch.write(requests); });
 }
 
-crossdock_status crossdock_fortran_array_update(crossdock_array* array, int64_t num_indices,
+crossdock_status crossdock_fortran_array_update(crossdock_distributed_array* array, int64_t num_indices,
                                                 const int64_t* indices, const number_array* values,
                                                 MPI_Fint operation) {
     return run_requests(
@@ -418,7 +418,7 @@ crossdock_status crossdock_fortran_array_update(crossdock_array* array, int64_t 
         });
 }
 
-crossdock_status crossdock_fortran_array_update_with(crossdock_array* array, int64_t num_indices,
+crossdock_status crossdock_fortran_array_update_with(crossdock_distributed_array* array, int64_t num_indices,
                                                      const int64_t* indices,
                                                      const number_array* values,
                                                      crossdock_combine combine, void* user) {
@@ -433,7 +433,7 @@ crossdock_status crossdock_fortran_array_update_with(crossdock_array* array, int
         });
 }
 
-crossdock_status crossdock_fortran_array_step(crossdock_array* array, const array_requests* writes,
+crossdock_status crossdock_fortran_array_step(crossdock_distributed_array* array, const array_requests* writes,
                                               const array_requests* updates, MPI_Fint operation,
                                               const array_requests* reads) {
     return run_batch(array, [&](auto& batch) {
@@ -449,33 +449,33 @@ crossdock_status crossdock_fortran_array_step(crossdock_array* array, const arra
     });
 }
 
-crossdock_status crossdock_fortran_batch_start_read(crossdock_array_batch* batch,
+crossdock_status crossdock_fortran_batch_start_read(crossdock_prepared_batch* batch,
                                                     const number_array* values) {
     const auto status = check_start_requests(batch, false, *values);
-    return status == CROSSDOCK_SUCCESS ? crossdock_array_batch_start_read(batch, values->values)
+    return status == CROSSDOCK_SUCCESS ? crossdock_prepared_batch_start_read(batch, values->values)
                                        : status;
 }
 
-crossdock_status crossdock_fortran_batch_start_update(crossdock_array_batch* batch,
+crossdock_status crossdock_fortran_batch_start_update(crossdock_prepared_batch* batch,
                                                       const number_array* values,
                                                       MPI_Fint operation) {
     const auto status = check_start_requests(batch, true, *values);
     return status == CROSSDOCK_SUCCESS
-               ? crossdock_array_batch_start_update(batch, values->values, MPI_Op_f2c(operation))
+               ? crossdock_prepared_batch_start_update(batch, values->values, MPI_Op_f2c(operation))
                : status;
 }
 
 /// @param num_entries  of this rank; there is one offset more
-crossdock_status crossdock_fortran_batch_gather(crossdock_array_batch* batch,
+crossdock_status crossdock_fortran_batch_gather(crossdock_prepared_batch* batch,
                                                 const number_array* values, int64_t* num_entries,
                                                 int64_t** offsets, void** gathered) {
     const auto status = on_all(batch, [&] { require_requests(batch, *values); });
     if (status != CROSSDOCK_SUCCESS) return status;
     *num_entries = batch->num_entries();
-    return crossdock_array_batch_gather(batch, values->values, offsets, gathered);
+    return crossdock_prepared_batch_gather(batch, values->values, offsets, gathered);
 }
 
-crossdock_status crossdock_fortran_batch_scatter(crossdock_array_batch* batch,
+crossdock_status crossdock_fortran_batch_scatter(crossdock_prepared_batch* batch,
                                                  const number_array* gathered,
                                                  const number_array* values) {
     int64_t num_gathered = 0;
@@ -489,11 +489,11 @@ crossdock_status crossdock_fortran_batch_scatter(crossdock_array_batch* batch,
         require_entries(batch->type, *gathered, num_gathered, "requests for this rank's entries");
     });
     return status == CROSSDOCK_SUCCESS
-               ? crossdock_array_batch_scatter(batch, gathered->values, values->values)
+               ? crossdock_prepared_batch_scatter(batch, gathered->values, values->values)
                : status;
 }
 
-crossdock_status crossdock_fortran_batch_fetch_and_update(crossdock_array_batch* batch,
+crossdock_status crossdock_fortran_batch_fetch_and_update(crossdock_prepared_batch* batch,
                                                           const number_array* values,
                                                           const number_array* found,
                                                           MPI_Fint operation) {
@@ -502,7 +502,7 @@ crossdock_status crossdock_fortran_batch_fetch_and_update(crossdock_array_batch*
         require_requests(batch, *found);
     });
     return status == CROSSDOCK_SUCCESS
-               ? crossdock_array_batch_fetch_and_update(batch, values->values, found->values,
+               ? crossdock_prepared_batch_fetch_and_update(batch, values->values, found->values,
                                                         MPI_Op_f2c(operation))
                : status;
 }

@@ -248,6 +248,6 @@ int crossdock_explain_request(const MPIL_Request* request, char** text) {
         require(request, "request");
         require(text, "text");
         const auto& exchange = request->exchange;
-        crossdock::c::give_text(text, exchange.explain() + to_string(exchange.compiled_plan()));
+        crossdock::c::give_text(text, exchange.explain() + to_string(exchange.plan()));
     });
 }

@@ -281,7 +281,7 @@ struct neighbor_exchange::implementation final : communicator_user {
         return trials() ? trials()->current() : *std::get<only_runner>(plans);
     }
     const plan_runner& leader() const { return trials() ? trials()->leader() : present(); }
-    const plan& compiled() const { return *present().compiled(); }
+    const crossdock::plan& compiled() const { return *present().compiled(); }
 
     const char* activity() const override {
         return active ? "an active neighbor exchange; wait for it first" : nullptr;
@@ -391,11 +391,11 @@ neighbor_exchange::neighbor_exchange(const context& where, const pattern& p,
     state_ = implementation::make(where.comm(), compile_plans(where, p, all), all);
 }
 
-neighbor_exchange::neighbor_exchange(const context& where, plan compiled,
+neighbor_exchange::neighbor_exchange(const context& where, crossdock::plan compiled,
                                      const neighbor_options& options)
-    : neighbor_exchange(where, std::make_shared<const plan>(std::move(compiled)), options) {}
+    : neighbor_exchange(where, std::make_shared<const crossdock::plan>(std::move(compiled)), options) {}
 
-neighbor_exchange::neighbor_exchange(const context& where, std::shared_ptr<const plan> compiled,
+neighbor_exchange::neighbor_exchange(const context& where, std::shared_ptr<const crossdock::plan> compiled,
                                      const neighbor_options& options) {
     const auto all = with_defaults(options);
     state_ = implementation::make(where.comm(), keep_given(where, std::move(compiled), all), all);
@@ -431,7 +431,7 @@ neighbor_exchange neighbor_exchange::duplicate() const {
     return neighbor_exchange(std::move(twin));
 }
 
-const plan& neighbor_exchange::compiled_plan() const { return state().compiled(); }
+const crossdock::plan& neighbor_exchange::plan() const { return state().compiled(); }
 
 bool neighbor_exchange::is_trying() const { return state().trials() != nullptr; }
 
@@ -442,11 +442,11 @@ std::vector<tried_route> neighbor_exchange::tried_routes() const {
 const route_choice* neighbor_exchange::choice() const { return state().choice.get(); }
 
 traffic neighbor_exchange::statistics() const {
-    return total_traffic(state().present().regions(), compiled_plan());
+    return total_traffic(state().present().regions(), plan());
 }
 
 std::string neighbor_exchange::explain() const {
-    return choice() ? to_string(*choice()) : compiled_plan().route_name() + "  given\n";
+    return choice() ? to_string(*choice()) : plan().route() + "  given\n";
 }
 
 void neighbor_exchange::close() noexcept { state_.reset(); }
@@ -456,7 +456,7 @@ void neighbor_exchange::prepare(std::size_t item_bytes) { state().prepare(item_b
 void neighbor_exchange::start_bytes(std::span<const std::byte> items, std::span<std::byte> slots,
                                     std::size_t item_bytes) {
     state().require(direction::forward, item_bytes, [&] {
-        check_lengths(compiled_plan(), items.size(), slots.size(), item_bytes);
+        check_lengths(plan(), items.size(), slots.size(), item_bytes);
     });
     state().start(direction::forward, items.data(), slots.data(), item_bytes);
 }
@@ -465,7 +465,7 @@ void neighbor_exchange::start_reverse_bytes(std::span<const std::byte> slots,
                                             std::span<std::byte> items, std::size_t item_bytes,
                                             combine_function combine) {
     state().require(direction::reverse, item_bytes, [&] {
-        check_lengths(compiled_plan(), items.size(), slots.size(), item_bytes);
+        check_lengths(plan(), items.size(), slots.size(), item_bytes);
     });
     state().start(direction::reverse, slots.data(), items.data(), item_bytes, std::move(combine));
 }
@@ -498,7 +498,7 @@ void neighbor_exchange::start(const void* items, MPI_Datatype item_type, void* s
     const void* packed_items = items;
     void* packed_slots = slots;
     state().require(direction::forward, 0, [&] {
-        check_arrays(compiled_plan(), items, slots);
+        check_arrays(plan(), items, slots);
         MPI_Comm comm = state().present().comm().get();
         const datatype_packer from(comm, item_type);
         const datatype_packer to = slot_type == item_type ? from : datatype_packer(comm, slot_type);
@@ -507,11 +507,11 @@ void neighbor_exchange::start(const void* items, MPI_Datatype item_type, void* s
                 errc::size_mismatch,
                 fmt::format("an item has {} bytes, but a slot {}: give datatypes of equal size",
                             from.item_bytes(), to.item_bytes()),
-                compiled_plan().rank());
+                plan().rank());
         }
         item_bytes = static_cast<std::size_t>(from.item_bytes());
         if (from.is_contiguous() && to.is_contiguous()) return;
-        packed.pack(compiled_plan(), from, items, to, slots);
+        packed.pack(plan(), from, items, to, slots);
         packed_items = packed.items();
         packed_slots = packed.slots();
     });
@@ -527,7 +527,7 @@ void neighbor_exchange::start_reverse(const void* slots, void* items, MPI_Dataty
                                       MPI_Op operation) {
     datatype_combination by{};
     state().require(direction::reverse, 0, [&] {
-        check_arrays(compiled_plan(), items, slots);
+        check_arrays(plan(), items, slots);
         by = combination_of(datatype, operation);
     });
     state().start(direction::reverse, slots, items, by.extent, std::move(by.combine));

@@ -24,7 +24,7 @@ static nlohmann::json as_json(const plan::contents& data) {
 }
 
 std::string to_json(const plan& p) {
-    return as_json({p.rank(), p.num_ranks(), p.route_name(), p.is_deduplicated(), p.num_items(),
+    return as_json({p.rank(), p.num_ranks(), p.route(), p.is_deduplicated(), p.num_items(),
                     p.num_slots(), p.stages(), p.deliveries()})
         .dump();
 }

@@ -197,10 +197,10 @@ stream_core::~stream_core() = default;
 int stream_core::num_workers() const noexcept { return parts_->options.workers; }
 stream_scheme stream_core::scheme() const noexcept { return parts_->layout.scheme(); }
 const stream_layout& stream_core::layout() const noexcept { return parts_->layout; }
-void stream_core::progress() {
+void stream_core::drive() {
     if (!is_open())
         throw error(errc::invalid_state,
-                    "progress() of a stream after close(); make another stream");
+                    "drive() of a stream after close(); make another stream");
     parts_->engine->drive(true);
 }
 bool stream_core::is_open() const noexcept { return !parts_->is_closed && parts_->comm.is_open(); }

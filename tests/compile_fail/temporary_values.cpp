@@ -21,7 +21,7 @@ void start(crossdock::neighbor_exchange& halo, values& x, values& ghosts) {
     halo.start_reverse(ghosts, x, sum{});
     halo.start_bytes(std::as_bytes(std::span(x)), std::as_writable_bytes(std::span(ghosts)), 8);
     // These wait.
-    halo.exchange(make_values(), ghosts);
+    halo.forward(make_values(), ghosts);
     halo.reverse(make_values(), x, sum{});
 #if MISTAKE == 1
     halo.start(make_values(), ghosts);

@@ -93,7 +93,7 @@ program array_test
 contains
 
     subroutine integers()
-        type(crossdock_array) :: counts
+        type(crossdock_distributed_array) :: counts
         integer(int64) :: values(num_entries)
         integer(int64), pointer :: entries(:)
         integer(int64) :: total
@@ -130,7 +130,7 @@ contains
 
     ! Of each type, the largest rank's value stays, or the sum.
     subroutine numbers()
-        type(crossdock_array) :: array
+        type(crossdock_distributed_array) :: array
         real(real64) :: d(1)
         real(real32) :: s(1)
         integer(int32) :: i4(1)
@@ -168,7 +168,7 @@ contains
     end subroutine
 
     subroutine columns()
-        type(crossdock_array) :: points
+        type(crossdock_distributed_array) :: points
         type(MPI_Datatype) :: point
         real(real64) :: values(3, 2)
         call MPI_Type_contiguous(3, MPI_REAL8, point)
@@ -186,7 +186,7 @@ contains
 
     ! Rank 0 owns all.
     subroutine parts_of_given_sizes()
-        type(crossdock_array) :: array
+        type(crossdock_distributed_array) :: array
         integer, pointer :: entries(:)
         call array%create(world, num_entries, MPI_INTEGER, status, num_local=merge(num_entries, 0_int64, rank == 0))
         call expect_success(status, "parts of given sizes")
@@ -198,7 +198,7 @@ contains
 
     ! Of rank 0 only updates.
     subroutine steps()
-        type(crossdock_array) :: array
+        type(crossdock_distributed_array) :: array
         type(crossdock_array_requests) :: writes, reads, none
         type(crossdock_array_counts) :: counts
         integer(int64), target :: written(1), added(2), values(3)
@@ -242,7 +242,7 @@ contains
 
     ! All ranks hear of the last rank's fault.
     subroutine faults_of_steps()
-        type(crossdock_array) :: array
+        type(crossdock_distributed_array) :: array
         integer(int64), target :: values(3)
         real(real64), target :: wrong(1)
         logical :: is_last
@@ -276,7 +276,7 @@ contains
 
     ! Entries of a type of the program's own, given by address.
     subroutine own_functions()
-        type(crossdock_array) :: array
+        type(crossdock_distributed_array) :: array
         type(MPI_Datatype) :: bytes
         type(tally), target :: given(2), found(2)
         type(tally), pointer :: own(:)
@@ -315,7 +315,7 @@ contains
     end subroutine
 
     subroutine own_choice()
-        type(crossdock_array) :: array
+        type(crossdock_distributed_array) :: array
         integer, target :: number
         integer :: values(1)
         number = 1
@@ -332,7 +332,7 @@ contains
     end subroutine
 
     subroutine operation_of_mpi()
-        type(crossdock_array) :: array
+        type(crossdock_distributed_array) :: array
         type(MPI_Op) :: add
         integer(int64) :: values(1)
         call MPI_Op_create(add_integers, .true., add)
@@ -346,8 +346,8 @@ contains
     end subroutine
 
     subroutine batches()
-        type(crossdock_array) :: array
-        type(crossdock_array_batch) :: batch
+        type(crossdock_distributed_array) :: array
+        type(crossdock_prepared_batch) :: batch
         type(crossdock_plan) :: plan
         real(real64), asynchronous :: values(2), few(1), pair(2, 2)
         integer(int64) :: indices(2)
@@ -392,8 +392,8 @@ contains
 
     ! Each rank asks for the first entry, the last one and the first again.
     subroutine gather_and_scatter()
-        type(crossdock_array) :: array
-        type(crossdock_array_batch) :: batch
+        type(crossdock_distributed_array) :: array
+        type(crossdock_prepared_batch) :: batch
         integer(int64) :: indices(3), values(3), back(3), first
         integer(int64), pointer :: own(:)
         integer(int64), allocatable :: offsets(:), gathered(:), expected_offsets(:), expected(:)
@@ -428,8 +428,8 @@ contains
     end subroutine
 
     subroutine gather_columns()
-        type(crossdock_array) :: points
-        type(crossdock_array_batch) :: batch
+        type(crossdock_distributed_array) :: points
+        type(crossdock_prepared_batch) :: batch
         type(MPI_Datatype) :: point
         real(real64) :: values(3, 1), back(3, 1)
         real(real64), allocatable :: gathered(:, :)
@@ -454,8 +454,8 @@ contains
     end subroutine
 
     subroutine fetch_and_update()
-        type(crossdock_array) :: array
-        type(crossdock_array_batch) :: batch
+        type(crossdock_distributed_array) :: array
+        type(crossdock_prepared_batch) :: batch
         integer :: found(2), entries(1)
         call array%create(world, num_entries, MPI_INTEGER, status)
         call array%prepare([0_int64, 0_int64], batch, status)
@@ -471,8 +471,8 @@ contains
 
     ! All ranks hear of the last rank's fault.
     subroutine faults_of_batches()
-        type(crossdock_array) :: array
-        type(crossdock_array_batch) :: batch
+        type(crossdock_distributed_array) :: array
+        type(crossdock_prepared_batch) :: batch
         integer(int64) :: values(2), found(2)
         integer(int64), allocatable :: offsets(:), gathered(:), wrong(:)
         integer :: length
@@ -512,8 +512,8 @@ contains
 
     ! Of an array and a batch that nobody made.
     subroutine nothing()
-        type(crossdock_array) :: array
-        type(crossdock_array_batch) :: batch
+        type(crossdock_distributed_array) :: array
+        type(crossdock_prepared_batch) :: batch
         type(crossdock_array_counts) :: counts
         type(crossdock_plan) :: plan
         integer(int64) :: values(1), found(1)
@@ -541,7 +541,7 @@ contains
 
     ! All ranks hear of the last rank's fault.
     subroutine faults()
-        type(crossdock_array) :: array
+        type(crossdock_distributed_array) :: array
         integer(int64) :: values(2)
         real(real64) :: wrong(2), wrong_columns(2, 2)
         integer, pointer :: entries(:)

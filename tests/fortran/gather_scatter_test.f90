@@ -326,7 +326,7 @@ contains
         call expect_success(status, "unique")
         call expect_copies(copied)
         values = given()
-        call copied%start(values, MPI_SUM, status, is_transposed=.false.)
+        call copied%start(values, MPI_SUM, status, transposed=.false.)
         call copied%wait(status)
         call expect(values(5) == 0, "what is not transposed is copied")
         call copied%free()
@@ -348,16 +348,16 @@ contains
         call copied%combine(values, MPI_SUM, status)
         call expect(values(5) == 0, "all have the value of rank 0")
         values = given()
-        call copied%combine(values, MPI_SUM, status, is_transposed=.true.)
+        call copied%combine(values, MPI_SUM, status, transposed=.true.)
         call expect(values(5) == merge(sum_of_all(5), rank, rank == 0), "rank 0 has the sum of all")
         values = given()
         others = 2 * given()
         call copied%combine_fields([crossdock_field(values), crossdock_field(others)], MPI_SUM, status, &
-            is_transposed=.true.)
+            transposed=.true.)
         call expect(values(5) == merge(sum_of_all(5), rank, rank == 0), "rank 0 has the sum of the first field")
         call expect(others(5) == 2 * merge(sum_of_all(5), rank, rank == 0), "rank 0 has the sum of the second field")
         values = given()
-        call copied%combine(c_loc(values), 1, MPI_REAL8, MPI_SUM, status, is_transposed=.true.)
+        call copied%combine(c_loc(values), 1, MPI_REAL8, MPI_SUM, status, transposed=.true.)
         call expect(values(5) == merge(sum_of_all(5), rank, rank == 0), "rank 0 has the sum of what addresses have")
     end subroutine
 

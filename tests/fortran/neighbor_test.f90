@@ -431,7 +431,7 @@ contains
             "without deduplication more items travel")
         call halo%free()
         call halo%create(world, pattern, status, route="auto:measure", measure_max_candidates=2, &
-            measure_exchanges_each=1, measure_max_lost_seconds=10.0_real64, prepare=CROSSDOCK_PREPARE_LAZILY)
+            measure_exchanges_each=1, measure_max_lost_seconds=10.0_real64, prepare=CROSSDOCK_PREPARE_LAZY)
         call expect_success(status, "auto:measure")
         call halo%forward(x, ghosts, status)
         call expect(all(ghosts == real(value_of(needed), real64)), "slots while routes are tried")

@@ -210,10 +210,10 @@ contains
     end subroutine
 
     subroutine drain()
-        call port%drain_start(status)
-        call expect_success(status, "drain_start")
-        call port%drain_wait(status)
-        call expect_success(status, "drain_wait")
+        call port%start_drain(status)
+        call expect_success(status, "start_drain")
+        call port%wait_drain(status)
+        call expect_success(status, "wait_drain")
     end subroutine
 
     subroutine close()
@@ -415,17 +415,17 @@ contains
         call expect_success(status, "progress")
         call expect(num_handled >= 0, "progress counts")
         do worker = 0, 1
-            call ports(worker)%drain_start(status)
+            call ports(worker)%start_drain(status)
         end do
         are_at_rest = .false.
         do while (.not. all(are_at_rest))
             do worker = 0, 1
-                if (.not. are_at_rest(worker)) call ports(worker)%drain_test(are_at_rest(worker), status)
+                if (.not. are_at_rest(worker)) call ports(worker)%test_drain(are_at_rest(worker), status)
                 if (status /= CROSSDOCK_SUCCESS) exit
             end do
             if (status /= CROSSDOCK_SUCCESS) exit
         end do
-        call expect_success(status, "drain_test")
+        call expect_success(status, "test_drain")
         call expect(sums(1) == 10 * num_ranks * (num_ranks - 1) + num_ranks, "the sum of the first worker")
         call expect(sums(2) == sums(1) + 200 * num_ranks, "the sum of the second worker")
         call ports(1)%statistics(counts, status)
@@ -568,13 +568,13 @@ contains
         call expect(status == CROSSDOCK_INVALID_ARGUMENT, "a buffer has room for 8 items")
         call port%set_buffer_items(-1, 2_int64, status)
         call expect(status == CROSSDOCK_RANK_OUT_OF_RANGE, "there is no rank -1")
-        call port%drain_start(status)
+        call port%start_drain(status)
         is_at_rest = .false.
         do while (.not. is_at_rest)
-            call port%drain_test(is_at_rest, status)
+            call port%test_drain(is_at_rest, status)
             if (status /= CROSSDOCK_SUCCESS) exit
         end do
-        call expect_success(status, "drain_test")
+        call expect_success(status, "test_drain")
         call expect(total == 40, "all items are added")
         call close()
     end subroutine
@@ -605,9 +605,9 @@ contains
         call stream%create(world, 8, fail_on_5, status)
         call expect_made("a stream whose handler fails")
         if (rank == 0) call port%push(failing, 5_int64, status)
-        call port%drain_start(status)
-        call expect_success(status, "drain_start")
-        call port%drain_wait(status)
+        call port%start_drain(status)
+        call expect_success(status, "start_drain")
+        call port%wait_drain(status)
         call expect(status == CROSSDOCK_HANDLER_FAILED, "all ranks hear that a handler has failed")
         if (rank == failing) call expect(crossdock_last_error() == "the handler of worker 0 of rank " // &
             text(failing) // " has returned 42", "the sentence names the handler")
@@ -629,7 +629,7 @@ contains
         call expect_success(status, "close after a drain")
         call port%push(0, 1_int64, status)
         call expect(status == CROSSDOCK_INVALID_STATE, "a stream that is closed takes no items")
-        call port%drain_start(status)
+        call port%start_drain(status)
         call expect(status == CROSSDOCK_INVALID_STATE, "nor is it drained")
         call port%statistics(counts, status)
         call expect(counts%handled == num_ignored, "but it tells what it did")
@@ -728,11 +728,11 @@ contains
         call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "port is a null pointer")
         call no_port%set_buffer_items(0, 1_int64, status)
         call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "port is a null pointer")
-        call no_port%drain_start(status)
+        call no_port%start_drain(status)
         call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "port is a null pointer")
-        call no_port%drain_test(is_at_rest, status)
+        call no_port%test_drain(is_at_rest, status)
         call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "port is a null pointer")
-        call no_port%drain_wait(status)
+        call no_port%wait_drain(status)
         call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "port is a null pointer")
         call no_port%id(found_rank, found_worker, status)
         call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "port is a null pointer")

@@ -81,7 +81,7 @@ void expect_job(const context& world, HYPRE_Int job, hypre_ParCSRMatrix* matrix,
         neighbor_exchange exchange(world, pattern_from_hypre(world, package),
                                    along(route, sizeof(T)));
         std::vector<T> slots(expected.size());
-        exchange.exchange(items, slots);
+        exchange.forward(items, slots);
         EXPECT_EQ(slots, expected) << route << ", job " << job;
     }
 }
@@ -104,7 +104,7 @@ void expect_transposed_job(const context& world, hypre_ParCSRMatrix* matrix) {
         neighbor_exchange exchange(world, transposed_pattern_from_hypre(world, package),
                                    along(route));
         std::vector<double> slots(expected.size());
-        exchange.exchange(values, slots);
+        exchange.forward(values, slots);
         EXPECT_EQ(slots, expected) << route;
 
         neighbor_exchange halo(world, pattern_from_hypre(world, package),
@@ -275,7 +275,7 @@ TEST(Adapter, SeveralVectorsAreOneExchange) {
         halo.wait();
         hypre_CSRMatrixMatvec(1, hypre_ParCSRMatrixOffd(matrix), columns.get(), 1, y.local());
         std::vector<item> slots(columns.values().size() / num_vectors);
-        by_rows.exchange(rows, slots);
+        by_rows.forward(rows, slots);
 
         expect_same_bits(y, expected);
         EXPECT_TRUE(slots.empty() || std::memcmp(slots.data(), columns.values().data(),

@@ -78,7 +78,7 @@ std::vector<array_choice> entrants(const std::vector<std::string>& routes,
 }
 
 array_report count_one(const array_choice& who, const array_record& record, plan_file& plans) {
-    std::vector<batch_statistics> of_ranks(static_cast<std::size_t>(record.regions.num_ranks()));
+    std::vector<array_statistics> of_ranks(static_cast<std::size_t>(record.regions.num_ranks()));
     array_route_rule rule(record.regions, default_expected_requests);
     const auto& batches = record.run.batches;
     for (std::size_t step = 0; step < batches.size(); ++step) {

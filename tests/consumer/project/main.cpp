@@ -9,7 +9,7 @@ bool exchanges(const crossdock::context& world) {
     crossdock::neighbor_exchange halo(world, pattern);
     const std::vector<double> items{1.5, 2.5};
     std::vector<double> slots(1);
-    halo.exchange(items, slots);
+    halo.forward(items, slots);
     return slots[0] == 2.5;
 }
 

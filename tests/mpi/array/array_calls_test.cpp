@@ -178,7 +178,7 @@ class ArrayCalls : public testing::Test {
     const rank_t num_ranks = comm.num_ranks();
 };
 
-count_t messages_of(const batch_statistics& batch) {
+count_t messages_of(const array_statistics& batch) {
     count_t result = 0;
     for (const auto& stage : batch.stages) result += stage.sent.messages + stage.empty_messages;
     return result;
@@ -196,7 +196,7 @@ TEST_F(ArrayCalls, ABatchThatCannotThrowCallsNoCollective) {
         const auto writing =
             watch([&] { a.write(own(all).indices, std::span<const int>(own(all).values)); });
         EXPECT_EQ(writing.sends, num_messages);
-        EXPECT_EQ(messages_of(a.last_batch()), num_messages);
+        EXPECT_EQ(messages_of(a.statistics()), num_messages);
         const auto updating = watch(
             [&] { a.update(own(all).indices, std::span<const int>(own(all).values), sum()); });
         EXPECT_EQ(updating.sends, num_messages);
@@ -204,7 +204,7 @@ TEST_F(ArrayCalls, ABatchThatCannotThrowCallsNoCollective) {
         std::vector<int> out(own(all).indices.size());
         const auto reading = watch([&] { a.read(own(all).indices, std::span(out)); });
         count_t num_asked = 0;
-        for (const auto& stage : a.last_batch().stages) num_asked += stage.sent.messages;
+        for (const auto& stage : a.statistics().stages) num_asked += stage.sent.messages;
         // Every message with requests is answered by one.
         std::array<count_t, 2> replies_and_asked{reading.sends - num_messages, num_asked};
         PMPI_Allreduce(MPI_IN_PLACE, replies_and_asked.data(), 2, MPI_INT64_T, MPI_SUM, comm.get());
@@ -273,7 +273,7 @@ TEST_F(ArrayCalls, PlainExchangesOnceForRequestsAndOnceForReplies) {
     a.close();
 }
 
-void expect_equal(const batch_statistics& actual, const batch_statistics& expected) {
+void expect_equal(const array_statistics& actual, const array_statistics& expected) {
     EXPECT_EQ(actual.requests, expected.requests);
     EXPECT_EQ(actual.combined_locally, expected.combined_locally);
     EXPECT_EQ(actual.stages, expected.stages);
@@ -363,11 +363,11 @@ TEST_F(ArrayCalls, ABatchCostsWhatIsCountedWithoutMpi) {
 
             std::vector<int> out(own(all).indices.size());
             a.read(own(all).indices, std::span(out));
-            expect_equal(a.last_batch(), expected);
+            expect_equal(a.statistics(), expected);
             a.update(own(all).indices, std::span<const int>(own(all).values), sum());
-            expect_equal(a.last_batch(), expected);
+            expect_equal(a.statistics(), expected);
             a.write(own(all).indices, std::span<const int>(own(all).values));
-            expect_equal(a.last_batch(), expected);
+            expect_equal(a.statistics(), expected);
             a.close();
         }
     }
@@ -385,7 +385,7 @@ TEST_F(ArrayCalls, ABatchOfWritesCombinedAtTheOwnerCostsTheSameOnTheWay) {
 
     a.write(own(all).indices, std::span<const int>(own(all).values));
 
-    expect_equal(a.last_batch(), counted[static_cast<std::size_t>(rank)].statistics);
+    expect_equal(a.statistics(), counted[static_cast<std::size_t>(rank)].statistics);
     a.close();
 }
 
@@ -401,7 +401,7 @@ TEST_F(ArrayCalls, APreparedPlanIsTheOneThatIsMadeWithoutMpi) {
 
         const auto p = a.prepare(own(all).indices);
 
-        EXPECT_EQ(p.compiled_plan(), planned[static_cast<std::size_t>(rank)].again.value());
+        EXPECT_EQ(p.plan(), planned[static_cast<std::size_t>(rank)].again.value());
         a.close();
     }
 }
@@ -410,12 +410,12 @@ TEST_F(ArrayCalls, AutoIsARouteOfTheTopologyAndTheRequestsExpected) {
     const auto regions = test::conformance_topologies(num_ranks).back();
     for (const count_t expected : {count_t{0}, count_t{1} << 30}) {
         distributed_array<int> a({comm, regions}, num_entries, {.expected_requests = expected});
-        EXPECT_EQ(a.route_name(),
+        EXPECT_EQ(a.route(),
                   choose_array_route(regions, expected, {4, sizeof(int)}, machine_of(comm)));
         a.close();
     }
     distributed_array<int> plain(where, num_entries, {.transport = array_transport::plain});
-    EXPECT_EQ(plain.route_name(), "direct");
+    EXPECT_EQ(plain.route(), "direct");
     plain.close();
 }
 

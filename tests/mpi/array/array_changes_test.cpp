@@ -288,8 +288,8 @@ TEST_F(ArrayChanges, AStepsMessagesCarryAllKindsOfRequests) {
     a.step();
 
     EXPECT_EQ(found, 2);
-    const auto& stage = a.last_batch().stages.at(0);
-    EXPECT_EQ(a.last_batch().requests, 3);
+    const auto& stage = a.statistics().stages.at(0);
+    EXPECT_EQ(a.statistics().requests, 3);
     EXPECT_EQ(stage.sent.messages, num_ranks > 1 ? 1 : 0);
     EXPECT_EQ(stage.sent.items, num_ranks > 1 ? 3 : 0);
     EXPECT_EQ(stage.received, num_ranks > 1 ? 3 : 0);

@@ -98,7 +98,7 @@ TEST_F(DistributedArray, AutoTakesTheRouteForWhatTheLastBatchWas) {
     while (route_for(many) != "direct") ++many;
 
     distributed_array<int> a({comm, regions}, many + 1, {.expected_requests = many});
-    EXPECT_EQ(a.route_name(), "direct");
+    EXPECT_EQ(a.route(), "direct");
     const auto expect_read = [&](count_t num_of_last_rank, const std::string& route_name) {
         std::vector<count_t> indices;
         if (rank == num_ranks - 1) {
@@ -107,7 +107,7 @@ TEST_F(DistributedArray, AutoTakesTheRouteForWhatTheLastBatchWas) {
         }
         std::vector<int> out(indices.size());
         a.read(indices, std::span(out));
-        EXPECT_EQ(a.route_name(), route_name);
+        EXPECT_EQ(a.route(), route_name);
     };
     expect_read(many - 1, "direct");
     expect_read(many, for_few);
@@ -115,7 +115,7 @@ TEST_F(DistributedArray, AutoTakesTheRouteForWhatTheLastBatchWas) {
     expect_read(0, for_few);
     // Of whatever kind it was.
     a.update(std::vector<count_t>{0}, std::vector<int>{1}, sum());
-    EXPECT_EQ(a.route_name(), for_few);
+    EXPECT_EQ(a.route(), for_few);
     a.close();
 }
 

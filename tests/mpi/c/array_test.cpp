@@ -97,14 +97,14 @@ class ArrayInC : public testing::Test {
 
     void make(MPI_Datatype datatype = MPI_INT64_T) {
         free_array();
-        ASSERT_SUCCESS(crossdock_array_create(context, num_entries, datatype, &options, &array));
+        ASSERT_SUCCESS(crossdock_distributed_array_create(context, num_entries, datatype, &options, &array));
     }
 
     void free_array() {
         if (array != nullptr) {
-            EXPECT_SUCCESS(crossdock_array_close(array));
+            EXPECT_SUCCESS(crossdock_distributed_array_close(array));
         }
-        EXPECT_SUCCESS(crossdock_array_free(array));
+        EXPECT_SUCCESS(crossdock_distributed_array_free(array));
         array = nullptr;
     }
 
@@ -114,7 +114,7 @@ class ArrayInC : public testing::Test {
         numbers every;
         for (int64_t i = 0; i < num_entries; ++i) every.push_back(i);
         std::vector<T> result(every.size());
-        EXPECT_SUCCESS(crossdock_array_read(array, num_entries, every.data(), result.data()));
+        EXPECT_SUCCESS(crossdock_distributed_array_read(array, num_entries, every.data(), result.data()));
         return result;
     }
 
@@ -136,7 +136,7 @@ class ArrayInC : public testing::Test {
         make(datatype);
         const auto values = values_of<T>(rank);
         EXPECT_SUCCESS(
-            crossdock_array_update(array, num_requests, indices.data(), values.data(), operation));
+            crossdock_distributed_array_update(array, num_requests, indices.data(), values.data(), operation));
         EXPECT_EQ(all<T>(), serial<T>(change));
     }
 
@@ -146,7 +146,7 @@ class ArrayInC : public testing::Test {
     numbers indices;
     crossdock_context* context = nullptr;
     crossdock_array_options options = CROSSDOCK_ARRAY_OPTIONS_INIT;
-    crossdock_array* array = nullptr;
+    crossdock_distributed_array* array = nullptr;
 };
 
 /// As above, for every way that requests travel.
@@ -202,7 +202,7 @@ TEST_P(ArrayInCTravels, UpdatesByOtherOperationsOfMpi) {
         make();
         const auto values = values_of<int64_t>(rank);
         expect_error(
-            crossdock_array_update(array, num_requests, indices.data(), values.data(), MPI_BXOR),
+            crossdock_distributed_array_update(array, num_requests, indices.data(), values.data(), MPI_BXOR),
             CROSSDOCK_INVALID_ARGUMENT,
             "the transport rma takes sum, minimum, maximum, bit_or of numbers, and writes "
             "of which any stays");
@@ -215,7 +215,7 @@ TEST_P(ArrayInCTravels, UpdatesByOtherOperationsOfMpi) {
 TEST_P(ArrayInCTravels, WritesOneOfSeveralValues) {
     make();
     const auto values = values_of<int64_t>(rank);
-    EXPECT_SUCCESS(crossdock_array_write(array, num_requests, indices.data(), values.data()));
+    EXPECT_SUCCESS(crossdock_distributed_array_write(array, num_requests, indices.data(), values.data()));
 
     const auto written = all();
     for (int64_t i = 0; i < num_entries; ++i) {
@@ -239,7 +239,7 @@ TEST_P(ArrayInCTravels, WritesAsTheRuleSays) {
     const auto expect_writes = [&](int rule, const std::function<void(int64_t&, int64_t)>& change) {
         options.equal_writes = rule;
         make();
-        EXPECT_SUCCESS(crossdock_array_write(array, num_requests, indices.data(), values.data()));
+        EXPECT_SUCCESS(crossdock_distributed_array_write(array, num_requests, indices.data(), values.data()));
         EXPECT_EQ(all(), serial<int64_t>(change)) << rule;
     };
 
@@ -255,7 +255,7 @@ TEST_P(ArrayInCTravels, WritesAsTheRuleSays) {
 
     options.equal_writes = CROSSDOCK_OVERWRITE_SMALLEST_RANK_LAST;
     make();
-    EXPECT_SUCCESS(crossdock_array_write(array, num_requests, indices.data(), values.data()));
+    EXPECT_SUCCESS(crossdock_distributed_array_write(array, num_requests, indices.data(), values.data()));
     numbers expected(num_entries);
     for (int r = num_ranks - 1; r >= 0; --r) {
         for (int64_t k = 0; k < num_requests; ++k)
@@ -273,12 +273,12 @@ TEST_P(ArrayInCTravels, HasEntriesOfAnyKind) {
     for (int64_t k = 0; k < num_requests; ++k) values[at(k)] = {1, value_of(rank, k)};
     int64_t calls = 0;
 
-    const auto status = crossdock_array_update_with(array, num_requests, indices.data(),
+    const auto status = crossdock_distributed_array_update_with(array, num_requests, indices.data(),
                                                     values.data(), add_entries, &calls);
 
     if (is_rma()) {
         EXPECT_EQ(status, CROSSDOCK_INVALID_ARGUMENT);
-        EXPECT_SUCCESS(crossdock_array_write(array, num_requests, indices.data(), values.data()));
+        EXPECT_SUCCESS(crossdock_distributed_array_write(array, num_requests, indices.data(), values.data()));
     } else {
         EXPECT_SUCCESS(status);
         const auto found = all<entry>();
@@ -310,7 +310,7 @@ TEST_P(ArrayInCTravels, DoesAllThreeKindsInOneStep) {
     const crossdock_array_requests updates{num_requests, indices.data(), values.data()};
     const crossdock_array_requests reads{num_requests, indices.data(), found.data()};
 
-    EXPECT_SUCCESS(crossdock_array_step(array, is_last ? &writes : nullptr, &updates, MPI_SUM,
+    EXPECT_SUCCESS(crossdock_distributed_array_step(array, is_last ? &writes : nullptr, &updates, MPI_SUM,
                                         rank == 0 ? &reads : nullptr));
 
     auto expected = serial<int64_t>([](auto& e, auto v) { e += v; });
@@ -320,30 +320,30 @@ TEST_P(ArrayInCTravels, DoesAllThreeKindsInOneStep) {
     for (int64_t k = 0; k < num_requests; ++k)
         EXPECT_EQ(found[at(k)], rank == 0 ? expected[at(indices[at(k)])] : -1);
 
-    EXPECT_SUCCESS(crossdock_array_step(array, nullptr, nullptr, MPI_OP_NULL, &reads));
+    EXPECT_SUCCESS(crossdock_distributed_array_step(array, nullptr, nullptr, MPI_OP_NULL, &reads));
     for (int64_t k = 0; k < num_requests; ++k)
         EXPECT_EQ(found[at(k)], expected[at(indices[at(k)])]);
 }
 
 TEST_P(ArrayInCTravels, PreparedBatchesReadAndUpdate) {
     make();
-    crossdock_array_batch* batch = nullptr;
+    crossdock_prepared_batch* batch = nullptr;
     crossdock_plan* plan = nullptr;
     const auto values = values_of<int64_t>(rank);
-    ASSERT_SUCCESS(crossdock_array_prepare(array, num_requests, indices.data(), &batch));
+    ASSERT_SUCCESS(crossdock_distributed_array_prepare(array, num_requests, indices.data(), &batch));
 
     for (int i = 1; i <= 2; ++i) {
-        EXPECT_SUCCESS(crossdock_array_batch_update(batch, values.data(), MPI_SUM));
+        EXPECT_SUCCESS(crossdock_prepared_batch_update(batch, values.data(), MPI_SUM));
         numbers found(indices.size());
-        EXPECT_SUCCESS(crossdock_array_batch_read(batch, found.data()));
+        EXPECT_SUCCESS(crossdock_prepared_batch_read(batch, found.data()));
         const auto expected = serial<int64_t>([i](auto& e, auto v) { e += i * v; });
         for (int64_t k = 0; k < num_requests; ++k)
             EXPECT_EQ(found[at(k)], expected[at(indices[at(k)])]);
     }
 
-    ASSERT_SUCCESS(crossdock_array_batch_plan(batch, &plan));
+    ASSERT_SUCCESS(crossdock_prepared_batch_plan(batch, &plan));
     EXPECT_SUCCESS(crossdock_plan_free(plan));
-    EXPECT_SUCCESS(crossdock_array_batch_free(batch));
+    EXPECT_SUCCESS(crossdock_prepared_batch_free(batch));
 }
 
 TEST(ArrayOptionsInC, HaveTheDefaultsOfCpp) {
@@ -373,40 +373,40 @@ TEST_F(ArrayInC, PreparedBatchesMoveEntriesWithTheirGaps) {
     MPI_Op_create(add_entries_of_mpi, 1, &add);
     options.route = "hypercube";
     make(spaced);
-    crossdock_array_batch* batch = nullptr;
+    crossdock_prepared_batch* batch = nullptr;
     const int64_t same = 3;
     const entry one{1, rank};
     entry found{};
-    ASSERT_SUCCESS(crossdock_array_prepare(array, 1, &same, &batch));
+    ASSERT_SUCCESS(crossdock_distributed_array_prepare(array, 1, &same, &batch));
 
-    EXPECT_SUCCESS(crossdock_array_update(array, 1, &same, &one, add));
-    EXPECT_SUCCESS(crossdock_array_batch_start_update(batch, &one, add));
-    EXPECT_SUCCESS(crossdock_array_batch_wait(batch));
-    EXPECT_SUCCESS(crossdock_array_batch_start_read(batch, &found));
+    EXPECT_SUCCESS(crossdock_distributed_array_update(array, 1, &same, &one, add));
+    EXPECT_SUCCESS(crossdock_prepared_batch_start_update(batch, &one, add));
+    EXPECT_SUCCESS(crossdock_prepared_batch_wait(batch));
+    EXPECT_SUCCESS(crossdock_prepared_batch_start_read(batch, &found));
     int is_complete = 0;
-    while (!is_complete) EXPECT_SUCCESS(crossdock_array_batch_test(batch, &is_complete));
+    while (!is_complete) EXPECT_SUCCESS(crossdock_prepared_batch_test(batch, &is_complete));
 
     EXPECT_EQ(found.count, 2 * num_ranks);
     EXPECT_EQ(found.sum, num_ranks * (num_ranks - 1));
     free_array();
-    EXPECT_SUCCESS(crossdock_array_batch_read(batch, &found));
+    EXPECT_SUCCESS(crossdock_prepared_batch_read(batch, &found));
     EXPECT_EQ(found.count, 2 * num_ranks);
-    EXPECT_SUCCESS(crossdock_array_batch_free(batch));
+    EXPECT_SUCCESS(crossdock_prepared_batch_free(batch));
     MPI_Op_free(&add);
     MPI_Type_free(&spaced);
 }
 
 TEST_P(ArrayInCTravels, PreparedBatchesFetchAndUpdate) {
     make();
-    crossdock_array_batch* batch = nullptr;
+    crossdock_prepared_batch* batch = nullptr;
     const auto values = values_of<int64_t>(rank);
     numbers found(indices.size());
-    ASSERT_SUCCESS(crossdock_array_prepare(array, num_requests, indices.data(), &batch));
+    ASSERT_SUCCESS(crossdock_distributed_array_prepare(array, num_requests, indices.data(), &batch));
 
     for (const MPI_Op operation : {MPI_SUM, MPI_BXOR, MPI_REPLACE}) {
         auto entries = all();
         EXPECT_SUCCESS(
-            crossdock_array_batch_fetch_and_update(batch, values.data(), found.data(), operation));
+            crossdock_prepared_batch_fetch_and_update(batch, values.data(), found.data(), operation));
         for (int r = 0; r < num_ranks; ++r) {
             const auto of_rank = values_of<int64_t>(r);
             for (int64_t k = 0; k < num_requests; ++k) {
@@ -421,12 +421,12 @@ TEST_P(ArrayInCTravels, PreparedBatchesFetchAndUpdate) {
         EXPECT_EQ(all(), entries);
     }
 
-    EXPECT_SUCCESS(crossdock_array_batch_free(batch));
+    EXPECT_SUCCESS(crossdock_prepared_batch_free(batch));
 }
 
 TEST_P(ArrayInCTravels, PreparedBatchesGatherAndScatter) {
     make();
-    crossdock_array_batch* batch = nullptr;
+    crossdock_prepared_batch* batch = nullptr;
     int64_t* offsets = nullptr;
     void* gathered = nullptr;
     int64_t first = 0;
@@ -434,11 +434,11 @@ TEST_P(ArrayInCTravels, PreparedBatchesGatherAndScatter) {
     void* local = nullptr;
     const auto values = values_of<int64_t>(rank);
     numbers back(indices.size());
-    ASSERT_SUCCESS(crossdock_array_prepare(array, num_requests, indices.data(), &batch));
-    ASSERT_SUCCESS(crossdock_array_first_index(array, &first));
-    ASSERT_SUCCESS(crossdock_array_local(array, &local, &num_local));
+    ASSERT_SUCCESS(crossdock_distributed_array_prepare(array, num_requests, indices.data(), &batch));
+    ASSERT_SUCCESS(crossdock_distributed_array_first_index(array, &first));
+    ASSERT_SUCCESS(crossdock_distributed_array_local(array, &local, &num_local));
 
-    ASSERT_SUCCESS(crossdock_array_batch_gather(batch, values.data(), &offsets, &gathered));
+    ASSERT_SUCCESS(crossdock_prepared_batch_gather(batch, values.data(), &offsets, &gathered));
 
     numbers expected_offsets{0};
     numbers expected;
@@ -453,63 +453,63 @@ TEST_P(ArrayInCTravels, PreparedBatchesGatherAndScatter) {
     const auto* const came = static_cast<const int64_t*>(gathered);
     EXPECT_EQ(numbers(offsets, offsets + num_local + 1), expected_offsets);
     EXPECT_EQ(numbers(came, came + expected.size()), expected);
-    EXPECT_SUCCESS(crossdock_array_batch_scatter(batch, gathered, back.data()));
+    EXPECT_SUCCESS(crossdock_prepared_batch_scatter(batch, gathered, back.data()));
     EXPECT_EQ(back, values);
     EXPECT_SUCCESS(crossdock_free(offsets));
     EXPECT_SUCCESS(crossdock_free(gathered));
-    EXPECT_SUCCESS(crossdock_array_batch_free(batch));
+    EXPECT_SUCCESS(crossdock_prepared_batch_free(batch));
 }
 
 TEST_F(ArrayInC, WhatOneRankGivesWrongFailsOnAll) {
     make();
-    crossdock_array_batch* batch = nullptr;
+    crossdock_prepared_batch* batch = nullptr;
     const auto values = values_of<int64_t>(rank);
     numbers found(indices.size());
     int64_t* offsets = nullptr;
     void* gathered = nullptr;
-    ASSERT_SUCCESS(crossdock_array_prepare(array, num_requests, indices.data(), &batch));
+    ASSERT_SUCCESS(crossdock_distributed_array_prepare(array, num_requests, indices.data(), &batch));
     const void* const missing = is_last ? nullptr : values.data();
 
-    expect_error(crossdock_array_batch_fetch_and_update(batch, values.data(), found.data(),
+    expect_error(crossdock_prepared_batch_fetch_and_update(batch, values.data(), found.data(),
                                                         is_last ? MPI_OP_NULL : MPI_SUM),
                  CROSSDOCK_INVALID_ARGUMENT, "operation is MPI_OP_NULL");
-    expect_null(crossdock_array_batch_fetch_and_update(batch, missing, found.data(), MPI_SUM),
+    expect_null(crossdock_prepared_batch_fetch_and_update(batch, missing, found.data(), MPI_SUM),
                 "values");
-    expect_null(crossdock_array_batch_fetch_and_update(batch, values.data(),
+    expect_null(crossdock_prepared_batch_fetch_and_update(batch, values.data(),
                                                        is_last ? nullptr : found.data(), MPI_SUM),
                 "found");
-    expect_null(crossdock_array_batch_gather(batch, missing, &offsets, &gathered), "values");
+    expect_null(crossdock_prepared_batch_gather(batch, missing, &offsets, &gathered), "values");
     expect_null(
-        crossdock_array_batch_gather(batch, values.data(), is_last ? nullptr : &offsets, &gathered),
+        crossdock_prepared_batch_gather(batch, values.data(), is_last ? nullptr : &offsets, &gathered),
         "offsets");
-    ASSERT_SUCCESS(crossdock_array_batch_gather(batch, values.data(), &offsets, &gathered));
-    expect_null(crossdock_array_batch_scatter(batch, gathered, is_last ? nullptr : found.data()),
+    ASSERT_SUCCESS(crossdock_prepared_batch_gather(batch, values.data(), &offsets, &gathered));
+    expect_null(crossdock_prepared_batch_scatter(batch, gathered, is_last ? nullptr : found.data()),
                 "values");
-    EXPECT_SUCCESS(crossdock_array_batch_scatter(batch, gathered, found.data()));
+    EXPECT_SUCCESS(crossdock_prepared_batch_scatter(batch, gathered, found.data()));
     EXPECT_EQ(found, values);
 
     EXPECT_SUCCESS(crossdock_free(offsets));
     EXPECT_SUCCESS(crossdock_free(gathered));
-    EXPECT_SUCCESS(crossdock_array_batch_free(batch));
+    EXPECT_SUCCESS(crossdock_prepared_batch_free(batch));
 }
 
 TEST_F(ArrayInC, AnActiveBatchForbidsOthers) {
     make();
-    crossdock_array_batch* batch = nullptr;
+    crossdock_prepared_batch* batch = nullptr;
     numbers found(indices.size());
     int is_complete = 0;
-    ASSERT_SUCCESS(crossdock_array_prepare(array, num_requests, indices.data(), &batch));
+    ASSERT_SUCCESS(crossdock_distributed_array_prepare(array, num_requests, indices.data(), &batch));
 
-    EXPECT_EQ(crossdock_array_batch_wait(batch), CROSSDOCK_INVALID_STATE);
-    EXPECT_EQ(crossdock_array_batch_test(batch, &is_complete), CROSSDOCK_INVALID_STATE);
-    EXPECT_SUCCESS(crossdock_array_batch_start_read(batch, found.data()));
-    expect_error(crossdock_array_read(array, num_requests, indices.data(), found.data()),
+    EXPECT_EQ(crossdock_prepared_batch_wait(batch), CROSSDOCK_INVALID_STATE);
+    EXPECT_EQ(crossdock_prepared_batch_test(batch, &is_complete), CROSSDOCK_INVALID_STATE);
+    EXPECT_SUCCESS(crossdock_prepared_batch_start_read(batch, found.data()));
+    expect_error(crossdock_distributed_array_read(array, num_requests, indices.data(), found.data()),
                  CROSSDOCK_INVALID_STATE, "rank 0 has 1 active prepared batches");
-    EXPECT_EQ(crossdock_array_batch_start_read(batch, found.data()), CROSSDOCK_INVALID_STATE);
-    EXPECT_SUCCESS(crossdock_array_batch_wait(batch));
-    EXPECT_SUCCESS(crossdock_array_read(array, num_requests, indices.data(), found.data()));
+    EXPECT_EQ(crossdock_prepared_batch_start_read(batch, found.data()), CROSSDOCK_INVALID_STATE);
+    EXPECT_SUCCESS(crossdock_prepared_batch_wait(batch));
+    EXPECT_SUCCESS(crossdock_distributed_array_read(array, num_requests, indices.data(), found.data()));
 
-    EXPECT_SUCCESS(crossdock_array_batch_free(batch));
+    EXPECT_SUCCESS(crossdock_prepared_batch_free(batch));
 }
 
 TEST_F(ArrayInC, HasPartsOfAnyLength) {
@@ -519,23 +519,23 @@ TEST_F(ArrayInC, HasPartsOfAnyLength) {
     int64_t answer = -1;
     int owner = -1;
 
-    EXPECT_SUCCESS(crossdock_array_size(array, &answer));
+    EXPECT_SUCCESS(crossdock_distributed_array_size(array, &answer));
     EXPECT_EQ(answer, num_entries);
-    EXPECT_SUCCESS(crossdock_array_first_index(array, &answer));
+    EXPECT_SUCCESS(crossdock_distributed_array_first_index(array, &answer));
     EXPECT_EQ(answer, 0);
-    EXPECT_SUCCESS(crossdock_array_owner(array, 22, &owner));
+    EXPECT_SUCCESS(crossdock_distributed_array_owner(array, 22, &owner));
     EXPECT_EQ(owner, num_ranks - 1);
-    EXPECT_SUCCESS(crossdock_array_local(array, &entries, &answer));
+    EXPECT_SUCCESS(crossdock_distributed_array_local(array, &entries, &answer));
     EXPECT_EQ(answer, is_last ? num_entries : 0);
     for (int64_t i = 0; i < answer; ++i) static_cast<int64_t*>(entries)[i] = 3 * i;
 
     numbers found(indices.size());
-    EXPECT_SUCCESS(crossdock_array_read(array, num_requests, indices.data(), found.data()));
+    EXPECT_SUCCESS(crossdock_distributed_array_read(array, num_requests, indices.data(), found.data()));
     for (int64_t k = 0; k < num_requests; ++k) EXPECT_EQ(found[at(k)], 3 * indices[at(k)]);
 
-    expect_error(crossdock_array_owner(array, num_entries, &owner), CROSSDOCK_INDEX_OUT_OF_RANGE,
+    expect_error(crossdock_distributed_array_owner(array, num_entries, &owner), CROSSDOCK_INDEX_OUT_OF_RANGE,
                  "index 23 is outside [0, 23)");
-    EXPECT_EQ(crossdock_array_owner(array, -1, &owner), CROSSDOCK_INDEX_OUT_OF_RANGE);
+    EXPECT_EQ(crossdock_distributed_array_owner(array, -1, &owner), CROSSDOCK_INDEX_OUT_OF_RANGE);
 }
 
 TEST_F(ArrayInC, CountsItsRequests) {
@@ -545,10 +545,10 @@ TEST_F(ArrayInC, CountsItsRequests) {
     char* route = nullptr;
     const numbers twice{0, 0, 22, 22};
     numbers found(twice.size());
-    EXPECT_SUCCESS(crossdock_array_read(array, 4, twice.data(), found.data()));
+    EXPECT_SUCCESS(crossdock_distributed_array_read(array, 4, twice.data(), found.data()));
 
-    EXPECT_SUCCESS(crossdock_array_statistics(array, &counts));
-    EXPECT_SUCCESS(crossdock_array_route(array, &route));
+    EXPECT_SUCCESS(crossdock_distributed_array_statistics(array, &counts));
+    EXPECT_SUCCESS(crossdock_distributed_array_route(array, &route));
 
     EXPECT_STREQ(route, "direct");
     EXPECT_SUCCESS(crossdock_free(route));
@@ -576,31 +576,31 @@ TEST_F(ArrayInC, FailsOnAllRanksIfOneAsksForWhatIsNot) {
     const std::string null_values = "values is a null pointer";
     const std::string bad_length = "indices has length -1";
 
-    refused(crossdock_array_read(array, num_requests, some, values.data()), null_indices);
-    refused(crossdock_array_read(array, num_requests, indices.data(), some_values), null_values);
-    refused(crossdock_array_read(array, some_length, indices.data(), values.data()), bad_length);
-    refused(crossdock_array_write(array, num_requests, some, values.data()), null_indices);
-    refused(crossdock_array_write(array, num_requests, indices.data(), some_values), null_values);
-    refused(crossdock_array_update(array, num_requests, some, values.data(), MPI_SUM),
+    refused(crossdock_distributed_array_read(array, num_requests, some, values.data()), null_indices);
+    refused(crossdock_distributed_array_read(array, num_requests, indices.data(), some_values), null_values);
+    refused(crossdock_distributed_array_read(array, some_length, indices.data(), values.data()), bad_length);
+    refused(crossdock_distributed_array_write(array, num_requests, some, values.data()), null_indices);
+    refused(crossdock_distributed_array_write(array, num_requests, indices.data(), some_values), null_values);
+    refused(crossdock_distributed_array_update(array, num_requests, some, values.data(), MPI_SUM),
             null_indices);
-    refused(crossdock_array_update(array, num_requests, indices.data(), values.data(),
+    refused(crossdock_distributed_array_update(array, num_requests, indices.data(), values.data(),
                                    is_last ? MPI_OP_NULL : MPI_SUM),
             "operation is MPI_OP_NULL");
-    refused(crossdock_array_update_with(array, num_requests, indices.data(), values.data(),
+    refused(crossdock_distributed_array_update_with(array, num_requests, indices.data(), values.data(),
                                         is_last ? nullptr : keep_the_odd, nullptr),
             "combine is a null pointer");
     if (is_last) indices[4] = num_entries;
-    EXPECT_EQ(crossdock_array_update(array, num_requests, indices.data(), values.data(), MPI_SUM),
+    EXPECT_EQ(crossdock_distributed_array_update(array, num_requests, indices.data(), values.data(), MPI_SUM),
               CROSSDOCK_INDEX_OUT_OF_RANGE);
-    crossdock_array_batch* batch = nullptr;
-    EXPECT_EQ(crossdock_array_prepare(array, num_requests, indices.data(), &batch),
+    crossdock_prepared_batch* batch = nullptr;
+    EXPECT_EQ(crossdock_distributed_array_prepare(array, num_requests, indices.data(), &batch),
               CROSSDOCK_INDEX_OUT_OF_RANGE);
-    refused(crossdock_array_prepare(array, num_requests, some, &batch), null_indices);
+    refused(crossdock_distributed_array_prepare(array, num_requests, some, &batch), null_indices);
     refused(
-        crossdock_array_prepare(array, num_requests, indices.data(), is_last ? nullptr : &batch),
+        crossdock_distributed_array_prepare(array, num_requests, indices.data(), is_last ? nullptr : &batch),
         "result is a null pointer");
     if (num_ranks > 1) {
-        EXPECT_EQ(crossdock_array_update(array, 0, nullptr, nullptr, is_last ? MPI_SUM : MPI_MAX),
+        EXPECT_EQ(crossdock_distributed_array_update(array, 0, nullptr, nullptr, is_last ? MPI_SUM : MPI_MAX),
                   CROSSDOCK_INVALID_ARGUMENT);
     }
     EXPECT_EQ(batch, nullptr);
@@ -612,7 +612,7 @@ TEST_F(ArrayInC, RefusesOperationsThatDoNotCommute) {
     MPI_Op ordered = MPI_OP_NULL;
     MPI_Op_create([](void*, void*, int*, MPI_Datatype*) {}, 0, &ordered);
 
-    expect_error(crossdock_array_update(array, 0, nullptr, nullptr, ordered),
+    expect_error(crossdock_distributed_array_update(array, 0, nullptr, nullptr, ordered),
                  CROSSDOCK_INVALID_ARGUMENT, "the operation is not commutative");
 
     MPI_Op_free(&ordered);
@@ -624,7 +624,7 @@ TEST_F(ArrayInC, IsNotMadeOnAnyRankIfOneAsksForWhatIsNot) {
         int64_t length = num_entries;
         MPI_Datatype datatype = MPI_INT64_T;
         if (is_last) spoil(spoilt, length, datatype);
-        expect_error(crossdock_array_create(context, length, datatype, &spoilt, &array), status,
+        expect_error(crossdock_distributed_array_create(context, length, datatype, &spoilt, &array), status,
                      sentence);
         EXPECT_EQ(array, nullptr);
     };
@@ -665,25 +665,25 @@ TEST_F(ArrayInC, IsNotMadeOnAnyRankIfOneAsksForWhatIsNot) {
                  " has equal_writes = minimum, rank 0 has any; give all ranks the same"));
     }
     options.route = "ferry";
-    EXPECT_EQ(crossdock_array_create(context, num_entries, MPI_INT, &options, &array),
+    EXPECT_EQ(crossdock_distributed_array_create(context, num_entries, MPI_INT, &options, &array),
               CROSSDOCK_UNKNOWN_ROUTE);
     options = CROSSDOCK_ARRAY_OPTIONS_INIT;
     options.combine = "pray";
-    EXPECT_EQ(crossdock_array_create(context, num_entries, MPI_INT, &options, &array), bad);
+    EXPECT_EQ(crossdock_distributed_array_create(context, num_entries, MPI_INT, &options, &array), bad);
     options = CROSSDOCK_ARRAY_OPTIONS_INIT;
     options.num_local = 1;
-    EXPECT_EQ(crossdock_array_create(context, num_entries, MPI_INT, &options, &array),
+    EXPECT_EQ(crossdock_distributed_array_create(context, num_entries, MPI_INT, &options, &array),
               CROSSDOCK_SIZE_MISMATCH);
-    EXPECT_EQ(crossdock_array_create(context, -1, MPI_INT, nullptr, &array), bad);
-    expect_null(crossdock_array_create(nullptr, 1, MPI_INT, nullptr, &array), "context");
-    expect_null(crossdock_array_create(context, 1, MPI_INT, nullptr, is_last ? nullptr : &array),
+    EXPECT_EQ(crossdock_distributed_array_create(context, -1, MPI_INT, nullptr, &array), bad);
+    expect_null(crossdock_distributed_array_create(nullptr, 1, MPI_INT, nullptr, &array), "context");
+    expect_null(crossdock_distributed_array_create(context, 1, MPI_INT, nullptr, is_last ? nullptr : &array),
                 "result");
     EXPECT_EQ(array, nullptr);
     MPI_Type_free(&reaching_back);
 }
 
 void ask_again(void* array, void*, const void*) {
-    EXPECT_EQ(crossdock_array_read(static_cast<crossdock_array*>(array), 0, nullptr, nullptr),
+    EXPECT_EQ(crossdock_distributed_array_read(static_cast<crossdock_distributed_array*>(array), 0, nullptr, nullptr),
               CROSSDOCK_INVALID_STATE);
 }
 
@@ -693,14 +693,14 @@ TEST_F(ArrayInC, OperationsMakeNoRequests) {
     const numbers values{1, 2};
 
     EXPECT_SUCCESS(
-        crossdock_array_update_with(array, 2, same.data(), values.data(), ask_again, array));
+        crossdock_distributed_array_update_with(array, 2, same.data(), values.data(), ask_again, array));
 }
 
 TEST_F(ArrayInC, IsClosedOnce) {
     make();
-    EXPECT_SUCCESS(crossdock_array_close(array));
-    EXPECT_SUCCESS(crossdock_array_close(array));
-    expect_error(crossdock_array_read(array, 0, nullptr, nullptr), CROSSDOCK_INVALID_STATE,
+    EXPECT_SUCCESS(crossdock_distributed_array_close(array));
+    EXPECT_SUCCESS(crossdock_distributed_array_close(array));
+    expect_error(crossdock_distributed_array_read(array, 0, nullptr, nullptr), CROSSDOCK_INVALID_STATE,
                  "the distributed array is closed");
 }
 
@@ -708,8 +708,8 @@ TEST_F(ArrayInC, OfAClosedContextRefusesRequests) {
     make();
     const int64_t index = 0;
     int64_t value = 5;
-    crossdock_array_batch *batch = nullptr, *other = nullptr;
-    ASSERT_SUCCESS(crossdock_array_prepare(array, 1, &index, &batch));
+    crossdock_prepared_batch *batch = nullptr, *other = nullptr;
+    ASSERT_SUCCESS(crossdock_distributed_array_prepare(array, 1, &index, &batch));
     ASSERT_SUCCESS(crossdock_context_close(context));
     const auto expect_closed = [](crossdock_status status) {
         expect_error(status, CROSSDOCK_INVALID_STATE,
@@ -717,73 +717,73 @@ TEST_F(ArrayInC, OfAClosedContextRefusesRequests) {
                      "more");
     };
 
-    expect_closed(crossdock_array_read(array, 1, &index, &value));
-    expect_closed(crossdock_array_write(array, 1, &index, &value));
-    expect_closed(crossdock_array_update(array, 1, &index, &value, MPI_SUM));
-    expect_closed(crossdock_array_prepare(array, 1, &index, &other));
-    expect_closed(crossdock_array_batch_read(batch, &value));
-    expect_closed(crossdock_array_batch_update(batch, &value, MPI_SUM));
+    expect_closed(crossdock_distributed_array_read(array, 1, &index, &value));
+    expect_closed(crossdock_distributed_array_write(array, 1, &index, &value));
+    expect_closed(crossdock_distributed_array_update(array, 1, &index, &value, MPI_SUM));
+    expect_closed(crossdock_distributed_array_prepare(array, 1, &index, &other));
+    expect_closed(crossdock_prepared_batch_read(batch, &value));
+    expect_closed(crossdock_prepared_batch_update(batch, &value, MPI_SUM));
     EXPECT_EQ(value, 5);
     EXPECT_EQ(other, nullptr);
-    EXPECT_SUCCESS(crossdock_array_batch_free(batch));
+    EXPECT_SUCCESS(crossdock_prepared_batch_free(batch));
 }
 
 TEST_F(ArrayInC, RefusesNullPointers) {
     make();
-    crossdock_array_batch* batch = nullptr;
+    crossdock_prepared_batch* batch = nullptr;
     crossdock_plan* plan = nullptr;
     crossdock_array_counts counts{};
     void* entries = nullptr;
     char* route = nullptr;
     int64_t number = 0;
     int answer = 0;
-    ASSERT_SUCCESS(crossdock_array_prepare(array, num_requests, indices.data(), &batch));
+    ASSERT_SUCCESS(crossdock_distributed_array_prepare(array, num_requests, indices.data(), &batch));
 
-    expect_null(crossdock_array_size(nullptr, &number), "array");
-    expect_null(crossdock_array_size(array, nullptr), "result");
-    expect_null(crossdock_array_local(nullptr, &entries, &number), "array");
-    expect_null(crossdock_array_local(array, nullptr, &number), "entries");
-    expect_null(crossdock_array_local(array, &entries, nullptr), "num_local");
-    expect_null(crossdock_array_first_index(nullptr, &number), "array");
-    expect_null(crossdock_array_first_index(array, nullptr), "result");
-    expect_null(crossdock_array_owner(nullptr, 0, &answer), "array");
-    expect_null(crossdock_array_owner(array, 0, nullptr), "result");
-    expect_null(crossdock_array_read(nullptr, 0, nullptr, nullptr), "array");
-    expect_null(crossdock_array_write(nullptr, 0, nullptr, nullptr), "array");
-    expect_null(crossdock_array_update(nullptr, 0, nullptr, nullptr, MPI_SUM), "array");
-    expect_null(crossdock_array_update_with(nullptr, 0, nullptr, nullptr, keep_the_odd, nullptr),
+    expect_null(crossdock_distributed_array_size(nullptr, &number), "array");
+    expect_null(crossdock_distributed_array_size(array, nullptr), "result");
+    expect_null(crossdock_distributed_array_local(nullptr, &entries, &number), "array");
+    expect_null(crossdock_distributed_array_local(array, nullptr, &number), "entries");
+    expect_null(crossdock_distributed_array_local(array, &entries, nullptr), "num_local");
+    expect_null(crossdock_distributed_array_first_index(nullptr, &number), "array");
+    expect_null(crossdock_distributed_array_first_index(array, nullptr), "result");
+    expect_null(crossdock_distributed_array_owner(nullptr, 0, &answer), "array");
+    expect_null(crossdock_distributed_array_owner(array, 0, nullptr), "result");
+    expect_null(crossdock_distributed_array_read(nullptr, 0, nullptr, nullptr), "array");
+    expect_null(crossdock_distributed_array_write(nullptr, 0, nullptr, nullptr), "array");
+    expect_null(crossdock_distributed_array_update(nullptr, 0, nullptr, nullptr, MPI_SUM), "array");
+    expect_null(crossdock_distributed_array_update_with(nullptr, 0, nullptr, nullptr, keep_the_odd, nullptr),
                 "array");
-    expect_null(crossdock_array_step(nullptr, nullptr, nullptr, MPI_SUM, nullptr), "array");
-    expect_null(crossdock_array_statistics(nullptr, &counts), "array");
-    expect_null(crossdock_array_statistics(array, nullptr), "counts");
-    expect_null(crossdock_array_route(nullptr, &route), "array");
-    expect_null(crossdock_array_route(array, nullptr), "route");
-    expect_null(crossdock_array_prepare(nullptr, 0, nullptr, &batch), "array");
-    expect_null(crossdock_array_close(nullptr), "array");
-    expect_null(crossdock_array_batch_start_read(nullptr, &number), "batch");
-    expect_null(crossdock_array_batch_start_read(batch, nullptr), "slots");
-    expect_null(crossdock_array_batch_start_update(nullptr, &number, MPI_SUM), "batch");
-    expect_null(crossdock_array_batch_start_update(batch, nullptr, MPI_SUM), "slots");
-    expect_null(crossdock_array_batch_read(nullptr, &number), "batch");
-    expect_null(crossdock_array_batch_update(nullptr, &number, MPI_SUM), "batch");
-    expect_null(crossdock_array_batch_test(nullptr, &answer), "batch");
-    expect_null(crossdock_array_batch_test(batch, nullptr), "result");
-    expect_null(crossdock_array_batch_wait(nullptr), "batch");
-    expect_null(crossdock_array_batch_plan(nullptr, &plan), "batch");
-    expect_null(crossdock_array_batch_plan(batch, nullptr), "result");
+    expect_null(crossdock_distributed_array_step(nullptr, nullptr, nullptr, MPI_SUM, nullptr), "array");
+    expect_null(crossdock_distributed_array_statistics(nullptr, &counts), "array");
+    expect_null(crossdock_distributed_array_statistics(array, nullptr), "counts");
+    expect_null(crossdock_distributed_array_route(nullptr, &route), "array");
+    expect_null(crossdock_distributed_array_route(array, nullptr), "route");
+    expect_null(crossdock_distributed_array_prepare(nullptr, 0, nullptr, &batch), "array");
+    expect_null(crossdock_distributed_array_close(nullptr), "array");
+    expect_null(crossdock_prepared_batch_start_read(nullptr, &number), "batch");
+    expect_null(crossdock_prepared_batch_start_read(batch, nullptr), "slots");
+    expect_null(crossdock_prepared_batch_start_update(nullptr, &number, MPI_SUM), "batch");
+    expect_null(crossdock_prepared_batch_start_update(batch, nullptr, MPI_SUM), "slots");
+    expect_null(crossdock_prepared_batch_read(nullptr, &number), "batch");
+    expect_null(crossdock_prepared_batch_update(nullptr, &number, MPI_SUM), "batch");
+    expect_null(crossdock_prepared_batch_test(nullptr, &answer), "batch");
+    expect_null(crossdock_prepared_batch_test(batch, nullptr), "result");
+    expect_null(crossdock_prepared_batch_wait(nullptr), "batch");
+    expect_null(crossdock_prepared_batch_plan(nullptr, &plan), "batch");
+    expect_null(crossdock_prepared_batch_plan(batch, nullptr), "result");
     int64_t* offsets = nullptr;
-    expect_null(crossdock_array_batch_gather(nullptr, &number, &offsets, &entries), "batch");
-    expect_null(crossdock_array_batch_gather(batch, &number, nullptr, &entries), "offsets");
-    expect_null(crossdock_array_batch_gather(batch, &number, &offsets, nullptr), "gathered");
-    expect_null(crossdock_array_batch_scatter(nullptr, &number, &number), "batch");
-    expect_null(crossdock_array_batch_fetch_and_update(nullptr, &number, &number, MPI_SUM),
+    expect_null(crossdock_prepared_batch_gather(nullptr, &number, &offsets, &entries), "batch");
+    expect_null(crossdock_prepared_batch_gather(batch, &number, nullptr, &entries), "offsets");
+    expect_null(crossdock_prepared_batch_gather(batch, &number, &offsets, nullptr), "gathered");
+    expect_null(crossdock_prepared_batch_scatter(nullptr, &number, &number), "batch");
+    expect_null(crossdock_prepared_batch_fetch_and_update(nullptr, &number, &number, MPI_SUM),
                 "batch");
-    expect_error(crossdock_array_batch_fetch_and_update(batch, &number, &number, MPI_OP_NULL),
+    expect_error(crossdock_prepared_batch_fetch_and_update(batch, &number, &number, MPI_OP_NULL),
                  CROSSDOCK_INVALID_ARGUMENT, "operation is MPI_OP_NULL");
-    EXPECT_SUCCESS(crossdock_array_batch_free(nullptr));
-    EXPECT_SUCCESS(crossdock_array_free(nullptr));
+    EXPECT_SUCCESS(crossdock_prepared_batch_free(nullptr));
+    EXPECT_SUCCESS(crossdock_distributed_array_free(nullptr));
 
-    EXPECT_SUCCESS(crossdock_array_batch_free(batch));
+    EXPECT_SUCCESS(crossdock_prepared_batch_free(batch));
 }
 
 }  // namespace

@@ -207,12 +207,12 @@ class OfflinePlan : public testing::Test {
         const int ranks[2]{0, 1};
         const int64_t none = 0;
         const int64_t one = 1;
-        crossdock_neighbor_arguments sends{};
+        crossdock_neighbor_alltoallv_arguments sends{};
         sends.num_destinations = 1;
         sends.destinations = &ranks[1];
         sends.send_counts = &one;
         sends.send_displacements = &one;
-        crossdock_neighbor_arguments receives{};
+        crossdock_neighbor_alltoallv_arguments receives{};
         receives.num_sources = 1;
         receives.sources = &ranks[0];
         receives.receive_counts = &one;
@@ -686,7 +686,7 @@ TEST_F(Communication, EveryRouteCarriesItemsForwardAndHome) {
         const char* route = nullptr;
         EXPECT_SUCCESS(crossdock_route_example(index, &route));
         for (const int deduplicate : {0, 1}) {
-            const int prepare = deduplicate ? CROSSDOCK_PREPARE_BOTH : CROSSDOCK_PREPARE_LAZILY;
+            const int prepare = deduplicate ? CROSSDOCK_PREPARE_BOTH : CROSSDOCK_PREPARE_LAZY;
             auto options = on(route);
             options.deduplicate = deduplicate;
             options.max_message_bytes = 64;
@@ -885,7 +885,7 @@ TEST_F(Communication, RefusesThePlanOfAnotherRankOnAllRanks) {
     crossdock_plan* other = nullptr;
     crossdock_pattern* pattern_of_two = nullptr;
     crossdock_neighbor_exchange* neighbor = nullptr;
-    const crossdock_neighbor_arguments nothing{};
+    const crossdock_neighbor_alltoallv_arguments nothing{};
     crossdock_topology* ranks = nullptr;
     ASSERT_SUCCESS(crossdock_plan_compile(context, pattern, &options, &plan));
     std::vector<crossdock_pattern*> patterns;
@@ -1014,7 +1014,7 @@ TEST_F(Communication, PlansOfRanksAreThoseCompiledOffline) {
         send_displacements.push_back(2);
         indices receive_displacements(everyone.size());
         std::iota(receive_displacements.begin(), receive_displacements.end(), 0);
-        const crossdock_neighbor_arguments arguments{num_ranks + 1,
+        const crossdock_neighbor_alltoallv_arguments arguments{num_ranks + 1,
                                                      everyone.data(),
                                                      counts.data(),
                                                      send_displacements.data(),
@@ -1133,7 +1133,7 @@ TEST_F(Communication, NamesBothRanksOfACountMismatchOnAllRanks) {
     const int64_t send_count = 2;
     const int64_t receive_count = is_last ? 3 : 2;
     const int64_t displacement = 0;
-    const crossdock_neighbor_arguments arguments{1, &next,     &send_count,    &displacement,
+    const crossdock_neighbor_alltoallv_arguments arguments{1, &next,     &send_count,    &displacement,
                                                  1, &previous, &receive_count, &displacement,
                                                  0, nullptr};
     crossdock_pattern* mismatched = nullptr;
@@ -1262,7 +1262,7 @@ class RingArguments : public testing::Test {
     int64_t displacement = 1;
     indices ids{7, 8, 8};
     crossdock_pattern* pattern = nullptr;
-    crossdock_neighbor_arguments arguments{
+    crossdock_neighbor_alltoallv_arguments arguments{
         1, &next, &count, &displacement, 1, &previous, &count, &displacement, 3, ids.data()};
 };
 
@@ -1355,7 +1355,7 @@ TEST_F(DistributedGraph, GivesTheNumbersOfNeighborsOfAPattern) {
 
 class IntArguments : public DistributedGraph {
   protected:
-    crossdock_int_arguments numbers{1,         &next, &two,   &place, 1,
+    crossdock_neighbor_alltoallv_int_arguments numbers{1,         &next, &two,   &place, 1,
                                     &previous, &two,  &place, 3,      ids.data()};
 };
 
@@ -1384,7 +1384,7 @@ TEST_F(IntArguments, MakeAnExchangeInOneCall) {
 TEST_F(IntArguments, AreRefusedOnAllRanksOrNone) {
     const auto refused = [&](auto spoil) {
         auto given = numbers;
-        const crossdock_int_arguments* pointer = &given;
+        const crossdock_neighbor_alltoallv_int_arguments* pointer = &given;
         MPI_Datatype datatype = MPI_INT;
         auto** to = &neighbor;
         if (is_last) spoil(given, pointer, datatype, to);

@@ -129,26 +129,26 @@ TEST_F(ErrorHandlers, AreOneForAllThatIsMadeWithAContext) {
     crossdock_pattern* pattern = nullptr;
     crossdock_neighbor_exchange* halo = nullptr;
     crossdock_gather_scatter* shared = nullptr;
-    crossdock_array* array = nullptr;
-    crossdock_array_batch* batch = nullptr;
+    crossdock_distributed_array* array = nullptr;
+    crossdock_prepared_batch* batch = nullptr;
     crossdock_stream* stream = nullptr;
     crossdock_stream_port* port = nullptr;
     const auto handler = [](void*, crossdock_stream_port*, const void*, std::int64_t) { return 0; };
     crossdock_pattern_from_needed_range(world, rank, 1, 0, nullptr, &pattern);
     crossdock_neighbor_exchange_create(world, pattern, nullptr, &halo);
     crossdock_gather_scatter_create(world, 0, nullptr, nullptr, &shared);
-    crossdock_array_create(world, num_ranks, MPI_INT, nullptr, &array);
-    crossdock_array_prepare(array, 0, nullptr, &batch);
+    crossdock_distributed_array_create(world, num_ranks, MPI_INT, nullptr, &array);
+    crossdock_distributed_array_prepare(array, 0, nullptr, &batch);
     crossdock_stream_create(world, 8, handler, nullptr, nullptr, &stream);
     crossdock_stream_get_port(stream, 0, &port);
     ASSERT_TRUE(calls.empty());
 
     crossdock_neighbor_exchange_wait(halo);
     crossdock_gather_scatter_wait(shared);
-    crossdock_array_size(array, nullptr);
-    crossdock_array_batch_plan(batch, nullptr);
+    crossdock_distributed_array_size(array, nullptr);
+    crossdock_prepared_batch_plan(batch, nullptr);
     crossdock_stream_scheme(stream, nullptr);
-    crossdock_stream_push(port, num_ranks, 0, "8 bytes");
+    crossdock_stream_port_push(port, num_ranks, 0, "8 bytes");
     std::int64_t num_messages = -1, num_values = 0;
     crossdock_sparse_exchange_v(world, 0, 0, nullptr, nullptr, nullptr, MPI_INT, nullptr,
                                 &num_messages, &num_values, nullptr, nullptr, nullptr, MPI_INT,
@@ -158,9 +158,9 @@ TEST_F(ErrorHandlers, AreOneForAllThatIsMadeWithAContext) {
     for (const auto& one : calls) EXPECT_EQ(one.comm, user) << one.sentence;
     crossdock_stream_close(stream);
     crossdock_stream_free(stream);
-    crossdock_array_batch_free(batch);
-    crossdock_array_close(array);
-    crossdock_array_free(array);
+    crossdock_prepared_batch_free(batch);
+    crossdock_distributed_array_close(array);
+    crossdock_distributed_array_free(array);
     crossdock_gather_scatter_free(shared);
     crossdock_neighbor_exchange_free(halo);
     crossdock_pattern_free(pattern);
@@ -173,13 +173,13 @@ TEST_F(ErrorHandlers, AreCalledOnRanksThatNeedWhatAFaultyStartLacks) {
     crossdock_pattern* pattern = nullptr;
     crossdock_neighbor_exchange* halo = nullptr;
     crossdock_gather_scatter* shared = nullptr;
-    crossdock_array* array = nullptr;
-    crossdock_array_batch* batch = nullptr;
+    crossdock_distributed_array* array = nullptr;
+    crossdock_prepared_batch* batch = nullptr;
     crossdock_pattern_from_needed_range(world, rank, 1, 1, &needed, &pattern);
     crossdock_neighbor_exchange_create(world, pattern, nullptr, &halo);
     crossdock_gather_scatter_create(world, 1, &id, nullptr, &shared);
-    crossdock_array_create(world, num_ranks, MPI_DOUBLE, nullptr, &array);
-    crossdock_array_prepare(array, 1, &needed, &batch);
+    crossdock_distributed_array_create(world, num_ranks, MPI_DOUBLE, nullptr, &array);
+    crossdock_distributed_array_prepare(array, 1, &needed, &batch);
     // Who needs something of rank 1: an item, a slot that comes home, or a value of an id.
     const bool takes_of_1 = needed == 1, takes_back_of_1 = rank == 2 % num_ranks, all = true;
     const auto expect_peers_to_learn = [&](bool depends, auto&& exchange) {
@@ -219,12 +219,12 @@ TEST_F(ErrorHandlers, AreCalledOnRanksThatNeedWhatAFaultyStartLacks) {
     }
     for (int twice = 0; twice < 2; ++twice)
         expect_peers_to_learn(takes_of_1, [&](bool is_faulty) {
-            return crossdock_array_batch_read(batch, is_faulty ? nullptr : &slot);
+            return crossdock_prepared_batch_read(batch, is_faulty ? nullptr : &slot);
         });
 
-    crossdock_array_batch_free(batch);
-    EXPECT_EQ(crossdock_array_close(array), CROSSDOCK_SUCCESS);
-    crossdock_array_free(array);
+    crossdock_prepared_batch_free(batch);
+    EXPECT_EQ(crossdock_distributed_array_close(array), CROSSDOCK_SUCCESS);
+    crossdock_distributed_array_free(array);
     crossdock_gather_scatter_free(shared);
     crossdock_neighbor_exchange_free(halo);
     crossdock_pattern_free(pattern);

@@ -48,8 +48,8 @@ class StreamInC : public testing::Test {
     }
 
     void drain() {
-        ASSERT_SUCCESS(crossdock_stream_drain_start(port));
-        ASSERT_SUCCESS(crossdock_stream_drain_wait(port));
+        ASSERT_SUCCESS(crossdock_stream_port_start_drain(port));
+        ASSERT_SUCCESS(crossdock_stream_port_wait_drain(port));
     }
 
     crossdock_stream_counts counts() const {
@@ -104,7 +104,7 @@ TEST_F(StreamInC, DeliversEachItemOnce) {
         for (int to = 0; to < num_ranks; ++to) {
             for (int64_t item = 1; item <= 20; ++item) {
                 const int64_t value = 1000 * rank + item;
-                ASSERT_SUCCESS(crossdock_stream_push(port, to, 0, &value));
+                ASSERT_SUCCESS(crossdock_stream_port_push(port, to, 0, &value));
             }
         }
         drain();
@@ -158,7 +158,7 @@ TYPED_TEST(StreamOfSize, BringsAllBytes) {
 
     for (int to = 0; to < this->num_ranks; ++to) {
         for (int i = 0; i < 11; ++i)
-            ASSERT_SUCCESS(crossdock_stream_push(this->port, to, 0, &item));
+            ASSERT_SUCCESS(crossdock_stream_port_push(this->port, to, 0, &item));
     }
     this->drain();
 
@@ -178,7 +178,7 @@ int pass_on(void* handled, crossdock_stream_port* port, const void* items, int64
     for (int64_t i = 0; i < num_items; ++i) {
         const int64_t left = static_cast<const int64_t*>(items)[i] - 1;
         if (left < 0) continue;
-        const auto status = crossdock_stream_push(port, (rank + 1) % num_ranks, worker, &left);
+        const auto status = crossdock_stream_port_push(port, (rank + 1) % num_ranks, worker, &left);
         if (status != CROSSDOCK_SUCCESS) return status;
     }
     return 0;
@@ -189,7 +189,7 @@ TEST_F(StreamInC, LetsHandlersPush) {
     make<int64_t>(pass_on, &num_handled);
 
     const int64_t rounds = 3 * num_ranks - 1;
-    ASSERT_SUCCESS(crossdock_stream_push(port, rank, 0, &rounds));
+    ASSERT_SUCCESS(crossdock_stream_port_push(port, rank, 0, &rounds));
     drain();
 
     EXPECT_EQ(num_handled, 3 * num_ranks);
@@ -223,11 +223,11 @@ TEST_F(StreamInC, HasAPortForEachWorker) {
         for (int to = 0; to < num_ranks; ++to) {
             for (int worker = 0; worker < num_workers; ++worker) {
                 const int64_t item = 10 * rank + w + 100 * worker;
-                ASSERT_SUCCESS(crossdock_stream_push(own, to, worker, &item));
+                ASSERT_SUCCESS(crossdock_stream_port_push(own, to, worker, &item));
             }
         }
-        ASSERT_SUCCESS(crossdock_stream_drain_start(own));
-        ASSERT_SUCCESS(crossdock_stream_drain_wait(own));
+        ASSERT_SUCCESS(crossdock_stream_port_start_drain(own));
+        ASSERT_SUCCESS(crossdock_stream_port_wait_drain(own));
         crossdock_stream_counts of_port{};
         EXPECT_SUCCESS(crossdock_stream_port_statistics(own, &of_port));
         EXPECT_EQ(of_port.items, 2 * num_ranks);
@@ -265,7 +265,7 @@ TEST_F(StreamInC, CombinesItemsOfOneKey) {
 
     for (int64_t i = 0; i < 300; ++i) {
         const entry item{static_cast<uint64_t>(i % 3), i};
-        ASSERT_SUCCESS(crossdock_stream_push(port, 0, 0, &item));
+        ASSERT_SUCCESS(crossdock_stream_port_push(port, 0, 0, &item));
     }
     drain();
 
@@ -289,13 +289,13 @@ int check_sources(void* user, crossdock_stream_port* port, const void* items, in
     int source = -1;
     int worker = -1;
     for (int64_t i = 0; i < num_items; ++i) {
-        const auto status = crossdock_stream_source(port, i, &source, &worker);
+        const auto status = crossdock_stream_port_source(port, i, &source, &worker);
         if (status != CROSSDOCK_SUCCESS) return status;
         const bool is_right = source == static_cast<const int64_t*>(items)[i] && worker == 0;
         check.num_right += is_right ? 1 : 0;
     }
-    check.before = crossdock_stream_source(port, -1, &source, &worker);
-    check.behind = crossdock_stream_source(port, num_items, &source, &worker);
+    check.before = crossdock_stream_port_source(port, -1, &source, &worker);
+    check.behind = crossdock_stream_port_source(port, num_items, &source, &worker);
     check.sentence = crossdock_last_error();
     return check.sentence == "item " + std::to_string(num_items) + " is outside [0, " +
                                  std::to_string(num_items) + ")"
@@ -313,7 +313,7 @@ TEST_F(StreamInC, SaysWhoPushed) {
         const int64_t item = rank;
         for (int i = 0; i < 20; ++i) {
             for (int to = 0; to < num_ranks; ++to) {
-                ASSERT_SUCCESS(crossdock_stream_push(port, to, 0, &item));
+                ASSERT_SUCCESS(crossdock_stream_port_push(port, to, 0, &item));
             }
         }
         drain();
@@ -323,7 +323,7 @@ TEST_F(StreamInC, SaysWhoPushed) {
         EXPECT_EQ(check.behind, CROSSDOCK_INDEX_OUT_OF_RANGE);
         int source = 7;
         int worker = 8;
-        expect_error(crossdock_stream_source(port, 0, &source, &worker), CROSSDOCK_INVALID_STATE,
+        expect_error(crossdock_stream_port_source(port, 0, &source, &worker), CROSSDOCK_INVALID_STATE,
                      "no batch is at hand");
         EXPECT_EQ(source, 7);
         EXPECT_EQ(worker, 8);
@@ -336,7 +336,7 @@ TEST_F(StreamInC, SaysWhoPushed) {
 int ask_source(void* status, crossdock_stream_port* port, const void*, int64_t) {
     int source = 0;
     int worker = 0;
-    *static_cast<crossdock_status*>(status) = crossdock_stream_source(port, 0, &source, &worker);
+    *static_cast<crossdock_status*>(status) = crossdock_stream_port_source(port, 0, &source, &worker);
     return 0;
 }
 
@@ -345,7 +345,7 @@ TEST_F(StreamInC, KnowsNoSourcesUnlessAsked) {
     make<int64_t>(ask_source, &status);
 
     const int64_t item = 0;
-    ASSERT_SUCCESS(crossdock_stream_push(port, rank, 0, &item));
+    ASSERT_SUCCESS(crossdock_stream_port_push(port, rank, 0, &item));
     drain();
 
     EXPECT_EQ(status, CROSSDOCK_INVALID_STATE);
@@ -365,10 +365,10 @@ TEST_F(StreamInC, LetsUrgentItemsOvertake) {
     make<int64_t>(append, &handled);
 
     for (int64_t item = 0; item < 3; ++item) {
-        ASSERT_SUCCESS(crossdock_stream_push(port, rank, 0, &item));
+        ASSERT_SUCCESS(crossdock_stream_port_push(port, rank, 0, &item));
     }
     const int64_t urgent = 100;
-    ASSERT_SUCCESS(crossdock_stream_push_urgent(port, rank, 0, &urgent));
+    ASSERT_SUCCESS(crossdock_stream_port_push_urgent(port, rank, 0, &urgent));
     drain();
 
     EXPECT_EQ(handled, (numbers{100, 0, 1, 2}));
@@ -380,7 +380,7 @@ TEST_F(StreamInC, HasNoUrgentItemsInOnePriority) {
     make<int64_t>(ignore, nullptr);
 
     const int64_t item = 0;
-    expect_error(crossdock_stream_push_urgent(port, rank, 0, &item), CROSSDOCK_INVALID_ARGUMENT,
+    expect_error(crossdock_stream_port_push_urgent(port, rank, 0, &item), CROSSDOCK_INVALID_ARGUMENT,
                  "an urgent item needs the option priorities = 2");
     drain();
     EXPECT_SUCCESS(crossdock_stream_close(stream));
@@ -397,17 +397,17 @@ TEST_F(StreamInC, RefusesWhatWouldHaveToWait) {
     int is_pushed = 1;
     int64_t num_pushed = 0;
     while (is_pushed == 1) {
-        ASSERT_SUCCESS(crossdock_stream_try_push(port, rank, 0, &item, &is_pushed));
+        ASSERT_SUCCESS(crossdock_stream_port_try_push(port, rank, 0, &item, &is_pushed));
         num_pushed += is_pushed;
     }
     EXPECT_EQ(is_pushed, 0);
     EXPECT_EQ(num_pushed, 16);
-    EXPECT_EQ(crossdock_stream_push(port, rank, 0, &item), CROSSDOCK_INVALID_STATE);
+    EXPECT_EQ(crossdock_stream_port_push(port, rank, 0, &item), CROSSDOCK_INVALID_STATE);
 
     int64_t num_handled = 0;
-    EXPECT_SUCCESS(crossdock_stream_progress(port, &num_handled));
+    EXPECT_SUCCESS(crossdock_stream_port_progress(port, &num_handled));
     EXPECT_EQ(num_handled, 16);
-    ASSERT_SUCCESS(crossdock_stream_try_push(port, rank, 0, &item, &is_pushed));
+    ASSERT_SUCCESS(crossdock_stream_port_try_push(port, rank, 0, &item, &is_pushed));
     EXPECT_EQ(is_pushed, 1);
     drain();
     EXPECT_EQ(sum, 17);
@@ -419,16 +419,16 @@ TEST_F(StreamInC, SendsOnRequest) {
     make<int64_t>(add_up, &sum);
 
     const int64_t item = 5;
-    ASSERT_SUCCESS(crossdock_stream_push(port, rank, 0, &item));
-    EXPECT_SUCCESS(crossdock_stream_flush(port));
+    ASSERT_SUCCESS(crossdock_stream_port_push(port, rank, 0, &item));
+    EXPECT_SUCCESS(crossdock_stream_port_flush(port));
     EXPECT_EQ(counts().messages_by_cause[CROSSDOCK_FLUSH_REQUEST], 1);
     EXPECT_SUCCESS(crossdock_stream_drive(stream));
-    EXPECT_SUCCESS(crossdock_stream_progress(port, nullptr));
+    EXPECT_SUCCESS(crossdock_stream_port_progress(port, nullptr));
     EXPECT_EQ(sum, 5);
 
-    ASSERT_SUCCESS(crossdock_stream_drain_start(port));
+    ASSERT_SUCCESS(crossdock_stream_port_start_drain(port));
     int is_at_rest = 0;
-    while (is_at_rest == 0) ASSERT_SUCCESS(crossdock_stream_drain_test(port, &is_at_rest));
+    while (is_at_rest == 0) ASSERT_SUCCESS(crossdock_stream_port_test_drain(port, &is_at_rest));
     EXPECT_EQ(is_at_rest, 1);
     EXPECT_SUCCESS(crossdock_stream_close(stream));
 }
@@ -438,10 +438,10 @@ TEST_F(StreamInC, SendsToOneWorkerOnRequest) {
     make<int64_t>(add_up, &sum);
 
     const int64_t item = 5;
-    ASSERT_SUCCESS(crossdock_stream_push(port, rank, 0, &item));
-    EXPECT_SUCCESS(crossdock_stream_flush_to(port, rank, 0));
+    ASSERT_SUCCESS(crossdock_stream_port_push(port, rank, 0, &item));
+    EXPECT_SUCCESS(crossdock_stream_port_flush_to(port, rank, 0));
     EXPECT_EQ(counts().messages_by_cause[CROSSDOCK_FLUSH_REQUEST], 1);
-    EXPECT_EQ(crossdock_stream_flush_to(port, num_ranks, 0), CROSSDOCK_RANK_OUT_OF_RANGE);
+    EXPECT_EQ(crossdock_stream_port_flush_to(port, num_ranks, 0), CROSSDOCK_RANK_OUT_OF_RANGE);
     drain();
     EXPECT_EQ(sum, 5);
     EXPECT_SUCCESS(crossdock_stream_close(stream));
@@ -452,12 +452,12 @@ TEST_F(StreamInC, SendsSmallerBuffersOnRequest) {
     options.flush_on_idle = 0;
     make<int64_t>(add_up, &sum);
 
-    EXPECT_SUCCESS(crossdock_stream_set_buffer_items(port, rank, 0, 2));
+    EXPECT_SUCCESS(crossdock_stream_port_set_buffer_items(port, rank, 0, 2));
     const int64_t item = 5;
-    for (int i = 0; i < 6; ++i) ASSERT_SUCCESS(crossdock_stream_push(port, rank, 0, &item));
+    for (int i = 0; i < 6; ++i) ASSERT_SUCCESS(crossdock_stream_port_push(port, rank, 0, &item));
     EXPECT_EQ(counts().messages_by_cause[CROSSDOCK_FLUSH_FULL], 3);
-    EXPECT_EQ(crossdock_stream_set_buffer_items(port, rank, 0, 9), CROSSDOCK_INVALID_ARGUMENT);
-    EXPECT_EQ(crossdock_stream_set_buffer_items(port, -1, 0, 2), CROSSDOCK_RANK_OUT_OF_RANGE);
+    EXPECT_EQ(crossdock_stream_port_set_buffer_items(port, rank, 0, 9), CROSSDOCK_INVALID_ARGUMENT);
+    EXPECT_EQ(crossdock_stream_port_set_buffer_items(port, -1, 0, 2), CROSSDOCK_RANK_OUT_OF_RANGE);
     drain();
     EXPECT_EQ(sum, 30);
     EXPECT_SUCCESS(crossdock_stream_close(stream));
@@ -476,15 +476,15 @@ TEST_F(StreamInC, EndsOnAllRanksWhereAHandlerFails) {
 
     const int64_t item = 5;
     if (rank == 0) {
-        ASSERT_SUCCESS(crossdock_stream_push(port, failing, 0, &item));
+        ASSERT_SUCCESS(crossdock_stream_port_push(port, failing, 0, &item));
     }
-    ASSERT_SUCCESS(crossdock_stream_drain_start(port));
-    EXPECT_EQ(crossdock_stream_drain_wait(port), CROSSDOCK_HANDLER_FAILED);
+    ASSERT_SUCCESS(crossdock_stream_port_start_drain(port));
+    EXPECT_EQ(crossdock_stream_port_wait_drain(port), CROSSDOCK_HANDLER_FAILED);
     if (rank == failing) {
         EXPECT_EQ(crossdock_last_error(), "the handler of worker 0 of rank " +
                                               std::to_string(failing) + " has returned 42");
     }
-    EXPECT_EQ(crossdock_stream_push(port, 0, 0, &item), CROSSDOCK_HANDLER_FAILED);
+    EXPECT_EQ(crossdock_stream_port_push(port, 0, 0, &item), CROSSDOCK_HANDLER_FAILED);
     EXPECT_SUCCESS(crossdock_stream_close(stream));
 }
 
@@ -493,13 +493,13 @@ TEST_F(StreamInC, CannotBeClosedBeforeItIsAtRest) {
 
     const int64_t item = 0;
     if (rank == 0) {
-        ASSERT_SUCCESS(crossdock_stream_push(port, num_ranks - 1, 0, &item));
+        ASSERT_SUCCESS(crossdock_stream_port_push(port, num_ranks - 1, 0, &item));
     }
     EXPECT_EQ(crossdock_stream_close(stream), CROSSDOCK_INVALID_STATE);
     drain();
     EXPECT_SUCCESS(crossdock_stream_close(stream));
-    EXPECT_EQ(crossdock_stream_push(port, 0, 0, &item), CROSSDOCK_INVALID_STATE);
-    EXPECT_EQ(crossdock_stream_drain_start(port), CROSSDOCK_INVALID_STATE);
+    EXPECT_EQ(crossdock_stream_port_push(port, 0, 0, &item), CROSSDOCK_INVALID_STATE);
+    EXPECT_EQ(crossdock_stream_port_start_drain(port), CROSSDOCK_INVALID_STATE);
     EXPECT_EQ(counts().handled, rank == num_ranks - 1 ? 1 : 0);
 }
 
@@ -509,13 +509,13 @@ TEST_F(StreamInC, OfAClosedContextRefusesCalls) {
     int is_pushed = -1;
     ASSERT_SUCCESS(crossdock_context_close(context));
 
-    expect_error(crossdock_stream_push(port, 0, 0, &item), CROSSDOCK_INVALID_STATE,
+    expect_error(crossdock_stream_port_push(port, 0, 0, &item), CROSSDOCK_INVALID_STATE,
                  "a push to a stream after close()");
-    expect_error(crossdock_stream_try_push(port, 0, 0, &item, &is_pushed), CROSSDOCK_INVALID_STATE,
+    expect_error(crossdock_stream_port_try_push(port, 0, 0, &item, &is_pushed), CROSSDOCK_INVALID_STATE,
                  "a push to a stream after close()");
-    expect_error(crossdock_stream_progress(port, nullptr), CROSSDOCK_INVALID_STATE,
+    expect_error(crossdock_stream_port_progress(port, nullptr), CROSSDOCK_INVALID_STATE,
                  "progress() of a stream after close()");
-    expect_error(crossdock_stream_drain_start(port), CROSSDOCK_INVALID_STATE,
+    expect_error(crossdock_stream_port_start_drain(port), CROSSDOCK_INVALID_STATE,
                  "drain() of a stream after close()");
     EXPECT_EQ(is_pushed, -1);
     EXPECT_EQ(counts().items, 0);
@@ -528,9 +528,9 @@ TEST_F(StreamInC, RefusesToPushToWhomThereIsNot) {
     int is_pushed = -1;
 
     for (const auto& [to_rank, to_worker] : {std::array{-1, 0}, {num_ranks, 0}, {0, -1}, {0, 1}}) {
-        EXPECT_EQ(crossdock_stream_push(port, to_rank, to_worker, &item),
+        EXPECT_EQ(crossdock_stream_port_push(port, to_rank, to_worker, &item),
                   CROSSDOCK_RANK_OUT_OF_RANGE);
-        EXPECT_EQ(crossdock_stream_try_push(port, to_rank, to_worker, &item, &is_pushed),
+        EXPECT_EQ(crossdock_stream_port_try_push(port, to_rank, to_worker, &item, &is_pushed),
                   CROSSDOCK_RANK_OUT_OF_RANGE);
     }
     EXPECT_EQ(is_pushed, -1);
@@ -555,27 +555,27 @@ TEST_F(StreamInC, RefusesNullPointers) {
     expect_null(crossdock_stream_scheme(nullptr, &scheme), "stream");
     expect_null(crossdock_stream_scheme(stream, nullptr), "scheme");
     expect_null(crossdock_stream_drive(nullptr), "stream");
-    expect_null(crossdock_stream_push(nullptr, 0, 0, &item), "port");
-    expect_null(crossdock_stream_push(port, 0, 0, nullptr), "item");
-    expect_null(crossdock_stream_try_push(nullptr, 0, 0, &item, &number), "port");
-    expect_null(crossdock_stream_try_push(port, 0, 0, nullptr, &number), "item");
-    expect_null(crossdock_stream_try_push(port, 0, 0, &item, nullptr), "is_pushed");
-    expect_null(crossdock_stream_push_urgent(nullptr, 0, 0, &item), "port");
-    expect_null(crossdock_stream_push_urgent(port, 0, 0, nullptr), "item");
-    expect_null(crossdock_stream_progress(nullptr, nullptr), "port");
-    expect_null(crossdock_stream_flush(nullptr), "port");
-    expect_null(crossdock_stream_flush_to(nullptr, 0, 0), "port");
-    expect_null(crossdock_stream_set_buffer_items(nullptr, 0, 0, 1), "port");
-    expect_null(crossdock_stream_drain_start(nullptr), "port");
-    expect_null(crossdock_stream_drain_test(nullptr, &number), "port");
-    expect_null(crossdock_stream_drain_test(port, nullptr), "result");
-    expect_null(crossdock_stream_drain_wait(nullptr), "port");
+    expect_null(crossdock_stream_port_push(nullptr, 0, 0, &item), "port");
+    expect_null(crossdock_stream_port_push(port, 0, 0, nullptr), "item");
+    expect_null(crossdock_stream_port_try_push(nullptr, 0, 0, &item, &number), "port");
+    expect_null(crossdock_stream_port_try_push(port, 0, 0, nullptr, &number), "item");
+    expect_null(crossdock_stream_port_try_push(port, 0, 0, &item, nullptr), "is_pushed");
+    expect_null(crossdock_stream_port_push_urgent(nullptr, 0, 0, &item), "port");
+    expect_null(crossdock_stream_port_push_urgent(port, 0, 0, nullptr), "item");
+    expect_null(crossdock_stream_port_progress(nullptr, nullptr), "port");
+    expect_null(crossdock_stream_port_flush(nullptr), "port");
+    expect_null(crossdock_stream_port_flush_to(nullptr, 0, 0), "port");
+    expect_null(crossdock_stream_port_set_buffer_items(nullptr, 0, 0, 1), "port");
+    expect_null(crossdock_stream_port_start_drain(nullptr), "port");
+    expect_null(crossdock_stream_port_test_drain(nullptr, &number), "port");
+    expect_null(crossdock_stream_port_test_drain(port, nullptr), "result");
+    expect_null(crossdock_stream_port_wait_drain(nullptr), "port");
     expect_null(crossdock_stream_port_id(nullptr, &number, &number), "port");
     expect_null(crossdock_stream_port_id(port, nullptr, &number), "rank");
     expect_null(crossdock_stream_port_id(port, &number, nullptr), "worker");
-    expect_null(crossdock_stream_source(nullptr, 0, &number, &number), "port");
-    expect_null(crossdock_stream_source(port, 0, nullptr, &number), "rank");
-    expect_null(crossdock_stream_source(port, 0, &number, nullptr), "worker");
+    expect_null(crossdock_stream_port_source(nullptr, 0, &number, &number), "port");
+    expect_null(crossdock_stream_port_source(port, 0, nullptr, &number), "rank");
+    expect_null(crossdock_stream_port_source(port, 0, &number, nullptr), "worker");
     expect_null(crossdock_stream_port_statistics(nullptr, &of_port), "port");
     expect_null(crossdock_stream_port_statistics(port, nullptr), "counts");
     expect_null(crossdock_stream_statistics(nullptr, &of_port), "stream");

@@ -49,7 +49,7 @@ class Context : public testing::Test {
         std::vector<T> slots(static_cast<std::size_t>(p.num_slots), T(-1)), expected = slots;
         for (const auto& a : test::arrivals(test::ring_pattern(num_ranks), rank))
             expected[static_cast<std::size_t>(a.slot)] = static_cast<T>(10 * a.source + a.item);
-        halo.exchange(items, slots);
+        halo.forward(items, slots);
         EXPECT_EQ(slots, expected);
     }
 
@@ -131,8 +131,8 @@ TEST_F(Context, OneLineMakesAnExchange) {
     neighbor_exchange halo(world, ring());
 
     expect_ring<double>(halo);
-    EXPECT_EQ(halo.statistics(), total_traffic(world.topology(), halo.compiled_plan()));
-    EXPECT_NE(halo.explain().find(halo.compiled_plan().route_name()), std::string::npos);
+    EXPECT_EQ(halo.statistics(), total_traffic(world.topology(), halo.plan()));
+    EXPECT_NE(halo.explain().find(halo.plan().route()), std::string::npos);
     halo.close();
     world.close();
 }
@@ -216,7 +216,7 @@ TEST_F(Context, CallsAfterCloseAreErrors) {
     auto batch = a.prepare(std::vector<count_t>{0});
     const auto refuse_exchange = [&](neighbor_exchange& one) {
         expect_refused([&] { one.start(items, slots); });
-        expect_refused([&] { one.exchange(items, slots); });
+        expect_refused([&] { one.forward(items, slots); });
         expect_refused([&] { one.start_reverse(slots, items, sum{}); });
         expect_refused([&] { one.start(items.data(), slots.data(), MPI_DOUBLE); });
         expect_refused([&] { one.start_reverse(slots.data(), items.data(), MPI_DOUBLE, MPI_SUM); });
@@ -242,7 +242,7 @@ TEST_F(Context, CallsAfterCloseAreErrors) {
 
     ended.close();
     refuse_exchange(ended);
-    expect_refused([&] { ended.compiled_plan(); });
+    expect_refused([&] { ended.plan(); });
     expect_refused([&] { ended.explain(); });
     expect_refused([&] { ended.statistics(); });
     expect_refused([&] { ended.choice(); });
@@ -261,7 +261,7 @@ TEST_F(Context, CallsAfterCloseAreErrors) {
 
     world.close();
     refuse_exchange(halo);
-    EXPECT_EQ(halo.compiled_plan().rank(), rank);
+    EXPECT_EQ(halo.plan().rank(), rank);
     refuse_gather(shared);
     refuse_array(a);
     expect_refused([&] { batch.read(values); });
@@ -285,10 +285,10 @@ TEST_F(Context, AForcedRouteOverrulesTheProgram) {
     neighbor_exchange halo(world, ring(), {.route = "direct"});
     distributed_array<int> a(world, 2 * num_ranks, {.route = "direct"});
 
-    EXPECT_EQ(halo.compiled_plan().route_name(), "hypercube");
-    EXPECT_EQ(a.route_name(), "hypercube");
-    EXPECT_EQ(plan_maker(world, ring(), "direct").latest()->route_name(), "direct");
-    EXPECT_EQ(plan_maker(world, ring()).latest()->route_name(), "hypercube");
+    EXPECT_EQ(halo.plan().route(), "hypercube");
+    EXPECT_EQ(a.route(), "hypercube");
+    EXPECT_EQ(plan_maker(world, ring(), "direct").latest()->route(), "direct");
+    EXPECT_EQ(plan_maker(world, ring()).latest()->route(), "hypercube");
     expect_ring<double>(halo);
     a.close();
     world.close();
@@ -298,9 +298,9 @@ TEST_F(Context, TheEnvironmentsRouteIsThatOfAutoEverywhere) {
     set_on_first("CROSSDOCK_ROUTE", "hypercube");
     context world(MPI_COMM_WORLD);
 
-    EXPECT_EQ(neighbor_exchange(world, ring()).compiled_plan().route_name(), "hypercube");
+    EXPECT_EQ(neighbor_exchange(world, ring()).plan().route(), "hypercube");
     distributed_array<int> a(world, 2 * num_ranks);
-    EXPECT_EQ(a.route_name(), "hypercube");
+    EXPECT_EQ(a.route(), "hypercube");
     a.close();
     world.close();
 }

@@ -23,7 +23,7 @@ struct forgotten {
         halo.emplace(where, own, neighbor_options{.route = "three_step"});
         const std::vector<double> items(static_cast<std::size_t>(own.num_items), 1.0);
         std::vector<double> slots(static_cast<std::size_t>(own.num_slots));
-        halo->exchange(items, slots);
+        halo->forward(items, slots);
         numbers.emplace(where, 2 * where.num_ranks(),
                         array_options<int>{.transport = array_transport::rma});
         const std::vector<count_t> indices{where.rank()};

@@ -48,7 +48,7 @@ class AutomaticRoute : public testing::Test {
         for (count_t i = 0; i < p.num_items; ++i) items.push_back(100 * p.rank + i);
         for (const auto& a : test::arrivals(patterns, p.rank))
             expected[static_cast<std::size_t>(a.slot)] = 100 * a.source + a.item;
-        halo.exchange(items, slots);
+        halo.forward(items, slots);
         EXPECT_EQ(slots, expected);
     }
 
@@ -82,8 +82,8 @@ TEST_F(AutomaticRoute, IsTheOneThatIsChosenOffline) {
 
             ASSERT_NE(halo.choice(), nullptr);
             EXPECT_EQ(to_string(*halo.choice()), to_string(expected));
-            EXPECT_EQ(halo.compiled_plan().route_name(), expected.route());
-            EXPECT_EQ(halo.compiled_plan(),
+            EXPECT_EQ(halo.plan().route(), expected.route());
+            EXPECT_EQ(halo.plan(),
                       compile(context(comm, each), mine(patterns), expected.route()));
             expect_delivered(halo, patterns);
         }
@@ -94,7 +94,7 @@ TEST_F(AutomaticRoute, IsTheDefault) {
     neighbor_exchange halo(context(comm, regions), mine(all));
 
     ASSERT_NE(halo.choice(), nullptr);
-    EXPECT_EQ(halo.compiled_plan().route_name(), halo.choice()->route());
+    EXPECT_EQ(halo.plan().route(), halo.choice()->route());
     EXPECT_EQ(halo.duplicate().choice(), halo.choice());
     expect_delivered(halo, all);
 }
@@ -104,7 +104,7 @@ TEST_F(AutomaticRoute, LeavesARouteThatIsGiven) {
     neighbor_exchange halo(context(comm, regions), mine(all), {.route = "two_step"});
 
     EXPECT_EQ(halo.choice(), nullptr);
-    EXPECT_EQ(halo.compiled_plan().route_name(), "two_step");
+    EXPECT_EQ(halo.plan().route(), "two_step");
 }
 
 TEST_F(AutomaticRoute, IsOverruledByTheFirstRanksEnvironment) {
@@ -113,8 +113,8 @@ TEST_F(AutomaticRoute, IsOverruledByTheFirstRanksEnvironment) {
     neighbor_exchange halo(context(comm, regions), mine(all), {.route = "auto"});
 
     EXPECT_EQ(halo.choice(), nullptr);
-    EXPECT_EQ(halo.compiled_plan().route_name(), "hypercube");
-    EXPECT_EQ(compile(context(comm, regions), mine(ring), "auto").route_name(), "hypercube");
+    EXPECT_EQ(halo.plan().route(), "hypercube");
+    EXPECT_EQ(compile(context(comm, regions), mine(ring), "auto").route(), "hypercube");
     expect_delivered(halo, all);
 }
 
@@ -209,9 +209,9 @@ TEST_F(AutomaticRoute, APlanMakerKeepsTheRouteOfTheFirstPattern) {
     const auto first = resolve_route(context(comm, regions), mine(all)).name;
     plan_maker maker(context(comm, regions), mine(all), "auto");
 
-    EXPECT_EQ(maker.latest()->route_name(), first);
+    EXPECT_EQ(maker.latest()->route(), first);
     EXPECT_EQ(*maker.latest(), compile(context(comm, regions), mine(all), first));
-    EXPECT_EQ(maker.make(mine(ring))->route_name(), first);
+    EXPECT_EQ(maker.make(mine(ring))->route(), first);
 }
 
 TEST_F(AutomaticRoute, APlanCacheFindsThePlanUnderTheRouteThatWasChosen) {

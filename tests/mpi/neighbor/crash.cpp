@@ -45,6 +45,6 @@ int main(int argc, char** argv) {
             std::cout.flush();
             std::abort();
         }
-        halo.exchange(items, slots);
+        halo.forward(items, slots);
     }
 }

@@ -60,7 +60,7 @@ class MeasuredRoute : public testing::Test {
         for (count_t i = 0; i < p.num_items; ++i) items.push_back(100 * p.rank + i + round);
         for (const auto& a : test::arrivals(patterns, p.rank))
             expected[static_cast<std::size_t>(a.slot)] = 100 * a.source + a.item + round;
-        halo.exchange(items, slots);
+        halo.forward(items, slots);
         EXPECT_EQ(slots, expected);
     }
 
@@ -103,15 +103,15 @@ TEST_F(MeasuredRoute, EachCandidateIsTheFastestOnce) {
             ASSERT_NE(halo.choice(), nullptr);
             if (names.size() == 1) {
                 exchange(halo, 0);
-                EXPECT_EQ(halo.compiled_plan().route_name(), names[0]);
+                EXPECT_EQ(halo.plan().route(), names[0]);
                 continue;
             }
             std::vector<double> seconds(names.size(), 5 * us);
             seconds[fastest] = 3 * us;
             run_trials(halo, seconds);
 
-            EXPECT_EQ(halo.compiled_plan().route_name(), names[fastest]);
-            EXPECT_EQ(halo.compiled_plan(), compile(where, mine(), names[fastest]));
+            EXPECT_EQ(halo.plan().route(), names[fastest]);
+            EXPECT_EQ(halo.plan(), compile(where, mine(), names[fastest]));
             const auto tried = halo.tried_routes();
             ASSERT_EQ(tried.size(), names.size());
             for (std::size_t c = 0; c < names.size(); ++c) {
@@ -133,7 +133,7 @@ TEST_F(MeasuredRoute, TheSlowestRankDecides) {
     seconds[0] = rank() == num_ranks() - 1 ? 5 * us : 1 * us;
     run_trials(halo, seconds);
 
-    EXPECT_EQ(halo.compiled_plan().route_name(), names[1]);
+    EXPECT_EQ(halo.plan().route(), names[1]);
 }
 
 TEST_F(MeasuredRoute, TrialsEndWhereTheyMayLoseTooMuch) {
@@ -148,7 +148,7 @@ TEST_F(MeasuredRoute, TrialsEndWhereTheyMayLoseTooMuch) {
 
     EXPECT_FALSE(halo.is_trying());
     EXPECT_EQ(halo.tried_routes().size(), 1U);
-    EXPECT_EQ(halo.compiled_plan().route_name(), names[0]);
+    EXPECT_EQ(halo.plan().route(), names[0]);
 }
 
 TEST_F(MeasuredRoute, TheFastestForBothDirectionsStaysWhereTheyTakeTurns) {
@@ -167,7 +167,7 @@ TEST_F(MeasuredRoute, TheFastestForBothDirectionsStaysWhereTheyTakeTurns) {
     reverse(halo);
 
     EXPECT_FALSE(halo.is_trying());
-    EXPECT_EQ(halo.compiled_plan().route_name(), names[1]);
+    EXPECT_EQ(halo.plan().route(), names[1]);
     const auto tried = halo.tried_routes();
     EXPECT_NEAR(tried[0].seconds, looks_per_exchange * (3 * 1 + 2 * 9) * us / 5, 2e-12);
     EXPECT_NEAR(tried[1].seconds, looks_per_exchange * 2 * us, 2e-12);
@@ -186,7 +186,7 @@ TEST_F(MeasuredRoute, TrialsEndWhereKindsChange) {
     exchange(halo, 1);
 
     EXPECT_FALSE(halo.is_trying());
-    EXPECT_EQ(halo.compiled_plan().route_name(), names[0]);
+    EXPECT_EQ(halo.plan().route(), names[0]);
 }
 
 TEST_F(MeasuredRoute, ValuesOfADatatypeArriveInEveryTrial) {
@@ -267,8 +267,8 @@ TEST_F(MeasuredRoute, ADuplicateHasThePlanThatLeads) {
 
     EXPECT_FALSE(early.is_trying());
     EXPECT_FALSE(late.is_trying());
-    EXPECT_EQ(early.compiled_plan().route_name(), names[0]);
-    EXPECT_EQ(late.compiled_plan().route_name(), names[1]);
+    EXPECT_EQ(early.plan().route(), names[0]);
+    EXPECT_EQ(late.plan().route(), names[1]);
     exchange(early, 1);
     exchange(late, 2);
     exchange(halo, 3);

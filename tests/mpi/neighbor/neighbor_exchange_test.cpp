@@ -102,7 +102,7 @@ class Neighbor : public testing::Test {
     void expect_forward(neighbor_exchange& halo, const std::vector<pattern>& patterns, int round) {
         const auto items = items_of<T>(mine(patterns), round);
         std::vector<T> slots(static_cast<std::size_t>(mine(patterns).num_slots), T(99));
-        halo.exchange(items, slots);
+        halo.forward(items, slots);
         EXPECT_EQ(slots, expected_slots<T>(patterns, rank(), round, T(99)));
     }
 
@@ -454,7 +454,7 @@ TEST_P(NeighborSharing, ArraysMayChangeFromOneExchangeToTheNext) {
     for (int round = 0; round < 9; ++round) {
         const auto i = static_cast<std::size_t>(round % 3);
         items[i] = items_of<double>(mine(patterns), round);
-        halo.exchange(items[i], slots[i]);
+        halo.forward(items[i], slots[i]);
         EXPECT_EQ(slots[i], expected_slots<double>(patterns, rank(), round, 0.0));
     }
 }
@@ -648,7 +648,7 @@ TEST_P(NeighborSharing, ItemsAndSlotsMayBeOneArray) {
                 expected.insert(expected.end(), ghosts.begin(), ghosts.end());
                 x.resize(expected.size(), untouched);
                 const std::span all(x);
-                halo.exchange(all.first(num_items), all.subspan(num_items));
+                halo.forward(all.first(num_items), all.subspan(num_items));
                 EXPECT_EQ(x, expected);
             };
             expect_ghosts(7.0);
@@ -665,7 +665,7 @@ TEST_P(NeighborSharing, ItemsAndSlotsMayBeOneArray) {
                 for (const auto& a : arrivals(packed, rank()))
                     expected[static_cast<std::size_t>(2 * a.slot + 1)] =
                         value_of<double>(a.source, a.item, round);
-                between.exchange(x, x);
+                between.forward(x, x);
                 EXPECT_EQ(x, expected);
 
                 std::vector<double> home(length, 0.5);
@@ -818,7 +818,7 @@ TEST_P(NeighborSharing, AnObjectMayOutliveItsCommunicatorsWork) {
 
     own.close();
 
-    EXPECT_EQ(halo.compiled_plan().rank(), rank());
+    EXPECT_EQ(halo.plan().rank(), rank());
 }
 
 INSTANTIATE_TEST_SUITE_P(Nodes, NeighborSharing,
@@ -874,7 +874,7 @@ TEST_F(Neighbor, ManyMoreAreMadeThanThereAreTags) {
             live.back().start(abandoned, lost.back());
             live.pop_back();
         } else if (i % 50 == 1 || i > 19'900) {
-            live.back().exchange(items, slots);
+            live.back().forward(items, slots);
             auto expected = std::vector<double>(num_slots, -1);
             for (const auto& a : test::arrivals(patterns, rank()))
                 expected[static_cast<std::size_t>(a.slot)] = i + a.source;
@@ -1140,9 +1140,9 @@ TEST_F(Neighbor, TypesFollowFromTheArrays) {
     const auto expected = expected_slots<float>(patterns, comm.rank(), 0, 0);
     auto items = items_of<float>(p, 0);
     std::vector<float> slots(num_slots), spanned(num_slots);
-    halo.exchange(items, slots);
+    halo.forward(items, slots);
     EXPECT_EQ(slots, expected);
-    halo.exchange(std::span<const float>(items), std::span(spanned));
+    halo.forward(std::span<const float>(items), std::span(spanned));
     EXPECT_EQ(spanned, expected);
 
     // Arrays may be longer, and of a fixed length.
@@ -1150,7 +1150,7 @@ TEST_F(Neighbor, TypesFollowFromTheArrays) {
     std::array<float, 64> taken{}, again{};
     ASSERT_LE(std::max(items.size(), slots.size()), std::size(given));
     std::ranges::copy(items, given);
-    halo.exchange(std::as_const(given), taken);
+    halo.forward(std::as_const(given), taken);
     halo.start(std::as_const(taken), std::span<float, 64>(again));
     halo.wait();
     EXPECT_TRUE(std::equal(slots.begin(), slots.end(), taken.begin()));

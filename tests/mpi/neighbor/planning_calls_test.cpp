@@ -224,7 +224,7 @@ TEST_F(Planning, UsesMemoryAgainOnceItIsRead) {
                                 .item_bytes = item_bytes,
                                 .prepare = preparation::forward});
         if (round == 0) num_first = num_windows;
-        halo.exchange(items, slots);
+        halo.forward(items, slots);
         MPI_Barrier(MPI_COMM_WORLD);
     }
 

@@ -126,7 +126,7 @@ void expect_delivered(const communicator& comm, std::shared_ptr<const plan> comp
                 100 * p.receives.ranks[e] + sends[static_cast<std::size_t>(found)][k];
     }
     neighbor_exchange halo(context(comm, topology::one_region(comm.num_ranks())), *compiled);
-    halo.exchange(items, slots);
+    halo.forward(items, slots);
     EXPECT_EQ(slots, expected);
 }
 

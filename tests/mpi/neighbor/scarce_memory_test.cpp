@@ -91,7 +91,7 @@ class ScarceMemory : public testing::Test {
         std::vector<T> doubled;
         for (const T item : items) doubled.push_back(static_cast<T>(2 * item));
 
-        halo.exchange(items, slots);
+        halo.forward(items, slots);
         EXPECT_EQ(slots, expected);
         halo.reverse(slots, items, sum{});  // each item is in one slot
         EXPECT_EQ(items, doubled);
@@ -181,12 +181,12 @@ TEST_F(ScarceMemory, ASetUpThatIsMadeLaterFailsOnAllRanksToo) {
     const bool is_scarce = pairs().region_of(comm.rank()) == pairs().region_of(0);
     if (is_scarce) pretended_free_blocks = 0;
 
-    const error of_start = test::thrown_by([&] { halo.exchange(items, slots); });
+    const error of_start = test::thrown_by([&] { halo.forward(items, slots); });
     EXPECT_EQ(of_start.code(), errc::out_of_memory);
     EXPECT_FALSE(halo.is_active());
 
     pretended_free_blocks.reset();
-    halo.exchange(items, slots);  // other nodes had made it ready, and must make it again
+    halo.forward(items, slots);  // other nodes had made it ready, and must make it again
     std::vector<neighbor_exchange> twins;
     expect_both_ways<double>(halo);
     if (is_scarce) pretended_free_blocks = 0;

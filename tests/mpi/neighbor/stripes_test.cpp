@@ -63,8 +63,8 @@ class Stripes : public testing::Test {
         for (int round = 0; round < 7; ++round) {
             for (std::size_t i = 0; i < items.size(); ++i)
                 items[i] = 0.1 * static_cast<double>(i) + 1000 * comm.rank() + round;
-            plain.exchange(items, expected);
-            split.exchange(items, slots);
+            plain.forward(items, expected);
+            split.forward(items, slots);
             ASSERT_EQ(slots, expected) << round;
 
             std::vector<double> sums(items), expected_sums(items);
@@ -101,7 +101,7 @@ TEST_F(Stripes, SplitAMessageThatLiesInOneRun) {
     std::vector<std::int64_t> items(100), slots(100), expected(100);
     std::iota(items.begin(), items.end(), 100 * comm.rank());
     std::iota(expected.begin(), expected.end(), 100 * last);
-    split.exchange(items, slots);
+    split.forward(items, slots);
 
     EXPECT_EQ(slots, expected);
 }

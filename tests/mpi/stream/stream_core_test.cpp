@@ -412,7 +412,7 @@ TEST_F(StreamCore, MayBeGivenUpWithItemsOnTheirWay) {
         for (rank_t to = 0; to < num_ranks; ++to)
             stream.worker(0).push_item(0, {to, 0}, item{rank, 1});
         stream.worker(0).flush();
-        stream.progress();
+        stream.drive();
         MPI_Barrier(MPI_COMM_WORLD);
     }
     stream_core next(where, std::span(&item_channel, 1), sink, {});
@@ -517,7 +517,7 @@ class StreamCoreItems : public StreamCore {
             });
         }
         if (has_user_thread) {
-            for (; num_at_work > 0; std::this_thread::yield()) stream.progress();
+            for (; num_at_work > 0; std::this_thread::yield()) stream.drive();
         } else {
             run(stream.worker(0), num_phases);
         }

@@ -831,7 +831,7 @@ TEST_F(Stream, KeepsItsContextOpenUntilItIsDrained) {
     expect_refused([&] { port.flush({0, 0}); });
     expect_refused([&] { port.set_buffer_items({0, 0}, 1); });
     expect_refused([&] { drain(port); });
-    expect_refused([&] { items.progress(); });
+    expect_refused([&] { items.drive(); });
     expect_refused([&] { stream<int>(where, [](auto&, const auto&) {}); });
     EXPECT_EQ(port.statistics().handled, where.rank() == last_rank() ? 1 : 0);
     items.close();

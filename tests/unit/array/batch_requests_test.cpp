@@ -72,7 +72,7 @@ TEST_F(BatchRequests, OfAllKindsShareAMessage) {
     owner.reads().pack_replies(0, 0, bytes(replies));
     EXPECT_EQ(replies, (std::vector<int>{4, 63, 7}));
 
-    batch_statistics counted;
+    array_statistics counted;
     sender.count(counted);
     EXPECT_EQ(counted.requests, 10);
     EXPECT_EQ(counted.combined_locally, 2);
@@ -92,7 +92,7 @@ TEST_F(BatchRequests, AreNoneOfAKindThatWasNotStarted) {
     owner.apply(bytes(entries));
     EXPECT_EQ(entries, (std::vector<int>{4, 5, 6, 7}));
 
-    batch_statistics counted;
+    array_statistics counted;
     sender.count(counted);
     EXPECT_EQ(counted.stages[0].empty_messages, 1);
 }

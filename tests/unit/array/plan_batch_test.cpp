@@ -127,7 +127,7 @@ struct stage_counts {
     friend bool operator==(const stage_counts&, const stage_counts&) = default;
 };
 
-std::vector<stage_counts> counts_of(const batch_statistics& one) {
+std::vector<stage_counts> counts_of(const array_statistics& one) {
     std::vector<stage_counts> result;
     for (const auto& stage : one.stages) {
         result.push_back({stage.sent.messages, stage.sent.items, stage.received, stage.combined,

@@ -57,7 +57,7 @@ TEST_P(CompileConformance, EveryItemArrivesExactlyOnce) {
 TEST_P(CompileConformance, PlansSayWhatTheyWereCompiledFrom) {
     for_all_cases([](const compile_case& c, const std::vector<plan>& plans) {
         for (const auto& p : plans) {
-            ASSERT_EQ(p.route_name(), c.made.name());
+            ASSERT_EQ(p.route(), c.made.name());
             ASSERT_EQ(p.is_deduplicated(), c.deduplicate);
             ASSERT_EQ(p.stages().size(), static_cast<std::size_t>(c.made.num_stages()));
         }

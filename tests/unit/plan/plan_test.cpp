@@ -46,7 +46,7 @@ TEST(Plan, HoldsItsContents) {
 
     EXPECT_EQ(p.rank(), 1);
     EXPECT_EQ(p.num_ranks(), 3);
-    EXPECT_EQ(p.route_name(), "grid:2");
+    EXPECT_EQ(p.route(), "grid:2");
     EXPECT_TRUE(p.is_deduplicated());
     EXPECT_EQ(p.num_items(), 1);
     EXPECT_EQ(p.num_slots(), 2);

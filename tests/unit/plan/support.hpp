@@ -9,7 +9,7 @@ namespace crossdock::test {
 
 /// A plan's contents, to be changed and made a plan again.
 inline plan::contents contents_of(const plan& p) {
-    return {p.rank(),      p.num_ranks(), p.route_name(), p.is_deduplicated(),
+    return {p.rank(),      p.num_ranks(), p.route(), p.is_deduplicated(),
             p.num_items(), p.num_slots(), p.stages(),     p.deliveries()};
 }
 

@@ -12,7 +12,7 @@
 
 #include "crossdock/block_partition.hpp"
 #include "crossdock/communicator.hpp"
-#include "crossdock/detail/array/batch_statistics.hpp"
+#include "crossdock/detail/array/array_statistics.hpp"
 #include "crossdock/detail/array/combining.hpp"
 #include "crossdock/detail/array/route_rule.hpp"
 #include "crossdock/detail/array/value_operation.hpp"
@@ -114,9 +114,9 @@ class array_engine {
     const communicator& comm() const noexcept { return where().comm(); }
     const block_partition& owners() const noexcept;
     /// @brief The name of the route that the last batch took, or else the first one will.
-    const std::string& route_name() const noexcept;
+    const std::string& route() const noexcept;
     std::byte* entries() const noexcept;
-    const batch_statistics& last_batch() const noexcept;
+    const array_statistics& statistics() const noexcept;
 
     /// @throws error(errc::invalid_state)  a batch is running, whose operation must not make
     /// requests

@@ -45,7 +45,7 @@ class stream_core {
 
     /// @brief Drives MPI, if this thread may and no other is at it. Handles nothing.
     /// @throws error(errc::invalid_state)  after `close()`
-    void progress();
+    void drive();
 
     /// @brief Gives shared memory and pending receives back.
     /// @par Collective

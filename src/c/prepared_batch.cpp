@@ -28,7 +28,7 @@ class copy_operation {
 
 // Notes that requests are over, also where they failed.
 template <class Part>
-void go_on(crossdock_array_batch* batch, Part&& part) {
+void go_on(crossdock_prepared_batch* batch, Part&& part) {
     const bool was_active = batch->requests.is_active();
     const auto note = [&] {
         if (was_active && !batch->requests.is_active()) batch->engine->add_active(-1);
@@ -46,20 +46,20 @@ void go_on(crossdock_array_batch* batch, Part&& part) {
 
 using namespace crossdock::c;
 
-std::vector<std::byte> crossdock_array_batch::room(count_t num_values) const {
+std::vector<std::byte> crossdock_prepared_batch::room(count_t num_values) const {
     return std::vector<std::byte>(static_cast<std::size_t>(num_values) * type.item_bytes());
 }
 
-void crossdock_array_batch::require_values(const void* values, const char* what) const {
+void crossdock_prepared_batch::require_values(const void* values, const char* what) const {
     if (!indices.empty()) require(values, what);
 }
 
-crossdock::multi_sf& crossdock_array_batch::to_owners() {
+crossdock::multi_sf& crossdock_prepared_batch::to_owners() {
     if (!uncombined) uncombined.emplace(plan_uncombined(*engine, indices));
     return *uncombined;
 }
 
-std::vector<std::byte> crossdock_array_batch::gather(const void* values) {
+std::vector<std::byte> crossdock_prepared_batch::gather(const void* values) {
     auto& way = to_owners();
     auto gathered = room(way.offsets.back());
     way.requests.start(values, gathered.data(), bytes.get());
@@ -67,22 +67,22 @@ std::vector<std::byte> crossdock_array_batch::gather(const void* values) {
     return gathered;
 }
 
-void crossdock_array_batch::scatter(const void* gathered, void* values) {
+void crossdock_prepared_batch::scatter(const void* gathered, void* values) {
     auto& way = to_owners();
     const copy_operation copy;
     way.requests.start_reverse(gathered, values, bytes.get(), copy.get());
     way.requests.wait();
 }
 
-crossdock_status crossdock_array_prepare(crossdock_array* array, int64_t num_indices,
-                                         const int64_t* indices, crossdock_array_batch** result) {
+crossdock_status crossdock_distributed_array_prepare(crossdock_distributed_array* array, int64_t num_indices,
+                                         const int64_t* indices, crossdock_prepared_batch** result) {
     return guarded(array, [&] {
         engine_of(array).require_open();
         const auto wanted = on_all_or_none(array->engine->comm(), [&] {
             require(result, "result");
             return crossdock::c::array(indices, num_indices, "indices");
         });
-        *result = new crossdock_array_batch{array->type,
+        *result = new crossdock_prepared_batch{array->type,
                                             crossdock::c::bytes_type(array->type.item_bytes()),
                                             array->engine,
                                             {wanted.begin(), wanted.end()},
@@ -91,7 +91,7 @@ crossdock_status crossdock_array_prepare(crossdock_array* array, int64_t num_ind
     });
 }
 
-crossdock_status crossdock_array_batch_start_read(crossdock_array_batch* batch, void* values) {
+crossdock_status crossdock_prepared_batch_start_read(crossdock_prepared_batch* batch, void* values) {
     return guarded(batch, [&] {
         require_idle(batch);
         batch->requests.start(batch->engine->entries(), values, batch->bytes.get());
@@ -99,7 +99,7 @@ crossdock_status crossdock_array_batch_start_read(crossdock_array_batch* batch, 
     });
 }
 
-crossdock_status crossdock_array_batch_start_update(crossdock_array_batch* batch,
+crossdock_status crossdock_prepared_batch_start_update(crossdock_prepared_batch* batch,
                                                     const void* values, MPI_Op operation) {
     return guarded(batch, [&] {
         require_idle(batch);
@@ -109,7 +109,7 @@ crossdock_status crossdock_array_batch_start_update(crossdock_array_batch* batch
     });
 }
 
-crossdock_status crossdock_array_batch_test(crossdock_array_batch* batch, int* is_complete) {
+crossdock_status crossdock_prepared_batch_test(crossdock_prepared_batch* batch, int* is_complete) {
     return give_number(batch, is_complete, [&] {
         require(batch, "batch");
         bool is_over = false;
@@ -118,25 +118,25 @@ crossdock_status crossdock_array_batch_test(crossdock_array_batch* batch, int* i
     });
 }
 
-crossdock_status crossdock_array_batch_wait(crossdock_array_batch* batch) {
+crossdock_status crossdock_prepared_batch_wait(crossdock_prepared_batch* batch) {
     return guarded(batch, [&] {
         require(batch, "batch");
         go_on(batch, [&] { batch->requests.wait(); });
     });
 }
 
-crossdock_status crossdock_array_batch_read(crossdock_array_batch* batch, void* values) {
-    const auto status = crossdock_array_batch_start_read(batch, values);
-    return status == CROSSDOCK_SUCCESS ? crossdock_array_batch_wait(batch) : status;
+crossdock_status crossdock_prepared_batch_read(crossdock_prepared_batch* batch, void* values) {
+    const auto status = crossdock_prepared_batch_start_read(batch, values);
+    return status == CROSSDOCK_SUCCESS ? crossdock_prepared_batch_wait(batch) : status;
 }
 
-crossdock_status crossdock_array_batch_update(crossdock_array_batch* batch, const void* values,
+crossdock_status crossdock_prepared_batch_update(crossdock_prepared_batch* batch, const void* values,
                                               MPI_Op operation) {
-    const auto status = crossdock_array_batch_start_update(batch, values, operation);
-    return status == CROSSDOCK_SUCCESS ? crossdock_array_batch_wait(batch) : status;
+    const auto status = crossdock_prepared_batch_start_update(batch, values, operation);
+    return status == CROSSDOCK_SUCCESS ? crossdock_prepared_batch_wait(batch) : status;
 }
 
-crossdock_status crossdock_array_batch_gather(crossdock_array_batch* batch, const void* values,
+crossdock_status crossdock_prepared_batch_gather(crossdock_prepared_batch* batch, const void* values,
                                               int64_t** offsets, void** gathered) {
     return guarded(batch, [&] {
         require_idle(batch);
@@ -152,7 +152,7 @@ crossdock_status crossdock_array_batch_gather(crossdock_array_batch* batch, cons
     });
 }
 
-crossdock_status crossdock_array_batch_scatter(crossdock_array_batch* batch, const void* gathered,
+crossdock_status crossdock_prepared_batch_scatter(crossdock_prepared_batch* batch, const void* gathered,
                                                void* values) {
     return guarded(batch, [&] {
         require_idle(batch);
@@ -161,7 +161,7 @@ crossdock_status crossdock_array_batch_scatter(crossdock_array_batch* batch, con
     });
 }
 
-crossdock_status crossdock_array_batch_fetch_and_update(crossdock_array_batch* batch,
+crossdock_status crossdock_prepared_batch_fetch_and_update(crossdock_prepared_batch* batch,
                                                         const void* values, void* found,
                                                         MPI_Op operation) {
     return guarded(batch, [&] {
@@ -191,13 +191,13 @@ crossdock_status crossdock_array_batch_fetch_and_update(crossdock_array_batch* b
     });
 }
 
-crossdock_status crossdock_array_batch_plan(const crossdock_array_batch* batch,
+crossdock_status crossdock_prepared_batch_plan(const crossdock_prepared_batch* batch,
                                             crossdock_plan** result) {
     return guarded(batch, [&] {
         require(batch, "batch");
         require(result, "result");
-        give(result, batch->requests.compiled_plan());
+        give(result, batch->requests.plan());
     });
 }
 
-crossdock_status crossdock_array_batch_free(crossdock_array_batch* batch) { return release(batch); }
+crossdock_status crossdock_prepared_batch_free(crossdock_prepared_batch* batch) { return release(batch); }

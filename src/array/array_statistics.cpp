@@ -1,4 +1,4 @@
-#include "crossdock/detail/array/batch_statistics.hpp"
+#include "crossdock/detail/array/array_statistics.hpp"
 
 namespace crossdock {
 

@@ -35,7 +35,7 @@ struct batch_seconds {
 ///
 /// Several kinds of requests in one batch, as in a step, are counted together, and what travels in
 /// one message as one message.
-struct batch_statistics {
+struct array_statistics {
     count_t requests = 0;               ///< issued by this rank
     count_t combined_locally = 0;       ///< of these, those that need not leave
     std::vector<request_stage> stages;  ///< combined counts on the way: not at the owner
