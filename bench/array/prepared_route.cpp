@@ -23,9 +23,7 @@ class library_prepared final : public prepared_contender {
         array_.close();
     }
 
-    std::optional<traffic> sent() const override {
-        return total_traffic(regions_, batch_->plan());
-    }
+    std::optional<traffic> sent() const override { return total_traffic(regions_, batch_->plan()); }
 
   private:
     const topology& regions_;

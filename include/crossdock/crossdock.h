@@ -90,8 +90,10 @@ typedef struct crossdock_pattern crossdock_pattern;    ///< what one rank sends 
 typedef struct crossdock_plan crossdock_plan;          ///< what one rank does in an exchange
 typedef struct crossdock_neighbor_exchange crossdock_neighbor_exchange;  ///< a plan ready to run
 typedef struct crossdock_gather_scatter crossdock_gather_scatter;        ///< who shares which ids
-typedef struct crossdock_distributed_array crossdock_distributed_array;              ///< an array spread over all ranks
-typedef struct crossdock_prepared_batch crossdock_prepared_batch;  ///< requests for the same entries
+typedef struct crossdock_distributed_array
+    crossdock_distributed_array;  ///< an array spread over all ranks
+typedef struct crossdock_prepared_batch
+    crossdock_prepared_batch;                      ///< requests for the same entries
 typedef struct crossdock_stream crossdock_stream;  ///< the process's end, with all workers
 typedef struct crossdock_stream_port crossdock_stream_port;  ///< one worker's end of a stream
 
@@ -295,9 +297,9 @@ crossdock_status crossdock_pattern_from_neighbor_alltoallv(
 /// No; asks MPI what it knows locally.
 /// @return CROSSDOCK_INVALID_ARGUMENT if the communicator has no distributed graph;
 ///         CROSSDOCK_SIZE_MISMATCH if it has another number of neighbors
-crossdock_status crossdock_pattern_from_dist_graph(MPI_Comm graph,
-                                                   const crossdock_neighbor_alltoallv_arguments* arguments,
-                                                   crossdock_pattern** result);
+crossdock_status crossdock_pattern_from_dist_graph(
+    MPI_Comm graph, const crossdock_neighbor_alltoallv_arguments* arguments,
+    crossdock_pattern** result);
 
 /// @brief Item i is global index `owned[i]`, slot j is global index `needed[j]`.
 /// @param owned   each owned by one rank only, in any order
@@ -380,7 +382,7 @@ crossdock_status crossdock_route_example(int index, const char** route);
 typedef enum crossdock_preparation {
     CROSSDOCK_PREPARE_BOTH = 0,     ///< forward and reverse exchanges
     CROSSDOCK_PREPARE_FORWARD = 1,  ///< forward exchanges
-    CROSSDOCK_PREPARE_LAZY = 2    ///< nothing but what a start needs
+    CROSSDOCK_PREPARE_LAZY = 2      ///< nothing but what a start needs
 } crossdock_preparation;
 
 /// @brief How plans are compiled and run; equal on all ranks but for the clock.
@@ -1013,48 +1015,55 @@ typedef struct crossdock_array_options {
 ///         options are out of range or differ, `choose` is missing, or values have no order;
 ///         CROSSDOCK_SIZE_MISMATCH if parts do not add up; CROSSDOCK_UNKNOWN_ROUTE or
 ///         CROSSDOCK_INVALID_ROUTE as the route is; CROSSDOCK_OUT_OF_MEMORY
-crossdock_status crossdock_distributed_array_create(const crossdock_context* context, int64_t num_entries,
-                                        MPI_Datatype datatype,
-                                        const crossdock_array_options* options,
-                                        crossdock_distributed_array** result);
+crossdock_status crossdock_distributed_array_create(const crossdock_context* context,
+                                                    int64_t num_entries, MPI_Datatype datatype,
+                                                    const crossdock_array_options* options,
+                                                    crossdock_distributed_array** result);
 
 /// @brief How many entries there are on all ranks.
-crossdock_status crossdock_distributed_array_size(const crossdock_distributed_array* array, int64_t* num_entries);
+crossdock_status crossdock_distributed_array_size(const crossdock_distributed_array* array,
+                                                  int64_t* num_entries);
 
 /// @brief This rank's entries; valid until the array and its prepared batches are freed. They must
 /// not change while a prepared batch is active.
-crossdock_status crossdock_distributed_array_local(crossdock_distributed_array* array, void** entries, int64_t* num_local);
+crossdock_status crossdock_distributed_array_local(crossdock_distributed_array* array,
+                                                   void** entries, int64_t* num_local);
 
 /// @brief The index of this rank's first entry.
-crossdock_status crossdock_distributed_array_first_index(const crossdock_distributed_array* array, int64_t* first_index);
+crossdock_status crossdock_distributed_array_first_index(const crossdock_distributed_array* array,
+                                                         int64_t* first_index);
 
 /// @brief The rank that owns an entry.
 /// @return CROSSDOCK_INDEX_OUT_OF_RANGE if there is no such entry
-crossdock_status crossdock_distributed_array_owner(const crossdock_distributed_array* array, int64_t index, int* rank);
+crossdock_status crossdock_distributed_array_owner(const crossdock_distributed_array* array,
+                                                   int64_t index, int* rank);
 
 /// @brief values[k] = the entry at indices[k].
-crossdock_status crossdock_distributed_array_read(crossdock_distributed_array* array, int64_t num_indices,
-                                      const int64_t* indices, void* values);
+crossdock_status crossdock_distributed_array_read(crossdock_distributed_array* array,
+                                                  int64_t num_indices, const int64_t* indices,
+                                                  void* values);
 
 /// @brief The entry at indices[k] = values[k]; of several for one entry, as the option
 /// `equal_writes` says.
-crossdock_status crossdock_distributed_array_write(crossdock_distributed_array* array, int64_t num_indices,
-                                       const int64_t* indices, const void* values);
+crossdock_status crossdock_distributed_array_write(crossdock_distributed_array* array,
+                                                   int64_t num_indices, const int64_t* indices,
+                                                   const void* values);
 
 /// @brief The entry at indices[k] = operation(it, values[k]), for all k on all ranks.
 /// @param operation  commutative, and defined for the array's datatype, or MPI ends the program;
 ///                   MPI_REPLACE too
 /// @return CROSSDOCK_INVALID_ARGUMENT if the operation is MPI_OP_NULL or not commutative
-crossdock_status crossdock_distributed_array_update(crossdock_distributed_array* array, int64_t num_indices,
-                                        const int64_t* indices, const void* values,
-                                        MPI_Op operation);
+crossdock_status crossdock_distributed_array_update(crossdock_distributed_array* array,
+                                                    int64_t num_indices, const int64_t* indices,
+                                                    const void* values, MPI_Op operation);
 
 /// @brief As `crossdock_distributed_array_update`, with a function of the caller's.
 /// @param combine  associative and commutative; the same on all ranks; called on all ranks
 /// @param user     given to `combine`
-crossdock_status crossdock_distributed_array_update_with(crossdock_distributed_array* array, int64_t num_indices,
-                                             const int64_t* indices, const void* values,
-                                             crossdock_combine combine, void* user);
+crossdock_status crossdock_distributed_array_update_with(crossdock_distributed_array* array,
+                                                         int64_t num_indices,
+                                                         const int64_t* indices, const void* values,
+                                                         crossdock_combine combine, void* user);
 
 /// @brief Requests of one kind.
 typedef struct crossdock_array_requests {
@@ -1068,9 +1077,10 @@ typedef struct crossdock_array_requests {
 /// @param writes     null, as are `updates` and `reads`: none of this rank's
 /// @param operation  of updates; MPI_OP_NULL on all ranks if there are none
 crossdock_status crossdock_distributed_array_step(crossdock_distributed_array* array,
-                                      const crossdock_array_requests* writes,
-                                      const crossdock_array_requests* updates, MPI_Op operation,
-                                      const crossdock_array_requests* reads);
+                                                  const crossdock_array_requests* writes,
+                                                  const crossdock_array_requests* updates,
+                                                  MPI_Op operation,
+                                                  const crossdock_array_requests* reads);
 
 /// @brief What one rank's part of a batch was, all stages together. Requests of several kinds are
 /// counted together.
@@ -1095,11 +1105,12 @@ typedef struct crossdock_array_counts {
 
 /// @brief Of the last batch on this rank; with CROSSDOCK_TRANSPORT_RMA requests alone are counted.
 crossdock_status crossdock_distributed_array_statistics(const crossdock_distributed_array* array,
-                                            crossdock_array_counts* counts);
+                                                        crossdock_array_counts* counts);
 
 /// @brief The route that the last batch took; before the first one, what its route is to be.
 /// @param route  to be freed with `crossdock_free`
-crossdock_status crossdock_distributed_array_route(const crossdock_distributed_array* array, char** route);
+crossdock_status crossdock_distributed_array_route(const crossdock_distributed_array* array,
+                                                   char** route);
 
 /// @brief Compiles requests for the same entries, which are then made again and again without their
 /// indices.
@@ -1114,8 +1125,9 @@ crossdock_status crossdock_distributed_array_route(const crossdock_distributed_a
 /// @par Collective
 /// Yes; blocks.
 /// @return as `crossdock_distributed_array_read`
-crossdock_status crossdock_distributed_array_prepare(crossdock_distributed_array* array, int64_t num_indices,
-                                         const int64_t* indices, crossdock_prepared_batch** result);
+crossdock_status crossdock_distributed_array_prepare(crossdock_distributed_array* array,
+                                                     int64_t num_indices, const int64_t* indices,
+                                                     crossdock_prepared_batch** result);
 
 /// @brief Starts values[k] = the entry of request k; returns without waiting for anyone.
 /// @param values  must not be read, nor may the array change, until the batch is complete
@@ -1129,7 +1141,7 @@ crossdock_status crossdock_prepared_batch_start_read(crossdock_prepared_batch* b
 /// @par Collective
 /// Yes; does not block.
 crossdock_status crossdock_prepared_batch_start_update(crossdock_prepared_batch* batch,
-                                                    const void* values, MPI_Op operation);
+                                                       const void* values, MPI_Op operation);
 
 /// @brief Makes progress; 1 if the batch is complete, otherwise 0.
 crossdock_status crossdock_prepared_batch_test(crossdock_prepared_batch* batch, int* is_complete);
@@ -1141,8 +1153,8 @@ crossdock_status crossdock_prepared_batch_wait(crossdock_prepared_batch* batch);
 crossdock_status crossdock_prepared_batch_read(crossdock_prepared_batch* batch, void* values);
 
 /// @brief `start_update` and `wait`.
-crossdock_status crossdock_prepared_batch_update(crossdock_prepared_batch* batch, const void* values,
-                                              MPI_Op operation);
+crossdock_status crossdock_prepared_batch_update(crossdock_prepared_batch* batch,
+                                                 const void* values, MPI_Op operation);
 
 /// @brief Brings the values of all requests to where their entries are, each by itself.
 ///
@@ -1155,15 +1167,16 @@ crossdock_status crossdock_prepared_batch_update(crossdock_prepared_batch* batch
 /// @par Collective
 /// Yes; blocks. The first call of this or of the next two plans a second time, and
 /// combines nothing.
-crossdock_status crossdock_prepared_batch_gather(crossdock_prepared_batch* batch, const void* values,
-                                              int64_t** offsets, void** gathered);
+crossdock_status crossdock_prepared_batch_gather(crossdock_prepared_batch* batch,
+                                                 const void* values, int64_t** offsets,
+                                                 void** gathered);
 
 /// @brief Brings a value to each request: the reverse of `crossdock_prepared_batch_gather`.
 /// @param gathered  of the length and order of those
 /// @par Collective
 /// Yes; blocks.
-crossdock_status crossdock_prepared_batch_scatter(crossdock_prepared_batch* batch, const void* gathered,
-                                               void* values);
+crossdock_status crossdock_prepared_batch_scatter(crossdock_prepared_batch* batch,
+                                                  const void* gathered, void* values);
 
 /// @brief The entry of request k = operation(it, values[k]); found[k] = what it was just before.
 ///
@@ -1172,12 +1185,12 @@ crossdock_status crossdock_prepared_batch_scatter(crossdock_prepared_batch* batc
 /// @par Collective
 /// Yes; blocks.
 crossdock_status crossdock_prepared_batch_fetch_and_update(crossdock_prepared_batch* batch,
-                                                        const void* values, void* found,
-                                                        MPI_Op operation);
+                                                           const void* values, void* found,
+                                                           MPI_Op operation);
 
 /// @brief A copy of this rank's plan: forward it reads, in reverse it updates.
 crossdock_status crossdock_prepared_batch_plan(const crossdock_prepared_batch* batch,
-                                            crossdock_plan** result);
+                                               crossdock_plan** result);
 
 /// @brief Frees an idle batch. Does not communicate.
 crossdock_status crossdock_prepared_batch_free(crossdock_prepared_batch* batch);
@@ -1294,16 +1307,16 @@ crossdock_status crossdock_stream_drive(crossdock_stream* stream);
 /// @return CROSSDOCK_RANK_OUT_OF_RANGE if there is no such worker; CROSSDOCK_HANDLER_FAILED once a
 ///         handler has failed anywhere
 crossdock_status crossdock_stream_port_push(crossdock_stream_port* port, int rank, int worker,
-                                       const void* item);
+                                            const void* item);
 
 /// @brief As `crossdock_stream_port_push`; does nothing and gives 0 where that would have to wait.
 crossdock_status crossdock_stream_port_try_push(crossdock_stream_port* port, int rank, int worker,
-                                           const void* item, int* is_pushed);
+                                                const void* item, int* is_pushed);
 
 /// @brief As `crossdock_stream_port_push`, for an item that leaves at the next `progress` and overtakes.
 /// @return CROSSDOCK_INVALID_ARGUMENT if the stream has one priority
-crossdock_status crossdock_stream_port_push_urgent(crossdock_stream_port* port, int rank, int worker,
-                                              const void* item);
+crossdock_status crossdock_stream_port_push_urgent(crossdock_stream_port* port, int rank,
+                                                   int worker, const void* item);
 
 /// @brief Handles what has come, sends what is due, and drives MPI if this thread may.
 /// @param num_handled  may be null
@@ -1322,7 +1335,7 @@ crossdock_status crossdock_stream_port_flush_to(crossdock_stream_port* port, int
 /// @return CROSSDOCK_RANK_OUT_OF_RANGE if there is no such worker; CROSSDOCK_INVALID_ARGUMENT if
 ///         the number is out of range, or several workers fill the buffer (schemes "pp" and "node")
 crossdock_status crossdock_stream_port_set_buffer_items(crossdock_stream_port* port, int rank,
-                                                   int worker, int64_t num_items);
+                                                        int worker, int64_t num_items);
 
 /// @brief Begins to bring the stream to rest: every port of every rank must call it, and then
 /// nothing is pushed but by handlers until all items are handled, those that handlers push too.
@@ -1345,8 +1358,8 @@ crossdock_status crossdock_stream_port_id(const crossdock_stream_port* port, int
 /// @brief Who pushed an item of the batch at hand; only in a handler.
 /// @return CROSSDOCK_INVALID_STATE outside handlers, or without the option `with_source`;
 ///         CROSSDOCK_INDEX_OUT_OF_RANGE if the batch has no such item
-crossdock_status crossdock_stream_port_source(const crossdock_stream_port* port, int64_t item, int* rank,
-                                         int* worker);
+crossdock_status crossdock_stream_port_source(const crossdock_stream_port* port, int64_t item,
+                                              int* rank, int* worker);
 
 /// @brief Why a buffer left.
 typedef enum crossdock_flush_cause {

@@ -173,7 +173,8 @@ class neighbor_exchange {
     /// @par Collective
     /// Yes; waits for the ranks that share memory, and for all where it is the
     /// communicator's first.
-    neighbor_exchange(const context& where, crossdock::plan compiled, const neighbor_options& options = {});
+    neighbor_exchange(const context& where, crossdock::plan compiled,
+                      const neighbor_options& options = {});
 
     /// @brief As above, with a plan that several may use, such as those of `plan_maker` and
     /// `plan_cache`.

@@ -61,10 +61,10 @@ crossdock_array_counts counts_from(const crossdock::array_statistics& batch) {
 
 }  // namespace
 
-crossdock_status crossdock_distributed_array_create(const crossdock_context* context, int64_t num_entries,
-                                        MPI_Datatype datatype,
-                                        const crossdock_array_options* options,
-                                        crossdock_distributed_array** result) {
+crossdock_status crossdock_distributed_array_create(const crossdock_context* context,
+                                                    int64_t num_entries, MPI_Datatype datatype,
+                                                    const crossdock_array_options* options,
+                                                    crossdock_distributed_array** result) {
     return guarded(context, [&] {
         const auto& where = value_of(context, "context");
         array_settings settings;
@@ -89,11 +89,13 @@ crossdock_status crossdock_distributed_array_create(const crossdock_context* con
     });
 }
 
-crossdock_status crossdock_distributed_array_size(const crossdock_distributed_array* array, int64_t* num_entries) {
+crossdock_status crossdock_distributed_array_size(const crossdock_distributed_array* array,
+                                                  int64_t* num_entries) {
     return give_number(array, num_entries, [&] { return engine_of(array).owners().num_entries(); });
 }
 
-crossdock_status crossdock_distributed_array_local(crossdock_distributed_array* array, void** entries, int64_t* num_local) {
+crossdock_status crossdock_distributed_array_local(crossdock_distributed_array* array,
+                                                   void** entries, int64_t* num_local) {
     return guarded(array, [&] {
         const auto& engine = engine_of(array);
         require(entries, "entries");
@@ -103,14 +105,16 @@ crossdock_status crossdock_distributed_array_local(crossdock_distributed_array* 
     });
 }
 
-crossdock_status crossdock_distributed_array_first_index(const crossdock_distributed_array* array, int64_t* first_index) {
+crossdock_status crossdock_distributed_array_first_index(const crossdock_distributed_array* array,
+                                                         int64_t* first_index) {
     return give_number(array, first_index, [&] {
         const auto& engine = engine_of(array);
         return engine.owners().first(engine.comm().rank());
     });
 }
 
-crossdock_status crossdock_distributed_array_owner(const crossdock_distributed_array* array, int64_t index, int* rank) {
+crossdock_status crossdock_distributed_array_owner(const crossdock_distributed_array* array,
+                                                   int64_t index, int* rank) {
     return give_number(array, rank, [&] {
         const auto& owners = engine_of(array).owners();
         if (index < 0 || index >= owners.num_entries())
@@ -121,29 +125,32 @@ crossdock_status crossdock_distributed_array_owner(const crossdock_distributed_a
     });
 }
 
-crossdock_status crossdock_distributed_array_read(crossdock_distributed_array* array, int64_t num_indices,
-                                      const int64_t* indices, void* values) {
+crossdock_status crossdock_distributed_array_read(crossdock_distributed_array* array,
+                                                  int64_t num_indices, const int64_t* indices,
+                                                  void* values) {
     return run_batch(array, [&](auto& batch) { batch.read({num_indices, indices, values}); });
 }
 
-crossdock_status crossdock_distributed_array_write(crossdock_distributed_array* array, int64_t num_indices,
-                                       const int64_t* indices, const void* values) {
+crossdock_status crossdock_distributed_array_write(crossdock_distributed_array* array,
+                                                   int64_t num_indices, const int64_t* indices,
+                                                   const void* values) {
     return run_batch(array,
                      [&](auto& batch) { batch.write(requests(num_indices, indices, values)); });
 }
 
-crossdock_status crossdock_distributed_array_update(crossdock_distributed_array* array, int64_t num_indices,
-                                        const int64_t* indices, const void* values,
-                                        MPI_Op operation) {
+crossdock_status crossdock_distributed_array_update(crossdock_distributed_array* array,
+                                                    int64_t num_indices, const int64_t* indices,
+                                                    const void* values, MPI_Op operation) {
     return run_batch(array, [&](auto& batch) {
         batch.update(requests(num_indices, indices, values),
                      [&] { return update_by(array->type, operation); });
     });
 }
 
-crossdock_status crossdock_distributed_array_update_with(crossdock_distributed_array* array, int64_t num_indices,
-                                             const int64_t* indices, const void* values,
-                                             crossdock_combine combine, void* user) {
+crossdock_status crossdock_distributed_array_update_with(crossdock_distributed_array* array,
+                                                         int64_t num_indices,
+                                                         const int64_t* indices, const void* values,
+                                                         crossdock_combine combine, void* user) {
     return run_batch(array, [&](auto& batch) {
         batch.update(requests(num_indices, indices, values), [&] {
             if (combine == nullptr)
@@ -154,9 +161,10 @@ crossdock_status crossdock_distributed_array_update_with(crossdock_distributed_a
 }
 
 crossdock_status crossdock_distributed_array_step(crossdock_distributed_array* array,
-                                      const crossdock_array_requests* writes,
-                                      const crossdock_array_requests* updates, MPI_Op operation,
-                                      const crossdock_array_requests* reads) {
+                                                  const crossdock_array_requests* writes,
+                                                  const crossdock_array_requests* updates,
+                                                  MPI_Op operation,
+                                                  const crossdock_array_requests* reads) {
     return run_batch(array, [&](auto& batch) {
         const crossdock_array_requests none{};
         batch.write(writes == nullptr ? none : *writes);
@@ -168,7 +176,7 @@ crossdock_status crossdock_distributed_array_step(crossdock_distributed_array* a
 }
 
 crossdock_status crossdock_distributed_array_statistics(const crossdock_distributed_array* array,
-                                            crossdock_array_counts* counts) {
+                                                        crossdock_array_counts* counts) {
     return guarded(array, [&] {
         const auto& engine = engine_of(array);
         require(counts, "counts");
@@ -176,7 +184,8 @@ crossdock_status crossdock_distributed_array_statistics(const crossdock_distribu
     });
 }
 
-crossdock_status crossdock_distributed_array_route(const crossdock_distributed_array* array, char** route) {
+crossdock_status crossdock_distributed_array_route(const crossdock_distributed_array* array,
+                                                   char** route) {
     return guarded(array, [&] {
         const auto& engine = engine_of(array);
         require(route, "route");
@@ -191,4 +200,6 @@ crossdock_status crossdock_distributed_array_close(crossdock_distributed_array* 
     });
 }
 
-crossdock_status crossdock_distributed_array_free(crossdock_distributed_array* array) { return release(array); }
+crossdock_status crossdock_distributed_array_free(crossdock_distributed_array* array) {
+    return release(array);
+}

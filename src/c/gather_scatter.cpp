@@ -159,8 +159,7 @@ crossdock_status crossdock_gather_scatter_start_fields(crossdock_gather_scatter*
                                                        MPI_Op operation, int transposed) {
     return guarded(shared, [&] {
         start(value_of(shared, "shared"), num_fields, fields,
-              {.transposed = transposed != 0, .values_per_id = values_per_id}, datatype,
-              operation);
+              {.transposed = transposed != 0, .values_per_id = values_per_id}, datatype, operation);
     });
 }
 

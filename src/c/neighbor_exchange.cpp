@@ -106,7 +106,8 @@ crossdock::pattern pattern_of_graph(MPI_Comm graph, const int send_counts[],
                                                       .receive_displacements = received_at});
 }
 
-crossdock::pattern pattern_of(const crossdock::context& where, const crossdock_neighbor_alltoallv_int_arguments& a) {
+crossdock::pattern pattern_of(const crossdock::context& where,
+                              const crossdock_neighbor_alltoallv_int_arguments& a) {
     const auto sent = widened(a.send_counts, a.num_destinations, "send_counts");
     const auto sent_from = widened(a.send_displacements, a.num_destinations, "send_displacements");
     const auto received = widened(a.receive_counts, a.num_sources, "receive_counts");

@@ -60,9 +60,9 @@ crossdock_status crossdock_pattern_from_neighbor_alltoallv(
     });
 }
 
-crossdock_status crossdock_pattern_from_dist_graph(MPI_Comm graph,
-                                                   const crossdock_neighbor_alltoallv_arguments* arguments,
-                                                   crossdock_pattern** result) {
+crossdock_status crossdock_pattern_from_dist_graph(
+    MPI_Comm graph, const crossdock_neighbor_alltoallv_arguments* arguments,
+    crossdock_pattern** result) {
     return guarded([&] {
         require(arguments, "arguments");
         require(result, "result");

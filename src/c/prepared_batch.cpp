@@ -74,8 +74,9 @@ void crossdock_prepared_batch::scatter(const void* gathered, void* values) {
     way.requests.wait();
 }
 
-crossdock_status crossdock_distributed_array_prepare(crossdock_distributed_array* array, int64_t num_indices,
-                                         const int64_t* indices, crossdock_prepared_batch** result) {
+crossdock_status crossdock_distributed_array_prepare(crossdock_distributed_array* array,
+                                                     int64_t num_indices, const int64_t* indices,
+                                                     crossdock_prepared_batch** result) {
     return guarded(array, [&] {
         engine_of(array).require_open();
         const auto wanted = on_all_or_none(array->engine->comm(), [&] {
@@ -83,15 +84,16 @@ crossdock_status crossdock_distributed_array_prepare(crossdock_distributed_array
             return crossdock::c::array(indices, num_indices, "indices");
         });
         *result = new crossdock_prepared_batch{array->type,
-                                            crossdock::c::bytes_type(array->type.item_bytes()),
-                                            array->engine,
-                                            {wanted.begin(), wanted.end()},
-                                            array->engine->prepare(wanted),
-                                            array->errors};
+                                               crossdock::c::bytes_type(array->type.item_bytes()),
+                                               array->engine,
+                                               {wanted.begin(), wanted.end()},
+                                               array->engine->prepare(wanted),
+                                               array->errors};
     });
 }
 
-crossdock_status crossdock_prepared_batch_start_read(crossdock_prepared_batch* batch, void* values) {
+crossdock_status crossdock_prepared_batch_start_read(crossdock_prepared_batch* batch,
+                                                     void* values) {
     return guarded(batch, [&] {
         require_idle(batch);
         batch->requests.start(batch->engine->entries(), values, batch->bytes.get());
@@ -100,7 +102,7 @@ crossdock_status crossdock_prepared_batch_start_read(crossdock_prepared_batch* b
 }
 
 crossdock_status crossdock_prepared_batch_start_update(crossdock_prepared_batch* batch,
-                                                    const void* values, MPI_Op operation) {
+                                                       const void* values, MPI_Op operation) {
     return guarded(batch, [&] {
         require_idle(batch);
         batch->requests.start_reverse(values, batch->engine->entries(), batch->type.datatype(),
@@ -130,14 +132,15 @@ crossdock_status crossdock_prepared_batch_read(crossdock_prepared_batch* batch, 
     return status == CROSSDOCK_SUCCESS ? crossdock_prepared_batch_wait(batch) : status;
 }
 
-crossdock_status crossdock_prepared_batch_update(crossdock_prepared_batch* batch, const void* values,
-                                              MPI_Op operation) {
+crossdock_status crossdock_prepared_batch_update(crossdock_prepared_batch* batch,
+                                                 const void* values, MPI_Op operation) {
     const auto status = crossdock_prepared_batch_start_update(batch, values, operation);
     return status == CROSSDOCK_SUCCESS ? crossdock_prepared_batch_wait(batch) : status;
 }
 
-crossdock_status crossdock_prepared_batch_gather(crossdock_prepared_batch* batch, const void* values,
-                                              int64_t** offsets, void** gathered) {
+crossdock_status crossdock_prepared_batch_gather(crossdock_prepared_batch* batch,
+                                                 const void* values, int64_t** offsets,
+                                                 void** gathered) {
     return guarded(batch, [&] {
         require_idle(batch);
         on_all_or_none(batch->engine->comm(), [&] {
@@ -152,8 +155,8 @@ crossdock_status crossdock_prepared_batch_gather(crossdock_prepared_batch* batch
     });
 }
 
-crossdock_status crossdock_prepared_batch_scatter(crossdock_prepared_batch* batch, const void* gathered,
-                                               void* values) {
+crossdock_status crossdock_prepared_batch_scatter(crossdock_prepared_batch* batch,
+                                                  const void* gathered, void* values) {
     return guarded(batch, [&] {
         require_idle(batch);
         on_all_or_none(batch->engine->comm(), [&] { batch->require_values(values, "values"); });
@@ -162,8 +165,8 @@ crossdock_status crossdock_prepared_batch_scatter(crossdock_prepared_batch* batc
 }
 
 crossdock_status crossdock_prepared_batch_fetch_and_update(crossdock_prepared_batch* batch,
-                                                        const void* values, void* found,
-                                                        MPI_Op operation) {
+                                                           const void* values, void* found,
+                                                           MPI_Op operation) {
     return guarded(batch, [&] {
         require_idle(batch);
         const auto update = on_all_or_none(batch->engine->comm(), [&] {
@@ -192,7 +195,7 @@ crossdock_status crossdock_prepared_batch_fetch_and_update(crossdock_prepared_ba
 }
 
 crossdock_status crossdock_prepared_batch_plan(const crossdock_prepared_batch* batch,
-                                            crossdock_plan** result) {
+                                               crossdock_plan** result) {
     return guarded(batch, [&] {
         require(batch, "batch");
         require(result, "result");
@@ -200,4 +203,6 @@ crossdock_status crossdock_prepared_batch_plan(const crossdock_prepared_batch* b
     });
 }
 
-crossdock_status crossdock_prepared_batch_free(crossdock_prepared_batch* batch) { return release(batch); }
+crossdock_status crossdock_prepared_batch_free(crossdock_prepared_batch* batch) {
+    return release(batch);
+}

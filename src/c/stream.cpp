@@ -271,7 +271,7 @@ crossdock_status crossdock_stream_drive(crossdock_stream* stream) {
 }
 
 crossdock_status crossdock_stream_port_push(crossdock_stream_port* port, int rank, int worker,
-                                       const void* item) {
+                                            const void* item) {
     return guarded(port, [&] {
         require_both(port, item);
         port->push(0, {rank, worker}, item);
@@ -279,7 +279,7 @@ crossdock_status crossdock_stream_port_push(crossdock_stream_port* port, int ran
 }
 
 crossdock_status crossdock_stream_port_try_push(crossdock_stream_port* port, int rank, int worker,
-                                           const void* item, int* is_pushed) {
+                                                const void* item, int* is_pushed) {
     return guarded(port, [&] {
         require_both(port, item);
         require(is_pushed, "is_pushed");
@@ -290,8 +290,8 @@ crossdock_status crossdock_stream_port_try_push(crossdock_stream_port* port, int
     });
 }
 
-crossdock_status crossdock_stream_port_push_urgent(crossdock_stream_port* port, int rank, int worker,
-                                              const void* item) {
+crossdock_status crossdock_stream_port_push_urgent(crossdock_stream_port* port, int rank,
+                                                   int worker, const void* item) {
     return guarded(port, [&] {
         require_both(port, item);
         port->require_priorities();
@@ -322,7 +322,7 @@ crossdock_status crossdock_stream_port_flush_to(crossdock_stream_port* port, int
 }
 
 crossdock_status crossdock_stream_port_set_buffer_items(crossdock_stream_port* port, int rank,
-                                                   int worker, int64_t num_items) {
+                                                        int worker, int64_t num_items) {
     return guarded(port, [&] {
         require(port, "port");
         port->worker->set_buffer_items({rank, worker}, num_items);
@@ -362,8 +362,8 @@ crossdock_status crossdock_stream_port_id(const crossdock_stream_port* port, int
     });
 }
 
-crossdock_status crossdock_stream_port_source(const crossdock_stream_port* port, int64_t item, int* rank,
-                                         int* worker) {
+crossdock_status crossdock_stream_port_source(const crossdock_stream_port* port, int64_t item,
+                                              int* rank, int* worker) {
     return guarded(port, [&] {
         require(port, "port");
         require(rank, "rank");

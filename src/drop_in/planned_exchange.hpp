@@ -63,9 +63,7 @@ class planned_exchange {
 
     const call_layout& layout() const noexcept { return layout_; }
     /// @brief The plan; its layout is in items.
-    const crossdock::plan& plan() const noexcept {
-        return instances_.front().exchange_.plan();
-    }
+    const crossdock::plan& plan() const noexcept { return instances_.front().exchange_.plan(); }
     /// @brief How many plans its communicator had before; the same on all ranks.
     int number() const noexcept { return number_; }
 

@@ -155,8 +155,8 @@ void require_entries(const entry_type& type, const number_array& values, int64_t
 
 // Runs the batch of one kind of requests that `add` makes.
 template <class Add>
-crossdock_status run_requests(crossdock_distributed_array* array, int64_t num_indices, const int64_t* indices,
-                              const number_array& values, Add&& add) {
+crossdock_status run_requests(crossdock_distributed_array* array, int64_t num_indices,
+                              const int64_t* indices, const number_array& values, Add&& add) {
     return run_batch(array, [&](auto& batch) {
         batch.attempt([&] { require_entries(array->type, values, num_indices); });
         add(batch, crossdock_array_requests{num_indices, indices, values.values});
@@ -229,7 +229,8 @@ crossdock_status crossdock_fortran_context_create(MPI_Fint user,
 }
 
 crossdock_status crossdock_fortran_pattern_from_dist_graph(
-    MPI_Fint graph, const crossdock_neighbor_alltoallv_arguments* arguments, crossdock_pattern** result) {
+    MPI_Fint graph, const crossdock_neighbor_alltoallv_arguments* arguments,
+    crossdock_pattern** result) {
     return crossdock_pattern_from_dist_graph(MPI_Comm_f2c(graph), arguments, result);
 }
 
@@ -385,8 +386,8 @@ crossdock_status crossdock_fortran_array_create(const crossdock_context* context
                : status;
 }
 
-crossdock_status crossdock_fortran_array_local(crossdock_distributed_array* array, int number, void** entries,
-                                               int64_t* num_local) {
+crossdock_status crossdock_fortran_array_local(crossdock_distributed_array* array, int number,
+                                               void** entries, int64_t* num_local) {
     const auto status = guarded(array, [&] {
         require(array, "array");
         require_type(array->type, number);
@@ -394,32 +395,36 @@ crossdock_status crossdock_fortran_array_local(crossdock_distributed_array* arra
         if (static_cast<int64_t>(array->type.item_bytes()) != num_bytes)
             throw error(errc::size_mismatch, "an entry of the array is not one number");
     });
-    return status == CROSSDOCK_SUCCESS ? crossdock_distributed_array_local(array, entries, num_local) : status;
+    return status == CROSSDOCK_SUCCESS
+               ? crossdock_distributed_array_local(array, entries, num_local)
+               : status;
 }
 
-crossdock_status crossdock_fortran_array_read(crossdock_distributed_array* array, int64_t num_indices,
-                                              const int64_t* indices, const number_array* values) {
+crossdock_status crossdock_fortran_array_read(crossdock_distributed_array* array,
+                                              int64_t num_indices, const int64_t* indices,
+                                              const number_array* values) {
     return run_requests(array, num_indices, indices, *values,
                         [](auto& batch, const auto& requests) { batch.read(requests); });
 }
 
-crossdock_status crossdock_fortran_array_write(crossdock_distributed_array* array, int64_t num_indices,
-                                               const int64_t* indices, const number_array* values) {
+crossdock_status crossdock_fortran_array_write(crossdock_distributed_array* array,
+                                               int64_t num_indices, const int64_t* indices,
+                                               const number_array* values) {
     return run_requests(array, num_indices, indices, *values,
                         [](auto& batch, const auto& requests) { batch.write(requests); });
 }
 
-crossdock_status crossdock_fortran_array_update(crossdock_distributed_array* array, int64_t num_indices,
-                                                const int64_t* indices, const number_array* values,
-                                                MPI_Fint operation) {
+crossdock_status crossdock_fortran_array_update(crossdock_distributed_array* array,
+                                                int64_t num_indices, const int64_t* indices,
+                                                const number_array* values, MPI_Fint operation) {
     return run_requests(
         array, num_indices, indices, *values, [&](auto& batch, const auto& requests) {
             batch.update(requests, [&] { return update_by(array->type, MPI_Op_f2c(operation)); });
         });
 }
 
-crossdock_status crossdock_fortran_array_update_with(crossdock_distributed_array* array, int64_t num_indices,
-                                                     const int64_t* indices,
+crossdock_status crossdock_fortran_array_update_with(crossdock_distributed_array* array,
+                                                     int64_t num_indices, const int64_t* indices,
                                                      const number_array* values,
                                                      crossdock_combine combine, void* user) {
     return run_requests(
@@ -433,7 +438,8 @@ crossdock_status crossdock_fortran_array_update_with(crossdock_distributed_array
         });
 }
 
-crossdock_status crossdock_fortran_array_step(crossdock_distributed_array* array, const array_requests* writes,
+crossdock_status crossdock_fortran_array_step(crossdock_distributed_array* array,
+                                              const array_requests* writes,
                                               const array_requests* updates, MPI_Fint operation,
                                               const array_requests* reads) {
     return run_batch(array, [&](auto& batch) {
@@ -503,7 +509,7 @@ crossdock_status crossdock_fortran_batch_fetch_and_update(crossdock_prepared_bat
     });
     return status == CROSSDOCK_SUCCESS
                ? crossdock_prepared_batch_fetch_and_update(batch, values->values, found->values,
-                                                        MPI_Op_f2c(operation))
+                                                           MPI_Op_f2c(operation))
                : status;
 }
 

@@ -393,9 +393,11 @@ neighbor_exchange::neighbor_exchange(const context& where, const pattern& p,
 
 neighbor_exchange::neighbor_exchange(const context& where, crossdock::plan compiled,
                                      const neighbor_options& options)
-    : neighbor_exchange(where, std::make_shared<const crossdock::plan>(std::move(compiled)), options) {}
+    : neighbor_exchange(where, std::make_shared<const crossdock::plan>(std::move(compiled)),
+                        options) {}
 
-neighbor_exchange::neighbor_exchange(const context& where, std::shared_ptr<const crossdock::plan> compiled,
+neighbor_exchange::neighbor_exchange(const context& where,
+                                     std::shared_ptr<const crossdock::plan> compiled,
                                      const neighbor_options& options) {
     const auto all = with_defaults(options);
     state_ = implementation::make(where.comm(), keep_given(where, std::move(compiled), all), all);
@@ -455,18 +457,16 @@ void neighbor_exchange::prepare(std::size_t item_bytes) { state().prepare(item_b
 
 void neighbor_exchange::start_bytes(std::span<const std::byte> items, std::span<std::byte> slots,
                                     std::size_t item_bytes) {
-    state().require(direction::forward, item_bytes, [&] {
-        check_lengths(plan(), items.size(), slots.size(), item_bytes);
-    });
+    state().require(direction::forward, item_bytes,
+                    [&] { check_lengths(plan(), items.size(), slots.size(), item_bytes); });
     state().start(direction::forward, items.data(), slots.data(), item_bytes);
 }
 
 void neighbor_exchange::start_reverse_bytes(std::span<const std::byte> slots,
                                             std::span<std::byte> items, std::size_t item_bytes,
                                             combine_function combine) {
-    state().require(direction::reverse, item_bytes, [&] {
-        check_lengths(plan(), items.size(), slots.size(), item_bytes);
-    });
+    state().require(direction::reverse, item_bytes,
+                    [&] { check_lengths(plan(), items.size(), slots.size(), item_bytes); });
     state().start(direction::reverse, slots.data(), items.data(), item_bytes, std::move(combine));
 }
 

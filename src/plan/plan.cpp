@@ -92,9 +92,9 @@ count_t plan::num_positions() const noexcept {
 }
 
 std::string to_string(const plan& p) {
-    std::string text = fmt::format(
-        "rank {} of {}: {}{}, {} items, {} slots\n", p.rank(), p.num_ranks(), p.route(),
-        p.is_deduplicated() ? "+dedup" : "", p.num_items(), p.num_slots());
+    std::string text =
+        fmt::format("rank {} of {}: {}{}, {} items, {} slots\n", p.rank(), p.num_ranks(), p.route(),
+                    p.is_deduplicated() ? "+dedup" : "", p.num_items(), p.num_slots());
     for (std::size_t t = 0; t < p.stages().size(); ++t) {
         text += fmt::format("  stage {}\n", t);
         for (const auto& message : p.stages()[t].sends) {

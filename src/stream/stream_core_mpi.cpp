@@ -199,8 +199,7 @@ stream_scheme stream_core::scheme() const noexcept { return parts_->layout.schem
 const stream_layout& stream_core::layout() const noexcept { return parts_->layout; }
 void stream_core::drive() {
     if (!is_open())
-        throw error(errc::invalid_state,
-                    "drive() of a stream after close(); make another stream");
+        throw error(errc::invalid_state, "drive() of a stream after close(); make another stream");
     parts_->engine->drive(true);
 }
 bool stream_core::is_open() const noexcept { return !parts_->is_closed && parts_->comm.is_open(); }

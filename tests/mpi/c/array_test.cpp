@@ -97,7 +97,8 @@ class ArrayInC : public testing::Test {
 
     void make(MPI_Datatype datatype = MPI_INT64_T) {
         free_array();
-        ASSERT_SUCCESS(crossdock_distributed_array_create(context, num_entries, datatype, &options, &array));
+        ASSERT_SUCCESS(
+            crossdock_distributed_array_create(context, num_entries, datatype, &options, &array));
     }
 
     void free_array() {
@@ -114,7 +115,8 @@ class ArrayInC : public testing::Test {
         numbers every;
         for (int64_t i = 0; i < num_entries; ++i) every.push_back(i);
         std::vector<T> result(every.size());
-        EXPECT_SUCCESS(crossdock_distributed_array_read(array, num_entries, every.data(), result.data()));
+        EXPECT_SUCCESS(
+            crossdock_distributed_array_read(array, num_entries, every.data(), result.data()));
         return result;
     }
 
@@ -135,8 +137,8 @@ class ArrayInC : public testing::Test {
                         const std::function<void(T&, T)>& change) {
         make(datatype);
         const auto values = values_of<T>(rank);
-        EXPECT_SUCCESS(
-            crossdock_distributed_array_update(array, num_requests, indices.data(), values.data(), operation));
+        EXPECT_SUCCESS(crossdock_distributed_array_update(array, num_requests, indices.data(),
+                                                          values.data(), operation));
         EXPECT_EQ(all<T>(), serial<T>(change));
     }
 
@@ -201,11 +203,11 @@ TEST_P(ArrayInCTravels, UpdatesByOtherOperationsOfMpi) {
     if (is_rma()) {
         make();
         const auto values = values_of<int64_t>(rank);
-        expect_error(
-            crossdock_distributed_array_update(array, num_requests, indices.data(), values.data(), MPI_BXOR),
-            CROSSDOCK_INVALID_ARGUMENT,
-            "the transport rma takes sum, minimum, maximum, bit_or of numbers, and writes "
-            "of which any stays");
+        expect_error(crossdock_distributed_array_update(array, num_requests, indices.data(),
+                                                        values.data(), MPI_BXOR),
+                     CROSSDOCK_INVALID_ARGUMENT,
+                     "the transport rma takes sum, minimum, maximum, bit_or of numbers, and writes "
+                     "of which any stays");
         EXPECT_EQ(all(), numbers(num_entries));
         return;
     }
@@ -215,7 +217,8 @@ TEST_P(ArrayInCTravels, UpdatesByOtherOperationsOfMpi) {
 TEST_P(ArrayInCTravels, WritesOneOfSeveralValues) {
     make();
     const auto values = values_of<int64_t>(rank);
-    EXPECT_SUCCESS(crossdock_distributed_array_write(array, num_requests, indices.data(), values.data()));
+    EXPECT_SUCCESS(
+        crossdock_distributed_array_write(array, num_requests, indices.data(), values.data()));
 
     const auto written = all();
     for (int64_t i = 0; i < num_entries; ++i) {
@@ -239,7 +242,8 @@ TEST_P(ArrayInCTravels, WritesAsTheRuleSays) {
     const auto expect_writes = [&](int rule, const std::function<void(int64_t&, int64_t)>& change) {
         options.equal_writes = rule;
         make();
-        EXPECT_SUCCESS(crossdock_distributed_array_write(array, num_requests, indices.data(), values.data()));
+        EXPECT_SUCCESS(
+            crossdock_distributed_array_write(array, num_requests, indices.data(), values.data()));
         EXPECT_EQ(all(), serial<int64_t>(change)) << rule;
     };
 
@@ -255,7 +259,8 @@ TEST_P(ArrayInCTravels, WritesAsTheRuleSays) {
 
     options.equal_writes = CROSSDOCK_OVERWRITE_SMALLEST_RANK_LAST;
     make();
-    EXPECT_SUCCESS(crossdock_distributed_array_write(array, num_requests, indices.data(), values.data()));
+    EXPECT_SUCCESS(
+        crossdock_distributed_array_write(array, num_requests, indices.data(), values.data()));
     numbers expected(num_entries);
     for (int r = num_ranks - 1; r >= 0; --r) {
         for (int64_t k = 0; k < num_requests; ++k)
@@ -274,11 +279,12 @@ TEST_P(ArrayInCTravels, HasEntriesOfAnyKind) {
     int64_t calls = 0;
 
     const auto status = crossdock_distributed_array_update_with(array, num_requests, indices.data(),
-                                                    values.data(), add_entries, &calls);
+                                                                values.data(), add_entries, &calls);
 
     if (is_rma()) {
         EXPECT_EQ(status, CROSSDOCK_INVALID_ARGUMENT);
-        EXPECT_SUCCESS(crossdock_distributed_array_write(array, num_requests, indices.data(), values.data()));
+        EXPECT_SUCCESS(
+            crossdock_distributed_array_write(array, num_requests, indices.data(), values.data()));
     } else {
         EXPECT_SUCCESS(status);
         const auto found = all<entry>();
@@ -310,8 +316,8 @@ TEST_P(ArrayInCTravels, DoesAllThreeKindsInOneStep) {
     const crossdock_array_requests updates{num_requests, indices.data(), values.data()};
     const crossdock_array_requests reads{num_requests, indices.data(), found.data()};
 
-    EXPECT_SUCCESS(crossdock_distributed_array_step(array, is_last ? &writes : nullptr, &updates, MPI_SUM,
-                                        rank == 0 ? &reads : nullptr));
+    EXPECT_SUCCESS(crossdock_distributed_array_step(array, is_last ? &writes : nullptr, &updates,
+                                                    MPI_SUM, rank == 0 ? &reads : nullptr));
 
     auto expected = serial<int64_t>([](auto& e, auto v) { e += v; });
     expected[0] += 50;
@@ -330,7 +336,8 @@ TEST_P(ArrayInCTravels, PreparedBatchesReadAndUpdate) {
     crossdock_prepared_batch* batch = nullptr;
     crossdock_plan* plan = nullptr;
     const auto values = values_of<int64_t>(rank);
-    ASSERT_SUCCESS(crossdock_distributed_array_prepare(array, num_requests, indices.data(), &batch));
+    ASSERT_SUCCESS(
+        crossdock_distributed_array_prepare(array, num_requests, indices.data(), &batch));
 
     for (int i = 1; i <= 2; ++i) {
         EXPECT_SUCCESS(crossdock_prepared_batch_update(batch, values.data(), MPI_SUM));
@@ -401,12 +408,13 @@ TEST_P(ArrayInCTravels, PreparedBatchesFetchAndUpdate) {
     crossdock_prepared_batch* batch = nullptr;
     const auto values = values_of<int64_t>(rank);
     numbers found(indices.size());
-    ASSERT_SUCCESS(crossdock_distributed_array_prepare(array, num_requests, indices.data(), &batch));
+    ASSERT_SUCCESS(
+        crossdock_distributed_array_prepare(array, num_requests, indices.data(), &batch));
 
     for (const MPI_Op operation : {MPI_SUM, MPI_BXOR, MPI_REPLACE}) {
         auto entries = all();
-        EXPECT_SUCCESS(
-            crossdock_prepared_batch_fetch_and_update(batch, values.data(), found.data(), operation));
+        EXPECT_SUCCESS(crossdock_prepared_batch_fetch_and_update(batch, values.data(), found.data(),
+                                                                 operation));
         for (int r = 0; r < num_ranks; ++r) {
             const auto of_rank = values_of<int64_t>(r);
             for (int64_t k = 0; k < num_requests; ++k) {
@@ -434,7 +442,8 @@ TEST_P(ArrayInCTravels, PreparedBatchesGatherAndScatter) {
     void* local = nullptr;
     const auto values = values_of<int64_t>(rank);
     numbers back(indices.size());
-    ASSERT_SUCCESS(crossdock_distributed_array_prepare(array, num_requests, indices.data(), &batch));
+    ASSERT_SUCCESS(
+        crossdock_distributed_array_prepare(array, num_requests, indices.data(), &batch));
     ASSERT_SUCCESS(crossdock_distributed_array_first_index(array, &first));
     ASSERT_SUCCESS(crossdock_distributed_array_local(array, &local, &num_local));
 
@@ -467,21 +476,22 @@ TEST_F(ArrayInC, WhatOneRankGivesWrongFailsOnAll) {
     numbers found(indices.size());
     int64_t* offsets = nullptr;
     void* gathered = nullptr;
-    ASSERT_SUCCESS(crossdock_distributed_array_prepare(array, num_requests, indices.data(), &batch));
+    ASSERT_SUCCESS(
+        crossdock_distributed_array_prepare(array, num_requests, indices.data(), &batch));
     const void* const missing = is_last ? nullptr : values.data();
 
     expect_error(crossdock_prepared_batch_fetch_and_update(batch, values.data(), found.data(),
-                                                        is_last ? MPI_OP_NULL : MPI_SUM),
+                                                           is_last ? MPI_OP_NULL : MPI_SUM),
                  CROSSDOCK_INVALID_ARGUMENT, "operation is MPI_OP_NULL");
     expect_null(crossdock_prepared_batch_fetch_and_update(batch, missing, found.data(), MPI_SUM),
                 "values");
-    expect_null(crossdock_prepared_batch_fetch_and_update(batch, values.data(),
-                                                       is_last ? nullptr : found.data(), MPI_SUM),
+    expect_null(crossdock_prepared_batch_fetch_and_update(
+                    batch, values.data(), is_last ? nullptr : found.data(), MPI_SUM),
                 "found");
     expect_null(crossdock_prepared_batch_gather(batch, missing, &offsets, &gathered), "values");
-    expect_null(
-        crossdock_prepared_batch_gather(batch, values.data(), is_last ? nullptr : &offsets, &gathered),
-        "offsets");
+    expect_null(crossdock_prepared_batch_gather(batch, values.data(), is_last ? nullptr : &offsets,
+                                                &gathered),
+                "offsets");
     ASSERT_SUCCESS(crossdock_prepared_batch_gather(batch, values.data(), &offsets, &gathered));
     expect_null(crossdock_prepared_batch_scatter(batch, gathered, is_last ? nullptr : found.data()),
                 "values");
@@ -498,16 +508,19 @@ TEST_F(ArrayInC, AnActiveBatchForbidsOthers) {
     crossdock_prepared_batch* batch = nullptr;
     numbers found(indices.size());
     int is_complete = 0;
-    ASSERT_SUCCESS(crossdock_distributed_array_prepare(array, num_requests, indices.data(), &batch));
+    ASSERT_SUCCESS(
+        crossdock_distributed_array_prepare(array, num_requests, indices.data(), &batch));
 
     EXPECT_EQ(crossdock_prepared_batch_wait(batch), CROSSDOCK_INVALID_STATE);
     EXPECT_EQ(crossdock_prepared_batch_test(batch, &is_complete), CROSSDOCK_INVALID_STATE);
     EXPECT_SUCCESS(crossdock_prepared_batch_start_read(batch, found.data()));
-    expect_error(crossdock_distributed_array_read(array, num_requests, indices.data(), found.data()),
-                 CROSSDOCK_INVALID_STATE, "rank 0 has 1 active prepared batches");
+    expect_error(
+        crossdock_distributed_array_read(array, num_requests, indices.data(), found.data()),
+        CROSSDOCK_INVALID_STATE, "rank 0 has 1 active prepared batches");
     EXPECT_EQ(crossdock_prepared_batch_start_read(batch, found.data()), CROSSDOCK_INVALID_STATE);
     EXPECT_SUCCESS(crossdock_prepared_batch_wait(batch));
-    EXPECT_SUCCESS(crossdock_distributed_array_read(array, num_requests, indices.data(), found.data()));
+    EXPECT_SUCCESS(
+        crossdock_distributed_array_read(array, num_requests, indices.data(), found.data()));
 
     EXPECT_SUCCESS(crossdock_prepared_batch_free(batch));
 }
@@ -530,11 +543,12 @@ TEST_F(ArrayInC, HasPartsOfAnyLength) {
     for (int64_t i = 0; i < answer; ++i) static_cast<int64_t*>(entries)[i] = 3 * i;
 
     numbers found(indices.size());
-    EXPECT_SUCCESS(crossdock_distributed_array_read(array, num_requests, indices.data(), found.data()));
+    EXPECT_SUCCESS(
+        crossdock_distributed_array_read(array, num_requests, indices.data(), found.data()));
     for (int64_t k = 0; k < num_requests; ++k) EXPECT_EQ(found[at(k)], 3 * indices[at(k)]);
 
-    expect_error(crossdock_distributed_array_owner(array, num_entries, &owner), CROSSDOCK_INDEX_OUT_OF_RANGE,
-                 "index 23 is outside [0, 23)");
+    expect_error(crossdock_distributed_array_owner(array, num_entries, &owner),
+                 CROSSDOCK_INDEX_OUT_OF_RANGE, "index 23 is outside [0, 23)");
     EXPECT_EQ(crossdock_distributed_array_owner(array, -1, &owner), CROSSDOCK_INDEX_OUT_OF_RANGE);
 }
 
@@ -576,31 +590,39 @@ TEST_F(ArrayInC, FailsOnAllRanksIfOneAsksForWhatIsNot) {
     const std::string null_values = "values is a null pointer";
     const std::string bad_length = "indices has length -1";
 
-    refused(crossdock_distributed_array_read(array, num_requests, some, values.data()), null_indices);
-    refused(crossdock_distributed_array_read(array, num_requests, indices.data(), some_values), null_values);
-    refused(crossdock_distributed_array_read(array, some_length, indices.data(), values.data()), bad_length);
-    refused(crossdock_distributed_array_write(array, num_requests, some, values.data()), null_indices);
-    refused(crossdock_distributed_array_write(array, num_requests, indices.data(), some_values), null_values);
+    refused(crossdock_distributed_array_read(array, num_requests, some, values.data()),
+            null_indices);
+    refused(crossdock_distributed_array_read(array, num_requests, indices.data(), some_values),
+            null_values);
+    refused(crossdock_distributed_array_read(array, some_length, indices.data(), values.data()),
+            bad_length);
+    refused(crossdock_distributed_array_write(array, num_requests, some, values.data()),
+            null_indices);
+    refused(crossdock_distributed_array_write(array, num_requests, indices.data(), some_values),
+            null_values);
     refused(crossdock_distributed_array_update(array, num_requests, some, values.data(), MPI_SUM),
             null_indices);
     refused(crossdock_distributed_array_update(array, num_requests, indices.data(), values.data(),
-                                   is_last ? MPI_OP_NULL : MPI_SUM),
+                                               is_last ? MPI_OP_NULL : MPI_SUM),
             "operation is MPI_OP_NULL");
-    refused(crossdock_distributed_array_update_with(array, num_requests, indices.data(), values.data(),
-                                        is_last ? nullptr : keep_the_odd, nullptr),
-            "combine is a null pointer");
+    refused(
+        crossdock_distributed_array_update_with(array, num_requests, indices.data(), values.data(),
+                                                is_last ? nullptr : keep_the_odd, nullptr),
+        "combine is a null pointer");
     if (is_last) indices[4] = num_entries;
-    EXPECT_EQ(crossdock_distributed_array_update(array, num_requests, indices.data(), values.data(), MPI_SUM),
+    EXPECT_EQ(crossdock_distributed_array_update(array, num_requests, indices.data(), values.data(),
+                                                 MPI_SUM),
               CROSSDOCK_INDEX_OUT_OF_RANGE);
     crossdock_prepared_batch* batch = nullptr;
     EXPECT_EQ(crossdock_distributed_array_prepare(array, num_requests, indices.data(), &batch),
               CROSSDOCK_INDEX_OUT_OF_RANGE);
     refused(crossdock_distributed_array_prepare(array, num_requests, some, &batch), null_indices);
-    refused(
-        crossdock_distributed_array_prepare(array, num_requests, indices.data(), is_last ? nullptr : &batch),
-        "result is a null pointer");
+    refused(crossdock_distributed_array_prepare(array, num_requests, indices.data(),
+                                                is_last ? nullptr : &batch),
+            "result is a null pointer");
     if (num_ranks > 1) {
-        EXPECT_EQ(crossdock_distributed_array_update(array, 0, nullptr, nullptr, is_last ? MPI_SUM : MPI_MAX),
+        EXPECT_EQ(crossdock_distributed_array_update(array, 0, nullptr, nullptr,
+                                                     is_last ? MPI_SUM : MPI_MAX),
                   CROSSDOCK_INVALID_ARGUMENT);
     }
     EXPECT_EQ(batch, nullptr);
@@ -624,8 +646,8 @@ TEST_F(ArrayInC, IsNotMadeOnAnyRankIfOneAsksForWhatIsNot) {
         int64_t length = num_entries;
         MPI_Datatype datatype = MPI_INT64_T;
         if (is_last) spoil(spoilt, length, datatype);
-        expect_error(crossdock_distributed_array_create(context, length, datatype, &spoilt, &array), status,
-                     sentence);
+        expect_error(crossdock_distributed_array_create(context, length, datatype, &spoilt, &array),
+                     status, sentence);
         EXPECT_EQ(array, nullptr);
     };
     const auto bad = CROSSDOCK_INVALID_ARGUMENT;
@@ -669,21 +691,25 @@ TEST_F(ArrayInC, IsNotMadeOnAnyRankIfOneAsksForWhatIsNot) {
               CROSSDOCK_UNKNOWN_ROUTE);
     options = CROSSDOCK_ARRAY_OPTIONS_INIT;
     options.combine = "pray";
-    EXPECT_EQ(crossdock_distributed_array_create(context, num_entries, MPI_INT, &options, &array), bad);
+    EXPECT_EQ(crossdock_distributed_array_create(context, num_entries, MPI_INT, &options, &array),
+              bad);
     options = CROSSDOCK_ARRAY_OPTIONS_INIT;
     options.num_local = 1;
     EXPECT_EQ(crossdock_distributed_array_create(context, num_entries, MPI_INT, &options, &array),
               CROSSDOCK_SIZE_MISMATCH);
     EXPECT_EQ(crossdock_distributed_array_create(context, -1, MPI_INT, nullptr, &array), bad);
-    expect_null(crossdock_distributed_array_create(nullptr, 1, MPI_INT, nullptr, &array), "context");
-    expect_null(crossdock_distributed_array_create(context, 1, MPI_INT, nullptr, is_last ? nullptr : &array),
+    expect_null(crossdock_distributed_array_create(nullptr, 1, MPI_INT, nullptr, &array),
+                "context");
+    expect_null(crossdock_distributed_array_create(context, 1, MPI_INT, nullptr,
+                                                   is_last ? nullptr : &array),
                 "result");
     EXPECT_EQ(array, nullptr);
     MPI_Type_free(&reaching_back);
 }
 
 void ask_again(void* array, void*, const void*) {
-    EXPECT_EQ(crossdock_distributed_array_read(static_cast<crossdock_distributed_array*>(array), 0, nullptr, nullptr),
+    EXPECT_EQ(crossdock_distributed_array_read(static_cast<crossdock_distributed_array*>(array), 0,
+                                               nullptr, nullptr),
               CROSSDOCK_INVALID_STATE);
 }
 
@@ -692,16 +718,16 @@ TEST_F(ArrayInC, OperationsMakeNoRequests) {
     const numbers same{1, 1};
     const numbers values{1, 2};
 
-    EXPECT_SUCCESS(
-        crossdock_distributed_array_update_with(array, 2, same.data(), values.data(), ask_again, array));
+    EXPECT_SUCCESS(crossdock_distributed_array_update_with(array, 2, same.data(), values.data(),
+                                                           ask_again, array));
 }
 
 TEST_F(ArrayInC, IsClosedOnce) {
     make();
     EXPECT_SUCCESS(crossdock_distributed_array_close(array));
     EXPECT_SUCCESS(crossdock_distributed_array_close(array));
-    expect_error(crossdock_distributed_array_read(array, 0, nullptr, nullptr), CROSSDOCK_INVALID_STATE,
-                 "the distributed array is closed");
+    expect_error(crossdock_distributed_array_read(array, 0, nullptr, nullptr),
+                 CROSSDOCK_INVALID_STATE, "the distributed array is closed");
 }
 
 TEST_F(ArrayInC, OfAClosedContextRefusesRequests) {
@@ -737,7 +763,8 @@ TEST_F(ArrayInC, RefusesNullPointers) {
     char* route = nullptr;
     int64_t number = 0;
     int answer = 0;
-    ASSERT_SUCCESS(crossdock_distributed_array_prepare(array, num_requests, indices.data(), &batch));
+    ASSERT_SUCCESS(
+        crossdock_distributed_array_prepare(array, num_requests, indices.data(), &batch));
 
     expect_null(crossdock_distributed_array_size(nullptr, &number), "array");
     expect_null(crossdock_distributed_array_size(array, nullptr), "result");
@@ -751,9 +778,11 @@ TEST_F(ArrayInC, RefusesNullPointers) {
     expect_null(crossdock_distributed_array_read(nullptr, 0, nullptr, nullptr), "array");
     expect_null(crossdock_distributed_array_write(nullptr, 0, nullptr, nullptr), "array");
     expect_null(crossdock_distributed_array_update(nullptr, 0, nullptr, nullptr, MPI_SUM), "array");
-    expect_null(crossdock_distributed_array_update_with(nullptr, 0, nullptr, nullptr, keep_the_odd, nullptr),
+    expect_null(crossdock_distributed_array_update_with(nullptr, 0, nullptr, nullptr, keep_the_odd,
+                                                        nullptr),
                 "array");
-    expect_null(crossdock_distributed_array_step(nullptr, nullptr, nullptr, MPI_SUM, nullptr), "array");
+    expect_null(crossdock_distributed_array_step(nullptr, nullptr, nullptr, MPI_SUM, nullptr),
+                "array");
     expect_null(crossdock_distributed_array_statistics(nullptr, &counts), "array");
     expect_null(crossdock_distributed_array_statistics(array, nullptr), "counts");
     expect_null(crossdock_distributed_array_route(nullptr, &route), "array");

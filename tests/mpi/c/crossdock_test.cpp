@@ -1015,15 +1015,15 @@ TEST_F(Communication, PlansOfRanksAreThoseCompiledOffline) {
         indices receive_displacements(everyone.size());
         std::iota(receive_displacements.begin(), receive_displacements.end(), 0);
         const crossdock_neighbor_alltoallv_arguments arguments{num_ranks + 1,
-                                                     everyone.data(),
-                                                     counts.data(),
-                                                     send_displacements.data(),
-                                                     num_ranks + 1,
-                                                     everyone.data(),
-                                                     counts.data(),
-                                                     receive_displacements.data(),
-                                                     0,
-                                                     nullptr};
+                                                               everyone.data(),
+                                                               counts.data(),
+                                                               send_displacements.data(),
+                                                               num_ranks + 1,
+                                                               everyone.data(),
+                                                               counts.data(),
+                                                               receive_displacements.data(),
+                                                               0,
+                                                               nullptr};
         ASSERT_SUCCESS(crossdock_pattern_from_neighbor_alltoallv(r, num_ranks, &arguments,
                                                                  &patterns.emplace_back()));
     }
@@ -1133,9 +1133,9 @@ TEST_F(Communication, NamesBothRanksOfACountMismatchOnAllRanks) {
     const int64_t send_count = 2;
     const int64_t receive_count = is_last ? 3 : 2;
     const int64_t displacement = 0;
-    const crossdock_neighbor_alltoallv_arguments arguments{1, &next,     &send_count,    &displacement,
-                                                 1, &previous, &receive_count, &displacement,
-                                                 0, nullptr};
+    const crossdock_neighbor_alltoallv_arguments arguments{
+        1, &next,  &send_count, &displacement, 1, &previous, &receive_count, &displacement,
+        0, nullptr};
     crossdock_pattern* mismatched = nullptr;
     ASSERT_SUCCESS(
         crossdock_pattern_from_neighbor_alltoallv(rank, num_ranks, &arguments, &mismatched));
@@ -1355,8 +1355,8 @@ TEST_F(DistributedGraph, GivesTheNumbersOfNeighborsOfAPattern) {
 
 class IntArguments : public DistributedGraph {
   protected:
-    crossdock_neighbor_alltoallv_int_arguments numbers{1,         &next, &two,   &place, 1,
-                                    &previous, &two,  &place, 3,      ids.data()};
+    crossdock_neighbor_alltoallv_int_arguments numbers{1,    &next,  &two, &place,    1, &previous,
+                                                       &two, &place, 3,    ids.data()};
 };
 
 TEST_F(IntArguments, MakeAnExchangeInOneCall) {

@@ -323,8 +323,8 @@ TEST_F(StreamInC, SaysWhoPushed) {
         EXPECT_EQ(check.behind, CROSSDOCK_INDEX_OUT_OF_RANGE);
         int source = 7;
         int worker = 8;
-        expect_error(crossdock_stream_port_source(port, 0, &source, &worker), CROSSDOCK_INVALID_STATE,
-                     "no batch is at hand");
+        expect_error(crossdock_stream_port_source(port, 0, &source, &worker),
+                     CROSSDOCK_INVALID_STATE, "no batch is at hand");
         EXPECT_EQ(source, 7);
         EXPECT_EQ(worker, 8);
         EXPECT_SUCCESS(crossdock_stream_close(stream));
@@ -336,7 +336,8 @@ TEST_F(StreamInC, SaysWhoPushed) {
 int ask_source(void* status, crossdock_stream_port* port, const void*, int64_t) {
     int source = 0;
     int worker = 0;
-    *static_cast<crossdock_status*>(status) = crossdock_stream_port_source(port, 0, &source, &worker);
+    *static_cast<crossdock_status*>(status) =
+        crossdock_stream_port_source(port, 0, &source, &worker);
     return 0;
 }
 
@@ -380,8 +381,8 @@ TEST_F(StreamInC, HasNoUrgentItemsInOnePriority) {
     make<int64_t>(ignore, nullptr);
 
     const int64_t item = 0;
-    expect_error(crossdock_stream_port_push_urgent(port, rank, 0, &item), CROSSDOCK_INVALID_ARGUMENT,
-                 "an urgent item needs the option priorities = 2");
+    expect_error(crossdock_stream_port_push_urgent(port, rank, 0, &item),
+                 CROSSDOCK_INVALID_ARGUMENT, "an urgent item needs the option priorities = 2");
     drain();
     EXPECT_SUCCESS(crossdock_stream_close(stream));
 }
@@ -511,8 +512,8 @@ TEST_F(StreamInC, OfAClosedContextRefusesCalls) {
 
     expect_error(crossdock_stream_port_push(port, 0, 0, &item), CROSSDOCK_INVALID_STATE,
                  "a push to a stream after close()");
-    expect_error(crossdock_stream_port_try_push(port, 0, 0, &item, &is_pushed), CROSSDOCK_INVALID_STATE,
-                 "a push to a stream after close()");
+    expect_error(crossdock_stream_port_try_push(port, 0, 0, &item, &is_pushed),
+                 CROSSDOCK_INVALID_STATE, "a push to a stream after close()");
     expect_error(crossdock_stream_port_progress(port, nullptr), CROSSDOCK_INVALID_STATE,
                  "progress() of a stream after close()");
     expect_error(crossdock_stream_port_start_drain(port), CROSSDOCK_INVALID_STATE,

@@ -83,8 +83,7 @@ TEST_F(AutomaticRoute, IsTheOneThatIsChosenOffline) {
             ASSERT_NE(halo.choice(), nullptr);
             EXPECT_EQ(to_string(*halo.choice()), to_string(expected));
             EXPECT_EQ(halo.plan().route(), expected.route());
-            EXPECT_EQ(halo.plan(),
-                      compile(context(comm, each), mine(patterns), expected.route()));
+            EXPECT_EQ(halo.plan(), compile(context(comm, each), mine(patterns), expected.route()));
             expect_delivered(halo, patterns);
         }
     }
