@@ -264,12 +264,12 @@ class stream_base : private stream_sink {
 /// | thread support of MPI | who drives MPI |
 /// |---|---|
 /// | MPI_THREAD_SINGLE | the only worker |
-/// | MPI_THREAD_FUNNELED | the main thread, in `progress()` of a port or of the stream |
+/// | MPI_THREAD_FUNNELED | the main thread, in a port's `progress()` or the stream's `drive()` |
 /// | MPI_THREAD_SERIALIZED or _MULTIPLE | whichever worker comes first, or the progress thread |
 ///
 /// With MPI_THREAD_SERIALIZED the user must not call MPI while workers push. With the option
 /// `communication_thread` no worker does: only the progress thread, or who calls the stream's
-/// `progress()`.
+/// `drive()`.
 ///
 /// @tparam T        trivially copyable, or with a `stream_codec`
 /// @tparam Combine  `keep_all` or `combine_by_key`; for trivially copyable T

@@ -152,8 +152,8 @@ class StreamPort:
 class Stream(Closing):
     """Sends small items of one dtype from any worker to any worker, many in one message.
 
-    Each process has `workers` workers, and each of them a `StreamPort`, which belongs to one thread at a time; the methods of
-    the stream are those of worker 0's. A finalizer does not communicate.
+    Each process has `workers` workers, and each of them a `StreamPort`, which belongs to one thread at a time; the
+    methods of the stream are those of worker 0's. A finalizer does not communicate.
 
     Collective over `world`; blocks.
 
@@ -164,8 +164,8 @@ class Stream(Closing):
     dtype : dtype_like
         Of an item, which may itself be an array, as in ``(float, 3)``; equal on all ranks.
     handler : callable
-        Is called with a `StreamPort` and an array of items that came to it, a view that is for reading and valid during the
-        call; with the option `with_source` also with an array of the numbers of the workers that pushed them. With
+        Is called with a `StreamPort` and an array of items that came to it, a view that is for reading and valid during
+        the call; with the option `with_source` also with an array of the numbers of the workers that pushed them. With
         several workers, several threads call it.
     workers : int
         Threads of a process that push and handle.

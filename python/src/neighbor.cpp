@@ -16,10 +16,10 @@ namespace {
 
 constexpr const char* closed = "the exchange is closed";
 
-preparation prepared_directions(const std::string& directions) {
-    if (directions == "both") return preparation::both;
-    if (directions == "forward") return preparation::forward;
-    raise_value_error("prepare must be \"both\" or \"forward\", not \"" + directions + "\"");
+preparation preparation_of(const std::string& prepare) {
+    if (prepare == "both") return preparation::both;
+    if (prepare == "forward") return preparation::forward;
+    raise_value_error("prepare must be \"both\" or \"forward\", not \"" + prepare + "\"");
 }
 
 std::size_t bytes_of(nb::handle dtype) {
@@ -46,7 +46,7 @@ class exchange_object {
                                                  nb::handle dtype, nb::handle route,
                                                  nb::handle deduplicate, nb::handle executor,
                                                  nb::handle max_message_bytes,
-                                                 nb::handle stripe_bytes, nb::handle directions) {
+                                                 nb::handle stripe_bytes, nb::handle prepare) {
         const begin_scope scope(*state);
         auto given = attempt([&] {
             neighbor_options options;
@@ -57,8 +57,7 @@ class exchange_object {
                 argument<std::size_t>(max_message_bytes, "max_message_bytes", "an int >= 0");
             options.stripe_bytes =
                 argument<std::size_t>(stripe_bytes, "stripe_bytes", "an int >= 0");
-            options.prepare =
-                prepared_directions(argument<std::string>(directions, "prepare", "a str"));
+            options.prepare = preparation_of(argument<std::string>(prepare, "prepare", "a str"));
             if (dtype.is_none())
                 options.prepare = preparation::lazy;
             else
