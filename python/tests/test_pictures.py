@@ -79,7 +79,8 @@ def test_plans_show_an_arrow_for_each_message(plans):
     assert sorted(parts(plans, "message-")) == ["between-stage0-0-3", "between-stage0-2-1", "inside-stage0-1-0",
                                                 "inside-stage0-3-2"]
     shown = texts(plans)
-    assert {"direct, deduplicated", "4 ranks in 2 regions (2x2)", "4 messages, 4 items"} <= set(shown)
+    assert {"direct, deduplicated", "4 ranks in 2 regions (2x2)", "2 messages between regions",
+            "4 messages, 4 items"} <= set(shown)
     assert Counter(names(plans)).most_common(1)[0][1] == 1
 
 

@@ -61,6 +61,7 @@ class Draw(InFolder):
         self.assertEqual([stage["messages"]["total"] for stage in stages], [23, 2, 6])
         self.assertIn(">23 messages, 2,162 items</text>", picture)
         self.assertIn(">three_step, deduplicated</text>", picture)
+        self.assertIn(">2 messages between regions</text>", picture)
         ids = re.findall(r'\bid="([^"]*)"', picture)
         self.assertEqual(len(ids), len(set(ids)))
         self.assertEqual(sum(name.startswith("region-0-stage0-") for name in ids), 2)

@@ -1,4 +1,4 @@
-"""Draws the pictures of docs/gallery.md: gallery.py TOOL FOLDER.
+"""Draws the pictures of README.md and docs/gallery.md: gallery.py TOOL FOLDER.
 
 `crossdock draw` draws them; here their numbers are rounded, which makes the files a third as long.
 """
@@ -11,6 +11,8 @@ import tempfile
 
 PROJECT = pathlib.Path(__file__).parents[2]
 PICTURES = {
+    "direct-32ranks": "data/msc01050.mtx.gz --ranks 32 --topology 4x8 --route direct",
+    "three_step-32ranks": "data/msc01050.mtx.gz --ranks 32 --topology 4x8 --route three_step",
     "direct": "data/msc01050.mtx.gz --ranks 8 --topology 2x4 --route direct",
     "three_step": "data/msc01050.mtx.gz --ranks 8 --topology 2x4 --route three_step",
     "hypercube": "data/msc01050.mtx.gz --ranks 8 --topology 2x4 --route hypercube",

@@ -34,6 +34,8 @@ def heading(data):
     regions = f"{counted(data['regions'], 'region')} ({shortened(data['topology'])})"
     whose = f"rank {data['rank']} of " if "rank" in data else ""
     lines.append(f"{whose}{counted(data['ranks'], 'rank')} in {regions}")
+    between = counted(sum(data["sent"]["inter_region_messages"]), "message")
+    lines.append(f"{between} between regions")
     return "\n".join(lines)
 
 
@@ -257,7 +259,7 @@ def draw(data):
     columns = min(len(stages), PANELS_PER_ROW[is_listed])
     rows = -(-len(stages) // columns)
     width = max(7.5, 0.4 + columns * panels.width)
-    heights = [0.8 + rows * panels.height(), 0.45 if is_listed else 0.7, 2.3]
+    heights = [1.0 + rows * panels.height(), 0.45 if is_listed else 0.7, 2.3]
     figure = new_figure(width, sum(heights))
     top, middle, bottom = figure.subfigures(3, 1, height_ratios=heights)
     top.suptitle(heading(data), fontsize=11)
