@@ -1,6 +1,6 @@
 """What the shared libraries export and need.
 
-usage: symbols_test.py BUILD            compares with exported_symbols.txt, and with the table of README.md
+usage: symbols_test.py BUILD            compares with exported_symbols.txt, and with the table of docs/install.md
        symbols_test.py BUILD --write    writes exported_symbols.txt anew
 
 BUILD is the folder where they were built.
@@ -13,7 +13,7 @@ import unittest
 from pathlib import Path
 
 RECORD = Path(__file__).with_name("exported_symbols.txt")
-README = Path(__file__).parents[2] / "README.md"
+INSTALLING = Path(__file__).parents[2] / "docs/install.md"
 LIBRARIES = {f"crossdock::{name}": Path(sys.argv[1]) / f"lib{file}.so"
              for name, file in (("core", "crossdock_core"), ("analysis", "crossdock_analysis"),
                                 ("crossdock", "crossdock"))}
@@ -72,8 +72,8 @@ class Symbols(unittest.TestCase):
         others = [library for library in (*LIBRARIES.values(), FORTRAN) if library.exists()]
         self.assertEqual(set(exported(DROP_IN)) & {symbol for library in others for symbol in exported(library)}, set())
 
-    def test_needs_what_the_readme_says(self):
-        rows = re.findall(r"^\| `(crossdock::\w+)` \|.*\| ([^|]+) \|$", README.read_text(encoding="utf-8"), re.MULTILINE)
+    def test_needs_what_the_page_says(self):
+        rows = re.findall(r"^\| `(crossdock::\w+)` \|.*\| ([^|]+) \|$", INSTALLING.read_text(encoding="utf-8"), re.MULTILINE)
         said = {name: set(re.findall(r"`(lib\w+)`", last)) for name, last in rows}
         self.assertEqual(said, {name: needed(library) for name, library in LIBRARIES.items()})
 

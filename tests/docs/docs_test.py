@@ -171,6 +171,8 @@ if (status /= CROSSDOCK_SUCCESS) stop 1
 end block
 """
 NAMES_OF_FRAGMENTS = {
+    "README.md": "extern count_t first_row, num_rows; extern std::vector<count_t> columns;"
+                 "extern std::vector<double> x, ghosts; void compute_interior(const std::vector<double>&);",
     "docs/errors.md": "extern context world; extern struct pattern pattern;",
     "docs/migrating.md": "extern context world; extern std::vector<rank_t> destinations;"
                          "extern std::vector<count_t> counts, displacements; extern std::vector<int> values;"
@@ -327,13 +329,13 @@ class Docs(unittest.TestCase):
         printed = crossdock(*words.split(), folder=PROJECT).stdout
         self.assertIn(textwrap.indent(printed, "    "), (PROJECT / "README.md").read_text(encoding="utf-8"))
 
-    def test_TablesOfRoutesAreTheRegistry(self):
+    def test_TableOfRoutesIsTheRegistry(self):
         registered = crossdock_json("analyze", MATRIX, "--ranks", "8", "--topology", "2x4", "--routes", "all")
         names = [route["route"].partition(":")[0] for route in registered["routes"]]
         every = [route["name"] for route in crossdock_json("info")["routes"]]
 
-        self.assertEqual(pages.route_names((PROJECT / "README.md").read_text()), list(dict.fromkeys(names)))
         self.assertEqual(pages.route_names((PROJECT / "docs/routes.md").read_text()), every)
+        self.assertEqual([name for name in dict.fromkeys(names) if name not in every], [])
 
     def test_TablesOfMpiAdvanceNameWhatTheHeadersDeclare(self):
         name = r"\b(?:MPI[LX]_|(?:CROSSDOCK_)?(?:NEIGHBOR_ALLTOALLV|ALLTOALLV?_CRS)_)\w+"

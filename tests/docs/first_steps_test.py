@@ -1,4 +1,4 @@
-"""The commands under "Start" of README.md: from a clone to a picture of the gain in two, to a linked C program in four.
+"""The commands under "First steps" of docs/install.md: from a clone to a picture of the gain, and to a linked C program.
 
 usage: first_steps_test.py          what follows scripts/quickstart, with the build CROSSDOCK_BUILD
        first_steps_test.py --all    all of it in a clone of this repository, as a user types it
@@ -21,9 +21,8 @@ IN_LITTLE_TIME = " --calibrate-seconds 1 --seconds 2"
 
 
 def first_steps():
-    start = (PROJECT / "README.md").read_text(encoding="utf-8").partition("## Start\n")[2].partition("\n    From Python")[0]
-    lines = [re.split(r" {2,}# ", line.strip())[0] for line in start.splitlines() if line.startswith("    ")]
-    return lines[:5]
+    steps = pages.section((PROJECT / "docs/install.md").read_text(encoding="utf-8"), "First steps")
+    return [re.split(r" {2,}# ", line.strip())[0] for line in steps.splitlines() if line.startswith("    ")]
 
 
 class FirstSteps(unittest.TestCase):
