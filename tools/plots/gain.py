@@ -56,7 +56,7 @@ CASES = {
         Case("graph of co-authors, 4 nodes", "product-ca-condmat-emulated4x4"),
         Case("molecule, 4 nodes", "product-SiH4-emulated4x4"),
         Case("linear program, 4 nodes", "product-fast0507_kkt-emulated4x4"),
-        Case("circuit, 4 nodes", "product-ckt11752_dc_1-emulated4x4"),
+        Case("electronics, 4 nodes", "product-ckt11752_dc_1-emulated4x4"),
         Case("AMG levels, 3D Laplacian, 1 node", "hypre-27pt-8ranks-2x4"),
     ],
     "Gather-scatter, against gslib": [
