@@ -1,7 +1,7 @@
 # The libraries are linked from parts. A part is a static library of its own, with which this project's programs are
 # linked: they look behind the public headers, where a shared library exports nothing.
 
-# crossdock_add_part(name MODULES m... [WITH_MPI] [SOURCES file...] [USES part...] [LINKS library...])
+# crossdock_add_part(name [MODULES m...] [WITH_MPI] [SOURCES file...] [USES part...] [LINKS library...])
 # Sources are found by place: a new file in src/m needs no line here. The part that is built WITH_MPI also has the files
 # *_mpi.cpp of every module; the other parts have none of them.
 function(crossdock_add_part name)
@@ -20,6 +20,7 @@ function(crossdock_add_part name)
   add_library(${part} STATIC ${sources})
   set_target_properties(${part} PROPERTIES CXX_VISIBILITY_PRESET hidden)
   crossdock_set_usage(${part} ${arg_WITH_MPI})
+  target_include_directories(${part} PRIVATE ${PROJECT_SOURCE_DIR})
   target_link_libraries(${part} PRIVATE crossdock_warnings nlohmann_json::nlohmann_json ${arg_LINKS})
   list(TRANSFORM arg_USES REPLACE "(.+)" "crossdock_\\1_part" OUTPUT_VARIABLE parts)
   target_link_libraries(${part} PUBLIC ${parts})

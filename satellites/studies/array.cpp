@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "bench/array/lockstep.hpp"
-#include "bench/studies/batch_time.hpp"
-#include "bench/studies/print_record.hpp"
+#include "satellites/studies/batch_time.hpp"
+#include "satellites/studies/print_record.hpp"
 
 namespace {
 

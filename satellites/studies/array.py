@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """The study of combined requests, simulated: prints tables, and writes a record.
 
-usage: bench/studies/array.py [-o RECORD]       all cases; half an hour, and 5 GB of memory
-       bench/studies/array.py --quick           16 ranks, a second
-       bench/studies/array.py --tables RECORD   prints the tables of a record again
+usage: satellites/studies/array.py [-o RECORD]       all cases; half an hour, and 5 GB of memory
+       satellites/studies/array.py --quick           16 ranks, a second
+       satellites/studies/array.py --tables RECORD   prints the tables of a record again
 
 Each route combines equal requests; ROUTE/none does not. `plain` is MPI_Alltoallv in two ways. In `overload_one`
 every rank writes each of rank 0's entries once, and then reads it.

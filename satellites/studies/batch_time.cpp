@@ -1,4 +1,4 @@
-#include "bench/studies/batch_time.hpp"
+#include "satellites/studies/batch_time.hpp"
 
 #include <algorithm>
 #include <functional>

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "bench/array/rank_program.hpp"
-#include "bench/studies/request_walk.hpp"
+#include "satellites/studies/request_walk.hpp"
 #include "crossdock/machine.hpp"
 #include "crossdock/simulate.hpp"
 

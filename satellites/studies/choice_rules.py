@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How the choice by estimates compares with rules that are learned from the same records: prints tables.
 
-usage: bench/studies/choice_rules.py [MESSAGES SHARED_MEMORY]
+usage: satellites/studies/choice_rules.py [MESSAGES SHARED_MEMORY]
 
 The arguments are records of crossdock_selection; without any they are those in bench/results.
 
@@ -15,7 +15,7 @@ import functools
 
 import study
 
-RECORDS = [study.RESULTS / "selection.jsonl", study.RESULTS / "selection-shared-memory.jsonl"]
+RECORDS = [study.MEASUREMENTS / "selection.jsonl", study.MEASUREMENTS / "selection-shared-memory.jsonl"]
 TOLERANCE = 0.05
 RECORDED = [("`choose_route`: estimates", "regret"),
             ("the lowest price of compiled plans", "regret_of_the_lowest_price"),

@@ -1,4 +1,4 @@
-#include "bench/studies/drawn_patterns.hpp"
+#include "satellites/studies/drawn_patterns.hpp"
 
 #include <algorithm>
 #include <bit>

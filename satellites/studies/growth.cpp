@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "bench/common/workload.hpp"
-#include "bench/studies/print_record.hpp"
+#include "satellites/studies/print_record.hpp"
 #include "crossdock/plan.hpp"
 #include "crossdock/route_choice.hpp"
 #include "src/plan/planning_rounds.hpp"

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """What planning and choosing cost a rank, from 64 to 16,384 ranks: prints tables, and writes a record.
 
-usage: bench/studies/growth.py [-o RECORD]       a minute
-       bench/studies/growth.py --quick           64 to 256 ranks, a second
-       bench/studies/growth.py --tables RECORD   prints the tables of a record again
+usage: satellites/studies/growth.py [-o RECORD]       a minute
+       satellites/studies/growth.py --quick           64 to 256 ranks, a second
+       satellites/studies/growth.py --tables RECORD   prints the tables of a record again
 
 Every rank needs an item of each of 20 random others, however many there are. The ranks' plans are compiled one after
 the other in one process, so times are a core's work, without messages. An exponent x says that the cost grows as

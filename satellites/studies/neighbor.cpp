@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "bench/neighbor/hierarchy.hpp"
-#include "bench/studies/print_record.hpp"
-#include "bench/studies/replay.hpp"
+#include "satellites/studies/print_record.hpp"
+#include "satellites/studies/replay.hpp"
 #include "crossdock/plan.hpp"
 #include "crossdock/route_choice.hpp"
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """The study of neighborhood collectives, simulated: prints tables, and writes a record.
 
-usage: bench/studies/neighbor.py FOLDER [-o RECORD] [--weak FOLDER] [--quick]     FOLDER holds a recorded hierarchy
-       bench/studies/neighbor.py --weak FOLDER                    the weak scaling of 16,384 rows a rank anew
-       bench/studies/neighbor.py --tables RECORD                  prints the tables of a record again
+usage: satellites/studies/neighbor.py FOLDER [-o RECORD] [--weak FOLDER] [--quick]     FOLDER holds a recorded hierarchy
+       satellites/studies/neighbor.py --weak FOLDER                    the weak scaling of 16,384 rows a rank anew
+       satellites/studies/neighbor.py --tables RECORD                  prints the tables of a record again
 
 --weak names a place for the hierarchies of weak scaling: hypre makes what is not there, for 2048 ranks in 2 minutes
 with 9 GB.
@@ -33,7 +33,7 @@ STUDY_SPEED_UPS = {"partial": 1.32, "full": 1.39}
 REGIONS_PER_NODE = 1  # the study ran one processor of each node
 OTHER_REGIONS_PER_NODE = 2
 # Set-up of three_step less that of direct, in exchanges over direct; medians of 8 ranks, executor persistent.
-MEASURED = study.RESULTS / "neighbor-amg-rotated-8ranks-2x4-openmpi.jsonl"
+MEASURED = study.MEASUREMENTS / "neighbor-amg-rotated-8ranks-2x4-openmpi.jsonl"
 
 
 def way(level, name):

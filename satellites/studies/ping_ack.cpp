@@ -1,4 +1,4 @@
-#include "bench/studies/ping_ack.hpp"
+#include "satellites/studies/ping_ack.hpp"
 
 #include <algorithm>
 #include <vector>

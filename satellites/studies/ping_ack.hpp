@@ -2,7 +2,7 @@
 /// @brief The study's PingAck between two nodes of a described machine.
 #pragma once
 
-#include "bench/studies/stream_replay.hpp"
+#include "satellites/studies/stream_replay.hpp"
 
 namespace crossdock::bench::studies {
 

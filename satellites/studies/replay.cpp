@@ -1,4 +1,4 @@
-#include "bench/studies/replay.hpp"
+#include "satellites/studies/replay.hpp"
 
 #include <algorithm>
 

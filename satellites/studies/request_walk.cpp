@@ -1,4 +1,4 @@
-#include "bench/studies/request_walk.hpp"
+#include "satellites/studies/request_walk.hpp"
 
 #include <algorithm>
 

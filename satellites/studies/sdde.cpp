@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "bench/common/workload.hpp"
-#include "bench/studies/print_record.hpp"
+#include "satellites/studies/print_record.hpp"
 #include "crossdock/machine.hpp"
 #include "crossdock/simulate.hpp"
-#include "src/simulator/exchange_schedule.hpp"
+#include "src/schedule/exchange_schedule.hpp"
 
 namespace {
 

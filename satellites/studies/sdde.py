@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """The study of sparse dynamic data exchanges, simulated: prints tables, and writes a record.
 
-usage: bench/studies/sdde.py FOLDER... [-o RECORD]   FOLDERs hold the matrices; those of 2048 rows
+usage: satellites/studies/sdde.py FOLDER... [-o RECORD]   FOLDERs hold the matrices; those of 2048 rows
                                                      and more are taken
-       bench/studies/sdde.py FOLDER --quick          one matrix, and small meshes, on 16 ranks
-       bench/studies/sdde.py --tables RECORD         prints the tables of a record again
+       satellites/studies/sdde.py FOLDER --quick          one matrix, and small meshes, on 16 ranks
+       satellites/studies/sdde.py --tables RECORD         prints the tables of a record again
 
 64 nodes of 32 ranks of quartz. Regions are nodes, so that messages within them cost what the machine says of
 two sockets. Messages of constant size are one number of 4 bytes, those of variable size the indices that a rank

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "bench/studies/ping_ack.hpp"
-#include "bench/studies/print_record.hpp"
-#include "bench/studies/stream_replay.hpp"
+#include "satellites/studies/ping_ack.hpp"
+#include "satellites/studies/print_record.hpp"
+#include "satellites/studies/stream_replay.hpp"
 
 namespace {
 

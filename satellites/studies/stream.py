@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """The study of streaming aggregation, by its formulae and replayed: prints tables, and writes a record.
 
-usage: bench/studies/stream.py [-o RECORD]       up to 64 nodes of 8 processes of 8 workers; minutes
-       bench/studies/stream.py --quick           4 nodes of 2 processes of 2 workers, seconds
-       bench/studies/stream.py --tables RECORD   prints the tables of a record again
+usage: satellites/studies/stream.py [-o RECORD]       up to 64 nodes of 8 processes of 8 workers; minutes
+       satellites/studies/stream.py --quick           4 nodes of 2 processes of 2 workers, seconds
+       satellites/studies/stream.py --tables RECORD   prints the tables of a record again
 
 pp/64 is pp as in this library: a worker takes room in a shared buffer for 64 items at once. 2^18 items of a
 worker and 256 in a buffer fill as many buffers as 2^20 and 1024 do.

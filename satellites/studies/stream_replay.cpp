@@ -1,4 +1,4 @@
-#include "bench/studies/stream_replay.hpp"
+#include "satellites/studies/stream_replay.hpp"
 
 #include <algorithm>
 #include <functional>

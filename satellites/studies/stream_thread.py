@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """The study of streaming aggregation with a communication thread in each process: prints tables, and writes a record.
 
-usage: bench/studies/stream_thread.py [-o RECORD]       2^20 items a worker, up to 64 nodes; an hour of one core
-       bench/studies/stream_thread.py --quick           4 nodes of 2 processes of 2 workers, seconds
-       bench/studies/stream_thread.py --tables RECORD   prints the tables of a record again
+usage: satellites/studies/stream_thread.py [-o RECORD]       2^20 items a worker, up to 64 nodes; an hour of one core
+       satellites/studies/stream_thread.py --quick           4 nodes of 2 processes of 2 workers, seconds
+       satellites/studies/stream_thread.py --tables RECORD   prints the tables of a record again
 
 Below 167 ns of work for a word the thread of the study is a bottleneck. 64 workers with so much work offer a word
 every 2.6 ns, or a message of 1024 words every 2672 ns. So long the thread is at work, at each end, for a message of

@@ -11,8 +11,9 @@ PROJECT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.append(str(PROJECT / "tools/plots"))
 from records import read, write  # the scripts call study.read and study.write
 
-PROGRAMS = PROJECT / "build/release/bench/studies"
-RESULTS = PROJECT / "bench/results"
+PROGRAMS = PROJECT / "build/release/satellites/studies"
+MEASUREMENTS = PROJECT / "bench/results"
+RESULTS = PROJECT / "satellites/studies/results"
 
 
 def run(program, *arguments):

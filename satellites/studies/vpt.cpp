@@ -13,10 +13,10 @@
 #include <vector>
 
 #include "bench/common/workload.hpp"
-#include "bench/studies/drawn_patterns.hpp"
-#include "bench/studies/print_record.hpp"
-#include "bench/studies/replay.hpp"
-#include "bench/studies/store_and_forward.hpp"
+#include "satellites/studies/drawn_patterns.hpp"
+#include "satellites/studies/print_record.hpp"
+#include "satellites/studies/replay.hpp"
+#include "satellites/studies/store_and_forward.hpp"
 #include "crossdock/plan.hpp"
 #include "src/plan/place_ranks.hpp"
 

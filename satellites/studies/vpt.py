@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """The study of virtual process topologies, simulated: prints tables, and writes a record.
 
-usage: bench/studies/vpt.py FOLDER [-o RECORD] [--cache FOLDER]   FOLDER holds the matrices
-       bench/studies/vpt.py FOLDER --part table_3                 that part of the record anew
-       bench/studies/vpt.py FOLDER --quick                        one small matrix on 16 ranks, drawn patterns on 64
-       bench/studies/vpt.py --tables RECORD                       prints the tables of a record again
+usage: satellites/studies/vpt.py FOLDER [-o RECORD] [--cache FOLDER]   FOLDER holds the matrices
+       satellites/studies/vpt.py FOLDER --part table_3                 that part of the record anew
+       satellites/studies/vpt.py FOLDER --quick                        one small matrix on 16 ranks, drawn patterns on 64
+       satellites/studies/vpt.py --tables RECORD                       prints the tables of a record again
 
 n dimensions are the route grid:n; one is direct, and lg P are the hypercube. As in the study no item is
 deduplicated on its way, and means over matrices are geometric. Partitions are by METIS; --cache keeps them, as many
@@ -434,7 +434,7 @@ def print_measured_products(runs):
     nonzeros = {matrix["matrix"]: matrix["nonzeros"]["total"] for matrix in counted_run(runs)["matrices"]}
     rows, all_ratios = [], []
     for name in filter(nonzeros.get, SMALL):
-        file = study.RESULTS / f"product-{name}-emulated4x4-openmpi.jsonl"
+        file = study.MEASUREMENTS / f"product-{name}-emulated4x4-openmpi.jsonl"
         if not file.exists():
             continue
         found = {one["name"]: one for one in study.read(file)["contenders"] if not one["dedup"]}

@@ -71,7 +71,7 @@ class PartialInstall(unittest.TestCase):
 
     def test_WithoutSharedLibraries(self):
         self.configure("quickstart", "-DCROSSDOCK_WITH_FORTRAN=AUTO")
-        fortran = {"crossdock_fortran"} if (self.build / "src/fortran").exists() else set()
+        fortran = {"crossdock_fortran"} if (self.build / "satellites/fortran").exists() else set()
         left_out, components = self.install()
         self.assertEqual((left_out, components), ({*LIBRARIES, *PROGRAMS, *fortran}, set()))
         self.make("crossdock", "crossdock_core", "crossdock_tool")
@@ -83,14 +83,14 @@ class PartialInstall(unittest.TestCase):
 
     def test_WithSharedLibraries(self):
         self.configure("install")
-        fortran = (self.build / "src/fortran").exists()
+        fortran = (self.build / "satellites/fortran").exists()
         self.make(*LIBRARIES, *PROGRAMS)
         left_out, components = self.install()
         self.assertEqual(left_out, {"crossdock_fortran"} if fortran else set())
         self.assertEqual(components, {"crossdock", "analysis", "core", "gslib", "mpi_advance"})
         if fortran:
-            (self.build / "src/fortran/module").mkdir(exist_ok=True)
-            (self.build / "src/fortran/module/crossdock.mod").touch()
+            (self.build / "satellites/fortran/module").mkdir(exist_ok=True)
+            (self.build / "satellites/fortran/module/crossdock.mod").touch()
             self.make("crossdock_fortran")
             self.assertEqual(self.install(), (set(), components | {"fortran"}))
         self.assertEqual(self.install("--component", "library"), (set(), {"crossdock", "core"}))

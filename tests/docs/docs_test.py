@@ -258,7 +258,7 @@ class Docs(unittest.TestCase):
         for page, text in texts().items():
             for words in pages.commands(text):
                 script = PROJECT / words[0]
-                if script.is_file() and words[0].startswith(("scripts/", "bench/studies/")):
+                if script.is_file() and words[0].startswith(("scripts/", "satellites/studies/")):
                     with self.subTest(page=page.name, command=" ".join(words)):
                         self.assertEqual(pages.unknown_options(words, script.read_text(encoding="utf-8")), [])
 
@@ -294,7 +294,7 @@ class Docs(unittest.TestCase):
         self.assertEqual([table for table in printed if table not in page], [])
 
     def test_TablesOfChoicesComeFromTheirRecords(self):
-        done = subprocess.run([sys.executable, "-B", PROJECT / "bench/studies/choice_rules.py"], check=True,
+        done = subprocess.run([sys.executable, "-B", PROJECT / "satellites/studies/choice_rules.py"], check=True,
                               capture_output=True, text=True)
         page = (PROJECT / "docs/choice.md").read_text()
         rows = [line for line in done.stdout.splitlines() if line.startswith("| ")]
@@ -303,7 +303,7 @@ class Docs(unittest.TestCase):
         self.assertEqual([row for row in rows if row not in page.splitlines()], [])
 
     def test_TablesOfSddeAreThoseThatItsScriptPrints(self):
-        command = ["bench/studies/sdde.py", "--tables", "bench/results/study-sdde.jsonl"]
+        command = ["satellites/studies/sdde.py", "--tables", "satellites/studies/results/study-sdde.jsonl"]
         done = subprocess.run([sys.executable, "-B", *command], cwd=PROJECT, check=True, capture_output=True, text=True)
         shown = pages.tables(pages.section((PROJECT / "docs/studies.md").read_text(encoding="utf-8"), "SDDE"))
 
@@ -339,7 +339,7 @@ class Docs(unittest.TestCase):
 
     def test_TablesOfMpiAdvanceNameWhatTheHeadersDeclare(self):
         name = r"\b(?:MPI[LX]_|(?:CROSSDOCK_)?(?:NEIGHBOR_ALLTOALLV|ALLTOALLV?_CRS)_)\w+"
-        folder = PROJECT / "include/crossdock/mpi_advance"
+        folder = PROJECT / "satellites/mpi_advance/include/crossdock/mpi_advance"
         code = "\n".join(re.sub(r"//.*", "", (folder / header).read_text())
                          for header in ("locality_aware.h", "mpi_advance.h"))
         page = (PROJECT / "docs/mpi-advance.md").read_text()

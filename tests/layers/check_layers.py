@@ -3,13 +3,14 @@
 
 usage: check_layers.py [project folder]
 """
+import functools
 import re
 import sys
 from pathlib import Path
 
 from checker import check
 
-# module: the modules to its left that it builds on directly
+# module: the modules to its left; those behind the blank line are satellites that it builds on directly
 LEFT_OF = {
     "base": set(),
     "topology": {"base"},
@@ -21,21 +22,22 @@ LEFT_OF = {
     "context": {"model"},
     "exchange": {"context", "select"},
     "executor": {"plan"},
-    "simulator": {"model", "exchange"},
+    "schedule": {"exchange"},
     "neighbor": {"executor", "exchange"},
     "array": {"neighbor"},
     "gather": {"neighbor"},
     "stream": {"context", "select"},
     "c": {"array", "gather", "stream"},
+
+    "simulator": {"schedule"},
     "fortran": {"c"},
-    "mpix": {"c"},
-    "mpi_advance": {"mpix"},
+    "mpi_advance": {"c"},
     "gslib": {"gather"},
     "drop_in": {"neighbor"},
     "petsc": {"neighbor"},
     "hypre": {"pattern"},
 }
-MPI_MODULES = {"neighbor", "gather", "c", "fortran", "mpix", "mpi_advance", "gslib", "drop_in", "petsc", "hypre"}
+MPI_MODULES = {"neighbor", "gather", "c", "fortran", "mpi_advance", "gslib", "drop_in", "petsc", "hypre"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 
@@ -55,7 +57,7 @@ MODULE_OF_PUBLIC = {
     "model": "machine price",
     "select": "route_choice",
     "context": "context",
-    "simulator": "schedule simulate",
+    "schedule": "schedule",
     "exchange": "exchange_algorithm sparse_exchange",
     "neighbor": "neighbor_exchange plan_cache plan_maker",
     "array": "distributed_array prepared_batch",
@@ -69,7 +71,7 @@ PUBLIC_WITH_MPI = set(
     "sparse_exchange stream".split()
 )
 # They include all of a library.
-ENTRIES = {"analysis", "core", "crossdock"}
+ENTRIES = {"core", "crossdock"}
 
 
 def is_mpi_file(path):
@@ -80,23 +82,30 @@ def is_mpi_file(path):
 
 
 def module_of(project, path):
-    """The module a file lies in, or None outside the modules; crossdock.h is module c's, other headers of C are of modules."""
+    """The module a file lies in, or None outside the modules; crossdock.h is module c's."""
     public = project / "include/crossdock"
-    for place, module in (("crossdock.h", "c"), ("mpix.h", "mpix"), ("gslib", "gslib"), ("mpi_advance", "mpi_advance")):
-        if path == public / place or path.parent == public / place:
-            return module
+    if path == public / "crossdock.h":
+        return "c"
     if path.parent == public:
         return None if path.stem in ENTRIES else PUBLIC.get(path.stem, "an unknown module")
     for top in (public / "detail", project / "src"):
         if path.is_relative_to(top):
             parts = path.relative_to(top).parts
             return parts[0] if len(parts) > 1 else None
+    if path.is_relative_to(project / "satellites"):
+        satellite, folder, *_ = path.relative_to(project / "satellites").parts
+        return satellite if folder in ("include", "src") and satellite in LEFT_OF else None
     return None
+
+
+@functools.cache
+def folders_of_satellites(project):
+    return tuple((project / "satellites").glob("*/include"))
 
 
 def resolve(project, file, include):
     """The project's file that an include names, or None."""
-    folders = (file.parent, project / "include")
+    folders = (file.parent, project / "include", project, *folders_of_satellites(project))
     candidates = ((folder / include).resolve() for folder in folders)
     return next((path for path in candidates if path.is_file()), None)
 
@@ -108,7 +117,7 @@ def faults_of_include(project, file, module, include):
         if not uses_mpi:
             yield f"{include} outside the MPI modules and *_mpi files"
     target = resolve(project, file, include)
-    if target is not None and file.is_relative_to(project / "include") and target.is_relative_to(project / "src"):
+    if target is not None and file.is_relative_to(project / "include") and not target.is_relative_to(project / "include"):
         yield f"{include} is not installed"
     if target is None:
         if include.startswith("crossdock/"):
@@ -136,7 +145,7 @@ def faults_of_exports(project, file, text):
 def find_faults(project):
     """All faults of a project, one sentence each."""
     project = project.resolve()
-    files = (path for top in ("include/crossdock", "src") for path in (project / top).rglob("*.[ch]*"))
+    files = (path for top in ("include/crossdock", "src", "satellites") for path in (project / top).rglob("*.[ch]*"))
     faults = []
     for file in sorted(files):
         module = module_of(project, file)

@@ -12,7 +12,7 @@ from collections import defaultdict
 
 from checker import check
 
-FOLDERS = ("include", "src", "tools", "bench", "examples")
+FOLDERS = ("include", "src", "satellites", "tools", "bench", "examples")
 UNNAMED = re.compile(r"^namespace \{$.*?^\}  // namespace$", re.MULTILINE | re.DOTALL)
 # What the formatter leaves at the beginning of a line: a namespace, or a type that lies in no other type.
 NAMESPACE_OR_TYPE = re.compile(
@@ -34,7 +34,8 @@ def types_of(text):
 def find_faults(project):
     """All faults of a project, one sentence each."""
     files_by_type = defaultdict(list)
-    for path in sorted(path for folder in FOLDERS for path in (project / folder).rglob("*.[ch]pp")):
+    for path in sorted(path for folder in FOLDERS for path in (project / folder).rglob("*.[ch]pp")
+                       if "tests" not in path.parts):
         for name in set(types_of(path.read_text(encoding="utf-8"))):
             files_by_type[name].append(str(path.relative_to(project)))
     return [f"{name} is defined in {' and '.join(files)}"

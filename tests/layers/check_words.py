@@ -29,7 +29,7 @@ RETIRED = {
     "verdicts?": "agreement",
     "worker_(?:leaving|progress|receiving)": "outbox, worker_buffers, stream_delivery",
 }
-FOLDERS = ("include", "src", "tools", "bench", "tests", "examples", "docs", "machines")
+FOLDERS = ("include", "src", "satellites", "tools", "bench", "tests", "examples", "docs", "machines")
 SUFFIXES = {".c", ".cpp", ".h", ".hpp", ".json", ".md", ".py"}
 WORD = re.compile(
     "|".join(f"(?P<w{i}>(?<![A-Za-z]){word}(?![A-Za-z]))" for i, word in enumerate(RETIRED)), re.IGNORECASE
@@ -43,7 +43,7 @@ def files_of(project):
             yield file
     for folder in FOLDERS:
         for file in (project / folder).rglob("*"):
-            if file.suffix in SUFFIXES and not file.is_relative_to(project / "bench/results"):
+            if file.suffix in SUFFIXES and "results" not in file.parts:
                 yield file
 
 

@@ -10,8 +10,11 @@ import tempfile
 import unittest
 from pathlib import Path
 
-INCLUDE = Path(__file__).parents[2] / "include"
-HEADERS = sorted(path.relative_to(INCLUDE) for path in (INCLUDE / "crossdock").glob("*.h*"))
+PROJECT = Path(__file__).parents[2]
+HEADERS = sorted(path.relative_to(PROJECT / "include") for path in (PROJECT / "include/crossdock").glob("*.h*"))
+# Of satellites that need nothing but the core.
+SATELLITES = [PROJECT / f"satellites/{name}/include" for name in ("gslib", "mpi_advance", "simulator")]
+HEADERS_OF_SATELLITES = sorted(path.relative_to(folder) for folder in SATELLITES for path in folder.glob("crossdock/*.h*"))
 
 
 def commands():
@@ -27,11 +30,11 @@ class Headers(unittest.TestCase):
 
     def test_EachCompilesAlone(self):
         for command in commands():
-            for header in HEADERS:
+            for header in HEADERS + HEADERS_OF_SATELLITES:
                 with self.subTest(compiler=command[0], header=str(header)), tempfile.TemporaryDirectory() as folder:
                     source = Path(folder) / "alone.cpp"
                     source.write_text(f'#include "{header}"\n')
-                    done = subprocess.run([*command, source], check=False, capture_output=True, text=True)
+                    done = subprocess.run([*command, *(f"-I{folder}" for folder in SATELLITES), source], check=False, capture_output=True, text=True)
                     self.assertEqual((done.returncode, done.stderr), (0, ""))
 
 

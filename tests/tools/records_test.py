@@ -33,7 +33,7 @@ class Records(unittest.TestCase):
         self.assertEqual(records.from_text(json.dumps(record, indent=1)), record)
 
     def test_WhatIsKeptIsWrittenAsRecordsAre(self):
-        for path in (PROJECT / "bench/results").iterdir():
+        for path in (*(PROJECT / "bench/results").iterdir(), *(PROJECT / "satellites/studies/results").iterdir()):
             with self.subTest(path.name):
                 self.assertEqual(path.read_text(encoding="utf-8"), records.to_text(records.read(path)))
 

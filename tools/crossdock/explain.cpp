@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "bench/neighbor/hierarchy.hpp"
-#include "src/simulator/replayed_choice.hpp"
+#include "satellites/simulator/src/replayed_choice.hpp"
 #include "tools/crossdock/all_ranks.hpp"
 #include "tools/crossdock/machine_input.hpp"
 #include "tools/crossdock/memory_limit.hpp"

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "../base/error_code_mpi.hpp"
+#include "src/base/error_code_mpi.hpp"
 #include "own_requests.hpp"
 
 namespace crossdock::drop_in {

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "../base/datatype_mpi.hpp"
-#include "../c/array_batches.hpp"
-#include "../c/exchange.hpp"
-#include "../c/stream.hpp"
-#include "../neighbor/datatype_exchange.hpp"
+#include "src/base/datatype_mpi.hpp"
+#include "src/c/array_batches.hpp"
+#include "src/c/exchange.hpp"
+#include "src/c/stream.hpp"
+#include "src/neighbor/datatype_exchange.hpp"
 
 using namespace crossdock::c;
 using crossdock::combination_of;

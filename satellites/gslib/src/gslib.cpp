@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "../context/shared_context_mpi.hpp"
+#include "src/context/shared_context_mpi.hpp"
 #include "crossdock/gather_scatter.hpp"
 
 using crossdock::context_of;

@@ -3,8 +3,8 @@
 #include <cstring>
 #include <utility>
 
-#include "../c/exchange.hpp"
-#include "../c/handles.hpp"
+#include "src/c/exchange.hpp"
+#include "src/c/handles.hpp"
 #include "returned.hpp"
 
 using namespace crossdock::c;

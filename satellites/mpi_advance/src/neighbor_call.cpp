@@ -4,7 +4,7 @@
 #include <bit>
 #include <bitset>
 
-#include "../c/handles.hpp"
+#include "src/c/handles.hpp"
 #include "crossdock/pattern.hpp"
 
 using crossdock::c::array;

@@ -6,8 +6,8 @@
 #include <optional>
 #include <utility>
 
-#include "../context/shared_context_mpi.hpp"
-#include "../mpix/returned.hpp"
+#include "src/context/shared_context_mpi.hpp"
+#include "returned.hpp"
 #include "neighbor_call.hpp"
 
 struct MPIL_Comm {

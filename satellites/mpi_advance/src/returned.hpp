@@ -2,7 +2,7 @@
 /// @brief How functions end that return MPI's error classes.
 #pragma once
 
-#include "../c/exchange.hpp"
+#include "src/c/exchange.hpp"
 
 namespace crossdock::c {
 

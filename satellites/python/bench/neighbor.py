@@ -1,6 +1,6 @@
 """Times the halo of y = A x in Python: crossdock against mpi4py on the same communicator.
 
-    mpirun -n 8 python bench/python/neighbor.py data/msc01050.mtx.gz > record.jsonl
+    mpirun -n 8 python satellites/python/bench/neighbor.py data/msc01050.mtx.gz > record.jsonl
 
 Each exchange begins when all ranks are ready and takes as long as on the slowest rank. Contenders take turns, in
 another order each time. The record has a first line of what all have in common, and one line for each contender.

@@ -1,5 +1,5 @@
 /// @file
-/// @brief What bench/python/twins.py compares with: the same in C++, in the same process.
+/// @brief What satellites/python/bench/twins.py compares with: the same in C++, in the same process.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>

@@ -1,7 +1,7 @@
 """Times what Python adds: the same exchanges, products and pushes from Python and in C++, in the same processes.
 
     ninja -C build/release crossdock_python_twins
-    mpirun -n 2 python bench/python/twins.py build/release/libcrossdock_python_twins.so > record.jsonl
+    mpirun -n 2 python satellites/python/bench/twins.py build/release/libcrossdock_python_twins.so > record.jsonl
 
 Python and C++ take turns, in another order each time; a measurement takes as long as on the slowest rank, and both
 give the same result before they are timed. `ratio` is Python's time divided by that of C++ in the same turn.

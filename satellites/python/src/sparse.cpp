@@ -81,13 +81,13 @@ item_description agree_on_items(const communicator& comm, const item_description
         MPI_Iallreduce(MPI_IN_PLACE, agreed.data(), 3, MPI_INT64_T, MPI_MIN, comm.get(), &request));
     wait_for(request);
     if (agreed[0] == nothing) return {"", sizeof(double)};
-    const auto speaker = static_cast<rank_t>(agreed[0]);
+    const auto leader = static_cast<rank_t>(agreed[0]);
     std::array<count_t, 2> sizes{static_cast<count_t>(mine.text.size()), mine.num_bytes};
-    CROSSDOCK_MPI(MPI_Ibcast(sizes.data(), 2, MPI_INT64_T, speaker, comm.get(), &request));
+    CROSSDOCK_MPI(MPI_Ibcast(sizes.data(), 2, MPI_INT64_T, leader, comm.get(), &request));
     wait_for(request);
     item_description result{mine.text, sizes[1]};
     result.text.resize(static_cast<std::size_t>(sizes[0]));
-    CROSSDOCK_MPI(MPI_Ibcast(result.text.data(), static_cast<int>(sizes[0]), MPI_CHAR, speaker,
+    CROSSDOCK_MPI(MPI_Ibcast(result.text.data(), static_cast<int>(sizes[0]), MPI_CHAR, leader,
                              comm.get(), &request));
     wait_for(request);
     if (agreed[1] == -agreed[2]) return result;
@@ -95,7 +95,7 @@ item_description agree_on_items(const communicator& comm, const item_description
     if (!mine.text.empty() && mine.text != result.text)
         fault.emplace(errc::invalid_argument,
                       "rank " + std::to_string(comm.rank()) + " sends items of " + mine.text +
-                          ", rank " + std::to_string(speaker) + " of " + result.text +
+                          ", rank " + std::to_string(leader) + " of " + result.text +
                           "; give all ranks one dtype and shape",
                       comm.rank());
     agree(comm, fault);

@@ -2,13 +2,13 @@ import json
 import runpy
 from pathlib import Path
 
-PROJECT = Path(__file__).parents[2]
+PROJECT = Path(__file__).parents[3]
 
 
 def test_the_benchmark_records_all_contenders(world, capsys, monkeypatch):
     monkeypatch.setattr("sys.argv", ["neighbor.py", str(PROJECT / "data/bcspwr10.mtx.gz"), "--iterations", "3",
                                      "--warm-ups", "1"])
-    runpy.run_path(str(PROJECT / "bench/python/neighbor.py"), run_name="__main__")
+    runpy.run_path(str(PROJECT / "satellites/python/bench/neighbor.py"), run_name="__main__")
     lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     if world.rank != 0:
         assert lines == []

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-PROJECT = Path(__file__).parents[2]
+PROJECT = Path(__file__).parents[3]
 
 
 def test_the_page_runs(tmp_path, monkeypatch):

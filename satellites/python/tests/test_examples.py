@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from mpi4py import MPI
 
-PROJECT = Path(__file__).parents[2]
+PROJECT = Path(__file__).parents[3]
 EXAMPLES = PROJECT / "examples/python"
 DATA = PROJECT / "data"
 PROGRAMS = {"assembly.py": "assembled 3200 triangles", "breadth_first_search.py": "reached 1554 of 2048 vertices",

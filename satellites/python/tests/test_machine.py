@@ -10,7 +10,7 @@ import crossdock
 from crossdock import Context, planning
 from crossdock.planning import Machine
 
-FILE = Path(__file__).parents[2] / "machines/quartz.json"
+FILE = Path(__file__).parents[3] / "machines/quartz.json"
 SECONDS = 0.01
 
 

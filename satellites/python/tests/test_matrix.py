@@ -10,7 +10,7 @@ from test_neighbor import expect_peers_to_learn
 import crossdock
 from crossdock import DistributedMatrix
 
-DATA = Path(__file__).parents[2] / "data"
+DATA = Path(__file__).parents[3] / "data"
 FILES = ["bcspwr10.mtx.gz", "lp_woodw.mtx.gz", "msc01050.mtx.gz"]
 
 

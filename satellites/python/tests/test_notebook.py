@@ -11,7 +11,7 @@ import pytest
 from mpi4py import MPI
 
 pytestmark = pytest.mark.skipif(MPI.COMM_WORLD.size > 1, reason="it is one process, and once is enough")
-NOTEBOOK = Path(__file__).parents[2] / "examples/python/which_route.ipynb"
+NOTEBOOK = Path(__file__).parents[3] / "examples/python/which_route.ipynb"
 OF_LAUNCHERS = ("OMPI_", "PMIX_", "PMI_", "HYDRA_", "MPIR_", "PRTE_")
 
 

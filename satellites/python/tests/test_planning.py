@@ -11,7 +11,7 @@ import scipy.sparse
 import crossdock
 from crossdock import DistributedMatrix, NeighborExchange, Pattern, planning
 
-MATRIX = Path(__file__).parents[2] / "data/msc01050.mtx.gz"
+MATRIX = Path(__file__).parents[3] / "data/msc01050.mtx.gz"
 
 
 @pytest.fixture(scope="module")

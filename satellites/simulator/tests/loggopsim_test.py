@@ -16,7 +16,7 @@ from command_line import DATA, TESTS, crossdock, crossdock_json
 
 RECORDS = json.loads((TESTS / "golden/loggopsim.json").read_text())
 MACHINE = json.loads((TESTS / "golden/machine-round.json").read_text())
-PROJECT = TESTS.parent.parent
+PROJECT = DATA.parent
 PAGE = PROJECT / "docs/simulator.md"
 sys.path.append(str(PROJECT / "tools/plots"))
 import records

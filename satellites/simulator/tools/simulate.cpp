@@ -1,4 +1,4 @@
-#include "tools/crossdock/simulate.hpp"
+#include "satellites/simulator/tools/simulate.hpp"
 
 #include <fmt/format.h>
 

@@ -5,7 +5,7 @@
 #include "crossdock/schedule.hpp"
 #include "tools/crossdock/memory_limit.hpp"
 #include "tools/crossdock/output.hpp"
-#include "tools/crossdock/simulate.hpp"
+#include "satellites/simulator/tools/simulate.hpp"
 #include "tools/crossdock/table.hpp"
 
 namespace crossdock::tool {

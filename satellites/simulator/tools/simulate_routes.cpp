@@ -10,7 +10,7 @@
 #include "tools/crossdock/memory_limit.hpp"
 #include "tools/crossdock/replay_memory.hpp"
 #include "tools/crossdock/route_names.hpp"
-#include "tools/crossdock/simulate.hpp"
+#include "satellites/simulator/tools/simulate.hpp"
 
 namespace crossdock::tool {
 

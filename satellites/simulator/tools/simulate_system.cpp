@@ -3,7 +3,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "tools/crossdock/simulate.hpp"
+#include "satellites/simulator/tools/simulate.hpp"
 
 namespace crossdock::tool {
 

@@ -1,4 +1,4 @@
-"""bench/studies/choice_rules.py, on a record whose regrets are plain."""
+"""satellites/studies/choice_rules.py, on a record whose regrets are plain."""
 
 import pathlib
 import subprocess
@@ -8,7 +8,7 @@ import unittest
 
 import script
 
-SCRIPT = script.PROJECT / "bench/studies/choice_rules.py"
+SCRIPT = script.PROJECT / "satellites/studies/choice_rules.py"
 sys.path.append(str(SCRIPT.parent))
 import choice_rules
 

@@ -6,7 +6,7 @@ import unittest
 
 import script
 
-sys.path.append(str(script.PROJECT / "bench/studies"))
+sys.path.append(str(script.PROJECT / "satellites/studies"))
 import growth
 
 

@@ -1,4 +1,4 @@
-"""bench/studies/hierarchy.cpp writes what blocks exchange, in the form that amg:FOLDER reads."""
+"""satellites/studies/hierarchy.cpp writes what blocks exchange, in the form that amg:FOLDER reads."""
 
 import gzip
 import os

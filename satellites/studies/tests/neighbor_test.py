@@ -1,4 +1,4 @@
-"""bench/studies/neighbor.py counts a hierarchy that can be counted by hand."""
+"""satellites/studies/neighbor.py counts a hierarchy that can be counted by hand."""
 
 import pathlib
 import sys
@@ -7,7 +7,7 @@ import unittest
 
 import script
 
-sys.path.append(str(script.PROJECT / "bench/studies"))
+sys.path.append(str(script.PROJECT / "satellites/studies"))
 import neighbor
 
 COLUMNS, ROWS = 16, 8

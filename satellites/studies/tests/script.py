@@ -1,4 +1,4 @@
-"""Runs a script of bench/studies as a user does."""
+"""Runs a script of satellites/studies as a user does."""
 
 import json
 import os
@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 
-PROJECT = pathlib.Path(__file__).parents[2]
+PROJECT = pathlib.Path(__file__).parents[3]
 sys.path.append(str(PROJECT / "tools/plots"))
 import records
 
@@ -29,8 +29,8 @@ def json_of(command, *arguments):
 
 def rows_that_are_not_printed(section, name):
     """How many rows of this section of docs/studies.md come from the record, and those that are not in its tables."""
-    printed = subprocess.run([sys.executable, PROJECT / f"bench/studies/{name}.py", "--tables",
-                              PROJECT / f"bench/results/study-{name}.jsonl"],
+    printed = subprocess.run([sys.executable, PROJECT / f"satellites/studies/{name}.py", "--tables",
+                              PROJECT / f"satellites/studies/results/study-{name}.jsonl"],
                              capture_output=True, text=True, check=True).stdout.splitlines()
     page = (PROJECT / "docs/studies.md").read_text().partition(f"\n## {section}\n")[2].partition("\n## ")[0]
     rows = [line for line in page.splitlines() if line.startswith(FIRST_CELLS[name])]
@@ -39,7 +39,7 @@ def rows_that_are_not_printed(section, name):
 
 def quick(name, *arguments):
     """The record that `--quick` writes, and what is printed for it at once and again from the record."""
-    script = [sys.executable, PROJECT / f"bench/studies/{name}.py"]
+    script = [sys.executable, PROJECT / f"satellites/studies/{name}.py"]
     with tempfile.TemporaryDirectory() as output:
         record = pathlib.Path(output) / "record.json"
         program = ["--program", os.environ["CROSSDOCK_STUDY"]]

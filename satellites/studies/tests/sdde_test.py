@@ -1,4 +1,4 @@
-"""bench/studies/sdde.py sends what `crossdock analyze --exchange` counts, and makes the meshes that it says."""
+"""satellites/studies/sdde.py sends what `crossdock analyze --exchange` counts, and makes the meshes that it says."""
 
 import os
 import pathlib
@@ -8,7 +8,7 @@ import unittest
 
 import script
 
-sys.path.append(str(script.PROJECT / "bench/studies"))
+sys.path.append(str(script.PROJECT / "satellites/studies"))
 import meshes
 import sdde
 

@@ -1,4 +1,4 @@
-"""bench/studies/vpt.py counts what the reference counts, and docs/studies.md shows its tables."""
+"""satellites/studies/vpt.py counts what the reference counts, and docs/studies.md shows its tables."""
 
 import json
 import os
@@ -113,8 +113,8 @@ class Vpt(unittest.TestCase):
 
 class Page(unittest.TestCase):
     def test_TablesAreThoseOfTheRecord(self):
-        printed = subprocess.run([sys.executable, script.PROJECT / "bench/studies/vpt.py", "--tables",
-                                  script.PROJECT / "bench/results/study-vpt.jsonl"],
+        printed = subprocess.run([sys.executable, script.PROJECT / "satellites/studies/vpt.py", "--tables",
+                                  script.PROJECT / "satellites/studies/results/study-vpt.jsonl"],
                                  capture_output=True, text=True, check=True).stdout.splitlines()
         page = (script.PROJECT / "docs/studies.md").read_text().partition("\n## VPT\n")[2].partition("\n## ")[0]
         variants = ("| fitted |", *(line for line in printed if " as in the preset | " in line or " us | " in line))

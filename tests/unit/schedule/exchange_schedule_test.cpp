@@ -6,7 +6,7 @@
 #include <random>
 
 #include "crossdock/simulate.hpp"
-#include "src/simulator/exchange_schedule.hpp"
+#include "src/schedule/exchange_schedule.hpp"
 #include "support/machines.hpp"
 #include "support/thrown_by.hpp"
 

@@ -1,4 +1,4 @@
-#include "src/drop_in/repetition.hpp"
+#include "satellites/drop_in/src/repetition.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "src/simulator/dependencies.hpp"
+#include "satellites/simulator/src/dependencies.hpp"
 
 #include <gtest/gtest.h>
 

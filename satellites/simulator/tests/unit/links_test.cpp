@@ -1,4 +1,4 @@
-#include "src/simulator/links.hpp"
+#include "satellites/simulator/src/links.hpp"
 
 #include <gtest/gtest.h>
 

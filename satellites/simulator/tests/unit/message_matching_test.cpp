@@ -1,4 +1,4 @@
-#include "src/simulator/message_matching.hpp"
+#include "satellites/simulator/src/message_matching.hpp"
 
 #include <gtest/gtest.h>
 

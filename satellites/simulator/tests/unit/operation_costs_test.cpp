@@ -1,4 +1,4 @@
-#include "src/simulator/operation_costs.hpp"
+#include "satellites/simulator/src/operation_costs.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "src/simulator/replayed_choice.hpp"
+#include "satellites/simulator/src/replayed_choice.hpp"
 
 #include <gtest/gtest.h>
 

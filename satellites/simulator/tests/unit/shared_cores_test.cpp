@@ -1,4 +1,4 @@
-#include "src/simulator/shared_cores.hpp"
+#include "satellites/simulator/src/shared_cores.hpp"
 
 #include <gtest/gtest.h>
 

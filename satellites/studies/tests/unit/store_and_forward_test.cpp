@@ -1,4 +1,4 @@
-#include "bench/studies/store_and_forward.hpp"
+#include "satellites/studies/store_and_forward.hpp"
 
 #include <gtest/gtest.h>
 
