@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "bench/array/rank_program.hpp"
-#include "satellites/studies/request_walk.hpp"
 #include "crossdock/machine.hpp"
 #include "crossdock/simulate.hpp"
+#include "satellites/studies/request_walk.hpp"
 
 namespace crossdock::bench::studies {
 

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "bench/common/workload.hpp"
-#include "satellites/studies/print_record.hpp"
 #include "crossdock/plan.hpp"
 #include "crossdock/route_choice.hpp"
+#include "satellites/studies/print_record.hpp"
 #include "src/plan/planning_rounds.hpp"
 
 namespace {

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "bench/neighbor/hierarchy.hpp"
-#include "satellites/studies/print_record.hpp"
-#include "satellites/studies/replay.hpp"
 #include "crossdock/plan.hpp"
 #include "crossdock/route_choice.hpp"
+#include "satellites/studies/print_record.hpp"
+#include "satellites/studies/replay.hpp"
 
 namespace {
 

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "bench/common/workload.hpp"
-#include "satellites/studies/print_record.hpp"
 #include "crossdock/machine.hpp"
 #include "crossdock/simulate.hpp"
+#include "satellites/studies/print_record.hpp"
 #include "src/schedule/exchange_schedule.hpp"
 
 namespace {

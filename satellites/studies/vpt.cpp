@@ -13,11 +13,11 @@
 #include <vector>
 
 #include "bench/common/workload.hpp"
+#include "crossdock/plan.hpp"
 #include "satellites/studies/drawn_patterns.hpp"
 #include "satellites/studies/print_record.hpp"
 #include "satellites/studies/replay.hpp"
 #include "satellites/studies/store_and_forward.hpp"
-#include "crossdock/plan.hpp"
 #include "src/plan/place_ranks.hpp"
 
 namespace {

@@ -3,9 +3,9 @@
 #include <cstring>
 #include <utility>
 
+#include "returned.hpp"
 #include "src/c/exchange.hpp"
 #include "src/c/handles.hpp"
-#include "returned.hpp"
 
 using namespace crossdock::c;
 using crossdock::communicator;

@@ -4,8 +4,8 @@
 #include <bit>
 #include <bitset>
 
-#include "src/c/handles.hpp"
 #include "crossdock/pattern.hpp"
+#include "src/c/handles.hpp"
 
 using crossdock::c::array;
 

@@ -6,9 +6,9 @@
 #include <optional>
 #include <utility>
 
-#include "src/context/shared_context_mpi.hpp"
-#include "returned.hpp"
 #include "neighbor_call.hpp"
+#include "returned.hpp"
+#include "src/context/shared_context_mpi.hpp"
 
 struct MPIL_Comm {
     explicit MPIL_Comm(std::shared_ptr<crossdock::shared_context> given)

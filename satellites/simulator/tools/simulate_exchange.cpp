@@ -3,9 +3,9 @@
 #include <bit>
 
 #include "crossdock/schedule.hpp"
+#include "satellites/simulator/tools/simulate.hpp"
 #include "tools/crossdock/memory_limit.hpp"
 #include "tools/crossdock/output.hpp"
-#include "satellites/simulator/tools/simulate.hpp"
 #include "tools/crossdock/table.hpp"
 
 namespace crossdock::tool {

@@ -7,10 +7,10 @@
 #include "crossdock/plan.hpp"
 #include "crossdock/route_choice.hpp"
 #include "crossdock/schedule.hpp"
+#include "satellites/simulator/tools/simulate.hpp"
 #include "tools/crossdock/memory_limit.hpp"
 #include "tools/crossdock/replay_memory.hpp"
 #include "tools/crossdock/route_names.hpp"
-#include "satellites/simulator/tools/simulate.hpp"
 
 namespace crossdock::tool {
 
