@@ -258,7 +258,7 @@ class Docs(unittest.TestCase):
         for page, text in texts().items():
             for words in pages.commands(text):
                 script = PROJECT / words[0]
-                if script.is_file() and words[0].startswith(("scripts/", "satellites/studies/")):
+                if script.is_file() and words[0].startswith(("scripts/", "bench/", "satellites/studies/")):
                     with self.subTest(page=page.name, command=" ".join(words)):
                         self.assertEqual(pages.unknown_options(words, script.read_text(encoding="utf-8")), [])
 
@@ -286,7 +286,7 @@ class Docs(unittest.TestCase):
 
     def test_TablesOfMeasurementsComeFromTheirRecords(self):
         page = pages.tables((PROJECT / "docs/bench.md").read_text(encoding="utf-8"))
-        command = [sys.executable, "-B", "bench/studies/measured.py", "--tables", "bench/results"]
+        command = [sys.executable, "-B", "bench/measured.py", "--tables", "bench/results"]
         done = subprocess.run(command, cwd=PROJECT, check=True, capture_output=True, text=True)
         printed = pages.tables(done.stdout)
 

@@ -8,7 +8,7 @@ import pathlib
 import statistics
 import sys
 
-PROJECT = pathlib.Path(__file__).resolve().parents[2]
+PROJECT = pathlib.Path(__file__).resolve().parents[1]
 sys.path.append(str(PROJECT / "tools/plots"))
 import records  # noqa: E402
 
