@@ -49,10 +49,9 @@ struct neighbor_options {
     /// Longer messages are sent in parts of at most this many bytes, but at least one item; 0 is
     /// the default.
     std::size_t max_message_bytes = std::size_t{1} << 30;
-    /// What runs the plan: a name of `registered_executors`. "persistent": MPI's persistent
-    /// requests for every message. "shared_memory": ranks that share memory read and write each
-    /// other's items. "auto": what CROSSDOCK_EXECUTOR says, and else "shared_memory" where ranks
-    /// share memory and enough of it is left.
+    /// What runs the plan. "persistent": MPI's persistent requests for every message. "shared_memory":
+    /// ranks that share memory read and write each other's items. "auto": what CROSSDOCK_EXECUTOR
+    /// says, and else "shared_memory" where ranks share memory and enough of it is left.
     std::string executor = automatic_executor;
     /// Bytes of the items that a route is chosen for, and that exchanges are made ready for now, such
     /// as 4 for `float`; 0 is the default. The first start with another size makes that one ready,

@@ -31,7 +31,7 @@ gather_options options_from(const crossdock_gather_options* options) {
         .deduplicate = given.deduplicate != 0,
         .max_message_bytes = given.max_message_bytes,
         .executor =
-            crossdock::find_executor(text_or(given.executor, crossdock::automatic_executor)).name,
+            crossdock::checked_executor(text_or(given.executor, crossdock::automatic_executor)),
         .item_bytes = given.item_bytes,
         .stripe_bytes = given.stripe_bytes,
         .measure = {.max_candidates = given.measure_max_candidates,

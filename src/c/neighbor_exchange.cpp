@@ -22,7 +22,7 @@ neighbor_options options_from(const crossdock_neighbor_options* options) {
         .route = text_or(given.route, automatic_route),
         .deduplicate = given.deduplicate != 0,
         .max_message_bytes = given.max_message_bytes,
-        .executor = find_executor(text_or(given.executor, automatic_executor)).name,
+        .executor = checked_executor(text_or(given.executor, automatic_executor)),
         .item_bytes = given.item_bytes,
         .stripe_bytes = given.stripe_bytes,
         .prepare =

@@ -1,37 +1,383 @@
 #include "executor_mpi.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
 #include "../base/environment_mpi.hpp"
+#include "crossdock/detail/base/suspension.hpp"
 
 namespace crossdock {
 
-// Each in a file of its own.
-std::unique_ptr<executor> make_schedule_executor(const executor_setup& setup);
+namespace {
 
-const std::vector<executor_description>& registered_executors() {
-    static const std::vector<executor_description> executors{
-        {"auto", "shared_memory where ranks share memory and enough of it is left",
-         memory_use::if_possible, &make_schedule_executor},
-        {"persistent", "MPI's persistent requests for every message", memory_use::none,
-         &make_schedule_executor},
-        {"shared_memory", "ranks that share memory read and write each other's items",
-         memory_use::required, &make_schedule_executor},
+constexpr const char* not_started = "no exchange is active";
+constexpr const char* already_active =
+    "an exchange is active already: wait for it before the next start";
+
+// Whether several parts come from one rank in one stage. They match in order, and MPI_Startall does
+// not promise to start them in order.
+bool has_several_from_one(const index_vector<receive_number, schedule_part>& receives) {
+    const auto is_beside = [](const schedule_part& a, const schedule_part& b) {
+        return a.peer == b.peer && a.stage == b.stage;
     };
-    return executors;
+    return std::adjacent_find(receives.begin(), receives.end(), is_beside) != receives.end();
 }
 
-const executor_description& find_executor(std::string_view name) {
-    std::string known;
-    for (const auto& entry : registered_executors()) {
-        if (entry.name == name) return entry;
-        known += (known.empty() ? "" : ", ") + entry.name;
-    }
-    throw error(errc::invalid_argument,
-                "there is no executor \"" + std::string(name) + "\": " + known);
+}  // namespace
+
+memory_use memory_use_of(std::string_view executor) {
+    if (executor == "auto") return memory_use::if_possible;
+    if (executor == "persistent") return memory_use::none;
+    if (executor == "shared_memory") return memory_use::required;
+    throw error(
+        errc::invalid_argument,
+        fmt::format("there is no executor \"{}\": auto, persistent, shared_memory", executor));
 }
 
-const executor_description& find_executor(const communicator& comm, std::string_view name) {
+memory_use memory_use_of(const communicator& comm, std::string_view executor) {
     const std::string& asked = comm.resource<environment>().executor();
-    return find_executor(name == "auto" && !asked.empty() ? asked : name);
+    return memory_use_of(executor == "auto" && !asked.empty() ? asked : executor);
+}
+
+executor::failure_mark::failure_mark(rank_t origin, count_t part_bytes) {
+    auto rest = static_cast<std::uint32_t>(origin);
+    for (auto& byte : bytes) {
+        byte = static_cast<unsigned char>(rest & 0xff);
+        rest >>= 8;
+    }
+    size = static_cast<int>(std::clamp<count_t>(part_bytes - 1, 0, sizeof(rank_t)));
+    if (std::any_of(bytes.begin() + size, bytes.end(), [](auto byte) { return byte != 0; }))
+        size = 0;
+}
+
+rank_t executor::failure_mark::read(const std::byte* at, int size, rank_t neighbor) {
+    if (size == 0 || size > static_cast<int>(sizeof(rank_t))) return neighbor;
+    std::uint32_t origin = 0;
+    while (size-- > 0) origin = origin << 8 | std::to_integer<std::uint32_t>(at[size]);
+    return static_cast<rank_t>(origin);
+}
+
+executor::executor(const executor_setup& setup)
+    : comm_(setup.comm),
+      memory_(setup.memory),
+      first_tag_(setup.first_tag),
+      item_bytes_(setup.item_bytes),
+      runner_(std::make_unique<schedule_runner>(setup.work, make_buffers(*setup.work),
+                                                setup.item_bytes, setup.comm.rank())),
+      end_of_sections_(work().num_section_receives),
+      end_of_receives_(work().receives.end_index()),
+      must_match_in_order_(has_several_from_one(work().receives)) {
+    const std::size_t num_halves = runner_->num_halves();
+    const auto& sends = work().sends;
+    completed_.resize(static_cast<std::size_t>(end_of_sections_.value()));
+    num_receive_requests_ = work().receives.size() + (num_halves - 1) * completed_.size();
+    requests_.assign(num_receive_requests_ + num_halves * sends.size(), MPI_REQUEST_NULL);
+    statuses_.resize(requests_.size());
+    marks_ = index_vector<send_number, failure_mark>(sends.size());
+
+    CROSSDOCK_MPI(MPI_Type_contiguous(checked_cast<int>(item_bytes_), MPI_BYTE, &item_));
+    CROSSDOCK_MPI(MPI_Type_commit(&item_));
+    for (std::size_t half = 0; half < num_halves; ++half) {
+        for (receive_number i; i < end_of_sections_; ++i) make_receive(i, half);
+        for (send_number i; i < sends.end_index(); ++i) {
+            if (!sends[i].is_in_place) make_send(i, half);
+        }
+    }
+}
+
+executor::~executor() {
+    comm_.remove_work(this);
+    if (is_active_) {
+        // Messages under way still write to the buffer, so its memory is not used again.
+        static_cast<void>(private_buffer_.release());
+        static_cast<void>(unused_output_.release());
+    } else if (memory_) {
+        try {
+            memory_->give_back(own_buffer_, runner_->read_check());
+        } catch (const std::bad_alloc&) {
+            // Nobody uses it again.
+        }
+    }
+    int is_finalized = 0;
+    MPI_Finalized(&is_finalized);
+    if (is_finalized) return;
+    for (auto& request : requests_) {
+        if (request != MPI_REQUEST_NULL) MPI_Request_free(&request);
+    }
+    if (item_ != MPI_DATATYPE_NULL) MPI_Type_free(&item_);
+}
+
+index_vector<buffer_number, exchange_buffer> executor::make_buffers(
+    const shared_memory_schedule& work) {
+    const std::size_t bytes = exchange_buffer::size_bytes(work, item_bytes_);
+    if (!memory_) {
+        void* const buffer = ::operator new (bytes, std::align_val_t{exchange_buffer::alignment});
+        private_buffer_.reset(static_cast<std::byte*>(buffer));
+        own_buffer_ = private_buffer_.get();
+        return {exchange_buffer::make(own_buffer_, work, item_bytes_)};
+    }
+    const auto all = memory_->share(bytes, [&](std::byte* own) {
+        exchange_buffer::make(own, work, item_bytes_);
+        own_buffer_ = own;
+    });
+    index_vector<buffer_number, exchange_buffer> buffers;
+    for (std::byte* const one : all) buffers.emplace_back(one);
+    return buffers;
+}
+
+std::size_t executor::receive_request(receive_number part, std::size_t half) const {
+    if (part >= end_of_sections_) half = runner_->num_halves() - 1;
+    return half * completed_.size() + static_cast<std::size_t>(part.value());
+}
+
+std::size_t executor::send_request(send_number part, std::size_t half) const {
+    if (half > 0 && work().sends[part].is_in_place) half = 0;
+    return num_receive_requests_ + half * work().sends.size() +
+           static_cast<std::size_t>(part.value());
+}
+
+// The place of a request that is to be made; one that is there is freed.
+MPI_Request& executor::free_request(std::size_t number) {
+    auto& request = requests_[number];
+    if (request != MPI_REQUEST_NULL) CROSSDOCK_MPI(MPI_Request_free(&request));
+    return request;
+}
+
+std::byte* executor::receive_address(receive_number i, std::size_t half) const {
+    const auto& part = work().receives[i];
+    if (!part.is_in_place) return runner_->address(part, half);
+    return static_cast<std::byte*>(output_) +
+           static_cast<std::size_t>(part.array_index) * item_bytes_;
+}
+
+void executor::make_receive(receive_number i, std::size_t half) {
+    const auto& part = work().receives[i];
+    auto& request = free_request(receive_request(i, half));
+    CROSSDOCK_MPI(MPI_Recv_init(receive_address(i, half), checked_cast<int>(part.num_items), item_,
+                                part.peer, tag_of(part), comm_.get(), &request));
+}
+
+void executor::make_send(send_number i, std::size_t half) {
+    const auto& part = work().sends[i];
+    const std::byte* const at = part.is_in_place
+                                    ? static_cast<const std::byte*>(input_) +
+                                          static_cast<std::size_t>(part.array_index) * item_bytes_
+                                    : runner_->address(part, half);
+    auto& request = free_request(send_request(i, half));
+    CROSSDOCK_MPI(MPI_Send_init(at, checked_cast<int>(part.num_items), item_, part.peer,
+                                tag_of(part), comm_.get(), &request));
+}
+
+// The requests of parts in place hold addresses in the user's arrays. They are made anew only when
+// those change.
+void executor::bind_input(const void* input) {
+    if (std::exchange(input_, input) != input) {
+        for (send_number i; i < work().sends.end_index(); ++i) {
+            if (work().sends[i].is_in_place) make_send(i, 0);
+        }
+    }
+}
+
+void executor::bind_output(void* output) {
+    if (std::exchange(output_, output) != output) {
+        for (receive_number i = end_of_sections_; i < end_of_receives_; ++i) make_receive(i, 0);
+    }
+}
+
+void executor::start(const void* input, void* output, combine_function combine) {
+    CROSSDOCK_ASSERT(light, !is_active_, already_active);
+    bind_input(input);
+    bind_output(output);
+    runner_->begin(static_cast<const std::byte*>(input), static_cast<std::byte*>(output),
+                   std::move(combine));
+    begin();
+}
+
+// What others send in place comes to memory that nobody looks at.
+void executor::start_empty(rank_t failed) {
+    CROSSDOCK_ASSERT(light, !is_active_, already_active);
+    count_t num_items = 0;
+    for (receive_number i = end_of_sections_; i < end_of_receives_; ++i) {
+        const auto& part = work().receives[i];
+        num_items = std::max(num_items, part.array_index + part.num_items);
+    }
+    unused_output_ = std::make_unique_for_overwrite<std::byte[]>(
+        static_cast<std::size_t>(num_items) * item_bytes_);
+    bind_output(unused_output_.get());
+    runner_->begin_empty(failed);
+    begin();
+}
+
+void executor::begin() {
+    is_active_ = true;
+    start_receives(end_of_sections_, end_of_receives_);
+    has_posted_ = runner_->may_receive();
+    if (has_posted_) start_receives(receive_number(0), end_of_sections_);
+    runner_->advance(*this);
+    is_registered_ = runner_->owes();
+    if (is_registered_) comm_.add_work(this);
+}
+
+void executor::start_receives(receive_number first, receive_number end) {
+    if (first == end) return;
+    MPI_Request* const requests = requests_.data() + receive_request(first, runner_->half());
+    if (!must_match_in_order_) {
+        CROSSDOCK_MPI(MPI_Startall(end - first, requests));
+        return;
+    }
+    for (int i = 0; i < end - first; ++i) CROSSDOCK_MPI(MPI_Start(&requests[i]));
+}
+
+void executor::send(send_number part) {
+    CROSSDOCK_MPI(MPI_Start(&requests_[send_request(part, runner_->half())]));
+}
+
+// The request of the part sends the mark until the exchange is over.
+void executor::send_failure(send_number i, rank_t origin) {
+    const auto& part = work().sends[i];
+    auto& mark = marks_[i] =
+        failure_mark(origin, part.num_items * static_cast<count_t>(item_bytes_));
+    has_marks_ = true;
+    auto& request = free_request(send_request(i, runner_->half()));
+    CROSSDOCK_MPI(MPI_Send_init(mark.bytes.data(), mark.size, MPI_BYTE, part.peer, tag_of(part),
+                                comm_.get(), &request));
+    CROSSDOCK_MPI(MPI_Start(&request));
+}
+
+// Whose fault it is that a part has come without its items.
+rank_t executor::origin_of(receive_number i, const MPI_Status& status) const {
+    const auto& part = work().receives[i];
+    int num_items = 0;
+    CROSSDOCK_MPI(MPI_Get_count(&status, item_, &num_items));
+    if (num_items == part.num_items) return schedule_runner::nobody;
+    int num_bytes = 0;
+    CROSSDOCK_MPI(MPI_Get_elements(&status, item_, &num_bytes));
+    return failure_mark::read(receive_address(i, runner_->half()), num_bytes, part.peer);
+}
+
+// Notes what has arrived since the last look, once all requests are complete. A request that was
+// complete before has an empty status.
+void executor::note_all() {
+    const auto note_if_new = [&](receive_number i, auto&& note) {
+        const auto& status = statuses_[receive_request(i, runner_->half())];
+        if (status.MPI_SOURCE != MPI_ANY_SOURCE) note(origin_of(i, status));
+    };
+    for (receive_number i; runner_->has_messages_left() && i < end_of_sections_; ++i)
+        note_if_new(i, [&](rank_t origin) { runner_->note_received(i, origin); });
+    for (receive_number i = end_of_sections_; i < end_of_receives_; ++i) {
+        note_if_new(i, [&](rank_t origin) {
+            if (origin != schedule_runner::nobody) runner_->note_failure(origin);
+        });
+    }
+}
+
+// Whether all requests are complete.
+bool executor::test_all() {
+    int is_complete = 0;
+    CROSSDOCK_MPI(MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &is_complete,
+                              statuses_.data()));
+    if (is_complete) note_all();
+    return is_complete != 0;
+}
+
+// Notes what `find_some` (MPI_Testsome or MPI_Waitsome) finds to have arrived.
+void executor::take_arrived(decltype(&MPI_Testsome) find_some) {
+    int num_completed = 0;
+    CROSSDOCK_MPI(find_some(end_of_sections_.value(),
+                            requests_.data() + runner_->half() * completed_.size(), &num_completed,
+                            completed_.data(), statuses_.data()));
+    for (std::size_t i = 0; static_cast<int>(i) < num_completed; ++i) {
+        const receive_number part(completed_[i]);
+        runner_->note_received(part, origin_of(part, statuses_[i]));
+    }
+    advance();
+}
+
+void executor::advance() {
+    runner_->advance(*this);
+    if (is_registered_ && !runner_->owes()) {
+        comm_.remove_work(this);
+        is_registered_ = false;
+    }
+}
+
+// Does what can be done without waiting.
+void executor::poll() {
+    if (!has_posted_ && runner_->may_receive()) {
+        start_receives(receive_number(0), end_of_sections_);
+        has_posted_ = true;
+    }
+    if (!completed_.empty()) return take_arrived(&MPI_Testsome);
+    advance();
+}
+
+void executor::progress() {
+    if (is_registered_) poll();
+}
+
+void executor::finish() {
+    runner_->end();
+    is_active_ = false;
+    if (std::exchange(has_marks_, false)) remove_marks();
+    if (runner_->thrown()) std::rethrow_exception(runner_->thrown());
+    if (const rank_t failed = runner_->failed(); failed != schedule_runner::nobody) {
+        throw error(errc::peer_failed,
+                    fmt::format("rank {} could not start or combine, so items that rank {} needs "
+                                "are missing; rank {} has the reason in its own error",
+                                failed, comm_.rank(), failed),
+                    failed);
+    }
+}
+
+// Makes the requests again that marks were sent by.
+void executor::remove_marks() {
+    for (send_number i; i < marks_.end_index(); ++i) {
+        if (std::exchange(marks_[i].size, -1) >= 0) make_send(i, runner_->half());
+    }
+}
+
+bool executor::test() {
+    CROSSDOCK_ASSERT(light, is_active_, not_started);
+    comm_.progress();
+    if (!is_registered_) poll();
+    if (!runner_->is_done() || !test_all()) return false;
+    finish();
+    return true;
+}
+
+// Whether this rank waits for others of its domain and for nothing else: no message is under way
+// or to come, and there is no other work to go on with.
+bool executor::awaits_memory_alone() {
+    if (!runner_->awaits_domain() || runner_->has_messages_left()) return false;
+    if (comm_.has_work() && !comm_.has_only(this)) return false;
+    return requests_.empty() || test_all();
+}
+
+void executor::wait() {
+    CROSSDOCK_ASSERT(light, is_active_, not_started);
+    int looks = 0;  // at memory alone
+    // It may block in MPI only while it owes nothing to others, and while MPI tells of all that
+    // comes.
+    while (comm_.has_work() || runner_->awaits_domain()) {
+        if (comm_.has_only(this) && !runner_->awaits_domain() && has_posted_) {
+            take_arrived(&MPI_Waitsome);
+        } else if (looks < looks_at_memory && awaits_memory_alone()) {
+            if (looks++ > 0) pause_wait();
+            advance();
+        } else {
+            looks = 0;
+            if (test()) return;
+            pause_wait();
+            advance();
+        }
+    }
+    CROSSDOCK_MPI(
+        MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), statuses_.data()));
+    note_all();
+    if (!runner_->is_done()) runner_->advance(*this);
+    finish();
 }
 
 }  // namespace crossdock

@@ -1,7 +1,8 @@
 /// @file
-/// @brief What runs one direction of a plan, and the executors there are.
+/// @brief What runs one direction of a plan.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -10,47 +11,9 @@
 
 #include "crossdock/communicator.hpp"
 #include "node_memory_mpi.hpp"
-#include "shared_memory_schedule.hpp"
+#include "schedule_runner.hpp"
 
 namespace crossdock {
-
-/// @brief Runs one direction of a plan again and again, for items of one size.
-///
-/// | state | legal calls | next |
-/// |---|---|---|
-/// | idle | `start`, destruction | `start`: active |
-/// | active | `test`, `wait`, destruction | `test` that returns true, `wait`: idle |
-///
-/// An exchange that others wait for is `background_work` of the communicator. The destructor does
-/// not communicate. That of an active executor leaves its buffers to the messages under way.
-class executor {
-  public:
-    executor() = default;
-    executor(const executor&) = delete;
-    executor& operator=(const executor&) = delete;
-    virtual ~executor() = default;
-
-    /// @brief Posts receives and sends what needs no arrival; waits for nobody.
-    /// @param combine  may be empty if the shared-memory schedule combines nothing
-    virtual void start(const void* input, void* output, combine_function combine) = 0;
-
-    /// @brief Starts an exchange to which this rank gives nothing and of which it takes nothing,
-    /// because it cannot start as it should. It forwards what others gave. All who need something
-    /// of this rank get errc::peer_failed.
-    /// @param failed  the rank whose fault it is
-    virtual void start_empty(rank_t failed) = 0;
-
-    /// @brief Makes progress; true once complete.
-    /// @throws what the function that combines threw here, or error(errc::peer_failed): the
-    /// exchange is over, and the next may start
-    virtual bool test() = 0;
-
-    /// @brief Completes. Waiting yields the core.
-    /// @throws as `test`
-    virtual void wait() = 0;
-
-    virtual bool is_active() const noexcept = 0;
-};
 
 /// @brief What an executor is made from.
 struct executor_setup {
@@ -66,6 +29,128 @@ struct executor_setup {
     std::size_t item_bytes = 1;
 };
 
+/// @brief Runs one direction of a plan again and again, for items of one size: a shared-memory schedule,
+/// with MPI's persistent requests for the parts between domains.
+///
+/// A part leaves as soon as all of its items are there, whatever its stage. Parts whose items are
+/// one run of the user's array are sent from or received there.
+///
+/// | state | legal calls | next |
+/// |---|---|---|
+/// | idle | `start`, destruction | `start`: active |
+/// | active | `test`, `wait`, destruction | `test` that returns true, `wait`: idle |
+///
+/// An exchange that others wait for is `background_work` of the communicator. The destructor does
+/// not communicate. That of an active executor leaves its buffers to the messages under way.
+class executor final : private background_work, private schedule_runner::sender {
+  public:
+    /// @par Collective
+    /// Over the domain: waits for its ranks, and makes progress on all work meanwhile. In a domain
+    /// of one rank it makes local calls of MPI only.
+    /// @throws error(errc::out_of_memory)  on all ranks of the domain: no shared memory left
+    explicit executor(const executor_setup& setup);
+    executor(const executor&) = delete;
+    executor& operator=(const executor&) = delete;
+    ~executor();
+
+    /// @brief Posts receives and sends what needs no arrival; waits for nobody.
+    /// @param combine  may be empty if the shared-memory schedule combines nothing
+    void start(const void* input, void* output, combine_function combine);
+
+    /// @brief Starts an exchange to which this rank gives nothing and of which it takes nothing,
+    /// because it cannot start as it should. It forwards what others gave. All who need something
+    /// of this rank get errc::peer_failed.
+    /// @param failed  the rank whose fault it is
+    void start_empty(rank_t failed);
+
+    /// @brief Makes progress; true once complete.
+    /// @throws what the function that combines threw here, or error(errc::peer_failed): the
+    /// exchange is over, and the next may start
+    bool test();
+
+    /// @brief Completes. Waiting yields the core.
+    /// @throws as `test`
+    void wait();
+
+    bool is_active() const noexcept { return is_active_; }
+
+  private:
+    // What is sent in place of a part whose items are missing: a rank, as bytes, the lowest first. It has
+    // less bytes than the part, which tells it from one. Where the rank does not fit, it has none.
+    struct failure_mark {
+        std::array<unsigned char, sizeof(rank_t)> bytes;
+        int size = -1;  // of a mark that is not sent
+
+        failure_mark() = default;
+        failure_mark(rank_t origin, count_t part_bytes);
+        // The rank in a mark of `size` bytes, or `neighbor`, who sent it.
+        static rank_t read(const std::byte* at, int size, rank_t neighbor);
+    };
+    struct buffer_deleter {
+        void operator()(std::byte* buffer) const noexcept {
+            ::operator delete (buffer, std::align_val_t{exchange_buffer::alignment});
+        }
+    };
+
+    index_vector<buffer_number, exchange_buffer> make_buffers(const shared_memory_schedule& work);
+    const shared_memory_schedule& work() const noexcept { return runner_->work(); }
+    // Stripes of several messages may have the same two ends, beside a message that is not split.
+    int tag_of(const schedule_part& part) const {
+        return first_tag_ + part.stage + (part.is_stripe ? work().num_stages : 0);
+    }
+    std::size_t receive_request(receive_number part, std::size_t half) const;
+    std::size_t send_request(send_number part, std::size_t half) const;
+    MPI_Request& free_request(std::size_t number);
+    std::byte* receive_address(receive_number part, std::size_t half) const;
+    void make_receive(receive_number part, std::size_t half);
+    void make_send(send_number part, std::size_t half);
+    void bind_input(const void* input);
+    void bind_output(void* output);
+    void begin();
+
+    void start_receives(receive_number first, receive_number end);
+    void send(send_number part) override;
+    void send_failure(send_number part, rank_t origin) override;
+    void advance();
+    rank_t origin_of(receive_number part, const MPI_Status& status) const;
+    void note_all();
+    bool test_all();
+    void take_arrived(decltype(&MPI_Testsome) find_some);
+    void poll();
+    void progress() override;
+    bool awaits_memory_alone();
+    void finish();
+    void remove_marks();
+
+    communicator comm_;
+    std::shared_ptr<node_memory> memory_;
+    std::unique_ptr<std::byte, buffer_deleter> private_buffer_;  // where no memory is shared
+    std::byte* own_buffer_ = nullptr;
+    int first_tag_;
+    std::size_t item_bytes_;
+    MPI_Datatype item_ = MPI_DATATYPE_NULL;
+    std::unique_ptr<schedule_runner> runner_;
+
+    // Receives in sections, for one half and then for the other; receives in place; then sends, as
+    // many for each half.
+    std::vector<MPI_Request> requests_;
+    receive_number end_of_sections_;
+    receive_number end_of_receives_;
+    bool must_match_in_order_;
+    std::size_t num_receive_requests_;
+    std::vector<int> completed_;
+    std::vector<MPI_Status> statuses_;
+    index_vector<send_number, failure_mark> marks_;  // sent in place of parts
+    bool has_marks_ = false;
+    std::unique_ptr<std::byte[]> unused_output_;  // of an exchange that this rank starts empty
+
+    const void* input_ = nullptr;
+    void* output_ = nullptr;
+    bool is_active_ = false;
+    bool has_posted_ = false;
+    bool is_registered_ = false;
+};
+
 /// @brief Whether the ranks of a node are one domain, or each is one for itself.
 enum class memory_use {
     none,         ///< every rank for itself
@@ -73,28 +158,19 @@ enum class memory_use {
     required,     ///< as above, but set-up fails on all ranks where there is not enough
 };
 
-/// @brief An entry of the registry of executors.
-struct executor_description {
-    std::string name;     ///< "persistent"
-    std::string summary;  ///< one line
-    memory_use memory;    ///< what the schedules that it runs are compiled for
-    /// @par Collective
-    /// Over the domain: waits for its ranks, and makes progress on all work meanwhile. In a domain
-    /// of one rank it makes local calls of MPI only.
-    /// @throws error(errc::out_of_memory)  on all ranks of the domain: no shared memory left
-    std::unique_ptr<executor> (*make)(const executor_setup& setup);
-};
+/// @brief What the option `executor` asks for.
+/// @throws error(errc::invalid_argument)  there is no such executor; the text lists the names
+memory_use memory_use_of(std::string_view executor);
 
-/// @brief All executors.
-const std::vector<executor_description>& registered_executors();
+/// @brief The option itself, once it is sure that there is such an executor.
+inline std::string checked_executor(std::string executor) {
+    static_cast<void>(memory_use_of(executor));
+    return executor;
+}
 
-/// @brief The executor with a given name.
-/// @throws error(errc::invalid_argument)  there is none; the text lists the names
-const executor_description& find_executor(std::string_view name);
-
-/// @brief As above; what CROSSDOCK_EXECUTOR says in place of "auto".
+/// @brief As `memory_use_of`; what CROSSDOCK_EXECUTOR says in place of "auto".
 /// @par Collective
 /// Yes; blocks where it is the first to ask for the communicator's environment.
-const executor_description& find_executor(const communicator& comm, std::string_view name);
+memory_use memory_use_of(const communicator& comm, std::string_view executor);
 
 }  // namespace crossdock

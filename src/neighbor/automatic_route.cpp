@@ -86,8 +86,7 @@ resolved_route resolve_route(const context& where, const pattern& p,
     const auto& nodes = where.nodes() ? *where.nodes() : around.nodes();
     estimate_options how;
     how.travel.item_bytes = static_cast<count_t>(options.item_bytes);
-    const auto use =
-        with_reserve([&] { return find_executor(where.comm(), options.executor).memory; });
+    const auto use = with_reserve([&] { return memory_use_of(where.comm(), options.executor); });
     how.travel.shares_memory = use != memory_use::none && nodes.num_regions() < nodes.num_ranks();
     how.deduplicate = options.deduplicate;
     how.passes_over_slots = passes_over_slots;

@@ -30,7 +30,7 @@ plan_runner::plan_runner(const context& where, std::shared_ptr<const plan> compi
     : where_(where),
       plan_(std::move(compiled)),
       options_(options),
-      kind_(&find_executor(where.comm(), options.executor)) {}
+      memory_use_(memory_use_of(where.comm(), options.executor)) {}
 
 void plan_runner::open(int num_stages) {
     const int num_tags = (options_.stripe_bytes > 0 ? 2 : 1) * num_stages;
@@ -40,7 +40,7 @@ void plan_runner::open(int num_stages) {
     // Room for all of them, so that what others wait for needs no memory.
     for (auto* const one : {&forward_, &backward_})
         with_reserve([&] { one->sizes.reserve(most_sizes); });
-    if (kind_->memory == memory_use::none) return;
+    if (memory_use_ == memory_use::none) return;
     auto& memories =
         with_reserve([&]() -> node_memories& { return comm().resource<node_memories>(); });
     const auto& found = memories.of(comm(), where_.nodes());
@@ -193,7 +193,8 @@ std::optional<error> plan_runner::make_runners(const std::array<direction_state*
         try {
             if (!fault) {
                 auto& made = one->sizes.back();
-                made.runner = kind_->make({comm(), made.work, with, one->first_tag, item_bytes});
+                made.runner = std::make_unique<executor>(
+                    executor_setup{comm(), made.work, with, one->first_tag, item_bytes});
                 continue;
             }
         } catch (const peer_stopped&) {

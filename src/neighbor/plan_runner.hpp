@@ -144,9 +144,7 @@ class plan_runner {
         return to == direction::forward ? forward_ : backward_;
     }
     // If the ranks of a node shared no memory, others could not split their messages to it.
-    bool must_share() const {
-        return kind_->memory == memory_use::required || domains_.has_value();
-    }
+    bool must_share() const { return memory_use_ == memory_use::required || domains_.has_value(); }
     // Whether ranks prepare a direction together: they tell each other where items will lie.
     bool prepares_together() const { return memory_ || must_share(); }
     bool asks_for_reverse(preparation what) const {
@@ -167,7 +165,7 @@ class plan_runner {
     context where_;
     std::shared_ptr<const plan> plan_;
     neighbor_options options_;
-    const executor_description* kind_;
+    memory_use memory_use_;
     std::shared_ptr<node_memory> memory_;  // null where nothing is shared
     std::optional<topology> domains_;      // its regions are the domains; set if messages are split
     tag_block tags_;
