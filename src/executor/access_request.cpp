@@ -5,7 +5,7 @@
 namespace crossdock {
 
 void access_requests::copy(buffer_number of, slot_number first, count_t length) {
-    auto& copies = of_[of].request.copies;
+    auto& copies = find(of).request.copies;
     if (!copies.empty() && first == copies.back().first + copies.back().length) {
         copies.back().length += length;
     } else {
@@ -14,7 +14,7 @@ void access_requests::copy(buffer_number of, slot_number first, count_t length) 
 }
 
 void access_requests::write(buffer_number owner, outgoing_part_number part, const slot_copy& run) {
-    const auto [entry, is_new] = of_[owner].writes.try_emplace(part);
+    const auto [entry, is_new] = find(owner).writes.try_emplace(part);
     auto& write = entry->second;
     if (is_new) {
         layout_.add_contributor(part);
@@ -39,6 +39,7 @@ std::map<buffer_number, access_request> access_requests::take() {
         result.emplace(buffer, std::move(one.request));
     }
     of_.clear();
+    last_ = nullptr;
     return result;
 }
 

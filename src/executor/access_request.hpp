@@ -51,15 +51,15 @@ class access_requests {
   public:
     explicit access_requests(exchange_layout& layout) : layout_(layout) {}
 
-    void read(buffer_number of) { of_[of].request.is_reader = true; }
+    void read(buffer_number of) { find(of).request.is_reader = true; }
     void copy(buffer_number of, slot_number first, count_t length);
     /// @brief Has the owner of `where` write its items into a part of this rank.
     void write(buffer_number owner, outgoing_part_number part, const slot_copy& run);
     void send(buffer_number sender, const message_part& part) {
-        of_[sender].request.sends.push_back(part);
+        find(sender).request.sends.push_back(part);
     }
     void receive(buffer_number receiver, const message_part& part) {
-        of_[receiver].request.receives.push_back(part);
+        find(receiver).request.receives.push_back(part);
     }
 
     /// @brief What was collected, by the rank that is asked.
@@ -71,8 +71,16 @@ class access_requests {
         std::map<outgoing_part_number, part_write> writes;
     };
 
+    // Mostly the one of the call before.
+    collected& find(buffer_number of) {
+        if (last_ == nullptr || of != last_of_) last_ = &of_[last_of_ = of];
+        return *last_;
+    }
+
     exchange_layout& layout_;
     std::map<buffer_number, collected> of_;
+    buffer_number last_of_;
+    collected* last_ = nullptr;
 };
 
 }  // namespace crossdock

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "graph_indices.hpp"
-#include "task_steps.hpp"
+#include "task_draft.hpp"
 
 namespace crossdock {
 

@@ -10,7 +10,7 @@ count_t item_reader::own_input(const item_reference& where) const {
     return inputs_.input_of(layout_.departing_at(where.slot));
 }
 
-void item_reader::await(schedule_task& task, const item_reference& where, count_t length) {
+void item_reader::await(task_draft& task, const item_reference& where, count_t length) {
     const section_reference section{where.buffer, where.section};
     if (std::find(task.awaited.rbegin(), task.awaited.rend(), section) == task.awaited.rend())
         task.awaited.push_back(section);
@@ -18,7 +18,7 @@ void item_reader::await(schedule_task& task, const item_reference& where, count_
     if (where.is_input) requests_.copy(where.buffer, where.slot, length);
 }
 
-void item_reader::pull(schedule_task& task, move_run what, bool combines) {
+void item_reader::pull(task_draft& task, move_run what, bool combines) {
     while (what.length > 0) {
         const arrived_item first(what.from);
         const located_run& around = where_.find(first);
@@ -26,20 +26,20 @@ void item_reader::pull(schedule_task& task, move_run what, bool combines) {
         const count_t length = std::min(what.length, around.end - first);
         if (own_input(where) >= 0) {
             for (count_t k = 0; k < length; ++k) {
-                add_copies(task, no_buffer, combines,
-                           {own_input(around.at(first + k)), what.to + k, 1});
+                task.add(no_buffer, combines, {own_input(around.at(first + k)), what.to + k, 1});
             }
         } else {
             await(task, where, length);
-            add_copies(task, where.buffer, combines, {where.slot.value(), what.to, length});
+            task.add(where.buffer, combines, {where.slot.value(), what.to, length});
         }
         what.drop_first(length);
     }
 }
 
-bool item_reader::pull_list(schedule_task& task, copy_list& list, count_t to_offset,
+bool item_reader::pull_list(task_draft& task, copy_list& list, count_t to_offset, bool combines,
                             std::size_t max_sections) {
-    std::vector<item_reference> found;  // an item of each section
+    auto& found = found_;  // an item of each section
+    found.clear();
     bool is_shifted = true;
     count_t shift = 0;
     located_run around;
@@ -61,7 +61,7 @@ bool item_reader::pull_list(schedule_task& task, copy_list& list, count_t to_off
     });
     if (!is_shifted || found.empty()) return false;
     for (const auto& where : found) await(task, where, 0);
-    add_list(task, found.front().buffer, shift, to_offset, std::move(list));
+    task.add({found.front().buffer, combines, shift, to_offset, std::move(list)});
     return true;
 }
 

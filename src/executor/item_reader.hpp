@@ -2,10 +2,12 @@
 /// @brief Steps that bring arrived items from where they lie.
 #pragma once
 
+#include <limits>
+
 #include "access_request.hpp"
 #include "input_copies.hpp"
 #include "reference_resolver.hpp"
-#include "task_steps.hpp"
+#include "task_draft.hpp"
 
 namespace crossdock {
 
@@ -21,18 +23,18 @@ class item_reader {
     const located_run& locate(arrived_item item) { return where_.find(item); }
 
     /// @brief Adds steps that copy or combine arrived items.
-    void pull(schedule_task& task, move_run arrived, bool combines);
+    void pull(task_draft& task, move_run arrived, bool combines);
 
-    /// @brief Adds one step that copies a list of arrived items, if they lie in one buffer as far
-    /// from each other as they do in the list. The step takes the list.
-    /// @param to_offset     added to the indices that the list copies to
+    /// @brief Adds one step that copies or combines a list of arrived items, if they lie in one buffer as
+    /// far from each other as they do in the list. The step takes the list.
+    /// @param to_offset     added to the indices that the list goes to
     /// @param max_sections  of how many sections the task may wait
     /// @return false, and nothing is changed, if they do not, or the list is empty
-    bool pull_list(schedule_task& task, copy_list& list, count_t to_offset,
-                   std::size_t max_sections);
+    bool pull_list(task_draft& task, copy_list& list, count_t to_offset, bool combines,
+                   std::size_t max_sections = std::numeric_limits<std::size_t>::max());
 
     /// @brief Has a task wait for items in a buffer, and asks for them.
-    void await(schedule_task& task, const item_reference& where, count_t length);
+    void await(task_draft& task, const item_reference& where, count_t length);
 
   private:
     count_t own_input(const item_reference& where) const;
@@ -41,6 +43,7 @@ class item_reader {
     reference_resolver& where_;
     access_requests& requests_;
     const input_copies& inputs_;
+    std::vector<item_reference> found_;  // for `pull_list`
 };
 
 }  // namespace crossdock

@@ -9,25 +9,22 @@ namespace crossdock {
 
 namespace {
 
-schedule_task combining_task(const graph_task& from, item_reader& reader) {
-    schedule_task task;
-    const auto use_input = [&](const copy_list& list, bool combines) {
-        for_each_move_run(
-            list, [&](const move_run& what) { add_copies(task, no_buffer, combines, what); });
+task_draft combining_task(graph_task& from, item_reader& reader) {
+    task_draft task;
+    const auto use = [&](copy_list& input, copy_list& arrived, bool combines) {
+        task.add({no_buffer, combines, 0, 0, std::move(input)});
+        if (reader.pull_list(task, arrived, 0, combines)) return;
+        for_each_move_run(arrived,
+                          [&](const move_run& what) { reader.pull(task, what, combines); });
     };
-    const auto use_arrived = [&](const copy_list& list, bool combines) {
-        for_each_move_run(list, [&](const move_run& what) { reader.pull(task, what, combines); });
-    };
-    use_input(from.copy_input, false);
-    use_arrived(from.copy_arrived, false);
-    use_input(from.combine_input, true);
-    use_arrived(from.combine_arrived, true);
+    use(from.copy_input, from.copy_arrived, false);
+    use(from.combine_input, from.combine_arrived, true);
     return task;
 }
 
 // If one section of another buffer holds just the items of the list, takes the list as it is and
 // looks at no single item.
-bool takes_whole_section(std::vector<schedule_task>& tasks, copy_list& list, item_reader& reader) {
+bool takes_whole_section(std::vector<task_draft>& tasks, copy_list& list, item_reader& reader) {
     const arrived_item first(list.from.first());
     const located_run& run = reader.locate(first);
     const item_reference where = run.at_first;
@@ -37,12 +34,11 @@ bool takes_whole_section(std::vector<schedule_task>& tasks, copy_list& list, ite
     }
     auto& task = tasks.emplace_back();
     reader.await(task, where, list.size());
-    add_list(task, where.buffer, where.slot.value() - first.value(), 0, std::move(list));
+    task.add({where.buffer, false, where.slot.value() - first.value(), 0, std::move(list)});
     return true;
 }
 
-void copy_by_section(std::vector<schedule_task>& tasks, const copy_list& list,
-                     item_reader& reader) {
+void copy_by_section(std::vector<task_draft>& tasks, const copy_list& list, item_reader& reader) {
     std::map<std::pair<buffer_number, section_number>, std::size_t> task_of;
     for_each_move_run(list, [&](move_run what) {
         while (what.length > 0) {
@@ -60,14 +56,14 @@ void copy_by_section(std::vector<schedule_task>& tasks, const copy_list& list,
 
 }  // namespace
 
-void fill_output(std::vector<schedule_task>& tasks, graph_task& output, item_reader& reader) {
+void fill_output(std::vector<task_draft>& tasks, graph_task& output, item_reader& reader) {
     if (output.combines()) return tasks.push_back(combining_task(output, reader));
     if (output.copy_input.size() > 0)
-        add_list(tasks.emplace_back(), no_buffer, 0, 0, std::move(output.copy_input));
+        tasks.emplace_back().add({no_buffer, false, 0, 0, std::move(output.copy_input)});
     if (output.copy_arrived.size() == 0 || takes_whole_section(tasks, output.copy_arrived, reader))
         return;
-    schedule_task task;
-    if (reader.pull_list(task, output.copy_arrived, 0, 1)) {
+    task_draft task;
+    if (reader.pull_list(task, output.copy_arrived, 0, false, 1)) {
         tasks.push_back(std::move(task));
     } else {
         copy_by_section(tasks, output.copy_arrived, reader);

@@ -12,6 +12,6 @@ namespace crossdock {
 ///
 /// What combines is one task, which keeps the order. What is only copied is a task for each section
 /// that it reads, so that each can copy as soon as its section is readable.
-void fill_output(std::vector<schedule_task>& tasks, graph_task& output, item_reader& reader);
+void fill_output(std::vector<task_draft>& tasks, graph_task& output, item_reader& reader);
 
 }  // namespace crossdock

@@ -13,8 +13,13 @@ void part_filler::fill(outgoing_number i) {
     auto& from = work_.fills[i.value()];
     const count_t items_per_part = layout_.items_per_part(message);
     const outgoing_part_number first_part = layout_.first_part_of(i);
-    std::vector<schedule_task> tasks(
-        static_cast<std::size_t>((message.num_items + items_per_part - 1) / items_per_part));
+    const auto num_parts =
+        static_cast<std::size_t>((message.num_items + items_per_part - 1) / items_per_part);
+    tasks_.reserve(layout_.outgoing().size());
+    for (std::size_t p = 0; p < num_parts; ++p) tasks_.push_back({first_part + p, {}});
+    const auto task_of = [&](std::size_t part) -> task_draft& {
+        return tasks_[tasks_.size() - num_parts + part].task;
+    };
     const combined_items combined(from, message);
     const auto slot_of = [&](count_t departing) {
         return layout_.slot_of(departing_item(departing));
@@ -40,18 +45,20 @@ void part_filler::fill(outgoing_number i) {
         });
     };
 
-    const bool is_one_copy = tasks.size() == 1 && combined.empty();
-    if (is_one_copy) {
-        add_list(tasks[0], no_buffer, 0, slot_of(0).value(), std::move(from.copy_input));
-    } else {
-        for_each_piece(from.copy_input, [&](std::size_t part, const move_run& what) {
-            add_copies(tasks[part], no_buffer, false, in_buffer(what));
+    // A message of one part takes lists as they are.
+    const auto use_input = [&](copy_list& list, bool combines) {
+        if (num_parts == 1)
+            return task_of(0).add({no_buffer, combines, 0, slot_of(0).value(), std::move(list)});
+        for_each_piece(list, [&](std::size_t part, const move_run& what) {
+            task_of(part).add(no_buffer, combines, in_buffer(what));
         });
-    }
-    if (is_one_copy &&
-        reader_.pull_list(tasks[0], from.copy_arrived, slot_of(0).value(), work_.incoming.size())) {
-        from.copy_arrived = {};
-    }
+    };
+    const auto use_arrived = [&](copy_list& list, bool combines) {
+        if (num_parts == 1 && reader_.pull_list(task_of(0), list, slot_of(0).value(), combines))
+            list = {};
+    };
+    use_input(from.copy_input, false);
+    use_arrived(from.copy_arrived, false);
     for_each_piece(from.copy_arrived, [&](std::size_t part, move_run what) {
         while (what.length > 0) {
             const arrived_item first(what.from);
@@ -63,22 +70,19 @@ void part_filler::fill(outgoing_number i) {
                 requests_.write(where.buffer, first_part + part,
                                 {where.slot, slot_of(what.to), length});
             } else {
-                reader_.pull(tasks[part], in_buffer(what.first(length)), false);
+                reader_.pull(task_of(part), in_buffer(what.first(length)), false);
             }
             what.drop_first(length);
         }
     });
-    for_each_piece(from.combine_input, [&](std::size_t part, const move_run& what) {
-        add_copies(tasks[part], no_buffer, true, in_buffer(what));
-    });
+    use_input(from.combine_input, true);
+    use_arrived(from.combine_arrived, true);
     for_each_piece(from.combine_arrived, [&](std::size_t part, const move_run& what) {
-        reader_.pull(tasks[part], in_buffer(what), true);
+        reader_.pull(task_of(part), in_buffer(what), true);
     });
 
-    for (std::size_t p = 0; p < tasks.size(); ++p) {
-        if (tasks[p].steps.empty()) continue;
-        layout_.add_contributor(first_part + p);
-        tasks_.push_back({first_part + p, std::move(tasks[p])});
+    for (std::size_t p = 0; p < num_parts; ++p) {
+        if (!task_of(p).steps.empty()) layout_.add_contributor(first_part + p);
     }
 }
 

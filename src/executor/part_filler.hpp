@@ -14,7 +14,7 @@ class part_filler {
     /// @brief A task that fills a part, or some of it.
     struct part_task {
         outgoing_part_number part;
-        schedule_task task;  // without its target
+        task_draft task;  // without its target
     };
 
     /// @param work, layout, reader, requests  borrowed
@@ -25,6 +25,7 @@ class part_filler {
     /// @brief Makes the tasks for a message; its lists may be taken.
     void fill(outgoing_number message);
 
+    /// @brief The tasks of all messages; some have no steps.
     std::vector<part_task>& tasks() noexcept { return tasks_; }
 
   private:

@@ -53,18 +53,17 @@ schedule_runner::schedule_runner(std::shared_ptr<const shared_memory_schedule> w
       origins_(work_->sends.size(), nobody),
       buffers_(std::move(buffers)),
       own_buffer_(buffer(work_->here)),
-      program_(*work_),
       own_rank_(own_rank) {
-    pending_.reserve(program_.tasks.size());  // an exchange under way needs no memory
+    pending_.reserve(work_->tasks.size());  // an exchange under way needs no memory
     for (std::size_t half = 0; half < num_halves(); ++half) {
         for (const auto& one : buffers_) slots_.push_back(one.slots(half));
     }
-    all_.num_tasks = checked_cast<int>(program_.tasks.size());
-    for (const auto& task : program_.tasks) {
+    all_.num_tasks = checked_cast<int>(work_->tasks.size());
+    for (const auto& task : work_->tasks) {
         if (task.target.purpose() != task_purpose::output) ++all_.num_duties;
         if (task.is_foreign) ++all_.num_foreign;
     }
-    for (const auto& part : program_.sends) {
+    for (const auto& part : work_->sends) {
         if (part.counter != no_counter) ++all_.num_counted;
     }
     all_.num_unsent = checked_cast<int>(work_->sends.size());
@@ -82,7 +81,7 @@ void schedule_runner::begin(const std::byte* input, std::byte* output, combine_f
     ++epoch_;
     input_ = input;
     output_ = output;
-    if (!program_.combining_steps.empty()) combine_ = std::move(combine);
+    if (work_->combines) combine_ = std::move(combine);
     left_ = all_;
     has_looked_ = false;
     failed_ = nobody;
@@ -142,10 +141,10 @@ rank_t schedule_runner::failure_at(exchange_buffer::word& of) const {
     return static_cast<rank_t>(failure.rank.load(std::memory_order_relaxed));
 }
 
-bool schedule_runner::can_run(const flat_schedule::task& task, pending_task& pending) {
+bool schedule_runner::can_run(const schedule_task& task, pending_task& pending) {
     for (; pending.next_awaited < task.end_awaited; ++pending.next_awaited) {
         const auto& [owner, number] =
-            program_.awaited[static_cast<std::size_t>(pending.next_awaited)];
+            work_->awaited[static_cast<std::size_t>(pending.next_awaited)];
         auto& section = buffer(owner).section(number);
         if (section.load(std::memory_order_acquire) < epoch_) return false;
         if (const rank_t origin = failure_at(section); origin != nobody) pending.origin = origin;
@@ -163,35 +162,33 @@ bool schedule_runner::can_run(const flat_schedule::task& task, pending_task& pen
     }
 }
 
-void schedule_runner::run(const flat_schedule::task& task) const {
+void schedule_runner::run(const schedule_task& task) const {
     const buffer_number to_buffer = task.target.buffer();
     std::byte* const to = to_buffer == no_buffer ? output_ : slots(to_buffer, half());
-    for (int i = task.first_step; i < task.end_step; ++i) {
-        const auto& step = program_.steps[static_cast<std::size_t>(i)];
+    for (const auto& step : work_->steps_of(task)) {
         const std::byte* const from =
             step.from_buffer == no_buffer ? input_ : slots(step.from_buffer, half());
         if (step.combining < 0) {
             copy_(to, from, step.from.piece(step.size), step.to.piece(step.size), item_bytes_);
         } else {
-            const auto& all = *program_.combining_steps[static_cast<std::size_t>(step.combining)];
             const auto bytes = static_cast<count_t>(item_bytes_);
-            combine_(to + all.to_offset * bytes, from + all.from_offset * bytes, all.list);
+            combine_(to + step.to.first * bytes, from + step.from.first * bytes,
+                     work_->lists[static_cast<std::size_t>(step.combining)]);
         }
     }
 }
 
 // Whether a task reads the user's input, writes to the user's output, or calls the user's function.
-bool schedule_runner::needs_user(const flat_schedule::task& task) const {
+bool schedule_runner::needs_user(const schedule_task& task) const {
     if (task.target.purpose() == task_purpose::output) return true;
     const auto is_of_user = [](const auto& step) {
         return step.from_buffer == no_buffer || step.combining >= 0;
     };
-    return std::any_of(program_.steps.begin() + task.first_step,
-                       program_.steps.begin() + task.end_step, is_of_user);
+    return std::ranges::any_of(work_->steps_of(task), is_of_user);
 }
 
 // Runs a task; returns whose fault it is that it could not.
-rank_t schedule_runner::run_or_fail(const flat_schedule::task& task) {
+rank_t schedule_runner::run_or_fail(const schedule_task& task) {
     if (empty_for_ != nobody && needs_user(task)) return empty_for_;
     try {
         run(task);
@@ -202,7 +199,7 @@ rank_t schedule_runner::run_or_fail(const flat_schedule::task& task) {
     }
 }
 
-void schedule_runner::complete(const flat_schedule::task& task, rank_t origin, sender& to) {
+void schedule_runner::complete(const schedule_task& task, rank_t origin, sender& to) {
     --left_.num_tasks;
     if (task.is_foreign) --left_.num_foreign;
     const task_target& target = task.target;
@@ -223,13 +220,13 @@ void schedule_runner::complete(const flat_schedule::task& task, rank_t origin, s
         }
         case task_purpose::own_part: {
             const send_number part = target.part();
+            if (task.sends_alone) return send_part(part, origin, to);
             if (origin != nobody) {
                 parts_[part] |= is_broken;
                 origins_[part] = origin;
             }
-            if (task.sends_alone) return send_part(part, to);
             parts_[part] |= is_contributed;
-            const counter_number counter = program_.sends[part].counter;
+            const counter_number counter = work_->sends[part].counter;
             if (counter != no_counter)
                 own_buffer().counter(counter, half()).fetch_add(1, std::memory_order_release);
             send_if_filled(part, to);
@@ -238,7 +235,7 @@ void schedule_runner::complete(const flat_schedule::task& task, rank_t origin, s
 }
 
 bool schedule_runner::is_filled(send_number part) const {
-    const auto& sent = program_.sends[part];
+    const auto& sent = work_->sends[part];
     if (sent.counter == no_counter) return has(is_contributed, part) || sent.num_contributors == 0;
     const std::uint64_t uses_of_half = (epoch_ + 1) / 2;
     return buffer(sent.buffer).counter(sent.counter, half()).load(std::memory_order_acquire) ==
@@ -247,14 +244,13 @@ bool schedule_runner::is_filled(send_number part) const {
 
 void schedule_runner::send_if_filled(send_number part, sender& to) {
     if (has(is_sent, part) || !is_filled(part)) return;
-    const auto& sent = program_.sends[part];
+    const auto& sent = work_->sends[part];
     if (sent.is_after_previous && !has(is_sent, part - 1)) return;
     if (sent.counter != no_counter) --left_.num_counted;
-    send_part(part, to);
+    send_part(part, origin_of(part), to);
 }
 
-void schedule_runner::send_part(send_number part, sender& to) {
-    const rank_t origin = origin_of(part);
+void schedule_runner::send_part(send_number part, rank_t origin, sender& to) {
     parts_[part] |= is_sent;
     --left_.num_unsent;
     if (origin == nobody) {
@@ -266,7 +262,7 @@ void schedule_runner::send_part(send_number part, sender& to) {
 
 // Whose fault it is that a part that is filled lacks items.
 rank_t schedule_runner::origin_of(send_number part) const {
-    const auto& sent = program_.sends[part];
+    const auto& sent = work_->sends[part];
     if (has(is_broken, part)) return origins_[part];
     if (sent.counter != no_counter)
         return failure_at(buffer(sent.buffer).counter(sent.counter, half()));
@@ -275,7 +271,7 @@ rank_t schedule_runner::origin_of(send_number part) const {
 
 // Runs a task unless it has to wait; true if it has run.
 bool schedule_runner::has_run(pending_task& pending, sender& to) {
-    const auto& task = program_.tasks[static_cast<std::size_t>(pending.number)];
+    const auto& task = work_->tasks[static_cast<std::size_t>(pending.number)];
     if (!can_run(task, pending)) return false;
     complete(task, pending.origin == nobody ? run_or_fail(task) : pending.origin, to);
     return true;
@@ -295,9 +291,8 @@ void schedule_runner::advance(sender& to) {
 // Runs the tasks that need not wait, and notes the others as pending.
 void schedule_runner::look_at_all(sender& to) {
     has_looked_ = true;
-    for (int number = 0; number < static_cast<int>(program_.tasks.size()); ++number) {
-        pending_task pending{number,
-                             program_.tasks[static_cast<std::size_t>(number)].first_awaited};
+    for (int number = 0; number < static_cast<int>(work_->tasks.size()); ++number) {
+        pending_task pending{number, work_->tasks[static_cast<std::size_t>(number)].first_awaited};
         if (!has_run(pending, to)) pending_.push_back(pending);
     }
 }

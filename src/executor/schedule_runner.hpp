@@ -11,7 +11,6 @@
 #include <memory>
 #include <vector>
 
-#include "flat_schedule.hpp"
 #include "shared_memory_schedule.hpp"
 
 namespace crossdock {
@@ -225,21 +224,21 @@ class schedule_runner {
     bool is_finished(std::uint64_t epoch) const { return epoch + 2 >= epoch_; }
     bool readers_are_finished();
     void tell_receivable();
-    bool can_run(const flat_schedule::task& task, pending_task& pending);
+    bool can_run(const schedule_task& task, pending_task& pending);
     bool has_run(pending_task& pending, sender& to);
     void look_at_all(sender& to);
     void look_at_pending(sender& to);
-    void run(const flat_schedule::task& task) const;
-    bool needs_user(const flat_schedule::task& task) const;
-    rank_t run_or_fail(const flat_schedule::task& task);
+    void run(const schedule_task& task) const;
+    bool needs_user(const schedule_task& task) const;
+    rank_t run_or_fail(const schedule_task& task);
     rank_t failure_at(exchange_buffer::word& of) const;
     void mark_failure(exchange_buffer::word& of, rank_t origin) const;
-    void complete(const flat_schedule::task& task, rank_t origin, sender& to);
+    void complete(const schedule_task& task, rank_t origin, sender& to);
     bool has(part_state state, send_number part) const { return (parts_[part] & state) != 0; }
     bool is_filled(send_number part) const;
     rank_t origin_of(send_number part) const;
     void send_if_filled(send_number part, sender& to);
-    void send_part(send_number part, sender& to);
+    void send_part(send_number part, rank_t origin, sender& to);
 
     // In the order in which an exchange uses them. The caches may be cold, so lines count.
     std::shared_ptr<const shared_memory_schedule> work_;
@@ -258,7 +257,6 @@ class schedule_runner {
     index_vector<buffer_number, exchange_buffer> buffers_;
     exchange_buffer own_buffer_;
     std::vector<std::byte*> slots_;  // of all buffers in one half, then in the other
-    flat_schedule program_;
     std::vector<pending_task> pending_;
     combine_function combine_;
     rank_t own_rank_;

@@ -58,7 +58,7 @@ index_vector<message_item, item_reference> section_filler::fill(outgoing_number 
     for_each_move(lists.copy_input, [&](count_t from, count_t to) {
         const departing_item item(to);
         if (combined.has(item)) {
-            add_copies(task, no_buffer, false, {from, slot_of(item), 1});
+            task.add(no_buffer, false, {from, slot_of(item), 1});
         } else {
             inputs_.note(item, from);
         }
@@ -73,7 +73,7 @@ index_vector<message_item, item_reference> section_filler::fill(outgoing_number 
         }
     });
     for_each_move(lists.combine_input, [&](count_t from, count_t to) {
-        add_copies(task, no_buffer, true, {from, slot_of(departing_item(to)), 1});
+        task.add(no_buffer, true, {from, slot_of(departing_item(to)), 1});
     });
     for_each_move(lists.combine_arrived, [&](count_t from, count_t to) {
         reader_.pull(task, {from, slot_of(departing_item(to)), 1}, true);
@@ -92,20 +92,19 @@ void section_filler::copy_requested_inputs(outgoing_number i) {
     const auto& message = work_.outgoing[i.value()];
     auto& list = work_.fills[i.value()].copy_input;
     const departing_item first(message.first_item);
-    schedule_task copies;
+    step_draft copies;
     if (list.size() == message.num_items && inputs_.are_all_requested(first, message.num_items)) {
-        add_list(copies, no_buffer, 0, layout_.slot_of(departing_item()).value(), std::move(list));
+        copies.to_offset = layout_.slot_of(departing_item()).value();
+        copies.list = std::move(list);
     } else {
-        copy_list some;
         for_each_move(list, [&](count_t input, count_t departing) {
             const departing_item item(departing);
-            if (inputs_.is_requested(item)) some.append(input, layout_.slot_of(item).value());
+            if (inputs_.is_requested(item))
+                copies.list.append(input, layout_.slot_of(item).value());
         });
-        add_list(copies, no_buffer, 0, 0, std::move(some));
     }
     auto& steps = tasks_[i].steps;
-    steps.insert(steps.begin(), std::make_move_iterator(copies.steps.begin()),
-                 std::make_move_iterator(copies.steps.end()));
+    if (copies.list.size() > 0) steps.insert(steps.begin(), std::move(copies));
 }
 
 }  // namespace crossdock

@@ -31,7 +31,7 @@ class section_filler {
     void copy_requested_inputs();
 
     /// @brief The tasks of all messages, in their order; some have no steps.
-    index_vector<outgoing_number, schedule_task>& tasks() noexcept { return tasks_; }
+    index_vector<outgoing_number, task_draft>& tasks() noexcept { return tasks_; }
 
   private:
     index_vector<message_item, item_reference> fill(outgoing_number message);
@@ -41,7 +41,7 @@ class section_filler {
     const exchange_layout& layout_;
     item_reader& reader_;
     input_copies& inputs_;
-    index_vector<outgoing_number, schedule_task> tasks_;
+    index_vector<outgoing_number, task_draft> tasks_;
 };
 
 }  // namespace crossdock

@@ -3,24 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "schedule_indices.hpp"
 #include "task_graph.hpp"
 
 namespace crossdock {
-
-/// @brief Values that go from one array to one other.
-///
-/// The list's indices are in the user's array. Where a buffer takes that array's place, they are
-/// slots of the buffer once the offset is added.
-struct copy_step {
-    buffer_number from_buffer = no_buffer;
-    count_t from_offset = 0;
-    count_t to_offset = 0;
-    bool combines = false;
-    copy_list list;
-};
 
 /// @brief A section of a buffer: the slots that become readable together.
 struct section_reference {
@@ -81,12 +70,40 @@ class task_target {
     task_purpose purpose_ = task_purpose::output;
 };
 
+/// @brief Indices in an array: in constant steps, or as offsets to the first.
+struct index_run {
+    count_t first = 0;
+    count_t step = 1;
+    const std::int32_t* offsets = nullptr;
+
+    index_piece piece(count_t size) const { return {first, step, offsets, size}; }
+};
+
+/// @brief Values that go from one array to one other: copied, or combined as a list says.
+///
+/// Indices are slots where a buffer takes the place of the user's array.
+struct alignas(64) schedule_step {
+    index_run from;
+    index_run to;
+    count_t size = 0;
+    buffer_number from_buffer = no_buffer;
+    /// An index into `shared_memory_schedule::lists`, or -1 for a copy. If it is one, the list's indices
+    /// count from the first ones here, and nothing else is set.
+    int combining = -1;
+};
+static_assert(sizeof(schedule_step) == 64);
+
 /// @brief Steps that are done in their order once all awaited sections are readable.
 struct schedule_task {
-    task_target target;
-    std::vector<copy_step> steps;
-    std::vector<section_reference> awaited;
+    [[no_unique_address]] task_target target;  // the next two use its padding
+    bool is_foreign = false;                   ///< waits for other ranks of the domain
+    bool sends_alone = false;  ///< fills a part of this rank that waits for nothing else
+    int first_step = 0;
+    int end_step = 0;
+    int first_awaited = 0;
+    int end_awaited = 0;
 };
+static_assert(sizeof(schedule_task) == 32);
 
 /// @brief A message to or from a rank outside the domain, or a piece of a long one.
 struct schedule_part {
@@ -135,7 +152,26 @@ struct schedule_part {
 ///         rank 1   sends it
 ///         rank 3   receives it into section 0 of its buffer; copies it to its slot
 ///         rank 2   awaits section 0 of rank 3's buffer; copies it to its slot
+///
+/// Tasks are ranges of flat arrays, in the order in which an exchange reads them. Where several ranks
+/// share a core, an exchange finds the caches cold. Its time then depends on the number of cache lines
+/// that it reads besides the items: one for each step, and half of one for each task.
+///
+///     tasks     0 | 1     task 0: copies a, b     task 1: awaits s, copies c
+///     steps     a b | c
+///     awaited   | s
 struct shared_memory_schedule {
+    shared_memory_schedule() = default;
+    shared_memory_schedule(shared_memory_schedule&&) = default;  // no copy: steps refer to lists
+    shared_memory_schedule& operator=(shared_memory_schedule&&) = default;
+
+    std::span<const schedule_step> steps_of(const schedule_task& task) const {
+        return {steps.data() + task.first_step, steps.data() + task.end_step};
+    }
+    std::span<const section_reference> awaited_by(const schedule_task& task) const {
+        return {awaited.data() + task.first_awaited, awaited.data() + task.end_awaited};
+    }
+
     int num_buffers = 1;
     buffer_number here;  ///< the own buffer
     int num_stages = 0;
@@ -143,6 +179,10 @@ struct shared_memory_schedule {
     index_vector<receive_number, schedule_part> receives;
     index_vector<send_number, schedule_part> sends;
     std::vector<schedule_task> tasks;
+    std::vector<schedule_step> steps;
+    std::vector<section_reference> awaited;
+    std::vector<copy_list> lists;        ///< what steps combine, or have the offsets of
+    bool combines = false;               ///< any step does
     std::vector<buffer_number> readers;  ///< others that use the items of the own buffer, ascending
     std::vector<buffer_number> owners;  ///< others of whose buffers this rank uses items, ascending
     int num_section_receives = 0;       ///< of `receives`, those in sections

@@ -129,7 +129,7 @@ void shared_memory_schedule_builder::take_writes(buffer_number asking,
     for (const auto& [counter, sender, runs] : writes) {
         auto& task = write_tasks_.emplace_back();
         task.target = task_target::foreign_part(asking, counter, sender);
-        auto& list = list_for(task, no_buffer, false);
+        auto& list = task.steps.emplace_back().list;
         for (const auto& run : runs) {
             const departing_item first = layout_.departing_at(run.from);
             for (count_t k = 0; k < run.length; ++k) {
@@ -144,9 +144,11 @@ void shared_memory_schedule_builder::take_writes(buffer_number asking,
 // In the order in which they are tried: those that others wait for come first.
 void shared_memory_schedule_builder::take_tasks() {
     const auto number_of = order_sends(result_, layout_.outgoing(), sends_);
-    const auto take = [&](schedule_task& task) {
-        if (!task.steps.empty()) result_.tasks.push_back(std::move(task));
-    };
+    const std::size_t most = parts_.tasks().size() + write_tasks_.size() +
+                             sections_.tasks().size() + output_tasks_.size();
+    result_.tasks.reserve(most);
+    result_.steps.reserve(most);
+    const auto take = [&](task_draft& task) { std::move(task).append_to(result_); };
     for (auto& [number, task] : parts_.tasks()) {
         const auto& [sender, sent] = layout_.outgoing()[number];
         task.target = sender == layout_.here()

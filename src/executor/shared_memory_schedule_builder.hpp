@@ -64,7 +64,7 @@ class shared_memory_schedule_builder {
     section_filler sections_;
     part_filler parts_;
     std::vector<message_part> receives_, sends_;  // that this rank carries
-    std::vector<schedule_task> write_tasks_, output_tasks_;
+    std::vector<task_draft> write_tasks_, output_tasks_;
     shared_memory_schedule result_;
 };
 

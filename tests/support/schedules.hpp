@@ -79,6 +79,23 @@ inline schedules build_schedules(const std::vector<plan>& plans, make_task_graph
     return result;
 }
 
+/// @brief Calls `use(from, to)` for all values of a step, in order.
+template <class Use>
+void for_each_index(const shared_memory_schedule& work, const schedule_step& step, Use&& use) {
+    const auto use_pieces = [&](const index_piece& from, const index_piece& to) {
+        const count_t from_offset = step.combining < 0 ? 0 : step.from.first;
+        const count_t to_offset = step.combining < 0 ? 0 : step.to.first;
+        from.with_lookup([&](auto from_index) {
+            to.with_lookup([&](auto to_index) {
+                for (count_t k = 0; k < to.size; ++k)
+                    use(from_offset + from_index(k), to_offset + to_index(k));
+            });
+        });
+    };
+    if (step.combining < 0) return use_pieces(step.from.piece(step.size), step.to.piece(step.size));
+    work.lists[static_cast<std::size_t>(step.combining)].for_each_piece(use_pieces);
+}
+
 /// @brief A network that delivers messages between two ranks with one tag in the order of sending.
 ///
 /// Some messages are copied when they are sent, others only when they are received, as with MPI.

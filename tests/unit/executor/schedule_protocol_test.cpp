@@ -203,7 +203,7 @@ class model {
     }
 
     bool can_run(std::size_t r, const schedule_task& task) const {
-        for (const auto& [buffer, section] : task.awaited) {
+        for (const auto& [buffer, section] : work_[r]->awaited_by(task)) {
             if (now_[owner(r, buffer)].sections[at(section)] < now_[r].epoch) return false;
         }
         const auto purpose = task.target.purpose();
@@ -262,29 +262,21 @@ class model {
     }
 
     void read_items(state& of, std::size_t r, const schedule_task& task) {
-        for (const auto& step : task.steps) {
+        for (const auto& step : work_[r]->steps_of(task)) {
             if (step.from_buffer == no_buffer) continue;
-            for_each_index(step.list.from, [&](count_t from) {
-                expect_item(slot(of, r, step.from_buffer, slot_number(step.from_offset + from)),
-                            of[r].epoch);
+            test::for_each_index(*work_[r], step, [&](count_t from, count_t) {
+                expect_item(slot(of, r, step.from_buffer, slot_number(from)), of[r].epoch);
             });
         }
     }
 
     void write_items(state& of, std::size_t r, const schedule_task& task, number item) {
         if (task.target.buffer() == no_buffer) return;
-        for (const auto& step : task.steps) {
-            for_each_index(step.list.to, [&](count_t to) {
-                slot(of, r, task.target.buffer(), slot_number(step.to_offset + to)) = item;
+        for (const auto& step : work_[r]->steps_of(task)) {
+            test::for_each_index(*work_[r], step, [&](count_t, count_t to) {
+                slot(of, r, task.target.buffer(), slot_number(to)) = item;
             });
         }
-    }
-
-    template <class Use>
-    static void for_each_index(const index_list& list, Use&& use) {
-        list.with_lookup([&](auto index) {
-            for (count_t k = 0; k < list.size(); ++k) use(index(k));
-        });
     }
 
     // ---- what a rank does; each is one event

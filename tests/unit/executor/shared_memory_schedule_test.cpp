@@ -291,16 +291,12 @@ INSTANTIATE_TEST_SUITE_P(Ranks, Schedules, testing::Values(1, 2, 5, 8),
 
 // ------------------------------------------------------------------------ small ones, by hand
 
-std::string text_of(const copy_step& step) {
+std::string text_of(const shared_memory_schedule& c, const schedule_step& step) {
     auto text = fmt::format(
-        " {} {}:", step.combines ? "combine" : "copy",
+        " {} {}:", step.combining < 0 ? "copy" : "combine",
         step.from_buffer == no_buffer ? "input" : std::to_string(step.from_buffer.value()));
-    step.list.from.with_lookup([&](auto from) {
-        step.list.to.with_lookup([&](auto to) {
-            for (count_t k = 0; k < step.list.size(); ++k)
-                text += fmt::format(" {}>{}", step.from_offset + from(k), step.to_offset + to(k));
-        });
-    });
+    test::for_each_index(
+        c, step, [&](count_t from, count_t to) { text += fmt::format(" {}>{}", from, to); });
     return text;
 }
 
@@ -317,12 +313,12 @@ std::string text_of(const task_target& target) {
     }
 }
 
-std::string text_of(const schedule_task& task) {
+std::string text_of(const shared_memory_schedule& c, const schedule_task& task) {
     auto text = text_of(task.target);
-    for (const auto& [buffer, section] : task.awaited)
+    for (const auto& [buffer, section] : c.awaited_by(task))
         text += fmt::format(", awaits {} of {}", section.value(), buffer.value());
     text += ":";
-    for (const auto& step : task.steps) text += text_of(step);
+    for (const auto& step : c.steps_of(task)) text += text_of(c, step);
     return text;
 }
 
@@ -346,7 +342,7 @@ std::vector<std::string> text_of(const shared_memory_schedule& c) {
                              : fmt::format(", filled by {} at arrival counter {}",
                                            part.num_contributors, part.counter.value())));
     }
-    for (const auto& task : c.tasks) lines.push_back(text_of(task));
+    for (const auto& task : c.tasks) lines.push_back(text_of(c, task));
     return lines;
 }
 
