@@ -12,13 +12,14 @@ class CheckWords(unittest.TestCase):
 
     def test_words_are_found_alone_and_in_names(self):
         files = {
-            "README.md": "Claims travel.\n",
+            "README.md": "Claims travel, in a sentence.\nA `claim` travels.\n```cpp\nclaim x;\n```\n",
             "src/stream/a.cpp": "int x;\nint num_lanes = mpi_carrier(x);\n",
         }
         self.assertEqual(
             self.faults(files),
             [
-                "README.md:1: Claims: say error vote or access request",
+                "README.md:2: claim: say error vote or access request",
+                "README.md:4: claim: say error vote or access request",
                 "src/stream/a.cpp:2: lanes: say stripe or priority",
                 "src/stream/a.cpp:2: carrier: say transport",
             ],
