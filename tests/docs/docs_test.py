@@ -230,6 +230,20 @@ def with_files(words):
     return [known.get(word, word) for word in words]
 
 
+def recipe(heading):
+    """The code in a recipe of CONTRIBUTING.md."""
+    section = pages.section((PROJECT / "CONTRIBUTING.md").read_text(encoding="utf-8"), heading)
+    return [code for language, code in pages.fenced(section) if language == "cpp"]
+
+
+def with_lines(name, before, lines):
+    """A file of the project with some lines before the first one that begins so."""
+    text = (PROJECT / name).read_text(encoding="utf-8")
+    if text.count(before) == 0:
+        raise ValueError(f"{name} has no {before}")
+    return text.replace(before, lines + before, 1)
+
+
 def is_cheap(words):
     if words[0] == "info":
         return True
@@ -405,10 +419,35 @@ class Docs(unittest.TestCase):
         self.run_program("CROSSDOCK_COMPILE_FORTRAN", "shown.f90",
                          FRAME_OF_FORTRAN % ("".join(procedures), "".join(blocks)))
 
-    def test_RouteOfContributingCompiles(self):
-        codes = [code for language, code in pages.fenced((PROJECT / "CONTRIBUTING.md").read_text())
-                 if language == "cpp"]
+    def test_RecipeOfARouteCompiles(self):
+        codes = recipe("A new route in ten minutes")
         self.compile({"hub.hpp": codes[0], "hub.cpp": codes[1]}, PROJECT / "src/route")
+        registered = with_lines("src/route/registry.cpp", '        {"direct"', codes[2])
+        self.compile({"hub.hpp": codes[0], "registry.cpp": f'#include "hub.hpp"\n{registered}'}, PROJECT / "src/route")
+
+    def test_RecipeOfAVerbCompiles(self):
+        program, declaration, entry = recipe("A new verb of the command line")
+        folder = "tools/crossdock"
+        declared = with_lines(f"{folder}/verbs.hpp", "void add_info(", declaration)
+        self.compile({f"{folder}/verbs.hpp": declared, f"{folder}/regions.cpp": program}, PROJECT)
+        listed = with_lines(f"{folder}/verbs.cpp", '    verb_entry{"info"', entry)
+        self.compile({f"{folder}/verbs.cpp": listed}, PROJECT, "-DCROSSDOCK_VERSION=\"0\"")
+
+    def test_RecipeOfAnInterceptedFunctionCompiles(self):
+        taken, in_fortran = recipe("A new intercepted MPI function")
+        folder = "satellites/drop_in/src"
+        self.compile({"symbols.cpp": with_lines(f"{folder}/symbols.cpp", 'extern "C" {\n', taken)}, PROJECT / folder)
+        self.compile({"fortran.cpp": with_lines(f"{folder}/fortran.cpp", "CROSSDOCK_FORTRAN_FORMS(Alltoall,", in_fortran)},
+                     PROJECT / folder)
+
+    def test_FilesToOpenAreThere(self):
+        table = pages.tables(pages.section((PROJECT / "CONTRIBUTING.md").read_text(encoding="utf-8"), "To change X, open Y"))[0]
+        opened = [name for row in table[2:] for name in re.findall(r"`([^`]+/[^`]*)`", row.split("|")[2])]
+        # What stands for a name is in capitals.
+        folders = [re.sub(r"/[A-Z]+\b.*", "", name) for name in opened]
+
+        self.assertGreaterEqual(len(folders), 20)
+        self.assertEqual([name for name in folders if not (PROJECT / name).exists()], [])
 
     def run_program(self, compiler_variable, name, code):
         """Compiles it as the variable says, which names the compiler and then flags, and runs it."""
@@ -421,14 +460,14 @@ class Docs(unittest.TestCase):
                                       capture_output=True, text=True)
                 self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
-    def compile(self, files, folder_of_others=PROJECT / "include"):
+    def compile(self, files, folder_of_others=PROJECT / "include", *flags):
         """The last file."""
         with tempfile.TemporaryDirectory() as folder:
             for name, code in files.items():
                 path = Path(folder) / name
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(code)
-            command = [*os.environ["CROSSDOCK_COMPILE"].split(), f"-I{folder}", f"-I{folder_of_others}", path]
+            command = [*os.environ["CROSSDOCK_COMPILE"].split(), *flags, f"-I{folder}", f"-I{folder_of_others}", path]
             done = subprocess.run(command, check=False, capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
 
