@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Shows that check_layers finds each kind of fault, and none where there is none."""
+import re
 import unittest
+from pathlib import Path
 
-from check_layers import find_faults
+from check_layers import LEFT_OF, find_faults
 from checker import faults_of_files
 
 
@@ -100,6 +102,13 @@ class CheckLayers(unittest.TestCase):
             "src/plan/compile.cpp": '#include "crossdock/detail/exchange/exchange.hpp"\n',
         }
         self.assertEqual(len(self.faults(files)), 1)
+
+    def test_the_page_has_the_same_arrows(self):
+        page = (Path(__file__).parents[2] / "ARCHITECTURE.md").read_text(encoding="utf-8")
+        rows = re.findall(r"^\| `(\w+)` \|.*\| ([\w, ]*?) ?\|$", page, re.MULTILINE)
+        shown = {module: set(filter(None, left.split(", "))) for module, left in rows if module in LEFT_OF}
+
+        self.assertEqual(shown, LEFT_OF)
 
     def test_an_unknown_module_is_found(self):
         self.assertEqual(len(self.faults({"src/attic/old.cpp": ""})), 1)
