@@ -23,48 +23,46 @@ namespace crossdock::tool {
 namespace {
 
 constexpr std::array verbs{
-    verb_entry{"info", "crossdock", "Show MPI, the topology and the routes there are"},
-    verb_entry{"demo", "crossdock",
-               "Exchange the halo of y = A x over every route, and count what each sends"},
+    verb_entry{"info", "crossdock", "Show the MPI, the topology and the routes"},
     verb_entry{
-        "run", "crossdock",
-        "Run an MPI program that knows nothing of crossdock, with its neighborhood collectives "
-        "taken over: crossdock run -- mpirun -n 64 ./app"},
+        "demo", "crossdock",
+        "Exchange the halo of y = A x over every route, check it, and count what each sends"},
+    verb_entry{"run", "crossdock",
+               "Run an unchanged MPI program under the drop-in, which takes over its neighborhood "
+               "collectives: crossdock run -- mpirun -n 64 ./app"},
     verb_entry{"try", "crossdock",
-               "Measure whether crossdock pays for a pattern on the machine at hand, and write a "
-               "page that says so; "
-               "under mpirun"},
+               "Measure on this machine, under mpirun, whether crossdock pays for a pattern, and "
+               "write a page with the answer"},
     verb_entry{"analyze", "crossdock-analyze",
-               "Count what every route sends for the halo of y = A x; needs no MPI, and under a "
-               "launcher the first process alone does it"},
+               "Count what every route sends for the halo of y = A x. Runs in one process"},
     verb_entry{"simulate", "crossdock-analyze",
-               "Replay the halo of y = A x over every route on a machine that is described by "
-               "numbers; needs no MPI, and under a launcher the first process alone does it"},
-    verb_entry{"explain", "crossdock",
-               "Which route \"auto\" takes for the halo of y = A x, and why: what every candidate "
-               "is estimated to cost, or a few of them simulated; needs no MPI, and under a "
-               "launcher the first process alone does it"},
+               "Simulate the halo of y = A x over every route on a machine that is described by "
+               "numbers. Runs in one process"},
     verb_entry{
-        "draw", "crossdock-analyze",
-        "Draw who sends to whom on one route, stage by stage, for the halo of y = A x; needs no "
-        "MPI, but Python's matplotlib; up to 32 ranks are drawn message by message"},
+        "explain", "crossdock",
+        "Show which route \"auto\" takes for the halo of y = A x, and what every candidate is "
+        "estimated to cost. Runs in one process"},
+    verb_entry{"draw", "crossdock-analyze",
+               "Draw who sends to whom on one route, stage by stage, for the halo of y = A x: each "
+               "message for up to 32 ranks, matrices for more. Needs matplotlib"},
     verb_entry{"report", "crossdock-analyze",
-               "Make one HTML page of results: simulations, what analyze counted, what try and "
-               "bench measured, and what the drop-in did; needs no MPI, but Python's matplotlib"},
+               "Make one HTML page of figures from results of simulate, analyze, explain, try, "
+               "bench and the drop-in. Needs matplotlib"},
     verb_entry{"export", "crossdock-analyze",
-               "Write what all ranks do in the halo of y = A x over one route, for other programs; "
-               "needs no MPI, and under a launcher the first process alone does it"},
-    verb_entry{"bench", "crossdock-bench", "Time contenders against each other; under mpirun"},
+               "Write what all ranks do in the halo of y = A x over one route, for other programs. "
+               "Runs in one process"},
+    verb_entry{"bench", "crossdock-bench",
+               "Time crossdock against MPI and other libraries, under mpirun"},
     verb_entry{"calibrate", "crossdock-bench",
-               "Measure the machine at hand, for prices and simulations: to be run by mpirun"},
+               "Measure this machine, under mpirun, for estimates and simulations"},
     verb_entry{"help", nullptr,
-               "Show this, or how a verb is called: crossdock help bench neighbor"},
+               "Show this, or how to call a verb, as in: crossdock help bench neighbor"},
 };
 
 constexpr const char* exit_codes =
-    "Exit codes: 0 done; 1 done, but a result was wrong; 2 not done, for a reason that a line on "
-    "standard error tells, such as wrong usage or a file that cannot be read; 130 ended by Ctrl-C. "
-    "`run` has those of the program that it runs.";
+    "Exit codes: 0 done; 1 done, but a result was wrong; 2 not done, for a reason that standard "
+    "error tells in one line, such as wrong usage or a file that cannot be read; 130 ended by "
+    "Ctrl-C. `run` returns the exit code of the program that it runs.";
 
 // Help, or what is wrong with the arguments; said once, without MPI.
 int explain(const CLI::App& app, const CLI::ParseError& why) {
