@@ -255,6 +255,12 @@ class Docs(unittest.TestCase):
     def test_LinksLeadSomewhere(self):
         self.assertEqual([fault for page in pages.pages(PROJECT) for fault in pages.faults_of_links(page)], [])
 
+    def test_IndexHasEveryPage(self):
+        index = (PROJECT / "docs/README.md").read_text(encoding="utf-8")
+        names = [page.name for page in (PROJECT / "docs").glob("*.md") if page.name != "README.md"]
+
+        self.assertEqual([name for name in sorted(names) if f"]({name})" not in index], [])
+
     def test_TablesAreWhole(self):
         self.assertEqual([(page.name, row) for page, text in texts().items() for row in pages.broken_rows(text)], [])
 
