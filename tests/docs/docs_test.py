@@ -473,7 +473,8 @@ class Docs(unittest.TestCase):
                 path = Path(folder) / name
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(code)
-            command = [*os.environ["CROSSDOCK_COMPILE"].split(), *flags, f"-I{folder}", f"-I{folder_of_others}", path]
+            compiler, *given = os.environ["CROSSDOCK_COMPILE"].split()
+            command = [compiler, f"-I{folder}", *given, *flags, f"-I{folder_of_others}", path]
             done = subprocess.run(command, check=False, capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
 
