@@ -10,8 +10,6 @@
 #include "crossdock/gather_scatter.hpp"
 #include "crossdock/make_pattern.hpp"
 #include "crossdock/neighbor_exchange.hpp"
-#include "crossdock/plan_cache.hpp"
-#include "crossdock/plan_maker.hpp"
 #include "crossdock/request_stream.hpp"
 #include "crossdock/sparse_exchange.hpp"
 #include "crossdock/stream.hpp"

@@ -151,7 +151,8 @@ concept same_items =
 /// their own need MPI_THREAD_MULTIPLE.
 class neighbor_exchange {
   public:
-    /// @brief Chooses a route, unless one is given, and compiles the plan.
+    /// @brief Chooses a route, unless one is given, and compiles the plan; or finds it, if one of the
+    /// last exchanges of the context had an equal pattern on all ranks.
     /// @param where    stays open for the life of this object
     /// @param p        this rank's pattern; not kept
     /// @param options  equal on all ranks
@@ -175,8 +176,7 @@ class neighbor_exchange {
     neighbor_exchange(const context& where, crossdock::plan compiled,
                       const neighbor_options& options = {});
 
-    /// @brief As above, with a plan that several may use, such as those of `plan_maker` and
-    /// `plan_cache`.
+    /// @brief As above, with a plan that several may use.
     neighbor_exchange(const context& where, std::shared_ptr<const crossdock::plan> compiled,
                       const neighbor_options& options = {});
     ~neighbor_exchange();

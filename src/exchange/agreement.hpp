@@ -9,26 +9,32 @@
 
 namespace crossdock {
 
-/// @brief Whether a rank has a fault, and the numbers that must be equal on all ranks: the items of
-/// a message (-1: any) and the bytes of an item.
+/// @brief Whether a rank has a fault, the numbers that must be equal on all ranks, which are the items
+/// of a message (-1: any) and the bytes of an item, and bits of which all hear those that all have.
 struct error_vote {
     bool has_fault = false;
     std::array<count_t, 2> shape{};
+    std::uint32_t bits = 0;
 };
 
 /// @brief The votes of some ranks. A vote may be merged any number of times, so that messages can
 /// carry it along every path.
 struct agreement {
-    std::int64_t has_fault = 0;
+    std::int32_t has_fault = 0;
+    std::uint32_t common_bits = 0;
     std::array<count_t, 2> least{};
     std::array<count_t, 2> greatest{};
 
     agreement() = default;
     explicit agreement(const error_vote& own)
-        : has_fault(own.has_fault ? 1 : 0), least(own.shape), greatest(own.shape) {}
+        : has_fault(own.has_fault ? 1 : 0),
+          common_bits(own.bits),
+          least(own.shape),
+          greatest(own.shape) {}
 
     void merge(const agreement& other) {
         has_fault = std::max(has_fault, other.has_fault);
+        common_bits &= other.common_bits;
         for (std::size_t i = 0; i < least.size(); ++i) {
             least[i] = std::min(least[i], other.least[i]);
             greatest[i] = std::max(greatest[i], other.greatest[i]);

@@ -24,8 +24,16 @@ struct exchange_task {
     /// Receives what this rank fails with. It takes part in all the rest: if it has not voted yet,
     /// its vote says so, and otherwise it alone has failed.
     std::optional<error>& fault;
+    /// Receives the bits of votes that all ranks have, where messages carry an `agreement`; else 0.
+    std::uint32_t& common_bits;
 
-    error_vote vote() const { return {own.has_fault || fault.has_value(), own.shape}; }
+    error_vote vote() const { return {own.has_fault || fault.has_value(), own.shape, own.bits}; }
+
+    /// @brief Whether the ranks have agreed that all is good.
+    bool take(const agreement& agreed) const {
+        common_bits = agreed.common_bits;
+        return agreed.is_good();
+    }
 
     /// @brief Does what this rank does in any case.
     template <class Part>

@@ -204,8 +204,10 @@ void check_known_numbers(const communicator& comm, const byte_outbox& outbox,
 
 // Where messages may have any length, a number of items below 0 says so, and which one says the
 // hash.
-error_vote vote_of(const message_shape& shape, bool has_fault, const equal_arguments& same) {
-    return {has_fault, {shape.items_per_message.value_or(-1 - same.hash()), shape.item_bytes}};
+error_vote vote_of(const message_shape& shape, bool has_fault, const equal_arguments& same,
+                   std::uint32_t bits) {
+    return {
+        has_fault, {shape.items_per_message.value_or(-1 - same.hash()), shape.item_bytes}, bits};
 }
 
 // Copies what goes to the rank itself, and leaves the rest.
@@ -318,7 +320,7 @@ namespace {
 // What this rank alone fails with when all have agreed is thrown, unless it is wanted as `late`.
 byte_inbox exchange(const context& where, const byte_outbox& outbox,
                     const exchange_options& given_options, memory_wish wish,
-                    std::optional<error>* late = nullptr) {
+                    std::optional<error>* late = nullptr, std::uint32_t* bits = nullptr) {
     memory_reserve::keep();
     const auto& comm = where.comm();
     const auto options = with_reserve([&] { return with_defaults(given_options); });
@@ -341,13 +343,17 @@ byte_inbox exchange(const context& where, const byte_outbox& outbox,
         fault ? 0 : outbox.shape.items_per_message.value_or(0) * outbox.shape.item_bytes;
     const auto run = with_reserve(
         [&] { return function_of(algorithm, where, state, message_bytes, max_forwarded_bytes); });
-    const auto own = vote_of(outbox.shape, fault.has_value(), outbox.same);
+    const auto own =
+        vote_of(outbox.shape, fault.has_value(), outbox.same, bits == nullptr ? 0 : *bits);
     mailbox mail(comm, where.topology(), options.max_message_bytes, inbox);
-    exchange_task task{mail, state.next_tags(), std::move(others), own, options.num_sources, fault};
+    std::uint32_t common_bits = 0;
+    exchange_task task{mail,  state.next_tags(), std::move(others), own, options.num_sources,
+                       fault, common_bits};
     if (task.num_sources) *task.num_sources -= num_own;
 
     std::vector<byte_message> found;
     if (!run(task, found)) throw_agreed(comm, fault, own, outbox.same);
+    if (bits != nullptr) *bits = common_bits;
     task.note_fault_of([&] { with_reserve([&] { inbox.add(found); }); });
     if (fault && late == nullptr) throw *fault;
     if (fault) *late = fault;
@@ -373,14 +379,15 @@ exchange_algorithm resolve_exchange_algorithm(const context& where, const std::s
 std::vector<word_message> exchange_words(const communicator& comm, const topology& regions,
                                          const std::vector<word_message>& outbox,
                                          const std::optional<error>& fault,
-                                         const equal_arguments& same, std::optional<error>* late) {
+                                         const equal_arguments& same, std::optional<error>* late,
+                                         std::uint32_t* bits) {
     byte_outbox bytes{{}, {word_bytes, std::nullopt}, fault, same};
     attempt(comm.rank(), bytes.fault, [&] {
         bytes.messages.reserve(outbox.size());
         for (const auto& message : outbox) bytes.messages.push_back(bytes_of(message));
     });
     const auto where = with_reserve([&] { return context(comm, regions); });
-    const auto inbox = exchange(where, bytes, {}, memory_wish::never, late);
+    const auto inbox = exchange(where, bytes, {}, memory_wish::never, late, bits);
     std::vector<word_message> words;
     std::optional<error> failed;
     attempt(comm.rank(), failed, [&] { words = words_of(inbox); });

@@ -22,19 +22,20 @@ std::vector<word_message> exchange_checked_words(const communicator& comm, const
                                                  const std::vector<word_message>& outbox,
                                                  const std::optional<error>& fault,
                                                  const equal_arguments& same,
-                                                 std::optional<error>* late) {
+                                                 std::optional<error>* late, std::uint32_t* bits) {
     auto& agreed = comm.resource<agreed_topology>().regions;
     const auto keep_regions = [&] { with_reserve([&] { agreed = regions; }); };
     if (!agreed) {
         agree(comm, fault, same);
         keep_regions();
     }
-    auto inbox = exchange_words(comm, *agreed, outbox, fault, same, late);
+    auto inbox = exchange_words(comm, *agreed, outbox, fault, same, late, bits);
     if (*agreed != regions) keep_regions();
     return inbox;
 }
 
-void check_sizes(const communicator& comm, const topology& regions, const pattern& p) {
+void check_sizes(const communicator& comm, const topology& regions, const checked_pattern& given) {
+    const pattern& p = given;
     if (regions.num_ranks() != comm.num_ranks()) {
         throw error(errc::size_mismatch,
                     fmt::format("the topology \"{}\" has {} ranks, but the communicator {}; give "
@@ -47,7 +48,7 @@ void check_sizes(const communicator& comm, const topology& regions, const patter
                                 "each rank its own pattern",
                                 p.rank, p.num_ranks, comm.rank(), comm.num_ranks()));
     }
-    validate(p);
+    given.check();
 }
 
 }  // namespace crossdock

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "../base/rank_fault_mpi.hpp"
+#include "../pattern/checked_pattern.hpp"
 #include "crossdock/detail/exchange/byte_exchange_mpi.hpp"
-#include "crossdock/pattern.hpp"
 
 namespace crossdock {
 
@@ -19,7 +19,7 @@ namespace crossdock {
 /// @param regions  of this rank's arguments; part of `same`
 /// @param fault    this rank's, if it has any
 /// @param same     of all arguments that must be equal on all ranks
-/// @param late     as in `exchange_words`
+/// @param late, bits  as in `exchange_words`
 /// @return what came, sorted by source; `regions` is the same on all ranks now
 /// @par Collective
 /// Yes; blocks. A sparse exchange; the first on a communicator takes one agreement more.
@@ -29,11 +29,12 @@ std::vector<word_message> exchange_checked_words(const communicator& comm, const
                                                  const std::vector<word_message>& outbox,
                                                  const std::optional<error>& fault,
                                                  const equal_arguments& same,
-                                                 std::optional<error>* late = nullptr);
+                                                 std::optional<error>* late = nullptr,
+                                                 std::uint32_t* bits = nullptr);
 
 /// @brief Whether a rank's arguments fit together.
 /// @throws error(errc::size_mismatch)  the topology, the pattern and the communicator disagree
 /// @throws as `validate(pattern)`
-void check_sizes(const communicator& comm, const topology& regions, const pattern& p);
+void check_sizes(const communicator& comm, const topology& regions, const checked_pattern& p);
 
 }  // namespace crossdock

@@ -84,7 +84,7 @@ bool exchange_routed(const exchange_task& task, const kept_route& way, count_t m
     }
     carry(task, way, envelopes, true);
     take_arrived(task, envelopes.arrived(), found);
-    return envelopes.agreed().is_good();
+    return task.take(envelopes.agreed());
 }
 
 bool exchange_by_region(const exchange_task& task, const kept_route& inside,
@@ -99,7 +99,8 @@ bool exchange_by_region(const exchange_task& task, const kept_route& inside,
     };
 
     std::vector<bundle> bundles;
-    exchange_task crossing{mail, task.tags, {}, task.own, std::nullopt, task.fault};
+    exchange_task crossing{mail,       task.tags,       {}, task.own, std::nullopt,
+                           task.fault, task.common_bits};
     attempt(here, task.fault, [&] {
         std::vector<placed_envelope> leaving;
         std::unordered_map<region_t, std::size_t> place_of;

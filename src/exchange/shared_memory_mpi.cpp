@@ -133,7 +133,7 @@ bool exchange_by_node(const exchange_task& task, const topology& nodes, shared_o
     }
     exchange.carry();
     take_arrived(task, exchange.arrived(), found);
-    return exchange.agreed().is_good();
+    return task.take(exchange.agreed());
 }
 
 }  // namespace crossdock

@@ -200,8 +200,7 @@ class plan_compiler_of_methods {
 
   private:
     std::shared_ptr<const plan> along(const std::string& route, const pattern& p) const {
-        auto compiled = compile(where_, p, route, {options_.deduplicate});
-        return with_reserve([&] { return std::make_shared<const plan>(std::move(compiled)); });
+        return find_or_compile(where_, p, route, {options_.deduplicate});
     }
 
     const context& where_;

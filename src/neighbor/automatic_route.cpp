@@ -35,7 +35,8 @@ class surroundings final : public communicator_resource {
 
     // Collective; `also_equal` is of all arguments. Which ranks come here depends on their own:
     // where they differ, others are in `choose_route`, and fail in the same exchange.
-    void find_out(const context& where, const pattern& p, const equal_arguments& also_equal) {
+    void find_out(const context& where, const checked_pattern& p,
+                  const equal_arguments& also_equal) {
         const bool with_machine = !where.has_own_machine();
         if (nodes_ != nullptr && (has_machine_ || !with_machine)) return;
         const auto& comm = where.comm();
@@ -74,9 +75,9 @@ bool is_automatic(std::string_view route) noexcept {
     return route == automatic_route || route == measured_route;
 }
 
-resolved_route resolve_route(const context& where, const pattern& p,
+resolved_route resolve_route(const context& where, const checked_pattern& p,
                              const neighbor_options& options, const equal_arguments& also_equal,
-                             count_t passes_over_slots) {
+                             count_t passes_over_slots, plan_lookup* kept) {
     const auto route = with_reserve([&] { return asked_route(where, options.route); });
     const bool is_forced = !where.comm().resource<environment>().forced_route().empty();
     if (!is_automatic(route) && (is_forced || !is_automatic(options.route))) return {route};
@@ -91,7 +92,7 @@ resolved_route resolve_route(const context& where, const pattern& p,
     how.deduplicate = options.deduplicate;
     how.passes_over_slots = passes_over_slots;
     const auto layout = with_reserve([&] { return layout_of(where.topology(), nodes); });
-    auto choice = choose_route(where.comm(), layout, p, where.machine(), how, also_equal);
+    auto choice = choose_route(where.comm(), layout, p, where.machine(), how, also_equal, kept);
     auto name = with_reserve([&] { return choice.route(); });
     return {std::move(name), std::move(choice), route == measured_route};
 }

@@ -6,10 +6,11 @@
 #include <string>
 #include <string_view>
 
+#include "../pattern/checked_pattern.hpp"
+#include "../select/plan_cache_mpi.hpp"
 #include "crossdock/context.hpp"
 #include "crossdock/detail/base/equal_arguments.hpp"
 #include "crossdock/neighbor_exchange.hpp"
-#include "crossdock/pattern.hpp"
 #include "crossdock/route_choice.hpp"
 
 namespace crossdock {
@@ -31,15 +32,16 @@ struct resolved_route {
 /// @param options     those of the exchange: the route, who shares memory, the item's size
 /// @param also_equal  arguments of the caller that are checked along with these, and what it makes
 /// @param passes_over_slots  as in `estimate_options`; equal on all ranks
+/// @param kept        as in `choose_route`
 /// @par Collective
 /// No if the route is given or forced, once the communicator's environment is
 /// known. Otherwise yes: blocks, as `choose_route`; the first on a communicator also finds out the
 /// nodes.
 /// @throws error  on all ranks, as `choose_route` and `machine_of`; or as `make_route` for what
 /// CROSSDOCK_ROUTE says
-resolved_route resolve_route(const context& where, const pattern& p,
+resolved_route resolve_route(const context& where, const checked_pattern& p,
                              const neighbor_options& options = {},
                              const equal_arguments& also_equal = equal_arguments("a plan"),
-                             count_t passes_over_slots = 1);
+                             count_t passes_over_slots = 1, plan_lookup* kept = nullptr);
 
 }  // namespace crossdock

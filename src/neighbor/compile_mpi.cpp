@@ -5,6 +5,7 @@
 #include "../base/environment_mpi.hpp"
 #include "../exchange/checked_exchange_mpi.hpp"
 #include "../exchange/peer_exchange_mpi.hpp"
+#include "../plan/plan_compiler.hpp"
 #include "../topology/agreement_text_mpi.hpp"
 #include "automatic_route.hpp"
 #include "crossdock/detail/base/memory_reserve.hpp"
@@ -43,11 +44,9 @@ class conversation {
         : comm_(comm), regions_(regions), result_(result) {}
 
     // What is to be sent first.
-    std::vector<word_message> begin(const pattern& p, const compile_options& options,
-                                    bool keeps_peers) {
-        const route& r = *result_.r;
+    std::vector<word_message> begin(const pattern& p, const route& r,
+                                    const compile_options& options) {
         compiler_.emplace(regions_, p, r, options);
-        if (keeps_peers) compiler_->keep_peers();
         const int num_agreement_rounds = compiler_->num_rounds() - r.num_stages();
         for (int round = 0; round < compiler_->num_rounds(); ++round) {
             const int stage = round - num_agreement_rounds;
@@ -72,12 +71,10 @@ class conversation {
     }
 
     // The plan, unless a rank has stopped.
-    void finish(bool keeps_peers) {
+    void finish() {
         if (result_.rounds && result_.rounds->has_stopped()) return;
-        attempt(comm_.rank(), result_.fault, [&] {
-            result_.compiled = std::make_shared<plan>(compiler_->finish());
-            if (keeps_peers) result_.peers = compiler_->peers();
-        });
+        attempt(comm_.rank(), result_.fault,
+                [&] { result_.compiled = std::make_shared<plan>(compiler_->finish()); });
     }
 
   private:
@@ -119,46 +116,10 @@ class conversation {
         partners_;  // of each round; none if anybody may speak
 };
 
-// Leaves the agreement to the caller.
-compilation compile_over_mpi(const context& where, const pattern& p, std::string_view asked_route,
-                             const compile_options& options, const equal_arguments& also_equal,
-                             bool keeps_peers) {
-    const auto& comm = where.comm();
-    const auto& regions = where.topology();
-    const auto route_name = resolve_automatic(where, p, asked_route, options, also_equal);
-    compilation result;
-    conversation part(comm, regions, result);
-    std::vector<word_message> headers;
-    std::optional<error> fault;
-    const auto list = [&](named_values& values) {
-        values.add(also_equal).add("route", route_name).add("deduplicate", options.deduplicate);
-        add_topology(values, "topology", regions);
-    };
-    const equal_arguments same(also_equal.object(), list);
-    attempt(comm.rank(), fault, [&] {
-        check_sizes(comm, regions, p);
-        result.r = make_route(route_name, regions);
-    });
-    if (!fault && result.r->wants_places()) {
-        exchange_checked_words(comm, regions, {}, fault, same);
-        if (auto placed = place_ranks(comm, p, *result.r, options)) result.r = std::move(placed);
-    }
-    attempt(comm.rank(), fault, [&] { headers = part.begin(p, options, keeps_peers); });
-    const auto inbox = exchange_checked_words(comm, regions, headers, fault, same, &result.fault);
-    part.go_on(inbox);
-    part.finish(keeps_peers);
-    return result;
-}
-
-}  // namespace
-
-void compilation::agree_with(const communicator& comm) {
-    const auto meeting = [&] { agree(comm, fault); };
-    rounds ? rounds->meet(meeting) : meeting();
-}
-
-std::string resolve_automatic(const context& where, const pattern& p, std::string_view route_name,
-                              const compile_options& options, const equal_arguments& also_equal) {
+// The name of a route, where "auto" may stand for one; for an exchange with default options.
+std::string resolve_automatic(const context& where, const checked_pattern& p,
+                              std::string_view route_name, const compile_options& options,
+                              const equal_arguments& also_equal) {
     // Ranks may be given different routes: what is first found out about a communicator all find
     // out now.
     where.comm().resource<environment>();
@@ -169,24 +130,75 @@ std::string resolve_automatic(const context& where, const pattern& p, std::strin
     return resolve_route(where, p, how, also_equal).name;
 }
 
-compilation compile_and_keep_peers(const context& where, const pattern& p,
-                                   std::string_view route_name, const compile_options& options,
-                                   const equal_arguments& also_equal) {
-    auto result = compile_over_mpi(where, p, route_name, options, also_equal, true);
-    result.agree_with(where.comm());
+}  // namespace
+
+void compilation::agree_with(const communicator& comm) {
+    const auto meeting = [&] { agree(comm, fault); };
+    rounds ? rounds->meet(meeting) : meeting();
+    kept.keep({compiled});
+}
+
+compilation begin_compilation(const context& where, const checked_pattern& p,
+                              std::string_view asked_route, const equal_arguments& also_equal,
+                              const compile_options& options, plan_cache* cache) {
+    const auto& comm = where.comm();
+    const auto& regions = where.topology();
+    const auto route_name = resolve_automatic(where, p, asked_route, options, also_equal);
+    compilation result;
+    plan_lookup kept{cache};
+    std::unique_ptr<route> r;
+    conversation part(comm, regions, result);
+    std::vector<word_message> headers;
+    std::optional<error> fault;
+    std::uint32_t slots = 0;
+    const auto list_own = [&](named_values& values) {
+        values.add("route", route_name).add("deduplicate", options.deduplicate);
+        add_topology(values, "topology", regions);
+    };
+    const equal_arguments own("a plan", list_own);
+    const auto list = [&](named_values& values) { values.add(also_equal).add(own); };
+    const equal_arguments same(also_equal.object(), list);
+    const auto is_kept = [&] {
+        if (!kept.take(slots)) return false;
+        result =
+            compilation(kept.found.compiled);  // nobody needs the headers, nor a fault with them
+        return true;
+    };
+    attempt(comm.rank(), fault, [&] {
+        check_sizes(comm, regions, p);
+        r = make_route(route_name, regions);
+        slots = kept.ask(p.hash(), own.hash());
+    });
+    if (!fault && r->wants_places()) {
+        exchange_checked_words(comm, regions, {}, fault, same, nullptr, &slots);
+        if (is_kept()) return result;
+        if (auto placed = place_ranks(comm, p, *r, options)) r = std::move(placed);
+    }
+    attempt(comm.rank(), fault, [&] { headers = part.begin(p, *r, options); });
+    const auto inbox =
+        exchange_checked_words(comm, regions, headers, fault, same, &result.fault, &slots);
+    if (is_kept()) return result;
+    result.num_stages = r->num_stages();
+    result.kept = kept;
+    part.go_on(inbox);
+    part.finish();
     return result;
 }
 
-compilation begin_compilation(const context& where, const pattern& p, std::string_view route_name,
-                              const equal_arguments& also_equal, const compile_options& options) {
-    return compile_over_mpi(where, p, route_name, options, also_equal, false);
-}
-
-plan compile(const context& where, const pattern& p, std::string_view route_name,
+plan compile(const context& where, const checked_pattern& p, std::string_view route_name,
              const compile_options& options, const equal_arguments& also_equal) {
-    auto result = compile_over_mpi(where, p, route_name, options, also_equal, false);
+    auto result = begin_compilation(where, p, route_name, also_equal, options, nullptr);
     result.agree_with(where.comm());
     return std::move(*std::const_pointer_cast<plan>(result.compiled));  // nobody else has it
+}
+
+std::shared_ptr<const plan> find_or_compile(const context& where, const checked_pattern& p,
+                                            std::string_view route_name,
+                                            const compile_options& options) {
+    auto result = begin_compilation(where, p, route_name, equal_arguments("a plan"), options,
+                                    &plan_cache::of(where.comm()));
+    if (result.kept.cache != nullptr) result.agree_with(where.comm());
+    return result.compiled;
 }
 
 }  // namespace crossdock

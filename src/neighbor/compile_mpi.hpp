@@ -2,6 +2,9 @@
 /// @brief Hop-by-hop set-up over MPI.
 #pragma once
 
+#include <memory>
+
+#include "../pattern/checked_pattern.hpp"
 #include "crossdock/context.hpp"
 #include "crossdock/detail/base/equal_arguments.hpp"
 #include "crossdock/plan.hpp"
@@ -29,8 +32,14 @@ namespace crossdock {
 ///         and the communicator disagree about the number of ranks
 /// @par Complexity
 /// Time, memory and messages follow what passes through this rank; nothing is of size P.
-plan compile(const context& where, const pattern& p, std::string_view route_name = automatic_route,
-             const compile_options& options = {},
+plan compile(const context& where, const checked_pattern& p,
+             std::string_view route_name = automatic_route, const compile_options& options = {},
              const equal_arguments& also_equal = equal_arguments("a plan"));
+
+/// @brief As `compile`; or the plan that exchanges of these ranks have compiled from equal arguments
+/// before, if the context still has it.
+std::shared_ptr<const plan> find_or_compile(const context& where, const checked_pattern& p,
+                                            std::string_view route_name,
+                                            const compile_options& options);
 
 }  // namespace crossdock

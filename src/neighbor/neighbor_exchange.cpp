@@ -11,7 +11,6 @@
 #include "../exchange/peer_exchange_mpi.hpp"
 #include "array_overlap.hpp"
 #include "automatic_route.hpp"
-#include "compile_mpi.hpp"
 #include "crossdock/detail/base/memory_reserve.hpp"
 #include "datatype_exchange.hpp"
 #include "plan_runner.hpp"
@@ -108,7 +107,7 @@ struct prepared_plans {
 };
 
 // A plan that this rank has, or has not because some rank has failed.
-std::unique_ptr<plan_runner> open_runner(const context& where, compilation& found, int num_stages,
+std::unique_ptr<plan_runner> open_runner(const context& where, compilation& found,
                                          const neighbor_options& options) {
     attempt(where.rank(), found.fault, [&] {
         if (found.compiled) check_rank(where.comm(), *found.compiled);
@@ -116,7 +115,7 @@ std::unique_ptr<plan_runner> open_runner(const context& where, compilation& foun
     });
     auto runner =
         with_reserve([&] { return std::make_unique<plan_runner>(where, found.compiled, options); });
-    runner->open(num_stages);
+    runner->open(found.num_stages);
     return runner;
 }
 
@@ -131,9 +130,8 @@ void prepare_all(plan_runner& runner, compilation& found, const neighbor_options
     found.agree_with(runner.comm());
 }
 
-prepared_plans keep_one(const context& where, compilation found, int num_stages,
-                        const neighbor_options& options) {
-    auto runner = open_runner(where, found, num_stages, options);
+prepared_plans keep_one(const context& where, compilation found, const neighbor_options& options) {
+    auto runner = open_runner(where, found, options);
     prepare_all(*runner, found, options);
     return {std::move(runner)};
 }
@@ -141,39 +139,39 @@ prepared_plans keep_one(const context& where, compilation found, int num_stages,
 prepared_plans keep_given(const context& where, std::shared_ptr<const plan> given,
                           const neighbor_options& options) {
     check_stages(*given);
-    const int num_stages = static_cast<int>(given->stages().size());
-    compilation found;
-    found.compiled = std::move(given);
-    return keep_one(where, std::move(found), num_stages, options);
+    return keep_one(where, compilation(std::move(given)), options);
 }
 
 prepared_plans compile_plans(const context& where, const pattern& p,
                              const neighbor_options& options) {
     const auto list = [&](named_values& values) { list_options(values, where, options); };
     const equal_arguments same(made_here, list);
-    auto resolved = resolve_route(where, p, options, same);
+    const checked_pattern checked(p);
+    auto& cache = plan_cache::of(where.comm());
+    plan_lookup chosen{&cache};
+    auto resolved = resolve_route(where, checked, options, same, 1, &chosen);
     const auto list_all = [&](named_values& values) {
         values.add(same).add("tries routes", resolved.is_measured);
     };
     const equal_arguments all_same(made_here, list_all);
-    const auto compile_along = [&](const std::string& name) {
-        return begin_compilation(where, p, name, all_same, {options.deduplicate});
+    const auto compile_along = [&](const std::string& name, plan_cache* found_in) {
+        return begin_compilation(where, checked, name, all_same, {options.deduplicate}, found_in);
     };
-    auto best = compile_along(resolved.name);
-    if (!resolved.choice) {
-        const int num_stages = best.r->num_stages();
-        return keep_one(where, std::move(best), num_stages, options);
-    }
+    auto best = chosen.found.compiled ? compilation(chosen.found.compiled)
+                                      : compile_along(resolved.name, &cache);
+    if (!resolved.choice) return keep_one(where, std::move(best), options);
     // What this rank keeps beside its plan; without memory for it, it takes part with a fault.
     std::shared_ptr<const route_choice> choice;
     std::optional<route_trials> trials;
     with_reserve([&] {
-        choice = std::make_shared<const route_choice>(*resolved.choice);
+        choice = chosen.found.choice ? chosen.found.choice
+                                     : std::make_shared<const route_choice>(*resolved.choice);
         trials.emplace(*choice, options.measure);
     });
     if (!resolved.is_measured || trials->winner()) {
-        const int num_stages = best.r->num_stages();
-        auto one = keep_one(where, std::move(best), num_stages, options);
+        const auto compiled = best.compiled;
+        auto one = keep_one(where, std::move(best), options);
+        chosen.keep({compiled, choice});
         one.choice = choice;
         return one;
     }
@@ -181,13 +179,14 @@ prepared_plans compile_plans(const context& where, const pattern& p,
     with_reserve([&] { runners.reserve(trials->candidates().size()); });
     compilation first;
     for (const auto& candidate : trials->candidates()) {
-        auto found = runners.empty() ? std::move(best) : compile_along(candidate.route);
-        const int num_stages = found.r->num_stages();
-        runners.push_back(open_runner(where, found, num_stages, options));
+        auto found = runners.empty() ? std::move(best) : compile_along(candidate.route, nullptr);
+        runners.push_back(open_runner(where, found, options));
         // Before the next one is compiled: messages of this one may still be under way till then.
         found.agree_with(where.comm());
         found.rounds.reset();
-        if (runners.size() == 1) first = std::move(found);
+        if (runners.size() > 1) continue;
+        chosen.keep({found.compiled, choice});
+        first = std::move(found);
     }
     auto tried = with_reserve([&] {
         return std::make_unique<plan_trials>(where.comm(), *trials, std::move(runners),

@@ -58,43 +58,6 @@ plan_compiler::plan_compiler(const topology& regions, const pattern& p, const ro
     hold_own_items();
 }
 
-plan_compiler::plan_compiler(const topology& regions, const pattern& p, const route& r,
-                             const compile_options& options, const peer_sets& known)
-    : plan_compiler(regions, p, r, options) {
-    known_ = &known;
-    check_destinations();
-}
-
-void plan_compiler::check_destinations() const {
-    for (const rank_t destination : pattern_.sends.ranks) {
-        if (destination == pattern_.rank ||
-            std::ranges::binary_search(known_->destinations, destination)) {
-            continue;
-        }
-        throw error(errc::invalid_argument,
-                    fmt::format("rank {} sends to rank {}, which was none of its neighbors when "
-                                "the first plan was compiled",
-                                pattern_.rank, destination),
-                    pattern_.rank);
-    }
-}
-
-// A destination without items gets a run of none, which takes the way of its items.
-void plan_compiler::keep_peers() {
-    keeps_peers_ = true;
-    found_.stages.resize(plan_.stages.size());
-    auto& destinations = found_.destinations;
-    destinations = pattern_.sends.ranks;
-    std::ranges::sort(destinations);
-    const auto repeated = std::ranges::unique(destinations);
-    destinations.erase(repeated.begin(), repeated.end());
-    std::erase(destinations, pattern_.rank);
-    for (const rank_t destination : destinations) {
-        held_.add_target({destination, 0});
-        held_.close({pattern_.rank, 0, static_cast<count_t>(own_positions_.size())});
-    }
-}
-
 int plan_compiler::num_rounds() const noexcept { return agreement_rounds() + route_.num_stages(); }
 
 void plan_compiler::expect_slots() {
@@ -229,10 +192,7 @@ void plan_compiler::receive(const std::vector<word_message>& inbox) {
 
 std::vector<word_message> plan_compiler::send_stage(int stage) {
     stage_outbox outbox(options_.deduplicate);
-    if (known_) {
-        const auto& peers = known_->stages[static_cast<std::size_t>(stage)].destinations;
-        for (const rank_t peer : peers) outbox.place_of(peer);
-    } else if (route_.is_balanced() && stage == 0) {
+    if (route_.is_balanced() && stage == 0) {
         for (const auto& [sender, receiver] : agreement_.receivers())
             outbox.add_receiver(outbox.place_of(sender), receiver);
     }
@@ -245,7 +205,8 @@ std::vector<word_message> plan_compiler::send_stage(int stage) {
     }
     known_hops hops(held_.num_targets());
     const auto find_hop = [&](rank_t destination) -> known_hops::hop {
-        const rank_t next = route_.next_hop(pattern_.rank, destination, stage, leaders());
+        const rank_t next =
+            route_.next_hop(pattern_.rank, destination, stage, agreement_.leaders());
         if (next == pattern_.rank) return {destination, true, 0};
         return {destination, false, outbox.place_of(next)};
     };
@@ -263,9 +224,7 @@ std::vector<word_message> plan_compiler::send_stage(int stage) {
         kept.close(run);
     }
     held_ = std::move(kept);
-    const auto place = static_cast<std::size_t>(stage);
-    if (keeps_peers_) found_.stages[place].destinations = outbox.peers_with_runs();
-    return outbox.take(plan_.stages[place].sends);
+    return outbox.take(plan_.stages[static_cast<std::size_t>(stage)].sends);
 }
 
 void plan_compiler::receive_stage(const std::vector<word_message>& inbox) {
@@ -276,7 +235,6 @@ void plan_compiler::receive_stage(const std::vector<word_message>& inbox) {
         for (auto num_receivers = header.word(); num_receivers > 0; --num_receivers)
             agreement_.receive_receiver(peer, static_cast<rank_t>(header.word()));
         const count_t first_position = num_positions_;
-        if (keeps_peers_ && !header.is_at_end()) found_.stages[stage].sources.push_back(peer);
         while (!header.is_at_end()) receive_run(header.run(), header);
         if (num_positions_ > first_position)
             receives.push_back({peer, first_position, num_positions_ - first_position});
@@ -302,7 +260,7 @@ void plan_compiler::receive_run(item_run run, header_reader& header) {
 }
 
 void plan_compiler::deliver(const item_run& run, std::span<const run_target> targets) {
-    if (targets.empty() || run.num_items == 0) return;
+    if (targets.empty()) return;
     auto& [slots, joined, num_arrived] = expected_[run.source];
     num_arrived += run.num_items * static_cast<count_t>(targets.size());
     for (count_t k = 0; k < run.num_items; ++k) {
@@ -331,7 +289,6 @@ void plan_compiler::check_counts() const {
 }
 
 plan plan_compiler::finish() {
-    found_.leaders = agreement_.leaders();
     check_counts();
     if (!held_.is_empty()) {
         throw error(errc::internal,

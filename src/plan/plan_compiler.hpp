@@ -19,17 +19,6 @@ namespace CROSSDOCK_EXPORT crossdock {
 
 class header_reader;
 
-/// @brief What a compilation found out that holds for any items between the same neighbors.
-///
-/// The next hop of an item follows from its destination, the rank it is at and the leaders; so
-/// whoever sends to a neighbor always sends to the same peers, and hears from the same.
-struct peer_sets {
-    std::vector<rank_t> destinations;  ///< of this rank's items; ascending
-    leader_table leaders;
-    /// For each stage, who may have items for whom: as `route::partners`, but for these neighbors.
-    std::vector<stage_partners> stages;
-};
-
 /// @brief Compiles one rank's plan, in rounds in which all ranks take part.
 ///
 /// | state | legal call | next |
@@ -51,26 +40,6 @@ class plan_compiler {
     /// @throws error(errc::count_overflow)  2^32 items or more for one destination
     plan_compiler(const topology& regions, const pattern& p, const route& r,
                   const compile_options& options);
-
-    /// @brief For other items between the neighbors that `known` was found for; there are no rounds
-    /// besides the stages.
-    ///
-    /// In each stage a header, empty or not, goes to every peer of the stage.
-    /// @param known  what `peers()` gave on this rank, and on every other; borrowed until
-    /// `finish()`
-    /// @throws error(errc::invalid_argument)  a destination is none of `known.destinations`
-    plan_compiler(const topology& regions, const pattern& p, const route& r,
-                  const compile_options& options, const peer_sets& known);
-    plan_compiler(plan_compiler&&) = default;
-
-    /// @brief From now on finds the peers on the way between all neighbors, those without items
-    /// too, for `peers()`.
-    /// @pre no round was begun; called on all ranks
-    void keep_peers();
-
-    /// @brief After `finish()`, what was found.
-    /// @pre `keep_peers()` was called
-    peer_sets peers() const { return found_; }
 
     /// @brief How many rounds there are; equal on all ranks.
     int num_rounds() const noexcept;
@@ -100,11 +69,7 @@ class plan_compiler {
     };
     class known_hops;
 
-    int agreement_rounds() const noexcept { return route_.is_balanced() && !known_ ? 2 : 0; }
-    const leader_table& leaders() const noexcept {
-        return known_ ? known_->leaders : agreement_.leaders();
-    }
-    void check_destinations() const;
+    int agreement_rounds() const noexcept { return route_.is_balanced() ? 2 : 0; }
     void expect_slots();
     bool sends_lists() const;
     std::vector<own_item> own_items(bool for_itself) const;
@@ -128,9 +93,6 @@ class plan_compiler {
     item_runs held_;
     bool sends_lists_;  // nothing of its own is held
     std::unordered_map<rank_t, expected_source> expected_;
-    const peer_sets* known_ = nullptr;
-    bool keeps_peers_ = false;
-    peer_sets found_;
     std::vector<run_target> arrived_;  // those of the present run that are here
     plan::contents plan_;
 };

@@ -85,15 +85,6 @@ void stage_outbox::add_positions(entry& to, count_t num_items, PositionOf&& posi
     }
 }
 
-std::vector<rank_t> stage_outbox::peers_with_runs() const {
-    std::vector<rank_t> peers;
-    for (const auto& one : entries_) {
-        if (!one.runs.is_empty()) peers.push_back(one.peer);
-    }
-    std::sort(peers.begin(), peers.end());
-    return peers;
-}
-
 std::vector<word_message> stage_outbox::take(std::vector<outgoing_message>& sends) {
     std::sort(entries_.begin(), entries_.end(),
               [](const auto& a, const auto& b) { return a.peer < b.peer; });

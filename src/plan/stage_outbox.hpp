@@ -56,9 +56,6 @@ class stage_outbox {
     /// was sent before.
     void send_list(rank_t source, rank_t destination, std::span<const count_t> positions);
 
-    /// @brief Those that runs are sent to, ascending.
-    std::vector<rank_t> peers_with_runs() const;
-
     /// @brief All headers, sorted by rank; one without items announces no message.
     std::vector<word_message> take(std::vector<outgoing_message>& sends);
 

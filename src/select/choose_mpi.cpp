@@ -74,9 +74,10 @@ std::vector<estimated_route> unknown_prices(const std::vector<std::unique_ptr<ro
 
 }  // namespace
 
-route_choice choose_route(const communicator& comm, const rank_layout& layout, const pattern& p,
-                          const machine& m, const estimate_options& options,
-                          const equal_arguments& also_equal) {
+route_choice choose_route(const communicator& comm, const rank_layout& layout,
+                          const checked_pattern& p, const machine& m,
+                          const estimate_options& options, const equal_arguments& also_equal,
+                          plan_lookup* kept) {
     auto& state = comm.resource<choice_state>();
     std::vector<std::string> names;
     std::vector<std::unique_ptr<route>> candidates;
@@ -84,9 +85,8 @@ route_choice choose_route(const communicator& comm, const rank_layout& layout, c
     std::optional<route_vote> vote;
     std::vector<word_message> outbox;
     std::optional<error> fault;
-    const auto list = [&](named_values& values) {
-        values.add(also_equal)
-            .add("item_bytes", options.travel.item_bytes)
+    const auto list_own = [&](named_values& values) {
+        values.add("item_bytes", options.travel.item_bytes)
             .add("shares_memory", options.travel.shares_memory)
             .add("deduplicate", options.deduplicate)
             .add("passes_over_slots", options.passes_over_slots);
@@ -94,8 +94,11 @@ route_choice choose_route(const communicator& comm, const rank_layout& layout, c
         add_topology(values, "nodes", layout.nodes());
         values.add("machine", fmt::format("{} ({:x})", m.name, state.hash_of(m)));
     };
-    equal_arguments same;
+    equal_arguments own, same;
+    const auto list = [&](named_values& values) { values.add(also_equal).add(own); };
+    std::uint32_t slots = 0;
     attempt(comm.rank(), fault, [&] {
+        own = equal_arguments("a choice of routes", list_own);
         same = equal_arguments(also_equal.object(), list);
         check_sizes(comm, layout.regions(), p);
         names = candidate_routes(layout.regions(), m);
@@ -103,10 +106,14 @@ route_choice choose_route(const communicator& comm, const rank_layout& layout, c
         part.emplace(layout, p, candidates, m, options);
         outbox = part->send();
         vote.emplace(names, unknown_prices(candidates), m);
+        if (kept != nullptr) slots = kept->ask(p.hash(), own.hash());
     });
     // Throws where any rank has a fault; only then is `part` empty.
     std::optional<error> late;
-    const auto inbox = exchange_checked_words(comm, layout.regions(), outbox, fault, same, &late);
+    const auto inbox =
+        exchange_checked_words(comm, layout.regions(), outbox, fault, same, &late, &slots);
+    if (kept != nullptr && kept->take(slots))
+        return with_reserve([&] { return *kept->found.choice; });
     attempt(comm.rank(), late, [&] {
         part->receive(inbox);
         *vote = route_vote(names, part->prices(), m);

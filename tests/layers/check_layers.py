@@ -59,7 +59,7 @@ MODULE_OF_PUBLIC = {
     "context": "context",
     "schedule": "schedule",
     "exchange": "exchange_algorithm sparse_exchange",
-    "neighbor": "neighbor_exchange plan_cache plan_maker",
+    "neighbor": "neighbor_exchange",
     "array": "distributed_array prepared_batch",
     "gather": "gather_scatter",
     "stream": "request_stream stream stream_codec stream_options stream_statistics",

@@ -22,7 +22,7 @@ RETIRED = {
     "item_divider": "bucket_by_worker",
     "kept_memory": "pooled_resource",
     "lanes?": "stripe or priority",
-    "(?:plan|request|uncombined)_way": "peer_sets, request_routing, multi_sf",
+    "(?:plan|request|uncombined)_way": "plan_cache, request_routing, multi_sf",
     "speakers?": "leader",
     "stage_loads": "stage_cost",
     "turn_seconds": "time_slice_seconds",

@@ -9,7 +9,6 @@
 #include "crossdock/gather_scatter.hpp"
 #include "crossdock/make_pattern.hpp"
 #include "crossdock/neighbor_exchange.hpp"
-#include "crossdock/plan_maker.hpp"
 #include "crossdock/sparse_exchange.hpp"
 #include "support/arrivals.hpp"
 #include "support/patterns.hpp"
@@ -270,7 +269,6 @@ TEST_F(Context, CallsAfterCloseAreErrors) {
     expect_refused([&] { neighbor_exchange(world, own); });
     expect_refused([&] { gather_scatter(world, ids); });
     expect_refused([&] { distributed_array<double>(world, 1); });
-    expect_refused([&] { plan_maker(world, own, "direct"); });
     expect_refused([&] { return discover_topology(world); });
     expect_refused([&] { context(world.comm(), context_options{}); });
     expect_refused([&] { sparse_exchange(world, {rank}, {1}, std::vector<double>{1.0}); });
@@ -287,8 +285,6 @@ TEST_F(Context, AForcedRouteOverrulesTheProgram) {
 
     EXPECT_EQ(halo.plan().route(), "hypercube");
     EXPECT_EQ(a.route(), "hypercube");
-    EXPECT_EQ(plan_maker(world, ring(), "direct").latest()->route(), "direct");
-    EXPECT_EQ(plan_maker(world, ring()).latest()->route(), "hypercube");
     expect_ring<double>(halo);
     a.close();
     world.close();

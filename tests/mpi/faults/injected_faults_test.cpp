@@ -19,7 +19,6 @@
 #include "crossdock/distributed_array.hpp"
 #include "crossdock/gather_scatter.hpp"
 #include "crossdock/neighbor_exchange.hpp"
-#include "crossdock/plan_maker.hpp"
 #include "crossdock/sparse_exchange.hpp"
 #include "crossdock/stream.hpp"
 #include "support/patterns.hpp"
@@ -180,10 +179,13 @@ std::vector<operation> operations() {
             halo.prepare(24);
         });
     }
-    add("plan_maker", [=](const context& where) {
-        plan_maker maker(where, mine(where), "three_step");
-        EXPECT_TRUE(maker.make(mine(where)));
-    });
+    for (const char* const route : {"three_step", "auto"}) {
+        add(std::string("found_") + route, [=](const context& where) {
+            const neighbor_exchange halo(where, mine(where), {.route = route});
+            const neighbor_exchange again(where, mine(where), {.route = route});
+            EXPECT_EQ(&again.plan(), &halo.plan());
+        });
+    }
     for (const char* const algorithm :
          {"personalized", "reduce_scatter", "nonblocking", "routed:direct", "routed:three_step",
           "shared_memory", "locality_personalized", "locality_nonblocking", "rma", "rma_fence",

@@ -8,8 +8,6 @@
 
 #include "crossdock/discover_topology.hpp"
 #include "crossdock/neighbor_exchange.hpp"
-#include "crossdock/plan_cache.hpp"
-#include "crossdock/plan_maker.hpp"
 #include "src/model/machine_mpi.hpp"
 #include "src/neighbor/compile_mpi.hpp"
 #include "support/arrivals.hpp"
@@ -204,42 +202,19 @@ TEST_F(AutomaticRoute, FailsOnAllRanksWhereOnePatternIsWrong) {
     }
 }
 
-TEST_F(AutomaticRoute, APlanMakerKeepsTheRouteOfTheFirstPattern) {
-    const auto first = resolve_route(context(comm, regions), mine(all)).name;
-    plan_maker maker(context(comm, regions), mine(all), "auto");
+TEST_F(AutomaticRoute, ThePlanIsFoundAgainWithTheChoice) {
+    const neighbor_exchange given(context(comm, regions), mine(all),
+                                  {.route = resolve_route(context(comm, regions), mine(all)).name});
+    const neighbor_exchange first(context(comm, regions), mine(all), {.route = "auto"});
+    const neighbor_exchange again(context(comm, regions), mine(all), {.route = "auto"});
 
-    EXPECT_EQ(maker.latest()->route(), first);
-    EXPECT_EQ(*maker.latest(), compile(context(comm, regions), mine(all), first));
-    EXPECT_EQ(maker.make(mine(ring))->route(), first);
-}
-
-TEST_F(AutomaticRoute, APlanCacheFindsThePlanUnderTheRouteThatWasChosen) {
-    const auto chosen = resolve_route(context(comm, regions), mine(all)).name;
-    plan_cache plans(comm);
-    const auto first = plans.compile({comm, regions}, mine(all), chosen);
-
-    EXPECT_EQ(plans.compile({comm, regions}, mine(all), "auto"), first);
-    EXPECT_EQ(plans.num_kept(), 1);
-    EXPECT_EQ(plans.compile({comm, regions}, mine(ring), "auto"),
-              plans.compile({comm, regions}, mine(ring), "auto"));
-}
-
-TEST_F(AutomaticRoute, APlanCacheRefusesARouteThatOnlySomeRanksGive) {
-    if (num_ranks() < 2) GTEST_SKIP() << "needs two ranks";
-    plan_cache plans(comm);
-    for (const rank_t one : {0, num_ranks() - 1}) {
-        const error fault = thrown_by([&] {
-            return plans.compile({comm, regions}, mine(ring), rank() == one ? "auto" : "two_step");
-        });
-        EXPECT_EQ(fault.code(), errc::invalid_argument);
-        const rank_t given = one == 0 ? 1 : 0;
-        EXPECT_EQ(fault.rank(), given);
-        EXPECT_EQ(fault.what(), fmt::format("rank {} has route = two_step, but others have auto; "
-                                            "give all ranks the same",
-                                            given));
-        EXPECT_EQ(plans.num_kept(), 0);
-    }
-    EXPECT_EQ(plans.compile({comm, regions}, mine(ring), "auto")->num_ranks(), num_ranks());
+    EXPECT_EQ(&first.plan(), &given.plan());
+    EXPECT_EQ(&again.plan(), &given.plan());
+    EXPECT_EQ(again.choice(), first.choice());
+    EXPECT_EQ(again.explain(), first.explain());
+    const neighbor_exchange larger(context(comm, regions), mine(all),
+                                   {.route = "auto", .item_bytes = 1 << 16});
+    EXPECT_NE(larger.choice(), first.choice());
 }
 
 }  // namespace

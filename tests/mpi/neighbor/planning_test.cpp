@@ -1,12 +1,12 @@
-// Plans on a communicator that has seen others: arguments are checked in passing, plans are made again
-// and found again.
+// Plans on a communicator that has seen others: arguments are checked in passing, and plans are found again.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include "crossdock/neighbor_exchange.hpp"
-#include "crossdock/plan_cache.hpp"
-#include "crossdock/plan_maker.hpp"
 #include "src/base/named_values_mpi.hpp"
 #include "src/neighbor/compile_mpi.hpp"
+#include "src/select/plan_cache_mpi.hpp"
 #include "support/patterns.hpp"
 #include "support/routes.hpp"
 #include "support/thrown_by.hpp"
@@ -112,151 +112,106 @@ TEST_F(Planning, TopologiesMayChangeFromPlanToPlan) {
     }
 }
 
-// Item i of rank s is 100 s + i.
-void expect_delivered(const communicator& comm, std::shared_ptr<const plan> compiled,
-                      const std::vector<pattern>& patterns) {
-    const auto& p = patterns[static_cast<std::size_t>(comm.rank())];
-    std::vector<count_t> items, slots(static_cast<std::size_t>(p.num_slots), -1), expected = slots;
-    for (count_t i = 0; i < p.num_items; ++i) items.push_back(100 * p.rank + i);
-    for (std::size_t e = 0; e < p.receives.size(); ++e) {
-        const auto& sends = patterns[static_cast<std::size_t>(p.receives.ranks[e])].sends;
-        const auto found = std::ranges::find(sends.ranks, p.rank) - sends.ranks.begin();
-        for (std::size_t k = 0; k < p.receives[e].size(); ++k)
-            expected[static_cast<std::size_t>(p.receives[e][k])] =
-                100 * p.receives.ranks[e] + sends[static_cast<std::size_t>(found)][k];
-    }
-    neighbor_exchange halo(context(comm, topology::one_region(comm.num_ranks())), *compiled);
-    halo.forward(items, slots);
-    EXPECT_EQ(slots, expected);
-}
-
-class PlanMaker : public Planning {
+// Exchanges of these ranks find the plans of those before.
+class KeptPlans : public Planning {
   protected:
-    // The same neighbors; numbers of items change with `k`.
-    std::vector<pattern> changed(const std::vector<pattern>& patterns, count_t k) const {
-        test::pattern_builder builder(num_ranks());
-        for (const auto& p : patterns) {
-            for (const rank_t destination : p.sends.ranks) {
-                const count_t num_items = (p.rank + 2 * destination + k) % 4;
-                builder.connect(p.rank, destination);
-                for (count_t i = 0; i < num_items; ++i)
-                    builder.send(p.rank, (i * k) % 5, destination);
-            }
-        }
-        return builder.take();
+    neighbor_exchange made(const std::vector<pattern>& patterns, const std::string& route,
+                           bool deduplicate = true) {
+        return {
+            context(comm, regions), mine(patterns), {.route = route, .deduplicate = deduplicate}};
     }
+    static const plan* plan_of(const neighbor_exchange& halo) { return &halo.plan(); }
+
+    std::vector<pattern> all = test::all_to_all_pattern(num_ranks());
 };
 
-TEST_F(PlanMaker, MakesWhatIsCompiledWhereNothingChanges) {
-    const auto patterns = test::all_to_all_pattern(num_ranks());
+TEST_F(KeptPlans, ExchangesWithEqualPatternsShareAPlan) {
     for (const auto& route : test::conformance_routes()) {
-        plan_maker maker(context(comm, regions), mine(patterns), route);
-        EXPECT_EQ(*maker.latest(), compiled_offline(patterns, route));
-        EXPECT_EQ(*maker.make(mine(patterns)), compiled_offline(patterns, route));
+        const auto first = made(all, route);
+        const auto second = made(ring, route);
+        EXPECT_EQ(*plan_of(first), compiled_offline(all, route));
+        EXPECT_EQ(plan_of(made(all, route)), plan_of(first));
+        EXPECT_EQ(plan_of(made(ring, route)), plan_of(second));
+        EXPECT_EQ(plan_of(neighbor_exchange(context(comm, regions), mine(all),
+                                            {.route = route, .executor = "persistent"})),
+                  plan_of(first));
     }
 }
 
-TEST_F(PlanMaker, DeliversOtherItemsBetweenTheSameNeighbors) {
-    const auto first = test::uneven_pattern(num_ranks());
-    for (const auto& each : test::conformance_topologies(num_ranks())) {
-        for (const auto& entry : registered_routes()) {
-            plan_maker maker(context(comm, each), mine(first), entry.example);
-            for (count_t k = 1; k < 5; ++k) {
-                const auto next = changed(first, k);
-                expect_delivered(comm, maker.make(mine(next)), next);
-            }
-        }
-    }
-}
-
-TEST_F(PlanMaker, ANewNeighborIsAnErrorOnAllRanksAndChangesNothing) {
-    if (num_ranks() < 3) GTEST_SKIP() << "needs three ranks";
-    auto patterns = ring;
-    for (const auto& route : test::conformance_routes()) {
-        plan_maker maker(context(comm, regions), mine(ring), route);
-        const auto before = maker.latest();
-        pattern p = mine(ring);
-        if (rank() == num_ranks() - 1) p.sends.append(1, std::vector<count_t>{0});
-
-        const error fault = thrown_by([&] { return maker.make(p); });
-
-        EXPECT_EQ(fault.code(), errc::invalid_argument);
-        EXPECT_EQ(fault.rank(), num_ranks() - 1);
-        EXPECT_EQ(maker.latest(), before);
-        EXPECT_EQ(*maker.make(mine(ring)), *before);
-    }
-}
-
-TEST_F(PlanMaker, FaultsOfOneRankAreErrorsOnAllRanks) {
-    const auto patterns = test::all_to_all_pattern(num_ranks());
-    for (const auto& route : test::conformance_routes()) {
-        plan_maker maker(context(comm, regions), mine(patterns), route);
-        pattern p = mine(patterns);
-        if (rank() == 0) p.receives.indices[0] = p.num_slots;
-        EXPECT_EQ(thrown_by([&] { return maker.make(p); }).code(), errc::index_out_of_range);
-
-        pattern fewer = mine(patterns);
-        if (rank() == 0) fewer.sends = {};
-        const error fault = thrown_by([&] { return maker.make(fewer); });
-        EXPECT_EQ(fault.code(), errc::count_mismatch);
-        EXPECT_STREQ(
-            fault.what(),
-            "rank 0 sends 0 items to rank 0, which expects 1; give both patterns the same number");
-
-        pattern elsewhere = mine(patterns);
-        ++elsewhere.num_ranks;
-        EXPECT_EQ(thrown_by([&] { return maker.make(elsewhere); }).code(), errc::size_mismatch);
-        EXPECT_EQ(*maker.make(mine(patterns)), compiled_offline(patterns, route));
-    }
-}
-
-TEST_F(Planning, ACacheFindsPlansAgain) {
+TEST_F(KeptPlans, APlanIsFoundByAllThatDeterminesIt) {
     if (num_ranks() < 2) GTEST_SKIP() << "the patterns are equal";
-    const auto all = test::all_to_all_pattern(num_ranks());
-    plan_cache plans(comm, 2);
-    const auto first = plans.compile({comm, regions}, mine(ring), "direct");
-    const auto second = plans.compile({comm, regions}, mine(all), "two_step");
-    EXPECT_EQ(*first, compiled_offline(ring, "direct"));
-    EXPECT_EQ(*second, compiled_offline(all, "two_step"));
-    EXPECT_EQ(plans.compile({comm, regions}, mine(all), "two_step"), second);
-    EXPECT_EQ(plans.compile({comm, regions}, mine(ring), "direct"), first);
+    const auto first = made(all, "two_step");
 
-    const auto third =
-        plans.compile({comm, regions}, mine(all), "direct");  // in the second's place
-    EXPECT_EQ(plans.num_kept(), 2);
-    EXPECT_EQ(plans.compile({comm, regions}, mine(ring), "direct"), first);
-    EXPECT_EQ(plans.compile({comm, regions}, mine(all), "direct"), third);
-    const auto again = plans.compile({comm, regions}, mine(all), "two_step");
-    EXPECT_NE(again, second);
-    EXPECT_EQ(*again, *second);
+    EXPECT_NE(plan_of(made(ring, "two_step")), plan_of(first));
+    EXPECT_NE(plan_of(made(all, "direct")), plan_of(first));
+    EXPECT_NE(plan_of(made(all, "two_step", false)), plan_of(first));
+    std::vector<region_t> each(static_cast<std::size_t>(num_ranks()));
+    for (rank_t p = 0; p < num_ranks(); ++p) each[static_cast<std::size_t>(p)] = p;
+    regions = topology::from_regions(each);
+    EXPECT_NE(plan_of(made(all, "two_step")), plan_of(first));
+    EXPECT_EQ(*plan_of(made(all, "two_step")), compiled_offline(all, "two_step"));
 }
 
-TEST_F(Planning, ACacheCompilesWhereOneRankHasANewPattern) {
-    auto items_swapped = test::all_to_all_pattern(num_ranks());
-    const auto all = items_swapped;
-    std::ranges::reverse(items_swapped[0].sends.indices);
-    plan_cache plans(comm);
-    const auto first = plans.compile({comm, regions}, mine(all), "two_step");
-
-    const auto second = plans.compile({comm, regions}, mine(items_swapped), "two_step");
-
-    EXPECT_EQ(plans.num_kept(), num_ranks() == 1 ? 1 : 2);
-    EXPECT_EQ(*second, compiled_offline(items_swapped, "two_step"));
-    EXPECT_EQ(plans.compile({comm, regions}, mine(all), "two_step"), first);
-    EXPECT_EQ(plans.compile({comm, regions}, mine(items_swapped), "two_step"), second);
-}
-
-TEST_F(Planning, ACacheRefusesWhatCompilingRefusesAndKeepsNothingOfIt) {
+TEST_F(KeptPlans, AllRanksCompileWhereOneHasANewPattern) {
     if (num_ranks() < 2) GTEST_SKIP() << "needs two ranks";
-    plan_cache plans(comm);
-    static_cast<void>(plans.compile({comm, regions}, mine(ring), "direct"));
-    EXPECT_THROW(static_cast<void>(plans.compile({comm, regions}, mine(ring),
-                                                 rank() == 0 ? "direct" : "two_step")),
-                 error);
-    EXPECT_EQ(plans.num_kept(), 1);
-    EXPECT_EQ(thrown_by([&] { plan_cache(comm, rank() == 0 ? 2 : 3); }).code(),
-              errc::invalid_argument);
-    EXPECT_EQ(thrown_by([&] { plan_cache(comm, rank() == 1 ? 0 : 3); }).rank(), 1);
+    for (const auto& route : test::conformance_routes()) {
+        auto items_swapped = all;
+        std::ranges::reverse(items_swapped[0].sends.indices);
+        const auto first = made(all, route);
+
+        const auto second = made(items_swapped, route);
+
+        EXPECT_NE(plan_of(second), plan_of(first));
+        EXPECT_EQ(*plan_of(second), compiled_offline(items_swapped, route));
+        EXPECT_EQ(plan_of(made(all, route)), plan_of(first));
+        EXPECT_EQ(plan_of(made(items_swapped, route)), plan_of(second));
+    }
+}
+
+TEST_F(KeptPlans, TheLeastRecentlyUsedGoesFirst) {
+    if (num_ranks() < 2) GTEST_SKIP() << "the ring is the first pattern";
+    std::vector<neighbor_exchange> halos;
+    const auto pattern_of = [&](std::size_t i) {
+        test::pattern_builder builder(num_ranks());
+        builder.send(0, static_cast<count_t>(i), num_ranks() - 1);
+        return builder.take();
+    };
+    for (std::size_t i = 0; i < plan_cache::capacity; ++i)
+        halos.push_back(made(pattern_of(i), "direct"));
+    const auto of = [&](std::size_t i) { return plan_of(made(pattern_of(i), "direct")); };
+    EXPECT_EQ(of(0), plan_of(halos[0]));
+
+    const auto more = made(ring, "direct");  // in the place of the second
+
+    EXPECT_EQ(of(0), plan_of(halos[0]));
+    EXPECT_EQ(of(plan_cache::capacity - 1), plan_of(halos.back()));
+    EXPECT_EQ(plan_of(made(ring, "direct")), plan_of(more));
+    EXPECT_NE(of(1), plan_of(halos[1]));
+}
+
+TEST_F(KeptPlans, NothingIsKeptOfWhatAllRanksRefuse) {
+    if (num_ranks() < 2) GTEST_SKIP() << "needs two ranks";
+    const auto first = made(ring, "direct");
+    auto wrong = all;
+    if (rank() == 0) wrong[0].sends = {};
+    for (int round = 0; round < 2; ++round) {
+        EXPECT_EQ(thrown_by([&] { made(ring, rank() == 0 ? "direct" : "two_step"); }).code(),
+                  errc::invalid_argument);
+        EXPECT_EQ(thrown_by([&] { made(wrong, "two_step"); }).code(), errc::count_mismatch);
+    }
+    EXPECT_EQ(plan_of(made(ring, "direct")), plan_of(first));
+    EXPECT_EQ(*plan_of(made(all, "two_step")), compiled_offline(all, "two_step"));
+}
+
+// Where messages of planning carry no agreement, nobody can say that all ranks know a plan.
+TEST_F(KeptPlans, OtherAlgorithmsOfExchangesFindNone) {
+    if (rank() == 0) setenv("CROSSDOCK_EXCHANGE", "nonblocking", 1);
+    const auto first = made(all, "two_step");
+    const auto second = made(all, "two_step");
+    unsetenv("CROSSDOCK_EXCHANGE");
+
+    EXPECT_NE(plan_of(second), plan_of(first));
+    EXPECT_EQ(*plan_of(second), *plan_of(first));
 }
 
 }  // namespace

@@ -162,6 +162,8 @@ exchange_algorithm resolve_exchange_algorithm(const context& where, const std::s
 /// @param fault  this rank's, as in `byte_outbox`; so is `same`
 /// @param late   receives what this rank failed with when all had agreed that nobody has, so that it
 /// can say so the next time; without `late` it is thrown on this rank alone
+/// @param bits   of this rank; receives those that all ranks have, or none where no message of the
+/// algorithm can tell: all of "auto" can
 /// @return what came, sorted by source
 /// @par Collective
 /// As `exchange_bytes`.
@@ -169,6 +171,7 @@ std::vector<word_message> exchange_words(const communicator& comm, const topolog
                                          const std::vector<word_message>& outbox,
                                          const std::optional<error>& fault = std::nullopt,
                                          const equal_arguments& same = {},
-                                         std::optional<error>* late = nullptr);
+                                         std::optional<error>* late = nullptr,
+                                         std::uint32_t* bits = nullptr);
 
 }  // namespace crossdock

@@ -1,0 +1,46 @@
+/// @file
+/// @brief A pattern that is validated once and hashed once, however many steps of a set-up look at it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "crossdock/detail/base/export.hpp"
+#include "crossdock/pattern.hpp"
+
+namespace CROSSDOCK_EXPORT crossdock {
+
+/// @brief A hash of a pattern: equal patterns, equal numbers.
+///
+/// It reads every word. Patterns that differ in one word have different hashes.
+std::uint64_t pattern_hash(const pattern& p) noexcept;
+
+/// @brief A pattern of the caller, borrowed, and what is known of it.
+class checked_pattern {
+  public:
+    checked_pattern(const pattern& p) noexcept : pattern_(p) {}
+    checked_pattern(const checked_pattern&) = delete;
+    checked_pattern& operator=(const checked_pattern&) = delete;
+
+    operator const pattern&() const noexcept { return pattern_; }
+    const pattern& get() const noexcept { return pattern_; }
+
+    /// @throws as `validate(pattern)`, unless the pattern has passed before
+    void check() const {
+        if (!is_valid_) validate(pattern_);
+        is_valid_ = true;
+    }
+
+    /// @brief `pattern_hash`
+    std::uint64_t hash() const noexcept {
+        if (!hash_) hash_ = pattern_hash(pattern_);
+        return *hash_;
+    }
+
+  private:
+    const pattern& pattern_;
+    mutable bool is_valid_ = false;
+    mutable std::optional<std::uint64_t> hash_;
+};
+
+}  // namespace crossdock
