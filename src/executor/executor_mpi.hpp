@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "../context/node_memory_mpi.hpp"
 #include "crossdock/communicator.hpp"
-#include "node_memory_mpi.hpp"
 #include "schedule_runner.hpp"
 
 namespace crossdock {

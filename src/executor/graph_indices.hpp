@@ -4,8 +4,8 @@
 
 #include <cstddef>
 
+#include "../base/strong_index.hpp"
 #include "crossdock/types.hpp"
-#include "strong_index.hpp"
 
 namespace crossdock {
 

@@ -2,13 +2,10 @@
 /// @brief What is numbered in a shared-memory schedule; each kind of number has a type of its own.
 #pragma once
 
-#include "crossdock/types.hpp"
-#include "strong_index.hpp"
+#include "../topology/memory_domain.hpp"
 
 namespace crossdock {
 
-/// @brief A rank in its memory domain, and its exchange buffer.
-using buffer_number = strong_index<struct buffer_kind, int>;
 /// @brief A section of an exchange buffer.
 using section_number = strong_index<struct section_kind, int>;
 /// @brief An arrival counter of an exchange buffer.
@@ -20,8 +17,6 @@ using send_number = strong_index<struct send_kind, int>;
 /// @brief A part that a rank receives: its place in `shared_memory_schedule::receives`.
 using receive_number = strong_index<struct receive_kind, int>;
 
-/// @brief Stands for the user's arrays where otherwise a buffer's number stands, or for no rank.
-inline constexpr buffer_number no_buffer{-1};
 inline constexpr section_number no_section{-1};
 inline constexpr counter_number no_counter{-1};
 

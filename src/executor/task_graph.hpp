@@ -4,9 +4,9 @@
 
 #include <vector>
 
+#include "../topology/memory_domain.hpp"
 #include "crossdock/detail/executor/copy_list.hpp"
 #include "crossdock/plan.hpp"
-#include "memory_domain.hpp"
 #include "stripe_rule.hpp"
 
 namespace crossdock {

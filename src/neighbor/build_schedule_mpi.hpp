@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "../executor/node_memory_mpi.hpp"
+#include "../context/node_memory_mpi.hpp"
 #include "../executor/shared_memory_schedule.hpp"
 #include "crossdock/plan.hpp"
 

@@ -1,4 +1,4 @@
-#include "src/executor/strong_index.hpp"
+#include "src/base/strong_index.hpp"
 
 #include <gtest/gtest.h>
 

@@ -6,10 +6,16 @@
 #include <cstddef>
 #include <vector>
 
+#include "../base/strong_index.hpp"
 #include "crossdock/types.hpp"
-#include "schedule_indices.hpp"
 
 namespace crossdock {
+
+/// @brief A rank in its memory domain, and the memory that the others can use of it.
+using buffer_number = strong_index<struct buffer_kind, int>;
+
+/// @brief Stands for the user's arrays where otherwise a buffer's number stands, or for no rank.
+inline constexpr buffer_number no_buffer{-1};
 
 /// @brief Ranks of a communicator that share memory. Each has a *number* among them.
 ///

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "../base/shared_window_mpi.hpp"
+#include "../topology/memory_domain.hpp"
 #include "crossdock/communicator.hpp"
 #include "crossdock/topology.hpp"
-#include "memory_domain.hpp"
 
 namespace crossdock {
 
