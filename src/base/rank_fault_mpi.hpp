@@ -20,12 +20,15 @@ inline error current_error_of(rank_t rank) noexcept {
 }
 
 /// @brief Does a part of this rank's work between two communications, unless it has failed already.
-/// @param fault  receives what `part` throws: the rank takes part in what follows, and says so
+/// @param fault  receives what `part` throws: the rank takes part in what follows, and says so. Nothing
+/// if another rank has stopped, who says so itself
 template <class Part>
 void attempt(rank_t rank, std::optional<error>& fault, Part&& part) noexcept {
     if (fault) return;
     try {
         part();
+    } catch (const peer_stopped&) {
+        // The next meeting says why.
     } catch (...) {
         fault = current_error_of(rank);
     }

@@ -6,6 +6,7 @@
 #include "../base/rank_fault_mpi.hpp"
 #include "../model/machine_mpi.hpp"
 #include "../topology/nodes_mpi.hpp"
+#include "crossdock/detail/base/memory_reserve.hpp"
 #include "crossdock/detail/base/suspension.hpp"
 #include "crossdock/discover_topology.hpp"
 
@@ -15,19 +16,13 @@ namespace {
 
 constexpr std::size_t least_window_bytes = std::size_t{1} << 16;
 
-memory_domain domain_of(const communicator& whole, const communicator& node) {
-    std::vector<rank_t> ranks(static_cast<std::size_t>(node.num_ranks()));
-    const rank_t own = whole.rank();
-    CROSSDOCK_MPI(MPI_Allgather(&own, 1, MPI_INT, ranks.data(), 1, MPI_INT, node.get()));
-    return {std::move(ranks), own};
-}
-
 }  // namespace
 
-node_memory::node_memory(const communicator& whole, communicator node)
-    : comm_(std::move(node)),
-      domain_(domain_of(whole, comm_)),
-      slots_(static_cast<std::size_t>(domain_.size())) {}
+node_memory::node_memory(const communicator& whole, const topology& nodes)
+    : domain_(with_reserve([&] { return memory_domain(nodes, whole.rank()); })),
+      slots_(with_reserve(
+          [&] { return std::vector<slot>(static_cast<std::size_t>(domain_.size())); })),
+      comm_(whole.split(nodes.region_of(whole.rank()))) {}
 
 void node_memory::exchange_slots(const slot& own) {
     run_collective(comm_, [&](MPI_Request* request) {
@@ -38,12 +33,12 @@ void node_memory::exchange_slots(const slot& own) {
 
 void node_memory::refuse() { exchange_slots({slot::refuses}); }
 
-index_vector<buffer_number, std::byte*> node_memory::share(
-    std::size_t bytes, const std::function<void(std::byte*)>& initialize) {
+std::vector<std::byte*> node_memory::share(std::size_t bytes,
+                                           const std::function<void(std::byte*)>& initialize) {
     ++num_shares_;
     bytes = (bytes + shared_window::alignment - 1) / shared_window::alignment *
             shared_window::alignment;
-    index_vector<buffer_number, std::byte*> buffers;
+    std::vector<std::byte*> buffers;
     std::optional<range> own;
     std::optional<error> fault;
     while (true) {
@@ -83,8 +78,9 @@ index_vector<buffer_number, std::byte*> node_memory::share(
     }
     taken_.push_back(*own);
     for (const auto& [window, first] : slots_) {
-        buffers.push_back(address(buffers.end_index(), static_cast<std::size_t>(window),
-                                  static_cast<std::size_t>(first)));
+        const buffer_number owner(static_cast<int>(buffers.size()));
+        buffers.push_back(
+            address(owner, static_cast<std::size_t>(window), static_cast<std::size_t>(first)));
     }
     return buffers;
 }
@@ -162,6 +158,26 @@ void node_memory::close() {
     comm_.close();
 }
 
+memory_piece::memory_piece(std::shared_ptr<node_memory> memory, std::size_t bytes,
+                           const std::function<void(std::byte*)>& initialize) {
+    if (memory && memory->domain().is_shared()) {
+        all_ = memory->share(bytes, initialize);
+        own_ = all_[static_cast<std::size_t>(memory->domain().here().value())];
+        memory_ = std::move(memory);
+        return;
+    }
+    void* const made = ::operator new (bytes, std::align_val_t{shared_window::alignment});
+    private_.reset(static_cast<std::byte*>(made));
+    all_ = {own_ = private_.get()};
+    initialize(own_);
+}
+
+void memory_piece::give_back(std::function<bool()> is_unused) {
+    private_.reset();
+    if (memory_) memory_->give_back(own_, std::move(is_unused));
+    memory_.reset();
+}
+
 const std::shared_ptr<node_memory>& node_memories::of(const communicator& comm,
                                                       const std::optional<topology>& nodes) {
     for (const auto& known : entries_) {
@@ -169,9 +185,11 @@ const std::shared_ptr<node_memory>& node_memories::of(const communicator& comm,
     }
     comm.wait_for_all();
     machine_of(comm);  // before there are parts, which have it from here
-    communicator node = comm.split(nodes_of(comm, nodes).region_of(comm.rank()));
-    return entries_.emplace_back(entry{nodes, std::make_shared<node_memory>(comm, std::move(node))})
-        .memory;
+    const topology found = with_reserve([&] { return nodes_of(comm, nodes); });
+    const auto made = with_reserve([&] { return std::make_shared<node_memory>(comm, found); });
+    return with_reserve([&]() -> auto& {
+        return entries_.emplace_back(entry{nodes, made}).memory;
+    });
 }
 
 const topology& node_memories::domains(const communicator& comm, const node_memory& one) {

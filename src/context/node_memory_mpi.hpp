@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <new>
 #include <optional>
 #include <vector>
 
@@ -26,11 +27,11 @@ struct node_failure : error {
 /// is given back is used again, so windows are few, however many exchanges are set up.
 class node_memory {
   public:
-    /// @param whole  the communicator that is divided
-    /// @param node   the ranks of this domain, in the order of `whole`; closed by `close()`
+    /// @param whole  divided into domains
+    /// @param nodes  each of its regions is one
     /// @par Collective
-    /// Yes, over the domain; blocks.
-    node_memory(const communicator& whole, communicator node);
+    /// Yes, over `whole`; blocks.
+    node_memory(const communicator& whole, const topology& nodes);
 
     /// @brief The communicator in which a rank's number in the domain is its rank.
     const communicator& comm() const noexcept { return comm_; }
@@ -45,8 +46,8 @@ class node_memory {
     /// @throws node_failure  on all ranks of the domain: errc::out_of_memory
     /// @throws peer_stopped  another rank has refused
     /// @throws error  this rank has failed, and refused
-    index_vector<buffer_number, std::byte*> share(
-        std::size_t bytes, const std::function<void(std::byte*)>& initialize);
+    std::vector<std::byte*> share(std::size_t bytes,
+                                  const std::function<void(std::byte*)>& initialize);
 
     /// @brief In place of `share`, on a rank that has failed before: it fails on all.
     /// @par Collective
@@ -95,9 +96,9 @@ class node_memory {
     };
     void exchange_slots(const slot& own);
 
-    communicator comm_;
     memory_domain domain_;
     std::vector<slot> slots_;
+    communicator comm_;
     int num_shares_ = 0;
     int num_refusals_ = 0;
     std::vector<shared_window> windows_;
@@ -105,6 +106,43 @@ class node_memory {
     std::vector<range> free_;    // adjacent ranges are joined
     std::vector<range> taken_;
     std::vector<returned_range> returned_;
+};
+
+/// @brief A piece of memory of this rank: one that all of its domain can use, or private memory.
+///
+/// Private memory is freed with this object. Shared memory stays taken until it is given back, or the node
+/// memory is closed.
+class memory_piece {
+  public:
+    memory_piece() = default;
+
+    /// @param memory      of the domain; null for a rank that shares nothing
+    /// @param initialize  called with this rank's memory before others know of it
+    /// @par Collective
+    /// As `node_memory::share` where there are several ranks in the domain, and no otherwise.
+    memory_piece(
+        std::shared_ptr<node_memory> memory, std::size_t bytes,
+        const std::function<void(std::byte*)>& initialize = [](std::byte*) {});
+
+    /// @brief The pieces of all ranks of the domain, by number; aligned to 64 bytes.
+    const std::vector<std::byte*>& all() const noexcept { return all_; }
+
+    /// @brief As `node_memory::give_back`; what is private is freed at once.
+    void give_back(std::function<bool()> is_unused);
+    /// @brief Frees nothing, ever: MPI may still use the memory.
+    void keep() noexcept { static_cast<void>(private_.release()); }
+
+  private:
+    struct deleter {
+        void operator()(std::byte* memory) const noexcept {
+            ::operator delete (memory, std::align_val_t{shared_window::alignment});
+        }
+    };
+
+    std::shared_ptr<node_memory> memory_;  // null for private memory
+    std::unique_ptr<std::byte, deleter> private_;
+    std::byte* own_ = nullptr;
+    std::vector<std::byte*> all_;
 };
 
 /// @brief The node memories of a communicator: one for each way in which it is divided.

@@ -265,7 +265,7 @@ exchange_function function_of(const exchange_algorithm& algorithm, const context
                                                       task.vote(), found);
             };
         case exchange_method::shared_memory: {
-            auto& outboxes = memory.outboxes.of(where.comm(), memory.nodes);
+            auto& outboxes = memory.make_outboxes(where.comm());
             return [&memory, &outboxes, max_forwarded_bytes](const exchange_task& task,
                                                              std::vector<byte_message>& found) {
                 return exchange_by_node(task, memory.nodes, outboxes, max_forwarded_bytes, found);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "../base/environment_mpi.hpp"
+#include "../base/rank_fault_mpi.hpp"
 #include "../topology/nodes_mpi.hpp"
 #include "crossdock/detail/base/memory_reserve.hpp"
 #include "inside_route.hpp"
@@ -52,6 +53,27 @@ exchange_memory::exchange_memory(const communicator& comm, const std::optional<t
       window(nodes.num_regions() == 1),
       between_fences(nodes.num_regions() == 1) {}
 
+shared_outboxes& exchange_memory::make_outboxes(const communicator& comm) {
+    if (outboxes) return *outboxes;
+    const auto& shared =
+        with_reserve([&]() -> auto& { return comm.resource<node_memories>(); }).of(comm, allowed);
+    const auto num_ranks = static_cast<std::size_t>(shared->domain().size());
+    std::optional<error> fault;
+    attempt(comm.rank(), fault, [&] {
+        outbox = memory_piece(shared, shared_outboxes::outbox_bytes(num_ranks));
+        outboxes.emplace(outbox.all(), static_cast<std::size_t>(shared->domain().here().value()));
+        outboxes->initialize();
+    });
+    try {
+        agree(comm, fault);
+    } catch (...) {
+        outboxes.reset();
+        outbox.give_back([] { return true; });
+        throw;
+    }
+    return *outboxes;
+}
+
 exchange_state::exchange_state(const communicator& comm)
     : tags_(comm.reserve_tags(2 * exchange_tags::count)),
       environment_choice_(comm.resource<environment>().exchange()),
@@ -61,7 +83,6 @@ exchange_state::exchange_state(const communicator& comm)
 
 void exchange_state::close() {
     for (const auto& kept : memories_) {
-        kept->outboxes.close();
         kept->window.close();
         kept->between_fences.close();
     }
@@ -85,7 +106,7 @@ exchange_algorithm exchange_state::resolve(const std::string& name, const contex
     if (!environment_choice_.empty() && environment_choice_ != "auto") {
         auto asked = with_reserve([&] { return parse_exchange_algorithm(environment_choice_); });
         const bool is_never_made = asked.method == exchange_method::shared_memory &&
-                                   wish == memory_wish::never && !kept.outboxes.is_made();
+                                   wish == memory_wish::never && !kept.outboxes;
         if (!is_never_made && (is_one_size || !takes_one_size_only(asked.method))) return asked;
     }
     const auto ruled = with_reserve([&] { return rule(where, kept); });
@@ -95,18 +116,17 @@ exchange_algorithm exchange_state::resolve(const std::string& name, const contex
 }
 
 bool exchange_state::has_memory(const communicator& comm, exchange_memory& kept, memory_wish wish) {
-    auto& outboxes = kept.outboxes;
-    if (outboxes.is_made() || kept.is_lacking || wish == memory_wish::never)
-        return outboxes.is_made();
+    if (kept.outboxes || kept.is_lacking || wish == memory_wish::never)
+        return kept.outboxes.has_value();
     if (wish == memory_wish::when_it_pays && ++kept.num_without <= most_without_memory)
         return false;
     try {
-        outboxes.of(comm, kept.nodes);
+        kept.make_outboxes(comm);
     } catch (const error& failure) {
         if (failure.code() != errc::out_of_memory) throw;
         kept.is_lacking = true;
     }
-    return outboxes.is_made();
+    return kept.outboxes.has_value();
 }
 
 const exchange_algorithm& exchange_state::rule(const context& where, exchange_memory& kept) {

@@ -7,12 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "../context/node_memory_mpi.hpp"
 #include "crossdock/context.hpp"
 #include "crossdock/exchange_algorithm.hpp"
 #include "crossdock/route.hpp"
 #include "fence_window_mpi.hpp"
-#include "outbox_memory_mpi.hpp"
 #include "put_window_mpi.hpp"
+#include "shared_outboxes.hpp"
 
 namespace crossdock {
 
@@ -60,9 +61,16 @@ enum class memory_wish {
 struct exchange_memory {
     exchange_memory(const communicator& comm, const std::optional<topology>& given);
 
+    /// @brief The outboxes of this rank's node, made when they are first asked for.
+    /// @par Collective
+    /// Yes, over `comm`; blocks where they are made.
+    /// @throws error(errc::out_of_memory)  a node has not so much memory to share; on all ranks
+    shared_outboxes& make_outboxes(const communicator& comm);
+
     std::optional<topology> allowed;  // `context::nodes`
     topology nodes;
-    outbox_memory outboxes;
+    memory_piece outbox;
+    std::optional<shared_outboxes> outboxes;
     bool is_lacking = false;  // was refused some
     int num_without = 0;
     put_window window;            // for `rma`

@@ -61,10 +61,9 @@ rank_t executor::failure_mark::read(const std::byte* at, int size, rank_t neighb
 
 executor::executor(const executor_setup& setup)
     : comm_(setup.comm),
-      memory_(setup.memory),
       first_tag_(setup.first_tag),
       item_bytes_(setup.item_bytes),
-      runner_(std::make_unique<schedule_runner>(setup.work, make_buffers(*setup.work),
+      runner_(std::make_unique<schedule_runner>(setup.work, make_buffers(*setup.work, setup.memory),
                                                 setup.item_bytes, setup.comm.rank())),
       end_of_sections_(work().num_section_receives),
       end_of_receives_(work().receives.end_index()),
@@ -91,11 +90,11 @@ executor::~executor() {
     comm_.remove_work(this);
     if (is_active_) {
         // Messages under way still write to the buffer, so its memory is not used again.
-        static_cast<void>(private_buffer_.release());
+        buffer_.keep();
         static_cast<void>(unused_output_.release());
-    } else if (memory_) {
+    } else {
         try {
-            memory_->give_back(own_buffer_, runner_->read_check());
+            buffer_.give_back(runner_->read_check());
         } catch (const std::bad_alloc&) {
             // Nobody uses it again.
         }
@@ -110,20 +109,12 @@ executor::~executor() {
 }
 
 index_vector<buffer_number, exchange_buffer> executor::make_buffers(
-    const shared_memory_schedule& work) {
-    const std::size_t bytes = exchange_buffer::size_bytes(work, item_bytes_);
-    if (!memory_) {
-        void* const buffer = ::operator new (bytes, std::align_val_t{exchange_buffer::alignment});
-        private_buffer_.reset(static_cast<std::byte*>(buffer));
-        own_buffer_ = private_buffer_.get();
-        return {exchange_buffer::make(own_buffer_, work, item_bytes_)};
-    }
-    const auto all = memory_->share(bytes, [&](std::byte* own) {
-        exchange_buffer::make(own, work, item_bytes_);
-        own_buffer_ = own;
-    });
+    const shared_memory_schedule& work, const std::shared_ptr<node_memory>& memory) {
+    static_assert(exchange_buffer::alignment == shared_window::alignment);
+    buffer_ = memory_piece(memory, exchange_buffer::size_bytes(work, item_bytes_),
+                           [&](std::byte* own) { exchange_buffer::make(own, work, item_bytes_); });
     index_vector<buffer_number, exchange_buffer> buffers;
-    for (std::byte* const one : all) buffers.emplace_back(one);
+    for (std::byte* const one : buffer_.all()) buffers.emplace_back(one);
     return buffers;
 }
 

@@ -86,13 +86,8 @@ class executor final : private background_work, private schedule_runner::sender 
         // The rank in a mark of `size` bytes, or `neighbor`, who sent it.
         static rank_t read(const std::byte* at, int size, rank_t neighbor);
     };
-    struct buffer_deleter {
-        void operator()(std::byte* buffer) const noexcept {
-            ::operator delete (buffer, std::align_val_t{exchange_buffer::alignment});
-        }
-    };
-
-    index_vector<buffer_number, exchange_buffer> make_buffers(const shared_memory_schedule& work);
+    index_vector<buffer_number, exchange_buffer> make_buffers(
+        const shared_memory_schedule& work, const std::shared_ptr<node_memory>& memory);
     const shared_memory_schedule& work() const noexcept { return runner_->work(); }
     // Stripes of several messages may have the same two ends, beside a message that is not split.
     int tag_of(const schedule_part& part) const {
@@ -123,9 +118,7 @@ class executor final : private background_work, private schedule_runner::sender 
     void remove_marks();
 
     communicator comm_;
-    std::shared_ptr<node_memory> memory_;
-    std::unique_ptr<std::byte, buffer_deleter> private_buffer_;  // where no memory is shared
-    std::byte* own_buffer_ = nullptr;
+    memory_piece buffer_;
     int first_tag_;
     std::size_t item_bytes_;
     MPI_Datatype item_ = MPI_DATATYPE_NULL;

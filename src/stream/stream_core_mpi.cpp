@@ -11,10 +11,11 @@
 #include <utility>
 
 #include "../base/environment_mpi.hpp"
+#include "../base/rank_fault_mpi.hpp"
+#include "../context/node_memory_mpi.hpp"
 #include "crossdock/detail/base/memory_reserve.hpp"
 #include "crossdock/route_choice.hpp"
 #include "stream_engine.hpp"
-#include "stream_memory_mpi.hpp"
 #include "stream_setup_mpi.hpp"
 #include "stream_transport_mpi.hpp"
 
@@ -59,6 +60,7 @@ struct stream_core::parts final : communicator_user {
     }
 
     void open(std::span<const stream_channel> channels, stream_sink& sink);
+    chunk_memory make_chunks();
     void start_helper();
     void stop_helper();
     void give_back();
@@ -72,7 +74,8 @@ struct stream_core::parts final : communicator_user {
 
     std::optional<communicator> own;  // for messages, and waves in an order of their own
     tag_block tags;
-    stream_memory memory;
+    std::shared_ptr<node_memory> memory;  // null where nobody shares any
+    memory_piece block;
     std::optional<mpi_transport> transport;
     std::optional<stream_engine> engine;
     std::atomic<bool> may_drive{false};  // the helper: this thread has done with MPI
@@ -109,7 +112,7 @@ stream_core::parts::parts(const communicator& user, const topology& nodes, strea
 
 stream_core::parts::~parts() {
     stop_helper();
-    if (!is_closed && transport && transport->abandon()) memory.keep_for_ever();
+    if (!is_closed && transport && transport->abandon()) block.keep();
 }
 
 const char* stream_core::parts::activity() const {
@@ -121,7 +124,7 @@ void stream_core::parts::open(std::span<const stream_channel> channels, stream_s
     own.emplace(comm.get());
     tags = own->reserve_tags(mpi_transport::num_tags + 1);
     const int first_tag = tags.first();
-    chunk_memory chunks = memory.make(*own, sharing, shape, sizes);
+    chunk_memory chunks = make_chunks();
     try {
         on_all_or_none(*own, [&] { transport.emplace(*own, first_tag, has_urgent(channels)); });
     } catch (...) {
@@ -138,6 +141,25 @@ void stream_core::parts::open(std::span<const stream_channel> channels, stream_s
     }
     on_all_or_none(*own, [this] { start_helper(); });
     may_drive = true;
+}
+
+// Makes the memory, all chunks of it free. Throws error(errc::out_of_memory) on all ranks.
+chunk_memory stream_core::parts::make_chunks() {
+    if (sharing.num_regions() < sharing.num_ranks()) {
+        memory = with_reserve([&] { return std::make_shared<node_memory>(*own, sharing); });
+        // Others look for chunks behind as many shared buffers as they have themselves.
+        CROSSDOCK_MPI(MPI_Allreduce(MPI_IN_PLACE, &sizes.num_shared_buffers, 1, MPI_UINT32_T,
+                                    MPI_MAX, memory->comm().get()));
+    }
+    std::optional<chunk_memory> chunks;
+    std::optional<error> fault;
+    attempt(comm.rank(), fault, [&] {
+        block = memory_piece(memory, chunk_memory::block_bytes(shape, sizes));
+        chunks.emplace(shape, sizes, block.all(), memory ? sharing.local_rank(comm.rank()) : 0);
+        chunks->initialize();
+    });
+    agree(*own, fault);
+    return std::move(*chunks);
 }
 
 void stream_core::parts::start_helper() {
@@ -164,7 +186,7 @@ void stream_core::parts::give_back() {
     is_closed = true;
     if (engine) engine->close();
     if (transport) transport->close();
-    memory.close();
+    if (memory) memory->close();
     if (own) own->close();
 }
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "../base/strong_index.hpp"
-#include "crossdock/types.hpp"
+#include "crossdock/topology.hpp"
 
 namespace crossdock {
 
@@ -25,8 +25,12 @@ class memory_domain {
     /// @brief A domain of one rank.
     explicit memory_domain(rank_t here) : ranks_{here} {}
 
-    /// @param ranks  ascending, with `here` among them
-    memory_domain(std::vector<rank_t> ranks, rank_t here) : ranks_(std::move(ranks)) {
+    /// @brief The domain of a rank.
+    /// @param nodes  each of its regions is one
+    memory_domain(const topology& nodes, rank_t here) {
+        const region_t node = nodes.region_of(here);
+        for (rank_t i = 0; i < nodes.region_size(node); ++i)
+            ranks_.push_back(nodes.rank_at(node, i));
         here_ = number_of(here);
     }
 

@@ -29,14 +29,6 @@ using make_task_graph = task_graph (*)(const plan&, const memory_domain&, const 
 
 using schedules = std::vector<std::shared_ptr<const shared_memory_schedule>>;
 
-/// @brief The domain of a rank; each region of `nodes` is one.
-inline memory_domain domain_of(const topology& nodes, rank_t rank) {
-    const region_t node = nodes.region_of(rank);
-    std::vector<rank_t> ranks;
-    for (rank_t i = 0; i < nodes.region_size(node); ++i) ranks.push_back(nodes.rank_at(node, i));
-    return {std::move(ranks), rank};
-}
-
 /// @brief Builds the schedules of all ranks; takes their messages from one to the other.
 /// @param items_per_stripe  0: no message is split
 inline schedules build_schedules(const std::vector<plan>& plans, make_task_graph way,
@@ -48,7 +40,7 @@ inline schedules build_schedules(const std::vector<plan>& plans, make_task_graph
     std::deque<memory_domain> domains;
     std::deque<shared_memory_schedule_builder> compilers;
     for (const auto& p : plans) {
-        domains.push_back(domain_of(nodes, p.rank()));
+        domains.emplace_back(nodes, p.rank());
         compilers.emplace_back(way(p, domains.back(), stripes), domains.back(), max_part_items,
                                stripes);
     }
@@ -259,7 +251,7 @@ class schedule_world {
                 exchange_buffer::make(memory_.back().data()->bytes, *one, item_bytes));
         }
         for (rank_t rank = 0; rank < nodes.num_ranks(); ++rank) {
-            const auto domain = domain_of(nodes, rank);
+            const memory_domain domain(nodes, rank);
             index_vector<buffer_number, exchange_buffer> shared;
             while (shared.end_index() < buffer_number(domain.size())) {
                 const rank_t owner = domain.rank_at(shared.end_index());

@@ -40,7 +40,7 @@ graph_message in_place(graph_message m, count_t index) {
 class ExchangeLayout : public testing::Test {
   protected:
     const topology nodes = topology::from_string("2x4");
-    const memory_domain domain{{4, 5, 6, 7}, 5};
+    const memory_domain domain{topology::from_string("2x4"), 5};
     const stripe_rule stripes{nodes, 1};
     const buffer_number here = domain.here();
     task_graph work;

@@ -72,8 +72,7 @@ class model {
   public:
     model(const test::schedules& work, const topology& nodes, number num_exchanges, flaw wrong)
         : work_(work), num_exchanges_(num_exchanges), wrong_(wrong) {
-        for (rank_t rank = 0; rank < nodes.num_ranks(); ++rank)
-            domains_.push_back(test::domain_of(nodes, rank));
+        for (rank_t rank = 0; rank < nodes.num_ranks(); ++rank) domains_.emplace_back(nodes, rank);
         match_parts();
     }
 

@@ -416,7 +416,7 @@ error fault_of(const std::function<void(shared_memory_schedule_builder&)>& call,
     builder.send(0, 0, 1);
     const auto nodes = topology::one_region(2);
     const auto plans = compile(nodes, builder.take(), *make_route("direct", nodes));
-    const auto domain = test::domain_of(nodes, rank);
+    const memory_domain domain(nodes, rank);
     shared_memory_schedule_builder one(
         forward_task_graph(plans[static_cast<std::size_t>(rank)], domain), domain, no_limit);
     return test::thrown_by([&] { call(one); });

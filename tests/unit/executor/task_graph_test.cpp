@@ -124,8 +124,9 @@ TEST(ReverseTaskGraph, StagesCountUpInItsOwnDirection) {
 TEST(ForwardTaskGraph, NothingIsInPlaceBetweenRanksThatShareMemory) {
     const auto plans = runs_and_scatters();
 
-    const task_graph sent = forward_task_graph(plans[0], {{0, 1}, 0});
-    const task_graph received = forward_task_graph(plans[1], {{0, 1}, 1});
+    const auto nodes = topology::from_string("2,1");
+    const task_graph sent = forward_task_graph(plans[0], {nodes, 0});
+    const task_graph received = forward_task_graph(plans[1], {nodes, 1});
 
     EXPECT_TRUE(sent.outgoing.at(0).is_shared);
     EXPECT_FALSE(sent.outgoing.at(0).is_in_place());
