@@ -51,7 +51,6 @@ endfunction()
 # What whoever includes the headers compiles with.
 function(crossdock_set_usage target has_mpi)
   target_compile_features(${target} PUBLIC cxx_std_20)
-  target_compile_definitions(${target} PUBLIC CROSSDOCK_ASSERT_LEVEL=${CROSSDOCK_ASSERT_LEVEL})
   target_include_directories(${target} PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   if(has_mpi)

@@ -70,15 +70,15 @@ petsc_sf::petsc_sf(const communicator& comm, count_t num_roots, std::span<const 
 petsc_sf::~petsc_sf() = default;
 
 void petsc_sf::read(std::span<const double> roots, std::span<double> leaves) {
-    CROSSDOCK_ASSERT(light, forest_ && forest_->is_for(roots.size(), leaves.size()),
-                     "the star forest is closed, or has other numbers of roots and leaves");
+    require_state(forest_ && forest_->is_for(roots.size(), leaves.size()),
+                  "the star forest is closed, or has other numbers of roots and leaves");
     start_read(roots.data(), leaves.data(), MPI_DOUBLE);
     finish_read(roots.data(), leaves.data(), MPI_DOUBLE);
 }
 
 void petsc_sf::update(std::span<const double> leaves, std::span<double> roots, MPI_Op operation) {
-    CROSSDOCK_ASSERT(light, forest_ && forest_->is_for(roots.size(), leaves.size()),
-                     "the star forest is closed, or has other numbers of roots and leaves");
+    require_state(forest_ && forest_->is_for(roots.size(), leaves.size()),
+                  "the star forest is closed, or has other numbers of roots and leaves");
     start_update(leaves.data(), roots.data(), MPI_DOUBLE, operation);
     finish_update(leaves.data(), roots.data(), MPI_DOUBLE, operation);
 }

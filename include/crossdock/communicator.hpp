@@ -122,8 +122,8 @@ class tag_block {
 /// error(errc::invalid_state).
 ///
 /// The destructor does not communicate. A communicator that was made from the user's and not closed
-/// is closed by MPI_Finalize, the newest first. A build with `CROSSDOCK_ASSERT_LEVEL` of 3 or more
-/// says so on stderr.
+/// is closed by MPI_Finalize, the newest first. With `CROSSDOCK_CHECK=1` in
+/// the environment it says so on stderr.
 class communicator {
   public:
     /// @brief Duplicates `user`.

@@ -59,25 +59,10 @@ class error : public std::runtime_error {
     int rank_;
 };
 
-/// @brief How costly a contract check is; a build keeps all levels up to `CROSSDOCK_ASSERT_LEVEL`.
-enum assert_level : int {
-    light = 1,          ///< a comparison or two
-    normal = 2,         ///< linear in a small argument
-    communication = 3,  ///< the check itself communicates
-    heavy = 4,          ///< linear in the data
-};
+/// @brief Throws errc::invalid_state where a call is not legal in an object's present state.
+inline void require_state(bool is_legal, const char* message) {
+    if (!is_legal) [[unlikely]]
+        throw error(errc::invalid_state, message);
+}
 
 }  // namespace crossdock
-
-#ifndef CROSSDOCK_ASSERT_LEVEL
-#define CROSSDOCK_ASSERT_LEVEL 1
-#endif
-
-/// Throws errc::invalid_state with `message` if `condition` is false and `level` is compiled in.
-#define CROSSDOCK_ASSERT(level, condition, message)                                                \
-    do {                                                                                           \
-        if constexpr (static_cast<int>(::crossdock::assert_level::level) <=                        \
-                      CROSSDOCK_ASSERT_LEVEL) {                                                    \
-            if (!(condition)) throw ::crossdock::error(::crossdock::errc::invalid_state, message); \
-        }                                                                                          \
-    } while (false)

@@ -171,8 +171,8 @@ const std::string& array_engine::route() const noexcept {
 std::byte* array_engine::entries() const noexcept { return state_->entries.get(); }
 const array_statistics& array_engine::statistics() const noexcept { return state_->last; }
 void array_engine::require_no_batch() const {
-    CROSSDOCK_ASSERT(light, !state_->is_in_batch,
-                     "a request during a batch: it must wait until the batch has returned");
+    require_state(!state_->is_in_batch,
+                  "a request during a batch: it must wait until the batch has returned");
 }
 void array_engine::require_open() const {
     require_no_batch();

@@ -3,10 +3,16 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "crossdock/communicator.hpp"
 
 namespace crossdock {
+
+/// @brief Whether the value of a switch, or null, turns it on: all but nothing and "0".
+inline bool is_set(const char* value) noexcept {
+    return value != nullptr && value[0] != '\0' && std::string_view(value) != "0";
+}
 
 /// @brief The environment variables that the library reads: once for each communicator, on rank 0,
 /// since the environment need not be the same on all machines. Parts of the communicator have what
@@ -35,8 +41,8 @@ class environment final : public communicator_resource {
     const std::string& executor() const noexcept { return values_[4]; }
     /// @brief CROSSDOCK_EXCHANGE: what the algorithm "auto" of sparse exchanges stands for.
     const std::string& exchange() const noexcept { return values_[5]; }
-    /// @brief CROSSDOCK_CHECK: whether sparse exchanges check the known numbers of sources.
-    bool checks() const noexcept { return !values_[6].empty() && values_[6] != "0"; }
+    /// @brief CROSSDOCK_CHECK: whether contracts are checked whose check communicates.
+    bool checks() const noexcept { return is_set(values_[6].c_str()); }
 
   private:
     static constexpr std::size_t num_variables = 7;

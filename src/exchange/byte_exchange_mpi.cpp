@@ -39,16 +39,18 @@ void check_common(const context& where, const exchange_options& options) {
         throw error(errc::invalid_argument, fmt::format("max_forwarded_bytes is {}; the least is 0",
                                                         *options.max_forwarded_bytes));
     }
-    if constexpr (CROSSDOCK_ASSERT_LEVEL >= static_cast<int>(assert_level::communication)) {
-        const auto list = [&](named_values& values) {
-            values.add("algorithm", options.algorithm)
-                .add("max_message_bytes", options.max_message_bytes)
-                .add("num_sources given", options.num_sources.has_value())
-                .add("max_forwarded_bytes", options.max_forwarded_bytes.value_or(-1));
-            add_context(values, where);
-        };
-        agree(where, std::nullopt, equal_arguments("a sparse exchange", list));
-    }
+}
+
+// Whether all ranks gave the same.
+void compare_common(const context& where, const exchange_options& options) {
+    const auto list = [&](named_values& values) {
+        values.add("algorithm", options.algorithm)
+            .add("max_message_bytes", options.max_message_bytes)
+            .add("max_forwarded_bytes", options.max_forwarded_bytes.value_or(-1));
+        add_context(values, where);
+    };
+    agree(where, std::nullopt,
+          with_reserve([&] { return equal_arguments("a sparse exchange", list); }));
 }
 
 std::string shape_text(count_t items_per_message, count_t item_bytes) {
@@ -326,6 +328,7 @@ byte_inbox exchange(const context& where, const byte_outbox& outbox,
     const auto options = with_reserve([&] { return with_defaults(given_options); });
     with_reserve([&] { check_common(where, options); });
     auto& state = comm.resource<exchange_state>();
+    if (state.checks()) compare_common(where, options);
     const bool is_one_size = outbox.shape.items_per_message.has_value();
     const auto algorithm = state.resolve(options.algorithm, where, is_one_size, wish);
     const bool is_auto = options.algorithm == "auto";

@@ -92,7 +92,7 @@ class exchange_state final : public communicator_resource {
 
     exchange_tags next_tags() noexcept;
 
-    /// @brief Whether the known numbers of sources are checked: CROSSDOCK_CHECK.
+    /// @brief Whether options are compared, and the known numbers of sources checked: CROSSDOCK_CHECK.
     bool checks() const noexcept { return checks_; }
 
     /// @brief Has other tags from now on, since there may be messages left with those it had.

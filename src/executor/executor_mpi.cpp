@@ -178,7 +178,7 @@ void executor::bind_output(void* output) {
 }
 
 void executor::start(const void* input, void* output, combine_function combine) {
-    CROSSDOCK_ASSERT(light, !is_active_, already_active);
+    require_state(!is_active_, already_active);
     bind_input(input);
     bind_output(output);
     runner_->begin(static_cast<const std::byte*>(input), static_cast<std::byte*>(output),
@@ -188,7 +188,7 @@ void executor::start(const void* input, void* output, combine_function combine) 
 
 // What others send in place comes to memory that nobody looks at.
 void executor::start_empty(rank_t failed) {
-    CROSSDOCK_ASSERT(light, !is_active_, already_active);
+    require_state(!is_active_, already_active);
     count_t num_items = 0;
     for (receive_number i = end_of_sections_; i < end_of_receives_; ++i) {
         const auto& part = work().receives[i];
@@ -330,7 +330,7 @@ void executor::remove_marks() {
 }
 
 bool executor::test() {
-    CROSSDOCK_ASSERT(light, is_active_, not_started);
+    require_state(is_active_, not_started);
     comm_.progress();
     if (!is_registered_) poll();
     if (!runner_->is_done() || !test_all()) return false;
@@ -347,7 +347,7 @@ bool executor::awaits_memory_alone() {
 }
 
 void executor::wait() {
-    CROSSDOCK_ASSERT(light, is_active_, not_started);
+    require_state(is_active_, not_started);
     int looks = 0;  // at memory alone
     // It may block in MPI only while it owes nothing to others, and while MPI tells of all that
     // comes.

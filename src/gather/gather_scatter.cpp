@@ -298,8 +298,8 @@ struct gather_scatter::implementation final : background_work, communicator_user
 
     void require_idle() const {
         comm.require_open();
-        CROSSDOCK_ASSERT(light, !is_active,
-                         "an operation is active already: wait for it before the next start");
+        require_state(!is_active,
+                      "an operation is active already: wait for it before the next start");
     }
 
     void check(const value_arrays& values, const gather_call& how) const {
@@ -476,12 +476,12 @@ void gather_scatter::fail_start(bool transposed, std::size_t value_bytes) {
 }
 
 bool gather_scatter::test() {
-    CROSSDOCK_ASSERT(light, is_active(), no_operation);
+    require_state(is_active(), no_operation);
     return state().test();
 }
 
 void gather_scatter::wait() {
-    CROSSDOCK_ASSERT(light, is_active(), no_operation);
+    require_state(is_active(), no_operation);
     state().wait();
 }
 

@@ -288,8 +288,8 @@ struct neighbor_exchange::implementation final : communicator_user {
 
     void require_idle() const {
         present().comm().require_open();
-        CROSSDOCK_ASSERT(light, active == nullptr,
-                         "an exchange is active already: wait for it before the next start");
+        require_state(active == nullptr,
+                      "an exchange is active already: wait for it before the next start");
     }
 
     void require_apart(direction to, const void* input, const void* output,
@@ -533,12 +533,12 @@ void neighbor_exchange::start_reverse(const void* slots, void* items, MPI_Dataty
 }
 
 bool neighbor_exchange::test() {
-    CROSSDOCK_ASSERT(light, is_active(), not_active);
+    require_state(is_active(), not_active);
     return state().test();
 }
 
 void neighbor_exchange::wait() {
-    CROSSDOCK_ASSERT(light, is_active(), not_active);
+    require_state(is_active(), not_active);
     state().wait();
 }
 

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <numeric>
 #include <thread>
 
 #include "crossdock/neighbor_exchange.hpp"
@@ -188,11 +189,36 @@ TEST_F(ExchangeEnvironment, ChecksKnownNumbersOfSourcesThatAreWrongButAddUp) {
         const error missing = thrown_by([&] {
             exchange(algorithm, rank == 1 ? std::optional<count_t>() : std::optional<count_t>(1));
         });
-        // The most costly contract checks compare the options, and find it before.
+        EXPECT_EQ(missing.code(), errc::count_mismatch);
         EXPECT_EQ(missing.rank(), 1);
         EXPECT_EQ(exchange(algorithm, 1).num_messages(), 1u);
         EXPECT_EQ(exchange(algorithm, std::nullopt).num_messages(), 1u);
     }
+}
+
+TEST_F(ExchangeEnvironment, ChecksThatOptionsAreEqual) {
+    if (world_rank() == 0) setenv("CROSSDOCK_CHECK", "1", 1);
+    const part checked(0, world_rank());
+    const rank_t rank = checked.comm().rank(), num_ranks = checked.comm().num_ranks();
+    if (num_ranks == 1) GTEST_SKIP() << "options of one rank do not differ";
+    const auto exchange = [&](const topology& regions, const exchange_options& options) {
+        return sparse_exchange(context(checked.comm(), regions), {(rank + 1) % num_ranks}, {1},
+                               std::vector<int>{rank}, options);
+    };
+    const auto one_region = topology::one_region(num_ranks);
+    std::vector<region_t> each(static_cast<std::size_t>(num_ranks));
+    std::iota(each.begin(), each.end(), 0);
+    const auto expect_refused = [&](const topology& regions, const exchange_options& options) {
+        const error fault = thrown_by([&] { exchange(regions, options); });
+        EXPECT_EQ(fault.code(), errc::invalid_argument);
+        EXPECT_EQ(fault.rank(), 1);
+    };
+    const bool is_odd = rank == 1;
+    expect_refused(one_region, {.algorithm = is_odd ? "personalized" : "nonblocking"});
+    expect_refused(one_region, {.max_message_bytes = is_odd ? 8 : 16});
+    expect_refused(one_region, {.max_forwarded_bytes = is_odd ? 8 : 16});
+    expect_refused(is_odd ? topology::from_regions(each) : one_region, {});
+    EXPECT_EQ(exchange(one_region, {}).num_messages(), 1u);
 }
 
 TEST_F(ExchangeEnvironment, LeavesAutoToARouteUntilMemoryPays) {

@@ -122,7 +122,7 @@ class byte_inbox {
 /// @return valid however long the outbox lives
 /// @par Collective
 /// Yes; waits for all ranks, and waiting yields the core. `where` and `options` must be equal,
-/// which only a build with the assertion level `communication` checks.
+/// which only `CROSSDOCK_CHECK=1` checks.
 /// @par Complexity
 /// Messages: see `exchange_method`. Memory follows what this rank sends, receives and forwards;
 /// `personalized`, `locality_personalized` and `reduce_scatter` reduce a vector of P counts.
