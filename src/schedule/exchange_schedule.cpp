@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <numeric>
+#include <ranges>
 #include <unordered_map>
 #include <utility>
 
@@ -24,7 +25,10 @@ constexpr count_t ticket_bytes = 8;
 // What names the source of a message in a window, or says that it is there.
 constexpr count_t source_bytes = 8;
 
-count_t envelope_bytes() { return bundle_overhead_bytes(1) - bundle_overhead_bytes(0); }
+count_t envelope_bytes() {
+    static const count_t bytes = bundle_overhead_bytes(1) - bundle_overhead_bytes(0);
+    return bytes;
+}
 
 // A message with a source. Of one source, or to one destination, they keep their order.
 struct directed_message {
@@ -48,6 +52,56 @@ directed_messages leaving_messages(std::span<const std::vector<sized_message>> m
     return result;
 }
 
+// In place of a schedule, what the messages of the exchange come to. It keeps nothing of them.
+class traffic_counter {
+  public:
+    static constexpr bool keeps_order = false;
+
+    explicit traffic_counter(const topology& regions)
+        : sent_(static_cast<std::size_t>(regions.num_ranks())) {
+        for (rank_t rank = 0; rank < regions.num_ranks(); ++rank)
+            region_of_.push_back(regions.region_of(rank));
+    }
+
+    rank_t num_ranks() const { return static_cast<rank_t>(sent_.size()); }
+
+    std::uint32_t add_send(rank_t source, rank_t destination, count_t bytes, int tag,
+                           const numbers&, const message_copies& = {}) {
+        if (is_counted(tag)) add(source, destination, 1, bytes);
+        return 0;
+    }
+    // In a bundle that is sent anyway.
+    void carry(rank_t source, rank_t destination, count_t bytes) {
+        add(source, destination, 0, bytes);
+    }
+    const numbers& ready(rank_t) const { return nothing_; }
+    void copy(rank_t, count_t) {}
+
+    std::vector<exchange_traffic> take() && { return std::move(sent_); }
+
+  private:
+    void add(rank_t source, rank_t destination, count_t messages, count_t bytes) {
+        auto& sent = sent_[static_cast<std::size_t>(source)];
+        sent.messages += messages;
+        sent.message_bytes += bytes;
+        if (region_of_[static_cast<std::size_t>(source)] ==
+            region_of_[static_cast<std::size_t>(destination)])
+            return;
+        sent.inter_region_messages += messages;
+        sent.inter_region_message_bytes += bytes;
+    }
+
+    std::vector<exchange_traffic> sent_;
+    std::vector<region_t> region_of_;  // asked for too often to be looked up in the topology
+    numbers nothing_;
+};
+
+// A schedule with all there is.
+struct full_schedule : schedule_builder {
+    static constexpr bool keeps_order = true;
+    using schedule_builder::schedule_builder;
+};
+
 // Numbers of operations by rank, which become what the ranks are ready with.
 class gathered {
   public:
@@ -69,10 +123,11 @@ class gathered {
     std::vector<numbers> last_;
 };
 
+// @tparam Into  a full_schedule, or a traffic_counter, for which all is left out but the sends that count
+template <class Into>
 class exchange_writer {
   public:
-    exchange_writer(const topology& regions, schedule_builder& into)
-        : regions_(regions), into_(into) {}
+    exchange_writer(const topology& regions, Into& into) : regions_(regions), into_(into) {}
 
     // Sends at once, while a collective counts. Then ranks look for as many messages as were counted.
     void deliver(const directed_messages& messages, const exchange_algorithm& counted_by) {
@@ -83,30 +138,31 @@ class exchange_writer {
 
     // Sends at once, and looks for messages meanwhile; a rank is ready when what it has sent is received.
     void deliver_synchronously(const directed_messages& messages) {
-        answer(messages, send_to_anyone(messages, message_tag, matching_kind::probed), 0,
-               acknowledgement_tag);
+        send_and_answer(messages, message_tag, matching_kind::probed, 0, acknowledgement_tag);
     }
 
     // The owner of a window answers as soon as it is asked.
     void draw_tickets(const directed_messages& messages) {
         auto requests = messages;
         for (auto& request : requests) request.bytes = ticket_bytes;
-        answer(messages, send_to_anyone(requests, ticket_tag, matching_kind::known), ticket_bytes,
-               ticket_tag);
+        send_and_answer(requests, ticket_tag, matching_kind::known, ticket_bytes, ticket_tag);
     }
 
     // Its core answers that all has come, as MPI does where puts are messages.
     void put(const directed_messages& messages) {
-        answer(messages, send_to_anyone(messages, message_tag, matching_kind::known), 0,
-               acknowledgement_tag);
+        send_and_answer(messages, message_tag, matching_kind::known, 0, acknowledgement_tag);
     }
 
     // Into places for all ranks. The first fence is a barrier; in the second ranks sum how many puts come to each, and
     // wait for these. Then a rank looks through all places.
     void put_between_fences(const directed_messages& messages) {
         if (messages.empty()) return;
-        add_allreduce(into_, 1, first_collective_tag);
+        if constexpr (Into::keeps_order) add_allreduce(into_, 1, first_collective_tag);
         send_all(messages);
+        if constexpr (Into::keeps_order) take_puts(messages);
+    }
+
+    void take_puts(const directed_messages& messages) {
         const count_t num_words = (into_.num_ranks() + 1) / 2;  // a count takes half of one
         add_reduce_scatter(into_, num_words, first_collective_tag);
         gathered last(into_);
@@ -125,11 +181,13 @@ class exchange_writer {
     }
 
     void add_collective(const exchange_algorithm& algorithm) {
-        const auto num_words = reduction_words(algorithm, into_.num_ranks());
-        if (algorithm.method == exchange_method::reduce_scatter) {
-            add_reduce_scatter(into_, num_words, first_collective_tag);
-        } else {
-            add_allreduce(into_, num_words, first_collective_tag);
+        if constexpr (Into::keeps_order) {
+            const auto num_words = reduction_words(algorithm, into_.num_ranks());
+            if (algorithm.method == exchange_method::reduce_scatter) {
+                add_reduce_scatter(into_, num_words, first_collective_tag);
+            } else {
+                add_allreduce(into_, num_words, first_collective_tag);
+            }
         }
     }
 
@@ -138,13 +196,15 @@ class exchange_writer {
     void carry(const route& way, const std::vector<rank_t>& ranks, directed_messages&& messages) {
         const leader_table nobody_agreed;
         for (int stage = 0; stage < way.num_stages(); ++stage) {
-            bundles leaving(way, stage, ranks.size());
+            bundles leaving(into_);
             for (auto& [here, destination, bytes, num_envelopes] : messages) {
                 const rank_t next = way.next_hop(here, destination, stage, nobody_agreed);
-                if (next != here) leaving.put(here, next, bytes);
+                if (next != here)
+                    leaving.put(here, next, ranks[static_cast<std::size_t>(here)],
+                                ranks[static_cast<std::size_t>(next)], bytes);
                 here = next;
             }
-            send_bundles(leaving, ranks, first_stage_tag + stage);
+            send_bundles(leaving, way, stage, ranks);
         }
     }
 
@@ -161,16 +221,23 @@ class exchange_writer {
         for (const auto& [source, destination, bytes, num_envelopes] : announced)
             into_.add_send(source, destination, bytes, announced_tag, {});
         carry(way, ranks, std::move(messages));
-        // Only now do their receivers know of them.
-        for (const auto& [source, destination, bytes, num_envelopes] : announced)
-            into_.add_receive(source, destination, bytes, announced_tag, into_.ready(destination));
+        receive_announced(announced);
+    }
+
+    // Only when all else has come do their receivers know of them.
+    void receive_announced(const directed_messages& announced) {
+        if constexpr (Into::keeps_order) {
+            for (const auto& [source, destination, bytes, num_envelopes] : announced)
+                into_.add_receive(source, destination, bytes, announced_tag,
+                                  into_.ready(destination));
+        }
     }
 
     // Hands over in memory inside the regions, which are nodes, before and after a message from each to every other.
     void carry_by_node(const directed_messages& messages, count_t max_forwarded_bytes) {
         directed_messages announced;
         hand_over before(regions_), after(regions_);
-        std::vector<load> between(num_regions() * num_regions());
+        bundles between(into_);
         for (const auto& [source, destination, bytes, num_envelopes] : messages) {
             const region_t from = regions_.region_of(source), to = regions_.region_of(destination);
             if (from == to) {
@@ -182,8 +249,7 @@ class exchange_writer {
             const count_t carried = is_announced ? 0 : bytes;
             const auto [sender, receiver] = leaders_between(regions_, from, to);
             before.put(source, sender, carried);
-            between[static_cast<std::size_t>(from) * num_regions() + static_cast<std::size_t>(to)]
-                .put(carried);
+            between.put(from, to, sender, receiver, carried);
             after.put(receiver, destination, carried);
         }
         for (const auto& [source, destination, bytes, num_envelopes] : announced)
@@ -192,8 +258,7 @@ class exchange_writer {
         if (num_regions() == 1) return;
         send_between(between);
         hand(after);
-        for (const auto& [source, destination, bytes, num_envelopes] : announced)
-            into_.add_receive(source, destination, bytes, announced_tag, into_.ready(destination));
+        receive_announced(announced);
     }
 
     // What crosses to other regions in bundles, and what is then carried inside of each.
@@ -240,8 +305,9 @@ class exchange_writer {
                                    bundle_overhead_bytes(0) + one.bytes, one.num_envelopes});
             }
             send_all(leaving, first_stage_tag);
-            add_allreduce(into_, members, static_cast<count_t>(members.size()),
-                          first_collective_tag);
+            if constexpr (Into::keeps_order)
+                add_allreduce(into_, members, static_cast<count_t>(members.size()),
+                              first_collective_tag);
             probe_for_all(leaving, first_stage_tag);
         }
     }
@@ -268,12 +334,18 @@ class exchange_writer {
             ++num_envelopes;
             bytes += envelope_bytes() + more;
         }
+        load& operator+=(const load& other) {
+            num_envelopes += other.num_envelopes;
+            bytes += other.bytes;
+            return *this;
+        }
     };
 
     // What the members of every region hand each other, each to all others, if only that it is nothing.
     class hand_over {
       public:
         explicit hand_over(const topology& regions) : regions_(regions) {
+            if constexpr (!Into::keeps_order) return;
             for (rank_t rank = 0; rank < regions.num_ranks(); ++rank) {
                 const rank_t size = regions.region_size(regions.region_of(rank));
                 loads_.emplace_back(static_cast<std::size_t>(size));
@@ -281,7 +353,7 @@ class exchange_writer {
         }
 
         void put(rank_t source, rank_t member, count_t bytes) {
-            if (source == member) return;
+            if (!Into::keeps_order || source == member) return;
             loads_[static_cast<std::size_t>(source)]
                   [static_cast<std::size_t>(regions_.local_rank(member))]
                       .put(bytes);
@@ -304,41 +376,47 @@ class exchange_writer {
         std::vector<std::vector<load>> loads_;
     };
 
-    // The bundles of one stage, by the places of their senders.
+    // What the bundles of one stage carry.
     class bundles {
       public:
-        bundles(const route& way, int stage, std::size_t num_places) {
-            for (std::size_t place = 0; place < num_places; ++place) {
-                const auto to = way.partners(static_cast<rank_t>(place), stage).destinations;
-                partners_.insert(partners_.end(), to.begin(), to.end());
-                first_.push_back(partners_.size());
+        explicit bundles(Into& into) : into_(into) {}
+
+        // From a place to another, which are these ranks.
+        void put(rank_t here, rank_t next, rank_t source, rank_t destination, count_t bytes) {
+            if constexpr (Into::keeps_order) {
+                carried_.push_back({here, next, {}});
+                carried_.back().what.put(bytes);
+            } else {
+                into_.carry(source, destination, envelope_bytes() + bytes);
             }
-            carried_.resize(partners_.size());
         }
 
-        void put(rank_t here, rank_t next, count_t bytes) {
-            const auto place = static_cast<std::size_t>(here);
-            const auto end = partners_.begin() + static_cast<std::ptrdiff_t>(first_[place + 1]);
-            const auto found = std::lower_bound(
-                partners_.begin() + static_cast<std::ptrdiff_t>(first_[place]), end, next);
-            if (found == end || *found != next)
+        // Calls `use(here, next, load)` for each of `partners(here)`, whether there is something for it or not.
+        template <class Partners, class Use>
+        void for_each(rank_t num_places, Partners&& partners, Use&& use) {
+            std::ranges::sort(carried_, {},
+                              [](const auto& one) { return std::pair(one.here, one.next); });
+            auto one = carried_.begin();
+            for (rank_t here = 0; here < num_places; ++here) {
+                for (const rank_t next : partners(here)) {
+                    load all;
+                    for (; one != carried_.end() && one->here == here && one->next == next; ++one)
+                        all += one->what;
+                    use(here, next, all);
+                }
+            }
+            if (one != carried_.end())
                 throw error(errc::internal, "the next hop is none of the stage's partners");
-            carried_[static_cast<std::size_t>(found - partners_.begin())].put(bytes);
-        }
-
-        template <class Use>
-        void for_each(Use&& use) const {
-            for (std::size_t place = 0; place + 1 < first_.size(); ++place) {
-                for (auto k = first_[place]; k < first_[place + 1]; ++k)
-                    use(place, static_cast<std::size_t>(partners_[k]), carried_[k].num_envelopes,
-                        carried_[k].bytes);
-            }
         }
 
       private:
-        std::vector<rank_t> partners_;
-        std::vector<std::size_t> first_{0};
-        std::vector<load> carried_;
+        struct part {
+            rank_t here, next;
+            load what;
+        };
+
+        Into& into_;
+        std::vector<part> carried_;
     };
 
     std::size_t num_regions() const { return static_cast<std::size_t>(regions_.num_regions()); }
@@ -371,17 +449,32 @@ class exchange_writer {
 
     // A rank is ready when its own have left.
     void send_all(const directed_messages& messages, int tag = message_tag) {
-        gathered last(into_);
-        for (const auto& message : messages) last.add(message.source, send(message, tag));
-        last.make_ready();
+        if constexpr (Into::keeps_order) {
+            gathered last(into_);
+            for (const auto& message : messages) last.add(message.source, send(message, tag));
+            last.make_ready();
+        } else {
+            for (const auto& message : messages) send(message, tag);
+        }
     }
 
     // A rank is ready when all have come.
     void probe_for_all(const directed_messages& messages, int tag) {
-        gathered last(into_);
-        for (const auto& message : messages)
-            last.add(message.destination, receive(message, tag, matching_kind::probed));
-        last.make_ready();
+        if constexpr (Into::keeps_order) {
+            gathered last(into_);
+            for (const auto& message : messages)
+                last.add(message.destination, receive(message, tag, matching_kind::probed));
+            last.make_ready();
+        }
+    }
+
+    void send_and_answer(const directed_messages& messages, int tag, matching_kind matching,
+                         count_t answer_bytes, int answer_tag) {
+        if constexpr (Into::keeps_order) {
+            answer(messages, send_to_anyone(messages, tag, matching), answer_bytes, answer_tag);
+        } else {
+            for (const auto& message : messages) send(message, tag);
+        }
     }
 
     // Destinations take them whatever else they wait for, once they have sent their own.
@@ -410,25 +503,42 @@ class exchange_writer {
     }
 
     // A stage is over for a rank when it has heard from all partners; the next one begins then.
-    void send_bundles(const bundles& leaving, const std::vector<rank_t>& ranks, int tag) {
-        directed_messages all;
-        std::vector<std::size_t> places;  // of their destinations
-        leaving.for_each(
-            [&](std::size_t here, std::size_t next, count_t num_envelopes, count_t bytes) {
-                all.push_back({ranks[here], ranks[next], bundle_overhead_bytes(0) + bytes,
-                               std::max<count_t>(num_envelopes, 1)});
-                places.push_back(next);
-            });
-        for (const auto& bundle : all) send(bundle, tag);
-        std::vector<numbers> last(ranks.size());
-        for (std::size_t k = 0; k < all.size(); ++k)
-            last[places[k]].push_back(receive(all[k], tag, matching_kind::probed));
-        for (std::size_t place = 0; place < ranks.size(); ++place)
-            into_.set_ready(ranks[place], std::move(last[place]));
+    void send_bundles(bundles& leaving, const route& way, int stage,
+                      const std::vector<rank_t>& ranks) {
+        const auto num_places = static_cast<rank_t>(ranks.size());
+        const auto rank_of = [&](rank_t place) { return ranks[static_cast<std::size_t>(place)]; };
+        const auto partners = [&](rank_t here) { return way.partners(here, stage).destinations; };
+        const int tag = first_stage_tag + stage;
+        const auto bundle_of = [&](rank_t here, rank_t next, const load& carried) {
+            return full_bundle(rank_of(here), rank_of(next), carried);
+        };
+        leaving.for_each(num_places, partners, [&](rank_t here, rank_t next, const load& carried) {
+            send(bundle_of(here, next, carried), tag);
+        });
+        if constexpr (Into::keeps_order) {
+            std::vector<numbers> last(ranks.size());
+            leaving.for_each(
+                num_places, partners, [&](rank_t here, rank_t next, const load& carried) {
+                    last[static_cast<std::size_t>(next)].push_back(
+                        receive(bundle_of(here, next, carried), tag, matching_kind::probed));
+                });
+            for (rank_t place = 0; place < num_places; ++place)
+                into_.set_ready(rank_of(place), std::move(last[static_cast<std::size_t>(place)]));
+        }
+    }
+
+    // A bundle is copied, even without messages.
+    static directed_message full_bundle(rank_t source, rank_t destination, const load& carried) {
+        return {source, destination, bundle_overhead_bytes(0) + carried.bytes,
+                std::max<count_t>(carried.num_envelopes, 1)};
     }
 
     // Others' memory is read as if it came in a message.
     void hand(const hand_over& handed) {
+        if constexpr (Into::keeps_order) write_hand_over(handed);
+    }
+
+    void write_hand_over(const hand_over& handed) {
         handed.for_each([&](rank_t source, rank_t member, const load& one) {
             send({source, member, one.bytes, one.num_envelopes}, memory_tag);
         });
@@ -441,43 +551,35 @@ class exchange_writer {
     }
 
     // By node, and then by the node that it is for.
-    void send_between(const std::vector<load>& loads) {
+    void send_between(bundles& between) {
+        const auto others = [&](region_t from) {
+            return std::views::iota(region_t{0}, regions_.num_regions()) |
+                   std::views::filter([=](region_t to) { return to != from; });
+        };
         directed_messages all;
-        auto one = loads.begin();
-        for (region_t from = 0; from < regions_.num_regions(); ++from) {
-            for (region_t to = 0; to < regions_.num_regions(); ++to, ++one) {
-                if (from == to) continue;
-                const auto [sender, receiver] = leaders_between(regions_, from, to);
-                all.push_back({sender, receiver, bundle_overhead_bytes(0) + one->bytes,
-                               std::max<count_t>(one->num_envelopes, 1)});
-            }
-        }
-        for (const auto& message : all) send(message, first_stage_tag);
+        between.for_each(regions_.num_regions(), others,
+                         [&](region_t from, region_t to, const load& carried) {
+                             const auto [sender, receiver] = leaders_between(regions_, from, to);
+                             const auto bundle = full_bundle(sender, receiver, carried);
+                             send(bundle, first_stage_tag);
+                             if (Into::keeps_order) all.push_back(bundle);
+                         });
         probe_for_all(all, first_stage_tag);
     }
 
     const topology& regions_;
-    schedule_builder& into_;
+    Into& into_;
 };
 
-}  // namespace
-
-schedule schedule_of_exchange(const topology& regions,
-                              std::span<const std::vector<sized_message>> messages,
-                              const exchange_algorithm& algorithm, count_t max_forwarded_bytes,
-                              const machine& m) {
-    return schedule_of_variant(regions, messages, algorithm, {}, max_forwarded_bytes, m);
-}
-
-schedule schedule_of_variant(const topology& regions,
-                             std::span<const std::vector<sized_message>> messages,
-                             const exchange_algorithm& algorithm, const exchange_variant& variant,
-                             count_t max_forwarded_bytes, const machine& m) {
+template <class Into>
+void write_exchange(Into& into, const topology& regions,
+                    std::span<const std::vector<sized_message>> messages,
+                    const exchange_algorithm& algorithm, const exchange_variant& variant,
+                    count_t max_forwarded_bytes, const machine& m) {
     check_messages(regions, messages, algorithm.method);
-    schedule_builder all(regions.num_ranks());
-    exchange_writer writer(regions, all);
+    exchange_writer writer(regions, into);
     auto leaving = leaving_messages(messages);
-    const auto go_on_inside = [&](exchange_writer::by_region&& divided) {
+    const auto go_on_inside = [&](auto&& divided) {
         if (variant.is_personalized_inside) {
             writer.deliver_inside(divided);
         } else {
@@ -536,6 +638,32 @@ schedule schedule_of_variant(const topology& regions,
                                   max_forwarded_bytes);
             break;
     }
+}
+
+}  // namespace
+
+std::vector<exchange_traffic> count_exchange(const topology& regions,
+                                             std::span<const std::vector<sized_message>> messages,
+                                             const exchange_algorithm& algorithm,
+                                             count_t max_forwarded_bytes, const machine& m) {
+    traffic_counter counter(regions);
+    write_exchange(counter, regions, messages, algorithm, {}, max_forwarded_bytes, m);
+    return std::move(counter).take();
+}
+
+schedule schedule_of_exchange(const topology& regions,
+                              std::span<const std::vector<sized_message>> messages,
+                              const exchange_algorithm& algorithm, count_t max_forwarded_bytes,
+                              const machine& m) {
+    return schedule_of_variant(regions, messages, algorithm, {}, max_forwarded_bytes, m);
+}
+
+schedule schedule_of_variant(const topology& regions,
+                             std::span<const std::vector<sized_message>> messages,
+                             const exchange_algorithm& algorithm, const exchange_variant& variant,
+                             count_t max_forwarded_bytes, const machine& m) {
+    full_schedule all(regions.num_ranks());
+    write_exchange(all, regions, messages, algorithm, variant, max_forwarded_bytes, m);
     return std::move(all).take();
 }
 

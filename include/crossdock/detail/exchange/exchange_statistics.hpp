@@ -51,7 +51,7 @@ struct sized_message {
 /// method that `takes_one_size_only`
 /// @throws as `make_route`, for `routed`
 /// @par Complexity
-/// Memory O(P). Time linear in the hops of all messages, and in the partners of all ranks on the
+/// Memory linear in the messages. Time linear in the hops of all messages, and in the partners of all ranks on the
 /// route: P^2 for `routed:direct`.
 std::vector<exchange_traffic> count_exchange(
     const topology& regions, std::span<const std::vector<sized_message>> messages,
