@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "crossdock/detail/base/export.hpp"
+#include "crossdock/detail/base/memory_reserve.hpp"
 #include "crossdock/types.hpp"
 
 namespace CROSSDOCK_EXPORT crossdock {
@@ -138,7 +139,7 @@ class communicator {
     /// Work of either is work of both. The part inherits the resources that are there, if they are
     /// for parts. Not closed by `close()` of the whole: who splits closes.
     /// @par Collective
-    /// Yes; may block.
+    /// Yes; may block. Throws on all ranks or on none.
     [[nodiscard]] communicator split(int color) const;
 
     rank_t rank() const noexcept { return rank_; }
@@ -197,7 +198,8 @@ class communicator {
     /// @brief The one `Resource` of this communicator, made by `Resource(*this)` when first asked
     /// for.
     ///
-    /// It must not keep the communicator, which owns it.
+    /// It must not keep the communicator, which owns it. Where its constructor communicates, it throws on all ranks or
+    /// on none, and no std::bad_alloc, because it would be called again for that.
     /// @par Collective
     /// As that constructor.
     template <class Resource>
@@ -206,10 +208,9 @@ class communicator {
         for (const auto& kept : state_->resources) {
             if (auto* const found = dynamic_cast<Resource*>(kept.get())) return *found;
         }
-        auto made = std::make_shared<Resource>(*this);
-        Resource& result = *made;
-        state_->resources.push_back(std::move(made));
-        return result;
+        auto made = with_reserve([&] { return std::make_shared<Resource>(*this); });
+        with_reserve([&] { state_->resources.push_back(made); });
+        return *made;
     }
 
     /// @brief Frees the duplicate and all resources. What was built on it can then only be closed
@@ -239,9 +240,11 @@ class communicator {
         std::list<communicator_user*> users;
     };
     [[noreturn]] static void refuse_closed();
-    /// @brief Takes an MPI communicator that nobody else uses.
-    communicator(MPI_Comm own, std::shared_ptr<std::vector<background_work*>> work);
-    communicator make_part(MPI_Comm own) const;
+    explicit communicator(std::shared_ptr<std::vector<background_work*>> work);
+    void find_place(MPI_Comm in);
+    void set_up();
+    template <class Part, class Undo>
+    void complete(const communicator& meeting, Part&& part, Undo&& undo);
 
     std::shared_ptr<state> state_;
     rank_t rank_ = 0;

@@ -6,12 +6,17 @@
 
 namespace crossdock {
 
-/// @brief Makes a call of MPI, and once more if MPI refuses: for what other ranks wait for.
+/// How often a call of MPI is made that others wait for, if MPI refuses it.
+inline constexpr int most_attempts = 4;
+
+/// @brief Makes a call of MPI, and again if MPI refuses: for what other ranks wait for.
 /// @param call  returns what MPI returns
-/// @throws mpi_error  MPI has refused twice
+/// @throws mpi_error  MPI has refused `most_attempts` times
 template <class Call>
 void insist(Call&& call) {
-    if (call() != MPI_SUCCESS) CROSSDOCK_MPI(call());
+    for (int attempt = 1; attempt < most_attempts; ++attempt)
+        if (call() == MPI_SUCCESS) return;
+    CROSSDOCK_MPI(call());
 }
 
 /// @brief Takes part in a collective operation, as all other ranks expect, and waits for it.
@@ -24,6 +29,13 @@ void run_collective(const communicator& comm, Begin&& begin) {
     MPI_Request request = MPI_REQUEST_NULL;
     insist([&] { return begin(&request); });
     comm.wait(request);
+}
+
+/// @brief Until all ranks are here.
+/// @par Collective
+/// Yes; makes progress on all work meanwhile.
+inline void meet_all(const communicator& comm) {
+    run_collective(comm, [&](MPI_Request* barrier) { return MPI_Ibarrier(comm.get(), barrier); });
 }
 
 }  // namespace crossdock

@@ -29,7 +29,7 @@ std::string mpi_text(int mpi_code) {
     return {text.data(), static_cast<std::size_t>(length)};
 }
 
-MPI_Comm duplicate_of(MPI_Comm user) {
+void require_usable(MPI_Comm user) {
     int is_initialized = 0;
     int is_finalized = 0;
     MPI_Initialized(&is_initialized);
@@ -40,11 +40,8 @@ MPI_Comm duplicate_of(MPI_Comm user) {
     if (user == MPI_COMM_NULL)
         throw error(errc::invalid_argument, "the communicator is MPI_COMM_NULL");
     int is_inter = 0;
-    CROSSDOCK_MPI(MPI_Comm_test_inter(user, &is_inter));
+    insist([&] { return MPI_Comm_test_inter(user, &is_inter); });
     if (is_inter) throw error(errc::invalid_argument, "the communicator is an intercommunicator");
-    MPI_Comm duplicate = MPI_COMM_NULL;
-    CROSSDOCK_MPI(MPI_Comm_dup(user, &duplicate));
-    return duplicate;
 }
 
 // The communicators of this process that are open, the oldest first. MPI_Finalize deletes
@@ -66,7 +63,7 @@ class open_communicators {
             CROSSDOCK_MPI(MPI_Comm_set_attr(MPI_COMM_SELF, key, this));
             key_ = key;
         }
-        with_reserve([&] { all_.push_back(one); });
+        all_.push_back(one);
     }
 
     void remove(MPI_Comm duplicate) {
@@ -151,10 +148,10 @@ class tag_pool {
         // From the reduction on nothing may fail on one rank alone.
         agreed_.assign(released_.begin(), released_.end());
         agreed_.push_back(reserve(wider) ? ~std::uint64_t{0} : 0);
-        MPI_Request reduction = MPI_REQUEST_NULL;
-        CROSSDOCK_MPI(MPI_Iallreduce(MPI_IN_PLACE, agreed_.data(), static_cast<int>(agreed_.size()),
-                                     MPI_UINT64_T, MPI_BAND, comm.get(), &reduction));
-        comm.wait(reduction);
+        run_collective(comm, [&](MPI_Request* reduction) {
+            return MPI_Iallreduce(MPI_IN_PLACE, agreed_.data(), static_cast<int>(agreed_.size()),
+                                  MPI_UINT64_T, MPI_BAND, comm.get(), reduction);
+        });
         if (agreed_.back() == 0)
             throw error(errc::out_of_memory, "out of memory for the tags of a communicator");
         for (std::size_t w = 0; w < taken_.size(); ++w) {
@@ -226,37 +223,72 @@ mpi_error::mpi_error(int mpi_code, const char* call)
     : error(errc::mpi_failure, std::string(call) + ": " + mpi_text(mpi_code)),
       mpi_code_(mpi_code) {}
 
-communicator::communicator(MPI_Comm user)
-    : communicator(duplicate_of(user), with_reserve(no_work)) {
-    open_communicators::of_process().add(*this);
+// What a rank needs to say what it fails with is there before the others are met.
+communicator::communicator(MPI_Comm user) : communicator(with_reserve(no_work)) {
+    require_usable(user);
+    find_place(user);
+    insist([&] { return MPI_Comm_dup(user, &state_->duplicate); });
+    auto& all_open = open_communicators::of_process();
+    complete(
+        *this,
+        [&] {
+            set_up();
+            all_open.add(*this);
+        },
+        [&] { all_open.remove(state_->duplicate); });
 }
 
-communicator::communicator(MPI_Comm own, std::shared_ptr<std::vector<background_work*>> work)
+communicator::communicator(std::shared_ptr<std::vector<background_work*>> work)
     : state_(with_reserve([] { return std::make_shared<state>(); })) {
     with_reserve([] { out_of_memory(); });
-    state_->duplicate = own;
+    with_reserve([] { open_communicators::of_process(); });
+    memory_reserve::keep();
     state_->work = std::move(work);
-    CROSSDOCK_MPI(MPI_Comm_set_errhandler(own, MPI_ERRORS_RETURN));
-    CROSSDOCK_MPI(MPI_Comm_rank(own, &rank_));
-    CROSSDOCK_MPI(MPI_Comm_size(own, &num_ranks_));
-    int* tag_limit = nullptr;
-    int is_set = 0;
-    CROSSDOCK_MPI(MPI_Comm_get_attr(own, MPI_TAG_UB, static_cast<void*>(&tag_limit), &is_set));
-    state_->unused_tag = is_set ? *tag_limit : tag_pool::least_limit;
-    state_->tags = with_reserve([&] { return std::make_shared<tag_pool>(state_->unused_tag); });
 }
 
-communicator communicator::make_part(MPI_Comm own) const {
-    communicator part(own, state_->work);
-    std::ranges::copy_if(state_->resources, std::back_inserter(part.state_->resources),
-                         [](const auto& kept) { return kept->is_for_parts(); });
-    return part;
+void communicator::find_place(MPI_Comm in) {
+    insist([&] { return MPI_Comm_rank(in, &rank_); });
+    insist([&] { return MPI_Comm_size(in, &num_ranks_); });
+}
+
+void communicator::set_up() {
+    const MPI_Comm own = state_->duplicate;
+    insist([&] { return MPI_Comm_set_errhandler(own, MPI_ERRORS_RETURN); });
+    int* tag_limit = nullptr;
+    int is_set = 0;
+    insist([&] {
+        return MPI_Comm_get_attr(own, MPI_TAG_UB, static_cast<void*>(&tag_limit), &is_set);
+    });
+    state_->unused_tag = is_set ? *tag_limit : tag_pool::least_limit;
+    state_->tags = std::make_shared<tag_pool>(state_->unused_tag);
+}
+
+// Ends what makes this communicator: all ranks of `meeting`, which is this one or the whole, keep it or none.
+template <class Part, class Undo>
+void communicator::complete(const communicator& meeting, Part&& part, Undo&& undo) {
+    try {
+        on_all_or_none(meeting, part);
+    } catch (...) {
+        undo();
+        MPI_Comm_free(&state_->duplicate);
+        throw;
+    }
 }
 
 communicator communicator::split(int color) const {
-    MPI_Comm part = MPI_COMM_NULL;
-    CROSSDOCK_MPI(MPI_Comm_split(get(), color, rank_, &part));
-    return make_part(part);
+    require_open();
+    communicator part(state_->work);
+    insist([&] { return MPI_Comm_split(get(), color, rank_, &part.state_->duplicate); });
+    part.complete(
+        *this,
+        [&] {
+            part.find_place(part.state_->duplicate);
+            part.set_up();
+            std::ranges::copy_if(state_->resources, std::back_inserter(part.state_->resources),
+                                 [](const auto& kept) { return kept->is_for_parts(); });
+        },
+        [] {});
+    return part;
 }
 
 void communicator::refuse_closed() {
@@ -301,10 +333,10 @@ void communicator::progress() const {
 }
 
 void communicator::wait(MPI_Request& request) const {
-    bool has_failed = false;
+    int num_failed = 0;
     const auto is_answer = [&](int code, const char* call) {
         if (code == MPI_SUCCESS) return true;
-        if (request == MPI_REQUEST_NULL || std::exchange(has_failed, true))
+        if (request == MPI_REQUEST_NULL || ++num_failed == most_attempts)
             throw mpi_error(code, call);
         return false;
     };
@@ -318,7 +350,7 @@ void communicator::wait(MPI_Request& request) const {
 
 void communicator::wait_for_all() const {
     if (auto* const one = suspension::current()) return one->before_blocking(*this);
-    run_collective(*this, [&](MPI_Request* barrier) { return MPI_Ibarrier(get(), barrier); });
+    meet_all(*this);
 }
 
 void communicator::close() {

@@ -22,7 +22,7 @@ inline bool is_set(const char* value) noexcept {
 class environment final : public communicator_resource {
   public:
     /// @par Collective
-    /// Yes; blocks, and makes progress on all work until all ranks are here. Two broadcasts.
+    /// Yes; makes progress on all work meanwhile. Two broadcasts and three agreements.
     explicit environment(const communicator& comm);
 
     bool is_for_parts() const noexcept override { return true; }

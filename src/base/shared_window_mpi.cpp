@@ -8,6 +8,7 @@
 #include <limits>
 #include <memory>
 
+#include "collective_mpi.hpp"
 #include "crossdock/communicator.hpp"
 
 namespace crossdock {
@@ -26,9 +27,10 @@ std::uint64_t free_shared_bytes() {
 void check_room(MPI_Comm node, std::uint64_t bytes) {
     // The sum of all, and what the first of them finds free.
     int rank = 0;
-    CROSSDOCK_MPI(MPI_Comm_rank(node, &rank));
+    insist([&] { return MPI_Comm_rank(node, &rank); });
     std::array<std::uint64_t, 2> sums{bytes, rank == 0 ? free_shared_bytes() : 0};
-    CROSSDOCK_MPI(MPI_Allreduce(MPI_IN_PLACE, sums.data(), 2, MPI_UINT64_T, MPI_SUM, node));
+    insist(
+        [&] { return MPI_Allreduce(MPI_IN_PLACE, sums.data(), 2, MPI_UINT64_T, MPI_SUM, node); });
     if (sums[0] <= sums[1]) return;
     throw error(errc::out_of_memory,
                 fmt::format("the ranks of a node want {} bytes of shared memory, but {} are free; "
@@ -39,7 +41,7 @@ void check_room(MPI_Comm node, std::uint64_t bytes) {
 // Ends on all processes of the node if one has failed.
 void require_success(MPI_Comm node, bool is_usable, std::size_t bytes) {
     int has_failed = is_usable ? 0 : 1;
-    CROSSDOCK_MPI(MPI_Allreduce(MPI_IN_PLACE, &has_failed, 1, MPI_INT, MPI_MAX, node));
+    insist([&] { return MPI_Allreduce(MPI_IN_PLACE, &has_failed, 1, MPI_INT, MPI_MAX, node); });
     if (has_failed == 0) return;
     throw error(errc::out_of_memory,
                 fmt::format("MPI allocates no {} bytes of memory that a node shares", bytes));
@@ -55,14 +57,16 @@ void take_pages(std::byte* memory, std::size_t bytes) {
 // Where the piece of each process begins.
 std::vector<std::byte*> pieces_of(MPI_Comm node, MPI_Win window, std::size_t alignment) {
     int num_processes = 0;
-    CROSSDOCK_MPI(MPI_Comm_size(node, &num_processes));
+    insist([&] { return MPI_Comm_size(node, &num_processes); });
     std::vector<std::byte*> pieces;
     for (int process = 0; process < num_processes; ++process) {
         MPI_Aint piece_bytes = 0;
         int unit = 0;
         void* base = nullptr;
-        CROSSDOCK_MPI(
-            MPI_Win_shared_query(window, process, &piece_bytes, &unit, static_cast<void*>(&base)));
+        insist([&] {
+            return MPI_Win_shared_query(window, process, &piece_bytes, &unit,
+                                        static_cast<void*>(&base));
+        });
         auto room = static_cast<std::size_t>(piece_bytes);
         pieces.push_back(static_cast<std::byte*>(std::align(alignment, 1, base, room)));
     }
@@ -77,14 +81,15 @@ shared_window::shared_window(MPI_Comm node, std::size_t bytes) {
     const std::size_t whole = (bytes + alignment - 1) / alignment * alignment + alignment;
     check_room(node, whole);
     void* own = nullptr;
-    bool is_usable = MPI_Win_allocate_shared(static_cast<MPI_Aint>(whole), 1, MPI_INFO_NULL, node,
-                                             static_cast<void*>(&own), &window_) == MPI_SUCCESS;
+    bool is_usable = true;
     try {
-        if (is_usable) {
-            CROSSDOCK_MPI(MPI_Win_set_errhandler(window_, MPI_ERRORS_RETURN));
-            take_pages(static_cast<std::byte*>(own), whole);
-            pieces_ = pieces_of(node, window_, alignment);
-        }
+        insist([&] {
+            return MPI_Win_allocate_shared(static_cast<MPI_Aint>(whole), 1, MPI_INFO_NULL, node,
+                                           static_cast<void*>(&own), &window_);
+        });
+        insist([&] { return MPI_Win_set_errhandler(window_, MPI_ERRORS_RETURN); });
+        take_pages(static_cast<std::byte*>(own), whole);
+        pieces_ = pieces_of(node, window_, alignment);
     } catch (...) {
         is_usable = false;
     }

@@ -29,7 +29,10 @@ topology topology_of(const communicator& comm, const context_options& options) {
     const auto& in_environment = comm.resource<environment>().topology();
     const bool is_given = !options.topology.empty();
     const std::string& text = is_given ? options.topology : in_environment;
-    if (text.empty() || text == to_string(locality::node)) return nodes_of(comm);
+    if (text.empty() || text == to_string(locality::node)) {
+        const auto& nodes = nodes_of(comm);
+        return with_reserve([&] { return nodes; });
+    }
     if (const auto level = find_locality(text)) return discover_topology(comm, *level);
     return on_all_or_none(comm, [&] {
         try {
@@ -53,7 +56,7 @@ void agree_on(const communicator& comm, const context_options& options) {
 }  // namespace
 
 context::context(MPI_Comm user, const context_options& options)
-    : comm_(user), regions_(topology::one_region(comm_.num_ranks())) {
+    : comm_(user), regions_(with_reserve([&] { return topology::one_region(comm_.num_ranks()); })) {
     try {
         take(options);
     } catch (...) {
@@ -63,7 +66,7 @@ context::context(MPI_Comm user, const context_options& options)
 }
 
 context::context(const communicator& comm, const context_options& options)
-    : comm_(comm), regions_(topology::one_region(comm_.num_ranks())) {
+    : comm_(comm), regions_(with_reserve([&] { return topology::one_region(comm_.num_ranks()); })) {
     take(options);
 }
 
@@ -77,8 +80,9 @@ void context::take(const context_options& options) {
     if (options.machine.empty()) {
         machine_of(comm_);
     } else {
-        machine_ = std::make_shared<const crossdock::machine>(
-            load_machine_of_first(comm_, options.machine));
+        auto found = load_machine_of_first(comm_, options.machine);
+        machine_ = with_reserve(
+            [&] { return std::make_shared<const crossdock::machine>(std::move(found)); });
     }
 }
 

@@ -18,11 +18,14 @@ constexpr std::size_t least_window_bytes = std::size_t{1} << 16;
 
 }  // namespace
 
-node_memory::node_memory(const communicator& whole, const topology& nodes)
-    : domain_(with_reserve([&] { return memory_domain(nodes, whole.rank()); })),
-      slots_(with_reserve(
-          [&] { return std::vector<slot>(static_cast<std::size_t>(domain_.size())); })),
-      comm_(whole.split(nodes.region_of(whole.rank()))) {}
+node_memory::node_memory(const communicator& node, memory_domain domain)
+    : domain_(std::move(domain)), slots_(static_cast<std::size_t>(domain_.size())), comm_(node) {}
+
+std::shared_ptr<node_memory> node_memory::make(const communicator& whole, const topology& nodes) {
+    const communicator node = whole.split(nodes.region_of(whole.rank()));
+    return with_reserve(
+        [&] { return std::make_shared<node_memory>(node, memory_domain(nodes, whole.rank())); });
+}
 
 void node_memory::exchange_slots(const slot& own) {
     run_collective(comm_, [&](MPI_Request* request) {
@@ -183,10 +186,11 @@ const std::shared_ptr<node_memory>& node_memories::of(const communicator& comm,
     for (const auto& known : entries_) {
         if (known.nodes == nodes) return known.memory;
     }
-    comm.wait_for_all();
     machine_of(comm);  // before there are parts, which have it from here
+    nodes_of(comm);
     const topology found = with_reserve([&] { return nodes_of(comm, nodes); });
-    const auto made = with_reserve([&] { return std::make_shared<node_memory>(comm, found); });
+    comm.wait_for_all();
+    const auto made = node_memory::make(comm, found);
     return with_reserve([&]() -> auto& {
         return entries_.emplace_back(entry{nodes, made}).memory;
     });

@@ -27,11 +27,15 @@ struct node_failure : error {
 /// is given back is used again, so windows are few, however many exchanges are set up.
 class node_memory {
   public:
+    /// @param node    the ranks of `domain`, in its order; closed by `close()`
+    node_memory(const communicator& node, memory_domain domain);
+
+    /// @brief The memory of this rank's domain.
     /// @param whole  divided into domains
     /// @param nodes  each of its regions is one
     /// @par Collective
     /// Yes, over `whole`; blocks.
-    node_memory(const communicator& whole, const topology& nodes);
+    static std::shared_ptr<node_memory> make(const communicator& whole, const topology& nodes);
 
     /// @brief The communicator in which a rank's number in the domain is its rank.
     const communicator& comm() const noexcept { return comm_; }

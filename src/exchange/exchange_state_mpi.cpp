@@ -75,10 +75,10 @@ shared_outboxes& exchange_memory::make_outboxes(const communicator& comm) {
 }
 
 exchange_state::exchange_state(const communicator& comm)
-    : tags_(comm.reserve_tags(2 * exchange_tags::count)),
-      environment_choice_(comm.resource<environment>().exchange()),
-      checks_(comm.resource<environment>().checks()) {
+    : checks_(comm.resource<environment>().checks()) {
     nodes_of(comm);  // blocks here once
+    with_reserve([&] { environment_choice_ = comm.resource<environment>().exchange(); });
+    tags_ = comm.reserve_tags(2 * exchange_tags::count);
 }
 
 void exchange_state::close() {
@@ -96,7 +96,10 @@ exchange_memory& exchange_state::memory(const context& where) {
     for (const auto& kept : memories_) {
         if (kept->allowed == where.nodes()) return *kept;
     }
-    return *memories_.emplace_back(std::make_unique<exchange_memory>(where.comm(), where.nodes()));
+    return with_reserve([&]() -> exchange_memory& {
+        return *memories_.emplace_back(
+            std::make_unique<exchange_memory>(where.comm(), where.nodes()));
+    });
 }
 
 exchange_algorithm exchange_state::resolve(const std::string& name, const context& where,

@@ -61,12 +61,13 @@ bool pending_requests::are_complete() {
     while (num_complete_ < requests_.size()) {
         int is_complete = 0;
         auto& request = requests_[num_complete_];
-        // Where it is active still, MPI is asked once more.
-        if (const int code = MPI_Test(&request, &is_complete, MPI_STATUS_IGNORE);
-            code != MPI_SUCCESS) {
-            if (request == MPI_REQUEST_NULL) throw mpi_error(code, "MPI_Test");
-            CROSSDOCK_MPI(MPI_Test(&request, &is_complete, MPI_STATUS_IGNORE));
-        }
+        // Where it is active still, MPI is asked again.
+        insist([&] {
+            const int code = MPI_Test(&request, &is_complete, MPI_STATUS_IGNORE);
+            if (code != MPI_SUCCESS && request == MPI_REQUEST_NULL)
+                throw mpi_error(code, "MPI_Test");
+            return code;
+        });
         if (!is_complete) return false;
         ++num_complete_;
     }

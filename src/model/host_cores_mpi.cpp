@@ -7,6 +7,8 @@
 #include <limits>
 #include <string>
 
+#include "../base/collective_mpi.hpp"
+
 namespace crossdock {
 
 namespace {
@@ -29,20 +31,25 @@ int count_cores(const communicator& host) {
     cpu_set_t cores;
     CPU_ZERO(&cores);
     sched_getaffinity(0, sizeof cores, &cores);
-    CROSSDOCK_MPI(MPI_Allreduce(MPI_IN_PLACE, &cores, sizeof cores, MPI_BYTE, MPI_BOR, host.get()));
+    run_collective(host, [&](MPI_Request* request) {
+        return MPI_Iallreduce(MPI_IN_PLACE, &cores, sizeof cores, MPI_BYTE, MPI_BOR, host.get(),
+                              request);
+    });
     return CPU_COUNT(&cores);
 }
 
 }  // namespace
 
 int count_shared_cores(const communicator& comm) {
-    auto host = comm.split(number_of_host());
+    auto host = comm.split(on_all_or_none(comm, number_of_host));
     const int num_cores = count_cores(host);
     const bool is_first = host.rank() == 0;
     const bool is_shared = num_cores > 0 && host.num_ranks() > num_cores;
     host.close();
     std::array<int, 2> sums{is_first ? num_cores : 0, is_shared ? 1 : 0};
-    CROSSDOCK_MPI(MPI_Allreduce(MPI_IN_PLACE, sums.data(), 2, MPI_INT, MPI_SUM, comm.get()));
+    run_collective(comm, [&](MPI_Request* request) {
+        return MPI_Iallreduce(MPI_IN_PLACE, sums.data(), 2, MPI_INT, MPI_SUM, comm.get(), request);
+    });
     return sums[1] > 0 ? sums[0] : 0;
 }
 

@@ -1,10 +1,9 @@
 #include "machine_mpi.hpp"
 
 #include <string>
-#include <utility>
 
-#include "../base/broadcast_text_mpi.hpp"
 #include "../base/environment_mpi.hpp"
+#include "../base/share_of_first_mpi.hpp"
 #include "assumed_machine_mpi.hpp"
 
 namespace crossdock {
@@ -34,9 +33,8 @@ struct known_machine final : communicator_resource {
 }  // namespace
 
 machine load_machine_of_first(const communicator& comm, const std::string& name) {
-    auto text = on_all_or_none(
-        comm, [&] { return comm.rank() == 0 ? to_json(load_machine(name)) : std::string(); });
-    return machine_from_json(broadcast_text(comm, std::move(text)));
+    const auto text = share_of_first(comm, [&] { return to_json(load_machine(name)); });
+    return on_all_or_none(comm, [&] { return machine_from_json(text); });
 }
 
 const machine& machine_of(const communicator& comm) { return comm.resource<known_machine>().value; }

@@ -52,7 +52,7 @@ class surroundings final : public communicator_resource {
         if (with_machine) machine_of(comm);
         has_machine_ = has_machine_ || with_machine;
         if (nodes_ != nullptr) return;
-        check_environment(comm.resource<environment>().route(), regions);
+        with_reserve([&] { check_environment(comm.resource<environment>().route(), regions); });
         nodes_ = &nodes_of(comm);
     }
 

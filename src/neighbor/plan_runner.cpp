@@ -41,8 +41,7 @@ void plan_runner::open(int num_stages) {
     for (auto* const one : {&forward_, &backward_})
         with_reserve([&] { one->sizes.reserve(most_sizes); });
     if (memory_use_ == memory_use::none) return;
-    auto& memories =
-        with_reserve([&]() -> node_memories& { return comm().resource<node_memories>(); });
+    auto& memories = comm().resource<node_memories>();
     const auto& found = memories.of(comm(), where_.nodes());
     if (found->domain().is_shared()) memory_ = found;
     if (options_.stripe_bytes > 0) domains_ = memories.domains(comm(), *found);

@@ -78,7 +78,7 @@ route_choice choose_route(const communicator& comm, const rank_layout& layout,
                           const checked_pattern& p, const machine& m,
                           const estimate_options& options, const equal_arguments& also_equal,
                           plan_lookup* kept) {
-    auto& state = comm.resource<choice_state>();
+    choice_state* state = nullptr;
     std::vector<std::string> names;
     std::vector<std::unique_ptr<route>> candidates;
     std::optional<route_estimator> part;
@@ -92,12 +92,13 @@ route_choice choose_route(const communicator& comm, const rank_layout& layout,
             .add("passes_over_slots", options.passes_over_slots);
         add_topology(values, "topology", layout.regions());
         add_topology(values, "nodes", layout.nodes());
-        values.add("machine", fmt::format("{} ({:x})", m.name, state.hash_of(m)));
+        values.add("machine", fmt::format("{} ({:x})", m.name, state->hash_of(m)));
     };
     equal_arguments own, same;
     const auto list = [&](named_values& values) { values.add(also_equal).add(own); };
     std::uint32_t slots = 0;
     attempt(comm.rank(), fault, [&] {
+        state = &comm.resource<choice_state>();
         own = equal_arguments("a choice of routes", list_own);
         same = equal_arguments(also_equal.object(), list);
         check_sizes(comm, layout.regions(), p);
@@ -119,7 +120,7 @@ route_choice choose_route(const communicator& comm, const rank_layout& layout,
         *vote = route_vote(names, part->prices(), m);
     });
     if (late) vote->spoil();
-    state.reduce(comm, vote->words());
+    state->reduce(comm, vote->words());
     if (vote->is_spoiled()) agree(comm, late);
     return with_reserve([&] { return vote->decide(m); });
 }

@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "../base/collective_mpi.hpp"
 #include "../base/environment_mpi.hpp"
 #include "../base/rank_fault_mpi.hpp"
 #include "../context/node_memory_mpi.hpp"
@@ -146,10 +147,12 @@ void stream_core::parts::open(std::span<const stream_channel> channels, stream_s
 // Makes the memory, all chunks of it free. Throws error(errc::out_of_memory) on all ranks.
 chunk_memory stream_core::parts::make_chunks() {
     if (sharing.num_regions() < sharing.num_ranks()) {
-        memory = with_reserve([&] { return std::make_shared<node_memory>(*own, sharing); });
+        memory = node_memory::make(*own, sharing);
         // Others look for chunks behind as many shared buffers as they have themselves.
-        CROSSDOCK_MPI(MPI_Allreduce(MPI_IN_PLACE, &sizes.num_shared_buffers, 1, MPI_UINT32_T,
-                                    MPI_MAX, memory->comm().get()));
+        run_collective(*own, [&](MPI_Request* request) {
+            return MPI_Iallreduce(MPI_IN_PLACE, &sizes.num_shared_buffers, 1, MPI_UINT32_T, MPI_MAX,
+                                  memory->comm().get(), request);
+        });
     }
     std::optional<chunk_memory> chunks;
     std::optional<error> fault;

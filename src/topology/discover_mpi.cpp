@@ -8,6 +8,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "../base/rank_fault_mpi.hpp"
+#include "../base/share_of_first_mpi.hpp"
 #include "placement_builder.hpp"
 
 namespace crossdock {
@@ -64,25 +66,31 @@ int find_own_object(locality level) {
 
 MPI_Comm split(MPI_Comm comm, int key, rank_t rank) {
     MPI_Comm part = MPI_COMM_NULL;
-    CROSSDOCK_MPI(MPI_Comm_split(comm, key, rank, &part));
+    insist([&] { return MPI_Comm_split(comm, key, rank, &part); });
     return part;
 }
 
 MPI_Comm split_by_node(const communicator& comm) {
     MPI_Comm node = MPI_COMM_NULL;
-    CROSSDOCK_MPI(
-        MPI_Comm_split_type(comm.get(), MPI_COMM_TYPE_SHARED, comm.rank(), MPI_INFO_NULL, &node));
+    insist([&] {
+        return MPI_Comm_split_type(comm.get(), MPI_COMM_TYPE_SHARED, comm.rank(), MPI_INFO_NULL,
+                                   &node);
+    });
     return node;
 }
 
 // How many regions have a smaller smallest rank; `members` are in rank order.
 region_t number_region(const communicator& comm, MPI_Comm members) {
     rank_t local_rank = 0;
-    CROSSDOCK_MPI(MPI_Comm_rank(members, &local_rank));
+    insist([&] { return MPI_Comm_rank(members, &local_rank); });
     const int is_smallest = local_rank == 0;
     region_t region = 0;  // rank 0 keeps it: a scan that excludes the own value gives it none
-    CROSSDOCK_MPI(MPI_Exscan(&is_smallest, &region, 1, MPI_INT, MPI_SUM, comm.get()));
-    CROSSDOCK_MPI(MPI_Bcast(&region, 1, MPI_INT, 0, members));
+    run_collective(comm, [&](MPI_Request* request) {
+        return MPI_Iexscan(&is_smallest, &region, 1, MPI_INT, MPI_SUM, comm.get(), request);
+    });
+    run_collective(comm, [&](MPI_Request* request) {
+        return MPI_Ibcast(&region, 1, MPI_INT, 0, members, request);
+    });
     return region;
 }
 
@@ -90,44 +98,55 @@ constexpr int placement_ints = 5;
 static_assert(sizeof(placement) == placement_ints * sizeof(int) && std::is_same_v<rank_t, int> &&
               std::is_same_v<region_t, int>);
 
-std::vector<placement> receive_placements(MPI_Comm comm, rank_t source, int tag) {
+std::vector<placement> receive_placements(const communicator& comm, rank_t source, int tag) {
     MPI_Status status;
-    CROSSDOCK_MPI(MPI_Probe(source, tag, comm, &status));
+    insist([&] { return MPI_Probe(source, tag, comm.get(), &status); });
     int num_ints = 0;
-    CROSSDOCK_MPI(MPI_Get_count(&status, MPI_INT, &num_ints));
-    std::vector<placement> code(static_cast<std::size_t>(num_ints / placement_ints));
-    CROSSDOCK_MPI(MPI_Recv(code.data(), num_ints, MPI_INT, source, tag, comm, MPI_STATUS_IGNORE));
+    insist([&] { return MPI_Get_count(&status, MPI_INT, &num_ints); });
+    auto code = with_reserve([&] {
+        return std::vector<placement>(static_cast<std::size_t>(num_ints / placement_ints));
+    });
+    run_collective(comm, [&](MPI_Request* request) {
+        return MPI_Irecv(code.data(), num_ints, MPI_INT, source, tag, comm.get(), request);
+    });
     return code;
 }
 
 // Up a binomial tree: a rank speaks for the 1, 2, 4, … ranks from itself on, until it is the upper
-// half of the next power of two. Rank 0 returns the code of all ranks, the others nothing.
-std::vector<placement> gather_placements(const communicator& comm, region_t own_region) {
+// half of the next power of two. Rank 0 returns the code of all ranks, the others nothing. With a fault a rank sends
+// nothing, but it sends.
+std::vector<placement> gather_placements(const communicator& comm, region_t own_region,
+                                         std::optional<error>& fault) {
     const auto tags = comm.reserve_tags(1);
     const int tag = tags.first();
     placement_builder builder;
+    std::vector<placement> code;
     builder.append(own_region, 1);
     for (rank_t step = 1; step < comm.num_ranks(); step *= 2) {
         if (comm.rank() & step) {
-            const auto code = std::move(builder).finish();
-            CROSSDOCK_MPI(MPI_Send(code.data(), checked_cast<int>(code.size() * placement_ints),
-                                   MPI_INT, comm.rank() - step, tag, comm.get()));
+            attempt(comm.rank(), fault, [&] { code = std::move(builder).finish(); });
+            run_collective(comm, [&](MPI_Request* request) {
+                return MPI_Isend(code.data(), static_cast<int>(code.size()) * placement_ints,
+                                 MPI_INT, comm.rank() - step, tag, comm.get(), request);
+            });
             return {};
         }
         if (step >= comm.num_ranks() - comm.rank()) continue;
-        for (const placement& part : receive_placements(comm.get(), comm.rank() + step, tag))
-            builder.append(part);
+        const auto parts = receive_placements(comm, comm.rank() + step, tag);
+        attempt(comm.rank(), fault, [&] {
+            for (const placement& part : parts) builder.append(part);
+        });
     }
-    return std::move(builder).finish();
+    attempt(comm.rank(), fault, [&] { code = std::move(builder).finish(); });
+    return code;
 }
 
 topology share_topology(const communicator& comm, region_t own_region) {
-    std::vector<placement> code = gather_placements(comm, own_region);
-    int num_ints = checked_cast<int>(code.size() * placement_ints);
-    CROSSDOCK_MPI(MPI_Bcast(&num_ints, 1, MPI_INT, 0, comm.get()));
-    code.resize(static_cast<std::size_t>(num_ints / placement_ints));
-    CROSSDOCK_MPI(MPI_Bcast(code.data(), num_ints, MPI_INT, 0, comm.get()));
-    return topology::from_placements(code);
+    std::optional<error> fault;
+    auto gathered = gather_placements(comm, own_region, fault);
+    agree(comm, fault);
+    const auto code = share_of_first(comm, [&] { return std::move(gathered); });
+    return on_all_or_none(comm, [&] { return topology::from_placements(code); });
 }
 
 }  // namespace
@@ -161,9 +180,9 @@ topology discover_topology(const communicator& comm, locality level) {
         static_cast<std::int64_t>(level), "the localities");
     MPI_Comm node = split_by_node(comm);
     MPI_Comm members = split(node, object, comm.rank());
-    CROSSDOCK_MPI(MPI_Comm_free(&node));
+    insist([&] { return MPI_Comm_free(&node); });
     const region_t region = number_region(comm, members);
-    CROSSDOCK_MPI(MPI_Comm_free(&members));
+    insist([&] { return MPI_Comm_free(&members); });
     return share_topology(comm, region);
 }
 
@@ -176,7 +195,7 @@ topology gather_topology(const communicator& comm, region_t key) {
     });
     MPI_Comm members = split(comm.get(), key, comm.rank());
     const region_t region = number_region(comm, members);
-    CROSSDOCK_MPI(MPI_Comm_free(&members));
+    insist([&] { return MPI_Comm_free(&members); });
     return share_topology(comm, region);
 }
 

@@ -85,15 +85,15 @@ int MPI_Win_allocate_shared(MPI_Aint a, int b, MPI_Info c, MPI_Comm d, void* e, 
 }
 
 int MPI_Allreduce(const void* a, void* b, int count, MPI_Datatype d, MPI_Op e, MPI_Comm f) {
-    // A set of cores is united; it is as long for any number of ranks.
-    if (e != MPI_BOR) longest_reduction = std::max(longest_reduction, count);
+    longest_reduction = std::max(longest_reduction, count);
     ++num_reductions;
     return PMPI_Allreduce(a, b, count, d, e, f);
 }
 
 int MPI_Iallreduce(const void* a, void* b, int count, MPI_Datatype d, MPI_Op e, MPI_Comm f,
                    MPI_Request* g) {
-    longest_reduction = std::max(longest_reduction, count);
+    // A set of cores is united; it is as long for any number of ranks.
+    if (e != MPI_BOR) longest_reduction = std::max(longest_reduction, count);
     ++num_reductions;
     return PMPI_Iallreduce(a, b, count, d, e, f, g);
 }
