@@ -64,8 +64,9 @@ struct array_options {
 /// 2. Otherwise, that ranks ask for different kinds of requests or different operations.
 /// 3. Otherwise, what an operation threw.
 ///
-/// There is one exception. If the operations of a batch cannot throw, and a rank runs out of memory
-/// for requests that it forwards, only that rank throws, and others may wait for it for ever.
+/// There are two exceptions. If the operations of a batch cannot throw, and a rank runs out of memory
+/// for more requests or replies than 128 KiB hold, only that rank throws, and others may wait for it for
+/// ever. With the transport `rma`, a batch that fails because MPI refuses a call may have changed entries.
 ///
 /// @par Release
 /// The destructor does not communicate. With the transport `rma`, an array that was not closed
@@ -253,7 +254,7 @@ void distributed_array<T>::read(std::span<const count_t> indices, std::span<T> o
     batch.reads = indices;
     batch.out = reinterpret_cast<std::byte*>(out.data());
     batch.has_reads = true;
-    batch.fault = length_fault(indices.size(), out.size());
+    batch.attempt([&] { batch.fault = length_fault(indices.size(), out.size()); });
     engine().run(batch);
 }
 
@@ -262,8 +263,10 @@ void distributed_array<T>::write(std::span<const count_t> indices, std::span<con
     engine().require_open();
     std::vector<ranked<T>> with_ranks;
     array_batch batch;
-    batch.fault = length_fault(indices.size(), values.size());
-    batch.writes = writes(indices, values, with_ranks);
+    batch.attempt([&] {
+        batch.fault = length_fault(indices.size(), values.size());
+        batch.writes = writes(indices, values, with_ranks);
+    });
     engine().run(batch);
 }
 
@@ -274,7 +277,7 @@ void distributed_array<T>::update(std::span<const count_t> indices, std::span<co
     engine().require_open();
     const auto operation = make_update_operation<T>(std::move(op));
     array_batch batch;
-    batch.fault = length_fault(indices.size(), values.size());
+    batch.attempt([&] { batch.fault = length_fault(indices.size(), values.size()); });
     batch.updates = {indices, reinterpret_cast<const std::byte*>(values.data()), &operation,
                      predefined_for<T, Op>()};
     engine().run(batch);
@@ -310,10 +313,13 @@ void distributed_array<T>::step(Op op) {
     const auto to_read = std::exchange(queued_reads_, {});
     const auto operation = make_update_operation<T>(std::move(op));
     std::vector<ranked<T>> with_ranks;
-    const raw_buffer found(to_read.indices.size() * sizeof(T));
+    raw_buffer found;
 
     array_batch batch;
-    batch.writes = writes(to_write.indices, to_write.span(), with_ranks);
+    batch.attempt([&] {
+        found = raw_buffer(to_read.indices.size() * sizeof(T));
+        batch.writes = writes(to_write.indices, to_write.span(), with_ranks);
+    });
     batch.updates = {to_update.indices, reinterpret_cast<const std::byte*>(to_update.values.data()),
                      &operation, predefined_for<T, Op>()};
     batch.reads = to_read.indices;

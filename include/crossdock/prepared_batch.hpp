@@ -51,9 +51,7 @@ class prepared_batch {
   public:
     /// @brief As `distributed_array::prepare`.
     prepared_batch(std::shared_ptr<array_engine> engine, std::span<const count_t> indices)
-        : engine_(std::move(engine)),
-          indices_(indices.begin(), indices.end()),
-          exchange_(engine_->prepare(indices)) {}
+        : engine_(std::move(engine)), exchange_(prepare(indices)) {}
     prepared_batch(prepared_batch&&) noexcept = default;
     prepared_batch& operator=(prepared_batch&&) noexcept = default;
 
@@ -161,6 +159,17 @@ class prepared_batch {
         const neighbor_exchange& exchange_;
         bool was_active_;
     };
+
+    // Keeps the indices, and prepares them; without memory for them it fails on all ranks.
+    neighbor_exchange prepare(std::span<const count_t> indices) {
+        std::optional<error> fault;
+        try {
+            indices_.assign(indices.begin(), indices.end());
+        } catch (...) {
+            fault = current_error();
+        }
+        return engine().prepare(indices, fault);
+    }
 
     array_engine& engine() const {
         if (!engine_) [[unlikely]]

@@ -1,13 +1,15 @@
-#include <array>
-
+#include "../base/collective_mpi.hpp"
 #include "batch_transport_mpi.hpp"
+#include "crossdock/detail/base/memory_reserve.hpp"
 
 namespace crossdock {
 
 namespace {
 
 // MPI counts in these, so that more than 2^31 bytes can travel.
-constexpr count_t unit_bytes = alignof(std::max_align_t);
+const MPI_Datatype unit = MPI_C_DOUBLE_COMPLEX;
+constexpr count_t unit_bytes = 2 * sizeof(double);
+static_assert(unit_bytes % alignof(std::max_align_t) == 0);
 
 // Consecutive stretches of a buffer, one for each rank.
 struct stretches {
@@ -33,13 +35,7 @@ class alltoallv_transport final : public batch_transport {
   public:
     alltoallv_transport(const communicator& comm, const request_routing& routing,
                         std::pmr::memory_resource* memory)
-        : comm_(comm), routing_(routing), memory_(memory) {
-        CROSSDOCK_MPI(MPI_Type_contiguous(static_cast<int>(unit_bytes), MPI_BYTE, &unit_));
-        CROSSDOCK_MPI(MPI_Type_commit(&unit_));
-    }
-    ~alltoallv_transport() override { MPI_Type_free(&unit_); }
-    alltoallv_transport(const alltoallv_transport&) = delete;
-    alltoallv_transport& operator=(const alltoallv_transport&) = delete;
+        : comm_(comm), routing_(routing), memory_(memory) {}
 
     std::vector<std::byte*> make_room(std::span<const count_t> bytes) override {
         sent_.emplace_back(units_by_rank(bytes), memory_);
@@ -47,18 +43,18 @@ class alltoallv_transport final : public batch_transport {
     }
 
     std::vector<const std::byte*> exchange_requests(std::size_t) override {
-        std::vector<int> counts(sent_.back().counts.size());
+        auto counts = with_reserve([&] { return std::vector<int>(sent_.back().counts.size()); });
         // Others may wait for what this rank forwards until they come here; afterwards they are
         // here.
-        MPI_Request request = MPI_REQUEST_NULL;
-        CROSSDOCK_MPI(MPI_Ialltoall(sent_.back().counts.data(), 1, MPI_INT, counts.data(), 1,
-                                    MPI_INT, comm_.get(), &request));
-        comm_.wait(request);
-        return exchange(std::move(counts));
+        run_collective(comm_, [&](MPI_Request* request) {
+            return MPI_Ialltoall(sent_.back().counts.data(), 1, MPI_INT, counts.data(), 1, MPI_INT,
+                                 comm_.get(), request);
+        });
+        return exchange(counts);
     }
 
     void start_replies(std::size_t, std::span<const count_t> bytes) override {
-        replies_ = exchange(units_by_rank(bytes));
+        replies_ = exchange(with_reserve([&] { return units_by_rank(bytes); }));
     }
     std::vector<const std::byte*> finish_replies() override { return replies_; }
     void finish() override {}
@@ -81,19 +77,21 @@ class alltoallv_transport final : public batch_transport {
         return counts;
     }
 
-    std::vector<const std::byte*> exchange(std::vector<int> counts) {
+    std::vector<const std::byte*> exchange(const std::vector<int>& counts) {
         const stretches& out = sent_.back();
-        const stretches& in = received_.emplace_back(std::move(counts), memory_);
-        CROSSDOCK_MPI(MPI_Alltoallv(out.data.data(), out.counts.data(), out.displacements.data(),
-                                    unit_, in.data.data(), in.counts.data(),
-                                    in.displacements.data(), unit_, comm_.get()));
-        return by_partner<const std::byte*>(in);
+        const stretches& in =
+            with_reserve([&]() -> stretches& { return received_.emplace_back(counts, memory_); });
+        insist([&] {
+            return MPI_Alltoallv(out.data.data(), out.counts.data(), out.displacements.data(), unit,
+                                 in.data.data(), in.counts.data(), in.displacements.data(), unit,
+                                 comm_.get());
+        });
+        return with_reserve([&] { return by_partner<const std::byte*>(in); });
     }
 
     const communicator& comm_;
     const request_routing& routing_;
     std::pmr::memory_resource* memory_;
-    MPI_Datatype unit_ = MPI_DATATYPE_NULL;
     std::vector<stretches> sent_;
     std::vector<stretches> received_;
     std::vector<const std::byte*> replies_;

@@ -94,11 +94,13 @@ struct array_engine::implementation {
     // with the requests of one it must have heard, in one way or another, from all ranks.
     std::unique_ptr<batch_transport> next_transport() {
         const auto& routing = routings.choose_next();
-        if (settings.transport == array_transport::plain)
-            return make_alltoallv_transport(where.comm(), routing, &memory);
         const int set = static_cast<int>(num_batches++ % 2);
-        return make_routed_transport(where.comm(), routing, tags.first() + set * tags_of_batch(),
-                                     &memory);
+        return with_reserve([&] {
+            return settings.transport == array_transport::plain
+                       ? make_alltoallv_transport(where.comm(), routing, &memory)
+                       : make_routed_transport(where.comm(), routing,
+                                               tags.first() + set * tags_of_batch(), &memory);
+        });
     }
 
     int tags_of_batch() const { return 2 * static_cast<int>(routings.max_stages()); }
@@ -204,8 +206,9 @@ auto array_engine::keeping_tags_on_error(Batch&& batch) {
 void array_engine::run(const array_batch& batch) {
     require_open();
     const busy_mark mark(state_->is_in_batch);
-    auto checked = batch;
-    if (!checked.fault) checked.fault = state_fault();
+    memory_reserve::keep();
+    auto checked = with_reserve([&] { return batch; });
+    if (!checked.fault) checked.fault = with_reserve([&] { return state_fault(); });
     // Open MPI 4.1 makes no window of one rank, which needs none.
     if (state_->settings.transport == array_transport::rma && comm().num_ranks() > 1)
         return run_rma(checked);
@@ -225,23 +228,29 @@ void array_engine::run_rma(const array_batch& batch) {
             return std::make_unique<array_window>(comm(), owners(), state_->entries,
                                                   state_->item_bytes);
         });
-        made->open();
+        on_all_or_none(comm(), [&] { made->open(); });
         window = std::move(made);
     }
     on_all_or_none(
-        comm(), [&] { window->check(batch); }, vote_of(batch), what_differs);
+        comm(), [&] { window->check(batch); }, with_reserve([&] { return vote_of(batch); }),
+        what_differs);
     window->run(batch);
     state_->last = {};
     state_->last.requests = static_cast<count_t>(batch.writes.indices.size() +
                                                  batch.updates.indices.size() + batch.reads.size());
 }
 
-neighbor_exchange array_engine::prepare(std::span<const count_t> indices) {
+neighbor_exchange array_engine::prepare(std::span<const count_t> indices,
+                                        const std::optional<error>& fault) {
     require_open();
+    memory_reserve::keep();
     const auto transport = state_->next_transport();
-    auto compiled =
-        keeping_tags_on_error([&] { return plan_requests(state_->setup(), indices, *transport); });
-    return {state_->where, std::move(compiled), exchange_options()};
+    auto compiled = keeping_tags_on_error(
+        [&] { return plan_requests(state_->setup(), indices, fault, *transport); });
+    const auto options = with_reserve([&] { return exchange_options(); });
+    return {state_->where,
+            with_reserve([&] { return std::make_shared<const plan>(std::move(compiled)); }),
+            options};
 }
 
 neighbor_options array_engine::exchange_options() const {

@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "../base/collective_mpi.hpp"
+#include "../base/rank_fault_mpi.hpp"
 #include "array_index.hpp"
 
 namespace crossdock {
@@ -32,9 +34,11 @@ array_window::array_window(const communicator& comm, const block_partition& owne
 
 void array_window::open() {
     const auto bytes = static_cast<MPI_Aint>(owners_.size(comm_.rank())) * item_bytes_;
-    CROSSDOCK_MPI(MPI_Win_create(exposed_->entries.get(), bytes, item_bytes_, MPI_INFO_NULL,
-                                 comm_.get(), &exposed_->window));
-    CROSSDOCK_MPI(MPI_Win_set_errhandler(exposed_->window, MPI_ERRORS_RETURN));
+    insist([&] {
+        return MPI_Win_create(exposed_->entries.get(), bytes, item_bytes_, MPI_INFO_NULL,
+                              comm_.get(), &exposed_->window);
+    });
+    insist([&] { return MPI_Win_set_errhandler(exposed_->window, MPI_ERRORS_RETURN); });
 }
 
 void array_window::check(const array_batch& batch) const {
@@ -53,26 +57,38 @@ void array_window::check(const array_batch& batch) const {
 
 // All changes are done before anything is read.
 void array_window::run(const array_batch& batch) {
-    const MPI_Win window = exposed_->window;
+    std::optional<error> fault;
     for (const auto* changes : {&batch.writes, &batch.updates}) {
         if (!changes->operation) continue;
         // MPI may mix bytes that several ranks write at once. They take turns, so that a whole
         // value stays; what one rank accumulates takes effect in its order.
         const rank_t num_turns = changes->predefined.type == MPI_BYTE ? comm_.num_ranks() : 1;
         for (rank_t turn = 0; turn < num_turns; ++turn) {
-            if (num_turns == 1 || turn == comm_.rank()) {
-                CROSSDOCK_MPI(MPI_Win_lock_all(MPI_MODE_NOCHECK, window));
-                change(*changes);
-                CROSSDOCK_MPI(MPI_Win_unlock_all(window));
-            }
-            CROSSDOCK_MPI(MPI_Barrier(comm_.get()));
+            if (num_turns == 1 || turn == comm_.rank())
+                attempt(comm_.rank(), fault, [&] { access([&] { change(*changes); }); });
+            const bool is_last =
+                turn + 1 == num_turns && (changes == &batch.updates || !batch.updates.operation);
+            if (!is_last || batch.has_reads) meet_all(comm_);
         }
     }
-    if (!batch.has_reads) return;
-    CROSSDOCK_MPI(MPI_Win_lock_all(MPI_MODE_NOCHECK, window));
-    read(batch.reads, batch.out);
-    CROSSDOCK_MPI(MPI_Win_unlock_all(window));
-    CROSSDOCK_MPI(MPI_Barrier(comm_.get()));
+    if (batch.has_reads) {
+        attempt(comm_.rank(), fault, [&] { access([&] { read(batch.reads, batch.out); }); });
+    }
+    agree(comm_, fault);
+}
+
+// Between the calls that begin and end an access to others' entries.
+template <class Part>
+void array_window::access(Part&& part) {
+    const MPI_Win window = exposed_->window;
+    insist([&] { return MPI_Win_lock_all(MPI_MODE_NOCHECK, window); });
+    try {
+        part();
+    } catch (...) {
+        MPI_Win_unlock_all(window);
+        throw;
+    }
+    insist([&] { return MPI_Win_unlock_all(window); });
 }
 
 void array_window::change(const array_changes& changes) {
@@ -82,8 +98,10 @@ void array_window::change(const array_changes& changes) {
     for (const count_t index : changes.indices) {
         const rank_t owner = owners_.owner(index);
         const auto offset = static_cast<MPI_Aint>(index - owners_.first(owner));
-        CROSSDOCK_MPI(MPI_Accumulate(value, count, type, owner, offset, count, type, operation,
-                                     exposed_->window));
+        insist([&] {
+            return MPI_Accumulate(value, count, type, owner, offset, count, type, operation,
+                                  exposed_->window);
+        });
         value += item_bytes_;
     }
 }
@@ -92,8 +110,10 @@ void array_window::read(std::span<const count_t> indices, std::byte* out) {
     for (const count_t index : indices) {
         const rank_t owner = owners_.owner(index);
         const auto offset = static_cast<MPI_Aint>(index - owners_.first(owner));
-        CROSSDOCK_MPI(MPI_Get(out, item_bytes_, MPI_BYTE, owner, offset, item_bytes_, MPI_BYTE,
-                              exposed_->window));
+        insist([&] {
+            return MPI_Get(out, item_bytes_, MPI_BYTE, owner, offset, item_bytes_, MPI_BYTE,
+                           exposed_->window);
+        });
         out += item_bytes_;
     }
 }

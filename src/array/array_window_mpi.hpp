@@ -59,6 +59,8 @@ class array_window {
     void close() { exposed_->free(); }
 
   private:
+    template <class Part>
+    void access(Part&& part);
     void change(const array_changes& changes);
     void read(std::span<const count_t> indices, std::byte* out);
 

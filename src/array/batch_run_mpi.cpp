@@ -7,6 +7,7 @@
 #include "array_index.hpp"
 #include "batch_requests.hpp"
 #include "batch_transport_mpi.hpp"
+#include "crossdock/detail/base/memory_reserve.hpp"
 #include "saved_entries.hpp"
 
 namespace crossdock {
@@ -86,8 +87,11 @@ class batch_run {
     }
 
     batch_result result() {
-        requests_.count(statistics_);
-        return {std::move(statistics_), most_requests_};
+        return with_reserve([&] {
+            auto all = statistics_;
+            requests_.count(all);
+            return batch_result{std::move(all), most_requests_};
+        });
     }
 
     plan make_plan() {
@@ -106,9 +110,10 @@ class batch_run {
             start_requests(fault_.has_value());
         } catch (...) {
             fault_ = current_error();
-            start_requests(true);
+            with_reserve([&] { start_requests(true); });
         }
-        agreed_ = agreement({fault_.has_value(), {vote_of(batch_), 0}});
+        const auto vote = with_reserve([&] { return vote_of(batch_); });
+        agreed_ = agreement({fault_.has_value(), {vote, 0}});
         most_requests_ = requests_.num_held();
         clock_.charge(statistics_.seconds.combine_locally);
     }
@@ -133,9 +138,13 @@ class batch_run {
     bool is_silent() const { return late_fault_.has_value() || !agreed_.is_good(); }
 
     void pass(std::size_t stage) {
-        send_requests(stage);
+        with_reserve([&] { write_requests(stage); });
         auto came = transport_.exchange_requests(stage);
-        std::vector<request_counts> counts;
+        auto counts = with_reserve([&] {
+            std::vector<request_counts> room;
+            room.reserve(came.size());
+            return room;
+        });
         for (const std::byte*& message : came) {
             message_head head;
             std::memcpy(&head, message, sizeof(message_head));
@@ -151,7 +160,7 @@ class batch_run {
                                     : statistics_.seconds.write);
     }
 
-    void send_requests(std::size_t stage) {
+    void write_requests(std::size_t stage) {
         const auto& destinations = setup_.routing.stages[stage].destinations;
         message_head head{agreed_, most_requests_, {}};
         std::vector<request_counts> counts(destinations.size());
@@ -175,7 +184,7 @@ class batch_run {
         // Ranks that ask for different things do not understand each other's requests.
         if (!agreed_.is_good()) counts.assign(counts.size(), {});
         try {
-            requests_.take(stage, counts, came);
+            with_reserve([&] { requests_.take(stage, counts, came); });
         } catch (...) {
             late_fault_ = current_error();
         }
@@ -184,16 +193,23 @@ class batch_run {
     // By now the agreement is of all ranks.
     void settle() {
         if (agreed_.is_good()) return;
-        agree(setup_.comm, fault_, vote_of(batch_), what_differs);
+        agree(setup_.comm, fault_, with_reserve([&] { return vote_of(batch_); }), what_differs);
     }
 
     void reply(std::size_t stage) {
         auto& reads = requests_.reads();
         const auto& [destinations, sources] = setup_.routing.stages[stage];
-        std::vector<count_t> bytes;
-        for (std::size_t i = 0; i < sources.size(); ++i)
-            bytes.push_back(reads.reply_bytes(reads.num_arrived(stage, i)));
-        const auto rooms = transport_.make_room(bytes);
+        std::vector<count_t> bytes, expected;
+        std::vector<std::byte*> rooms;
+        with_reserve([&] {
+            bytes.clear();
+            for (std::size_t i = 0; i < sources.size(); ++i)
+                bytes.push_back(reads.reply_bytes(reads.num_arrived(stage, i)));
+            rooms = transport_.make_room(bytes);
+            expected.clear();
+            for (std::size_t d = 0; d < destinations.size(); ++d)
+                expected.push_back(reads.reply_bytes(reads.num_requests(stage, d)));
+        });
         clock_.charge(statistics_.seconds.communicate);
         for (std::size_t i = 0; i < sources.size(); ++i) {
             if (bytes[i] > 0) reads.pack_replies(stage, i, rooms[i]);
@@ -202,14 +218,11 @@ class batch_run {
         double& packing = is_owner ? statistics_.seconds.read : statistics_.seconds.split;
         clock_.charge(packing);
 
-        std::vector<count_t> expected;
-        for (std::size_t d = 0; d < destinations.size(); ++d)
-            expected.push_back(reads.reply_bytes(reads.num_requests(stage, d)));
         transport_.start_replies(stage, expected);
         clock_.charge(statistics_.seconds.communicate);
-        reads.split(stage);
+        with_reserve([&] { reads.split(stage); });
         clock_.charge(packing);
-        const auto came = transport_.finish_replies();
+        const auto came = with_reserve([&] { return transport_.finish_replies(); });
         for (std::size_t d = 0; d < destinations.size(); ++d) {
             if (expected[d] > 0) reads.take_replies(stage, d, came[d]);
         }
@@ -276,10 +289,11 @@ batch_result run_batch(const batch_setup& setup, const array_batch& batch,
 }
 
 plan plan_requests(const batch_setup& setup, std::span<const count_t> indices,
-                   batch_transport& transport) {
+                   const std::optional<error>& fault, batch_transport& transport) {
     array_batch batch;
     batch.reads = indices;
     batch.has_reads = true;
+    batch.fault = fault;
     return with_index_type(setup.routing.owners.num_entries(), [&](auto index) {
         batch_run<decltype(index)> run(setup, batch, transport);
         return finish_in_any_case(transport, [&] {

@@ -42,9 +42,10 @@ batch_result run_batch(const batch_setup& setup, const array_batch& batch,
                        batch_transport& transport);
 
 /// @brief Sends requests to their owners and makes a plan of how they travelled.
+/// @param fault  this rank's, if it has any: it fails on all
 /// @par Collective
 /// Yes; blocks.
 plan plan_requests(const batch_setup& setup, std::span<const count_t> indices,
-                   batch_transport& transport);
+                   const std::optional<error>& fault, batch_transport& transport);
 
 }  // namespace crossdock

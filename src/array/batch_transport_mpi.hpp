@@ -16,7 +16,7 @@ class batch_transport {
   public:
     virtual ~batch_transport() = default;
 
-    /// @brief Room for the stage's next messages, aligned as a std::max_align_t.
+    /// @brief Room for the stage's next messages, aligned as a std::max_align_t. May be called again.
     /// @param bytes  by destination for requests, by source for replies
     virtual std::vector<std::byte*> make_room(std::span<const count_t> bytes) = 0;
 

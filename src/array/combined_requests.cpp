@@ -4,9 +4,11 @@
 #include <absl/container/flat_hash_map.h>
 #include <fmt/format.h>
 
+#include <functional>
 #include <limits>
 #include <numeric>
 
+#include "../base/reserve_allocator.hpp"
 #include "radix_rank.hpp"
 
 namespace crossdock {
@@ -100,7 +102,9 @@ void combined_requests<Index>::merge(std::span<const request_list<Index>> lists)
 
 template <class Index>
 void combined_requests<Index>::hash(std::span<const request_list<Index>> lists) {
-    absl::flat_hash_map<Index, position_t> position_of;
+    absl::flat_hash_map<Index, position_t, absl::Hash<Index>, std::equal_to<>,
+                        reserve_allocator<std::pair<const Index, position_t>>>
+        position_of;
     indices_.clear();
     positions_.clear();
     is_sorted_ = false;
@@ -116,7 +120,9 @@ void combined_requests<Index>::hash(std::span<const request_list<Index>> lists) 
 
 template <class Index>
 void combined_requests<Index>::search_tree(std::span<const request_list<Index>> lists) {
-    absl::btree_map<Index, position_t> number_of;
+    absl::btree_map<Index, position_t, std::less<>,
+                    reserve_allocator<std::pair<const Index, position_t>>>
+        number_of;
     positions_.clear();
     for (const auto& list : lists) {
         for (const Index index : list.indices) {

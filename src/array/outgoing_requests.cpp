@@ -3,7 +3,10 @@
 #include <absl/container/flat_hash_map.h>
 
 #include <algorithm>
+#include <functional>
 #include <limits>
+
+#include "../base/reserve_allocator.hpp"
 
 namespace crossdock {
 
@@ -56,7 +59,9 @@ class destination_table {
 
     const destination_finder& finder_;
     std::vector<position_t> by_owner_;
-    absl::flat_hash_map<rank_t, position_t> some_;
+    absl::flat_hash_map<rank_t, position_t, absl::Hash<rank_t>, std::equal_to<>,
+                        reserve_allocator<std::pair<const rank_t, position_t>>>
+        some_;
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "batch_transport_mpi.hpp"
+#include "crossdock/detail/base/memory_reserve.hpp"
 
 namespace crossdock {
 
@@ -33,7 +34,7 @@ class routed_transport final : public batch_transport {
         const int tag = first_tag_ + static_cast<int>(stage);
         for (std::size_t d = 0; d < destinations.size(); ++d)
             mail_.send(std::move(written_[d]), destinations[d], tag);
-        std::vector<const std::byte*> came(sources.size());
+        auto came = with_reserve([&] { return std::vector<const std::byte*>(sources.size()); });
         for (std::size_t i = 0; i < sources.size(); ++i) {
             const auto message = mail_.wait_for_message(tag);
             const auto position = std::lower_bound(sources.begin(), sources.end(), message.peer);
@@ -45,7 +46,10 @@ class routed_transport final : public batch_transport {
     void start_replies(std::size_t stage, std::span<const count_t> bytes) override {
         const auto& [destinations, sources] = routing_.stages[stage];
         const int tag = first_tag_ + static_cast<int>(routing_.num_stages() + stage);
-        replies_.assign(destinations.size(), nullptr);
+        with_reserve([&] {
+            replies_.assign(destinations.size(), nullptr);
+            sent_replies_.reserve(sent_replies_.size() + sources.size());
+        });
         for (std::size_t d = 0; d < destinations.size(); ++d) {
             if (bytes[d] > 0)
                 replies_[d] = mail_.start_receive(destinations[d], bytes[d], tag).data;

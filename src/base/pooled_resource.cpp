@@ -40,7 +40,11 @@ void* pooled_resource::do_allocate(std::size_t bytes, std::size_t) {
 
 void pooled_resource::do_deallocate(void* block, std::size_t bytes, std::size_t) {
     if (bytes < least_kept_bytes) return ::operator delete(block);
-    free_[class_of(bytes).number].push_back(block);
+    try {
+        free_[class_of(bytes).number].push_back(block);
+    } catch (const std::bad_alloc&) {
+        ::operator delete(block);
+    }
 }
 
 }  // namespace crossdock

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "../base/collective_mpi.hpp"
 #include "crossdock/detail/base/memory_reserve.hpp"
 
 namespace crossdock {
@@ -59,7 +60,7 @@ void fence_window::put(mailbox& mail, const std::vector<byte_message>& messages,
     const communicator& comm = mail.comm();
     auto records = with_reserve(
         [&] { return std::vector<std::byte>(messages.size() * unsigned_bytes(record_bytes_)); });
-    CROSSDOCK_MPI(MPI_Win_fence(MPI_MODE_NOPRECEDE, window_.get()));
+    insist([&] { return MPI_Win_fence(MPI_MODE_NOPRECEDE, window_.get()); });
     for (std::size_t i = 0; i < messages.size(); ++i) {
         const auto& [destination, bytes, data] = messages[i];
         std::byte* const record = records.data() + i * unsigned_bytes(record_bytes_);
@@ -70,7 +71,7 @@ void fence_window::put(mailbox& mail, const std::vector<byte_message>& messages,
         put_bytes(window_.get(), record, head_bytes + bytes, destination, place * record_bytes_);
         mail.count({destination, head_bytes + bytes, data});
     }
-    CROSSDOCK_MPI(MPI_Win_fence(MPI_MODE_NOSUCCEED, window_.get()));
+    insist([&] { return MPI_Win_fence(MPI_MODE_NOSUCCEED, window_.get()); });
 }
 
 // Leaves zeros: nobody puts anything before all have agreed again.

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 
+#include "../base/collective_mpi.hpp"
 #include "crossdock/detail/base/memory_reserve.hpp"
 
 namespace crossdock {
@@ -18,9 +19,11 @@ constexpr std::int64_t one_ticket = 1;
 class access_epoch {
   public:
     explicit access_epoch(MPI_Win window) : window_(window) {
-        CROSSDOCK_MPI(MPI_Win_lock_all(MPI_MODE_NOCHECK, window_));
+        insist([&] { return MPI_Win_lock_all(MPI_MODE_NOCHECK, window_); });
     }
-    ~access_epoch() { MPI_Win_unlock_all(window_); }
+    ~access_epoch() {
+        if (MPI_Win_unlock_all(window_) != MPI_SUCCESS) MPI_Win_unlock_all(window_);
+    }
     access_epoch(const access_epoch&) = delete;
     access_epoch& operator=(const access_epoch&) = delete;
 
@@ -44,10 +47,12 @@ class put_window::half {
     std::vector<std::int64_t> draw_tickets(const std::vector<byte_message>& messages) const {
         auto tickets = with_reserve([&] { return std::vector<std::int64_t>(messages.size()); });
         for (std::size_t i = 0; i < messages.size(); ++i) {
-            CROSSDOCK_MPI(MPI_Fetch_and_op(&one_ticket, &tickets[i], MPI_INT64_T, messages[i].peer,
-                                           first_, MPI_SUM, window_));
+            insist([&] {
+                return MPI_Fetch_and_op(&one_ticket, &tickets[i], MPI_INT64_T, messages[i].peer,
+                                        first_, MPI_SUM, window_);
+            });
         }
-        CROSSDOCK_MPI(MPI_Win_flush_all(window_));
+        insist([&] { return MPI_Win_flush_all(window_); });
         return tickets;
     }
 
@@ -62,11 +67,11 @@ class put_window::half {
             put_bytes(window_, messages[i].data, message_bytes_, messages[i].peer,
                       place + static_cast<MPI_Aint>(sizeof own_rank));
         }
-        CROSSDOCK_MPI(MPI_Win_flush_all(window_));
+        insist([&] { return MPI_Win_flush_all(window_); });
     }
 
     void take(byte_inbox& memory, std::vector<byte_message>& found) const {
-        CROSSDOCK_MPI(MPI_Win_sync(window_));
+        insist([&] { return MPI_Win_sync(window_); });
         std::int64_t num_records = 0;
         std::memcpy(&num_records, memory_, sizeof num_records);
         for (std::int64_t i = 0; i < num_records; ++i) {
@@ -84,7 +89,7 @@ class put_window::half {
     // For the exchange after the next, before which nobody looks at it.
     void clear() const {
         std::memset(memory_, 0, sizeof(std::int64_t));
-        CROSSDOCK_MPI(MPI_Win_sync(window_));
+        insist([&] { return MPI_Win_sync(window_); });
     }
 
     bool has_place_for(count_t num_tickets) const { return num_tickets <= num_places_; }
@@ -138,7 +143,7 @@ void put_window::make(const communicator& comm, count_t half_bytes) {
             half(*this, 0).clear();
         }
     }
-    CROSSDOCK_MPI(MPI_Barrier(comm.get()));
+    meet_all(comm);
 }
 
 }  // namespace crossdock

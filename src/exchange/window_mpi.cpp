@@ -28,21 +28,25 @@ void exchange_window::make(const communicator& comm, count_t bytes) {
     // Asked for by name, as Open MPI 4.1 otherwise mixes up the windows of communicators that have
     // no rank in common.
     const auto allocate = all_share_memory_ ? &MPI_Win_allocate_shared : &MPI_Win_allocate;
-    CROSSDOCK_MPI(
-        allocate(bytes, 1, MPI_INFO_NULL, comm.get(), static_cast<void*>(&memory_), &window_));
-    CROSSDOCK_MPI(MPI_Win_set_errhandler(window_, MPI_ERRORS_RETURN));
+    insist([&] {
+        return allocate(bytes, 1, MPI_INFO_NULL, comm.get(), static_cast<void*>(&memory_),
+                        &window_);
+    });
+    insist([&] { return MPI_Win_set_errhandler(window_, MPI_ERRORS_RETURN); });
 }
 
 void exchange_window::close() {
-    if (is_open()) CROSSDOCK_MPI(MPI_Win_free(&window_));
+    if (is_open()) insist([&] { return MPI_Win_free(&window_); });
 }
 
 void put_bytes(MPI_Win window, const std::byte* data, count_t bytes, rank_t destination,
                MPI_Aint place) {
     for (count_t first = 0; first < bytes; first += largest_put_bytes) {
         const int length = static_cast<int>(std::min(bytes - first, largest_put_bytes));
-        CROSSDOCK_MPI(MPI_Put(data + first, length, MPI_BYTE, destination, place + first, length,
-                              MPI_BYTE, window));
+        insist([&] {
+            return MPI_Put(data + first, length, MPI_BYTE, destination, place + first, length,
+                           MPI_BYTE, window);
+        });
     }
 }
 

@@ -95,6 +95,16 @@ struct array_batch {
     std::byte* out = nullptr;                   ///< room for one entry for each of `reads`
     bool has_reads = false;                     ///< on any rank; equal on all
     std::optional<error> fault = std::nullopt;  ///< what made the rest unusable, if anything did
+
+    /// @brief Does a part of what makes the batch; what that throws becomes the fault.
+    template <class Part>
+    void attempt(Part&& part) noexcept {
+        try {
+            part();
+        } catch (...) {
+            fault = current_error();
+        }
+    }
 };
 
 /// @brief The entries of a distributed array as bytes, and what carries requests to them.
@@ -129,10 +139,12 @@ class array_engine {
     void run(const array_batch& batch);
 
     /// @brief Sends requests to their owners and keeps their routing.
+    /// @param fault  this rank's, if it has any: it fails on all
     /// @return its items are this rank's entries, its slots the requests
     /// @par Collective
     /// Yes; blocks.
-    neighbor_exchange prepare(std::span<const count_t> indices);
+    neighbor_exchange prepare(std::span<const count_t> indices,
+                              const std::optional<error>& fault = std::nullopt);
 
     /// @brief How what carries prepared batches is set up: for both directions.
     neighbor_options exchange_options() const;
