@@ -1,7 +1,8 @@
 // Stands between the library and both its memory and MPI, hence a program of its own: the k-th allocation, or the k-th
 // call of MPI, fails on one rank. Then all ranks must throw or none, and what they use must work afterwards.
 //
-// By hand, CROSSDOCK_FAULT_STRIDE=1 tries every k, and CROSSDOCK_FAULT_FIRST=k CROSSDOCK_FAULT_LAST=k that one.
+// By hand, CROSSDOCK_FAULT_STRIDE=1 tries every k, and CROSSDOCK_FAULT_FIRST=k CROSSDOCK_FAULT_LAST=k that one;
+// CROSSDOCK_FAULT_KIND=call_twice only faults of that kind, and CROSSDOCK_FAULT_SECONDS says how long a hang takes.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -10,8 +11,11 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <functional>
+#include <memory>
 #include <new>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,22 +31,36 @@ namespace {
 
 // What fails: calls that ask whether something is there or done are as many as there is time for.
 enum class injected { memory, call, question };
-constexpr std::array names{"memory", "call", "question"};
+struct fault {
+    injected what = injected::memory;
+    bool is_twice = false;  // if the same call is made again at once
+
+    const char* name() const {
+        constexpr const char* names[] = {"memory",     "memory_twice", "call",
+                                         "call_twice", "question",     "question_twice"};
+        return names[2 * static_cast<int>(what) + (is_twice ? 1 : 0)];
+    }
+};
 
 struct strike {
     bool is_armed = false;
-    injected what = injected::memory;
-    long at = 0;      // the k-th from now on
-    long number = 0;  // so many there were
+    fault kind = {};
+    long at = 0;                 // the k-th from now on
+    long number = 0;             // so many there were
+    const char* call = nullptr;  // that was the k-th
+
+    bool fails(injected what, const char* name) {
+        if (!is_armed || what != kind.what) return false;
+        if (++number == at) call = name;
+        return number == at || (kind.is_twice && number == at + 1 && call == name);
+    }
 } now;
 
 const char* operation_name = "";
 int world_rank = 0;
 
-bool fails(injected what) { return now.is_armed && what == now.what && ++now.number == now.at; }
-
 void* allocate(std::size_t bytes, std::size_t alignment) {
-    if (fails(injected::memory)) throw std::bad_alloc();
+    if (now.fails(injected::memory, "new")) throw std::bad_alloc();
     void* const found =
         alignment <= alignof(std::max_align_t)
             ? std::malloc(std::max<std::size_t>(bytes, 1))
@@ -54,8 +72,8 @@ void* allocate(std::size_t bytes, std::size_t alignment) {
 extern "C" void report_hang(int) {
     std::array<char, 200> text{};
     const int length =
-        std::snprintf(text.data(), text.size(), "HANG: rank %d, %s, %s %ld\n", world_rank,
-                      operation_name, names[static_cast<std::size_t>(now.what)], now.at);
+        std::snprintf(text.data(), text.size(), "HANG: rank %d, %s, %s %ld %s\n", world_rank,
+                      operation_name, now.kind.name(), now.at, now.call != nullptr ? now.call : "");
     if (write(STDERR_FILENO, text.data(), static_cast<std::size_t>(length)) < 0) _exit(3);
     _exit(2);
 }
@@ -81,10 +99,10 @@ long number_in_environment(const char* variable, long otherwise) {
     std::free(memory);
 }
 
-#define CROSSDOCK_FAILING(what, name, parameters, arguments) \
-    int MPI_##name parameters {                              \
-        if (fails(injected::what)) return MPI_ERR_OTHER;     \
-        return PMPI_##name arguments;                        \
+#define CROSSDOCK_FAILING(what, name, parameters, arguments)               \
+    int MPI_##name parameters {                                            \
+        if (now.fails(injected::what, "MPI_" #name)) return MPI_ERR_OTHER; \
+        return PMPI_##name arguments;                                      \
     }
 
 extern "C" {
@@ -94,17 +112,27 @@ CROSSDOCK_FAILING(call, Isend,
 CROSSDOCK_FAILING(call, Issend,
                   (const void* a, int b, MPI_Datatype c, int d, int e, MPI_Comm f, MPI_Request* g),
                   (a, b, c, d, e, f, g))
-CROSSDOCK_FAILING(call, Irecv,
-                  (void* a, int b, MPI_Datatype c, int d, int e, MPI_Comm f, MPI_Request* g),
-                  (a, b, c, d, e, f, g))
-CROSSDOCK_FAILING(call, Imrecv, (void* a, int b, MPI_Datatype c, MPI_Message* d, MPI_Request* e),
-                  (a, b, c, d, e))
 CROSSDOCK_FAILING(call, Send_init,
                   (const void* a, int b, MPI_Datatype c, int d, int e, MPI_Comm f, MPI_Request* g),
+                  (a, b, c, d, e, f, g))
+CROSSDOCK_FAILING(call, Send, (const void* a, int b, MPI_Datatype c, int d, int e, MPI_Comm f),
+                  (a, b, c, d, e, f))
+CROSSDOCK_FAILING(call, Irecv,
+                  (void* a, int b, MPI_Datatype c, int d, int e, MPI_Comm f, MPI_Request* g),
                   (a, b, c, d, e, f, g))
 CROSSDOCK_FAILING(call, Recv_init,
                   (void* a, int b, MPI_Datatype c, int d, int e, MPI_Comm f, MPI_Request* g),
                   (a, b, c, d, e, f, g))
+CROSSDOCK_FAILING(call, Recv,
+                  (void* a, int b, MPI_Datatype c, int d, int e, MPI_Comm f, MPI_Status* g),
+                  (a, b, c, d, e, f, g))
+CROSSDOCK_FAILING(call, Probe, (int a, int b, MPI_Comm c, MPI_Status* d), (a, b, c, d))
+CROSSDOCK_FAILING(call, Imrecv, (void* a, int b, MPI_Datatype c, MPI_Message* d, MPI_Request* e),
+                  (a, b, c, d, e))
+CROSSDOCK_FAILING(call, Mrecv, (void* a, int b, MPI_Datatype c, MPI_Message* d, MPI_Status* e),
+                  (a, b, c, d, e))
+CROSSDOCK_FAILING(call, Start, (MPI_Request * a), (a))
+CROSSDOCK_FAILING(call, Startall, (int a, MPI_Request b[]), (a, b))
 CROSSDOCK_FAILING(call, Iallreduce,
                   (const void* a, void* b, int c, MPI_Datatype d, MPI_Op e, MPI_Comm f,
                    MPI_Request* g),
@@ -113,23 +141,107 @@ CROSSDOCK_FAILING(call, Ireduce_scatter_block,
                   (const void* a, void* b, int c, MPI_Datatype d, MPI_Op e, MPI_Comm f,
                    MPI_Request* g),
                   (a, b, c, d, e, f, g))
+CROSSDOCK_FAILING(call, Iexscan,
+                  (const void* a, void* b, int c, MPI_Datatype d, MPI_Op e, MPI_Comm f,
+                   MPI_Request* g),
+                  (a, b, c, d, e, f, g))
+CROSSDOCK_FAILING(call, Allreduce,
+                  (const void* a, void* b, int c, MPI_Datatype d, MPI_Op e, MPI_Comm f),
+                  (a, b, c, d, e, f))
+CROSSDOCK_FAILING(call, Exscan,
+                  (const void* a, void* b, int c, MPI_Datatype d, MPI_Op e, MPI_Comm f),
+                  (a, b, c, d, e, f))
 CROSSDOCK_FAILING(call, Ibcast, (void* a, int b, MPI_Datatype c, int d, MPI_Comm e, MPI_Request* f),
                   (a, b, c, d, e, f))
+CROSSDOCK_FAILING(call, Bcast, (void* a, int b, MPI_Datatype c, int d, MPI_Comm e), (a, b, c, d, e))
 CROSSDOCK_FAILING(call, Ibarrier, (MPI_Comm a, MPI_Request* b), (a, b))
+CROSSDOCK_FAILING(call, Barrier, (MPI_Comm a), (a))
 CROSSDOCK_FAILING(call, Iallgather,
                   (const void* a, int b, MPI_Datatype c, void* d, int e, MPI_Datatype f, MPI_Comm g,
                    MPI_Request* h),
                   (a, b, c, d, e, f, g, h))
+CROSSDOCK_FAILING(call, Allgather,
+                  (const void* a, int b, MPI_Datatype c, void* d, int e, MPI_Datatype f,
+                   MPI_Comm g),
+                  (a, b, c, d, e, f, g))
+CROSSDOCK_FAILING(call, Ialltoall,
+                  (const void* a, int b, MPI_Datatype c, void* d, int e, MPI_Datatype f, MPI_Comm g,
+                   MPI_Request* h),
+                  (a, b, c, d, e, f, g, h))
+CROSSDOCK_FAILING(call, Igather,
+                  (const void* a, int b, MPI_Datatype c, void* d, int e, MPI_Datatype f, int g,
+                   MPI_Comm h, MPI_Request* i),
+                  (a, b, c, d, e, f, g, h, i))
+CROSSDOCK_FAILING(call, Igatherv,
+                  (const void* a, int b, MPI_Datatype c, void* d, const int* e, const int* f,
+                   MPI_Datatype g, int h, MPI_Comm i, MPI_Request* j),
+                  (a, b, c, d, e, f, g, h, i, j))
+CROSSDOCK_FAILING(call, Alltoallv,
+                  (const void* a, const int* b, const int* c, MPI_Datatype d, void* e, const int* f,
+                   const int* g, MPI_Datatype h, MPI_Comm i),
+                  (a, b, c, d, e, f, g, h, i))
+CROSSDOCK_FAILING(call, Ialltoallv,
+                  (const void* a, const int* b, const int* c, MPI_Datatype d, void* e, const int* f,
+                   const int* g, MPI_Datatype h, MPI_Comm i, MPI_Request* j),
+                  (a, b, c, d, e, f, g, h, i, j))
 CROSSDOCK_FAILING(call, Type_contiguous, (int a, MPI_Datatype b, MPI_Datatype* c), (a, b, c))
 CROSSDOCK_FAILING(call, Type_commit, (MPI_Datatype * a), (a))
+CROSSDOCK_FAILING(call, Op_create, (MPI_User_function * a, int b, MPI_Op* c), (a, b, c))
 CROSSDOCK_FAILING(call, Get_count, (const MPI_Status* a, MPI_Datatype b, int* c), (a, b, c))
+CROSSDOCK_FAILING(call, Comm_dup, (MPI_Comm a, MPI_Comm* b), (a, b))
+CROSSDOCK_FAILING(call, Comm_split, (MPI_Comm a, int b, int c, MPI_Comm* d), (a, b, c, d))
+CROSSDOCK_FAILING(call, Comm_split_type, (MPI_Comm a, int b, int c, MPI_Info d, MPI_Comm* e),
+                  (a, b, c, d, e))
+CROSSDOCK_FAILING(call, Comm_set_errhandler, (MPI_Comm a, MPI_Errhandler b), (a, b))
+CROSSDOCK_FAILING(call, Comm_get_attr, (MPI_Comm a, int b, void* c, int* d), (a, b, c, d))
+CROSSDOCK_FAILING(call, Comm_test_inter, (MPI_Comm a, int* b), (a, b))
+CROSSDOCK_FAILING(call, Comm_rank, (MPI_Comm a, int* b), (a, b))
+CROSSDOCK_FAILING(call, Comm_size, (MPI_Comm a, int* b), (a, b))
+CROSSDOCK_FAILING(call, Win_create,
+                  (void* a, MPI_Aint b, int c, MPI_Info d, MPI_Comm e, MPI_Win* f),
+                  (a, b, c, d, e, f))
+CROSSDOCK_FAILING(call, Win_allocate,
+                  (MPI_Aint a, int b, MPI_Info c, MPI_Comm d, void* e, MPI_Win* f),
+                  (a, b, c, d, e, f))
+CROSSDOCK_FAILING(call, Win_allocate_shared,
+                  (MPI_Aint a, int b, MPI_Info c, MPI_Comm d, void* e, MPI_Win* f),
+                  (a, b, c, d, e, f))
+CROSSDOCK_FAILING(call, Win_shared_query, (MPI_Win a, int b, MPI_Aint* c, int* d, void* e),
+                  (a, b, c, d, e))
+CROSSDOCK_FAILING(call, Win_set_errhandler, (MPI_Win a, MPI_Errhandler b), (a, b))
+CROSSDOCK_FAILING(call, Win_fence, (int a, MPI_Win b), (a, b))
+CROSSDOCK_FAILING(call, Win_lock_all, (int a, MPI_Win b), (a, b))
+CROSSDOCK_FAILING(call, Win_unlock_all, (MPI_Win a), (a))
+CROSSDOCK_FAILING(call, Win_flush_all, (MPI_Win a), (a))
+CROSSDOCK_FAILING(call, Win_sync, (MPI_Win a), (a))
+CROSSDOCK_FAILING(call, Put,
+                  (const void* a, int b, MPI_Datatype c, int d, MPI_Aint e, int f, MPI_Datatype g,
+                   MPI_Win h),
+                  (a, b, c, d, e, f, g, h))
+CROSSDOCK_FAILING(call, Get,
+                  (void* a, int b, MPI_Datatype c, int d, MPI_Aint e, int f, MPI_Datatype g,
+                   MPI_Win h),
+                  (a, b, c, d, e, f, g, h))
+CROSSDOCK_FAILING(call, Accumulate,
+                  (const void* a, int b, MPI_Datatype c, int d, MPI_Aint e, int f, MPI_Datatype g,
+                   MPI_Op h, MPI_Win i),
+                  (a, b, c, d, e, f, g, h, i))
+CROSSDOCK_FAILING(call, Fetch_and_op,
+                  (const void* a, void* b, MPI_Datatype c, int d, MPI_Aint e, MPI_Op f, MPI_Win g),
+                  (a, b, c, d, e, f, g))
 CROSSDOCK_FAILING(question, Iprobe, (int a, int b, MPI_Comm c, int* d, MPI_Status* e),
                   (a, b, c, d, e))
 CROSSDOCK_FAILING(question, Improbe,
                   (int a, int b, MPI_Comm c, int* d, MPI_Message* e, MPI_Status* f),
                   (a, b, c, d, e, f))
 CROSSDOCK_FAILING(question, Test, (MPI_Request * a, int* b, MPI_Status* c), (a, b, c))
+CROSSDOCK_FAILING(question, Testall, (int a, MPI_Request b[], int* c, MPI_Status d[]), (a, b, c, d))
+CROSSDOCK_FAILING(question, Testsome, (int a, MPI_Request b[], int* c, int d[], MPI_Status e[]),
+                  (a, b, c, d, e))
 CROSSDOCK_FAILING(question, Wait, (MPI_Request * a, MPI_Status* b), (a, b))
+CROSSDOCK_FAILING(question, Waitall, (int a, MPI_Request b[], MPI_Status c[]), (a, b, c))
+CROSSDOCK_FAILING(question, Waitsome, (int a, MPI_Request b[], int* c, int d[], MPI_Status e[]),
+                  (a, b, c, d, e))
 }
 
 namespace crossdock::injected_faults_test {
@@ -137,7 +249,8 @@ namespace {
 
 struct operation {
     std::string name;
-    std::function<void(const context&)> run;
+    std::function<void(const context&)> run;  // null: makes a context of its own
+    bool is_first = false;                    // on a new communicator every time
 };
 
 // Makes what a call is given, which is not the library's.
@@ -149,11 +262,110 @@ auto given(Make&& make) {
     return result;
 }
 
+template <class Call>
+std::exception_ptr thrown_by(Call&& call) {
+    try {
+        call();
+    } catch (...) {
+        return std::current_exception();
+    }
+    return nullptr;
+}
+
+std::string named(std::string name) {
+    std::ranges::replace(name, ':', '_');
+    return name;
+}
+
+// Batches of an array that is there: a batch that fails changes nothing.
+void add_batches(std::vector<operation>& all) {
+    using word_array = distributed_array<std::int64_t>;
+    const std::array transports{std::pair("routed", array_transport::routed),
+                                std::pair("plain", array_transport::plain),
+                                std::pair("rma", array_transport::rma)};
+    struct request_lists {
+        std::vector<count_t> indices;
+        std::vector<std::int64_t> values, out;
+        explicit request_lists(const context& where)
+            : indices{0, 1, where.rank(), 2 * where.num_ranks() - 1},
+              values(indices.size(), 1),
+              out(indices.size()) {}
+    };
+    const auto added = [](const std::int64_t& a, const std::int64_t& b) {
+        return a + b;
+    };  // may throw
+    for (const auto& [name, transport] : transports) {
+        const auto add = [&, kind = transport](const char* what, auto batch) {
+            all.push_back(
+                {std::string("batch_") + what + "_" + name, [=](const context& where) {
+                     auto array = given([&] {
+                         return std::make_unique<word_array>(
+                             where, 2 * where.num_ranks(),
+                             array_options<std::int64_t>{.route = "three_step", .transport = kind});
+                     });
+                     auto lists = given([&] { return request_lists(where); });
+                     const auto values_of_all = [&] {
+                         return given([&] {
+                             std::vector<count_t> every(static_cast<std::size_t>(array->size()));
+                             std::iota(every.begin(), every.end(), count_t{0});
+                             std::vector<std::int64_t> values(every.size());
+                             array->read(every, values);
+                             return values;
+                         });
+                     };
+                     // RMA makes its window now, so that what is tried is a batch.
+                     const auto before = values_of_all();
+                     const auto fault = thrown_by([&] { batch(*array, lists); });
+                     const auto after = values_of_all();
+                     if (fault) {
+                         EXPECT_EQ(after, before);
+                         std::rethrow_exception(fault);
+                     }
+                     given([&] {
+                         array->close();
+                         return 0;
+                     });
+                 }});
+        };
+        add("read", [](word_array& array, request_lists& l) { array.read(l.indices, l.out); });
+        add("write", [](word_array& array, request_lists& l) { array.write(l.indices, l.values); });
+        add("update",
+            [](word_array& array, request_lists& l) { array.update(l.indices, l.values, sum()); });
+        add("step", [](word_array& array, request_lists& l) {
+            given([&] {
+                array.write(l.indices[0], 7);
+                array.update(l.indices[1], 8);
+                array.read(l.indices[2], &l.out[2]);
+                return 0;
+            });
+            array.step();
+        });
+        if (transport != array_transport::rma) {
+            add("update_that_may_throw", [=](word_array& array, request_lists& l) {
+                array.update(l.indices, l.values, added);
+            });
+        }
+        add("prepare", [](word_array& array, request_lists& l) {
+            const auto same = array.prepare(l.indices);
+        });
+    }
+    all.push_back({"batch_first_rma", [](const context& where) {
+                       auto array = given([&] {
+                           return std::make_unique<word_array>(
+                               where, 2 * where.num_ranks(),
+                               array_options<std::int64_t>{.transport = array_transport::rma});
+                       });
+                       auto lists = given([&] { return request_lists(where); });
+                       array->read(lists.indices, lists.out);
+                   }});
+}
+
 std::vector<operation> operations() {
     std::vector<operation> all;
     const auto add = [&](std::string name, std::function<void(const context&)> run) {
         all.push_back({std::move(name), std::move(run)});
     };
+    all.push_back({"context", nullptr});
     const auto mine = [](const context& where) {
         return given([&] {
             return test::all_to_all_pattern(
@@ -196,9 +408,7 @@ std::vector<operation> operations() {
             });
         };
         const auto name_of = [=](const char* size) {
-            std::string name = std::string("sparse_") + size + algorithm;
-            std::ranges::replace(name, ':', '_');
-            return name;
+            return named(std::string("sparse_") + size + algorithm);
         };
         add(name_of("fixed_"), [=](const context& where) {
             static const std::vector<int> values{1, 2, 3, 4};
@@ -244,6 +454,14 @@ std::vector<operation> operations() {
             });
         });
     }
+    add_batches(all);
+    // What is found out about a communicator when it is first used.
+    for (std::size_t i = 0, num = all.size(); i < num; ++i) {
+        if (!all[i].run || all[i].name.starts_with("duplicate") ||
+            all[i].name.starts_with("prepare") || all[i].name.starts_with("batch"))
+            continue;
+        all.push_back({"first_" + all[i].name, all[i].run, true});
+    }
     return all;
 }
 
@@ -251,21 +469,26 @@ class Injected : public testing::TestWithParam<operation> {
   protected:
     static void SetUpTestSuite() {
         MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
-        int num_ranks = 0;
         MPI_Comm_size(MPI_COMM_WORLD, &num_ranks);
         // Two nodes, of which each is a region.
-        nodes = topology::from_string(
-            num_ranks == 1
-                ? "1"
-                : std::to_string(num_ranks / 2) + "," + std::to_string(num_ranks - num_ranks / 2),
-            num_ranks);
-        where.emplace(MPI_COMM_WORLD);
-        *where = where->with_topology(*nodes).with_nodes(*nodes);
+        nodes = num_ranks == 1 ? "1"
+                               : std::to_string(num_ranks / 2) + "," +
+                                     std::to_string(num_ranks - num_ranks / 2);
         std::signal(SIGALRM, &report_hang);
     }
-    static void TearDownTestSuite() {
-        where->close();
-        where.reset();
+
+    void SetUp() override {
+        operation_name = GetParam().name.c_str();
+        wait_anew();
+    }
+    void TearDown() override {
+        forget_context();
+        alarm(0);
+    }
+
+    // From now on what does not end is a hang.
+    static void wait_anew() {
+        alarm(static_cast<unsigned>(number_in_environment("CROSSDOCK_FAULT_SECONDS", 60)));
     }
 
     // What one run gave on this rank.
@@ -275,24 +498,37 @@ class Injected : public testing::TestWithParam<operation> {
         bool has_struck = false;
     };
 
-    static outcome run(injected what, long at) {
+    static context make_context() {
+        return context(MPI_COMM_WORLD, context_options{.topology = nodes, .nodes = nodes});
+    }
+    void forget_context() {
+        if (where) where->close();
+        where.reset();
+    }
+
+    outcome run(const fault& kind, long at) {
         outcome result;
-        operation_name = GetParam().name.c_str();
-        now = {world_rank == striking_rank(), what, at, 0};
-        alarm(static_cast<unsigned>(number_in_environment("CROSSDOCK_FAULT_SECONDS", 60)));
+        const auto& tried = GetParam();
+        if (tried.is_first) forget_context();
+        if (tried.run && !where) where.emplace(make_context());
+        now = {world_rank == striking_rank(), kind, at};
         std::optional<error> thrown;
         try {
-            GetParam().run(*where);
-        } catch (const error& fault) {
+            if (tried.run) {
+                tried.run(*where);
+            } else {
+                forget_context();
+                where.emplace(make_context());
+            }
+        } catch (const error& failure) {
             now.is_armed = false;
-            thrown = fault;
+            thrown = failure;
         } catch (const std::bad_alloc&) {
             now.is_armed = false;
             thrown.emplace(errc::internal, "std::bad_alloc");
         }
-        result.has_struck =
-            now.is_armed ? now.number >= now.at : thrown.has_value() && now.number >= now.at;
         now.is_armed = false;
+        result.has_struck = world_rank == striking_rank() && now.number >= now.at;
         if (thrown) {
             result.code = thrown->code();
             result.text = thrown->what();
@@ -300,66 +536,83 @@ class Injected : public testing::TestWithParam<operation> {
         return result;
     }
 
-    static int striking_rank() { return where->num_ranks() / 2; }
+    static int striking_rank() { return num_ranks / 2; }
+
+    static std::string text_of(const fault& kind, long at, const outcome& own) {
+        return std::string(kind.name()) + " " + std::to_string(at) + " " +
+               (now.call != nullptr ? now.call : "") + ": " + own.text;
+    }
 
     // All ranks alike: the code, or success.
-    static void expect_all_or_none(injected what, long at, const outcome& own) {
+    static void expect_all_or_none(const fault& kind, long at, const outcome& own) {
         const auto code = static_cast<int>(own.code);
         std::array<int, 2> least_and_most{code, -code};
         MPI_Allreduce(MPI_IN_PLACE, least_and_most.data(), 2, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-        alarm(0);
-        ASSERT_EQ(least_and_most[0], -least_and_most[1])
-            << names[static_cast<std::size_t>(what)] << " " << at << ": " << own.text;
+        wait_anew();
+        const auto expected =
+            kind.what == injected::memory ? errc::out_of_memory : errc::mpi_failure;
+        ASSERT_EQ(least_and_most[0], -least_and_most[1]) << text_of(kind, at, own);
         if (own.code == errc::success) return;
-        ASSERT_EQ(own.code, what == injected::memory ? errc::out_of_memory : errc::mpi_failure)
-            << names[static_cast<std::size_t>(what)] << " " << at << ": " << own.text;
+        // Where MPI shares no memory, for whatever reason, there is none.
+        if (kind.what != injected::memory && own.code == errc::out_of_memory) return;
+        ASSERT_EQ(own.code, expected) << text_of(kind, at, own);
     }
 
-    static void sweep(injected what, long stride) {
+    void sweep(const fault& kind, long stride) {
+        const char* const only = std::getenv("CROSSDOCK_FAULT_KIND");
+        if (only != nullptr && std::string(only) != kind.name()) return;
         stride = number_in_environment("CROSSDOCK_FAULT_STRIDE", stride);
         const long first = number_in_environment("CROSSDOCK_FAULT_FIRST", 1);
         const long last = number_in_environment("CROSSDOCK_FAULT_LAST", 1'000'000);
+        run({}, 0);  // what is made once is there
         long num_thrown = 0;
         long num_tried = 0;
         for (long at = first; at <= last; at += stride) {
-            const auto struck = run(what, at);
-            ASSERT_NO_FATAL_FAILURE(expect_all_or_none(what, at, struck));
-            int is_over = world_rank == striking_rank() && !struck.has_struck ? 1 : 0;
-            MPI_Allreduce(MPI_IN_PLACE, &is_over, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-            if (is_over) break;
+            const auto struck = run(kind, at);
+            ASSERT_NO_FATAL_FAILURE(expect_all_or_none(kind, at, struck));
+            std::array<int, 2> any{struck.has_struck ? 1 : 0, struck.code != errc::success ? 1 : 0};
+            MPI_Allreduce(MPI_IN_PLACE, any.data(), 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+            if (any[0] == 0) break;
             ++num_tried;
-            num_thrown += struck.code != errc::success ? 1 : 0;
-            const auto later = run(injected::memory, 0);
-            ASSERT_NO_FATAL_FAILURE(expect_all_or_none(injected::memory, 0, later));
-            ASSERT_EQ(later.code, errc::success)
-                << "after " << names[static_cast<std::size_t>(what)] << " " << at << ": "
-                << later.text;
-            if (what == injected::question) at = at * 5 / 4;
+            num_thrown += any[1];
+            // A fault in a round of set-up uses tags up.
+            if (num_tried % 100 == 0) forget_context();
+            const auto later = run({}, 0);
+            ASSERT_NO_FATAL_FAILURE(expect_all_or_none({}, 0, later));
+            ASSERT_EQ(later.code, errc::success) << "after " << text_of(kind, at, later);
+            if (kind.what == injected::question) at = at * 5 / 4;
         }
         if (world_rank == 0)
-            std::printf("%s: %ld tried, %ld thrown\n", names[static_cast<std::size_t>(what)],
-                        num_tried, num_thrown);
+            std::printf("%s, %s: %ld tried, %ld thrown\n", operation_name, kind.name(), num_tried,
+                        num_thrown);
     }
 
-    static std::optional<topology> nodes;
-    static std::optional<context> where;
+    static int num_ranks;
+    static std::string nodes;
+    std::optional<context> where;
 };
 
-std::optional<topology> Injected::nodes;
-std::optional<context> Injected::where;
+int Injected::num_ranks = 1;
+std::string Injected::nodes;
 
 INSTANTIATE_TEST_SUITE_P(Faults, Injected, testing::ValuesIn(operations()),
                          [](const auto& tested) { return tested.param.name; });
 
 TEST_P(Injected, MemoryThatIsRefusedOnOneRankFailsOnAllOrNone) {
-    run(injected::memory, 0);  // what is made once is there
-    sweep(injected::memory, 37);
+    // The first choice of a route compares machines as JSON, whose destructor takes memory and ends the program
+    // without.
+    if (GetParam().name.starts_with("first_neighbor_auto")) GTEST_SKIP() << "not in our own frames";
+    sweep({injected::memory}, 37);
 }
 
 TEST_P(Injected, CallsThatFailOnOneRankFailOnAllOrNone) {
-    run(injected::memory, 0);
-    sweep(injected::call, 7);
-    sweep(injected::question, 3);
+    sweep({injected::call}, 7);
+    sweep({injected::question}, 3);
+}
+
+TEST_P(Injected, CallsThatFailAgainFailOnAllOrNone) {
+    sweep({injected::call, true}, 11);
+    sweep({injected::question, true}, 5);
 }
 
 }  // namespace
