@@ -27,6 +27,10 @@ class Uncaught(unittest.TestCase):
     def test_AnErrorOfOneRankEndsAll(self):
         self.expect("rank 1", "rank 1 has read a faulty line")
 
+    def test_ThePeersOfAFaultyStartLetItSayWhy(self):
+        self.expect("start", "rank 1 has arrays of 0 items and 2 slots, but its pattern needs 1 and 2; give arrays of "
+                             "these lengths")
+
     def test_AnErrorOfAThreadEndsAll(self):
         self.expect("thread", "a thread of rank 0 has failed")
 
