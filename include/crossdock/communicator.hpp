@@ -45,7 +45,7 @@ class mpi_error : public error {
 /// The line on standard error is "error: " and the exception's `what()`. MPI_Abort then ends
 /// MPI_COMM_WORLD with the exit code 1. An error of a collective call is the same on all ranks, and
 /// rank 0 prints it. Another rank prints its error if rank 0 has not ended the program after 3
-/// seconds. Where MPI is not initialised, each process prints its error and ends.
+/// seconds, and errc::peer_failed is printed after 6 if the rank that failed has not. Where MPI is not initialised, each process prints its error and ends.
 ///
 /// It calls `std::set_terminate`, and may be called before MPI_Init. Without it the library neither
 /// prints nor ends a program.
@@ -74,7 +74,21 @@ class communicator_resource {
     virtual bool is_for_parts() const noexcept { return false; }
 };
 
+/// @brief An exchange that goes on without its object, because other ranks need what this rank still owes them.
+class unfinished_exchange {
+  public:
+    virtual ~unfinished_exchange() = default;
+
+    /// @brief Makes progress; true once it is over, whether it has failed or not.
+    virtual bool is_over() noexcept = 0;
+
+  private:
+    friend class communicator;
+    std::unique_ptr<unfinished_exchange> next_;
+};
+
 class communicator_user;
+struct CROSSDOCK_HIDDEN error_agreement;
 class CROSSDOCK_HIDDEN tag_pool;
 
 /// @brief Message tags of a communicator that nothing else uses while this lives.
@@ -175,6 +189,18 @@ class communicator {
         return state_->work->size() == 1 && state_->work->front() == work;
     }
 
+    /// @brief Takes an exchange over until it is over, or the communicator is closed. Its other ranks must not need it to
+    /// be waited for. Takes no memory; lets go of it at once where the communicator is closed.
+    void take_over(std::unique_ptr<unfinished_exchange> one) const noexcept;
+
+    /// @brief The next agreement tells all ranks this error, which is this rank's alone, unless a lower rank has one.
+    void tell_later(const error& fault) const noexcept { state_->untold = fault; }
+
+    /// @brief The error of one rank alone that all ranks were told of last.
+    std::optional<error> last_peer_error() const noexcept {
+        return state_ ? state_->told : std::nullopt;
+    }
+
     /// @brief Makes progress on all messages of this process and on all work that was added. Does
     /// not wait.
     ///
@@ -231,6 +257,7 @@ class communicator {
 
   private:
     friend class communicator_user;
+    friend struct error_agreement;
     struct state {
         MPI_Comm duplicate = MPI_COMM_NULL;
         int unused_tag = 0;
@@ -238,8 +265,13 @@ class communicator {
         std::shared_ptr<std::vector<background_work*>> work;
         std::vector<std::shared_ptr<communicator_resource>> resources;
         std::list<communicator_user*> users;
+        std::unique_ptr<unfinished_exchange> unfinished;
+        std::optional<error> untold;
+        std::optional<error> told;
     };
     [[noreturn]] static void refuse_closed();
+    void look_at_unfinished() const noexcept;
+    void drop_unfinished() noexcept;
     explicit communicator(std::shared_ptr<std::vector<background_work*>> work);
     void find_place(MPI_Comm in);
     void set_up();
@@ -284,7 +316,8 @@ class communicator_user {
 /// @param what   names those arguments in the error text; its first line must be equal, too. More lines
 /// such as "route = direct" are values, of which the error shows the first that differs
 /// @par Collective
-/// Yes; blocks. One reduction of three words, and on error two broadcasts.
+/// Yes; blocks. One reduction of four words, and on error three broadcasts. If a rank has an error that the others do not
+/// know (`communicator::tell_later`), three broadcasts tell it to them.
 /// @throws error  as brought; or error(errc::invalid_argument) where `same` differs
 void agree(const communicator& comm, const std::optional<error>& fault, std::int64_t same = 0,
            const char* what = "the arguments");

@@ -184,6 +184,17 @@ crossdock_status crossdock_context_topology(const crossdock_context* context,
 crossdock_status crossdock_context_rank(const crossdock_context* context, int* rank);
 crossdock_status crossdock_context_num_ranks(const crossdock_context* context, int* num_ranks);
 
+/// @brief The error of one rank alone that all ranks were told of last, such as the reason of
+/// CROSSDOCK_PEER_FAILED.
+///
+/// The next collective call that agrees on its arguments tells all ranks of a start that has failed on
+/// one: where something is made, prepared or duplicated, and `crossdock_context_close`. If several
+/// ranks have failed since the last such call, the lowest of them tells its last error.
+/// @param rank  that failed; -1 if none has failed so far
+/// @param text  its sentence, "" if there is none; to be freed with `crossdock_free`
+crossdock_status crossdock_context_last_peer_error(const crossdock_context* context, int* rank,
+                                                   char** text);
+
 /// @brief Frees the duplicate, and what is kept with it. What was made with the context can then
 /// only be freed: all else returns CROSSDOCK_INVALID_STATE. A context that was closed before stays
 /// closed.

@@ -177,7 +177,7 @@ class gather_scatter {
 
     /// @brief As `neighbor_exchange::fail_start`.
     /// @param value_bytes  of all values of an id
-    void fail_start(bool transposed, std::size_t value_bytes);
+    void fail_start(bool transposed, std::size_t value_bytes, const error& why);
 
     /// @brief Makes progress without waiting; true if the operation is complete and its results are
     /// in place.

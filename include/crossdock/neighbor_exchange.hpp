@@ -139,8 +139,8 @@ concept same_items =
 /// route puts items of several ranks into one message, this may be more ranks than those that need
 /// the item. All others get their items. Then every rank may start the next exchange. The rank that
 /// failed completes the one before it first, in its next start; until then it forwards in the
-/// library's collective calls and in the waits of other objects on the same communicator, so the
-/// object must live until then.
+/// library's collective calls and in the waits of other objects on the same communicator, also if
+/// this object has ended. `context::last_peer_error` says later why the start failed.
 ///
 /// Arrays that stay the same from one start to the next save a little set-up.
 ///
@@ -303,10 +303,11 @@ class neighbor_exchange {
     /// @brief Takes part with nothing, as a start that throws does: for a caller that finds a mistake
     /// in its own arguments before it can start. The exchange is not active afterwards.
     /// @param item_bytes  0 if it is not known: then the size of the last exchange is taken
+    /// @param why         what others are told later (`context::last_peer_error`)
     /// @throws error(errc::invalid_state)  an exchange is active
     /// @par Collective
     /// As `start`.
-    void fail_start(bool is_reverse, std::size_t item_bytes);
+    void fail_start(bool is_reverse, std::size_t item_bytes, const error& why);
 
     /// @brief Makes progress without waiting; true if the exchange is complete and its output
     /// valid.

@@ -316,6 +316,25 @@ void communicator::remove_work(background_work* work) const noexcept {
     std::erase(*state_->work, work);
 }
 
+void communicator::take_over(std::unique_ptr<unfinished_exchange> one) const noexcept {
+    if (!is_open()) return;
+    one->next_ = std::move(state_->unfinished);
+    state_->unfinished = std::move(one);
+}
+
+// What is looked at waits in no list meanwhile, since its own progress comes here again.
+void communicator::look_at_unfinished() const noexcept {
+    auto all = std::move(state_->unfinished);
+    while (auto one = std::move(all)) {
+        all = std::move(one->next_);
+        if (!one->is_over()) take_over(std::move(one));
+    }
+}
+
+void communicator::drop_unfinished() noexcept {
+    while (auto one = std::move(state_->unfinished)) state_->unfinished = std::move(one->next_);
+}
+
 void communicator::progress() const {
     MPI_Comm own = get();
     // Nobody sends with this tag, so MPI finds nothing; it makes progress before it says so. With
@@ -330,6 +349,8 @@ void communicator::progress() const {
         work->progress();
         if (i < all_work.size() && all_work[i] == work) ++i;
     }
+    if (state_->unfinished) [[unlikely]]
+        look_at_unfinished();
 }
 
 void communicator::wait(MPI_Request& request) const {
@@ -356,7 +377,9 @@ void communicator::wait_for_all() const {
 void communicator::close() {
     if (!is_open()) return;
     auto& all_open = open_communicators::of_process();
-    if (!all_open.are_ending()) {
+    if (all_open.are_ending()) {
+        wait_for_all();  // others may still need what this rank owes them
+    } else {
         std::optional<error> fault;
         for (const auto* const user : state_->users) {
             if (const char* const activity = user->activity())
@@ -367,6 +390,7 @@ void communicator::close() {
         }
         agree(*this, fault);
     }
+    drop_unfinished();  // nobody waits for anything any more
     for (auto* const user : state_->users) user->note_closed();
     for (const auto& kept : state_->resources) kept->close();
     state_->resources.clear();
@@ -518,41 +542,53 @@ template <class Write>
     throw described(errc::invalid_argument, room.text(), rank);
 }
 
-template <class Write>
-void agree_on(const communicator& comm, const std::optional<error>& fault, std::int64_t same,
-              Write&& write) {
-    // The least failing rank, the least `same`, and the largest (as the least of the negated).
-    std::array<std::int64_t, 3> agreed{fault ? comm.rank() : comm.num_ranks(), same, -same};
-    run_collective(comm, [&](MPI_Request* reduction) {
-        return MPI_Iallreduce(MPI_IN_PLACE, agreed.data(), 3, MPI_INT64_T, MPI_MIN, comm.get(),
-                              reduction);
-    });
-    const auto failing_rank = static_cast<rank_t>(agreed[0]);
-    if (failing_rank == comm.num_ranks()) {
-        if (agreed[1] != -agreed[2]) throw_difference(comm, same, write);
-        return;
-    }
+// The error of a rank, on all ranks.
+error broadcast_error(const communicator& comm, rank_t from, const std::optional<error>& own) {
     std::array<std::int64_t, 2> head{};
-    if (failing_rank == comm.rank())
-        head = {static_cast<int>(fault->code()), fault->rank() < 0 ? failing_rank : fault->rank()};
-    broadcast(comm, head.data(), head.size(), MPI_INT64_T, failing_rank);
+    if (from == comm.rank())
+        head = {static_cast<int>(own->code()), own->rank() < 0 ? from : own->rank()};
+    broadcast(comm, head.data(), head.size(), MPI_INT64_T, from);
     text_room room;
-    room.broadcast_from(comm, failing_rank, fault ? fault->what() : "");
-    throw described(static_cast<errc>(head[0]), room.text(), static_cast<rank_t>(head[1]));
+    room.broadcast_from(comm, from, own ? own->what() : "");
+    return described(static_cast<errc>(head[0]), room.text(), static_cast<rank_t>(head[1]));
 }
 
 }  // namespace
+
+struct error_agreement {
+    template <class Write>
+    static void on(const communicator& comm, const std::optional<error>& fault, std::int64_t same,
+                   Write&& write) {
+        auto& state = *comm.state_;
+        const auto own_rank_if = [&](bool is_so) { return is_so ? comm.rank() : comm.num_ranks(); };
+        // The least failing rank, the least `same`, the largest (as the least of the negated), and the least rank with
+        // an error that others have not been told of.
+        std::array<std::int64_t, 4> agreed{own_rank_if(fault.has_value()), same, -same,
+                                           own_rank_if(state.untold.has_value())};
+        run_collective(comm, [&](MPI_Request* reduction) {
+            return MPI_Iallreduce(MPI_IN_PLACE, agreed.data(), 4, MPI_INT64_T, MPI_MIN, comm.get(),
+                                  reduction);
+        });
+        if (const auto telling = static_cast<rank_t>(agreed[3]); telling != comm.num_ranks()) {
+            state.told = broadcast_error(comm, telling, state.untold);
+            state.untold.reset();
+        }
+        const auto failing_rank = static_cast<rank_t>(agreed[0]);
+        if (failing_rank != comm.num_ranks()) throw broadcast_error(comm, failing_rank, fault);
+        if (agreed[1] != -agreed[2]) throw_difference(comm, same, write);
+    }
+};
 
 void agree(const communicator& comm, const std::optional<error>& fault, std::int64_t same,
            const char* what) {
     std::string_view lines = what;
     const auto hash = text_hash().take(next_line(lines)).take(same).value();
-    agree_on(comm, fault, hash, [what] { return std::string(what); });
+    error_agreement::on(comm, fault, hash, [what] { return std::string(what); });
 }
 
 void agree(const communicator& comm, const std::optional<error>& fault,
            const equal_arguments& same) {
-    agree_on(comm, fault, same.hash(), [&] {
+    error_agreement::on(comm, fault, same.hash(), [&] {
         named_values values(same.object(), true);
         same.add_to(values);
         return values.text();

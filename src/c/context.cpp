@@ -78,6 +78,17 @@ crossdock_status crossdock_context_num_ranks(const crossdock_context* context, i
                        [&] { return value_of(context, "context").num_ranks(); });
 }
 
+crossdock_status crossdock_context_last_peer_error(const crossdock_context* context, int* rank,
+                                                   char** text) {
+    return guarded(context, [&] {
+        const auto told = value_of(context, "context").last_peer_error();
+        require(rank, "rank");
+        require(text, "text");
+        give_text(text, told ? told->what() : "");
+        *rank = told ? told->rank() : -1;
+    });
+}
+
 crossdock_status crossdock_context_close(crossdock_context* context) {
     return guarded(context, [&] { value_of(context, "context").close(); });
 }

@@ -104,7 +104,7 @@ void start(gather_scatter& shared, int64_t num_fields, void* const* fields, cons
             arrays.emplace_back(static_cast<std::byte*>(field), num_bytes);
         }
     } catch (...) {
-        shared.fail_start(how.transposed, bytes_per_id);
+        shared.fail_start(how.transposed, bytes_per_id, crossdock::current_error());
         throw;
     }
     shared.start_bytes(arrays, value_bytes, std::move(combine), how);

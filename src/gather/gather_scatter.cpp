@@ -267,7 +267,9 @@ prepared_methods prepare_methods(const context& where, std::span<const count_t> 
 
 }  // namespace
 
-struct gather_scatter::implementation final : background_work, communicator_user {
+struct gather_scatter::implementation final : background_work,
+                                              communicator_user,
+                                              unfinished_exchange {
     implementation(const communicator& ranks, count_t number_of_ids, prepared_methods made)
         : communicator_user(ranks),
           comm(ranks),
@@ -276,7 +278,16 @@ struct gather_scatter::implementation final : background_work, communicator_user
           item_bytes(made.item_bytes),
           methods(std::move(made.methods)),
           choice(std::move(made.choice)) {}
-    ~implementation() { unregister(); }
+    ~implementation() override { unregister(); }
+
+    // The end of the object. An operation that was started empty goes on for the others.
+    static void end(std::unique_ptr<implementation> one) noexcept {
+        if (!one || !one->is_empty) return;
+        const communicator all = one->comm;
+        all.take_over(std::move(one));
+    }
+
+    void note_closed() noexcept override { unregister(); }
 
     const char* activity() const override {
         return is_active ? "an active gather-scatter; wait for it first" : nullptr;
@@ -341,7 +352,12 @@ struct gather_scatter::implementation final : background_work, communicator_user
         if (!present().fault()) return;
         is_active = false;
         is_empty = true;
-        std::rethrow_exception(present().fault());
+        try {
+            std::rethrow_exception(present().fault());
+        } catch (...) {
+            comm.tell_later(current_error_of(comm.rank()));
+            throw;
+        }
     }
 
     void begin(value_arrays values, bool transposed, std::exception_ptr fault) {
@@ -383,6 +399,15 @@ struct gather_scatter::implementation final : background_work, communicator_user
             wait();
         } catch (...) {
             if (is_empty) throw;
+        }
+    }
+
+    // Of an empty operation, whose object is gone.
+    bool is_over() noexcept override {
+        try {
+            return test();
+        } catch (...) {
+            return true;
         }
     }
 
@@ -443,9 +468,14 @@ gather_scatter::implementation& gather_scatter::state() const {
     return *state_;
 }
 
-gather_scatter::~gather_scatter() = default;
+gather_scatter::~gather_scatter() { close(); }
 gather_scatter::gather_scatter(gather_scatter&&) noexcept = default;
-gather_scatter& gather_scatter::operator=(gather_scatter&&) noexcept = default;
+gather_scatter& gather_scatter::operator=(gather_scatter&& other) noexcept {
+    auto taken = std::move(other.state_);
+    close();
+    state_ = std::move(taken);
+    return *this;
+}
 
 gather_scatter gather_scatter::duplicate() const {
     auto made = std::make_unique<implementation>(
@@ -466,12 +496,11 @@ void gather_scatter::start_bytes(std::span<const std::span<std::byte>> fields,
     start_arrays(std::move(arrays), how);
 }
 
-void gather_scatter::fail_start(bool transposed, std::size_t value_bytes) {
+void gather_scatter::fail_start(bool transposed, std::size_t value_bytes, const error& why) {
     state().require_idle();
-    const error fault(errc::invalid_argument, "a start failed", state().comm.rank());
     try {
-        state().start({}, value_bytes, transposed, std::make_exception_ptr(fault));
-    } catch (...) {  // the caller's error says more
+        state().start({}, value_bytes, transposed, std::make_exception_ptr(why));
+    } catch (...) {  // the caller knows why
     }
 }
 
@@ -505,7 +534,7 @@ std::string gather_scatter::explain() const {
     return state().choice ? to_string(*state().choice) : name_of(method(), route()) + "  given\n";
 }
 
-void gather_scatter::close() noexcept { state_.reset(); }
+void gather_scatter::close() noexcept { implementation::end(std::move(state_)); }
 
 void gather_scatter::start_arrays(value_arrays arrays, const gather_call& how) {
     state().start(std::move(arrays), how);

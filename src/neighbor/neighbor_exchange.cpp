@@ -198,7 +198,7 @@ prepared_plans compile_plans(const context& where, const pattern& p,
 
 }  // namespace
 
-struct neighbor_exchange::implementation final : communicator_user {
+struct neighbor_exchange::implementation final : communicator_user, unfinished_exchange {
     implementation(const communicator& comm, prepared_plans&& made, const neighbor_options& options)
         : communicator_user(comm),
           plans(std::move(made.plans)),
@@ -213,8 +213,15 @@ struct neighbor_exchange::implementation final : communicator_user {
             [&] { return std::make_unique<implementation>(comm, std::move(made), options); });
     }
 
-    ~implementation() {
+    ~implementation() override {
         if (active) packed.abandon();  // as the executor does with its own buffers
+    }
+
+    // The end of the object. An exchange that was started empty goes on for the others.
+    static void end(std::unique_ptr<implementation> one) noexcept {
+        if (!one || !one->empty) return;
+        const communicator comm = one->present().comm();
+        comm.take_over(std::move(one));
     }
 
     // Before an exchange is started: makes sure of what only this rank knows of its arguments. If
@@ -225,12 +232,13 @@ struct neighbor_exchange::implementation final : communicator_user {
         try {
             check();
         } catch (...) {
-            fail_start(to, new_bytes);
+            fail_start(to, new_bytes, current_error_of(compiled().rank()));
             throw;
         }
     }
 
-    void fail_start(direction to, std::size_t new_bytes) {
+    void fail_start(direction to, std::size_t new_bytes, const error& why) {
+        present().comm().tell_later(why);
         try {
             empty = &start_empty(to, new_bytes, compiled().rank());
         } catch (...) {  // the first error says more
@@ -261,6 +269,15 @@ struct neighbor_exchange::implementation final : communicator_user {
         if (auto* const tried = trials()) tried->end();
     }
 
+    // Of the empty exchange, whose object is gone.
+    bool is_over() noexcept override {
+        try {
+            return empty->test();
+        } catch (...) {
+            return true;
+        }
+    }
+
     // Between two exchanges.
     void next_plan() {
         auto* const tried = trials();
@@ -283,7 +300,7 @@ struct neighbor_exchange::implementation final : communicator_user {
     const crossdock::plan& compiled() const { return *present().compiled(); }
 
     const char* activity() const override {
-        return active ? "an active neighbor exchange; wait for it first" : nullptr;
+        return active && !is_of_other ? "an active neighbor exchange; wait for it first" : nullptr;
     }
 
     void require_idle() const {
@@ -349,6 +366,8 @@ struct neighbor_exchange::implementation final : communicator_user {
             return trials() ? trials()->timed(part) : part();
         } catch (...) {
             if (!active->is_active()) {
+                const error fault = current_error_of(compiled().rank());
+                if (fault.code() != errc::peer_failed) present().comm().tell_later(fault);
                 packed.forget();
                 complete();
             }
@@ -369,6 +388,7 @@ struct neighbor_exchange::implementation final : communicator_user {
 
     void complete() {
         active = nullptr;
+        is_of_other = false;
         if (auto* const tried = trials()) tried->end();
         packed.unpack();
     }
@@ -380,6 +400,7 @@ struct neighbor_exchange::implementation final : communicator_user {
     array_overlap overlap;
     std::vector<tried_route> results;
     executor* active = nullptr;
+    bool is_of_other = false;   // the active one is empty, and part of an operation that says so
     executor* empty = nullptr;  // an exchange that could not be started as it should
     packed_arrays packed;
 };
@@ -410,9 +431,14 @@ neighbor_exchange::implementation& neighbor_exchange::state() const {
     return *state_;
 }
 
-neighbor_exchange::~neighbor_exchange() = default;
+neighbor_exchange::~neighbor_exchange() { close(); }
 neighbor_exchange::neighbor_exchange(neighbor_exchange&&) noexcept = default;
-neighbor_exchange& neighbor_exchange::operator=(neighbor_exchange&&) noexcept = default;
+neighbor_exchange& neighbor_exchange::operator=(neighbor_exchange&& other) noexcept {
+    auto taken = std::move(other.state_);
+    close();
+    state_ = std::move(taken);
+    return *this;
+}
 
 neighbor_exchange neighbor_exchange::duplicate() const {
     neighbor_options options;
@@ -450,7 +476,7 @@ std::string neighbor_exchange::explain() const {
     return choice() ? to_string(*choice()) : plan().route() + "  given\n";
 }
 
-void neighbor_exchange::close() noexcept { state_.reset(); }
+void neighbor_exchange::close() noexcept { implementation::end(std::move(state_)); }
 
 void neighbor_exchange::prepare(std::size_t item_bytes) { state().prepare(item_bytes); }
 
@@ -478,12 +504,13 @@ void neighbor_exchange::start_empty(bool is_reverse, std::size_t item_bytes, ran
     all.require_idle();
     all.active =
         &all.start_empty(is_reverse ? direction::reverse : direction::forward, item_bytes, failed);
+    all.is_of_other = true;
 }
 
-void neighbor_exchange::fail_start(bool is_reverse, std::size_t item_bytes) {
+void neighbor_exchange::fail_start(bool is_reverse, std::size_t item_bytes, const error& why) {
     auto& all = state();
     all.require_idle();
-    all.fail_start(is_reverse ? direction::reverse : direction::forward, item_bytes);
+    all.fail_start(is_reverse ? direction::reverse : direction::forward, item_bytes, why);
 }
 
 void neighbor_exchange::start(const void* items, void* slots, MPI_Datatype datatype) {

@@ -169,7 +169,7 @@ void check_start(Object& to_start, bool is_reverse, std::size_t item_bytes, Chec
     try {
         check();
     } catch (...) {
-        to_start.fail_start(is_reverse, item_bytes);
+        to_start.fail_start(is_reverse, item_bytes, crossdock::current_error());
         throw;
     }
 }

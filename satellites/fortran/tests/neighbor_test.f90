@@ -589,6 +589,8 @@ contains
         type(crossdock_neighbor_exchange) :: halo
         real(real64), asynchronous :: x(num_owned), ghosts(size(needed)), pairs(2, size(needed))
         logical :: is_complete
+        integer :: failed
+        character(:), allocatable :: sentence
         call halo%start(x, ghosts, status)
         call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "exchange is a null pointer")
         call halo%wait(status)
@@ -614,6 +616,14 @@ contains
         x = real(value_of(owned()), real64)
         call halo%forward(x, ghosts, status)
         call expect_success(status, "the next exchange")
+        call halo%prepare(8, status)
+        call expect_success(status, "prepare")
+        if (num_ranks > 1) then
+            sentence = world%last_peer_error(failed)
+            call expect(failed == 0 .or. failed == 1, "all are told of the lowest rank that failed")
+            call expect(index(sentence, "items have columns of 3 values, but slots of 2") == 1, &
+                "its last error is told: " // sentence)
+        end if
         call expect(all(ghosts == real(value_of(needed), real64)), "all slots are right after a fault")
         call halo%prepare(0, status)
         call expect_error(status, CROSSDOCK_INVALID_ARGUMENT, "items of 0 bytes: an item has at least 1 byte")

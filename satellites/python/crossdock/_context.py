@@ -13,7 +13,7 @@ from crossdock._closing import Closing
 from crossdock._extension import extension
 from crossdock._machine import Machine, machine_of, text_of_machine
 from crossdock._pictured import Pictured, pictures
-from crossdock.errors import InvalidStateError
+from crossdock.errors import Error, InvalidStateError
 
 _LISTED_REGIONS = 16
 
@@ -207,6 +207,16 @@ class Context(Closing):
             The context is closed.
         """
         return machine_of(self._inner.machine_json())
+
+    @property
+    def last_peer_error(self) -> Error | None:
+        """The error of one rank alone that was told to all ranks last, such as the reason of a `PeerFailedError`.
+
+        A start that fails raises on its rank alone. The next collective call that agrees on its arguments tells all ranks
+        of it: where something is made, prepared or duplicated, and `close`. If several ranks have failed since the last
+        such call, the lowest of them tells its last error.
+        """
+        return self._inner.last_peer_error
 
     @property
     def is_open(self) -> bool:

@@ -259,8 +259,8 @@ class NeighborExchange(Closing):
         """Do to the other ranks, where something raises, what a start that fails does."""
         try:
             yield
-        except BaseException:
-            self._inner.fail_start(is_reverse)
+        except BaseException as fault:
+            self._inner.fail_start(is_reverse, str(fault))
             raise
 
     def test(self) -> bool:

@@ -562,7 +562,8 @@ class batch_object {
             if (is_update) operation_.set(operation, parts_->kind->dtype(), item_bytes());
         } catch (...) {
             values_.release();
-            without_gil([&] { requests_->fail_start(is_update, item_bytes()); });
+            const error why = fault_in_flight();
+            without_gil([&] { requests_->fail_start(is_update, item_bytes(), why); });
             throw;
         }
     }

@@ -130,6 +130,11 @@ void bind_context(nb::module_& module) {
                      [](const context_state& state) { return state.where.num_ranks(); })
         .def_prop_ro("topology", [](const context_state& state) { return state.where.topology(); })
         .def_prop_ro("is_open", [](const context_state& state) { return state.where.is_open(); })
+        .def_prop_ro("last_peer_error",
+                     [](const context_state& state) -> nb::object {
+                         const auto told = state.where.last_peer_error();
+                         return told ? exception_of(*told) : nb::none();
+                     })
         .def("machine_json",
              [](context_state& state) {
                  const call_scope scope(state);

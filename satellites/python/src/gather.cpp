@@ -132,7 +132,8 @@ class gather_object {
             operation_.set(operation, values_.dtype(), item_bytes);
         } catch (...) {
             values_.release();
-            without_gil([&] { shared_->fail_start(transposed, item_bytes); });
+            const error why = fault_in_flight();
+            without_gil([&] { shared_->fail_start(transposed, item_bytes, why); });
             throw;
         }
     }

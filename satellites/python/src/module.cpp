@@ -19,9 +19,7 @@ void translate(const std::exception_ptr& thrown, void*) {
         std::rethrow_exception(thrown);
     } catch (const error& fault) {
         try {
-            const nb::object made =
-                nb::module_::import_("crossdock.errors")
-                    .attr("from_code")(static_cast<int>(fault.code()), fault.what(), fault.rank());
+            const nb::object made = exception_of(fault);
             PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(made.ptr())), made.ptr());
         } catch (nb::python_error& other) {
             other.restore();

@@ -108,10 +108,11 @@ class exchange_object {
     }
 
     // Where Python fails before a start.
-    void fail_start(bool is_reverse) {
+    void fail_start(bool is_reverse, const std::string& sentence) {
         const begin_scope scope(*state_);
         require_idle();
-        without_gil([&] { exchange_->fail_start(is_reverse, 0); });
+        const error why(errc::invalid_argument, sentence);
+        without_gil([&] { exchange_->fail_start(is_reverse, 0, why); });
     }
 
     bool test() {
@@ -195,7 +196,8 @@ class exchange_object {
             if (operation.is_valid()) operation_.set(operation, items_.dtype(), item_bytes);
         } catch (...) {
             release();
-            without_gil([&] { exchange_->fail_start(is_reverse, item_bytes); });
+            const error why = fault_in_flight();
+            without_gil([&] { exchange_->fail_start(is_reverse, item_bytes, why); });
             throw;
         }
     }

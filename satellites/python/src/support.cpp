@@ -49,6 +49,11 @@ std::string text_of(nb::handle object) { return nb::cast<std::string>(nb::str(ob
 
 std::string name_of_type(nb::handle object) { return text_of(object.type().attr("__name__")); }
 
+nb::object exception_of(const error& fault) {
+    return nb::module_::import_("crossdock.errors")
+        .attr("from_code")(static_cast<int>(fault.code()), fault.what(), fault.rank());
+}
+
 error fault_in_flight() {
     try {
         throw;

@@ -29,6 +29,9 @@ namespace nb = nanobind;
 /// @brief The error that stands for the exception in flight, on ranks that only hear of it.
 error fault_in_flight();
 
+/// @brief The exception of Python for an error.
+nb::object exception_of(const error& fault);
+
 /// @brief Raises `TypeError(message)`.
 [[noreturn]] void raise_type_error(const std::string& message);
 

@@ -421,5 +421,8 @@ def test_peers_learn_of_a_faulty_start(world, dtype):
                        lambda: halo.start(items, None), lambda: halo.forward("no items")):
             expect_peers_to_learn(world, exchange, faulty, neighbors)
             assert not halo.is_active
+        halo.prepare(dtype)
+        assert world.last_peer_error.rank == 1
+        assert "items" in str(world.last_peer_error)
         for faulty in (lambda: halo.reverse(out[:1], home), lambda: reverse("median"), lambda: reverse(None)):
             expect_peers_to_learn(world, reverse, faulty, neighbors)

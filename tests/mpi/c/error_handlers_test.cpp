@@ -193,13 +193,24 @@ TEST_F(ErrorHandlers, AreCalledOnRanksThatNeedWhatAFaultyStartLacks) {
         EXPECT_EQ(exchange(false), CROSSDOCK_SUCCESS) << crossdock_last_error();
     };
     double item = rank + 0.5, slot = 0, sum = 0;
+    const auto expect_told = [&](rank_t failed, const std::string& sentence) {
+        char* text = nullptr;
+        int told = -2;
+        EXPECT_EQ(crossdock_context_last_peer_error(world, &told, &text), CROSSDOCK_SUCCESS);
+        EXPECT_EQ(told, failed);
+        EXPECT_EQ(text, sentence);
+        crossdock_free(text);
+    };
 
+    expect_told(-1, "");
     expect_peers_to_learn(takes_of_1, [&](bool is_faulty) {
         slot = 0;
         return crossdock_neighbor_exchange_forward(halo, is_faulty ? nullptr : &item, &slot,
                                                    MPI_DOUBLE);
     });
     EXPECT_EQ(slot, static_cast<double>(needed) + 0.5);
+    EXPECT_EQ(crossdock_neighbor_exchange_prepare(halo, 8), CROSSDOCK_SUCCESS);
+    expect_told(1, "items is a null pointer, but the pattern needs 1 of them");
     expect_peers_to_learn(takes_back_of_1, [&](bool is_faulty) {
         slot = rank;
         sum = 0;

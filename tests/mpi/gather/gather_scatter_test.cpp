@@ -529,6 +529,42 @@ TEST_F(GatherScatter, CallsThatDoNotFitFailOnTheirRank) {
                                            static_cast<double>(num_ranks()), 1}));
 }
 
+TEST_F(GatherScatter, AnOperationOutlivesTheObjectOfItsFaultyRank) {
+    if (num_ranks() == 1) return;
+    const auto half = where.num_ranks() / 2;
+    const auto halves = std::to_string(half) + "," + std::to_string(where.num_ranks() - half);
+    for (const char* route : {"direct", "three_step", "hypercube"}) {
+        for (const char* executor : {"persistent", "shared_memory"}) {
+            for (const bool closes_context : {false, true}) {
+                for (const bool ends_object : {true, false}) {
+                    SCOPED_TRACE(std::string(route) + " " + executor);
+                    context all(MPI_COMM_WORLD, {.topology = halves, .nodes = halves});
+                    const id_list ids{1, 2};
+                    gather_scatter shared(
+                        all, ids, {.method = "owners", .route = route, .executor = executor});
+                    std::vector<double> values(rank() == 0 ? 0 : 2, 1.0);
+                    const auto code = code_of([&] {
+                        shared.start(values, sum{});
+                        shared.wait();
+                    });
+                    EXPECT_EQ(code, rank() == 0 ? errc::size_mismatch : errc::peer_failed);
+                    if (ends_object && rank() == 0) shared.close();
+                    if (!closes_context) {
+                        gather_scatter next(all, ids, {.route = route, .executor = executor});
+                        std::vector<double> ones(2, 1.0);
+                        next.combine(ones, sum{});
+                        EXPECT_EQ(ones, std::vector<double>(2, static_cast<double>(num_ranks())));
+                    }
+                    all.close();
+                    ASSERT_TRUE(all.last_peer_error().has_value());
+                    EXPECT_EQ(all.last_peer_error()->code(), errc::size_mismatch);
+                    EXPECT_EQ(all.last_peer_error()->rank(), 0);
+                }
+            }
+        }
+    }
+}
+
 TEST_F(GatherScatter, PeersLearnOfAFaultyStart) {
     constexpr std::size_t culprit = 1;
     if (num_ranks() <= culprit) return;

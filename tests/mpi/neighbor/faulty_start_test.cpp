@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -110,42 +111,232 @@ void expect_peers_to_learn(const context& where, const shifts& ring,
     }
 }
 
-TEST(FaultyStart, PeersLearnOfItOnEveryRoute) {
-    int num_ranks = 0, rank = 0;
-    MPI_Comm_size(MPI_COMM_WORLD, &num_ranks);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (num_ranks == 1) return;
-    const std::string halves =
-        std::to_string(num_ranks / 2) + "," + std::to_string(num_ranks - num_ranks / 2);
-    context where(MPI_COMM_WORLD, {.topology = halves, .nodes = halves});
+std::string halves_of(rank_t num_ranks) {
+    return std::to_string(num_ranks / 2) + "," + std::to_string(num_ranks - num_ranks / 2);
+}
+
+class FaultyStart : public testing::Test {
+  protected:
+    void SetUp() override {
+        MPI_Comm_size(MPI_COMM_WORLD, &num_ranks_);
+        MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
+        if (num_ranks_ == 1) GTEST_SKIP() << "nobody else is there";
+    }
+
+    context in_halves() const {
+        const auto halves = halves_of(num_ranks_);
+        return context(MPI_COMM_WORLD, {.topology = halves, .nodes = halves});
+    }
+    shifts all_to_all(count_t num_items) const {
+        return {rank_, num_ranks_, num_ranks_ - 1, num_items};
+    }
+
+    // The start of one rank fails, and all others need something of it. The object stays as it is then.
+    void start_with_a_fault(neighbor_exchange& halo, const shifts& ring, rank_t failing) const {
+        const auto num_items = static_cast<std::size_t>(ring.num_items);
+        const std::vector<double> items(rank_ == failing ? 0 : num_items);
+        std::vector<double> slots(static_cast<std::size_t>(ring.reach) * num_items);
+        if (rank_ == failing) {
+            const auto fault = thrown_by([&] { halo.start(items, slots); });
+            EXPECT_EQ(fault.code(), errc::size_mismatch);
+            return;
+        }
+        halo.start(items, slots);
+        kept_.push_back(std::move(slots));
+    }
+    static void expect_to_hear_of(rank_t failing, neighbor_exchange& halo) {
+        const auto fault = thrown_by([&] { halo.wait(); });
+        EXPECT_EQ(fault.code(), errc::peer_failed);
+        EXPECT_EQ(fault.rank(), failing);
+    }
+    void expect_to_be_told(const context& where, rank_t failing, errc code) const {
+        const auto told = where.last_peer_error();
+        ASSERT_TRUE(told.has_value());
+        EXPECT_EQ(told->code(), code);
+        EXPECT_EQ(told->rank(), failing);
+    }
+    void expect_to_exchange(const context& where, const neighbor_options& options) const {
+        const auto ring = all_to_all(2);
+        neighbor_exchange halo(where, ring.make(), options);
+        std::vector<double> items{value<double>(rank_, 0, 7), value<double>(rank_, 1, 7)};
+        std::vector<double> slots(2 * static_cast<std::size_t>(ring.reach));
+        halo.forward(items, slots);
+        for (std::size_t i = 0; i < slots.size(); ++i)
+            EXPECT_EQ(slots[i], value<double>(ring.source(static_cast<rank_t>(i / 2)),
+                                              static_cast<count_t>(i % 2), 7));
+    }
+
+    int num_ranks_ = 0, rank_ = 0;
+    mutable std::vector<std::vector<double>> kept_;  // of exchanges under way
+};
+
+TEST_F(FaultyStart, AnExchangeOutlivesTheObjectOfItsFaultyRank) {
+    const auto where = in_halves();
     for (const auto& route : test::conformance_routes()) {
         for (const char* executor : {"persistent", "shared_memory"}) {
-            for (const rank_t reach : {1, num_ranks - 1}) {
-                SCOPED_TRACE(route + " " + executor + " " + std::to_string(reach));
+            for (const rank_t failing : {0, num_ranks_ - 1}) {
+                SCOPED_TRACE(route + " " + executor + " " + std::to_string(failing));
                 neighbor_options options;
                 options.route = route;
                 options.executor = executor;
-                expect_peers_to_learn<double>(where, {rank, num_ranks, reach, 3}, options);
-                options.item_bytes = 4;  // a part of one such item has room for 3 bytes
-                expect_peers_to_learn<int>(where, {rank, num_ranks, reach, 1}, options);
+                const auto ring = all_to_all(3);
+                std::optional<neighbor_exchange> halo(std::in_place, where, ring.make(), options);
+                start_with_a_fault(*halo, ring, failing);
+                if (rank_ == failing) {
+                    halo.reset();
+                } else {
+                    expect_to_hear_of(failing, *halo);
+                }
+                expect_to_exchange(where, options);
+                expect_to_be_told(where, failing, errc::size_mismatch);
             }
         }
     }
 }
 
-TEST(FaultyStart, AFunctionThatThrowsIsAFaultOfItsRank) {
-    int num_ranks = 0, rank = 0;
-    MPI_Comm_size(MPI_COMM_WORLD, &num_ranks);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (num_ranks == 1) return;
+TEST_F(FaultyStart, AContextClosesAfterTheFaultyObjectIsGone) {
+    for (const char* route : {"direct", "three_step", "hypercube"}) {
+        for (const char* executor : {"persistent", "shared_memory"}) {
+            for (const bool keeps_object : {false, true}) {
+                SCOPED_TRACE(std::string(route) + " " + executor);
+                auto where = in_halves();
+                neighbor_options options;
+                options.route = route;
+                options.executor = executor;
+                const auto ring = all_to_all(3);
+                neighbor_exchange halo(where, ring.make(), options);
+                start_with_a_fault(halo, ring, 0);
+                if (rank_ != 0) {
+                    expect_to_hear_of(0, halo);
+                } else if (!keeps_object) {
+                    halo.close();
+                }
+                where.close();
+                expect_to_be_told(where, 0, errc::size_mismatch);
+            }
+        }
+    }
+}
+
+TEST_F(FaultyStart, AContextClosesAfterSeveralRanksHaveEndedTheirFaultyObjects) {
+    auto where = in_halves();
+    for (const char* route : {"three_step", "hypercube"}) {
+        for (const char* executor : {"persistent", "shared_memory"}) {
+            neighbor_options options;
+            options.route = route;
+            options.executor = executor;
+            const auto ring = all_to_all(3);
+            neighbor_exchange halo(where, ring.make(), options);
+            start_with_a_fault(halo, ring, rank_);
+        }
+    }
+    where.close();
+    expect_to_be_told(where, 0, errc::size_mismatch);
+}
+
+TEST_F(FaultyStart, AssigningToAnObjectEndsItsExchange) {
+    const auto where = in_halves();
+    neighbor_options options{.route = "three_step"};
+    const auto ring = all_to_all(3);
+    neighbor_exchange halo(where, ring.make(), options);
+    start_with_a_fault(halo, ring, 0);
+    if (rank_ != 0) expect_to_hear_of(0, halo);
+    halo = neighbor_exchange(where, ring.make(), options);
+    start_with_a_fault(halo, ring, 0);
+    if (rank_ != 0) expect_to_hear_of(0, halo);
+    agree(where.comm(), std::nullopt);
+}
+
+TEST_F(FaultyStart, TheNextAgreementTellsTheSentence) {
+    const auto where = in_halves();
+    const auto ring = all_to_all(3);
+    neighbor_exchange halo(where, ring.make(), {.route = "direct"});
+    EXPECT_FALSE(where.last_peer_error().has_value());
+    const auto fail = [&](rank_t failing) {
+        start_with_a_fault(halo, ring, failing);
+        if (rank_ != failing) expect_to_hear_of(failing, halo);
+    };
+
+    fail(1);
+    EXPECT_FALSE(where.last_peer_error().has_value());
+    halo.prepare(4);
+    expect_to_be_told(where, 1, errc::size_mismatch);
+    const std::string lacks = "rank 1 has arrays of 0 items and ";
+    EXPECT_EQ(where.last_peer_error()->what(),
+              lacks + std::to_string(3 * ring.reach) + " slots, but its pattern needs 3 and " +
+                  std::to_string(3 * ring.reach) + "; give arrays of these lengths");
+
+    fail(0);
+    const auto twin = halo.duplicate();
+    expect_to_be_told(where, 0, errc::size_mismatch);
+    halo.prepare(8);
+    expect_to_be_told(where, 0, errc::size_mismatch);
+}
+
+TEST_F(FaultyStart, TheLowestOfSeveralRanksTellsItsSentence) {
+    const auto where = in_halves();
+    const auto ring = all_to_all(3);
+    neighbor_exchange halo(where, ring.make(), {.route = "direct"});
+    start_with_a_fault(halo, ring, rank_);
+    const bool fails = rank_ == 0;
+    const auto agreeing = [&] {
+        on_all_or_none(where.comm(), [&] {
+            if (fails) throw error(errc::parse_error, "not a number");
+        });
+    };
+    EXPECT_EQ(thrown_by(agreeing).code(), errc::parse_error);
+    expect_to_be_told(where, 0, errc::size_mismatch);
+    start_with_a_fault(halo, ring, rank_ == 0 ? 1 : rank_);
+    if (rank_ == 0) EXPECT_EQ(thrown_by([&] { halo.wait(); }).code(), errc::peer_failed);
+    halo.prepare(8);
+    expect_to_be_told(where, 1, errc::size_mismatch);
+}
+
+TEST_F(FaultyStart, AnErrorInCombiningIsToldToo) {
+    const auto where = in_halves();
+    const shifts ring{rank_, num_ranks_, 1, 2};
+    neighbor_exchange halo(where, ring.make(), {.route = "direct"});
+    const std::vector<double> slots(2);
+    std::vector<double> items(2);
+    halo.start_reverse(slots, items, [this](double a, double b) {
+        if (rank_ == culprit) throw error(errc::handler_failed, "no sum");
+        return a + b;
+    });
+    if (rank_ == culprit) {
+        EXPECT_EQ(thrown_by([&] { halo.wait(); }).code(), errc::handler_failed);
+    } else {
+        halo.wait();
+    }
+    agree(where.comm(), std::nullopt);
+    expect_to_be_told(where, culprit, errc::handler_failed);
+}
+
+TEST_F(FaultyStart, PeersLearnOfItOnEveryRoute) {
+    const auto where = in_halves();
+    for (const auto& route : test::conformance_routes()) {
+        for (const char* executor : {"persistent", "shared_memory"}) {
+            for (const rank_t reach : {1, num_ranks_ - 1}) {
+                SCOPED_TRACE(route + " " + executor + " " + std::to_string(reach));
+                neighbor_options options;
+                options.route = route;
+                options.executor = executor;
+                expect_peers_to_learn<double>(where, {rank_, num_ranks_, reach, 3}, options);
+                options.item_bytes = 4;  // a part of one such item has room for 3 bytes
+                expect_peers_to_learn<int>(where, {rank_, num_ranks_, reach, 1}, options);
+            }
+        }
+    }
+}
+
+TEST_F(FaultyStart, AFunctionThatThrowsIsAFaultOfItsRank) {
     context where(MPI_COMM_WORLD);
     for (const char* executor : {"persistent", "shared_memory"}) {
         neighbor_options options{.route = "direct"};
         options.executor = executor;
-        neighbor_exchange halo(where, shifts{rank, num_ranks, 1, 2}.make(), options);
+        neighbor_exchange halo(where, shifts{rank_, num_ranks_, 1, 2}.make(), options);
         for (const bool is_faulty : {true, false}) {
-            std::vector<double> slots(2, 1.0 + rank), items(2, 10.0);
-            const bool throws = is_faulty && rank == culprit;
+            std::vector<double> slots(2, 1.0 + rank_), items(2, 10.0);
+            const bool throws = is_faulty && rank_ == culprit;
             halo.start_reverse(slots, items, [throws](double a, double b) {
                 if (throws) throw std::domain_error("no sum");
                 return a + b;
@@ -154,7 +345,7 @@ TEST(FaultyStart, AFunctionThatThrowsIsAFaultOfItsRank) {
                 EXPECT_THROW(halo.wait(), std::domain_error);
             } else {
                 halo.wait();
-                EXPECT_EQ(items, std::vector<double>(2, 11.0 + (rank + 1) % num_ranks));
+                EXPECT_EQ(items, std::vector<double>(2, 11.0 + (rank_ + 1) % num_ranks_));
             }
         }
     }
