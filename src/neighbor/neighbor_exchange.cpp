@@ -225,9 +225,10 @@ struct neighbor_exchange::implementation final : communicator_user, unfinished_e
     }
 
     // Before an exchange is started: makes sure of what only this rank knows of its arguments. If
-    // `check` throws, the others shall not wait for ever, so this rank takes part with nothing.
+    // `check` throws, the others shall not wait for ever, so this rank takes part with nothing. `new_bytes` is what
+    // `check` knows of the size then.
     template <class Check>
-    void require(direction to, std::size_t new_bytes, Check&& check) {
+    void require(direction to, const std::size_t& new_bytes, Check&& check) {
         require_idle();
         try {
             check();
@@ -523,10 +524,11 @@ void neighbor_exchange::start(const void* items, MPI_Datatype item_type, void* s
     std::size_t item_bytes = 0;
     const void* packed_items = items;
     void* packed_slots = slots;
-    state().require(direction::forward, 0, [&] {
-        check_arrays(plan(), items, slots);
+    state().require(direction::forward, item_bytes, [&] {
         MPI_Comm comm = state().present().comm().get();
         const datatype_packer from(comm, item_type);
+        item_bytes = static_cast<std::size_t>(from.item_bytes());
+        check_arrays(plan(), items, slots);
         const datatype_packer to = slot_type == item_type ? from : datatype_packer(comm, slot_type);
         if (from.item_bytes() != to.item_bytes()) {
             throw error(
@@ -535,7 +537,6 @@ void neighbor_exchange::start(const void* items, MPI_Datatype item_type, void* s
                             from.item_bytes(), to.item_bytes()),
                 plan().rank());
         }
-        item_bytes = static_cast<std::size_t>(from.item_bytes());
         if (from.is_contiguous() && to.is_contiguous()) return;
         packed.pack(plan(), from, items, to, slots);
         packed_items = packed.items();
@@ -552,7 +553,8 @@ void neighbor_exchange::start(const void* items, MPI_Datatype item_type, void* s
 void neighbor_exchange::start_reverse(const void* slots, void* items, MPI_Datatype datatype,
                                       MPI_Op operation) {
     datatype_combination by{};
-    state().require(direction::reverse, 0, [&] {
+    state().require(direction::reverse, by.extent, [&] {
+        by.extent = static_cast<std::size_t>(datatype_layout(datatype).extent);
         check_arrays(plan(), items, slots);
         by = combination_of(datatype, operation);
     });

@@ -188,9 +188,9 @@ class exchange_object {
         std::size_t item_bytes = 0;  // not known yet
         try {
             items_.hold(items, items_name, is_reverse);
+            item_bytes = items_.item_bytes();
             slots_.hold(slots, slots_name, !is_reverse);
             slots_.require_same_items(items_);
-            item_bytes = items_.item_bytes();
             items_.require_length(num_items(), "the pattern has", "items");
             slots_.require_length(num_slots(), "the pattern has", "slots");
             if (operation.is_valid()) operation_.set(operation, items_.dtype(), item_bytes);

@@ -292,6 +292,38 @@ TEST_F(FaultyStart, TheLowestOfSeveralRanksTellsItsSentence) {
     expect_to_be_told(where, 1, errc::size_mismatch);
 }
 
+TEST_F(FaultyStart, OfAnotherSizeOfItemsIsHeardOf) {
+    const auto where = in_halves();
+    const auto ring = all_to_all(1);
+    for (const char* executor : {"persistent", "shared_memory"}) {
+        neighbor_options options{.route = "direct"};
+        options.executor = executor;
+        neighbor_exchange halo(where, ring.make(), options);
+        const float item = 1;
+        std::vector<float> slots(static_cast<std::size_t>(ring.reach));
+        float sum = 0;
+        const auto code_of = [&](auto&& start) {
+            const auto exchange = [&] {
+                start();
+                halo.wait();
+            };
+            return thrown_by(exchange).code();
+        };
+        const auto expected = rank_ == 0 ? errc::invalid_argument : errc::peer_failed;
+        const auto start = [&] {
+            halo.start(rank_ == 0 ? nullptr : &item, slots.data(), MPI_FLOAT);
+        };
+        EXPECT_EQ(code_of(start), expected);
+        const auto start_reverse = [&] {
+            halo.start_reverse(slots.data(), &sum, MPI_FLOAT, rank_ == 0 ? MPI_OP_NULL : MPI_SUM);
+        };
+        EXPECT_EQ(code_of(start_reverse), expected);
+        halo.start(&item, slots.data(), MPI_FLOAT);
+        halo.wait();
+        EXPECT_EQ(slots, std::vector<float>(slots.size(), 1));
+    }
+}
+
 TEST_F(FaultyStart, AnErrorInCombiningIsToldToo) {
     const auto where = in_halves();
     const shifts ring{rank_, num_ranks_, 1, 2};
