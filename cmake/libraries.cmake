@@ -1,10 +1,11 @@
-# The libraries are linked from parts. A part is a static library of its own, with which this project's programs are
-# linked: they look behind the public headers, where a shared library exports nothing.
+# The library is linked from parts. A part is a static library of its own, with which this project's programs are
+# linked: they look behind the public headers, where a shared library exports nothing. `crossdock_core`, the part that
+# needs no MPI, is installed as it is.
 
-# crossdock_add_part(name [MODULES m...] [WITH_MPI] [SOURCES file...] [USES part...] [LINKS library...])
+# crossdock_add_part(target MODULES m... [WITH_MPI] [SOURCES file...] [USES part...] [LINKS library...])
 # Sources are found by place: a new file in src/m needs no line here. The part that is built WITH_MPI also has the files
 # *_mpi.cpp of every module; the other parts have none of them.
-function(crossdock_add_part name)
+function(crossdock_add_part target)
   cmake_parse_arguments(arg "WITH_MPI" "" "MODULES;SOURCES;USES;LINKS" ${ARGN})
   set(sources ${arg_SOURCES})
   foreach(module ${arg_MODULES})
@@ -16,36 +17,32 @@ function(crossdock_add_part name)
     file(GLOB files CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/*/*_mpi.cpp)
     list(APPEND sources ${files})
   endif()
-  set(part crossdock_${name}_part)
-  add_library(${part} STATIC ${sources})
-  set_target_properties(${part} PROPERTIES CXX_VISIBILITY_PRESET hidden)
-  crossdock_set_usage(${part} ${arg_WITH_MPI})
-  target_include_directories(${part} PRIVATE ${PROJECT_SOURCE_DIR})
-  target_link_libraries(${part} PRIVATE crossdock_warnings nlohmann_json::nlohmann_json ${arg_LINKS})
-  list(TRANSFORM arg_USES REPLACE "(.+)" "crossdock_\\1_part" OUTPUT_VARIABLE parts)
-  target_link_libraries(${part} PUBLIC ${parts})
-  # For the libraries that are linked from it.
-  set(crossdock_${name}_links ${arg_LINKS} PARENT_SCOPE)
+  add_library(${target} STATIC ${sources})
+  set_target_properties(${target} PROPERTIES CXX_VISIBILITY_PRESET hidden)
+  crossdock_set_usage(${target} ${arg_WITH_MPI})
+  target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR})
+  target_link_libraries(${target} PRIVATE
+    $<BUILD_INTERFACE:crossdock_warnings> $<BUILD_INTERFACE:nlohmann_json::nlohmann_json> ${arg_LINKS} PUBLIC ${arg_USES})
+  # For the library that is linked from it.
+  set(${target}_links ${arg_LINKS} PARENT_SCOPE)
 endfunction()
 
-# crossdock_add_library(target EXPORT_NAME name PARTS part... [WITH_MPI] [REQUIRES library...]): crossdock::name, which
-# is installed, shared or static as BUILD_SHARED_LIBS says.
+# crossdock_add_library(target EXPORT_NAME name PARTS part...): crossdock::name, which is installed, shared or static as
+# BUILD_SHARED_LIBS says.
 function(crossdock_add_library target)
-  cmake_parse_arguments(arg "WITH_MPI" "EXPORT_NAME" "PARTS;REQUIRES" ${ARGN})
+  cmake_parse_arguments(arg "" "EXPORT_NAME" "PARTS" ${ARGN})
   add_library(${target})
   add_library(crossdock::${arg_EXPORT_NAME} ALIAS ${target})
   foreach(part ${arg_PARTS})
-    target_sources(${target} PRIVATE $<TARGET_OBJECTS:crossdock_${part}_part>)
-    target_link_libraries(${target} PRIVATE ${crossdock_${part}_links})
+    target_sources(${target} PRIVATE $<TARGET_OBJECTS:${part}>)
+    target_link_libraries(${target} PRIVATE ${${part}_links})
   endforeach()
-  target_link_libraries(${target} PUBLIC ${arg_REQUIRES})
-  crossdock_set_usage(${target} ${arg_WITH_MPI})
-  # A part that uses what the library of another one does not export shows here.
+  crossdock_set_usage(${target} TRUE)
   if(BUILD_SHARED_LIBS AND NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize=")
     target_link_options(${target} PRIVATE LINKER:--no-undefined)
   endif()
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${arg_EXPORT_NAME} LINKER_LANGUAGE CXX
-    VERSION ${PROJECT_VERSION} SOVERSION ${crossdock_binary_interface})
+    VERSION ${crossdock_VERSION} SOVERSION ${crossdock_binary_interface})
 endfunction()
 
 # What whoever includes the headers compiles with.

@@ -1,4 +1,4 @@
-#include "error_code_mpi.hpp"
+#include "crossdock/detail/base/error_code_mpi.hpp"
 
 #include <mpi.h>
 

@@ -6,7 +6,7 @@
 #include <exception>
 #include <thread>
 
-#include "error_code_mpi.hpp"
+#include "crossdock/detail/base/error_code_mpi.hpp"
 
 namespace crossdock {
 

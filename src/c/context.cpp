@@ -93,4 +93,8 @@ crossdock_status crossdock_context_close(crossdock_context* context) {
     return guarded(context, [&] { value_of(context, "context").close(); });
 }
 
+crossdock_context* crossdock::new_handle_of(const context& where) {
+    return new crossdock_context{where, error_site(where.comm().get(), where.comm())};
+}
+
 crossdock_status crossdock_context_free(crossdock_context* context) { return release(context); }

@@ -11,7 +11,7 @@ namespace crossdock::c {
 struct user_communicator;
 
 /// @brief The communicator of the user's that a context was made of; what is made with the context has it, too.
-class CROSSDOCK_EXPORT error_site {
+class error_site {
   public:
     /// @param user  may be freed before this
     /// @param own   the library's duplicate of it, which then stands in for it

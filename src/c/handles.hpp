@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "crossdock/crossdock.h"
+#include "crossdock/extend.hpp"
 #include "crossdock/gather_scatter.hpp"
 #include "crossdock/neighbor_exchange.hpp"
 #include "crossdock/pattern.hpp"
@@ -43,14 +44,11 @@ struct crossdock_gather_scatter {
 
 namespace crossdock::c {
 
-/// @brief The status of the exception in flight, whose text `crossdock_last_error` then returns.
-CROSSDOCK_EXPORT crossdock_status remember_error() noexcept;
-
 /// @brief As `remember_error`, and calls the error handler of a communicator, or of a handle's. MPI that is not
 /// initialised, or not for this thread, is not called.
 /// @param comm  null: MPI_COMM_SELF
-CROSSDOCK_EXPORT crossdock_status report_error(MPI_Comm comm) noexcept;
-CROSSDOCK_EXPORT crossdock_status report_error(const error_site& errors) noexcept;
+crossdock_status report_error(MPI_Comm comm) noexcept;
+crossdock_status report_error(const error_site& errors) noexcept;
 
 /// @brief Runs `body`; no exception leaves.
 /// @param handle  the one whose communicator's error handler is called
@@ -72,7 +70,7 @@ crossdock_status guarded(Body&& body) noexcept {
 
 /// @brief Throws errc::invalid_argument where a pointer is null.
 /// @param what  the argument's name, for the text
-CROSSDOCK_EXPORT void require(const void* pointer, const char* what);
+void require(const void* pointer, const char* what);
 
 /// @brief What a handle holds.
 template <class Handle>
@@ -121,7 +119,7 @@ crossdock_status give_number(Number* result, Query&& query) noexcept {
 }
 
 /// @brief Gives a text through `result`, to be freed with `crossdock_free`.
-CROSSDOCK_EXPORT void give_text(char** result, const std::string& text);
+void give_text(char** result, const std::string& text);
 
 struct free_memory {
     void operator()(void* memory) const { std::free(memory); }

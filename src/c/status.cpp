@@ -4,7 +4,7 @@
 #include <new>
 #include <string_view>
 
-#include "../base/error_code_mpi.hpp"
+#include "crossdock/detail/base/error_code_mpi.hpp"
 #include "handles.hpp"
 
 namespace {
@@ -19,9 +19,7 @@ int last_code(crossdock_status status) {
 
 }  // namespace
 
-namespace crossdock::c {
-
-crossdock_status remember_error() noexcept {
+crossdock_status crossdock::remember_error() noexcept {
     try {
         const error fault = current_error();
         last_error = fault.what();
@@ -31,6 +29,8 @@ crossdock_status remember_error() noexcept {
         return CROSSDOCK_OUT_OF_MEMORY;
     }
 }
+
+namespace crossdock::c {
 
 crossdock_status report_error(MPI_Comm comm) noexcept {
     const auto status = remember_error();

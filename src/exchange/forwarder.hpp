@@ -8,12 +8,11 @@
 #include <vector>
 
 #include "agreement.hpp"
-#include "crossdock/detail/base/export.hpp"
 #include "crossdock/detail/base/pooled_resource.hpp"
 #include "crossdock/route.hpp"
 #include "envelope.hpp"
 
-namespace CROSSDOCK_EXPORT crossdock {
+namespace crossdock {
 
 /// @brief What one rank sends another in one stage.
 ///

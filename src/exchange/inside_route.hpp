@@ -4,11 +4,10 @@
 
 #include <memory>
 
-#include "crossdock/detail/base/export.hpp"
 #include "crossdock/machine.hpp"
 #include "crossdock/route.hpp"
 
-namespace CROSSDOCK_EXPORT crossdock {
+namespace crossdock {
 
 /// @brief The route of `locality_personalized` and `locality_nonblocking` among the members of a
 /// region; its ranks are their local ranks.

@@ -5,10 +5,9 @@
 #include <span>
 #include <vector>
 
-#include "crossdock/detail/base/export.hpp"
 #include "crossdock/detail/exchange/exchange_statistics.hpp"
 
-namespace CROSSDOCK_EXPORT crossdock {
+namespace crossdock {
 
 /// @throws as `count_exchange`, for messages that do not fit the ranks or the method
 void check_messages(const topology& regions, std::span<const std::vector<sized_message>> messages,

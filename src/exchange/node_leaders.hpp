@@ -2,10 +2,9 @@
 /// @brief Who sends and receives for a node, where there is one message between any two nodes.
 #pragma once
 
-#include "crossdock/detail/base/export.hpp"
 #include "crossdock/topology.hpp"
 
-namespace CROSSDOCK_EXPORT crossdock {
+namespace crossdock {
 
 /// @brief The ranks that carry what node `from` has for node `to`, which is another one.
 ///

@@ -9,10 +9,9 @@
 #include <vector>
 
 #include "agreement.hpp"
-#include "crossdock/detail/base/export.hpp"
 #include "envelope.hpp"
 
-namespace CROSSDOCK_EXPORT crossdock {
+namespace crossdock {
 
 /// @brief The outboxes of all ranks of a domain, as one of them sees them.
 ///

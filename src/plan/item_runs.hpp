@@ -6,10 +6,9 @@
 #include <span>
 #include <vector>
 
-#include "crossdock/detail/base/export.hpp"
 #include "crossdock/types.hpp"
 
-namespace CROSSDOCK_EXPORT crossdock {
+namespace crossdock {
 
 /// @brief Where the items of a run have to go.
 struct run_target {

@@ -7,11 +7,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "crossdock/detail/base/export.hpp"
 #include "crossdock/detail/base/word_message.hpp"
 #include "crossdock/route.hpp"
 
-namespace CROSSDOCK_EXPORT crossdock {
+namespace crossdock {
 
 /// @brief Items bound for a region.
 struct region_volume {

@@ -6,12 +6,11 @@
 #include <span>
 #include <vector>
 
-#include "crossdock/detail/base/export.hpp"
 #include "crossdock/pattern.hpp"
 #include "crossdock/plan.hpp"
 #include "crossdock/route.hpp"
 
-namespace CROSSDOCK_EXPORT crossdock {
+namespace crossdock {
 
 /// @brief By how many ranks an item is sent on its way, its source included.
 /// @pre the route is not balanced

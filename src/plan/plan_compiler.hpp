@@ -7,7 +7,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "crossdock/detail/base/export.hpp"
 #include "crossdock/detail/base/word_message.hpp"
 #include "crossdock/pattern.hpp"
 #include "crossdock/plan.hpp"
@@ -15,7 +14,7 @@
 #include "item_runs.hpp"
 #include "leader_agreement.hpp"
 
-namespace CROSSDOCK_EXPORT crossdock {
+namespace crossdock {
 
 class header_reader;
 

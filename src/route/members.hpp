@@ -5,10 +5,9 @@
 #include <optional>
 #include <vector>
 
-#include "crossdock/detail/base/export.hpp"
 #include "crossdock/route.hpp"
 
-namespace CROSSDOCK_EXPORT crossdock {
+namespace crossdock {
 
 /// @brief The member of `region` with the local rank of `here`, modulo the region's size; `here`
 /// itself if that is its region.

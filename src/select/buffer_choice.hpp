@@ -5,10 +5,9 @@
 
 #include <span>
 
-#include "crossdock/detail/base/export.hpp"
 #include "crossdock/machine.hpp"
 
-namespace CROSSDOCK_EXPORT crossdock {
+namespace crossdock {
 
 /// @brief One way of buffering, and what happens to an item on it, on average.
 struct buffering {

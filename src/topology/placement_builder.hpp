@@ -5,10 +5,9 @@
 #include <algorithm>
 #include <vector>
 
-#include "crossdock/detail/base/export.hpp"
 #include "crossdock/topology.hpp"
 
-namespace CROSSDOCK_EXPORT crossdock {
+namespace crossdock {
 
 /// @brief Calls `visit(region, count)` for every run of `count` consecutive ranks, in rank order.
 template <class Visit>

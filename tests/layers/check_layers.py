@@ -32,8 +32,8 @@ LEFT_OF = {
     "simulator": {"schedule"},
     "fortran": {"c"},
     "mpi_advance": {"c"},
-    "gslib": {"gather"},
-    "drop_in": {"neighbor"},
+    "gslib": {"c"},
+    "drop_in": {"c"},
     "petsc": {"neighbor"},
     "hypre": {"pattern"},
 }
@@ -57,6 +57,7 @@ MODULE_OF_PUBLIC = {
     "model": "machine price",
     "select": "route_choice",
     "context": "context",
+    "c": "extend",
     "schedule": "schedule",
     "exchange": "exchange_algorithm sparse_exchange",
     "neighbor": "neighbor_exchange",
@@ -67,7 +68,7 @@ MODULE_OF_PUBLIC = {
 PUBLIC = {name: module for module, names in MODULE_OF_PUBLIC.items() for name in names.split()}
 # Of these, the ones that include mpi.h.
 PUBLIC_WITH_MPI = set(
-    "communicator context discover_topology distributed_array make_pattern prepared_batch request_stream "
+    "communicator context discover_topology distributed_array extend make_pattern prepared_batch request_stream "
     "sparse_exchange stream".split()
 )
 # They include all of a library.

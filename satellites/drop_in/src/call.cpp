@@ -4,8 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "crossdock/extend.hpp"
 #include "own_requests.hpp"
-#include "src/base/error_code_mpi.hpp"
 
 namespace crossdock::drop_in {
 

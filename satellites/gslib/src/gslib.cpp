@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "crossdock/extend.hpp"
 #include "crossdock/gather_scatter.hpp"
-#include "src/context/shared_context_mpi.hpp"
 
 using crossdock::context_of;
 using crossdock::count_t;

@@ -8,7 +8,7 @@ namespace {
 // Completes a collective of MPI's own, with progress on what else is active.
 template <class Start>
 int complete(MPIL_Comm* comm, Start&& start) {
-    return crossdock::c::returned([&] {
+    return crossdock::mpi_advance::returned([&] {
         const auto& ranks = required(comm).where.comm();
         MPI_Request request = MPI_REQUEST_NULL;
         CROSSDOCK_MPI(start(ranks.get(), &request));

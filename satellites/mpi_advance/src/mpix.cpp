@@ -30,6 +30,16 @@ namespace {
 
 constexpr int unknown = -1;
 
+int error_class(const error& fault) {
+    const auto* const bad_argument = dynamic_cast<const argument_error*>(&fault);
+    return bad_argument ? bad_argument->mpi_class() : crossdock::mpi_advance::error_class(fault);
+}
+
+template <class Body>
+int returned(Body&& body) noexcept {
+    return crossdock::mpi_advance::returned(std::forward<Body>(body), error_class);
+}
+
 /// How much room `size` says there is.
 crossdock::count_t room(const int* size, bool has_arrays) {
     if (size == nullptr) return 0;

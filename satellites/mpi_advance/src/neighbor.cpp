@@ -2,11 +2,14 @@
 
 #include "objects.hpp"
 
+#include <cstring>
+#include <new>
+
 using crossdock::current_error;
 using crossdock::errc;
 using crossdock::error;
-using crossdock::c::require;
-using crossdock::c::returned;
+using crossdock::mpi_advance::require;
+using crossdock::mpi_advance::returned;
 using namespace crossdock::mpi_advance;
 
 namespace crossdock::mpi_advance {
@@ -248,6 +251,8 @@ int crossdock_explain_request(const MPIL_Request* request, char** text) {
         require(request, "request");
         require(text, "text");
         const auto& exchange = request->exchange;
-        crossdock::c::give_text(text, exchange.explain() + to_string(exchange.plan()));
+        char* const copy = strdup((exchange.explain() + to_string(exchange.plan())).c_str());
+        if (copy == nullptr) throw std::bad_alloc();
+        *text = copy;
     });
 }

@@ -3,11 +3,28 @@
 #include <algorithm>
 #include <bit>
 #include <bitset>
+#include <span>
+#include <string>
 
 #include "crossdock/pattern.hpp"
-#include "src/c/handles.hpp"
+#include "returned.hpp"
 
-using crossdock::c::array;
+using crossdock::count_t;
+using crossdock::errc;
+using crossdock::error;
+
+namespace {
+
+// An array of the caller's; null only if it is empty.
+std::span<const int> array(const int* data, count_t length, const char* what) {
+    if (length < 0)
+        throw error(errc::invalid_argument, std::string(what) + " has length " +
+                                                std::to_string(length) + "; the least is 0");
+    if (length > 0) crossdock::mpi_advance::require(data, what);
+    return {data, static_cast<std::size_t>(length)};
+}
+
+}  // namespace
 
 MPIL_Topo::MPIL_Topo(int indegree, const int* from, int outdegree, const int* to) {
     const auto given_sources = array(from, indegree, "sources");

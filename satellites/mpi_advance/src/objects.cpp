@@ -9,9 +9,9 @@ using crossdock::context_of;
 using crossdock::errc;
 using crossdock::error;
 using crossdock::on_all_or_none;
-using crossdock::c::require;
-using crossdock::c::returned;
+using crossdock::mpi_advance::require;
 using crossdock::mpi_advance::required;
+using crossdock::mpi_advance::returned;
 
 struct MPIL_Info {};
 

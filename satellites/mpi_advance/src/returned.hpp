@@ -2,14 +2,21 @@
 /// @brief How functions end that return MPI's error classes.
 #pragma once
 
-#include "src/c/exchange.hpp"
+#include <string>
 
-namespace crossdock::c {
+#include "crossdock/extend.hpp"
+
+namespace crossdock::mpi_advance {
+
+/// @brief Throws errc::invalid_argument where a pointer is null.
+/// @param what  the argument's name, for the text
+inline void require(const void* pointer, const char* what) {
+    if (pointer == nullptr)
+        throw error(errc::invalid_argument, std::string(what) + " is a null pointer");
+}
 
 /// @brief What MPI calls an error.
 inline int error_class(const error& fault) {
-    if (const auto* const bad_argument = dynamic_cast<const argument_error*>(&fault))
-        return bad_argument->mpi_class();
     switch (fault.code()) {
         case errc::size_mismatch: return MPI_ERR_TRUNCATE;
         case errc::rank_out_of_range: return MPI_ERR_RANK;
@@ -25,14 +32,14 @@ inline int error_class(const error& fault) {
 
 /// @brief Runs `body`; no exception leaves. `crossdock_last_error` then has its sentence. No error handler is called.
 template <class Body>
-int returned(Body&& body) noexcept {
+int returned(Body&& body, int (*class_of)(const error&) = error_class) noexcept {
     int mpi_class = MPI_ERR_OTHER;
     try {
         try {
             body();
             return MPI_SUCCESS;
         } catch (const error& fault) {
-            mpi_class = error_class(fault);
+            mpi_class = class_of(fault);
             throw;
         }
     } catch (...) {
@@ -41,4 +48,4 @@ int returned(Body&& body) noexcept {
     return mpi_class;
 }
 
-}  // namespace crossdock::c
+}  // namespace crossdock::mpi_advance

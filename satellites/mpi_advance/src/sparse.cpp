@@ -2,6 +2,8 @@
 #include "crossdock/mpix.h"
 #include "objects.hpp"
 
+using crossdock::mpi_advance::returned;
+
 namespace {
 
 const char* name_of(AlltoallCRSMethod method) {
@@ -31,14 +33,16 @@ int with_mpix(const MPIL_Comm* comm, const char* algorithm, Call&& call) {
     if (comm == nullptr) return call(nullptr, nullptr);
     MPIX_Comm* ranks = nullptr;
     MPIX_Info* info = nullptr;
-    const crossdock_context where{comm->where, comm->errors};
     crossdock_exchange_options options = CROSSDOCK_EXCHANGE_OPTIONS_INIT;
     options.algorithm = algorithm;
-    int result = MPIX_Comm_from_context(&ranks, &where);
+    crossdock_context* where = nullptr;
+    int result = returned([&] { where = crossdock::new_handle_of(comm->where); });
+    if (result == MPI_SUCCESS) result = MPIX_Comm_from_context(&ranks, where);
     if (result == MPI_SUCCESS) result = MPIX_Info_from_options(&info, &options);
     if (result == MPI_SUCCESS) result = call(info, ranks);
     MPIX_Info_free(&info);
     MPIX_Comm_free(&ranks);
+    crossdock_context_free(where);
     return result;
 }
 

@@ -1,35 +1,8 @@
-/// @file
-/// @brief One context for all that a library of other names sets up on a communicator of the
-/// program's. In this header alone: each of these libraries has contexts of its own.
-#pragma once
-
-#include <memory>
-
-#include "crossdock/context.hpp"
+#include "crossdock/extend.hpp"
 
 namespace crossdock {
 
-/// @brief A context that the last one that has it closes.
-struct shared_context {
-    explicit shared_context(MPI_Comm comm) : where(comm) {}
-    ~shared_context() {
-        try {
-            where.close();
-        } catch (const error&) {
-            // MPI does not work any more.
-        }
-    }
-    shared_context(const shared_context&) = delete;
-    shared_context& operator=(const shared_context&) = delete;
-
-    context where;
-};
-
-/// @brief The context that is in use for a communicator, or a new one.
-/// @par Collective
-/// Yes; blocks where it is a new one. All ranks let the last one go together.
-/// @throws as the constructor of `context`
-inline std::shared_ptr<shared_context> context_of(MPI_Comm comm) {
+std::shared_ptr<shared_context> context_of(MPI_Comm comm) {
     using known_context = std::weak_ptr<shared_context>;
     static const int key = [] {
         int made = MPI_KEYVAL_INVALID;

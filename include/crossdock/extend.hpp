@@ -1,0 +1,58 @@
+/// @file
+/// @brief For libraries that extend crossdock: what they need and programs do not.
+///
+/// Adapters to other libraries' names and bindings of other languages use it, with the other public headers. The rest of
+/// what an extension builds on is in communicator.hpp:
+///
+/// | to | use |
+/// |---|---|
+/// | keep something with a communicator | `communicator::resource<T>()`, a `communicator_resource` |
+/// | fail on all ranks or on none | `on_all_or_none`, `agree` |
+/// | send messages of one's own | `communicator::reserve_tags` and `communicator::get` |
+/// | wait | `communicator::wait`, `communicator::progress`; `suspension` to wait on a stack of one's own |
+/// | tell MPI of an error | `error_code_of` |
+/// | go on with something while others wait | `background_work`, `communicator::add_work` |
+#pragma once
+
+#include <memory>
+
+#include "crossdock/context.hpp"
+#include "crossdock/crossdock.h"
+#include "crossdock/detail/base/error_code_mpi.hpp"
+#include "crossdock/detail/base/export.hpp"
+#include "crossdock/detail/base/suspension.hpp"
+
+namespace CROSSDOCK_EXPORT crossdock {
+
+/// @brief A context that several objects share; the last of them closes it.
+struct shared_context {
+    explicit shared_context(MPI_Comm comm) : where(comm) {}
+    ~shared_context() {
+        try {
+            where.close();
+        } catch (const error&) {
+            // MPI does not work any more.
+        }
+    }
+    shared_context(const shared_context&) = delete;
+    shared_context& operator=(const shared_context&) = delete;
+
+    context where;
+};
+
+/// @brief The context that extensions share on a communicator of the program's, or a new one.
+///
+/// For interfaces whose functions take an MPI communicator each time, and have no call that ends it.
+/// @par Collective
+/// Yes; blocks where it is a new one. All ranks let the last one go together.
+/// @throws as the constructor of `context`
+std::shared_ptr<shared_context> context_of(MPI_Comm comm);
+
+/// @brief A handle of C for a context, to be freed with `crossdock_context_free`. After an error functions of C call the
+/// handler of the context's own communicator, which is MPI_ERRORS_RETURN.
+[[nodiscard]] crossdock_context* new_handle_of(const context& where);
+
+/// @brief The status of the exception in flight; `crossdock_last_error` then has its sentence. Calls no error handler.
+crossdock_status remember_error() noexcept;
+
+}  // namespace crossdock
