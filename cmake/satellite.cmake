@@ -9,8 +9,10 @@ function(crossdock_set_up_satellite target)
   if(kind STREQUAL "INTERFACE_LIBRARY")
     set(scope INTERFACE)
   endif()
-  target_include_directories(${target} ${scope}
-    $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  if(EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/include)
+    target_include_directories(${target} ${scope}
+      $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  endif()
   if(ARGN)
     add_library(crossdock::${ARGN} ALIAS ${target})
     set_target_properties(${target} PROPERTIES EXPORT_NAME ${ARGN})

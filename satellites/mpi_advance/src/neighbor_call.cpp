@@ -16,7 +16,8 @@ using crossdock::error;
 namespace {
 
 // An array of the caller's; null only if it is empty.
-std::span<const int> array(const int* data, count_t length, const char* what) {
+template <class T>
+std::span<const T> array(const T* data, count_t length, const char* what) {
     if (length < 0)
         throw error(errc::invalid_argument, std::string(what) + " has length " +
                                                 std::to_string(length) + "; the least is 0");

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "crossdock/petsc.h"
 #include "forest_exchange.hpp"
-#include "include/crossdock/petsc.h"
 
 namespace crossdock {
 
