@@ -81,6 +81,26 @@ struct bit_or {
     }
 };
 /// @brief The second one; not commutative, so which value of several stays is left open.
+struct bit_and {
+    template <std::integral T>
+    static constexpr T identity() {
+        return static_cast<T>(~T{0});
+    }
+    template <class T>
+    T operator()(const T& a, const T& b) const noexcept(noexcept(a& b)) {
+        return static_cast<T>(a & b);
+    }
+};
+struct bit_xor {
+    template <std::integral T>
+    static constexpr T identity() {
+        return 0;
+    }
+    template <class T>
+    T operator()(const T& a, const T& b) const noexcept(noexcept(a ^ b)) {
+        return static_cast<T>(a ^ b);
+    }
+};
 struct replace {
     template <class T>
     T operator()(const T&, const T& b) const noexcept {

@@ -48,7 +48,7 @@ void array_window::check(const array_batch& batch) const {
         const auto& [type, operation] = changes->predefined;
         if (!changes->indices.empty() && (type == MPI_DATATYPE_NULL || operation == MPI_OP_NULL)) {
             throw error(errc::invalid_argument,
-                        "the transport rma takes sum, minimum, maximum, bit_or of numbers, and "
+                        "the transport rma takes the library's own operations on numbers, and "
                         "writes of which any stays");
         }
     }

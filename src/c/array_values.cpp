@@ -19,13 +19,11 @@ entry_operation typed_update(Op op) {
 // The library's own operation of MPI's, if it has one.
 template <class T>
 entry_operation typed_update_by(MPI_Op operation) {
-    if (operation == MPI_SUM) return typed_update<T>(sum());
-    if (operation == MPI_MIN) return typed_update<T>(minimum());
-    if (operation == MPI_MAX) return typed_update<T>(maximum());
-    if constexpr (std::is_integral_v<T>) {
-        if (operation == MPI_BOR) return typed_update<T>(bit_or());
-    }
-    return {};
+    entry_operation found;
+    for_each_operation<T>([&](const auto& one) {
+        if (operation == one.in_mpi) found = typed_update<T>(one.apply);
+    });
+    return found;
 }
 
 // Values of which only the bytes are known here.

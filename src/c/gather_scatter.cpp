@@ -3,6 +3,7 @@
 #include "../base/datatype_mpi.hpp"
 #include "../executor/executor_mpi.hpp"
 #include "../neighbor/datatype_exchange.hpp"
+#include "crossdock/detail/array/operations_mpi.hpp"
 #include "handles.hpp"
 #include "numbers.hpp"
 
@@ -53,14 +54,11 @@ combine_values typed_combination(Op op) {
 // The library's own operation of MPI's; empty where it has none.
 template <class T>
 combine_values typed_combination_by(MPI_Op operation) {
-    if (operation == MPI_SUM) return typed_combination<T>(crossdock::sum());
-    if (operation == MPI_PROD) return typed_combination<T>(crossdock::product());
-    if (operation == MPI_MIN) return typed_combination<T>(crossdock::minimum());
-    if (operation == MPI_MAX) return typed_combination<T>(crossdock::maximum());
-    if constexpr (std::is_integral_v<T>) {
-        if (operation == MPI_BOR) return typed_combination<T>(crossdock::bit_or());
-    }
-    return {};
+    combine_values found;
+    crossdock::for_each_operation<T>([&](const auto& one) {
+        if (operation == one.in_mpi) found = typed_combination<T>(one.apply);
+    });
+    return found;
 }
 
 combine_values combination_of(MPI_Datatype datatype, MPI_Op operation, count_t width) {

@@ -179,7 +179,7 @@ class DistributedArray(Closing):
         indices : array_like of int, int or slice
         values : array_like
             Broadcast to the shape of `indices`.
-        op : {"sum", "prod", "min", "max", "bit_or", "bit_and"}, numpy.ufunc or mpi4py.MPI.Op
+        op : {"sum", "prod", "min", "max", "bit_or", "bit_and", "bit_xor"}, numpy.ufunc or mpi4py.MPI.Op
             Associative and commutative; equal on all ranks. A ufunc of two arguments may be any, such as
             ``numpy.hypot`` or one that numba has compiled, but is slower than a name, and Ctrl-C waits for it.
 
@@ -400,7 +400,7 @@ class PreparedBatch:
             Of the dtype of entries; C-contiguous.
         out : ndarray, shape (num_requests, ...), optional
             By default a new array.
-        op : {"sum", "prod", "min", "max", "bit_or", "bit_and"}, or a ufunc or MPI.Op that is one of these
+        op : {"sum", "prod", "min", "max", "bit_or", "bit_and", "bit_xor"}, or a ufunc or MPI.Op that is one of these
         """
         if out is None:
             out = self._room(len(self))

@@ -10,9 +10,9 @@ from mpi4py import MPI
 Operation = Union[str, np.ufunc, MPI.Op]
 
 _UFUNCS = {np.add: "sum", np.multiply: "prod", np.minimum: "min", np.maximum: "max", np.bitwise_or: "bit_or",
-           np.bitwise_and: "bit_and"}
+           np.bitwise_and: "bit_and", np.bitwise_xor: "bit_xor"}
 _MPI_OPS = ((MPI.SUM, "sum"), (MPI.PROD, "prod"), (MPI.MIN, "min"), (MPI.MAX, "max"), (MPI.BOR, "bit_or"),
-            (MPI.BAND, "bit_and"), (MPI.BXOR, np.bitwise_xor), (MPI.LAND, np.logical_and), (MPI.LOR, np.logical_or),
+            (MPI.BAND, "bit_and"), (MPI.BXOR, "bit_xor"), (MPI.LAND, np.logical_and), (MPI.LOR, np.logical_or),
             (MPI.LXOR, np.logical_xor))
 
 

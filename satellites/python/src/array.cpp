@@ -31,11 +31,16 @@ MPI_Datatype number_type_of(nb::handle dtype) {
 }
 
 MPI_Op mpi_operation(const std::string& name, bool is_float) {
-    if (name == "sum") return MPI_SUM;
-    if (name == "min") return MPI_MIN;
-    if (name == "max") return MPI_MAX;
-    if (name == "bit_or" && !is_float) return MPI_BOR;
-    return MPI_OP_NULL;
+    MPI_Op found = MPI_OP_NULL;
+    const auto take = [&](const auto& one) {
+        if (name == one.name) found = one.in_mpi;
+    };
+    if (is_float) {
+        for_each_operation<double>(take);
+    } else {
+        for_each_operation<int>(take);
+    }
+    return found;
 }
 
 // Of values that a function combines, one after the other.

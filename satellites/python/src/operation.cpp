@@ -1,4 +1,4 @@
-#include "crossdock/operation.hpp"
+#include "crossdock/detail/array/operations_mpi.hpp"
 
 #include <algorithm>
 #include <array>
@@ -10,19 +10,6 @@
 namespace crossdock::python {
 
 namespace {
-
-struct product {
-    template <class T>
-    T operator()(const T& a, const T& b) const {
-        return static_cast<T>(a * b);
-    }
-};
-struct bit_and {
-    template <class T>
-    T operator()(const T& a, const T& b) const {
-        return static_cast<T>(a & b);
-    }
-};
 
 // Of items that are `width` numbers each.
 template <class T, class Op>
@@ -63,8 +50,6 @@ value_combination combining_value(count_t width, Op op) {
     };
 }
 
-constexpr std::array operation_names{"sum", "prod", "min", "max", "bit_or", "bit_and"};
-
 // Of items in lists, and of single ones; empty where numbers of a type have no such operation.
 struct combination {
     combine_function items;
@@ -76,17 +61,11 @@ combination combining(const std::string& name, count_t width) {
     const auto by = [&](auto op) {
         return combination{combining<T>(width, op), combining_value<T>(width, op)};
     };
-    if (name == "sum") return by(sum());
-    if (name == "prod") return by(product());
-    if constexpr (std::is_arithmetic_v<T>) {
-        if (name == "min") return by(minimum());
-        if (name == "max") return by(maximum());
-    }
-    if constexpr (std::is_integral_v<T>) {
-        if (name == "bit_or") return by(bit_or());
-        if (name == "bit_and") return by(bit_and());
-    }
-    return {};
+    combination found;
+    for_each_operation<T>([&](const auto& one) {
+        if (name == one.name) found = by(one.apply);
+    });
+    return found;
 }
 
 // A kind and a size of NumPy's, such as "f8", and what combines numbers of it.
@@ -119,12 +98,13 @@ constexpr std::array number_types{
 };
 
 combination find_combination(const std::string& name, nb::handle dtype, std::size_t item_bytes) {
-    if (std::ranges::find(operation_names, name) == operation_names.end()) {
-        std::string known;
-        for (const char* const one : operation_names)
-            known += std::string(known.empty() ? "" : ", ") + one;
-        raise_value_error("there is no operation \"" + name + "\"; there are " + known);
-    }
+    std::string known;
+    bool is_known = false;
+    for_each_operation<int>([&](const auto& one) {
+        known += std::string(known.empty() ? "" : ", ") + one.name;
+        is_known = is_known || name == one.name;
+    });
+    if (!is_known) raise_value_error("there is no operation \"" + name + "\"; there are " + known);
     const nb::object base = dtype.attr("base");
     if (nb::cast<bool>(base.attr("isnative")) && base.attr("fields").is_none()) {
         const std::string type = text_of(base.attr("kind")) + text_of(base.attr("itemsize"));

@@ -58,12 +58,12 @@ def test_entries_are_written(world, entries):
 
 
 @pytest.mark.parametrize("dtype", ["i1", "u2", "i8", "f4", "f8", "c16"])
-@pytest.mark.parametrize("name", ["sum", "prod", "min", "max", "bit_or", "bit_and"])
+@pytest.mark.parametrize("name", ["sum", "prod", "min", "max", "bit_or", "bit_and", "bit_xor"])
 def test_entries_are_updated(world, dtype, name):
     if (name.startswith("bit") and dtype[0] in "fc") or (name in ("min", "max") and dtype[0] == "c"):
         pytest.skip("there is no such operation")
     ufunc = {"sum": np.add, "prod": np.multiply, "min": np.minimum, "max": np.maximum, "bit_or": np.bitwise_or,
-             "bit_and": np.bitwise_and}[name]
+             "bit_and": np.bitwise_and, "bit_xor": np.bitwise_xor}[name]
     with DistributedArray(world, 3, dtype) as array:
         array.local[:] = 3
         MPI.COMM_WORLD.Barrier()

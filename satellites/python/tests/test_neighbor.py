@@ -85,7 +85,7 @@ def test_two_exchanges_may_be_active(world, halo):
 
 
 OPERATIONS = {"sum": np.add, "prod": np.multiply, "min": np.minimum, "max": np.maximum, "bit_or": np.bitwise_or,
-              "bit_and": np.bitwise_and}
+              "bit_and": np.bitwise_and, "bit_xor": np.bitwise_xor}
 
 
 @pytest.mark.parametrize("name", OPERATIONS)

@@ -125,6 +125,9 @@ TEST_F(ArrayChanges, UpdatesOfAllOperationsAreThoseOfASerialArray) {
         expect_updates<int>(variant, [](const int& a, const int& b) { return a ^ b; });
     for (const auto& variant : few_variants(num_ranks)) {
         expect_updates<char>(variant, bit_or());
+        expect_updates<int>(variant, bit_and());
+        expect_updates<int>(variant, bit_xor());
+        expect_updates<std::uint32_t>(variant, product());
         expect_updates<char>(variant, maximum());
         expect_updates<int>(variant, minimum());
         expect_updates<double>(variant, sum());

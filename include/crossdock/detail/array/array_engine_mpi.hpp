@@ -14,6 +14,7 @@
 #include "crossdock/communicator.hpp"
 #include "crossdock/detail/array/array_statistics.hpp"
 #include "crossdock/detail/array/combining.hpp"
+#include "crossdock/detail/array/operations_mpi.hpp"
 #include "crossdock/detail/array/route_rule.hpp"
 #include "crossdock/detail/array/value_operation.hpp"
 #include "crossdock/detail/base/export.hpp"
@@ -67,10 +68,9 @@ struct predefined_operation {
 template <class T, class Op>
 predefined_operation predefined_for() {
     predefined_operation result{predefined_datatype<T>(), MPI_OP_NULL};
-    if (std::is_same_v<Op, sum>) result.operation = MPI_SUM;
-    if (std::is_same_v<Op, minimum>) result.operation = MPI_MIN;
-    if (std::is_same_v<Op, maximum>) result.operation = MPI_MAX;
-    if (std::is_same_v<Op, bit_or> && std::is_integral_v<T>) result.operation = MPI_BOR;
+    for_each_operation<T>([&](const auto& one) {
+        if (std::is_same_v<decltype(one.apply), Op>) result.operation = one.in_mpi;
+    });
     if (std::is_same_v<Op, replace>) {
         result.operation = MPI_REPLACE;
         if (result.type == MPI_DATATYPE_NULL) result.type = MPI_BYTE;
