@@ -472,6 +472,10 @@ typedef struct crossdock_traffic {
     int64_t inter_region_items;
 } crossdock_traffic;
 
+/// @brief The route that the plan was compiled along.
+/// @param route  to be freed with `crossdock_free`
+crossdock_status crossdock_plan_route(const crossdock_plan* plan, char** route);
+
 crossdock_status crossdock_plan_num_stages(const crossdock_plan* plan, int* num_stages);
 
 /// @brief What the plan's rank sends in one stage.
@@ -623,9 +627,19 @@ crossdock_status crossdock_neighbor_exchange_prepare(crossdock_neighbor_exchange
 crossdock_status crossdock_neighbor_exchange_explain(const crossdock_neighbor_exchange* exchange,
                                                      char** text);
 
+/// @brief The route that the plan was compiled along; while "auto:measure" tries routes, that of the
+/// last exchange.
+/// @param route  to be freed with `crossdock_free`
+crossdock_status crossdock_neighbor_exchange_route(const crossdock_neighbor_exchange* exchange,
+                                                   char** route);
+
 /// @brief A copy of this rank's plan; while "auto:measure" tries routes, of the last exchange's.
 crossdock_status crossdock_neighbor_exchange_plan(const crossdock_neighbor_exchange* exchange,
                                                   crossdock_plan** result);
+
+/// @brief 1 if an exchange was started and is not complete, otherwise 0.
+crossdock_status crossdock_neighbor_exchange_is_active(const crossdock_neighbor_exchange* exchange,
+                                                       int* is_active);
 
 /// @brief What this rank sends in one forward exchange, in all stages.
 crossdock_status crossdock_neighbor_exchange_statistics(const crossdock_neighbor_exchange* exchange,
@@ -638,9 +652,9 @@ crossdock_status crossdock_neighbor_exchange_num_tried_routes(
 
 /// @brief A route that was tried, and how long an exchange took on the slowest rank: the lower
 /// quartile.
-/// @param index    from 0, in the order of the trials
+/// @param index    from 0, in the order in which they were tried
 /// @param route    to be freed with `crossdock_free`
-/// @return CROSSDOCK_INVALID_ARGUMENT if there is no such trial
+/// @return CROSSDOCK_INVALID_ARGUMENT if so many were not tried
 crossdock_status crossdock_neighbor_exchange_tried_route(
     const crossdock_neighbor_exchange* exchange, int index, char** route, double* seconds);
 
@@ -805,6 +819,10 @@ crossdock_status crossdock_gather_scatter_start_fields(crossdock_gather_scatter*
 /// @brief Makes progress; 1 if all results are in place, otherwise 0.
 crossdock_status crossdock_gather_scatter_test(crossdock_gather_scatter* shared, int* is_complete);
 
+/// @brief 1 if an operation was started and is not complete, otherwise 0.
+crossdock_status crossdock_gather_scatter_is_active(const crossdock_gather_scatter* shared,
+                                                    int* is_active);
+
 /// @brief Completes the operation.
 crossdock_status crossdock_gather_scatter_wait(crossdock_gather_scatter* shared);
 
@@ -812,6 +830,30 @@ crossdock_status crossdock_gather_scatter_wait(crossdock_gather_scatter* shared)
 crossdock_status crossdock_gather_scatter_combine(crossdock_gather_scatter* shared, void* values,
                                                   int64_t values_per_id, MPI_Datatype datatype,
                                                   MPI_Op operation, int transposed);
+
+/// @brief How many ids this rank has given.
+crossdock_status crossdock_gather_scatter_num_ids(const crossdock_gather_scatter* shared,
+                                                  int64_t* num_ids);
+
+/// @brief The method in use, never "auto".
+/// @param method  to be freed with `crossdock_free`
+crossdock_status crossdock_gather_scatter_method(const crossdock_gather_scatter* shared,
+                                                 char** method);
+
+/// @brief The route in use, never "auto"; while "auto:measure" tries routes, that of the last
+/// operation.
+/// @param route  to be freed with `crossdock_free`
+crossdock_status crossdock_gather_scatter_route(const crossdock_gather_scatter* shared,
+                                                char** route);
+
+/// @brief As of a neighbor exchange: how many routes were tried, and whether others may be.
+crossdock_status crossdock_gather_scatter_num_tried_routes(const crossdock_gather_scatter* shared,
+                                                           int* num_tried_routes, int* is_trying);
+
+/// @brief As of a neighbor exchange: a route that was tried, and its seconds.
+/// @param route  to be freed with `crossdock_free`
+crossdock_status crossdock_gather_scatter_tried_route(const crossdock_gather_scatter* shared,
+                                                      int index, char** route, double* seconds);
 
 /// @brief The method and the route, and what each candidate was estimated to cost where they were
 /// chosen.
@@ -972,9 +1014,10 @@ typedef enum crossdock_array_transport {
     CROSSDOCK_TRANSPORT_ROUTED = 0,  ///< a route, with requests combined on the way
     /// MPI_Alltoallv, once for requests and once for replies; combines nothing.
     CROSSDOCK_TRANSPORT_PLAIN = 1,
-    /// MPI_Get and MPI_Accumulate, request by request. Entries are updated by MPI_SUM, MPI_MIN,
-    /// MPI_MAX, MPI_BOR or MPI_REPLACE if they are integers, float or double, and any may be
-    /// written, of which any stays.
+    /// MPI_Get and MPI_Accumulate, request by request. Entries that are integers, float or
+    /// double are updated by MPI_SUM, MPI_PROD, MPI_MIN, MPI_MAX or MPI_REPLACE, and integers by
+    /// MPI_BOR, MPI_BAND and MPI_BXOR. Entries of any type are written, and any of the values
+    /// stays.
     CROSSDOCK_TRANSPORT_RMA = 2
 } crossdock_array_transport;
 
@@ -1156,6 +1199,10 @@ crossdock_status crossdock_prepared_batch_start_update(crossdock_prepared_batch*
 
 /// @brief Makes progress; 1 if the batch is complete, otherwise 0.
 crossdock_status crossdock_prepared_batch_test(crossdock_prepared_batch* batch, int* is_complete);
+
+/// @brief 1 if requests were started and are not complete, otherwise 0.
+crossdock_status crossdock_prepared_batch_is_active(const crossdock_prepared_batch* batch,
+                                                    int* is_active);
 
 /// @brief Completes the batch.
 crossdock_status crossdock_prepared_batch_wait(crossdock_prepared_batch* batch);

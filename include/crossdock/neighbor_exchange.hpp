@@ -196,6 +196,9 @@ class neighbor_exchange {
     /// next start.
     const crossdock::plan& plan() const;
 
+    /// @brief The route that the plan was compiled along.
+    const std::string& route() const { return plan().route(); }
+
     /// @brief What the route was chosen from; null if it was given, or a plan was.
     const route_choice* choice() const;
 

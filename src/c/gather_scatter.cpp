@@ -177,6 +177,45 @@ crossdock_status crossdock_gather_scatter_combine(crossdock_gather_scatter* shar
     return status == CROSSDOCK_SUCCESS ? crossdock_gather_scatter_wait(shared) : status;
 }
 
+crossdock_status crossdock_gather_scatter_is_active(const crossdock_gather_scatter* shared,
+                                                    int* is_active) {
+    return give_number(shared, is_active, [&] { return value_of(shared, "shared").is_active(); });
+}
+
+crossdock_status crossdock_gather_scatter_num_ids(const crossdock_gather_scatter* shared,
+                                                  int64_t* num_ids) {
+    return give_number(shared, num_ids, [&] { return value_of(shared, "shared").num_ids(); });
+}
+
+crossdock_status crossdock_gather_scatter_method(const crossdock_gather_scatter* shared,
+                                                 char** method) {
+    return guarded(shared, [&] {
+        const auto& chosen = value_of(shared, "shared");
+        require(method, "method");
+        give_text(method, chosen.method());
+    });
+}
+
+crossdock_status crossdock_gather_scatter_route(const crossdock_gather_scatter* shared,
+                                                char** route) {
+    return guarded(shared, [&] {
+        const auto& chosen = value_of(shared, "shared");
+        require(route, "route");
+        give_text(route, chosen.route());
+    });
+}
+
+crossdock_status crossdock_gather_scatter_num_tried_routes(const crossdock_gather_scatter* shared,
+                                                           int* num_tried_routes, int* is_trying) {
+    return guarded(
+        shared, [&] { give_num_tried(value_of(shared, "shared"), num_tried_routes, is_trying); });
+}
+
+crossdock_status crossdock_gather_scatter_tried_route(const crossdock_gather_scatter* shared,
+                                                      int index, char** route, double* seconds) {
+    return guarded(shared, [&] { give_tried(value_of(shared, "shared"), index, route, seconds); });
+}
+
 crossdock_status crossdock_gather_scatter_explain(const crossdock_gather_scatter* shared,
                                                   char** text) {
     return guarded(shared, [&] {

@@ -121,6 +121,28 @@ crossdock_status give_number(Number* result, Query&& query) noexcept {
 /// @brief Gives a text through `result`, to be freed with `crossdock_free`.
 void give_text(char** result, const std::string& text);
 
+/// @brief What an exchange on "auto:measure" has tried.
+template <class Exchange>
+void give_num_tried(const Exchange& exchange, int* num_tried_routes, int* is_trying) {
+    require(num_tried_routes, "num_tried_routes");
+    require(is_trying, "is_trying");
+    *num_tried_routes = static_cast<int>(exchange.tried_routes().size());
+    *is_trying = exchange.is_trying();
+}
+template <class Exchange>
+void give_tried(const Exchange& exchange, int index, char** route, double* seconds) {
+    const auto all = exchange.tried_routes();
+    require(route, "route");
+    require(seconds, "seconds");
+    if (index < 0 || index >= static_cast<int>(all.size()))
+        throw error(errc::invalid_argument, "tried route " + std::to_string(index) +
+                                                " is outside [0, " + std::to_string(all.size()) +
+                                                ")");
+    const auto& tried = all[static_cast<std::size_t>(index)];
+    give_text(route, tried.route);
+    *seconds = tried.seconds;
+}
+
 struct free_memory {
     void operator()(void* memory) const { std::free(memory); }
 };

@@ -191,6 +191,15 @@ crossdock_status crossdock_neighbor_exchange_explain(const crossdock_neighbor_ex
     });
 }
 
+crossdock_status crossdock_neighbor_exchange_route(const crossdock_neighbor_exchange* exchange,
+                                                   char** route) {
+    return guarded(exchange, [&] {
+        const auto& chosen = value_of(exchange, "exchange");
+        require(route, "route");
+        give_text(route, chosen.route());
+    });
+}
+
 crossdock_status crossdock_neighbor_exchange_plan(const crossdock_neighbor_exchange* exchange,
                                                   crossdock_plan** result) {
     return guarded(exchange, [&] {
@@ -210,28 +219,14 @@ crossdock_status crossdock_neighbor_exchange_statistics(const crossdock_neighbor
 crossdock_status crossdock_neighbor_exchange_num_tried_routes(
     const crossdock_neighbor_exchange* exchange, int* num_tried_routes, int* is_trying) {
     return guarded(exchange, [&] {
-        const auto& tried = value_of(exchange, "exchange");
-        require(num_tried_routes, "num_tried_routes");
-        require(is_trying, "is_trying");
-        *num_tried_routes = static_cast<int>(tried.tried_routes().size());
-        *is_trying = tried.is_trying();
+        give_num_tried(value_of(exchange, "exchange"), num_tried_routes, is_trying);
     });
 }
 
 crossdock_status crossdock_neighbor_exchange_tried_route(
     const crossdock_neighbor_exchange* exchange, int index, char** route, double* seconds) {
-    return guarded(exchange, [&] {
-        const auto tried = value_of(exchange, "exchange").tried_routes();
-        require(route, "route");
-        require(seconds, "seconds");
-        if (index < 0 || index >= static_cast<int>(tried.size()))
-            throw error(errc::invalid_argument, "trial " + std::to_string(index) +
-                                                    " is outside [0, " +
-                                                    std::to_string(tried.size()) + ")");
-        const auto& trial = tried[static_cast<std::size_t>(index)];
-        give_text(route, trial.route);
-        *seconds = trial.seconds;
-    });
+    return guarded(exchange,
+                   [&] { give_tried(value_of(exchange, "exchange"), index, route, seconds); });
 }
 
 crossdock_status crossdock_neighbor_exchange_start(crossdock_neighbor_exchange* exchange,
@@ -265,6 +260,12 @@ crossdock_status crossdock_neighbor_exchange_test(crossdock_neighbor_exchange* e
 
 crossdock_status crossdock_neighbor_exchange_wait(crossdock_neighbor_exchange* exchange) {
     return guarded(exchange, [&] { value_of(exchange, "exchange").wait(); });
+}
+
+crossdock_status crossdock_neighbor_exchange_is_active(const crossdock_neighbor_exchange* exchange,
+                                                       int* is_active) {
+    return give_number(exchange, is_active,
+                       [&] { return value_of(exchange, "exchange").is_active(); });
 }
 
 crossdock_status crossdock_neighbor_exchange_forward(crossdock_neighbor_exchange* exchange,

@@ -77,6 +77,14 @@ crossdock_status crossdock_plan_verify(int num_ranks, crossdock_plan* const* pla
     });
 }
 
+crossdock_status crossdock_plan_route(const crossdock_plan* plan, char** route) {
+    return guarded([&] {
+        const auto& compiled = value_of(plan, "plan");
+        require(route, "route");
+        give_text(route, compiled.route());
+    });
+}
+
 crossdock_status crossdock_plan_num_stages(const crossdock_plan* plan, int* num_stages) {
     return give_number(num_stages, [&] { return value_of(plan, "plan").stages().size(); });
 }

@@ -120,6 +120,14 @@ crossdock_status crossdock_prepared_batch_test(crossdock_prepared_batch* batch, 
     });
 }
 
+crossdock_status crossdock_prepared_batch_is_active(const crossdock_prepared_batch* batch,
+                                                    int* is_active) {
+    return give_number(batch, is_active, [&] {
+        require(batch, "batch");
+        return batch->requests.is_active();
+    });
+}
+
 crossdock_status crossdock_prepared_batch_wait(crossdock_prepared_batch* batch) {
     return guarded(batch, [&] {
         require(batch, "batch");

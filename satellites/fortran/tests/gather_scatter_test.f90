@@ -389,6 +389,8 @@ contains
             call routed%create(world, ids, status, method="owners", route=route, item_bytes=4)
             call expect_success(status, route)
             call expect(index(routed%explain(), "owners " // route) > 0, route // " is explained")
+            call expect(routed%method() == "owners" .and. routed%route() == route, route // " is taken")
+            call expect(routed%num_ids() == num_ids .and. .not. routed%is_active(), "it is idle")
             values = given()
             call routed%combine(values, MPI_SUM, status)
             call expect(all(values == sums()), "all sums are right on " // route)
@@ -420,7 +422,10 @@ contains
 
     subroutine measured()
         type(crossdock_gather_scatter) :: tried
-        integer :: values(num_ids), i
+        integer :: values(num_ids), i, num_tried
+        logical :: is_trying
+        character(:), allocatable :: route
+        real(real64) :: seconds
         call tried%create(world, ids, status, route="auto:measure", measure_max_candidates=2, &
             measure_exchanges_each=2, measure_max_lost_seconds=1e9_real64, measure_clock=one_later)
         call expect_success(status, "auto:measure")
@@ -430,6 +435,16 @@ contains
             call expect(all(values == sums()), "sums of trial " // text(i))
         end do
         call expect(num_ranks == 1 .or. num_milliseconds > 0, "the clock was asked")
+        call tried%num_tried_routes(num_tried, is_trying, status)
+        call expect_success(status, "num_tried_routes")
+        call expect(.not. is_trying .and. num_tried <= 2, "no more than two routes are tried")
+        do i = 0, num_tried - 1
+            call tried%tried_route(i, route, seconds, status)
+            call expect_success(status, "tried_route")
+            call expect(route /= "" .and. seconds > 0, "a route was tried")
+        end do
+        call tried%tried_route(num_tried, route, seconds, status)
+        call expect(status == CROSSDOCK_INVALID_ARGUMENT, "no other route was tried")
         call tried%free()
     end subroutine
 
@@ -506,6 +521,7 @@ contains
         call none%create(world, bad, status)
         call expect(status == CROSSDOCK_INDEX_OUT_OF_RANGE, "-2**63 is no id")
         call expect(none%explain() == "", "no gather-scatter is made")
+        call expect(none%route() == "" .and. none%method() == "" .and. none%num_ids() == -1, "it has nothing")
         call crossdock_flag_duplicates(world, bad, status)
         call expect(status == CROSSDOCK_INDEX_OUT_OF_RANGE, "-2**63 is no id to be flagged")
         call expect(bad(1) == merge(-huge(bad) - 1, int(rank, int64), is_last), "nothing is flagged")

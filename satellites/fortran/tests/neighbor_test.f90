@@ -161,6 +161,7 @@ contains
             call halo%create(world, pattern, status, route=route)
             call expect_success(status, route)
             call expect(index(halo%explain(), route) > 0, route // " is explained")
+            call expect(halo%route() == route .and. .not. halo%is_active(), route // " is taken")
             items = real(value_of(owned()), real64)
             slots = -1
             call halo%start(items, slots, status)
@@ -535,6 +536,7 @@ contains
         call plan%compile(world, pattern, status, route="three_step")
         call expect_success(status, "a plan")
         call expect(plan%num_stages() == 3, "three_step has three stages")
+        call expect(plan%route() == "three_step", "the plan knows its route")
         call expect(index(plan%to_string(), "three_step") > 0, "a plan names its route")
         call copy%from_json(plan%to_json(), status)
         call expect_success(status, "a plan from JSON")

@@ -95,7 +95,7 @@ class GatherScatter(Closing):
         Parameters
         ----------
         values : ndarray, shape (num_ids, ...)
-        op : {"sum", "prod", "min", "max", "bit_or", "bit_and"}, numpy.ufunc or mpi4py.MPI.Op
+        op : {"sum", "prod", "min", "max", "bit_or", "bit_and", "bit_xor"}, numpy.ufunc or mpi4py.MPI.Op
             As of `NeighborExchange.start_reverse`.
         transposed : bool
             Flagged copies give and do not get.
@@ -178,6 +178,11 @@ class GatherScatter(Closing):
     def is_trying(self) -> bool:
         """Whether ``"auto:measure"`` is still trying methods and routes."""
         return bool(self._inner.is_trying)
+
+    @property
+    def tried_routes(self) -> dict[str, float]:
+        """What ``"auto:measure"`` tried so far: the seconds of each route on the slowest rank."""
+        return dict(self._inner.tried_routes())
 
     def statistics(self) -> Traffic:
         """Return what this rank sends in one operation that is not transposed."""

@@ -121,8 +121,14 @@ class StreamPort:
         """Make progress on a drain; True once the stream is at rest. Raises as `drain`."""
         return self._advance_drain(self._stream._inner.test_drain)
 
+    def wait_drain(self) -> None:
+        """Complete a drain that `start_drain` has begun. Releases the GIL; raises as `drain`."""
+        self._advance_drain(self._stream._inner.wait_drain)
+
     def drain(self) -> None:
-        """Bring the stream to rest: return once all items are handled, those that handlers push included.
+        """Bring the stream to rest: `start_drain` and `wait_drain`.
+
+        It returns once all items are handled, those that handlers push included.
 
         Every port of every rank must call it. Releases the GIL. Ctrl-C interrupts it, and another call goes on; but in
         a handler Ctrl-C raises, and so ends the stream.
@@ -134,7 +140,7 @@ class StreamPort:
         """
         if self._worker not in self._stream._draining:
             self.start_drain()
-        self._advance_drain(self._stream._inner.wait_drain)
+        self.wait_drain()
 
     def _advance_drain(self, advance: Callable[[int], Any]) -> bool:
         try:
@@ -190,8 +196,8 @@ class Stream(Closing):
         The field of a structured `dtype`, of 8 bytes at most, by which items combine: those of one key and one
         destination that meet in a buffer, here or on the way, become one.
     combine : operation, or dict of {str: operation}, optional
-        With `key`, how the other fields combine: ``"sum"``, ``"prod"``, ``"min"``, ``"max"``, ``"bit_or"`` or
-        ``"bit_and"``, or a ufunc or MPI.Op that is one of these; by field, or one for all.
+        With `key`, how the other fields combine: ``"sum"``, ``"prod"``, ``"min"``, ``"max"``, ``"bit_or"``,
+        ``"bit_and"`` or ``"bit_xor"``, or a ufunc or MPI.Op that is one of these; by field, or one for all.
     ordered : bool
         Items of one port to one worker are handled in the order of their pushes.
     with_source : bool

@@ -94,6 +94,7 @@ class gather_object {
     bool is_open() const noexcept { return shared_ != nullptr; }
     bool is_active() const noexcept { return is_open() && shared_->is_active(); }
     bool is_trying() const { return open().is_trying(); }
+    auto tried_routes() const { return seconds_of(open().tried_routes()); }
     count_t num_ids() const { return open().num_ids(); }
     const std::string& method() const { return open().method(); }
     const std::string& route() const { return open().route(); }
@@ -182,6 +183,7 @@ void bind_gather(nb::module_& module) {
         .def("close", &gather_object::close)
         .def_prop_ro("is_open", &gather_object::is_open)
         .def_prop_ro("is_active", &gather_object::is_active)
+        .def("tried_routes", &gather_object::tried_routes)
         .def_prop_ro("is_trying", &gather_object::is_trying)
         .def_prop_ro("num_ids", &gather_object::num_ids)
         .def_prop_ro("method", &gather_object::method)

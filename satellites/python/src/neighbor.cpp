@@ -151,11 +151,7 @@ class exchange_object {
         return {sent.messages, sent.items, sent.inter_region_messages, sent.inter_region_items};
     }
 
-    std::vector<std::pair<std::string, double>> tried_routes() const {
-        std::vector<std::pair<std::string, double>> tried;
-        for (const auto& one : open().tried_routes()) tried.emplace_back(one.route, one.seconds);
-        return tried;
-    }
+    auto tried_routes() const { return seconds_of(open().tried_routes()); }
 
     void close() {
         if (is_active())

@@ -21,6 +21,7 @@
 #include "collective_call.hpp"
 #include "crossdock/context.hpp"
 #include "crossdock/detail/executor/copy_list.hpp"
+#include "crossdock/detail/select/route_trials.hpp"
 
 namespace crossdock::python {
 
@@ -46,6 +47,14 @@ std::string text_of(nb::handle object);
 
 /// @brief "int", for the text of a TypeError.
 std::string name_of_type(nb::handle object);
+
+/// @brief What "auto:measure" has tried: routes and their seconds.
+inline std::vector<std::pair<std::string, double>> seconds_of(
+    const std::vector<tried_route>& routes) {
+    std::vector<std::pair<std::string, double>> result;
+    for (const auto& one : routes) result.emplace_back(one.route, one.seconds);
+    return result;
+}
 
 /// @brief A context, and whether a thread of Python is in a call on it.
 struct context_state {

@@ -82,6 +82,7 @@ def test_it_says_what_it_does(world, ids):
         assert shared.explain() == "holders direct  given\n"
         assert shared.statistics().messages == world.num_ranks - 1
         assert not shared.is_trying
+        assert shared.tried_routes == {}
 
 
 def test_a_gather_scatter_of_a_closed_context_refuses_to_start(ids):

@@ -343,7 +343,8 @@ def test_a_drain_is_tested(world):
         while not port.test_drain():
             pass
         port.push(0, np.zeros(1, int))
-        port.drain()
+        port.start_drain()
+        port.wait_drain()
         assert (stream.statistics()["latency_samples"] > 0) == (world.rank == 0)
     assert sum(came) == (4 * world.num_ranks if world.rank == 0 else 0)
 

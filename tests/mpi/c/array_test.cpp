@@ -123,7 +123,7 @@ class ArrayInC : public testing::Test {
     /// What is to be in the array if each request does `change(entry, value)`, rank by rank.
     template <class T>
     std::vector<T> serial(const std::function<void(T&, T)>& change) const {
-        std::vector<T> result(num_entries);
+        std::vector<T> result(num_entries, T{7});
         for (int r = 0; r < num_ranks; ++r) {
             const auto values = values_of<T>(r);
             for (int64_t k = 0; k < num_requests; ++k)
@@ -136,6 +136,11 @@ class ArrayInC : public testing::Test {
     void expect_updates(MPI_Datatype datatype, MPI_Op operation,
                         const std::function<void(T&, T)>& change) {
         make(datatype);
+        void* entries = nullptr;
+        int64_t num_local = 0;
+        EXPECT_SUCCESS(crossdock_distributed_array_local(array, &entries, &num_local));
+        std::fill_n(static_cast<T*>(entries), num_local, T{7});
+        MPI_Barrier(MPI_COMM_WORLD);
         const auto values = values_of<T>(rank);
         EXPECT_SUCCESS(crossdock_distributed_array_update(array, num_requests, indices.data(),
                                                           values.data(), operation));
@@ -197,6 +202,9 @@ TEST_P(ArrayInCTravels, UpdatesNumbersByOperationsOfMpi) {
     expect_updates<float>(MPI_FLOAT, MPI_MAX, [](auto& e, auto v) { e = std::max(e, v); });
     expect_updates<int16_t>(MPI_SHORT, MPI_MIN, [](auto& e, auto v) { e = std::min(e, v); });
     expect_updates<uint32_t>(MPI_UINT32_T, MPI_SUM, [](auto& e, auto v) { e += v; });
+    expect_updates<uint64_t>(MPI_UINT64_T, MPI_PROD, [](auto& e, auto v) { e *= v; });
+    expect_updates<int>(MPI_INT, MPI_BAND, [](auto& e, auto v) { e &= v; });
+    expect_updates<int64_t>(MPI_INT64_T, MPI_BXOR, [](auto& e, auto v) { e ^= v; });
 }
 
 TEST_P(ArrayInCTravels, UpdatesByOtherOperationsOfMpi) {
@@ -204,14 +212,14 @@ TEST_P(ArrayInCTravels, UpdatesByOtherOperationsOfMpi) {
         make();
         const auto values = values_of<int64_t>(rank);
         expect_error(crossdock_distributed_array_update(array, num_requests, indices.data(),
-                                                        values.data(), MPI_BXOR),
+                                                        values.data(), MPI_LXOR),
                      CROSSDOCK_INVALID_ARGUMENT,
-                     "the transport rma takes sum, minimum, maximum, bit_or of numbers, and writes "
+                     "the transport rma takes the library's own operations on numbers, and writes "
                      "of which any stays");
         EXPECT_EQ(all(), numbers(num_entries));
         return;
     }
-    expect_updates<int64_t>(MPI_INT64_T, MPI_BXOR, [](auto& e, auto v) { e ^= v; });
+    expect_updates<int64_t>(MPI_INT64_T, MPI_LXOR, [](auto& e, auto v) { e = !e != !v; });
 }
 
 TEST_P(ArrayInCTravels, WritesOneOfSeveralValues) {
@@ -387,8 +395,13 @@ TEST_F(ArrayInC, PreparedBatchesMoveEntriesWithTheirGaps) {
     ASSERT_SUCCESS(crossdock_distributed_array_prepare(array, 1, &same, &batch));
 
     EXPECT_SUCCESS(crossdock_distributed_array_update(array, 1, &same, &one, add));
+    int is_active = -1;
     EXPECT_SUCCESS(crossdock_prepared_batch_start_update(batch, &one, add));
+    EXPECT_SUCCESS(crossdock_prepared_batch_is_active(batch, &is_active));
+    EXPECT_EQ(is_active, 1);
     EXPECT_SUCCESS(crossdock_prepared_batch_wait(batch));
+    EXPECT_SUCCESS(crossdock_prepared_batch_is_active(batch, &is_active));
+    EXPECT_EQ(is_active, 0);
     EXPECT_SUCCESS(crossdock_prepared_batch_start_read(batch, &found));
     int is_complete = 0;
     while (!is_complete) EXPECT_SUCCESS(crossdock_prepared_batch_test(batch, &is_complete));
@@ -798,6 +811,7 @@ TEST_F(ArrayInC, RefusesNullPointers) {
     expect_null(crossdock_prepared_batch_test(nullptr, &answer), "batch");
     expect_null(crossdock_prepared_batch_test(batch, nullptr), "result");
     expect_null(crossdock_prepared_batch_wait(nullptr), "batch");
+    expect_null(crossdock_prepared_batch_is_active(nullptr, &answer), "batch");
     expect_null(crossdock_prepared_batch_plan(nullptr, &plan), "batch");
     expect_null(crossdock_prepared_batch_plan(batch, nullptr), "result");
     int64_t* offsets = nullptr;

@@ -253,6 +253,9 @@ TEST_F(OfflinePlan, IsCounted) {
     crossdock_traffic total{};
 
     EXPECT_SUCCESS(crossdock_plan_num_stages(plans[0], &num_stages));
+    char* compiled_along = nullptr;
+    ASSERT_SUCCESS(crossdock_plan_route(plans[0], &compiled_along));
+    EXPECT_EQ(taken(compiled_along), "direct");
     EXPECT_EQ(num_stages, 1);
     EXPECT_SUCCESS(crossdock_plan_buffer_items(plans[1], &num_items));
     EXPECT_EQ(num_items, 1);
@@ -779,6 +782,8 @@ TEST_F(Communication, OptionsMayBeOfAnOlderVersion) {
 
     ASSERT_SUCCESS(crossdock_neighbor_exchange_explain(neighbor, &text));
     EXPECT_EQ(taken(text), "three_step  given\n");
+    ASSERT_SUCCESS(crossdock_neighbor_exchange_route(neighbor, &text));
+    EXPECT_EQ(taken(text), "three_step");
     EXPECT_SUCCESS(
         crossdock_neighbor_exchange_forward(neighbor, items().data(), slots.data(), MPI_DOUBLE));
     EXPECT_EQ(slots, filled());
@@ -948,7 +953,7 @@ TEST_F(Communication, MeasuresRoutesAsItsOptionsSay) {
     }
     expect_error(crossdock_neighbor_exchange_tried_route(neighbor, num_tried, &route, &seconds),
                  CROSSDOCK_INVALID_ARGUMENT,
-                 "trial " + number(num_tried) + " is outside [0, " + number(num_tried) + ")");
+                 "tried route " + number(num_tried) + " is outside [0, " + number(num_tried) + ")");
     expect_null(crossdock_neighbor_exchange_tried_route(nullptr, 0, &route, &seconds), "exchange");
     expect_null(crossdock_neighbor_exchange_tried_route(neighbor, 0, nullptr, &seconds), "route");
     expect_null(crossdock_neighbor_exchange_tried_route(neighbor, 0, &route, nullptr), "seconds");
@@ -1068,6 +1073,8 @@ TEST_F(Communication, ExplainsItsRoute) {
 
     expect_null(crossdock_neighbor_exchange_explain(nullptr, &text), "exchange");
     expect_null(crossdock_neighbor_exchange_explain(given, nullptr), "text");
+    expect_null(crossdock_neighbor_exchange_route(nullptr, &text), "exchange");
+    expect_null(crossdock_neighbor_exchange_route(given, nullptr), "route");
     EXPECT_SUCCESS(crossdock_plan_free(plan));
     EXPECT_SUCCESS(crossdock_neighbor_exchange_free(chosen));
     EXPECT_SUCCESS(crossdock_neighbor_exchange_free(given));
